@@ -116,5 +116,5 @@ export const bindAll = (parts: Parts): Bound[] => [
   ...pauseOperations(parts.bus, parts.sources),
   statusOperation(parts.status),
   configurationOperation(parts.settings),
-  healthOperation(parts.health, { plugins: () => notServing(parts.plugins.manager), unread: parts.deferredWebhooks }),
+  healthOperation(parts.health, { plugins: () => notServing(parts.plugins.manager), deferred: parts.deferredWebhooks }),
 ];

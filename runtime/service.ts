@@ -10,13 +10,13 @@ import type { Log } from "./platform/log.ts";
 import { requireFreePorts } from "./platform/network/free-ports.ts";
 import { conversationOf, openMemory, openTools } from "./start/agents.ts";
 import { startBackground } from "./start/background.ts";
-import { type Closing, createClosing } from "./start/closing.ts";
 import { openCore } from "./start/core.ts";
 import { openMetrics } from "./start/metrics.ts";
 import { openNetwork } from "./start/network.ts";
 import { bindOperations, neededParts } from "./start/operations.ts";
 import { openPlugins } from "./start/plugins.ts";
 import { startQueue } from "./start/queue.ts";
+import { createShutdown, type Shutdown } from "./start/shutdown.ts";
 import { openStatus } from "./start/status.ts";
 import { openWebhooks } from "./start/webhooks.ts";
 import { createAuthenticate } from "./transports/http/authenticate.ts";
@@ -44,16 +44,16 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     log.warn(`${name} is not a variable of Signalbox${meant ? `; did you mean ${meant}?` : ""}`, { variable: name, meant });
   await requireFreePorts(config);
   for (;;) {
-    const closing = createClosing(log);
+    const shutdown = createShutdown(log);
     try {
-      const { port, grpcPort, hasten } = await open(config, builtIns, log, closing);
+      const { port, grpcPort, hasten } = await open(config, builtIns, log, shutdown);
       const stop = () => {
         hasten(stoppingMs);
-        return closing.close();
+        return shutdown.close();
       };
       return { port, grpcPort, stop };
     } catch (error) {
-      await closing.close().catch((second) => log.warn("cleanup after a failed start failed", { error: second }));
+      await shutdown.close().catch((second) => log.warn("cleanup after a failed start failed", { error: second }));
       const reason = error instanceof StartError ? error.cause : error;
       if (!isUnavailable(reason) || performance.now() >= end) throw error;
       log.warn("waiting for the database", {
@@ -65,13 +65,13 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   }
 }
 
-/** Opens every part in order; `closing` closes them in reverse. */
-async function open(config: Config, builtIns: readonly Plugin[], log: Log, closing: Closing) {
-  const core = await openCore(config, log, closing);
+/** Opens every part in order; `shutdown` closes them in reverse. */
+async function open(config: Config, builtIns: readonly Plugin[], log: Log, shutdown: Shutdown) {
+  const core = await openCore(config, log, shutdown);
   const keyring = await openKeyring(core.sql, core.bus, log, config.API_KEYS);
   const network = openNetwork(core, keyring);
   const resources = await prepareMemory(config, core.database, log);
-  closing.add(() => resources.redis?.close());
+  shutdown.add(() => resources.redis?.close());
   const plugins = await openPlugins(core, network, resources, builtIns);
   const memory = await openMemory(core, resources, plugins);
   const tools = await openTools(core, network, plugins);
@@ -99,7 +99,7 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, closi
     metrics: openMetrics(core, plugins, queue),
     ready: async () => (await partsDown(needed)).length === 0,
   });
-  closing.add(() => server.close());
+  shutdown.add(() => server.close());
   queue?.begin();
   return { ...server, hasten: core.database.hasten };
 }

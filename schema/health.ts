@@ -14,11 +14,9 @@ export const get = operation({
         .array(z.object({ id: z.string(), state: z.enum(["backoff", "quarantined"]) }).meta({ id: "PluginNotServing" }))
         .optional()
         .describe("Installed plugins that are not running. The service is healthy without them."),
-      unread_webhooks: z
+      deferred_webhooks: z
         .array(
-          z
-            .object({ plugin: z.string(), slug: z.string(), count: z.int(), oldest_at: timestamp })
-            .meta({ id: "WaitingWebhooks" }),
+          z.object({ plugin: z.string(), slug: z.string(), count: z.int(), oldest_at: timestamp }).meta({ id: "PathBacklog" }),
         )
         .optional()
         .describe("Webhooks that are deferred until their plugin is available, by webhook path. Updated every few seconds."),

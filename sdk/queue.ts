@@ -16,7 +16,7 @@ export interface CloudEvent {
 
 /** A webhook that came over a message bus. */
 export interface IncomingWebhook {
-  /** Identifies this delivery in `settle`. */
+  /** Identifies this delivery in `acknowledge`. */
   readonly receipt: string;
   /** Id of the message, the same for every delivery of it; `null` if it has none. */
   readonly id: string | null;
@@ -41,11 +41,11 @@ export interface IncomingOutcome {
 export interface WebhookFeed {
   /**
    * The oldest webhooks that no replica has received, waiting up to `wait_seconds` for the first one; none if nothing is configured
-   * to be received. The bus delivers one again that is not settled, or whose connection was lost.
+   * to be received. The bus delivers one again that is not acknowledged, or whose connection was lost.
    */
   receive(wanted: { limit: number; wait_seconds: number }): Promise<readonly IncomingWebhook[]>;
   /** Acknowledges deliveries, in the order of `receive`. A receipt of a connection that was lost is ignored. */
-  settle(outcomes: readonly IncomingOutcome[]): Promise<void>;
+  acknowledge(outcomes: readonly IncomingOutcome[]): Promise<void>;
 }
 
 /**

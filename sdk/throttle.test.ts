@@ -45,8 +45,8 @@ describe("a burst of 1,000 writes at a tracker that takes 80 a minute", () => {
 
   test.for([0, 750])("two replicas with one queue and %i ms between writes keep to it together", async (writeInterval) => {
     const { state, fetch } = tracker(80);
-    const pace = inMemoryThrottle();
-    const replicas = [0, 1].map(() => httpClient({ ...settings, fetch, writeInterval, throttle: pace }));
+    const throttle = inMemoryThrottle();
+    const replicas = [0, 1].map(() => httpClient({ ...settings, fetch, writeInterval, throttle }));
     const signal = new AbortController().signal;
     const names = Array.from({ length: 1000 }, (_, at) => `n${at}`);
     const all = Promise.all(names.map((name, at) => write(replicas[at % 2] as never, name, signal)));
@@ -77,11 +77,11 @@ describe("a burst of 1,000 writes at a tracker that takes 80 a minute", () => {
       started.push(Date.now());
       return fetch(...given);
     }) as typeof fetch;
-    const pace = inMemoryThrottle();
+    const throttle = inMemoryThrottle();
     const client = httpClient({
       ...settings,
       fetch: timed,
-      throttle: pace,
+      throttle,
       writeInterval: 1000,
       readInterval: 1000,
       sharedLimit: true,
@@ -100,9 +100,9 @@ describe("a burst of 1,000 writes at a tracker that takes 80 a minute", () => {
 
   test("the process's own queue replaces an unreachable one", async () => {
     const { state, fetch } = tracker(80);
-    const away = () => Promise.reject(new Error("away"));
-    const pace: SharedThrottle = { reserve: away, block: away };
-    const client = httpClient({ ...settings, fetch, writeInterval: 800, throttle: pace });
+    const unavailable = () => Promise.reject(new Error("away"));
+    const throttle: SharedThrottle = { reserve: unavailable, block: unavailable };
+    const client = httpClient({ ...settings, fetch, writeInterval: 800, throttle });
     const { signal } = new AbortController();
     const all = Promise.all(Array.from({ length: 100 }, (_, at) => write(client, `n${at}`, signal)));
     await vi.advanceTimersByTimeAsync(5 * 60_000);

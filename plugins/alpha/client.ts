@@ -63,19 +63,19 @@ function clientFor({ api_url, token, webhook_secret }: Settings, { fetch, log, t
       warn: (message: string) => log(`warning: ${message}`),
       error: () => {},
     },
-    // 429 is waited for by the pace, as long as the platform says and no longer than the deadline.
+    // 429 is waited for by the throttle, as long as the platform says and no longer than the deadline.
     retry: { retries: 2, retryAfterBaseValue: 250, doNotRetry: [400, 401, 403, 404, 409, 410, 422, 429, 451] },
   };
   const secrets = [token, webhook_secret].filter((secret) => secret !== undefined);
   const key = `alpha:${createHash("sha256").update(`${api_url} ${token}`).digest("hex").slice(0, 32)}`;
-  const paced = isPublic(api_url);
+  const limited = isPublic(api_url);
   const reads = new Throttle({ interval: 0, slots: 16 });
-  const writes = new Throttle({ interval: paced ? publicInterval : 0, shared: throttle, key });
+  const writes = new Throttle({ interval: limited ? publicInterval : 0, shared: throttle, key });
   const through =
     (octokit: Octokit, own: Throttle): Request =>
     (route, parameters, shape, signal) => {
       const asked = route.replace(/\{(\w+)\}/g, (_, name: string) => String(parameters[name]));
-      const isComment = paced && own === writes && /\/(comments|replies|graphql)$/.test(route);
+      const isComment = limited && own === writes && /\/(comments|replies|graphql)$/.test(route);
       const turn = { throttle: own, platform: "alpha", request: asked, signal, isRetryable: () => false };
       return throttled({ ...turn, ...(isComment && { interval: commentInterval }) }, () =>
         send(secrets, asked, shape, signal, () => octokit.request(route, { ...parameters, request: { signal } })),

@@ -97,18 +97,18 @@ async function readDetails(
   const due = items
     .filter((item) => !known.has(nameOf(item)))
     .sort((a, b) => Date.parse(a.updated_at) - Date.parse(b.updated_at));
-  const settled: Item[] = [];
+  const processed: Item[] = [];
   let reached = start.at;
   for (const [count, item] of due.entries()) {
     if (count >= mostDetails || Date.now() > until) {
       const again = Date.parse(early(reached));
-      const listed = items.filter((one) => known.has(nameOf(one))).concat(settled);
+      const listed = items.filter((one) => known.has(nameOf(one))).concat(processed);
       const done = listed.filter((one) => Date.parse(one.updated_at) >= again).map(nameOf);
       return { from: start.from, at: reached, page: reached === start.at ? start.page : 1, done };
     }
-    const isSettled = Date.now() - Date.parse(item.updated_at) > overlap;
+    const isOlder = Date.now() - Date.parse(item.updated_at) > overlap;
     found.push(...(await detailsOf(reading, kind, item, Date.parse(start.from))));
-    if (isSettled) settled.push(item);
+    if (isOlder) processed.push(item);
     if (Date.parse(item.updated_at) > Date.parse(reached)) reached = item.updated_at;
   }
   return null;

@@ -2,7 +2,7 @@ import type { Client } from "./client.ts";
 
 /** States, labels and members change rarely, and on the public platform a request takes a second. */
 const freshMs = 5 * 60_000;
-const maxKept = 500;
+const maxEntries = 500;
 
 /**
  * Remembers a list of names of an account for five minutes, by the other arguments. `signal` comes last. Failures are not
@@ -19,7 +19,7 @@ export function cachedFor<A extends readonly string[], T>(
     const before = lists.get(name);
     if (before && Date.now() - before.at < freshMs) return before.value;
     const value = await read(client, ...rest);
-    if (lists.size >= maxKept) lists.clear();
+    if (lists.size >= maxEntries) lists.clear();
     lists.set(name, { at: Date.now(), value });
     return value;
   };

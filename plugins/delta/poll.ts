@@ -58,13 +58,13 @@ export async function poll(
   const whole = swept.end.next === null;
   const reached = whole && seen !== null && seen > known.reported ? seen : cursor.reported;
   const rest = grouped(due.slice(count));
-  const done = settled(swept, rest, started);
+  const done = finished(swept, rest, started);
   const end: Cursor = { ...swept.end, rest, done, seen: whole ? null : seen, reported: reached };
   return { events: events.map(({ headers, payload }) => ({ headers, payload })), cursor: JSON.stringify(end) };
 }
 
 /** Issues that the next sweep lists again and can skip. Very recent changes may still get their activity. */
-function settled(swept: { items: readonly Item[]; end: Cursor }, rest: Cursor["rest"], started: number): Cursor["done"] {
+function finished(swept: { items: readonly Item[]; end: Cursor }, rest: Cursor["rest"], started: number): Cursor["done"] {
   const open = new Set(rest.flatMap(({ ids }) => ids));
   const from = Date.parse(swept.end.from);
   const kept = swept.items.filter(({ id, updated_at }) => {

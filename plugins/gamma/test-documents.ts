@@ -98,7 +98,7 @@ export const document = blocks.map(
   }),
 );
 /** Written and read once, so that both sides of a comparison have the same spelling. */
-export const settled = (markdown: string): string => {
+export const normalized = (markdown: string): string => {
   const root = parseMarkdown(markdown);
   tight(root);
   return writeMarkdown(root);

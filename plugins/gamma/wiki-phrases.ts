@@ -4,7 +4,7 @@ import { merged } from "./merged-phrases.ts";
 import { emoticons } from "./wiki-signs.ts";
 
 /** Longest distance between the two halves of a pair of characters. */
-const reach = 2_000;
+const lookahead = 2_000;
 const styles: Readonly<Record<string, "strong" | "emphasis" | "delete" | null>> = {
   ...{ "*": "strong", _: "emphasis", "-": "delete", "??": "emphasis" },
   // Markdown has no equivalent: only their text is kept.
@@ -60,7 +60,7 @@ const isSpace = (sign: string | undefined): boolean => sign === undefined || /\s
 
 /** Position of the next unescaped `sign` on the same line; -1 if there is none. */
 function closing(text: string, sign: string, from: number, fits: (at: number) => boolean = () => true): number {
-  const last = Math.min(text.length, from + reach);
+  const last = Math.min(text.length, from + lookahead);
   for (let at = from; at < last; at++) {
     if (text[at] === "\\") at += 1;
     else if (text[at] === "\n") return -1;

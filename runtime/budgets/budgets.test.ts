@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Claimed, claimExecutions, settleBudgets } from "../execution/queries.ts";
+import { type Claimed, claimExecutions, reconcileBudgets } from "../execution/queries.ts";
 import { newStep } from "../execution/steps/new-step.ts";
 import { writeChanges } from "../execution/steps/queries.ts";
 import type { Database } from "../platform/database/client.ts";
@@ -55,7 +55,7 @@ async function end(execution: Claimed, { tokens, part, end }: Request, replica: 
   }
   if (end === "died") {
     await sql`update task_executions set state = 'queued', lease = null, lease_expires_at = null where id = ${id}`;
-    await settleBudgets(sql);
+    await reconcileBudgets(sql);
     return tokens;
   }
   const actual = Math.floor(tokens * part);
@@ -65,7 +65,7 @@ async function end(execution: Claimed, { tokens, part, end }: Request, replica: 
   return actual;
 }
 
-test("with answers, failures and crashes on two replicas, usage exceeds the limit by at most one request, and every reservation is settled", {
+test("with answers, failures and crashes on two replicas, usage exceeds the limit by at most one request, and every reservation is reconciled", {
   tags: ["postgres"],
   timeout: 120_000,
 }, async () => {

@@ -7,7 +7,7 @@ import type { Claimed } from "./queries.ts";
 const longestWaitMs = 5_000;
 /** Pause after a failed look-up, so that a burst of runs does not wait for the tracker one by one. */
 const restMs = 30_000;
-const maxKept = 500;
+const maxEntries = 500;
 
 /** Looks up facts about an issue that the payload of its event does not contain: title, state, labels, author, URL. */
 export interface Descriptions {
@@ -15,9 +15,9 @@ export interface Descriptions {
   of(execution: Claimed, connection: Connection | null): Promise<SubjectDetails | null>;
 }
 
-/** One look-up for all tasks of an event. The source paces its requests. */
+/** One look-up for all tasks of an event. The source throttles its requests. */
 export function createDescriptions(log: Log): Descriptions {
-  const kept = new Map<string, Promise<SubjectDetails | null>>();
+  const entries = new Map<string, Promise<SubjectDetails | null>>();
   const resting = new Map<string, number>();
   const ask = async (execution: Claimed, { id, source, settings }: Connection): Promise<SubjectDetails | null> => {
     const { project, issue, content } = execution;
@@ -37,10 +37,10 @@ export function createDescriptions(log: Log): Descriptions {
     of: async (execution, connection) => {
       if (!execution.place?.incomplete || !connection?.source.source.describe || connection.missing.length > 0) return null;
       const key = `${connection.id} ${execution.event_id}`;
-      const found = kept.get(key) ?? ask(execution, connection);
-      kept.set(key, found);
+      const found = entries.get(key) ?? ask(execution, connection);
+      entries.set(key, found);
       // Bounded, and the oldest goes first: the tasks of an event run at about the same time.
-      if (kept.size > maxKept) kept.delete(kept.keys().next().value as string);
+      if (entries.size > maxEntries) entries.delete(entries.keys().next().value as string);
       return found;
     },
   };

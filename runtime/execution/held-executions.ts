@@ -5,7 +5,7 @@ import { sleep } from "../platform/retry.ts";
 import type { AttemptOutcome } from "./attempt.ts";
 import type { Lease } from "./lease.ts";
 import { releaseExecutions, releaseExpired, renewLeases } from "./lease-queries.ts";
-import { type Claimed, settleBudgets } from "./queries.ts";
+import { type Claimed, reconcileBudgets } from "./queries.ts";
 import { scheduleWriteChecks } from "./write-check-queries.ts";
 
 export interface HeldExecutionsOptions {
@@ -124,7 +124,7 @@ export class HeldExecutions {
       else lease.lose("another worker has taken it");
     }
     if ((await releaseExpired(sql, false)) > 0) wake();
-    await settleBudgets(sql);
+    await reconcileBudgets(sql);
   }
 
   /** An answer that an attempt waits for was lost. It is not waited for any longer, and the execution is queued again. */

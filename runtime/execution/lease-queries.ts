@@ -70,7 +70,7 @@ export async function releaseExecutions(sql: Sql, ended: readonly EndedLease[]):
       select e.id, e.lease = g.lease and e.state = 'running' as is_held, g.lease = any(e.death_leases) as is_counted, g.lease, g.clean
       from (select id, lease, state, death_leases from task_executions where id = any(${ids}::uuid[]) order by id for update) e
       join given g on g.id = e.id
-    ), settled_steps as (
+    ), closed_steps as (
       update execution_steps s set in_flight_until = null
       from locked l where s.execution_id = l.id and l.is_held and l.clean and s.state = 'started' and s.in_flight_until is not null
     )

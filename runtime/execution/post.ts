@@ -110,7 +110,7 @@ async function sendAnswer(
         write.resumed,
       );
     }
-    const edit = { sql: deps.sql, connection, post, key, settles: true, executionId: execution.id, agentId: step.agent_id };
+    const edit = { sql: deps.sql, connection, post, key, isAnswer: true, executionId: execution.id, agentId: step.agent_id };
     const at = { ...edit, subject: execution.subject ?? "", content: () => post };
     // It looks for earlier writes itself.
     return reconcile(undefined, async () => (await writeLiving(at, call().signal)) ?? noComment, signal, false);

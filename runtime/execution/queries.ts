@@ -114,10 +114,10 @@ export async function nextDue(sql: Sql): Promise<number | null> {
 }
 
 /**
- * Counts reservations that no attempt settles any more as used, and removes usage whose windows have passed: each now and then,
+ * Counts reservations that no attempt reconciles any more as used, and removes usage whose windows have passed: each now and then,
  * by any replica.
  */
-export async function settleBudgets(sql: Sql): Promise<void> {
+export async function reconcileBudgets(sql: Sql): Promise<void> {
   const orphans = await sql<{ id: string; lease: string }[]>`
     select r.execution_id as id, r.lease from budget_reservations r join task_executions e on e.id = r.execution_id
     where e.state <> 'running' or e.lease is distinct from r.lease order by r.execution_id limit 100`;

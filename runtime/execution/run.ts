@@ -183,7 +183,7 @@ async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<
       taskPrompt(task, withSubject(execution, about), about),
     ],
     tools: deps.tools
-      .offered({ source: execution.source, agentId: agent?.id ?? null, allowed: agent?.allowed_tools ?? null })
+      .eligible({ source: execution.source, agentId: agent?.id ?? null, allowed: agent?.allowed_tools ?? null })
       .filter(({ effect }) => effect === "read" || !isReadOnly)
       .map(nameOf),
   };

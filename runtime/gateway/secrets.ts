@@ -37,7 +37,7 @@ export function createSecrets(make: MakeCounter, pauseMs = slowMs): Secrets {
   const known = new Map<string, { readonly hash: string; readonly mac: string }>();
   const macKey = randomBytes(32);
   const macOf = (secret: string) => createHmac("sha256", macKey).update(secret).digest("base64");
-  const inTurn = turns();
+  const serialized = keyedMutex();
   const check = async ({ agentId, secret, hash }: Attempt, name: string): Promise<boolean> => {
     const used = await counter.get(name);
     const slow = used !== null && used.consumedPoints >= wrongSecrets.points;
@@ -55,7 +55,7 @@ export function createSecrets(make: MakeCounter, pauseMs = slowMs): Secrets {
       const seen = known.get(attempt.agentId);
       if (seen && seen.hash === attempt.hash && seen.mac === macOf(attempt.secret)) return true;
       const name = `${attempt.agentId}@${attempt.address === null ? "unknown" : networkOf(attempt.address)}`;
-      return inTurn(name, () => check(attempt, name));
+      return serialized(name, () => check(attempt, name));
     },
   };
 }
@@ -64,7 +64,7 @@ const tooMany = (retryAfter: number) =>
   problem("rate_limited", "Too many wrong secrets were sent for this agent from this address.", { retryAfter });
 
 /** One at a time for each name, so that guesses sent side by side are counted one after the other. */
-function turns(): <T>(name: string, work: () => Promise<T>) => Promise<T> {
+function keyedMutex(): <T>(name: string, work: () => Promise<T>) => Promise<T> {
   const queues = new Map<string, { last: Promise<unknown>; length: number }>();
   return (name, work) => {
     const queue = queues.get(name) ?? { last: Promise.resolve(), length: 0 };

@@ -15,15 +15,18 @@ type Health = Output<typeof health.get>;
 /** What does not keep the service from serving, and should be known. */
 export interface Beside {
   readonly plugins?: () => NonNullable<Health["plugins"]>;
-  readonly unread?: () => Readonly<NonNullable<Health["unread_webhooks"]>>;
+  readonly deferred?: () => Readonly<NonNullable<Health["deferred_webhooks"]>>;
 }
 
-export function healthOperation(parts: readonly Part[], { plugins = () => [], unread = () => [] }: Beside = {}) {
+export function healthOperation(parts: readonly Part[], { plugins = () => [], deferred = () => [] }: Beside = {}) {
   return handle(health.get, async () => {
     const down = await partsDown(parts);
     const timestamp = new Date().toISOString();
-    const [away, unread_webhooks] = [plugins(), [...unread()]];
-    const also = { ...(away.length > 0 && { plugins: away }), ...(unread_webhooks.length > 0 && { unread_webhooks }) };
+    const [notServing, deferred_webhooks] = [plugins(), [...deferred()]];
+    const also = {
+      ...(notServing.length > 0 && { plugins: notServing }),
+      ...(deferred_webhooks.length > 0 && { deferred_webhooks }),
+    };
     return down.length === 0
       ? { status: "ok" as const, timestamp, ...also }
       : { status: "degraded" as const, timestamp, ...also, down };

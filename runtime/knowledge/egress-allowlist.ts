@@ -1,11 +1,11 @@
 /** Hosts that connectors may reach while a source that names them is synchronised. */
-export interface Reach {
+export interface EgressAllowlist {
   /** Allows a plugin to reach hosts; call the returned function to revoke it. */
   open(plugin: string, hosts: readonly string[]): () => void;
   hostsOf(plugin: string): readonly string[];
 }
 
-export function openEgressAllowlist(): Reach {
+export function openEgressAllowlist(): EgressAllowlist {
   const all = new Set<{ plugin: string; hosts: readonly string[] }>();
   return {
     open: (plugin, hosts) => {

@@ -14,7 +14,7 @@ import {
   deletePages,
   notePages,
   type StoredChunk,
-  settlePages,
+  storeRevisions,
   unlistedPages,
   waitingPages,
 } from "./page-queries.ts";
@@ -54,11 +54,11 @@ export async function ingest(job: ClaimedJob, { knowledge, settings }: Connected
   };
   const read = async (ids: readonly string[]) => checkedPages(await ask((call) => knowledge.read(ids, call)), ids);
   if (!job.listed) await listAll(job, (cursor) => ask((call) => knowledge.list({ cursor }, call)), deps);
-  const reading: Reading = { job, read, unread: new Map(), answered: false, failure: null };
+  const reading: Reading = { job, read, failedPages: new Map(), answered: false, failure: null };
   await readWaiting(reading, deps);
   await removeUnlisted(reading, deps);
   if (reading.failure && !reading.answered) throw reading.failure;
-  return reading.unread;
+  return reading.failedPages;
 }
 
 type Read = (ids: readonly string[]) => Promise<KnowledgePage[]>;
@@ -68,7 +68,7 @@ interface Reading {
   readonly job: ClaimedJob;
   readonly read: Read;
   /** Pages that could not be read, with the reason. */
-  readonly unread: Map<string, string>;
+  readonly failedPages: Map<string, string>;
   /** At least one page was read or found deleted: the server is working. */
   answered: boolean;
   /** Pages of a batch in which no page could be read. */
@@ -115,9 +115,9 @@ function goesForward(): (cursor: string | null, pages: readonly { readonly id: s
 }
 
 async function readWaiting(reading: Reading, deps: IngestDeps): Promise<void> {
-  const { job, unread } = reading;
+  const { job, failedPages } = reading;
   for (;;) {
-    const rows = await waitingPages(deps.sql, job.knowledge_source_id, [...unread.keys()], portion);
+    const rows = await waitingPages(deps.sql, job.knowledge_source_id, [...failedPages.keys()], portion);
     if (rows.length === 0) return;
     await readPortion(reading, rows, deps);
   }
@@ -125,9 +125,9 @@ async function readWaiting(reading: Reading, deps: IngestDeps): Promise<void> {
 
 /** A deletion during the listing may shift a page into an earlier batch; only a page that the server does not find is deleted. */
 async function removeUnlisted(reading: Reading, deps: IngestDeps): Promise<void> {
-  const { job, unread } = reading;
+  const { job, failedPages } = reading;
   for (;;) {
-    const rows = await unlistedPages(deps.sql, job.knowledge_source_id, job.id, [...unread.keys()], portion);
+    const rows = await unlistedPages(deps.sql, job.knowledge_source_id, job.id, [...failedPages.keys()], portion);
     if (rows.length === 0) return;
     await readPortion(reading, rows, deps);
   }
@@ -138,14 +138,14 @@ async function readPortion(reading: Reading, rows: readonly { page_id: string }[
   const ids = rows.map(({ page_id }) => page_id);
   const pages = await readOrOneByOne(reading, ids);
   const there = new Set(pages.map(({ id }) => id));
-  const gone = ids.filter((id) => !there.has(id) && !reading.unread.has(id));
+  const gone = ids.filter((id) => !there.has(id) && !reading.failedPages.has(id));
   // An empty batch is not progress and must not reset the failure count.
   if (pages.length > 0 || gone.length > 0) await store(reading.job, pages, gone, deps);
 }
 
 /** After two failures of a batch, reads its pages one by one, so a broken page does not block the others. */
 async function readOrOneByOne(reading: Reading, ids: readonly string[]): Promise<KnowledgePage[]> {
-  const { job, read, unread } = reading;
+  const { job, read, failedPages } = reading;
   let failure: Error;
   try {
     const pages = await read(ids);
@@ -156,7 +156,7 @@ async function readOrOneByOne(reading: Reading, ids: readonly string[]): Promise
     failure = error as Error;
   }
   const [first = "", ...others] = ids;
-  if (others.length === 0) unread.set(first, failure.message);
+  if (others.length === 0) failedPages.set(first, failure.message);
   const pages: KnowledgePage[] = [];
   let answers = 0;
   for (const id of others.length === 0 ? [] : ids) {
@@ -165,7 +165,7 @@ async function readOrOneByOne(reading: Reading, ids: readonly string[]): Promise
       answers += 1;
     } catch (error) {
       if (!isOfOnePage(error)) throw error;
-      unread.set(id, (error as Error).message);
+      failedPages.set(id, (error as Error).message);
     }
   }
   // That many failures are not the pages' fault. With few pages it is undecided until others are read.
@@ -194,7 +194,7 @@ async function store(job: ClaimedJob, pages: readonly KnowledgePage[], gone: rea
     gone: changes.flatMap((one) => one.gone),
   };
   await advance(job, deps.sql, async (tx) => {
-    await settlePages(tx, source, job.id, pages);
+    await storeRevisions(tx, source, job.id, pages);
     await changeChunks(tx, source, change);
     const deleted = gone.length === 0 ? 0 : await deletePages(tx, source, gone);
     return { changed: pages.length, deleted, chunks: change.added.length };

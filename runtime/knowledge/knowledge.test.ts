@@ -68,7 +68,7 @@ async function run(until: (job: Job) => boolean = ({ status }) => status === "su
       log: quiet,
       vault: createVault([]),
       knowledge: connectors,
-      reach: openEgressAllowlist(),
+      egress: openEgressAllowlist(),
       written: () => {},
     },
     ...{ watchdog: (message) => void warnings.push(message), leaseSeconds: 30, everyMinutes: 0, sweepMs: 20 },

@@ -44,7 +44,7 @@ export const unlistedPages = (
     order by page_id limit ${limit}`;
 
 /** Records the revisions of pages now in the index. */
-export const settlePages = async (
+export const storeRevisions = async (
   sql: Queryable,
   source: string,
   job: string,

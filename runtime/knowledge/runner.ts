@@ -9,7 +9,7 @@ import { toFailure } from "../platform/reconcile.ts";
 import type { Vault } from "../platform/vault.ts";
 import type { KnowledgeEntry } from "../plugins/host.ts";
 import { hostsIn } from "../plugins/settings-hosts.ts";
-import type { Reach } from "./egress-allowlist.ts";
+import type { EgressAllowlist } from "./egress-allowlist.ts";
 import { type IngestDeps, ingest, LostJob } from "./ingest.ts";
 import * as jobs from "./job-queries.ts";
 import { openSource } from "./open-source.ts";
@@ -20,7 +20,7 @@ export interface RunnerOptions extends IngestDeps {
   readonly log: Log;
   readonly vault: Vault;
   readonly knowledge: ReadonlyMap<string, KnowledgeEntry>;
-  readonly reach: Reach;
+  readonly egress: EgressAllowlist;
   readonly watchdog: (message: string, context: Record<string, unknown>) => void;
   /** A replica that does not renew its lease for this long loses its job, seconds. */
   readonly leaseSeconds: number;
@@ -82,12 +82,12 @@ async function work(job: jobs.ClaimedJob, signal: AbortSignal, options: RunnerOp
   const source = await openSource(row, options).catch((error) => {
     throw new SourceFailure(`Failed to read the source: ${error.message}`, { retryable: false, cause: error });
   });
-  const close = options.reach.open(source.plugin, hostsIn(source.settings));
+  const close = options.egress.open(source.plugin, hostsIn(source.settings));
   try {
-    const unread = await ingest(job, source, signal, options);
-    if (unread.size === 0) return null;
-    const [[id, reason] = []] = unread;
-    const text = `failed to read ${unread.size} page${unread.size > 1 ? "s" : ""}; first ${id}: ${reason}`;
+    const failedPages = await ingest(job, source, signal, options);
+    if (failedPages.size === 0) return null;
+    const [[id, reason] = []] = failedPages;
+    const text = `failed to read ${failedPages.size} page${failedPages.size > 1 ? "s" : ""}; first ${id}: ${reason}`;
     return storableText(redact(text, source.hidden));
   } catch (error) {
     if (signal.aborted || error instanceof LostJob || !isConnectors(error)) throw error;

@@ -55,23 +55,23 @@ const stepEvent = ({ execution_id, ...step }: LiveStep, id: string): ServerEvent
 
 /** `after`: number of the last step that the reader has; its events carry such numbers. */
 async function* followExecution(sql: Sql, id: string, after: number, signal: AbortSignal): AsyncGenerator<ServerEvent> {
-  let settled = Number.isInteger(after) ? after : -1;
+  let last = Number.isInteger(after) ? after : -1;
   let shown = "";
   const states = new Map<number, string>();
   while (!signal.aborted) {
     const execution = await findExecution(sql, id);
     if (!execution) return;
     // After the execution, so that the steps of one that has ended are complete.
-    for (const step of await listStepsOf(sql, [id], settled + 1)) {
+    for (const step of await listStepsOf(sql, [id], last + 1)) {
       const state = `${step.state} ${step.error ?? ""}`;
       if (states.get(step.seq) !== state) {
         states.set(step.seq, state);
-        yield stepEvent(step, String(settled));
+        yield stepEvent(step, String(last));
       }
-      if (step.state !== "started" && step.seq === settled + 1) settled = step.seq;
+      if (step.state !== "started" && step.seq === last + 1) last = step.seq;
     }
     const now = JSON.stringify(execution);
-    if (now !== shown) yield executionEvent(execution, String(settled));
+    if (now !== shown) yield executionEvent(execution, String(last));
     shown = now;
     if (ended.includes(execution.state)) return;
     await sleep(lookMs, signal).catch(() => {});

@@ -79,13 +79,13 @@ async function makePlan(agent: Agent, messages: readonly Message[], deps: ChatDe
     model: agent.model ?? deps.defaultModel,
     temperature: agent.temperature ?? null,
     messages: [{ role: "system", content: system }, ...messages],
-    tools: await offered(agent, deps),
+    tools: await eligibleNames(agent, deps),
   };
 }
 
 /** Outside of events: the tools of every source that is configured, and of every other provider. */
-async function offered(agent: Agent, deps: ChatDeps): Promise<string[]> {
-  const all = deps.tools.offered({ source: null, agentId: agent.id, allowed: agent.allowed_tools ?? null });
+async function eligibleNames(agent: Agent, deps: ChatDeps): Promise<string[]> {
+  const all = deps.tools.eligible({ source: null, agentId: agent.id, allowed: agent.allowed_tools ?? null });
   const sources = new Set(all.flatMap((tool) => (tool.source ? [tool.source.name] : [])));
   const configured = new Set<string>();
   for (const source of sources) {

@@ -147,13 +147,13 @@ async function apart(
     confirmed.catch(() => {});
     throw taken(key);
   }
-  if (performance.now() - began > pendingMs / 2) await keepOrGiveUp(store, key, confirmed);
+  if (performance.now() - began > pendingMs / 2) await keepIfConfirmed(store, key, confirmed);
   else confirmed.catch((error) => deps.log.warn("a key was not confirmed", { error }));
   return embedding === null;
 }
 
 /** If creation took so long that another one may have taken the key, undo it. */
-async function keepOrGiveUp(store: NamedStore, key: string, confirmed: Promise<boolean>): Promise<void> {
+async function keepIfConfirmed(store: NamedStore, key: string, confirmed: Promise<boolean>): Promise<void> {
   if (await confirmed) return;
   await withStore(store, (backend) => backend.delete(key));
   throw taken(key);

@@ -17,7 +17,7 @@ export async function openStores(
   const needed = builtIns.filter(({ needs }) => needs.includes("vectors") && (redis || !needs.includes("redis")));
   const loaded = await loadBuiltIns({
     builtIns: needed,
-    configOf: config.connectionOf,
+    configOf: config.variablesOf,
     hostsOf: () => [],
     fetch: leanFetch(config),
     grants,

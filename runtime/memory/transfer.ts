@@ -79,7 +79,7 @@ export async function importMemories(
   };
   let number = 0;
   const group = new Map<string, Promise<void>>();
-  const settle = async () => {
+  const storeGroup = async () => {
     await Promise.all(group.values());
     group.clear();
     told(number);
@@ -93,10 +93,10 @@ export async function importMemories(
       continue;
     }
     // If two lines have the same key, the first one wins.
-    if (group.size >= abreast || group.has(memory.key)) await settle();
+    if (group.size >= abreast || group.has(memory.key)) await storeGroup();
     group.set(memory.key, store(memory, number));
   }
-  await settle();
+  await storeGroup();
   return { ...result, failed: result.failed.sort((a, b) => a.line - b.line) };
 }
 

@@ -27,14 +27,14 @@ const everyMs = 1_000;
 export function startIntake({ queues, receiver, log }: IntakeOptions): Keeper {
   const json = createLargeJson();
   const take = async (queue: Queue | ForwardingQueue, name: string): Promise<Found> => {
-    if (!queue.receive || !queue.settle) return "done";
+    if (!queue.receive || !queue.acknowledge) return "done";
     const webhooks = await queue.receive({ limit: atOnce, wait_seconds: waitSeconds });
     if (webhooks.length === 0) return "more";
     const ordered = inOrderOf(webhooks.length);
     const results = await Promise.all(
       webhooks.map((one, i) => ordered(i, (inOrder) => accept(one, inOrder, receiver, json).then(stored, failed))),
     );
-    await queue.settle(webhooks.map(({ receipt }, i) => ({ receipt, outcome: results[i]?.outcome ?? "failed" })));
+    await queue.acknowledge(webhooks.map(({ receipt }, i) => ({ receipt, outcome: results[i]?.outcome ?? "failed" })));
     for (const { error } of results)
       if (error instanceof Problem && error.status < 500)
         log.warn(`refused a webhook of the queue ${name}`, { reason: error.message });

@@ -15,7 +15,7 @@ export interface MessageRow {
 /** Retention of untaken messages, days. */
 export const keptDays = 7;
 /** Rows become visible slightly after their timestamps; this is the maximum delay. */
-const settleSeconds = 60;
+const visibilitySeconds = 60;
 const lock = 7_160_415;
 
 /** Start of the scan. */
@@ -24,7 +24,7 @@ const startOf = (sql: Queryable, queue: string) =>
 type Fragment = ReturnType<typeof startOf>;
 /** Events since the start. Their ids begin with the time in milliseconds, so the primary key finds the first. */
 const eventsSince = (sql: Queryable, start: Fragment) => sql`e.received_at >= ${start}
-  and e.id >= (lpad(to_hex((extract(epoch from ${start} - make_interval(secs => ${settleSeconds})) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid`;
+  and e.id >= (lpad(to_hex((extract(epoch from ${start} - make_interval(secs => ${visibilitySeconds})) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid`;
 const executionsSince = (sql: Queryable, start: Fragment) =>
   sql`x.finished_at >= ${start} and x.state in ('succeeded', 'failed', 'cancelled')`;
 /** A restarted execution ends again, which is another message. */
@@ -130,7 +130,7 @@ async function sweepQueue(sql: Queryable, queue: string): Promise<number> {
       (select e.received_at from webhook_events e where ${eventsSince(sql, start)} and not ${acked(sql`e.id::text`)} order by e.id limit 1),
       (select x.finished_at from task_executions x where ${executionsSince(sql, start)} and not ${acked(executionId(sql))}
         order by x.finished_at limit 1),
-      (select min(xact_start) from pg_stat_activity where datname = current_database())) - make_interval(secs => ${settleSeconds}))
+      (select min(xact_start) from pg_stat_activity where datname = current_database())) - make_interval(secs => ${visibilitySeconds}))
     where queue = ${queue}`;
   const result = await sql`
     delete from queue_takes t using queue_positions p

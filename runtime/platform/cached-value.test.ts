@@ -72,7 +72,7 @@ test("a failed read is followed by another one", async () => {
     ...{ name: "rows", topic: "mappings", bus, log: quiet },
     read: async () => {
       reads++;
-      if (fails) throw new Error("the database is away");
+      if (fails) throw new Error("the database is unavailable");
     },
   });
   fails = true;

@@ -25,14 +25,14 @@ type Parsed = Readonly<z.output<typeof schema>>;
 /** The parsed variables by their own names, and what is read from groups of them. */
 export interface Config extends Parsed {
   /** Raw settings of a plugin's default connection, from `<ID>_<SETTING>`: `ALPHA_API_URL` is `api_url` of alpha. */
-  readonly connectionOf: (plugin: string) => Readonly<Record<string, string>>;
+  readonly variablesOf: (plugin: string) => Readonly<Record<string, string>>;
   /**
    * Settings of a third-party plugin, from `PLUGIN_<ID>__<SETTING>`. Two underscores end the id: with one, `acme` could read the
    * variable `PLUGIN_ACME_CORP_TOKEN` of `acme-corp`.
    */
   readonly pluginSettingsOf: (plugin: string) => Readonly<Record<string, string>>;
   /** Variables that begin with `PLUGIN_` and are not read, because the two underscores are missing. */
-  readonly unreadPluginVariables: readonly string[];
+  readonly unusedPluginVariables: readonly string[];
   /** Variables that are probably misspelled. */
   readonly mistyped: readonly Mistyped[];
   /** Every variable with its value in effect, without secrets. */
@@ -58,9 +58,9 @@ export function readConfig(environment: Environment = process.env, file = ".env"
   return Object.freeze({
     ...parsed,
     settings: settingsOf(variables, parsed, given),
-    connectionOf: (plugin: string) => withPrefix(merged, `${plugin.toUpperCase().replaceAll("-", "_")}_`),
+    variablesOf: (plugin: string) => withPrefix(merged, `${plugin.toUpperCase().replaceAll("-", "_")}_`),
     pluginSettingsOf: (plugin: string) => withPrefix(merged, `PLUGIN_${plugin.toUpperCase().replaceAll("-", "_")}__`),
-    unreadPluginVariables: Object.keys(merged).filter((name) => name.startsWith("PLUGIN_") && !/__|^PLUGIN_WALLS$/.test(name)),
+    unusedPluginVariables: Object.keys(merged).filter((name) => name.startsWith("PLUGIN_") && !/__|^PLUGIN_WALLS$/.test(name)),
     mistyped: mistypedIn(Object.keys(merged), [...Object.keys(variables), ...Object.keys(clientVariables)]),
     terminal: process.stderr.isTTY === true && !merged.CI,
     startedByNpm: environment.npm_package_name === "signalbox" && /^start\b/.test(environment.npm_lifecycle_event ?? ""),

@@ -42,13 +42,13 @@ const slowForMs = 600_000;
  * filter delays only itself.
  */
 export function createEvaluator(limitMs = baseMs): Evaluator {
-  const quick = createLane(limitMs);
-  const slow = createLane(limitMs);
+  const quick = createProcess(limitMs);
+  const slow = createProcess(limitMs);
   const late = new Map<string, number>();
   const ask = async (expression: string, question: Question): Promise<Answer> => {
     const until = late.get(expression) ?? 0;
-    const lane = until > Date.now() ? slow : quick;
-    const answer = await lane.ask(question).catch((error) => {
+    const chosen = until > Date.now() ? slow : quick;
+    const answer = await chosen.ask(question).catch((error) => {
       if (error instanceof OutOfTime) {
         if (late.size > 1000) late.clear();
         late.set(expression, Date.now() + slowForMs);
@@ -81,14 +81,14 @@ interface Waiting {
 }
 
 /** One process and those who wait for it, one at a time. */
-function createLane(limitMs: number) {
+function createProcess(limitMs: number) {
   let child: { process: ChildProcess; ready: boolean } | null = null;
   let current: Waiting | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let closed = false;
   const queue: Waiting[] = [];
 
-  const settle = (act: (one: Waiting) => void) => {
+  const complete = (act: (one: Waiting) => void) => {
     clearTimeout(timer);
     const one = current;
     current = null;
@@ -99,7 +99,7 @@ function createLane(limitMs: number) {
     const dead = child;
     child = null;
     dead?.process.kill("SIGKILL");
-    settle((one) => one.fail(error));
+    complete((one) => one.fail(error));
     if (error instanceof OutOfTime && !closed) child ??= start();
   };
   const start = () => {
@@ -109,7 +109,7 @@ function createLane(limitMs: number) {
     child = made;
     made.process.on("message", (message) => {
       if (child !== made) return;
-      if (message !== "ready") return settle((one) => one.done(message as Answer));
+      if (message !== "ready") return complete((one) => one.done(message as Answer));
       made.ready = true;
       clearTimeout(timer);
       if (current) send(current);

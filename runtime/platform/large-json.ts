@@ -76,10 +76,10 @@ function startWorker(): Worker {
 
 function answerOf(worker: Worker, bytes: Uint8Array): Promise<Answer> {
   return new Promise((done, fail) => {
-    const timer = setTimeout(() => settle(() => fail(new Error(`no answer within ${limitMs} ms`))), limitMs);
-    const answered = (answer: Answer) => settle(() => done(answer));
-    const failed = (error: unknown) => settle(() => fail(error));
-    const settle = (act: () => void) => {
+    const timer = setTimeout(() => complete(() => fail(new Error(`no answer within ${limitMs} ms`))), limitMs);
+    const answered = (answer: Answer) => complete(() => done(answer));
+    const failed = (error: unknown) => complete(() => fail(error));
+    const complete = (act: () => void) => {
       clearTimeout(timer);
       worker.off("message", answered).off("error", failed).off("exit", failed);
       act();

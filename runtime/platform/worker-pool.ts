@@ -90,7 +90,7 @@ export class WorkerPool {
   async close(): Promise<void> {
     this.#closed = true;
     const error = new WorkerFailure("unavailable", "the worker threads are stopped");
-    for (const job of this.#waiting.splice(0)) this.#settle(job, () => job.fail(error));
+    for (const job of this.#waiting.splice(0)) this.#complete(job, () => job.fail(error));
     await Promise.all([...this.#threads].map((thread) => this.#end(thread, error)));
   }
 
@@ -100,7 +100,7 @@ export class WorkerPool {
     this.#refBusy();
   }
 
-  #settle(job: Job, act: () => void): void {
+  #complete(job: Job, act: () => void): void {
     clearTimeout(job.timer);
     act();
   }
@@ -125,7 +125,7 @@ export class WorkerPool {
       const job = thread.job;
       thread.job = null;
       if (job)
-        this.#settle(job, () =>
+        this.#complete(job, () =>
           "result" in reply ? job.done(reply.result) : job.fail(new WorkerFailure("failed", reply.error)),
         );
     }
@@ -136,7 +136,7 @@ export class WorkerPool {
   #next(): void {
     this.#waiting = this.#waiting.filter((job) => {
       const reason = this.#broken.get(job.module);
-      if (reason !== undefined) this.#settle(job, () => job.fail(new WorkerFailure("failed", reason)));
+      if (reason !== undefined) this.#complete(job, () => job.fail(new WorkerFailure("failed", reason)));
       else {
         const thread = [...this.#threads].find((one) => one.job === null && one.loaded.has(job.module));
         if (!thread) return true;
@@ -176,7 +176,7 @@ export class WorkerPool {
     this.#threads.delete(thread);
     const job = thread.job;
     thread.job = null;
-    if (job) this.#settle(job, () => job.fail(error));
+    if (job) this.#complete(job, () => job.fail(error));
     await thread.worker.terminate();
   }
 

@@ -22,12 +22,12 @@ export interface EgressRules {
 }
 
 /** Exactly what a plugin named in `needs`, bound to it. */
-export function capabilitiesFor(plugin: Plugin, reach: EgressRules, log: Log, grants: Grants = {}): Partial<Capabilities> {
+export function capabilitiesFor(plugin: Plugin, rules: EgressRules, log: Log, grants: Grants = {}): Partial<Capabilities> {
   const all: Partial<Capabilities> = {
     ...grants,
     log: (message, fields) => log.info(message, { plugin: plugin.id, ...fields }),
-    fetch: boundFetch(plugin, reach),
-    tcp: openTcp(plugin.id, reach.servers),
+    fetch: boundFetch(plugin, rules),
+    tcp: openTcp(plugin.id, rules.servers),
     throttle: ownThrottle(plugin, grants.throttle ?? inMemoryThrottle()),
   };
   return Object.fromEntries(plugin.needs.map((need) => [need, all[need]])) as Partial<Capabilities>;

@@ -76,14 +76,14 @@ const noWork: Work = { slug: null, project_id: null };
 
 /** The connections from the environment (`ALPHA_TOKEN` is the setting `token` of alpha), and those that users stored. */
 export function connectionsOf(
-  config: Pick<Config, "connectionOf">,
+  config: Pick<Config, "variablesOf">,
   log: Pick<Log, "error">,
   pluginSettingsOf: (plugin: string) => Readonly<Record<string, string>>,
 ): Connections {
   let all: ReadonlyMap<string, Connection> = new Map();
   let stored: StoredConnections | null = null;
   const environmentOf = ({ builtIn, name, plugin }: SourceEntry) =>
-    builtIn ? config.connectionOf(name) : pluginSettingsOf(plugin);
+    builtIn ? config.variablesOf(name) : pluginSettingsOf(plugin);
   const ofPlugin = (plugin: string) => [...all.values()].filter((one) => one.source.plugin === plugin);
   return {
     environmentOf,

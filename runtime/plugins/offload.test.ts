@@ -60,7 +60,7 @@ const gammaIssue = (description: unknown) => ({ key: "APP-1", fields: { summary:
 const server = { ...gamma, is_cloud: false };
 const plane = { api_url: "https://plane.example", api_key: "k", workspace_slug: "w" };
 
-interface Way {
+interface Conversion {
   readonly name: string;
   /** Pieces that are repeated. */
   readonly inputs: readonly string[];
@@ -80,7 +80,7 @@ function readPage(): Promise<unknown> {
 const deltaData = (html: string) => ({ id: uuid, project: uuid, description_html: `<p>${html}` });
 
 /** Every way of a text to an offloaded function of a built-in plugin. */
-const ways: readonly Way[] = [
+const conversions: readonly Conversion[] = [
   {
     name: "gamma webhook, wiki markup",
     inputs: wiki,
@@ -105,12 +105,12 @@ const ways: readonly Way[] = [
   { name: "wiki page", inputs: storage, reply: page, run: readPage },
 ];
 
-function stallOn({ reply, run }: Way, text: string): Promise<number> {
+function stallOn({ reply, run }: Conversion, text: string): Promise<number> {
   answer = reply?.(text);
   return stallOf(() => run(text));
 }
 
-async function expectNoStalls(way: Way, inputs: readonly (readonly [piece: string, size: number])[]): Promise<void> {
+async function expectNoStalls(way: Conversion, inputs: readonly (readonly [piece: string, size: number])[]): Promise<void> {
   const idle = await idleStall();
   // The first call compiles what later calls use.
   await stallOn(way, "*Hello*");
@@ -124,7 +124,7 @@ async function expectNoStalls(way: Way, inputs: readonly (readonly [piece: strin
 
 describe("no text holds the event loop, if it cannot be converted", () => {
   beforeAll(() => usePlugins(() => () => Promise.reject(new PluginError("timeout", "the deadline"))), 60_000);
-  test.each(ways)("$name", (way) =>
+  test.each(conversions)("$name", (way) =>
     expectNoStalls(
       way,
       way.inputs.flatMap((piece) => [[piece, usual] as const, ...(large.includes(piece) ? [[piece, mebibyte] as const] : [])]),
@@ -134,7 +134,7 @@ describe("no text holds the event loop, if it cannot be converted", () => {
   test("mixtures", async () => {
     const idle = await idleStall();
     const mixtures = fc
-      .constantFrom(...ways)
+      .constantFrom(...conversions)
       .chain((way) => fc.tuple(fc.constant(way), fc.array(fc.constantFrom(...way.inputs), { minLength: 2, maxLength: 4 })));
     await fc.assert(
       fc.asyncProperty(mixtures, async ([way, pieces]) => {
@@ -147,7 +147,7 @@ describe("no text holds the event loop, if it cannot be converted", () => {
 
 describe("with worker threads", () => {
   const offloadFor = useThreads({ deadlineMs: 2_000, queueMs: 30_000 });
-  test.each(ways)(
+  test.each(conversions)(
     "$name: no text of 1 MiB holds the event loop",
     // Few, because a text that reaches the deadline costs a thread.
     (way) =>

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import type { Contributions, Source } from "@signalbox/sdk";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { openPace } from "../platform/throttle/open.ts";
+import { openThrottle } from "../platform/throttle/open.ts";
 import { admitDeclared } from "./admit.ts";
 import { connectionsOf } from "./connections.ts";
 import { createHost } from "./host.ts";
@@ -35,7 +35,7 @@ describe("a source's connection goes to its owner alone", () => {
 describe("hosts of connections", () => {
   const schema = z.object({ url: z.string().default("http://127.0.0.1:8000"), other: z.string().optional() });
   const hostsWith = (settings: Record<string, string>, builtIn: boolean) => {
-    const connections = connectionsOf({ connectionOf: () => settings }, { error: () => {} }, () => settings);
+    const connections = connectionsOf({ variablesOf: () => settings }, { error: () => {} }, () => settings);
     const host = createHost([loaded("acme", { sources: { acme: source(schema) } }, builtIn)]);
     connections.use(host, { find: async () => undefined, forWork: () => null, ofPlugin: () => [] });
     return { operators: connections.hostsOf("acme"), guarded: connections.givenHostsOf("acme") };
@@ -85,7 +85,7 @@ test.each(["acme--corp", "acme-", "a--"])("the id %s is refused, because its var
 });
 
 test("the throttle keys of one plugin do not evict those of another", async () => {
-  const throttle = openPace({ kind: "embedded", sql: null as never }, null, null as never);
+  const throttle = openThrottle({ kind: "embedded", sql: null as never }, null, null as never);
   await throttle.block("acme/account", 60_000);
   for (let i = 0; i < 3_000; i++) await throttle.reserve(`flood/${i}`, 60_000);
   expect(await throttle.reserve("acme/account", 1)).toBeGreaterThan(1_000);

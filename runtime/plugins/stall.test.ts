@@ -58,12 +58,12 @@ function either(text: string): (url: string) => string {
   return (url) => (/(?:comments|notes)/.test(url) ? comments : issue);
 }
 
-interface Way {
+interface Path {
   readonly name: string;
   readonly reply?: (text: string) => (url: string) => string;
   readonly run: (text: string) => Promise<unknown>;
 }
-const ways: readonly Way[] = [
+const paths: readonly Path[] = [
   {
     name: "alpha: webhook of an issue",
     run: (text) => parsed("alpha", "issues", { action: "opened", issue: issueOf(text), repository }),
@@ -82,7 +82,7 @@ const ways: readonly Way[] = [
     run: (text) =>
       parsed("beta", "Note Hook", { object_attributes: { ...commentOf(text), note: text }, issue: issueOf(text), project }),
   },
-  ...["alpha", "beta"].flatMap((source): Way[] => [
+  ...["alpha", "beta"].flatMap((source): Path[] => [
     { name: `${source}: read an issue and its comments`, reply: either, run: () => call(source, "get_issue", "run", {}) },
     {
       name: `${source}: find the comment with a marker`,
@@ -101,7 +101,7 @@ const ways: readonly Way[] = [
   },
 ];
 
-test.each(ways)(
+test.each(paths)(
   "$name: 1 MiB does not hold the event loop",
   async ({ reply, run }) => {
     const stallOn = (text: string) => {

@@ -4,17 +4,17 @@ import type { Connection } from "./connections.ts";
 import { createStandings } from "./standings.ts";
 
 const author = (id: string): EventAuthor => ({ id, name: id, kind: "human", standing: "unknown" });
-const connectionOf = (standing: Source["standing"]) =>
+const connectionWith = (standing: Source["standing"]) =>
   ({ missing: [], settings: {}, source: { name: "beta", source: { standing } } }) as unknown as Connection;
 const log = { warn: vi.fn() };
-const settled = () => new Promise((done) => setImmediate(done));
+const nextTurn = () => new Promise((done) => setImmediate(done));
 
 test("the first call asks and does not wait; later ones have the answer, and one request is enough", async () => {
   const ask = vi.fn(async () => "member" as const);
   const standings = createStandings(log as never);
-  const connection = connectionOf(ask);
+  const connection = connectionWith(ask);
   expect([1, 2].map(() => standings.of(connection, "octo/app", author("5")))).toEqual(["unknown", "unknown"]);
-  await settled();
+  await nextTurn();
   expect(standings.of(connection, "octo/app", author("5"))).toBe("member");
   expect(standings.of(connection, "octo/app", { ...author("5"), standing: "none" })).toBe("none");
   expect(ask).toHaveBeenCalledTimes(1);
@@ -26,11 +26,11 @@ test("many strangers cause four requests at a time, and a failure is not cached"
   const gate = Promise.withResolvers<never>();
   const ask = vi.fn(() => gate.promise);
   const standings = createStandings(log as never);
-  const connection = connectionOf(ask);
+  const connection = connectionWith(ask);
   for (let id = 0; id < 100; id++) standings.of(connection, "octo/app", author(String(id)));
   expect(ask).toHaveBeenCalledTimes(4);
   gate.reject(new Error("down"));
-  await settled();
+  await nextTurn();
   expect(standings.of(connection, "octo/app", author("0"))).toBe("unknown");
   expect(ask).toHaveBeenCalledTimes(4);
   expect(log.warn).toHaveBeenCalledTimes(4);

@@ -12,7 +12,7 @@ import { openOutbox } from "./outbox.ts";
 import type { Plugins } from "./plugins.ts";
 
 /** Memories, over the stores of the plugins. */
-export async function openMemory({ config, log, sql, bus, warn, closing }: Core, resources: MemoryResources, { host }: Plugins) {
+export async function openMemory({ config, log, sql, bus, warn, shutdown }: Core, resources: MemoryResources, { host }: Plugins) {
   const memory = await open({
     ...resources,
     sql,
@@ -24,12 +24,12 @@ export async function openMemory({ config, log, sql, bus, warn, closing }: Core,
     promptLimit: config.MEMORY_SEARCH_LIMIT,
     shortTtlSeconds: config.REDIS_MEMORY_TTL,
   });
-  closing.add(() => memory.close());
+  shutdown.add(() => memory.close());
   return memory;
 }
 
 /** The tools of plugins, the database and MCP servers. */
-export async function openTools({ log, sql, bus, warn, closing }: Core, { guard }: Network, plugins: Plugins) {
+export async function openTools({ log, sql, bus, warn, shutdown }: Core, { guard }: Network, plugins: Plugins) {
   const { host, manager, changed, builtInIds } = plugins;
   const { fetch } = guard;
   /** Whether a plugin or a built-in source already uses the name of a provider. */
@@ -37,10 +37,10 @@ export async function openTools({ log, sql, bus, warn, closing }: Core, { guard 
     manager.isTaken(provider) || manager.running(provider) !== undefined || isBuiltInSource(provider);
   const discovered = () => mcpTools(sql, fetch, isTaken);
   const registry = await openRegistry({ host, sql, bus, log, fetch, builtIns: builtInIds, discovered });
-  closing.add(() => registry.close());
+  shutdown.add(() => registry.close());
   changed.push(() => registry.refresh());
   const discovery = startDiscovery({ sql, bus, log, fetch, watchdog: warn });
-  closing.add(() => discovery.close());
+  shutdown.add(() => discovery.close());
   return { registry, discovery, isTaken };
 }
 export type Tools = Awaited<ReturnType<typeof openTools>>;

@@ -10,7 +10,7 @@ import type { Webhooks } from "./webhooks.ts";
 
 /** Polls, syncs of knowledge sources, the relay of message queues, and webhooks that come from them. `null` on a replica with the role `api`. */
 export function startBackground(core: Core, plugins: Plugins, memory: Memory, { receiver }: Webhooks) {
-  const { config, log, database, sql, bus, vault, warn, closing } = core;
+  const { config, log, database, sql, bus, vault, warn, shutdown } = core;
   if (config.SIGNALBOX_ROLE === "api") return null;
   const { host, connections, egress, changed } = plugins;
   const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
@@ -21,7 +21,7 @@ export function startBackground(core: Core, plugins: Plugins, memory: Memory, { 
     log,
     vault,
     leaseSeconds,
-    reach: egress,
+    egress: egress,
     watchdog: warn,
     knowledge: host.knowledge,
     written: memory.written,
@@ -31,7 +31,7 @@ export function startBackground(core: Core, plugins: Plugins, memory: Memory, { 
   const intake = startIntake({ queues: host.queues, receiver, log });
   changed.push(relay.changed, intake.changed);
   const retention = startRetention({ sql, log, days: config, embedded: database.kind === "embedded" });
-  closing.add(() => Promise.all([polls.stop(), syncs.stop(), relay.stop(), intake.stop(), retention.stop()]));
+  shutdown.add(() => Promise.all([polls.stop(), syncs.stop(), relay.stop(), intake.stop(), retention.stop()]));
   return { polls, retention };
 }
 export type Background = ReturnType<typeof startBackground>;

@@ -13,25 +13,25 @@ import { createVault } from "../platform/vault.ts";
 import { openPolicies } from "../policy/policies.ts";
 import { settingsPolicy } from "../policy/settings.ts";
 import { createWatchdog } from "../watchdog/watchdog.ts";
-import type { Closing } from "./closing.ts";
+import type { Shutdown } from "./shutdown.ts";
 
 /** What every part uses: configuration, log, database, bus, policies, vault, alerts, and the list of what to close. */
-export async function openCore(config: Config, log: Log, closing: Closing) {
+export async function openCore(config: Config, log: Log, shutdown: Shutdown) {
   const endTraces = await exportTraces(config, log);
-  closing.add(() => endTraces?.());
+  shutdown.add(() => endTraces?.());
   const database = await openDatabase(config, log);
-  closing.add(() => database.close());
+  shutdown.add(() => database.close());
   const { sql } = database;
   await migrate(database, log);
   const bus = await openBus(database, log, await channelOf(config, database));
-  closing.add(() => bus.close());
+  shutdown.add(() => bus.close());
   const policies = await openPolicies(sql, bus, log, settingsPolicy(config));
-  closing.add(() => policies.close());
+  shutdown.add(() => policies.close());
   const watchdog = createWatchdog(sql, log, config.WATCHDOG_ENABLED);
   return {
     config,
     log,
-    closing,
+    shutdown,
     database,
     sql,
     bus,

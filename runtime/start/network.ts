@@ -7,11 +7,11 @@ import { fencedFetch } from "../platform/write-fence.ts";
 import type { Core } from "./core.ts";
 
 /** Who can reach the service, and which addresses it may contact. Every `fetch` checks the lease of the execution before a write. */
-export function openNetwork({ config, closing }: Core, keyring: Keyring) {
+export function openNetwork({ config, shutdown }: Core, keyring: Keyring) {
   const exposure = exposureOf(config, keyring.open);
   const guardFor = (loopback: boolean) => {
     const guard = createGuard({ allowed: config.ALLOW_PRIVATE_ADDRESSES, loopback });
-    closing.add(() => guard.close());
+    shutdown.add(() => guard.close());
     return { ...guard, fetch: counted(fencedFetch(guard.fetch)) };
   };
   return {

@@ -108,10 +108,10 @@ const explainDeps = ({ core, plugins, webhooks }: Stages) => ({
 
 /** The gateway of external agents: their streams of tasks, limits and secrets. */
 function openGateway({ core, keyring, resources, memory, conversation }: Stages) {
-  const { config, log, sql, bus, alarm, closing } = core;
+  const { config, log, sql, bus, alarm, shutdown } = core;
   const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
   const streams = new OpenStreams({ sql, bus, log, leaseSeconds, keys: keyring.configured });
-  closing.add(() => streams.close());
+  shutdown.add(() => streams.close());
   const counters = countersOf(sql, resources.redis);
   const perMinute = {
     default: config.RATE_LIMIT_DEFAULT,

@@ -7,12 +7,12 @@ import type { Plugins } from "./plugins.ts";
 
 /** The outbox, through which everything leaves that agents write. */
 export async function openOutbox(
-  { config, sql, bus, log, vault, policies, alarm, closing }: Core,
+  { config, sql, bus, log, vault, policies, alarm, shutdown }: Core,
   { connections, host }: Plugins,
 ) {
   const ofConfig = configSecrets(config);
   const stored = await openStoredSecrets({ sql, bus, log, vault });
-  closing.add(() => stored.close());
+  shutdown.add(() => stored.close());
   const settings = () => [...pluginsOf(host)].map((plugin) => connections.pluginSettings(plugin));
   const secrets = secretsFinder(
     () => [stored.all(), ...connections.everyAccount(), ...settings()],

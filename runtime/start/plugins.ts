@@ -2,7 +2,7 @@ import type { Plugin } from "@signalbox/sdk";
 import { openIntegrations } from "../integrations/store.ts";
 import { openEgressAllowlist } from "../knowledge/egress-allowlist.ts";
 import type { MemoryResources } from "../memory/prepare.ts";
-import { openPace } from "../platform/throttle/open.ts";
+import { openThrottle } from "../platform/throttle/open.ts";
 import { createAccounts } from "../plugins/accounts.ts";
 import { connectionsOf } from "../plugins/connections.ts";
 import { createHost } from "../plugins/host.ts";
@@ -20,8 +20,8 @@ const embedMs = 30_000;
 
 /** The built-in plugins in this process, the third-party ones in sandboxes, and the accounts that they use at the trackers. */
 export async function openPlugins(core: Core, network: Network, resources: MemoryResources, builtIns: readonly Plugin[]) {
-  const { config, log, sql, bus, vault, alarm, closing } = core;
-  for (const name of config.unreadPluginVariables)
+  const { config, log, sql, bus, vault, alarm, shutdown } = core;
+  for (const name of config.unusedPluginVariables)
     log.warn("variable ignored: two underscores must separate a plugin's id from the setting", { name });
   const storedSettings = new Map<string, Readonly<Record<string, string>>>();
   const settingsOf = mergedSettings(config.pluginSettingsOf, storedSettings);
@@ -37,12 +37,12 @@ export async function openPlugins(core: Core, network: Network, resources: Memor
   // Plugins that need Redis are not loaded without it.
   const usable = builtIns.filter(({ needs }) => resources.redis || !needs.includes("redis"));
   const grants = { ...resources.grants, ...capabilities };
-  const host = createHost(await loadBuiltIns({ ...shared.inProcess, grants, configOf: config.connectionOf, builtIns: usable }));
-  closing.add(() => host.dispose());
+  const host = createHost(await loadBuiltIns({ ...shared.inProcess, grants, configOf: config.variablesOf, builtIns: usable }));
+  shutdown.add(() => host.dispose());
   const sourceOf = (name: string) => host.sources.get(name);
   const { environmentOf } = connections;
   const integrations = await openIntegrations({ sql, bus, log, vault, sourceOf, watchdog: alarm, environmentOf });
-  closing.add(() => integrations.close());
+  shutdown.add(() => integrations.close());
   /** Called after plugins were loaded or removed. */
   const changed: (() => unknown)[] = [() => connections.use(host, integrations), () => integrations.refresh()];
   const contributed = async () => {
@@ -67,7 +67,7 @@ export async function openPlugins(core: Core, network: Network, resources: Memor
     inProcess: { ...shared.inProcess, configOf: settingsOf, grants: { ...capabilities, vectors: resources.vectors } },
     dependencies: { ...shared.sandboxed, ...capabilities, logs, settingsOf },
   });
-  closing.add(() => manager.stop());
+  shutdown.add(() => manager.stop());
   return { host, manager, connections, ...openAccounts(core, connections), access, egress, logs, changed, builtInIds };
 }
 export type Plugins = Awaited<ReturnType<typeof openPlugins>>;
@@ -80,14 +80,14 @@ interface Hosts {
 }
 
 /** What plugins get wherever they run: in this process, or in a sandbox. */
-function sharedBy({ config, log, database, closing, holds }: Core, network: Network, resources: MemoryResources, hosts: Hosts) {
-  const { offloadFor } = openOffload(closing, log);
+function sharedBy({ config, log, database, shutdown, holds }: Core, network: Network, resources: MemoryResources, hosts: Hosts) {
+  const { offloadFor } = openOffload(shutdown, log);
   const { hostsOf, userHostsOf } = hosts;
   const { guard, pluginGuard, fetch } = network;
   return {
     capabilities: {
       embed: (texts: readonly string[]) => resources.embedder.embedAll(texts, AbortSignal.timeout(embedMs)),
-      throttle: holds.recorded(openPace(database, resources.redis, log)),
+      throttle: holds.recorded(openThrottle(database, resources.redis, log)),
     },
     inProcess: { hostsOf, fetch, log, offloadFor, given: { hostsOf: userHostsOf, fetch: guard.fetch } },
     sandboxed: {
@@ -103,13 +103,13 @@ function sharedBy({ config, log, database, closing, holds }: Core, network: Netw
   };
 }
 
-function openAccounts({ log, closing }: Core, connections: ReturnType<typeof connectionsOf>) {
+function openAccounts({ log, shutdown }: Core, connections: ReturnType<typeof connectionsOf>) {
   const accounts = createAccounts(log, connections);
-  closing.add(() => accounts.close());
+  shutdown.add(() => accounts.close());
   // Looked up now, so that the first webhook does not wait for it.
   for (const connection of connections.all()) void accounts.of(connection);
   const standings = createStandings(log);
-  closing.add(() => standings.close());
+  shutdown.add(() => standings.close());
   return { accounts, standings };
 }
 

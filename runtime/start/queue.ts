@@ -26,10 +26,10 @@ export const retriesOf = ({ config }: Core) => ({
 
 /** The queue of executions. `null` on a replica with the role `api`. */
 export async function startQueue(core: Core, { connections, standings }: Plugins, conversation: ConversationDeps) {
-  const { config, log, database, sql, bus, policies, alarm, warn, closing } = core;
+  const { config, log, database, sql, bus, policies, alarm, warn, shutdown } = core;
   if (config.SIGNALBOX_ROLE === "api") return null;
   const connected = await watchConnected(sql, bus, log);
-  closing.add(() => connected.close());
+  shutdown.add(() => connected.close());
   const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
   const connectionFor = connections.forExecution;
   const trackerUpdates = config.TRACKER_UPDATES_ENABLED;
@@ -40,7 +40,7 @@ export async function startQueue(core: Core, { connections, standings }: Plugins
     holdAfterSeconds: config.OUTAGE_HOLD_HOURS * 3600,
     report: (level, message, context) => (level === "error" ? alarm : core.inform)(message, context),
   });
-  closing.add(() => breakers.close());
+  shutdown.add(() => breakers.close());
   const queue = await start({
     ...conversation,
     ...retriesOf(core),
@@ -69,7 +69,7 @@ export async function startQueue(core: Core, { connections, standings }: Plugins
   const checks = startWriteChecks({ sql, log, warn, connectionFor, leaseSeconds, tools: conversation.tools });
   const expiry = startExpiry(sql, log);
   const workers = [checks, expiry, presence, notices];
-  closing.add(() => Promise.all([queue.stop(drainMs), ...workers.map((one) => one.stop())]), drainMs + releaseMs);
+  shutdown.add(() => Promise.all([queue.stop(drainMs), ...workers.map((one) => one.stop())]), drainMs + releaseMs);
   return queue;
 }
 export type Queue = Awaited<ReturnType<typeof startQueue>>;

@@ -19,11 +19,11 @@ import type { Queue } from "./queue.ts";
 
 /** What `GET /api/status` shows: probes of everything that the service uses, and this replica's sign of life. */
 export function openStatus(stages: Omit<Stages, "status">, queue: Queue) {
-  const { config, sql, closing } = stages.core;
+  const { config, sql, shutdown } = stages.core;
   const board = new Board(probesOf(stages));
   const heartbeat = startHeartbeat(sql, config.SIGNALBOX_ROLE, () => queue?.running() ?? 0);
-  closing.add(() => board.close());
-  closing.add(() => heartbeat.stop());
+  shutdown.add(() => board.close());
+  shutdown.add(() => heartbeat.stop());
   return { board, replica: heartbeat.id, hostOf: (key: string) => hostOfBreaker(key, stages) };
 }
 export type StatusBoard = ReturnType<typeof openStatus>;

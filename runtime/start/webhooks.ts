@@ -16,13 +16,13 @@ import type { Queue } from "./queue.ts";
 
 /** From webhooks to queued executions. */
 export async function openWebhooks(core: Core, { connections, accounts, standings, manager }: Plugins, queue: Queue) {
-  const { config, log, sql, bus, vault, warn, alarm, closing } = core;
+  const { config, log, sql, bus, vault, warn, alarm, shutdown } = core;
   const routing = await openRouting(sql, bus, log);
-  closing.add(() => routing.close());
+  shutdown.add(() => routing.close());
   const evaluator = createEvaluator();
-  closing.add(() => evaluator.close());
+  shutdown.add(() => evaluator.close());
   const rules = await openMappingRules({ sql, bus, log, vault, evaluator, warn, alarm });
-  closing.add(() => rules.close());
+  shutdown.add(() => rules.close());
   const dispatcher = createDispatcher({
     sql,
     routing,
@@ -38,11 +38,11 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
     loops: { windowSeconds: config.LOOP_WINDOW_SECONDS, cooldownSeconds: config.LOOP_COOLDOWN_SECONDS },
   });
   const forgetting = startForgetting(sql, log);
-  closing.add(() => forgetting.stop());
-  const deferred = createDeferred(sql, { log, alarm, ttl: config.UNREAD_WEBHOOK_TTL });
-  closing.add(() => deferred.close());
+  shutdown.add(() => forgetting.stop());
+  const deferred = createDeferred(sql, { log, alarm, ttl: config.DEFERRED_WEBHOOK_TTL });
+  shutdown.add(() => deferred.close());
   const refusals = createRefusals(sql, log);
-  closing.add(() => refusals.stored());
+  shutdown.add(() => refusals.stored());
   const receiver = createReceiver({
     accounts,
     standings,

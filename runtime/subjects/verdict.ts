@@ -61,13 +61,13 @@ export function subjectVerdict(deliveries: readonly Judged[], { refused, deferre
   const [latest] = deliveries;
   const waits = deferred ? ` ${deferredSentence(deferred)}` : "";
   const [refusal] = refused;
-  const turnedAway = refusal
+  const latestRefusal = refusal
     ? ` The latest refused delivery of this source, at ${refusal.received_at}: ${clause(refusal.reason) ?? "no reason is stored"}.`
     : "";
   if (!latest)
-    return `No delivery about this issue is stored.${waits}${turnedAway || (waits ? "" : " None was refused in the last day.")}`;
+    return `No delivery about this issue is stored.${waits}${latestRefusal || (waits ? "" : " None was refused in the last day.")}`;
   const outcomes = latest.executions.map(({ task_id, verdict }) => ` ${task_id}: ${verdict}`).join("");
-  return `${latest.verdict}${outcomes}${waits}${latest.executions.length === 0 ? turnedAway : ""}`;
+  return `${latest.verdict}${outcomes}${waits}${latest.executions.length === 0 ? latestRefusal : ""}`;
 }
 
 function deferredSentence({ count, plugin, oldest_at }: Deferred): string {

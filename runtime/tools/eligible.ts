@@ -7,7 +7,7 @@ import type { RegisteredTool } from "./registered-tool.ts";
 /** Most functions that OpenAI takes in one request. */
 const most = 128;
 
-export interface Offer {
+export interface ToolQuery {
   /** The source of the event; null outside of events: every provider's tools. */
   readonly source: string | null;
   readonly agentId: string | null;
@@ -19,26 +19,26 @@ export interface Offer {
  * The tools offered to an agent: those that `allowed_tools` names, else those of the event's source and of every provider
  * that is not a source. Of more than a request may hold the last are left out; the registry has its own order for that.
  */
-export function offeredTools(
+export function eligibleTools(
   all: Iterable<RegisteredTool>,
   isSource: (provider: string) => boolean,
-  offer: Offer,
+  query: ToolQuery,
 ): RegisteredTool[] {
-  const { source, agentId, allowed } = offer;
+  const { source, agentId, allowed } = query;
   const names = new Set<string>();
   const fits = (tool: RegisteredTool) =>
     allowed
       ? allowed.includes(tool.qualifiedName) || allowed.includes(`${tool.provider}.*`)
       : source === null || tool.provider === source || !isSource(tool.provider);
-  const offered: RegisteredTool[] = [];
+  const eligible: RegisteredTool[] = [];
   for (const tool of all) {
-    if (offered.length === most) break;
+    if (eligible.length === most) break;
     const name = functionName(tool.qualifiedName);
     if (!tool.available || (tool.agentId !== null && tool.agentId !== agentId) || !fits(tool) || names.has(name)) continue;
     names.add(name);
-    offered.push(tool);
+    eligible.push(tool);
   }
-  return offered;
+  return eligible;
 }
 
 /** Whether a provider is one of the built-in sources, its plugin loaded or not. */

@@ -5,7 +5,7 @@ import { type CachedValue, openCachedValue } from "../platform/cached-value.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
 import type { Host } from "../plugins/host.ts";
-import { isBuiltInSource, type Offer, offeredTools } from "./eligible.ts";
+import { eligibleTools, isBuiltInSource, type ToolQuery } from "./eligible.ts";
 import { callEndpoint } from "./endpoint.ts";
 import { hostTools } from "./host-tools.ts";
 import { checkParameters, parametersOf, schemaOf } from "./parameters.ts";
@@ -18,8 +18,8 @@ export type ListedTool = z.output<typeof toolEntity>;
 export interface ToolRegistry extends CachedValue {
   /** One that can be run. */
   get(qualifiedName: string): RegisteredTool | undefined;
-  /** What an agent is offered. */
-  offered(offer: Offer): RegisteredTool[];
+  /** The tools that an agent may use. */
+  eligible(query: ToolQuery): RegisteredTool[];
   /** As the API lists them, by qualified name; includes tools that no plugin runs. */
   listed(): readonly ListedTool[];
 }
@@ -54,7 +54,7 @@ export async function openRegistry(options: RegistryOptions): Promise<ToolRegist
   return {
     ...fresh,
     get: (qualifiedName) => tools.get(qualifiedName),
-    offered: (offer) => offeredTools(tools.values(), isSource, offer),
+    eligible: (query) => eligibleTools(tools.values(), isSource, query),
     listed: () => listed,
   };
 }

@@ -36,7 +36,7 @@ export interface ServeOptions {
   readonly config: Config;
   readonly bound: readonly Bound[];
   readonly receiver: Receiver;
-  readonly tools: Pick<ToolRegistry, "offered">;
+  readonly tools: Pick<ToolRegistry, "eligible">;
   readonly pluginRoutes: ReadonlyMap<string, RouteEntry>;
   readonly sql: Sql;
   readonly log: Log;
@@ -106,12 +106,12 @@ export async function serve(serving: ServeOptions) {
     const { headers, rawHeaders, method = "", url: target = "" } = request;
     // Node itself would answer without a body, and refuse the HTTP/1.0 of a load balancer's probe, too.
     if (headers.host === undefined && request.httpVersion !== "1.0")
-      return turnAway(request, response, 400, "Host: the header is missing; HTTP/1.1 requires it.");
+      return reject(request, response, 400, "Host: the header is missing; HTTP/1.1 requires it.");
     const ambiguous = ambiguousHost(target, rawHeaders);
-    if (ambiguous !== null) return turnAway(request, response, 400, ambiguous);
+    if (ambiguous !== null) return reject(request, response, 400, ambiguous);
     headers.host ??= "localhost";
-    const foreign = keyring.open ? crossSite({ method, target, headers }, allowedHosts) : null;
-    if (foreign !== null) return turnAway(request, response, 403, foreign);
+    const refused = keyring.open ? crossSite({ method, target, headers }, allowedHosts) : null;
+    if (refused !== null) return reject(request, response, 403, refused);
     return handler(request, response);
   });
   answerClientErrors(http);
@@ -186,7 +186,7 @@ function announce({ hostname, open, local }: Exposure, log: Log): void {
   else log.warn(`there are no API keys and HOST is ${hostname}: anyone who can reach this address may do everything; ${advice}`);
 }
 
-function turnAway(request: IncomingMessage, response: ServerResponse, status: number, error: string): void {
+function reject(request: IncomingMessage, response: ServerResponse, status: number, error: string): void {
   request.resume();
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ error }));
 }

@@ -8,13 +8,13 @@ import { recordReads } from "./stored-headers.ts";
 export type WebhookHead = Omit<SentRequest, "body">;
 
 /** Used in place of a body that has not been read; reading it throws. */
-const unread = new Proxy(new Uint8Array(0), {
+const unavailableBody = new Proxy(new Uint8Array(0), {
   get: () => {
     throw new Error("the body has not been read");
   },
 });
 
-export const withoutBody = (head: WebhookHead): SentRequest => ({ ...head, body: unread });
+export const withoutBody = (head: WebhookHead): SentRequest => ({ ...head, body: unavailableBody });
 
 /** Runs a check without the body. If it throws a `Problem`, that is its verdict; any other error means that it needs the body. */
 export async function judgedByHead<T>(check: () => T | Promise<T>): Promise<T | undefined> {
@@ -55,7 +55,7 @@ export async function needsProof(connection: Connection): Promise<boolean> {
   if (known !== undefined) return known;
   const { source, settings } = connection;
   const seen = !source.sandboxed || source.source.signature !== undefined;
-  const bare = { headers: {}, body: unread };
+  const bare = { headers: {}, body: unavailableBody };
   const verdict = seen ? await judgedByHead<VerificationResult>(() => source.source.verify(bare, settings)) : { ok: true };
   const needed = verdict?.ok !== true;
   checked.set(connection, needed);

@@ -80,7 +80,7 @@ export type Explanation = { source: string; event: string; action: (string | nul
 
 export type FailedMcpServer = { name: string; error: string };
 
-export type Health = { status: "ok" | "degraded"; timestamp: string; plugins?: (PluginNotServing)[] | undefined; unread_webhooks?: (WaitingWebhooks)[] | undefined; down?: (string)[] | undefined };
+export type Health = { status: "ok" | "degraded"; timestamp: string; plugins?: (PluginNotServing)[] | undefined; deferred_webhooks?: (PathBacklog)[] | undefined; down?: (string)[] | undefined };
 
 export type IngestionJob = { id: string; knowledge_source_id: string; status: IngestionStatus; pages_seen: number; pages_changed: number; pages_deleted: number; chunks_written: number; error: (string | null); created_at: string; started_at: (string | null); finished_at: (string | null) };
 
@@ -119,6 +119,8 @@ export type MemoryUse = { execution_id: string; task_id: string; agent_id: (stri
 export type NewApiKey = { id: number; name: string; hint: string; scopes: (KeyScope)[]; agent_ids: ((string)[] | null); projects: ((number)[] | null); expires_at: (string | null); created_at: string; last_used_at: (string | null); revoked_at: (string | null); key: string };
 
 export type OptionalMappings = "comments" | "reviews" | "updates" | "closes";
+
+export type PathBacklog = { plugin: string; slug: string; count: number; oldest_at: string };
 
 export type Pause = { scope: PauseScope; id: (string | null); reason: string; paused_by: string; paused_at: string };
 
@@ -235,8 +237,6 @@ export type UseCaseProject = { project_id: string; name: string; id: number };
 export type UseCaseSetup = { status: string; project: UseCaseProject; agents_verified: (string)[]; tracker_issue: TrackerIssue; next_steps: (string)[] };
 
 export type UseCaseTeardown = { status: string; project_deleted: boolean; issue_closed: boolean };
-
-export type WaitingWebhooks = { plugin: string; slug: string; count: number; oldest_at: string };
 
 export type WatchdogEntry = { id: number; level: WatchdogLevel; message: string; context: { [name: string]: unknown }; created_at: string };
 

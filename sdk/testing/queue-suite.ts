@@ -130,29 +130,32 @@ function feedCases(
     ...{ id, webhook: "alpha", headers: { "x-alpha-event": "issues", "x-alpha-signature": "sha256=00" } },
     body: JSON.stringify({ id, text: 'Größe 🦉 "\\ \n', nested: [{ a: null }] }),
   });
-  const settle = async ({ settle }: ForwardingQueue, webhooks: readonly IncomingWebhook[], outcome: IncomingOutcome["outcome"]) =>
-    settle?.(webhooks.map(({ receipt }) => ({ receipt, outcome })));
+  const answer = async (
+    { acknowledge }: ForwardingQueue,
+    webhooks: readonly IncomingWebhook[],
+    outcome: IncomingOutcome["outcome"],
+  ) => acknowledge?.(webhooks.map(({ receipt }) => ({ receipt, outcome })));
   return [
     on("receives webhooks unchanged: id, path, headers and body", async ([queue], _, environment) => {
-      assert.ok(queue?.receive && queue.settle, "a feed has receive and settle");
+      assert.ok(queue?.receive && queue.acknowledge, "a feed has receive and acknowledge");
       const sent = [webhook("first"), webhook("second")];
       await incoming(environment, sent);
       const got = await received(queue, sent.length);
       const content = got.map(({ receipt: _, ...rest }) => rest).sort((a, b) => (String(a.id) < String(b.id) ? -1 : 1));
       assert.deepEqual(content, sent, "each webhook must arrive as it was sent, with no other header");
-      await settle(queue, got, "stored");
+      await answer(queue, got, "stored");
       assert.deepEqual(await queue.receive({ limit: 10, wait_seconds: 2 }), [], "what was stored must not come again");
     }),
     on("delivers a webhook that failed again, one that was refused not", async ([queue], _, environment) => {
       assert.ok(queue);
       await incoming(environment, [webhook("failing"), webhook("refused")]);
       const got = await received(queue, 2);
-      await settle(
+      await answer(
         queue,
         got.filter(({ id }) => id === "failing"),
         "failed",
       );
-      await settle(
+      await answer(
         queue,
         got.filter(({ id }) => id === "refused"),
         "refused",
@@ -163,7 +166,7 @@ function feedCases(
         ["failing"],
         "a webhook that failed must come again, with the same id",
       );
-      await settle(queue, again, "stored");
+      await answer(queue, again, "stored");
     }),
   ];
 }

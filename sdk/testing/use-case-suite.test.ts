@@ -9,15 +9,15 @@ interface Host {
   readonly operations: OperationsAccess;
   readonly trackers: TrackersAccess;
 }
-type Kept = { project?: number; issue?: { key: string; url: string } | null };
+type State = { project?: number; issue?: { key: string; url: string } | null };
 const mapping = { source: "alpha", canonical_trigger: "sample.created" };
 
 /** A use case that does what it must: an agent checked, a project, a mapping, an issue. */
 const good = ({ operations, trackers }: Host): UseCase => ({
   about: "A sample: a project, a mapping and an issue.",
   setup: async (_, call) => {
-    const kept: Kept = { ...(call.state as Kept | null) };
-    const keep = (more: Kept) => call.save(Object.assign(kept, more) as never);
+    const kept: State = { ...(call.state as State | null) };
+    const keep = (more: State) => call.save(Object.assign(kept, more) as never);
     await operations.call("agents.get", { id: "pm_default" }).catch(() => {
       throw new PluginError("conflict", "The agent pm_default does not exist.");
     });
@@ -41,7 +41,7 @@ const good = ({ operations, trackers }: Host): UseCase => ({
       const { items } = (await operations.call(`${noun}.list`, {})) as unknown as { items: { id: number }[] };
       for (const { id } of items) await operations.call(`${noun}.delete`, { id });
     }
-    const { project, issue } = (state ?? {}) as Kept;
+    const { project, issue } = (state ?? {}) as State;
     if (issue) await trackers.closeIssue("alpha", { project: "octo/sample", key: issue.key }, { key: "sample", signal });
     return { status: "gone", project_deleted: project !== undefined, issue_closed: Boolean(issue) };
   },

@@ -33,8 +33,8 @@ export async function load(options: LoadOptions): Promise<Load> {
   const times: number[] = [];
   const statuses: Record<string, number> = {};
   const ports = [options.port].flat();
-  const lanes = Array.from({ length: options.connections }, (_, n) => ports[n % ports.length] as number);
-  const sockets = await Promise.all(lanes.map(open));
+  const targets = Array.from({ length: options.connections }, (_, n) => ports[n % ports.length] as number);
+  const sockets = await Promise.all(targets.map(open));
   let next = 0;
   const began = performance.now();
   await Promise.all(
@@ -85,7 +85,7 @@ const open = (port: number): Promise<Socket> =>
 /** Reads whole answers, with `Content-Length` or chunked, and gives their status. */
 function reader(socket: Socket): () => Promise<string> {
   let pending = "";
-  let settle: ((status: string) => void) | null = null;
+  let respond: ((status: string) => void) | null = null;
   let broken: Error | null = null;
   let fail: (error: Error) => void = () => {};
   const end = () => {
@@ -101,13 +101,13 @@ function reader(socket: Socket): () => Promise<string> {
     if (!whole) return;
     const status = pending.slice(9, 12);
     pending = "";
-    settle?.(status);
+    respond?.(status);
   });
   socket.on("close", end);
   return () =>
     new Promise((done, reject) => {
       if (broken) return reject(broken);
-      settle = done;
+      respond = done;
       fail = reject;
     });
 }

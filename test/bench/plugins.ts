@@ -69,7 +69,7 @@ export async function run(): Promise<void> {
       columns: ["call", "p50 µs", "p99 µs", `calls/s, ${inFlight} at once`],
       rows,
       findings: [
-        // The first also finds out which walls there are.
+        // The first also finds out which isolation layers there are.
         `ready ${Math.round(median(started.slice(1)))} ms after the start (a bundle of ${Math.round(bytes.byteLength / 1024)} KB); the first ${Math.round(started[0] ?? 0)} ms`,
         `memory of one process of ${processes}: resident ${megabytes(opened.map((one) => one.memory() ?? 0))} MiB, its own share ${megabytes(opened.map(share))} MiB`,
       ],

@@ -11,7 +11,7 @@ interface EventSeen {
   readonly delivery_id: string | null;
 }
 
-/** What was found, by the public API and at the trackers, after everything has settled. Lists name what is wrong. */
+/** What was found, by the public API and at the trackers, after everything has ended. Lists name what is wrong. */
 export interface Findings {
   readonly accepted: number;
   readonly executions: number;
@@ -47,10 +47,10 @@ export interface Findings {
 }
 
 /** Heals the world, waits until nothing moves any more, and looks. */
-export async function audit(world: World, { patience = 60 }: { patience?: number } = {}): Promise<Findings> {
+export async function audit(world: World, { timeoutSeconds = 60 }: { timeoutSeconds?: number } = {}): Promise<Findings> {
   const silent = await world.heal();
-  await world.sender.settled();
-  await settle(world, patience * 1000);
+  await world.sender.allAnswered();
+  await waitForEnd(world, timeoutSeconds * 1000);
   const reader = await aReader(world);
   const executions = await all<Execution>(reader, "/api/task-executions");
   const events = await all<EventSeen>(reader, "/api/webhook-events");
@@ -150,11 +150,11 @@ function livingComments(sender: World["sender"], executions: readonly ExecutionS
 const eventOf = ({ event_id }: ExecutionSeen): string | null => event_id;
 
 /** Longest wait between two signs of progress: longer than the wait before the last retry of an execution. */
-async function settle(world: World, patienceMs: number): Promise<void> {
+async function waitForEnd(world: World, timeoutMs: number): Promise<void> {
   let open = Number.POSITIVE_INFINITY;
   let seen = "";
   let since = performance.now();
-  while (open > 0 && performance.now() - since < patienceMs) {
+  while (open > 0 && performance.now() - since < timeoutMs) {
     const counts = await Promise.all(openStates.map((state) => total(world, state)));
     if (counts.every((count) => count !== null)) open = counts.reduce((sum, count) => sum + (count ?? 0), 0);
     const now = `${counts} ${world.ledger.lastChange}`;

@@ -33,7 +33,7 @@ export async function runMix(options: ChaosOptions): Promise<boolean> {
     faults.start(options.pause * 1000);
     const mixed = await rate(world, () => untilOver(world, options.minutes));
     await Promise.all([faults.stop(), world.sender.stop()]);
-    progress(`faults end (${listed(faults.counts)}); waits until everything has settled`);
+    progress(`faults end (${listed(faults.counts)}); waits until everything has ended`);
     const findings = await audit(world);
     const measured: Row[] = [
       ["faults", listed(faults.counts)],

@@ -24,7 +24,7 @@ export interface Sent {
 /** A platform stops waiting for an answer after this long. */
 const answerMs = 10_000;
 /** And stops repeating a delivery after this long. */
-const patienceMs = 180_000;
+const timeoutMs = 180_000;
 const concurrency = 24;
 
 export interface SenderOptions {
@@ -64,9 +64,9 @@ export class Sender {
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#pumping;
-    await this.settled();
+    await this.allAnswered();
   }
-  async settled(): Promise<void> {
+  async allAnswered(): Promise<void> {
     while (this.#open.size > 0) await Promise.race(this.#open);
   }
 
@@ -109,7 +109,7 @@ export class Sender {
     const { random, replicas } = this.#options;
     const title = `Login fails chaos-${sent.number}`;
     const { path, body, headers } = webhookOf(sent.source, sent.issue, title, sent.id);
-    const end = performance.now() + patienceMs;
+    const end = performance.now() + timeoutMs;
     const again = random.chance(0.05);
     for (let wait = 250; performance.now() < end; wait = Math.min(4000, wait * 2)) {
       sent.tries++;

@@ -21,7 +21,7 @@ export interface ChaosTracker {
 type Row = Record<string, unknown>;
 
 /** A tracker of the plugins' tests, and where its comments are. */
-interface Kept {
+interface TestTracker {
   readonly tracker: { url: string };
   readonly carryOut: (request: RecordedRequest) => FakeResponse;
   readonly addIssue: (number: number) => void;
@@ -56,7 +56,7 @@ class Delta extends DeltaTracker {
 const now = () => new Date().toISOString();
 const bodyOf = (row: Row): string => (typeof row.body === "string" ? row.body : JSON.stringify(row.body));
 
-const kept: Readonly<Record<Source, () => Kept>> = {
+const trackers: Readonly<Record<Source, () => TestTracker>> = {
   alpha: () => {
     const tracker = new Alpha();
     const addIssue = (number: number) => void tracker.addIssue(number, now());
@@ -86,7 +86,7 @@ const kept: Readonly<Record<Source, () => Kept>> = {
 
 /** Puts a front before it, and adds what it does not have: deletions of comments. */
 async function startTracker(
-  { tracker, carryOut, addIssue, comments, textOf, deletePath }: Kept,
+  { tracker, carryOut, addIssue, comments, textOf, deletePath }: TestTracker,
   ledger: Ledger,
   random: Random,
 ): Promise<ChaosTracker> {
@@ -118,7 +118,10 @@ export class Trackers {
     this.all = all;
   }
   static async start(ledger: Ledger, random: Random): Promise<Trackers> {
-    const started = sources.map(async (source) => [source, await startTracker(kept[source](), ledger, random.stream(source))]);
+    const started = sources.map(async (source) => [
+      source,
+      await startTracker(trackers[source](), ledger, random.stream(source)),
+    ]);
     return new Trackers(Object.fromEntries(await Promise.all(started)));
   }
 

@@ -15,7 +15,7 @@ export interface DeathPoint {
   readonly about: readonly string[];
 }
 
-interface Lane {
+interface StreamState {
   /** Syncs sent and answers received; the first answer is to the greeting. */
   sent: number;
   received: number;
@@ -24,7 +24,7 @@ interface Lane {
 
 const file = process.env.DIE_AT ?? "";
 const statements = new Map<string, string>();
-const lanes = new WeakMap<object, Lane>();
+const states = new WeakMap<object, StreamState>();
 const messageTypes = "PBDESCQHXpFdc";
 const ready = Buffer.from([0x5a, 0, 0, 0, 5]);
 
@@ -50,8 +50,8 @@ function look(stream: object, chunk: Buffer): void {
     const length = chunk.readInt32BE(at + 1);
     if (!messageTypes.includes(type) || length < 4 || at + 1 + length > chunk.length) return;
     const message = chunk.subarray(at + 5, at + 1 + length);
-    const lane = lanes.get(stream) ?? { sent: 0, received: -1, diesAt: null };
-    lanes.set(stream, lane);
+    const lane = states.get(stream) ?? { sent: 0, received: -1, diesAt: null };
+    states.set(stream, lane);
     if (type === "S" || type === "Q") lane.sent++;
     if (type === "P") {
       const { value: name, end } = text(message, 0);
@@ -62,7 +62,7 @@ function look(stream: object, chunk: Buffer): void {
   }
 }
 
-function bound(lane: Lane, sql: string, message: Buffer): void {
+function bound(lane: StreamState, sql: string, message: Buffer): void {
   const wanted = point();
   if (!wanted || !new RegExp(wanted.sql).test(sql) || !wanted.about.every((part) => message.includes(part))) return;
   if (wanted.when === "before") die();
@@ -75,7 +75,7 @@ Duplex.prototype.write = function (this: Duplex, chunk: unknown, ...rest: unknow
   return Reflect.apply(write, this, [chunk, ...rest]) as boolean;
 };
 Duplex.prototype.push = function (this: Duplex, chunk: unknown, ...rest: unknown[]) {
-  const lane = lanes.get(this);
+  const lane = states.get(this);
   if (lane && Buffer.isBuffer(chunk)) {
     for (let at = chunk.indexOf(ready); at >= 0; at = chunk.indexOf(ready, at + 5)) lane.received++;
     if (lane.diesAt !== null && lane.received >= lane.diesAt) die();

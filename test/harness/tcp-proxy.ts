@@ -1,5 +1,5 @@
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { TcpLane } from "./tcp-lane.ts";
+import { TcpDirection } from "./tcp-direction.ts";
 
 export type Direction = "to-server" | "to-client";
 
@@ -66,7 +66,7 @@ export async function startUrlProxy(address: string): Promise<TcpProxy & { reado
 interface Connection {
   readonly near: Socket;
   readonly far: Socket;
-  readonly lanes: readonly [TcpLane, TcpLane];
+  readonly directions: readonly [TcpDirection, TcpDirection];
   /** Its answers are lost. */
   silent: boolean;
 }
@@ -115,9 +115,9 @@ class LoopbackProxy implements TcpProxy {
     this.accepted++;
     const far = connect({ host: this.#host, port: this.#port, allowHalfOpen: true });
     for (const socket of [near, far]) socket.setNoDelay(true);
-    const toServer = new TcpLane(near, far, this.#delayMs, (chunk) => this.#lookAt(connection, chunk));
-    const toClient = new TcpLane(far, near, this.#delayMs);
-    const connection: Connection = { near, far, lanes: [toServer, toClient], silent: false };
+    const toServer = new TcpDirection(near, far, this.#delayMs, (chunk) => this.#lookAt(connection, chunk));
+    const toClient = new TcpDirection(far, near, this.#delayMs);
+    const connection: Connection = { near, far, directions: [toServer, toClient], silent: false };
     this.#connections.add(connection);
     this.#apply(connection);
     const closed = () => near.closed && far.closed && this.#connections.delete(connection);
@@ -131,10 +131,10 @@ class LoopbackProxy implements TcpProxy {
     if (!loss) return;
     loss.lost++;
     connection.silent = true;
-    connection.lanes[1].drop();
+    connection.directions[1].drop();
   }
 
-  #apply({ lanes: [toServer, toClient] }: Connection): void {
+  #apply({ directions: [toServer, toClient] }: Connection): void {
     toServer.frozen = this.#frozen.includes("to-server");
     toClient.frozen = this.#frozen.includes("to-client");
     for (const lane of [toServer, toClient]) lane.delayMs = this.#delayMs;
@@ -148,7 +148,7 @@ class LoopbackProxy implements TcpProxy {
   strand(): void {
     for (const connection of this.#connections) {
       connection.silent = true;
-      for (const lane of connection.lanes) lane.drop();
+      for (const lane of connection.directions) lane.drop();
     }
   }
 

@@ -11,19 +11,19 @@ const projects = ["one", "two"] as const;
 type Project = (typeof projects)[number];
 const scopes = ["task", "agent", "project", "organizational"] as const;
 
-interface Kept {
+interface StoredMemory {
   readonly key: string;
   readonly scope: (typeof scopes)[number];
   readonly agent: Agent | null;
   readonly project: Project | null;
 }
 /** Every scope with either agent or none, on either project or none. */
-const all: readonly Kept[] = scopes.flatMap((scope) =>
+const all: readonly StoredMemory[] = scopes.flatMap((scope) =>
   ([null, "ann", "bob"] as const).flatMap((agent) =>
     ([null, ...projects] as const).map((project) => ({ key: `${scope}/${agent}/${project}`, scope, agent, project })),
   ),
 );
-const keysOf = (kept: readonly Kept[]) => kept.map(({ key }) => key).sort();
+const keysOf = (kept: readonly StoredMemory[]) => kept.map(({ key }) => key).sort();
 
 let world: World;
 let door: Gateway;
@@ -61,7 +61,7 @@ describe("HTTP: operators see all that the filter matches", () => {
     ),
   );
   test.each(filters)("%o", async ({ scope, agent, project }) => {
-    const fits = (one: Kept) =>
+    const fits = (one: StoredMemory) =>
       (!scope || one.scope === scope) && (!agent || one.agent === agent) && (!project || one.project === project);
     const given = {
       ...(scope && { scope }),
@@ -69,11 +69,13 @@ describe("HTTP: operators see all that the filter matches", () => {
       ...(project && { project_id: ids[project] }),
     };
     const query = new URLSearchParams(Object.entries(given).map(([name, value]) => [name, String(value)]));
-    const listed = await world.service.get<Kept[]>(`/api/memory?limit=1000&${query}`);
+    const listed = await world.service.get<StoredMemory[]>(`/api/memory?limit=1000&${query}`);
     expect(keysOf(listed.body)).toEqual(keysOf(all.filter(fits)));
     for (const mode of ["keyword", "semantic", "hybrid"]) {
       const search = { query: "the issue template", limit: 1000, mode, ...given };
-      expect(keysOf((await world.service.post<Kept[]>("/api/memory/search", search)).body)).toEqual(keysOf(all.filter(fits)));
+      expect(keysOf((await world.service.post<StoredMemory[]>("/api/memory/search", search)).body)).toEqual(
+        keysOf(all.filter(fits)),
+      );
     }
   });
 });
@@ -85,7 +87,7 @@ describe("gRPC: an agent sees its own, those of every project, and the organisat
     const session_id = sessions[agent];
     const visible = keysOf(seenBy(agent));
     const list = async (filter: object) =>
-      keysOf((await door.call("MemoryList", { session_id, limit: 1000, ...filter })).body.memories as Kept[]);
+      keysOf((await door.call("MemoryList", { session_id, limit: 1000, ...filter })).body.memories as StoredMemory[]);
     expect(await list({})).toEqual(visible);
     for (const scope of scopes)
       expect(await list({ scope: `MEMORY_SCOPE_${scope.toUpperCase()}` })).toEqual(
@@ -95,7 +97,7 @@ describe("gRPC: an agent sees its own, those of every project, and the organisat
       expect(await list({ project_id: ids[project] })).toEqual(keysOf(seenBy(agent).filter((one) => one.project === project)));
     for (const mode of ["KEYWORD", "SEMANTIC", "HYBRID"]) {
       const search = { session_id, query: "the issue template", limit: 1000, mode: `MEMORY_SEARCH_MODE_${mode}` };
-      expect(keysOf((await door.call("MemorySearch", search)).body.memories as Kept[])).toEqual(visible);
+      expect(keysOf((await door.call("MemorySearch", search)).body.memories as StoredMemory[])).toEqual(visible);
     }
     for (const { key } of all) {
       const expected = visible.includes(key) ? null : "not_found";

@@ -123,7 +123,7 @@ describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
     expect(await starting.ended).toMatchObject({ code: 0 });
   });
 
-  test("a start gives up after DATABASE_WAIT_SECONDS", async () => {
+  test("a start fails after DATABASE_WAIT_SECONDS", async () => {
     const ports = { PORT: "0", GRPC_PORT: "0" };
     const env = { ...ports, DATABASE_URL: "postgres://user:hunter2@127.0.0.1:9/none", DATABASE_WAIT_SECONDS: "1" };
     const starting = run(runtimeUnderTest(), "runtime/main.ts", { env, cwd: world.service.folder });

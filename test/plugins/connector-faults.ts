@@ -34,7 +34,7 @@ const faults = [
   { kind: "status", status: 502, body: "bad gateway", after: true },
 ] as const;
 
-/** Lets about every second request of a stand-in fail, until what it returns is called. */
+/** Lets about every second request of a fake platform fail, until what it returns is called. */
 function disturb(server: Pick<TestTracker, "fault" | "heal">): () => Promise<void> {
   const stop = new AbortController();
   const disturbing = (async () => {
@@ -92,10 +92,10 @@ async function allEnded(service: Service): Promise<true> {
   return true;
 }
 
-export async function inParallel<T>(all: readonly T[], work: (one: T) => Promise<void>, lanes = 8): Promise<void> {
+export async function inParallel<T>(all: readonly T[], work: (one: T) => Promise<void>, concurrency = 8): Promise<void> {
   const left = [...all];
-  const lane = async () => {
+  const worker = async () => {
     for (let one = left.shift(); one !== undefined; one = left.shift()) await work(one);
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  await Promise.all(Array.from({ length: concurrency }, worker));
 }

@@ -4,7 +4,7 @@ import giteaOpened from "../../plugins/gitea/test/webhooks/issue-opened.json" wi
 import { LinearServer, token as linearToken, newIssue } from "../../plugins/linear/test/server.ts";
 import linearCreated from "../../plugins/linear/test/webhooks/issue-created.json" with { type: "json" };
 
-/** The stand-in of a platform. */
+/** The fake of a platform. */
 export interface Platform {
   readonly server: Pick<TestTracker, "url" | "fault" | "heal" | "close">;
   /** What was posted about the issue with this number. */

@@ -180,25 +180,25 @@ describe("an approved plugin's routes", () => {
   test(
     "an operator can deny permissions, upgrades keep that, and they can be restored",
     async () => {
-      const narrow = (body: object) => service.put<{ denied: string[] } & Failure>("/api/plugins/doors/permissions", body);
+      const restrict = (body: object) => service.put<{ denied: string[] } & Failure>("/api/plugins/doors/permissions", body);
       const total = async () => (await service.get<{ total: number }>("/plugins/doors/projects")).status;
       const version = async () => (await service.get<{ version: string }>("/plugins/doors/status")).body.version;
-      const narrowedAt = (wanted: string) => eventually(async () => (await version()) === wanted && (await total()) === 502);
+      const restrictedAt = (wanted: string) => eventually(async () => (await version()) === wanted && (await total()) === 502);
       expect(await total()).toBe(200);
-      const beyond = await narrow({ operations: ["projects.list", "keys.create"] });
+      const beyond = await restrict({ operations: ["projects.list", "keys.create"] });
       expect(beyond).toMatchObject({ status: 400, body: { error: expect.stringContaining("operations[1]: keys.create") } });
-      const { status, body } = await narrow({ operations: [], open_routes: [] });
+      const { status, body } = await restrict({ operations: [], open_routes: [] });
       expect(status).toBe(200);
       expect(body.denied.map((one) => one.split(" (")[0])).toEqual([
         "operation: projects.list",
         "open route: status, needs no API key",
       ]);
-      await narrowedAt("1.1.0");
+      await restrictedAt("1.1.0");
       expect((await anybody("/plugins/doors/status")).status).toBe(401);
       await service.post("/api/plugins", (await build("1.2.0")).body);
-      await narrowedAt("1.2.0");
+      await restrictedAt("1.2.0");
       expect((await anybody("/plugins/doors/status")).status).toBe(401);
-      expect((await narrow({ operations: ["projects.list"] })).body.denied).toHaveLength(1);
+      expect((await restrict({ operations: ["projects.list"] })).body.denied).toHaveLength(1);
       await eventually(async () => (await total()) === 200);
       expect((await anybody("/plugins/doors/status")).status).toBe(401);
     },

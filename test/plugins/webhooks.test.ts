@@ -185,15 +185,15 @@ test(
 test(
   "a deferred webhook is shown while it waits; when it expires it becomes an event with the reason, which can be replayed",
   async () => {
-    const service = await start("embedded", { UNREAD_WEBHOOK_TTL: "8", WATCHDOG_ENABLED: "true" });
+    const service = await start("embedded", { DEFERRED_WEBHOOK_TTL: "8", WATCHDOG_ENABLED: "true" });
     killProcesses();
     await eventually(async () => (await states()).every((state) => state === "backoff") || null);
     const kept = await send("tickets", 7);
     expect(kept.status).toBe(202);
     expect((await service.post("/api/plugins/tickets/disable")).status).toBe(200);
     const told = { plugin: "tickets", slug: "tickets", count: 1, oldest_at: expect.any(String) };
-    const health = () => service.get<{ status: string; unread_webhooks?: object[] }>("/health");
-    await eventually(async () => expect((await health()).body).toMatchObject({ status: "ok", unread_webhooks: [told] }));
+    const health = () => service.get<{ status: string; deferred_webhooks?: object[] }>("/health");
+    await eventually(async () => expect((await health()).body).toMatchObject({ status: "ok", deferred_webhooks: [told] }));
     const env = { SIGNALBOX_URL: service.url };
     const doctor = run(runtimeUnderTest(), "runtime/cli/main.ts", { args: ["plugin", "doctor"], env, cwd: service.folder });
     expect((await doctor.ended).code).toBe(1);
@@ -208,7 +208,7 @@ test(
     expect(watched.body.map(({ message }) => message)).toContain(
       "webhooks were discarded because their plugin did not serve in time",
     );
-    await eventually(async () => expect((await health()).body.unread_webhooks).toBeUndefined());
+    await eventually(async () => expect((await health()).body.deferred_webhooks).toBeUndefined());
     // Once: no other replica, and no later sweep, finds it again.
     expect(await events()).toHaveLength(1);
 

@@ -55,8 +55,8 @@ test("agents with equal scores share the work, also of simultaneous events", asy
   const together = await agentsOf(6);
   expect(together.filter((id) => id === "whole_a")).toHaveLength(3);
   expect(together.filter((id) => id === "whole_b")).toHaveLength(3);
-  const inTurn = [await agentsOf(1), await agentsOf(1), await agentsOf(1), await agentsOf(1)].flat();
-  expect(inTurn.filter((id) => id === "whole_a")).toHaveLength(2);
+  const chosen = [await agentsOf(1), await agentsOf(1), await agentsOf(1), await agentsOf(1)].flat();
+  expect(chosen.filter((id) => id === "whole_a")).toHaveLength(2);
 });
 
 test("no agent has a required capability: actor_id runs it", async () => {

@@ -24,7 +24,7 @@ export const bugTriage = (operations: OperationsAccess): UseCase => ({
       // Checked before anything is created, so that whatever has these names afterwards is ours.
       await save({ project });
     }
-    const [made] = await inTurn(pieces, (piece) => make(operations, piece));
+    const [made] = await sequentially(pieces, (piece) => make(operations, piece));
     return {
       status: "ready",
       project: { project_id: project, name: String(made?.name), id: Number(made?.id) },
@@ -36,12 +36,12 @@ export const bugTriage = (operations: OperationsAccess): UseCase => ({
   teardown: async ({ state }) => {
     if (state === null) return { status: "nothing_to_do", project_deleted: false, issue_closed: false };
     const { project } = state as unknown as State;
-    const removed = await inTurn(piecesOf(project).reverse(), (piece) => unmake(operations, piece));
+    const removed = await sequentially(piecesOf(project).reverse(), (piece) => unmake(operations, piece));
     return { status: "torn_down", project_deleted: removed.at(-1) === true, issue_closed: false };
   },
 });
 
-async function inTurn<T, R>(all: readonly T[], run: (one: T) => Promise<R>): Promise<R[]> {
+async function sequentially<T, R>(all: readonly T[], run: (one: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (const one of all) results.push(await run(one));
   return results;

@@ -47,7 +47,7 @@ export interface Couch {
 }
 
 /** Request timeout. Milliseconds. */
-const patience = 1_800;
+const timeoutMs = 1_800;
 /** Documents per request of a search. */
 const portion = 500;
 /** Ids that begin with `_` are CouchDB's own. */
@@ -118,7 +118,7 @@ function database(
     fetch,
     secrets: password ? [password, btoa(`${user}:${password}`)] : [],
   });
-  const signal = () => AbortSignal.timeout(patience);
+  const signal = () => AbortSignal.timeout(timeoutMs);
   const unless =
     <T>(code: string, otherwise: T) =>
     (error: unknown): T => {

@@ -1,9 +1,9 @@
 import type { AMQPChannel } from "@cloudamqp/amqp-client/amqp-channel";
 import type { AMQPMessage } from "@cloudamqp/amqp-client/amqp-message";
 import { type Capabilities, IncomingBacklog, type IncomingWebhook, maxIncomingBytes, type WebhookFeed } from "@signalbox/sdk";
+import { cachedOn } from "./cached.ts";
 import type { Connect, HostClient } from "./client.ts";
 import type { Config } from "./config.ts";
-import { kept } from "./kept.ts";
 
 /** Messages that the broker sends ahead. */
 const prefetch = 200;
@@ -26,7 +26,7 @@ export function openFeed(
   const { incoming_queue: queue } = config;
   const backlog = new IncomingBacklog();
   let last = 0;
-  const consuming = kept(connect, async (client): Promise<Consuming> => {
+  const consuming = cachedOn(connect, async (client): Promise<Consuming> => {
     last += 1;
     const number = last;
     backlog.clear();
@@ -46,14 +46,14 @@ export function openFeed(
       if (queue !== "") await consuming.get();
       return backlog.take(wanted);
     },
-    settle: async (outcomes) => {
+    acknowledge: async (outcomes) => {
       const on = await consuming.current();
       for (const { receipt, outcome } of outcomes) {
         const [number, tag] = receipt.split(".").map(Number);
         if (!on || number !== on.number || tag === undefined) continue;
         const { channel } = on;
-        const settled = { stored: () => channel.basicAck(tag), refused: () => channel.basicReject(tag, false) };
-        if (outcome !== "failed") await settled[outcome]().catch(() => {});
+        const answers = { stored: () => channel.basicAck(tag), refused: () => channel.basicReject(tag, false) };
+        if (outcome !== "failed") await answers[outcome]().catch(() => {});
         else setTimeout(() => channel.basicNack(tag, true).catch(() => {}), retryMs);
       }
     },

@@ -22,7 +22,7 @@ export default definePlugin({
           about: "RabbitMQ: events and executions as CloudEvents, and webhooks that come in.",
           publish: publisher.publish,
           receive: feed.receive,
-          settle: feed.settle,
+          acknowledge: feed.acknowledge,
         },
       },
       dispose: async () => {

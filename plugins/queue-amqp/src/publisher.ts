@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import type { AMQPChannel } from "@cloudamqp/amqp-client/amqp-channel";
 import type { AMQPMessage } from "@cloudamqp/amqp-client/amqp-message";
 import type { CloudEvent, ForwardingQueue } from "@signalbox/sdk";
+import { cachedOn, unavailable } from "./cached.ts";
 import type { Connect, HostClient } from "./client.ts";
 import type { Config } from "./config.ts";
-import { kept, unavailable } from "./kept.ts";
 
 /** How far back the stream is read for ids, milliseconds. */
 const knownMs = 3_600_000;
@@ -23,7 +23,7 @@ interface Publishing {
  * to its end before each batch, and messages that it holds are skipped, whichever replica published them.
  */
 export function openPublisher(connect: Connect, config: Config): Pick<ForwardingQueue, "publish"> & { close(): Promise<void> } {
-  const publishing = kept(connect, (client) => declareAndRead(client, config));
+  const publishing = cachedOn(connect, (client) => declareAndRead(client, config));
   return {
     publish: async (messages) => {
       if (messages.length === 0) return;

@@ -17,8 +17,8 @@ const day = 86_400_000;
 /** The server skips ids that it has seen for as long. */
 const knownMs = 3_600_000;
 const publishMs = 10_000;
-/** A webhook that is not settled for as long is delivered again. */
-const settleMs = 30_000;
+/** A webhook that is not acknowledged for as long is delivered again. */
+const acknowledgeMs = 30_000;
 const retryMs = 1_000;
 
 /** JetStream as the end of a queue, and as a feed of webhooks. */
@@ -27,8 +27,8 @@ export function natsQueue(connection: Connection, { log }: Pick<Capabilities, "l
   let ready: NatsConnection | null = null;
   const backlog = new IncomingBacklog();
   let consuming: NatsConnection | null = null;
-  /** The messages that are not settled, by receipt. */
-  const unsettled = new Map<string, JsMsg>();
+  /** The messages that are not acknowledged, by receipt. */
+  const unacknowledged = new Map<string, JsMsg>();
 
   const publisher = async () => {
     const nats = await connection.get();
@@ -43,11 +43,11 @@ export function natsQueue(connection: Connection, { log }: Pick<Capabilities, "l
     const { messages, created } = await startConsuming(nats, config);
     consuming = nats;
     backlog.clear();
-    unsettled.clear();
+    unacknowledged.clear();
     void (async () => {
       for await (const message of messages) {
         const webhook = webhookOf(message, created, config);
-        unsettled.set(webhook.receipt, message);
+        unacknowledged.set(webhook.receipt, message);
         if (!backlog.add(webhook)) refuseLong(message);
         await backlog.room();
       }
@@ -79,12 +79,12 @@ export function natsQueue(connection: Connection, { log }: Pick<Capabilities, "l
         if (stream !== "") await consume();
         return backlog.take(wanted);
       }),
-    settle: (outcomes) =>
+    acknowledge: (outcomes) =>
       reachable(async () => {
         const nats = await connection.get();
         for (const { receipt, outcome } of outcomes) {
-          const message = unsettled.get(receipt);
-          unsettled.delete(receipt);
+          const message = unacknowledged.get(receipt);
+          unacknowledged.delete(receipt);
           if (message) answer(message, outcome);
         }
         await nats.flush();
@@ -126,7 +126,7 @@ async function startConsuming(nats: NatsConnection, { incoming_stream: stream, i
     await consumers.info(stream, name);
   } catch (error) {
     if (!isMissing(error)) throw error;
-    await consumers.add(stream, { durable_name: name, ack_policy: AckPolicy.Explicit, ack_wait: nanos(settleMs) });
+    await consumers.add(stream, { durable_name: name, ack_policy: AckPolicy.Explicit, ack_wait: nanos(acknowledgeMs) });
   }
   const consumer = await jetstream(nats).consumers.get(stream, name);
   return { created, messages: await consumer.consume({ max_messages: 200 }) };

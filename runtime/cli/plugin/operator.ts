@@ -87,13 +87,13 @@ const verbs: Record<OperatorVerbName, OperatorVerb> = {
     const refused = await call<{ name: string; code: string; reason: string }[]>(plugins.refused);
     const { required, layers } = await call<z.output<typeof plugins.isolation.output>>(plugins.isolation);
     out(isolationText(layers));
-    const { unread_webhooks = [] } = await call<z.output<typeof health.get.output>>(health.get);
+    const { deferred_webhooks = [] } = await call<z.output<typeof health.get.output>>(health.get);
     const accounts = await call<{ source: string }[]>(integrations.list, { limit: 1000 });
     const hasAccount = ({ sources }: PluginEntity) => accounts.some(({ source }) => sources.includes(source));
     const complaints = [
       ...(required ? missingLayers(layers) : []),
       ...all.flatMap((one) => problemsOf(one, hasAccount(one))),
-      ...unread_webhooks.map(waitingLine),
+      ...deferred_webhooks.map(waitingLine),
       ...refused
         .filter(({ name }) => !all.some((one) => one.id === name))
         .map(({ name, code, reason }) => `${singleLine(name)}: ${code}: ${singleLine(reason)}`),

@@ -29,7 +29,7 @@ async function play(folder: string): Promise<Report> {
 }
 const failures = ({ cases }: Report) => cases.filter(({ ok }) => !ok).map(({ name, error }) => `${name}: ${error}`);
 
-/** Their cases run at a stand-in, whose address is a setting; none reaches the platform's own address. */
+/** Their cases run at a fake platform, whose address is a setting; none reaches the platform's own address. */
 const ofThePlatform = /^the permission (GET|POST) https:\/\/(api\.linear\.app|slack\.com) was not used by any case$/;
 
 /** Folders of the plugins that are packages of their own. */

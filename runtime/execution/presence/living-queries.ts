@@ -14,7 +14,7 @@ export interface LivingComment {
   readonly key: string | null;
   /** The key of a write that was left unfinished. */
   readonly unfinished: string | null;
-  readonly settled_by: string | null;
+  readonly answered_by: string | null;
 }
 
 const at = (sql: Queryable, { subject, agent, place, connection }: LivingPlace) =>
@@ -25,14 +25,14 @@ interface Taking {
   readonly key: string;
   readonly leaseMs: number;
   /** The execution whose answer is about to be written: stored before, so that no sign of it replaces the answer after a crash. */
-  readonly settledBy: string | null;
+  readonly answeredBy: string | null;
 }
 
 /** Takes a living comment for one write under `key`. `undefined`: another writer has it. */
 export async function takeLiving(
   sql: Sql,
   living: LivingPlace,
-  { lease, key, leaseMs, settledBy }: Taking,
+  { lease, key, leaseMs, answeredBy }: Taking,
 ): Promise<LivingComment | undefined> {
   const take = async () => {
     const [row] = await sql<LivingComment[]>`
@@ -42,9 +42,9 @@ export async function takeLiving(
       )
       update living_comments l
       set lease = ${lease}, lease_expires_at = now() + make_interval(secs => ${leaseMs / 1000}),
-        pending_key = coalesce(l.pending_key, ${key}), settled_by = coalesce(${settledBy}::uuid, l.settled_by)
+        pending_key = coalesce(l.pending_key, ${key}), settled_by = coalesce(${answeredBy}::uuid, l.settled_by)
       from free where l.ctid = free.at
-      returning free.comment_id, free.url, free.key, free.pending_key as unfinished, free.settled_by`;
+      returning free.comment_id, free.url, free.key, free.pending_key as unfinished, free.settled_by as answered_by`;
     return row;
   };
   const taken = await take();
@@ -56,7 +56,7 @@ export async function takeLiving(
   return made.count > 0 ? take() : undefined;
 }
 
-type Change = Partial<Pick<LivingComment, "comment_id" | "url" | "key" | "settled_by">> & {
+type Change = Partial<Pick<LivingComment, "comment_id" | "url" | "key" | "answered_by">> & {
   readonly pending_key: string | null;
   /** The write has ended. */
   readonly ends: boolean;
@@ -64,13 +64,13 @@ type Change = Partial<Pick<LivingComment, "comment_id" | "url" | "key" | "settle
 
 /** Stores what is known of a living comment. Absent members keep their value. */
 export async function storeLiving(sql: Sql, living: LivingPlace, lease: string, change: Change): Promise<void> {
-  const given = (name: "comment_id" | "url" | "key" | "settled_by") => name in change;
+  const given = (name: "comment_id" | "url" | "key" | "answered_by") => name in change;
   await sql`
     update living_comments l
     set comment_id = case when ${given("comment_id")} then ${change.comment_id ?? null} else comment_id end,
       url = case when ${given("url")} then ${change.url ?? null} else url end,
       key = case when ${given("key")} then ${change.key ?? null} else key end,
-      settled_by = case when ${given("settled_by")} then ${change.settled_by ?? null}::uuid else settled_by end,
+      settled_by = case when ${given("answered_by")} then ${change.answered_by ?? null}::uuid else settled_by end,
       pending_key = ${change.pending_key},
       lease = case when ${change.ends} then null else lease end,
       lease_expires_at = case when ${change.ends} then null else lease_expires_at end

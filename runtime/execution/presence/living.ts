@@ -20,7 +20,7 @@ export interface LivingWrite {
   /** Used to find it: everything except the text. */
   readonly post: NewComment;
   /** It shows the answer of its execution: signs of that execution no longer change it. */
-  readonly settles: boolean;
+  readonly isAnswer: boolean;
 }
 
 /** Lease of a writer. Its requests end before it does. */
@@ -42,7 +42,7 @@ export async function writeLiving(write: LivingWrite, signal: AbortSignal): Prom
   for (;;) {
     signal.throwIfAborted();
     const until = performance.now() + leaseMs - marginMs;
-    const found = await takeLiving(sql, living, { lease, key, leaseMs, settledBy: write.settles ? write.executionId : null });
+    const found = await takeLiving(sql, living, { lease, key, leaseMs, answeredBy: write.isAnswer ? write.executionId : null });
     if (!found) {
       await sleep(waitMs, signal);
       continue;
@@ -55,8 +55,8 @@ export async function writeLiving(write: LivingWrite, signal: AbortSignal): Prom
       // Where a request may still be under way, the next writer waits for the end of the lease.
       if (!fence.mayBeUnderWay) {
         const pending_key = fence.hasSent ? key : found.unfinished;
-        const settled = write.settles && !fence.hasSent ? { settled_by: found.settled_by } : {};
-        await storeLiving(sql, living, lease, { pending_key, ...settled, ends: true }).catch(() => {});
+        const restored = write.isAnswer && !fence.hasSent ? { answered_by: found.answered_by } : {};
+        await storeLiving(sql, living, lease, { pending_key, ...restored, ends: true }).catch(() => {});
       }
       throw error;
     }
@@ -77,13 +77,13 @@ interface Held {
 }
 
 async function carryOut(write: LivingWrite, found: LivingComment, held: Held): Promise<PostedComment | null> {
-  const { sql, key, executionId, settles } = write;
+  const { sql, key, executionId, isAnswer } = write;
   const { living, lease } = held;
   const before = await resolved(write, found, held);
   const done = (comment: PostedComment | null) =>
     storeLiving(sql, living, lease, {
       ...{ comment_id: comment?.id ?? null, url: comment?.url ?? null, key: comment && key, pending_key: null, ends: true },
-      ...(settles && { settled_by: executionId }),
+      ...(isAnswer && { answered_by: executionId }),
     }).then(() => comment);
   if (before.comment && before.key === key) return done(before.comment);
   if (found.unfinished !== null && found.unfinished !== key) {

@@ -33,7 +33,7 @@ export async function showLiving(
   };
   const digest = createHash("sha256").update(text).digest("hex").slice(0, 12);
   const write = {
-    ...{ sql, connection, subject, post, agentId: sign.agent_id, executionId: sign.execution_id, settles: false },
+    ...{ sql, connection, subject, post, agentId: sign.agent_id, executionId: sign.execution_id, isAnswer: false },
     key: `${sign.execution_id}.p${sign.version}.${digest}`,
     content: (found: LivingComment) => contentOf(sign, post, found, { connection, sql }),
   };
@@ -48,7 +48,7 @@ async function contentOf(
   found: LivingComment,
   { connection, sql }: { readonly connection: Connection; readonly sql: Sql },
 ): Promise<NewComment | null | undefined> {
-  if (found.settled_by === sign.execution_id) {
+  if (found.answered_by === sign.execution_id) {
     // The answer is posted or about to be; if it could not be written, that failure is shown.
     const isLost = sign.sign === "failed" && (await findAnswer(sql, sign.execution_id)) === null;
     return isLost ? post : undefined;
@@ -56,7 +56,7 @@ async function contentOf(
   if (sign.sign !== null) return post;
   if (found.comment_id === null) return undefined;
   // Cancelled: what was there before is shown again.
-  const earlier = found.settled_by === null ? null : await findAnswer(sql, found.settled_by);
+  const earlier = found.answered_by === null ? null : await findAnswer(sql, found.answered_by);
   if (earlier !== null) return { ...post, body: earlier };
   return connection.source.source.retract ? null : post;
 }

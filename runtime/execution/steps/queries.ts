@@ -105,7 +105,7 @@ const patchRow = ({ id, lease, patch }: Change) => ({
 });
 
 /**
- * Counts the tokens and the cost of new answers of a model for their issue, and for the budgets that were reserved, which are settled.
+ * Counts the tokens and the cost of new answers of a model for their issue, and for the budgets that were reserved, which are reconciled.
  * `counted` is always true. It refers to the query so that PostgreSQL runs it: a select in `with` whose result is not used is skipped.
  */
 function usageOf(sql: Sql, changes: readonly Change[]) {
@@ -117,13 +117,13 @@ function usageOf(sql: Sql, changes: readonly Change[]) {
   );
   if (answers.length === 0) return { use: sql``, counted: sql`` };
   const ids = answers.map(({ execution_id }) => execution_id);
-  const use = sql`, settled as (
+  const use = sql`, reconciled as (
       delete from budget_reservations r where r.execution_id = any(${ids}::uuid[]) and r.execution_id in (select id from held)
       returning r.execution_id, r.scopes
     ), spent as (
       select scope, sum(a.tokens)::bigint as tokens, sum(a.usd) as usd
       from json_to_recordset(${JSON.stringify(answers)}::text::json) as a (execution_id uuid, tokens bigint, usd float8, scopes text[])
-      join held h on h.id = a.execution_id left join settled s on s.execution_id = h.id
+      join held h on h.id = a.execution_id left join reconciled s on s.execution_id = h.id
       cross join lateral unnest(array_append(coalesce(s.scopes, a.scopes), 'issue ' || h.subject)) scope where scope is not null group by scope
     ), used as (
       select add_usage(array[scope], 0, tokens, usd) from spent order by scope

@@ -50,7 +50,7 @@ export function batch<T, R>(writeAll: (items: T[]) => Promise<R[]>, options: Bat
   };
 
   /** Items that waited for a write without an answer do not wait for another one. */
-  const turnAway = (error: unknown) => {
+  const rejectWaiting = (error: unknown) => {
     const before = performance.now() - longestWaitMs;
     for (const { since, fail } of waiting) if (since < before) fail(error);
     waiting = waiting.filter(({ since }) => since >= before);
@@ -73,7 +73,7 @@ export function batch<T, R>(writeAll: (items: T[]) => Promise<R[]>, options: Bat
           (results) => taken.forEach(({ done }, i) => void done(results[i] as R)),
           (error) => {
             for (const { fail } of taken) fail(error);
-            if (isUnavailable(error)) turnAway(error);
+            if (isUnavailable(error)) rejectWaiting(error);
           },
         )
         .finally(() => {

@@ -69,20 +69,20 @@ export class Connection {
     return new Promise((done, fail) => {
       const pending = { until, fail };
       this.#pending.add(pending);
-      const settled = () => {
+      const answered = () => {
         if (this.#pending.delete(pending) && !this.#ended) this.#options.answered(this);
       };
       build(this.#driver).then(
         (result) => {
           done(result);
-          settled();
+          answered();
         },
         (thrown) => {
           const error = this.#named(thrown);
           fail(error);
           // Nothing more must be sent on a connection that is lost.
           if (isUnavailable(error) && sqlState(error) !== cancelled) this.#end(error, false);
-          settled();
+          answered();
         },
       );
     });

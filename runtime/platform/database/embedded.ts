@@ -83,7 +83,7 @@ async function claim(folder: string): Promise<() => Promise<void>> {
       throw new FolderInUse(
         `DATA_DIR: ${realpathSync(folder)} is in use by another Signalbox process. Stop it, or give this one its own DATA_DIR.`,
       );
-    await clearAway(path);
+    await removeLeftovers(path);
   }
 }
 
@@ -91,7 +91,7 @@ async function claim(folder: string): Promise<() => Promise<void>> {
 const longestClearing = 5_000;
 
 /** Removes what a dead process left. One process at a time, otherwise a slower one could remove the socket of a new listener. */
-async function clearAway(path: string): Promise<void> {
+async function removeLeftovers(path: string): Promise<void> {
   const turn = `${path}.clearing`;
   try {
     mkdirSync(turn);

@@ -41,8 +41,8 @@ export class Statement implements PromiseLike<unknown> {
     return this.#send().catch(failed);
   }
 
-  finally(settled: () => void) {
-    return this.#send().finally(settled);
+  finally(done: () => void) {
+    return this.#send().finally(done);
   }
 }
 

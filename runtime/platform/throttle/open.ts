@@ -1,21 +1,21 @@
 import { inMemoryThrottle, type RedisAccess, type SharedThrottle } from "@signalbox/sdk";
 import type { Database } from "../database/client.ts";
 import type { Log } from "../log.ts";
-import { deleteOldPaces, holdStarts, takeStart } from "./queries.ts";
-import { redisPace } from "./redis-pace.ts";
+import { deleteOldThrottles, holdStarts, takeStart } from "./queries.ts";
+import { redisThrottle } from "./redis-throttle.ts";
 
 /**
- * The capability `pace`: in Redis where it is connected, in the database while Redis is unavailable or not configured. An embedded database
+ * The throttle that all plugins share: in Redis where it is connected, in the database while Redis is unavailable or not configured. An embedded database
  * has one process, whose memory does.
  */
-export function openPace({ sql, kind }: Pick<Database, "sql" | "kind">, redis: RedisAccess | null, log: Log): SharedThrottle {
+export function openThrottle({ sql, kind }: Pick<Database, "sql" | "kind">, redis: RedisAccess | null, log: Log): SharedThrottle {
   if (kind === "embedded") return separateThrottles();
   const database: SharedThrottle = {
     reserve: (key, interval) => takeStart(sql, key, interval),
     block: async (key, ms) => void (await holdStarts(sql, key, ms)),
   };
-  deleteOldPaces(sql).catch((error) => log.warn("failed to remove expired rate limits", { error: String(error) }));
-  return redis ? withSecond(redisPace(redis), database) : database;
+  deleteOldThrottles(sql).catch((error) => log.warn("failed to remove expired rate limits", { error: String(error) }));
+  return redis ? withSecond(redisThrottle(redis), database) : database;
 }
 
 /** One in-memory throttle for each plugin, whose keys begin with its id: each drops its own oldest keys alone. */

@@ -4,9 +4,9 @@ import type { Queryable } from "../database/client.ts";
 export async function takeStart(sql: Queryable, key: string, interval: number): Promise<number> {
   const [row] = await sql<{ wait: number }[]>`
     with taken as (
-      insert into paces as pace (key, next_at)
+      insert into paces as throttle (key, next_at)
       values (${key}, clock_timestamp() + ${interval}::double precision * interval '1 millisecond')
-      on conflict (key) do update set next_at = excluded.next_at where pace.next_at <= clock_timestamp()
+      on conflict (key) do update set next_at = excluded.next_at where throttle.next_at <= clock_timestamp()
       returning 0::double precision as wait)
     select wait from taken
     union all
@@ -18,8 +18,8 @@ export async function takeStart(sql: Queryable, key: string, interval: number): 
 
 export const holdStarts = (sql: Queryable, key: string, ms: number) =>
   sql`
-    insert into paces as pace (key, next_at) values (${key}, clock_timestamp() + ${ms}::double precision * interval '1 millisecond')
-    on conflict (key) do update set next_at = greatest(pace.next_at, excluded.next_at)`;
+    insert into paces as throttle (key, next_at) values (${key}, clock_timestamp() + ${ms}::double precision * interval '1 millisecond')
+    on conflict (key) do update set next_at = greatest(throttle.next_at, excluded.next_at)`;
 
 /** Credentials are rotated: keys that are no longer used. */
-export const deleteOldPaces = (sql: Queryable) => sql`delete from paces where next_at < now() - interval '1 day'`;
+export const deleteOldThrottles = (sql: Queryable) => sql`delete from paces where next_at < now() - interval '1 day'`;

@@ -6,7 +6,7 @@ import { connectPostgres, type Database } from "../database/client.ts";
 import { migrate } from "../database/migrate.ts";
 import { createLog } from "../log.ts";
 import { openRedis } from "../redis/client.ts";
-import { openPace } from "./open.ts";
+import { openThrottle } from "./open.ts";
 
 const url = process.env.TEST_REDIS_URL;
 const there = process.env.TEST_DATABASE_URL !== undefined;
@@ -26,13 +26,13 @@ describe.each(kinds)("one queue of starts, kept in %s", (kind) => {
     const fresh = await freshDatabase();
     const open = async () => {
       const database: Database = connectPostgres(fresh.url, { max: 4 });
-      const redis = kind === "redis" ? await openRedis(url, "test-pace:", log) : null;
+      const redis = kind === "redis" ? await openRedis(url, "test-throttle:", log) : null;
       ends.unshift(
         () => database.close(),
         async () => redis?.close(),
       );
       await migrate(database, log);
-      return openPace(database, redis, log);
+      return openThrottle(database, redis, log);
     };
     ends.push(() => fresh.drop());
     replicas = [await open(), await open()];

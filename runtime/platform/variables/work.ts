@@ -69,7 +69,7 @@ export const work = {
     .describe(
       "Path of the Deno binary that runs sandboxed plugins. Default: the installed `deno` package, otherwise `deno` on the PATH.",
     ),
-  UNREAD_WEBHOOK_TTL: whole(604_800, 1, 315_360_000).describe(
+  DEFERRED_WEBHOOK_TTL: whole(604_800, 1, 315_360_000).describe(
     "Seconds that a webhook is deferred while its sandboxed plugin is unavailable. After that its event is discarded.",
   ),
   EXECUTION_RETRY_LIMIT: whole(2, 0, 100).describe("Maximum number of retries of an execution after a temporary error."),

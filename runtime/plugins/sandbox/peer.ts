@@ -139,7 +139,7 @@ export class Peer {
 
   #handle({ message, values, refused }: Line): void {
     if (refused !== undefined) this.#options.child().kill(refused);
-    else if (message && message.method === undefined) this.#settle(message, values);
+    else if (message && message.method === undefined) this.#complete(message, values);
     else if (!this.#countUnasked(values)) return;
     else if (!message || typeof message.method !== "string") this.#drop();
     else if (message.id !== undefined) void this.#answer(message.id, message.method, message.params);
@@ -147,7 +147,7 @@ export class Peer {
     else this.#options.notified(message.method, message.params);
   }
 
-  #settle({ id, result, error }: Message, values: number): void {
+  #complete({ id, result, error }: Message, values: number): void {
     const pending = typeof id === "number" ? this.#pending.get(id) : undefined;
     // A second answer, or one to a request that was never sent.
     if (!pending) {

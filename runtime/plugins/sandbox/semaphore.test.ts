@@ -17,13 +17,13 @@ test("never admits more than the limit and forgets no caller, however they arriv
   type Caller = { fails: boolean; timeout: number | null; newcomers: readonly number[] };
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 3 }), fc.array(caller, { maxLength: 10 }), async (most, callers) => {
-      const turns = new Semaphore(most);
+      const semaphore = new Semaphore(most);
       let running = 0;
       let highest = 0;
       const later: Promise<void>[] = [];
       const come = async ({ fails, timeout, newcomers }: Caller): Promise<void> => {
-        const patient = new AbortController();
-        if (timeout !== null) void microtasks(timeout).then(() => patient.abort(new Error("gave up")));
+        const controller = new AbortController();
+        if (timeout !== null) void microtasks(timeout).then(() => controller.abort(new Error("aborted")));
         const work = async () => {
           running += 1;
           highest = Math.max(highest, running);
@@ -33,7 +33,7 @@ test("never admits more than the limit and forgets no caller, however they arriv
             later.push(microtasks(wait).then(() => come({ fails: false, timeout: null, newcomers: [] })));
           if (fails) throw new Error("failed");
         };
-        await turns.run(work, patient.signal).catch(() => {});
+        await semaphore.run(work, controller.signal).catch(() => {});
       };
       await Promise.all(callers.map(come));
       await Promise.all(later);

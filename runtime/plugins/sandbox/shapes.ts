@@ -149,7 +149,7 @@ export const feedAnswers = {
       }),
     )
     .max(1_000),
-  settle: nothing,
+  acknowledge: nothing,
 } as const;
 
 export const useCaseAnswers = {

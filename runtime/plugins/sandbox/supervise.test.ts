@@ -90,8 +90,8 @@ test("a call aborted while waiting does not block the next", async () => {
   );
   await plugin.start();
   const first = plugin.call(target, []);
-  const gaveUp = plugin.call(target, [], { signal: AbortSignal.timeout(5) });
-  await expect(gaveUp).rejects.toMatchObject({ name: "TimeoutError" });
+  const aborted = plugin.call(target, [], { signal: AbortSignal.timeout(5) });
+  await expect(aborted).rejects.toMatchObject({ name: "TimeoutError" });
   answer();
   await expect(first).resolves.toBe("first");
   const third = plugin.call(target, []);

@@ -19,7 +19,7 @@ const path = "/mcp";
  * MCP over Streamable HTTP, without sessions: each POST is a request of its own and is answered with JSON, so every replica
  * answers every client, and there is no stream to keep open. `?only=agents,alpha` leaves only these nouns and providers.
  */
-export function mountMcp(app: OpenAPIHono, registry: Pick<ToolRegistry, "offered">, options: HttpOptions): void {
+export function mountMcp(app: OpenAPIHono, registry: Pick<ToolRegistry, "eligible">, options: HttpOptions): void {
   const execute = options.bound.find(({ op }) => op.id === "tools.execute");
   if (!execute) throw new Error("there is no operation tools.execute");
   // At the first request: the schemas of some hundred tools are a tenth of the service's start.

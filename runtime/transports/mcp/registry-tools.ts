@@ -8,8 +8,8 @@ import type { McpTool } from "./tool.ts";
  * The tools that agents are offered, under the names that models know them by: `alpha__add_comment`. Each call is one of
  * `execute`, the operation `tools.execute`: recorded, checked and run dry like any other.
  */
-export const registryTools = (registry: Pick<ToolRegistry, "offered">, execute: Bound): McpTool[] =>
-  registry.offered({ source: null, agentId: null, allowed: null }).map((tool) => toolOf(tool, execute));
+export const registryTools = (registry: Pick<ToolRegistry, "eligible">, execute: Bound): McpTool[] =>
+  registry.eligible({ source: null, agentId: null, allowed: null }).map((tool) => toolOf(tool, execute));
 
 function toolOf(tool: RegisteredTool, execute: Bound): McpTool {
   const { name, description, parameters } = toFunction(tool);

@@ -82,7 +82,7 @@ export const outageWindows: readonly Window[] = [
   },
   {
     name: "term-in-outage",
-    about: "SIGTERM while PostgreSQL is away or silent",
+    about: "SIGTERM while PostgreSQL is unavailable or silent",
     tries: 4,
     async round(world, first) {
       const sent = await deliver(world, first);
@@ -97,13 +97,13 @@ export const outageWindows: readonly Window[] = [
   },
   {
     name: "outage-3s",
-    about: "PostgreSQL is away for 3 s for every replica",
+    about: "PostgreSQL is unavailable for 3 s for every replica",
     tries: 4,
     round: (world, first) => outage(world, first, 3000),
   },
   {
     name: "outage-60s",
-    about: "PostgreSQL is away for 60 s for every replica",
+    about: "PostgreSQL is unavailable for 60 s for every replica",
     tries: 4,
     round: (world, first) => outage(world, first, 60_000),
   },

@@ -24,7 +24,7 @@ interface Entry {
 
 const entries = new Map<string, Entry>();
 /** Answers that no page shows are kept, so that going back shows something at once. */
-const mostKept = 60;
+const maxEntries = 60;
 
 /**
  * The answer of `load`, which is loaded again when something has changed at the service. The last answer stays while the next
@@ -63,7 +63,7 @@ function entryOf(key: string): Entry {
   };
   entries.set(key, made);
   for (const [old, { watchers }] of entries) {
-    if (entries.size <= mostKept) break;
+    if (entries.size <= maxEntries) break;
     if (watchers === 0 && old !== key) entries.delete(old);
   }
   return made;

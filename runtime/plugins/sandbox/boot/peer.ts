@@ -30,13 +30,13 @@ export function ask(method: string, params: unknown, signal?: AbortSignal | null
       fail(signal?.reason);
     };
     signal?.addEventListener("abort", stop, { once: true });
-    const settle =
+    const finishing =
       <T>(then: (value: T) => void) =>
       (value: T) => {
         signal?.removeEventListener("abort", stop);
         then(value);
       };
-    pending.set(id, { done: settle(done), fail: settle(fail) });
+    pending.set(id, { done: finishing(done), fail: finishing(fail) });
     waiting.set(id, line);
     sendWaiting();
   });

@@ -4,13 +4,13 @@ import type { MemoryMatch } from "@signalbox/sdk";
 import type { TestService } from "@signalbox/sdk/testing";
 import type { Document } from "../src/store.ts";
 
-interface Kept extends Document {
+interface Stored extends Document {
   readonly until: number;
 }
 
 /** The store, as far as the plugin uses it. */
 export async function startStore(): Promise<TestService> {
-  const kept = new Map<string, Kept>();
+  const kept = new Map<string, Stored>();
   const live = () => [...kept.values()].filter(({ until }) => until > Date.now());
   const answer = (method: string, id: string, body: Partial<Document> & Asked): [number, unknown?] => {
     if (method === "POST" && id === "find") return [200, live().filter((one) => fits(one, body))];

@@ -1,7 +1,7 @@
 import type { CloudEvent } from "@signalbox/sdk";
 import { type FakeResponse, FakeServer, type RecordedRequest, type TestService } from "@signalbox/sdk/testing";
 
-interface Kept {
+interface Message {
   readonly message: CloudEvent;
   /** End of its lease, milliseconds; 0: not taken. */
   lease: number;
@@ -10,7 +10,7 @@ interface Kept {
 
 /** The queue service, as far as the plugin uses it. */
 class QueueServer extends FakeServer {
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, Message>();
 
   protected route({ method, path, query, headers, body }: RecordedRequest): FakeResponse {
     if (headers.authorization !== "Bearer test-token") return { status: 401, body: { message: "bad token" } };
@@ -23,7 +23,7 @@ class QueueServer extends FakeServer {
     return { status: 201, body: {}, wrote: true };
   }
 
-  #pending(): Kept[] {
+  #pending(): Message[] {
     const free = [...this.#kept.values()].filter(({ lease, done }) => !done && lease <= Date.now());
     return free.sort((a, b) => Date.parse(a.message.time) - Date.parse(b.message.time));
   }

@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../platform/log.ts";
 
-/** Opened resources, to be closed in reverse order. */
-export interface Closing {
+/**
+ * Opened resources, to be closed in reverse order. Not an `AsyncDisposableStack`: Node 22 has none, and a step that hangs would
+ * keep the rest open.
+ */
+export interface Shutdown {
   /** `limitMs`: a step that takes longer is left behind. */
   add(close: () => unknown, limitMs?: number): void;
   /** Closes everything. An error does not stop the rest from closing, and is thrown at the end. */
@@ -11,7 +14,7 @@ export interface Closing {
 
 const usualLimitMs = 5_000;
 
-export function createClosing(log: Log): Closing {
+export function createShutdown(log: Log): Shutdown {
   const steps: { close: () => unknown; limitMs: number }[] = [];
   return {
     add: (close, limitMs = usualLimitMs) => void steps.push({ close, limitMs }),

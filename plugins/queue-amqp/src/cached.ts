@@ -2,7 +2,7 @@ import { PluginError } from "@signalbox/sdk";
 import type { Connect, HostClient } from "./client.ts";
 
 /** What is made on a connection, kept until the connection ends, and made again when it is next needed. */
-export interface Kept<T> {
+export interface Cached<T> {
   /** Throws a `PluginError`. */
   get(): Promise<T>;
   /** `null` where there is none now. */
@@ -10,10 +10,10 @@ export interface Kept<T> {
   close(): Promise<void>;
 }
 
-export function kept<T extends { readonly client: HostClient }>(
+export function cachedOn<T extends { readonly client: HostClient }>(
   connect: Connect,
   make: (client: HostClient) => Promise<T>,
-): Kept<T> {
+): Cached<T> {
   let current: Promise<T> | null = null;
   const open = async (): Promise<T> => {
     const client = await connect();

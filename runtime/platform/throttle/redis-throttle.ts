@@ -1,6 +1,6 @@
 import type { RedisAccess, SharedThrottle } from "@signalbox/sdk";
 
-/** KEYS: the pace. ARGV: milliseconds until the start after this one. By the server's clock: replicas' own may differ. */
+/** KEYS: the throttle. ARGV: milliseconds until the start after this one. By the server's clock: replicas' own may differ. */
 const take = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -10,7 +10,7 @@ local interval = math.ceil(tonumber(ARGV[1]))
 if interval > 0 then redis.call('SET', KEYS[1], now + interval, 'PX', interval + 1000) end
 return 0`;
 
-/** KEYS: the pace. ARGV: milliseconds without a start. */
+/** KEYS: the throttle. ARGV: milliseconds without a start. */
 const hold = `
 local time = redis.call('TIME')
 local ends = time[1] * 1000 + math.floor(time[2] / 1000) + math.ceil(tonumber(ARGV[1]))
@@ -19,7 +19,7 @@ if ends > tonumber(redis.call('GET', KEYS[1]) or '0') then
 end
 return 0`;
 
-export function redisPace(redis: RedisAccess): SharedThrottle {
+export function redisThrottle(redis: RedisAccess): SharedThrottle {
   const keyOf = (key: string) => `${redis.prefix}pace:${key}`;
   return {
     reserve: async (key, interval) => Number(await redis.script(take, [keyOf(key)], [interval])),

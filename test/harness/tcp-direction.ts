@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 const holdLimit = 1024 * 1024;
 
 /** One direction of a proxied connection. Keeps the order of bytes, and passes on the end after them. */
-export class TcpLane {
+export class TcpDirection {
   readonly #from: Socket;
   readonly #to: Socket;
   readonly #waiting: { readonly bytes: Buffer; readonly due: number }[] = [];
