@@ -9,17 +9,17 @@ import type { Core } from "./core.ts";
 /** Who can reach the service, and which addresses it may contact. Every `fetch` checks the lease of the execution before a write. */
 export function openNetwork({ config, shutdown }: Core, keyring: Keyring) {
   const exposure = exposureOf(config, keyring.open);
-  const guardFor = (loopback: boolean) => {
+  const guardFor = (loopback: () => boolean) => {
     const guard = createGuard({ allowed: config.ALLOW_PRIVATE_ADDRESSES, loopback });
     shutdown.add(() => guard.close());
     return { ...guard, fetch: counted(fencedFetch(guard.fetch)) };
   };
   return {
     exposure,
-    /** For addresses that users enter. */
-    guard: guardFor(exposure.open && exposure.local),
+    /** For addresses that users enter. They may name this machine while it alone reaches the service and there are no keys. */
+    guard: guardFor(() => exposure.local && keyring.open),
     /** For third-party plugins: the same with and without API keys. */
-    pluginGuard: guardFor(false),
+    pluginGuard: guardFor(() => false),
     /** For addresses from the environment: not restricted. */
     fetch: counted(fencedFetch(leanFetch(config))),
   };
