@@ -32,6 +32,9 @@ export interface Context {
   readonly request_id?: string | undefined;
 }
 
+/** The id in the headers of a request; `undefined` unless it is printable and short, so that logs can contain it. */
+export const requestIdOf = (headers: Headers) => /^[\w.:-]{1,100}$/.exec(headers.get("x-request-id") ?? "")?.[0];
+
 type Handler<O extends Operation> = (
   input: Input<O>,
   context: Context,

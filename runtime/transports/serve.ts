@@ -12,7 +12,7 @@ import type { Log } from "../platform/log.ts";
 import { clientAddress } from "../platform/network/client-address.ts";
 import type { Exposure } from "../platform/network/exposure.ts";
 import { type Networks, parseNetworks } from "../platform/network/networks.ts";
-import type { Bound } from "../platform/operation.ts";
+import { type Bound, requestIdOf } from "../platform/operation.ts";
 import { version } from "../platform/version.ts";
 import type { RouteEntry } from "../plugins/host.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
@@ -76,7 +76,7 @@ export async function serve(serving: ServeOptions) {
         return request.headers.get("last-event-id")?.slice(0, 100);
       },
       get request_id() {
-        return requestIdOf(request);
+        return requestIdOf(request.headers);
       },
     }),
     maxBodyBytes: config.MAX_BODY_BYTES,
@@ -95,7 +95,8 @@ export async function serve(serving: ServeOptions) {
   const fallback = getRequestListener((request, env) => app.fetch(request, env as object), {
     overrideGlobalObjects: !("Deno" in globalThis),
   }) as NodeHandler;
-  const handler = connectHandler({ routes, shutdownSignal: shutdown.signal, fallback, addressOf });
+  const rpc = { routes, addressOf, budget };
+  const handler = connectHandler({ ...rpc, shutdownSignal: shutdown.signal, fallback });
   const allowedHosts = new Set(config.ALLOWED_HOSTS);
   // Judged here, so that Connect and gRPC-Web are guarded, too. The other port speaks HTTP/2 only, which browsers speak over
   // TLS only: its certificate stops a rebound name, and its content types stop a page of another site.
@@ -118,7 +119,7 @@ export async function serve(serving: ServeOptions) {
   const drain = drainOf(http);
   const listening = new Promise<void>((done, fail) => http.once("error", fail).listen(config.PORT, hostname, done));
   await listening.catch(cannotListen("PORT", config.PORT));
-  const grpc = await startGrpc({ routes, host: hostname, port: config.GRPC_PORT, ready, addressOf, ...tlsOf(config) }).catch(
+  const grpc = await startGrpc({ ...rpc, host: hostname, port: config.GRPC_PORT, ready, ...tlsOf(config) }).catch(
     async (error) => {
       // The caller closes the rest next, so no request may arrive any more.
       await drain(0);
@@ -156,9 +157,6 @@ function mountDoors(app: OpenAPIHono, { config, receiver, tools, pluginRoutes, s
   mountSession(app, { sessions, authenticate, publicUrl, limits: bodies, version, seconds: sessions.seconds });
   mountConsole(app, { publicUrl, version, log });
 }
-
-/** Printable and short, so that logs can contain it. */
-const requestIdOf = ({ headers }: Request) => /^[\w.:-]{1,100}$/.exec(headers.get("x-request-id") ?? "")?.[0];
 
 /** No answer is read as another type than it says, or shown in a frame. */
 const safeHeaders = [

@@ -1,3 +1,4 @@
+import http2 from "node:http2";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Service, startService } from "../harness/service.ts";
@@ -25,6 +26,23 @@ const raw = (service: Service, target: string, headers: readonly string[], metho
     socket.write(
       `${[`${method} ${target} HTTP/1.1`, ...headers, "Connection: close", "Content-Length: 0"].join("\r\n")}\r\n\r\n`,
     );
+  });
+/** The status of a call on the other port; `null` if the stream was reset. */
+const http2StatusOf = (service: Service, path: string, authority: string) =>
+  new Promise<number | null>((done) => {
+    const session = http2.connect(`http://127.0.0.1:${service.grpcPort}`);
+    const end = (status: number | null) => {
+      session.destroy();
+      done(status);
+    };
+    const asked = { ":method": "POST", ":path": path, ":authority": authority, "content-type": "application/grpc" };
+    session.once("error", () => end(null));
+    session
+      .request(asked)
+      .once("response", (headers) => end(Number(headers[":status"])))
+      .once("error", () => end(null))
+      .once("close", () => end(null))
+      .end();
   });
 const statusOf = async (...asked: Parameters<typeof raw>) => (await raw(...asked)).status;
 
@@ -64,6 +82,17 @@ describe("with and without keys", () => {
   ])("%s is 400", async (_, target, headers) => {
     for (const service of [open, keyed]) expect(await statusOf(service, target, headers)).toBe(400);
   });
+  test.each(["[", "a b", "localhost:99999", "%", "me@localhost", "localhost/x", "localhost?x", "[::1%25eth0]", ""])(
+    "the host %j is 400, for calls of the gateway too, and ends nothing",
+    async (host) => {
+      const call = "/signalbox.gateway.v1.AgentGateway/RegisterAgent";
+      for (const target of ["/docs", "/api/agents", call, `${call}?x`, "/grpc.health.v1.Health/Check"]) {
+        expect(await statusOf(keyed, target, [`Host: ${host}`, "Content-Type: application/json"], "POST")).toBe(400);
+        expect([200, 401, 403, 404, 405, 415]).not.toContain(await http2StatusOf(keyed, target, host));
+      }
+      expect(await statusOf(keyed, "/health", ["Host: localhost"])).toBe(200);
+    },
+  );
   test("an address of the host that the header names is served", async () => {
     expect(await statusOf(open, "http://localhost/health", ["Host: localhost"])).toBe(200);
   });
@@ -83,4 +112,22 @@ describe("with and without keys", () => {
     expect(policy).toMatch(/frame-ancestors 'none'/);
     expect(policy).not.toMatch(/unsafe|https?:|\*/);
   });
+});
+
+test("addresses of this machine are taken until there is a key, also by a service that started without one", async () => {
+  await using local = await startService({ env: { ENCRYPTION_KEY: "00".repeat(32) } });
+  const statuses = async (authorization: string) => {
+    const own = (url: string, i: number) =>
+      local.post("/api/mcp-servers", { name: `own-${Date.now()}-${i}`, url }, { headers: { authorization } });
+    const urls = [
+      "http://127.0.0.1:9/mcp",
+      "http://localhost:9/mcp",
+      "http://2130706433:9/mcp",
+      "http://[::ffff:127.0.0.1]:9/mcp",
+    ];
+    return (await Promise.all(urls.map(own))).map(({ status }) => status);
+  };
+  expect(await statuses("")).toEqual([201, 201, 201, 201]);
+  const made = await local.post<{ key: string }>("/api/keys", { name: "first", scopes: ["admin"] });
+  expect(await statuses(`Bearer ${made.body.key}`)).toEqual([400, 400, 400, 400]);
 });

@@ -31,7 +31,7 @@ export function toConnectError(
   return new ConnectError("Something went wrong on our side", Code.Internal);
 }
 
-function fromProblem({ code, message, field, retryAfter }: Problem): ConnectError {
+export function fromProblem({ code, message, field, retryAfter }: Problem): ConnectError {
   const metadata: Record<string, string> =
     retryAfter === undefined ? {} : { "retry-after": String(Math.max(0, Math.ceil(retryAfter))) };
   const value = { fieldViolations: [{ field, description: message }] };

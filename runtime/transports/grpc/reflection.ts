@@ -4,6 +4,9 @@ import { Code, type ConnectRouter } from "@connectrpc/connect";
 import { untilAborted } from "./routes.ts";
 import { Reflections } from "./well-known.ts";
 
+/** Largest question, bytes: these streams have no time limit. */
+const readMaxBytes = 16_384;
+
 type Query = { case: string | undefined; value: unknown };
 type Answer = { case: string; value: unknown };
 
@@ -14,7 +17,7 @@ export function reflectionRoutes(router: ConnectRouter, described: readonly Desc
   const symbols = new Map([...files.values()].flatMap(symbolsOf));
   for (const reflection of Reflections) {
     const response = (reflection.method.serverReflectionInfo as { output: DescMessage }).output;
-    router.service(reflection, {
+    const service = {
       async *serverReflectionInfo(requests: AsyncIterable<{ host: string; messageRequest: Query }>) {
         // Clients keep this stream open for as long as they please.
         for await (const request of untilAborted(requests, stopping)) {
@@ -22,7 +25,8 @@ export function reflectionRoutes(router: ConnectRouter, described: readonly Desc
           yield create(response, { validHost: request.host, originalRequest: request, messageResponse } as never);
         }
       },
-    } as never);
+    };
+    router.service(reflection, service as never, { readMaxBytes });
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { Scope } from "@signalbox/schema/operation";
-import { type Actor, type Bound, type Context, invoke, invokeStream } from "../../platform/operation.ts";
+import { type Actor, type Bound, type Context, invoke, invokeStream, requestIdOf } from "../../platform/operation.ts";
 import { fromAbort, toConnectError } from "./errors.ts";
 import type { FieldNumbers } from "./field-numbers.ts";
 import { project, type Rpc } from "./projection.ts";
@@ -66,6 +66,7 @@ const stream = (rpc: Rpc, bound: Bound, context: GrpcContext) =>
 const contextOf = ({ sql, log }: GrpcContext, actor: Actor, call: HandlerContext, signal: AbortSignal): Context => ({
   ...{ sql, log, actor, signal },
   address: call.values.get(addressKey),
+  request_id: requestIdOf(call.requestHeader),
 });
 
 /** The reason of the signal of `stoppingKey`: it tells a client to try again elsewhere. */

@@ -2,6 +2,10 @@ import http2 from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import { Code, ConnectError, type ConnectRouter, createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { Problem } from "@signalbox/schema/problem";
+import { type BodyBudget, boundedBody } from "../http/body.ts";
+import { isAuthority } from "../http/cross-site.ts";
+import { fromProblem } from "./errors.ts";
 import { healthRoutes } from "./health.ts";
 import { reflectionRoutes } from "./reflection.ts";
 import { addressKey, stopped, stoppingKey } from "./routes.ts";
@@ -27,6 +31,8 @@ export interface GrpcOptions {
   readonly ready?: () => boolean | Promise<boolean>;
   /** Default: `null` for every request. */
   readonly addressOf?: AddressOf;
+  /** For the bodies of calls. Default: any number of bytes. */
+  readonly budget?: BodyBudget;
   /** A connection that does not answer a ping within this time is dead; milliseconds. */
   readonly keepAliveMs?: number;
   readonly healthEveryMs?: number;
@@ -42,8 +48,7 @@ export interface GrpcServer {
 export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
   const stopping = new AbortController();
   const shutdown = new AbortController();
-  const handler = connectNodeAdapter({
-    readMaxBytes,
+  const handler = adapter(options.budget, {
     shutdownSignal: shutdown.signal,
     contextValues: valuesOf(stopping.signal, options.addressOf),
     routes: (router) => allRoutes(router, options, stopping.signal),
@@ -69,20 +74,56 @@ export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
 }
 
 /** The same routes on another HTTP server, including HTTP/1.1. Other requests go to `fallback`. */
-export function connectHandler(options: {
-  readonly routes: Routes;
-  readonly fallback: NodeHandler;
-  readonly shutdownSignal?: AbortSignal;
-  readonly addressOf?: AddressOf;
-}): NodeHandler {
-  const { shutdownSignal } = options;
-  return connectNodeAdapter({
-    routes: options.routes,
-    fallback: options.fallback,
+export function connectHandler(
+  options: Pick<GrpcOptions, "routes" | "addressOf" | "budget"> & {
+    readonly fallback: NodeHandler;
+    readonly shutdownSignal?: AbortSignal;
+  },
+): NodeHandler {
+  const { routes, fallback, shutdownSignal } = options;
+  const contextValues = valuesOf(shutdownSignal, options.addressOf);
+  return adapter(options.budget, { routes, fallback, contextValues, ...(shutdownSignal && { shutdownSignal }) });
+}
+
+/**
+ * Connect's adapter, which reads the body of a call before anyone is asked who makes it: within the budget for bodies, and in
+ * their time. It throws for a request that names no host.
+ */
+function adapter(budget: BodyBudget | undefined, options: Parameters<typeof connectNodeAdapter>[0]): NodeHandler {
+  const bounded = new Set<string>();
+  const handler = connectNodeAdapter({
+    ...options,
     readMaxBytes,
-    contextValues: valuesOf(shutdownSignal, options.addressOf),
-    ...(shutdownSignal && { shutdownSignal }),
+    routes: (router) => {
+      options.routes(router);
+      const calls = router.handlers.filter(({ method }) => method.methodKind !== "bidi_streaming");
+      for (const { requestPath } of calls) bounded.add(requestPath);
+    },
   });
+  return (request, response) => {
+    const { ":authority": authority, host = authority } = request.headers;
+    if (!isAuthority(String(host ?? ""))) {
+      request.resume();
+      response.writeHead(400);
+      return void response.end();
+    }
+    if (budget && bounded.has(request.url?.split("?", 1)[0] ?? "")) {
+      const body = () => asConnectErrors(boundedBody(request, response, budget));
+      Object.defineProperty(request, Symbol.asyncIterator, { value: body });
+    }
+    return handler(request, response);
+  };
+}
+
+async function* asConnectErrors<T>(body: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* body;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    const fault = fromProblem(error);
+    // The call may be sent again, which FAILED_PRECONDITION denies.
+    throw error.code === "unavailable" ? new ConnectError(error.message, Code.Unavailable, fault.metadata) : fault;
+  }
 }
 
 const valuesOf = (stopping: AbortSignal | undefined, addressOf: AddressOf | undefined) => (request: NodeRequest) =>

@@ -1,8 +1,12 @@
-import { IncomingMessage } from "node:http";
+import { IncomingMessage, type ServerResponse } from "node:http";
+import type { Http2ServerResponse } from "node:http2";
 import { Readable } from "node:stream";
 import type { HttpBindings } from "@hono/node-server";
 import { problem } from "@signalbox/schema/problem";
 import type { Context as HonoContext } from "hono";
+
+/** What answers a request. */
+type Answer = Pick<ServerResponse, "once" | "shouldKeepAlive"> | Pick<Http2ServerResponse, "once" | "stream">;
 
 /** Longest time that a body may take to arrive, milliseconds. */
 const bodyMs = 30_000;
@@ -61,6 +65,24 @@ export async function readBody(c: HonoContext, limits: BodyLimits): Promise<Uint
   }
 }
 
+/**
+ * The body of a request that something else reads, within the same time and budget. Its bytes count until `response` is closed.
+ * Throws `request_timeout` or `unavailable`; the rest of the body is then not waited for once that is answered.
+ */
+export async function* boundedBody(request: Readable, response: Answer, budget: BodyBudget): AsyncGenerator<Uint8Array> {
+  const hold = holder(budget, response);
+  try {
+    for await (const chunk of inTime(keptOpen(request))) {
+      hold(chunk.byteLength);
+      yield chunk;
+    }
+  } catch (error) {
+    if ("stream" in response) response.stream.once("wantTrailers", () => setImmediate(() => response.stream.close()));
+    else response.shouldKeepAlive = false;
+    throw error;
+  }
+}
+
 const late = problem("request_timeout", `The body did not arrive within ${bodyMs / 1000} seconds; send it again.`);
 
 const tooLarge = (max: number) => problem("too_large", `The body is larger than ${max} bytes.`);
@@ -71,7 +93,7 @@ export function refuseLargeBody(c: HonoContext, maxBytes: number): void {
 }
 
 /** Counts the bytes of one request until it is answered, since they are held until then. */
-function holder(budget: BodyBudget | undefined, answer: HttpBindings["outgoing"] | undefined): (bytes: number) => void {
+function holder(budget: BodyBudget | undefined, answer: Answer | undefined): (bytes: number) => void {
   if (!budget || !answer) return () => {};
   let mine = 0;
   return (bytes) => {

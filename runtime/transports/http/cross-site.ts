@@ -37,14 +37,17 @@ export function foreignOrigin(host: string | undefined, origin: string | undefin
 
 /** Why a request does not name one host clearly; `null` if it does. Proxies and browsers may disagree on which host counts. */
 export function ambiguousHost(target: string, rawHeaders: readonly string[]): string | null {
-  const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === "host");
-  if (hosts.length > 1) return `Host: the header is sent ${hosts.length} times; send it once.`;
+  const [host, ...others] = rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === "host");
+  if (others.length > 0) return `Host: the header is sent ${others.length + 1} times; send it once.`;
+  if (host !== undefined && !isAuthority(host))
+    return `Host: ${JSON.stringify(host.slice(0, 200))} is not a name or an address, with or without a port.`;
   if (target.startsWith("/") || target === "*") return null;
-  const at = rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === "host");
-  const host = at < 0 ? null : normalHost(rawHeaders[at + 1] ?? "");
-  if (URL.canParse(target) && normalHost(new URL(target).host) === host) return null;
+  if (host !== undefined && URL.canParse(target) && normalHost(new URL(target).host) === normalHost(host)) return null;
   return "The request target must be a path, or an address of the host that the Host header names.";
 }
+
+/** Whether a text is a host with or without a port, and nothing else: an address can be made with it. */
+export const isAuthority = (text: string): boolean => nameOf(text.trim()) !== null && URL.canParse(`http://${text.trim()}`);
 
 /** The path as the routes see it, `null` if the target has none: `/webhook/%2e%2e/api/agents` is `/api/agents`. */
 export function pathOf(target: string): string | null {

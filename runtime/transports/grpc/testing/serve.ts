@@ -2,6 +2,7 @@ import { problem } from "@signalbox/schema/problem";
 import { generateProto } from "../../../generate/proto.ts";
 import { createLog } from "../../../platform/log.ts";
 import type { Actor } from "../../../platform/operation.ts";
+import { BodyBudget } from "../../http/body.ts";
 import { grpcRoutes } from "../routes.ts";
 import { startGrpc } from "../server.ts";
 import { bindWidgets, operations } from "./widgets.ts";
@@ -21,7 +22,7 @@ const routes = grpcRoutes(
   },
   numbers,
 );
-const server = await startGrpc({ routes, host: "127.0.0.1", port: 0, healthEveryMs: 50 });
+const server = await startGrpc({ routes, host: "127.0.0.1", port: 0, healthEveryMs: 50, budget: new BodyBudget(2 ** 28) });
 console.log(server.port);
 process.on("SIGTERM", async () => {
   await server.close(1_000);
