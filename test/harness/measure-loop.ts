@@ -1,0 +1,30 @@
+import { createServer } from "node:http";
+import { isMainThread } from "node:worker_threads";
+import { stallOf } from "../../runtime/platform/test-stall.ts";
+
+/**
+ * Loaded into a service before its own code (`--import`). Each request to the port in `STALL_METER_PORT` is answered with the most
+ * processor time that the main thread used between two turns of its event loop since the request before. Milliseconds.
+ */
+const port = Number(process.env.STALL_METER_PORT);
+// Not in the threads and processes that the service starts.
+delete process.env.STALL_METER_PORT;
+if (isMainThread && port > 0) {
+  let next = () => {};
+  const measure = () =>
+    stallOf(
+      () =>
+        new Promise<void>((done) => {
+          next = done;
+        }),
+    );
+  let measured = measure();
+  createServer(async (_, response) => {
+    next();
+    const stall = measured;
+    measured = measure();
+    response.setHeader("connection", "close").end(String(await stall));
+  })
+    .listen(port, "127.0.0.1")
+    .unref();
+}
