@@ -21,7 +21,7 @@ const persona = {
   constraints: z.array(text(2_000)).max(200).describe("Hard rules: what the agent must never do."),
   communication_style: prose(20_000).nullish().describe("Tone and style of the agent's answers."),
   model: text(200).nullish().describe("Model that the agent uses. Default: `LLM_MODEL`."),
-  temperature: z.number().min(0).max(2).nullish().describe("Sampling temperature, 0 to 2. Default: that of the model."),
+  temperature: z.number().min(0).max(2).nullish().describe("Sampling temperature, 0 to 2. Default: the model's own."),
   allowed_tools: z
     .array(z.string().regex(/^[\w-]+\.([\w-]+|\*)$/, "must be a qualified tool name such as alpha.add_comment, or alpha.*"))
     .max(500)
@@ -29,7 +29,7 @@ const persona = {
     .describe(
       "Tools that the agent may call, by qualified name or `provider.*`. Default: the tools of the event's source and of all providers that are not sources.",
     ),
-  policy: policy.describe("Limits of the agent. They narrow those of the settings and of the project."),
+  policy: policy.describe("Limits of the agent. They can only tighten the limits of the settings and the project."),
   trust_level: trustLevel.describe("Rate limit of the agent on the gRPC gateway. Default: `default`."),
 };
 
@@ -105,7 +105,7 @@ export const update = operation({
   http: "PUT /api/agents/:id",
   rpc: "AgentService.UpdateAgent",
   summary: "Update an agent",
-  description: "Members that are not sent keep their values.",
+  description: "Omitted members keep their values.",
   input: agentChange,
   output: agent,
   problems: ["not_found"],
@@ -115,7 +115,7 @@ export const remove = operation({
   http: "DELETE /api/agents/:id",
   rpc: "AgentService.DeleteAgent",
   summary: "Delete an agent",
-  description: "Its tasks are kept and use their `actor_fallback` from then on.",
+  description: "Keeps the agent's tasks; they then use their `actor_fallback`.",
   input: z.object({ id: slug }),
   problems: ["not_found"],
 });
@@ -124,6 +124,6 @@ export const seed = operation({
   http: "POST /api/agents/seed",
   rpc: "AgentService.SeedAgents",
   summary: "Create the default agents",
-  description: "Creates five agents. Agents that already exist are not changed.",
+  description: "Creates five agents. Existing agents are not changed.",
   output: seedResult,
 });

@@ -23,7 +23,7 @@ export const auditEntry = z
   .object({
     id: z.string().describe("Stable id of the entry."),
     agent_id: slug,
-    execution_id: z.uuid().nullable().describe("Task execution of the entry; null outside of tasks, for example in a chat."),
+    execution_id: z.uuid().nullable().describe("Task execution of the entry; null outside tasks, for example in a chat."),
     event: z.enum(auditEvents).meta({ id: "AuditEvent" }),
     detail: z.string().nullable().describe("The task, the model, the tool and the outcome of its call, or the error."),
     prompt_tokens: z.int().describe("Prompt tokens of this entry alone. The sum over all entries is the total."),
@@ -31,7 +31,9 @@ export const auditEntry = z
     duration_ms: z
       .int()
       .nullable()
-      .describe("Duration in milliseconds: of the call, or, for the end of an execution, since the execution first started."),
+      .describe(
+        "Duration in milliseconds. For a call: its own duration; for the end of an execution: the time since its first start.",
+      ),
     created_at: timestamp,
   })
   .meta({ id: "AuditEntry" });

@@ -24,18 +24,22 @@ const eventFilter = z
   .meta({ id: "EventFilter" });
 
 const agreement = {
-  expect: z.int().min(0).optional().describe("Number of items that the caller expects. Another number is refused with 409."),
-  confirm: z.string().max(200).optional().describe("The `confirm` of the preview. Without it nothing is changed."),
+  expect: z
+    .int()
+    .min(0)
+    .optional()
+    .describe("Number of items that the caller expects. If another number matches, the request is refused with 409."),
+  confirm: z.string().max(200).optional().describe("`confirm` from the preview. If absent, nothing is changed."),
 };
 const answer = {
-  count: z.int().describe("Number of items that match, and that the action applies to."),
+  count: z.int().describe("Number of matching items that the action applies to."),
   confirm: z
     .string()
     .nullable()
-    .describe("Send it with the same action and filter to carry the action out; null once it was carried out."),
+    .describe("Token that confirms the action: send it with the same action and filter. Null after the action was carried out."),
   changed: z.int().describe("Number of items that were changed; 0 in a preview."),
-  skipped: z.int().describe("Number of items that were not changed, because they had changed meanwhile or were refused."),
-  first_error: z.string().nullable().describe("Why the first item was skipped; null where none was."),
+  skipped: z.int().describe("Number of items that were skipped, because they changed after the preview or were refused."),
+  first_error: z.string().nullable().describe("Why the first item was skipped; null if none was skipped."),
 };
 
 export const bulkActions = ["restart", "cancel", "release", "approve", "reject"] as const;
@@ -45,11 +49,13 @@ export const executions = operation({
   rpc: "TaskExecutionService.ChangeTaskExecutions",
   summary: "Change many task executions",
   description:
-    "The first call, without `confirm`, changes nothing: it returns how many executions match, the newest ten, and the `confirm` that carries the action out. Executions that the action does not apply to, and those created after the preview, are left out.",
+    "The first call, without `confirm`, changes nothing: it returns the number of matching executions, the newest ten, and the `confirm` token that carries out the action. Executions that the action does not apply to, and executions created after the preview, are left out.",
   input: z.object({
     action: z.enum(bulkActions).meta({ id: "BulkAction" }),
-    filter: executionFilter.describe("Which executions, by the filters of the list. Empty: all that the action applies to."),
-    reason: z.string().trim().max(2000).default("").describe("With `reject`: why the proposals are rejected."),
+    filter: executionFilter.describe(
+      "Filter of the executions, with the filters of the list. Empty: all that the action applies to.",
+    ),
+    reason: z.string().trim().max(2000).default("").describe("Reason of the rejection. Only with `reject`."),
     ...agreement,
   }),
   output: z
@@ -70,10 +76,10 @@ export const events = operation({
   rpc: "WebhookEventService.ReplayWebhookEvents",
   summary: "Replay many webhook events",
   description:
-    "The first call, without `confirm`, changes nothing: it returns how many events match, the newest ten, and the `confirm` that replays them, oldest first. Events without a stored payload, and those received after the preview, are left out. A second call with the same `confirm` replays nothing twice.",
+    "The first call, without `confirm`, changes nothing: it returns the number of matching events, the newest ten, and the `confirm` token that replays them, oldest first. Events without a stored payload, and events received after the preview, are left out. A second call with the same `confirm` does not replay an event twice.",
   input: z.object({
     action: z.literal("replay"),
-    filter: eventFilter.describe("Which events, by the filters of the list. Empty: all."),
+    filter: eventFilter.describe("Filter of the events, with the filters of the list. Empty: all events."),
     ...replayOptions,
     ...agreement,
   }),

@@ -24,7 +24,7 @@ export const add = operation({
   input: z.object({
     id: slug,
     capability: text(100).describe(
-      "Capability label, for example `code_review`. Tasks must require it with exactly this spelling.",
+      "Capability label, for example `code_review`. Tasks must use exactly this spelling to require it.",
     ),
   }),
   output: capability,
@@ -44,7 +44,6 @@ export const seed = operation({
   http: "POST /api/agents/capabilities/seed",
   rpc: "AgentService.SeedCapabilities",
   summary: "Create the default capabilities",
-  description:
-    "Creates ten capabilities of the default agents. Capabilities that already exist and agents that do not exist are skipped.",
+  description: "Creates ten capabilities of the default agents. Skips existing capabilities and missing agents.",
   output: seedResult,
 });

@@ -7,13 +7,13 @@ export const setting = z
     value: z
       .string()
       .nullable()
-      .describe("Value in effect; null if none is set. Secrets are masked, and so are user names and passwords in URLs."),
-    default: z.string().nullable().describe("Value without the variable; null if there is none."),
+      .describe("Value in effect; null if none is set. Secrets, and user names and passwords in URLs, are masked."),
+    default: z.string().nullable().describe("Value if the variable is not set; null if there is none."),
     source: z
       .enum(["environment", "file", "default"])
       .describe("Where the value comes from. `file`: `.env` in the working folder, which the environment overrides."),
-    secret: z.boolean().describe("Whether the value is never shown."),
-    about: z.string().describe("What the variable sets."),
+    secret: z.boolean().describe("Whether the value is a secret, which is never shown."),
+    about: z.string().describe("Description of the variable."),
   })
   .meta({ id: "Setting" });
 
@@ -22,7 +22,7 @@ export const get = operation({
   http: "GET /api/configuration",
   summary: "Get the configuration in effect",
   description:
-    "Returns every setting of the replica that answers, with its value, its default and where the value comes from. The settings of plugins follow. It changes only with a restart.",
+    "Returns every setting of the replica that responds, with its value, its default and the origin of its value, followed by the settings of plugins. Changes require a restart.",
   output: z.object({ settings: z.array(setting) }).meta({ id: "Configuration" }),
   scope: "admin",
 });

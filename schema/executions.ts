@@ -24,13 +24,13 @@ export const execution = z
     held_reason: z
       .string()
       .nullable()
-      .describe("Why the execution is held: the limit that it would exceed, and where the limit is set."),
+      .describe("Why the execution is held: the limit that it would exceed, and the level that sets the limit."),
     held_until: timestamp.nullable().describe("When a held execution is queued again; null if it waits for a release."),
     waiting_for: z
       .string()
       .nullable()
       .describe(
-        "What the execution waits for, in words: a pause, a connection, a budget, an approval, an agent, another execution; null if it does not wait.",
+        "What the execution waits for, as text: a pause, a connection, a budget, an approval, an agent or another execution. Null if it does not wait.",
       ),
     next_attempt_at: timestamp
       .nullable()
@@ -40,29 +40,26 @@ export const execution = z
       .int()
       .nullable()
       .describe(
-        "Position of its event in a chain of events that each came soon after a write of Signalbox on this issue; null if it is in none.",
+        "Position of the event in a loop: a chain of events that each followed soon after a write by Signalbox on the issue. Null if the event is not part of a chain.",
       ),
-    answers: z.uuid().nullable().describe("Execution whose write its event followed; null if none."),
+    answers: z.uuid().nullable().describe("Execution whose write the event followed; null if none."),
     attempts: z.int().describe("How many times a worker has started the execution."),
     result: z
       .string()
       .nullable()
       .optional()
-      .describe("Final answer of the agent, in Markdown. Lists leave it out unless `fields` names it."),
+      .describe("Final answer of the agent, in Markdown. Lists include it only if `fields` names it."),
     result_url: z.string().nullable().describe("URL of the posted comment."),
     error: z.string().nullable().describe("Why the execution failed, is being retried, or could not post its answer."),
     prompt_tokens: z.int(),
     completion_tokens: z.int(),
     tool_calls: z.int().describe("Number of tool calls."),
     model: z.string().nullable().describe("Model of the last model call; null before it."),
-    cost_usd: z
-      .number()
-      .nullable()
-      .describe("Cost of the model calls in US dollars, as far as it is known; null if nothing is known of it."),
-    unpriced_tokens: z.int().describe("Tokens of model calls whose cost is not known."),
+    cost_usd: z.number().nullable().describe("Known cost of the model calls in US dollars; null if no cost is known."),
+    unpriced_tokens: z.int().describe("Tokens of model calls with an unknown cost."),
     dry_run: z
       .boolean()
-      .describe("Whether the execution writes nothing at the tracker: it was started by a replay with `dry_run`."),
+      .describe("Whether the execution is a dry run: a replay with `dry_run` started it, and it writes nothing to the tracker."),
     duration_ms: z.int().nullable().describe("Duration in milliseconds from the first start to the end."),
     created_at: timestamp,
     started_at: timestamp.nullable(),
@@ -94,17 +91,17 @@ export const step = z
     cost_usd: z.number().nullable().describe("Cost in US dollars as reported by the LLM proxy; null if it was not reported."),
     duration_ms: z.int(),
     created_at: timestamp,
-    started_at: timestamp.describe("When its request went out, or is about to."),
+    started_at: timestamp.describe("When the request was or will be sent."),
     ended_at: timestamp
       .nullable()
-      .describe("When it ended; null while the step is under way, for proposals, and for steps stored by older versions."),
+      .describe("When the step ended; null while it is running, for proposals, and for steps stored by older versions."),
   })
   .meta({ id: "ExecutionStep" });
 
 export const proposalState = z
   .enum(["proposed", "applied", "rejected", "expired", "failed", "dry_run"])
   .describe(
-    "`proposed`: waits for a decision, or is approved (`decided_at` is set) and about to be written; `dry_run`: would have been written, if the execution were not a dry run.",
+    "State of the proposal. `proposed`: waits for a decision or, if `decided_at` is set, is approved and will be written; `dry_run`: not written, because the execution is a dry run.",
   )
   .meta({ id: "ProposalState" });
 
@@ -115,20 +112,26 @@ export const proposal = z
     seq: z.int().describe("Number of its step in the transcript. Approved proposals are written in this order."),
     kind: z.enum(["tool", "comment"]).meta({ id: "ProposalKind" }),
     tool: z.string().nullable().describe("Qualified name of the tool; null for the comment."),
-    target: z.string().nullable().describe("What would be written to, for example alpha:octo/repo#12; null if unknown."),
+    target: z
+      .string()
+      .nullable()
+      .describe("Issue or pull request that would be written to, for example alpha:octo/repo#12; null if unknown."),
     parameters: z.unknown().describe("Parameters of the tool, exactly as they would be sent; null for the comment."),
     body: z.string().nullable().describe("Text of the comment, exactly as it would be posted, in Markdown; null for a tool."),
     state: proposalState,
-    error: z.string().nullable().describe("Why it failed, was rejected or expired."),
-    url: z.string().nullable().describe("URL of what was written, if there is one."),
-    decided_by: z.string().nullable().describe("Name of the API key, or source:login of the person who commented at the issue."),
+    error: z.string().nullable().describe("Why the proposal failed, was rejected or expired."),
+    url: z.string().nullable().describe("URL of the written comment or object, if there is one."),
+    decided_by: z
+      .string()
+      .nullable()
+      .describe("Who made the decision: the name of the API key, or source:login of the person who commented on the issue."),
     decided_at: timestamp.nullable(),
-    expires_at: timestamp.nullable().describe("When it can no longer be approved; null: never."),
+    expires_at: timestamp.nullable().describe("When the proposal expires; null: never."),
   })
   .meta({ id: "Proposal" });
 
 export const executionWithProposals = execution
-  .extend({ proposals: z.array(proposal).describe("Writes that wait, or waited, for approval, in order.") })
+  .extend({ proposals: z.array(proposal).describe("Writes that wait or waited for approval, in order.") })
   .meta({ id: "TaskExecutionWithProposals" });
 /** What ended or interrupted an earlier attempt. */
 export const attemptEvent = z
@@ -146,9 +149,9 @@ export const executionWithTranscript = executionWithProposals
     memories: z
       .array(z.string())
       .describe(
-        "Keys of the memories and passages in its prompt; empty if there are none, or once retention or an erasure removed them.",
+        "Keys of the memories and passages in the prompt; empty if there are none, or after retention or an erasure removed them.",
       ),
-    history: z.array(attemptEvent).describe("What happened to earlier attempts, oldest first."),
+    history: z.array(attemptEvent).describe("Events that ended or interrupted earlier attempts, oldest first."),
     transcript: z.array(step),
   })
   .meta({ id: "TaskExecutionWithTranscript" });
@@ -186,7 +189,7 @@ export const cancel = operation({
   rpc: "TaskExecutionService.CancelTaskExecution",
   summary: "Cancel a task execution",
   description:
-    "Only an execution that has not ended can be cancelled. It posts nothing after that; what it proposed is rejected.",
+    "Only an execution that has not ended can be cancelled. Afterwards it posts nothing, and its open proposals are rejected.",
   input: z.object({ id: z.uuid() }),
   output: execution,
   problems: ["not_found", "conflict"],
@@ -197,10 +200,15 @@ export const approve = operation({
   rpc: "TaskExecutionService.ApproveTaskExecution",
   summary: "Approve what an execution proposes",
   description:
-    "Writes the proposals of a waiting execution in their order, each once. The execution is queued for that; proposals that are not approved keep waiting. A proposal that has expired cannot be approved.",
+    "Queues a waiting execution, which then writes the approved proposals in order, each once. Other proposals keep waiting. An expired proposal cannot be approved.",
   input: z.object({
     id: z.uuid(),
-    proposals: z.array(z.uuid()).min(1).max(1000).optional().describe("Ids of the proposals to approve. Default: all that wait."),
+    proposals: z
+      .array(z.uuid())
+      .min(1)
+      .max(1000)
+      .optional()
+      .describe("Ids of the proposals to approve. Default: all waiting proposals."),
   }),
   output: executionWithProposals,
   problems: ["not_found", "conflict"],
@@ -211,10 +219,10 @@ export const reject = operation({
   rpc: "TaskExecutionService.RejectTaskExecution",
   summary: "Reject what an execution proposes",
   description:
-    "Rejects every proposal of a waiting execution that waits for a decision, and cancels the execution. The reason is kept in the transcript. What was approved before stays written.",
+    "Rejects all undecided proposals of a waiting execution and cancels it. The transcript keeps the reason. Proposals that were already approved and written are not reverted.",
   input: z.object({
     id: z.uuid(),
-    reason: z.string().trim().max(2000).default("").describe("Why the proposals are rejected."),
+    reason: z.string().trim().max(2000).default("").describe("Reason of the rejection."),
   }),
   output: executionWithProposals,
   problems: ["not_found", "conflict"],
@@ -224,7 +232,7 @@ export const release = operation({
   http: "POST /api/task-executions/:id/release",
   rpc: "TaskExecutionService.ReleaseTaskExecution",
   summary: "Release a held task execution",
-  description: "Queues the execution. No budget of an hour, day or month holds it again.",
+  description: "Queues the execution. Hourly, daily and monthly budgets do not hold it again.",
   input: z.object({ id: z.uuid() }),
   output: execution,
   problems: ["not_found", "conflict"],

@@ -87,14 +87,14 @@ const used = {
     .min(0)
     .max(1_000_000_000)
     .default(0)
-    .describe("Tokens that the agent's model read. They count for budgets and usage."),
+    .describe("Tokens that the agent's model read. They count towards budgets and usage."),
   completion_tokens: z.int().min(0).max(1_000_000_000).default(0).describe("Tokens that the agent's model wrote."),
   cost_usd: z
     .number()
     .min(0)
     .max(1_000_000)
     .optional()
-    .describe("What they cost, in US dollars. If absent, `MODEL_PRICES` prices them under the name `agent:<id>`."),
+    .describe("Cost of the tokens, in US dollars. Default: the price of `agent:<id>` in `MODEL_PRICES`."),
 };
 
 export const completeTask = operation({
@@ -102,11 +102,11 @@ export const completeTask = operation({
   http: null,
   rpc: "AgentGateway.CompleteTask",
   summary: "Complete a task",
-  description: "The result is posted to the tracker like an answer of the LLM.",
+  description: "The result is posted to the tracker like an LLM answer.",
   input: z.object({
     session_id: sessionId,
     execution_id: z.uuid(),
-    result: z.string().max(1_000_000).describe("Result in Markdown. If it is empty, nothing is posted."),
+    result: z.string().max(1_000_000).describe("Result in Markdown. If empty, nothing is posted."),
     ...used,
   }),
   scope: "open",

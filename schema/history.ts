@@ -11,8 +11,8 @@ export const zonedTime = z.iso.datetime({
 /** Input of lists that only grow: of events, executions, steps and log entries. */
 export const historyFilter = {
   ...paging,
-  from: zonedTime.optional().describe("Created at this time or later, ISO 8601 with a zone."),
-  to: zonedTime.optional().describe("Created before this time, ISO 8601 with a zone."),
+  from: zonedTime.optional().describe("Return only items created at or after this time, in ISO 8601 with a zone."),
+  to: zonedTime.optional().describe("Return only items created before this time, in ISO 8601 with a zone."),
   subject: z
     .string()
     .trim()
@@ -20,7 +20,7 @@ export const historyFilter = {
     .max(2_000)
     .optional()
     .describe(
-      "About this issue or pull request only: `acme/webshop#42`, `CONF-7`, its URL, or `alpha:acme/webshop#42` as listed.",
+      "Return only items about this issue or pull request: `acme/webshop#42`, `CONF-7`, its URL, or `alpha:acme/webshop#42` as listed.",
     ),
   q: z
     .string()
@@ -29,20 +29,20 @@ export const historyFilter = {
     .max(500)
     .optional()
     .describe(
-      "Words that the reason, error or message contains, in any order and case. One page searches the newest 10,000 rows; use the cursor to search older ones.",
+      "Return only items whose reason, error or message contains these words, in any order and case. One page searches the newest 10,000 rows; use the cursor to search older ones.",
     ),
   order: z.enum(["desc", "asc"]).default("desc").describe("`desc`: newest first; `asc`: oldest first. Default: `desc`."),
   cursor: z
     .string()
     .max(200)
     .optional()
-    .describe("Continues a list after its last page: the `X-Next-Cursor` of that page. Cannot be combined with `offset`."),
+    .describe("Cursor of the page to return: the `X-Next-Cursor` of the page before. Cannot be combined with `offset`."),
 } as const;
 
 /** Output of a list that only grows. Over HTTP the cursor is in `X-Next-Cursor` and in `Link`. */
 export const historyOf = <T extends z.ZodType>(item: T) =>
   pageOf(item, {
-    total_is_minimum: z.boolean().describe("Whether there are more than `total`. Counting ends at 10,000."),
+    total_is_minimum: z.boolean().describe("Whether there are more items than `total`. Counting stops at 10,000."),
     next_cursor: z.string().nullable().describe("Cursor of the next page; null on the last page."),
   });
 
@@ -61,7 +61,7 @@ export const fieldsOf = (item: z.ZodObject, long: readonly string[]) =>
         context.addIssue({ code: "custom", message: `items have no member ${JSON.stringify(name)}; ${help}` });
       }
     })
-    .describe(`Long members to include, comma-separated: ${long.join(", ")}. Default: none of them.`);
+    .describe(`Long members to include, comma-separated: ${long.join(", ")}. Default: none.`);
 
 /** The names in a comma-separated list. */
 export const namesIn = (given: string | undefined): string[] =>

@@ -7,7 +7,7 @@ export const integration = z
     id: z.uuid().describe("Id of the integration. Its webhook is `POST /webhook/<id>`."),
     source: sourceName,
     name: z.string(),
-    credentials: z.record(z.string(), z.string()).describe("Names of the stored credentials, with masked values."),
+    credentials: z.record(z.string(), z.string()).describe("Stored credentials by name, with masked values."),
     missing: z.array(z.string()).describe("Credentials that the source still requires before it can post with this account."),
     agent_id: slug.nullable(),
     project_id: rowId.nullable(),
@@ -20,7 +20,7 @@ const credentials = z
   .record(z.string().max(100), z.union([z.string().max(10_000), z.boolean(), z.number()]))
   .refine((given) => Object.keys(given).length > 0, "must have at least one member, for example token")
   .describe(
-    "Settings of one account at the platform, for example `token`. `webhook_secret` verifies its webhooks, and `webhook_secret_previous` too, while the secret is being replaced. Write-only.",
+    "Settings of one account at the platform, for example `token`. `webhook_secret` verifies its webhooks; `webhook_secret_previous` also does while you replace the secret. Write-only.",
   );
 const owner = {
   agent_id: slug.nullish().describe("Agent that uses this account."),
@@ -52,7 +52,7 @@ export const create = operation({
   scope: "admin",
   rpc: "IntegrationService.CreateIntegration",
   summary: "Create an integration",
-  description: "Stores the credentials of one platform account, encrypted, for an agent, a project or a webhook of its own.",
+  description: "Stores the encrypted credentials of one platform account, for an agent, a project or its own webhook.",
   input: z.object({ source: sourceName, name: text(200), credentials, ...owner }),
   output: integration,
   status: 201,
@@ -64,7 +64,7 @@ export const update = operation({
   scope: "admin",
   rpc: "IntegrationService.UpdateIntegration",
   summary: "Update an integration",
-  description: "`credentials` replaces all stored credentials; a masked value that is sent back keeps the stored one.",
+  description: "`credentials` replaces all stored credentials. If a value is sent back masked, the stored value is kept.",
   input: z.object({ id: z.uuid(), name: text(200).optional(), credentials: credentials.optional(), ...owner }),
   output: integration,
   problems: ["not_found", "unavailable"],
@@ -75,7 +75,7 @@ export const remove = operation({
   scope: "admin",
   rpc: "IntegrationService.DeleteIntegration",
   summary: "Delete an integration",
-  description: "Its webhook is deleted with it.",
+  description: "Also deletes its webhook.",
   input: z.object({ id: z.uuid() }),
   problems: ["not_found"],
 });
@@ -102,7 +102,7 @@ export const testStored = operation({
     source: sourceName,
     status: connectionStatus,
     account: z.string().nullable().describe("Login of the account at the platform, if the platform reports it."),
-    message: z.string().describe("What the platform answered, or what is missing or wrong, in words."),
+    message: z.string().describe("Response of the platform, or the missing or invalid value."),
   }),
   problems: ["not_found"],
 });
@@ -113,14 +113,17 @@ export const rotate = operation({
   rpc: "IntegrationService.RotateIntegrationSecret",
   summary: "Replace the webhook secret of an integration",
   description:
-    "The secret that was stored becomes `webhook_secret_previous` and is accepted beside the new one, until an update leaves it out. `GET /api/status` says when it was last used.",
+    "The stored secret becomes `webhook_secret_previous`. Webhooks are accepted with either secret until an update omits the previous one. `GET /api/status` shows when it was last used.",
   input: z.object({
     id: z.uuid(),
     webhook_secret: z.string().min(16).max(1_000).optional().describe("The new secret. Default: a random one."),
   }),
   output: integration
     .extend({
-      webhook_secret: z.string().nullable().describe("The random secret, which is not shown again; null if it was sent."),
+      webhook_secret: z
+        .string()
+        .nullable()
+        .describe("Random secret, which is not shown again; null if the request contained a secret."),
     })
     .meta({ id: "RotatedIntegration" }),
   problems: ["not_found", "conflict"],

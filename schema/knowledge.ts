@@ -8,7 +8,7 @@ const settings = {
   config: config.describe(
     "Settings of the connector. For `wiki`: `base_url`, `space_keys`, `is_cloud`, `email` and `api_token`, which is write-only and stored encrypted.",
   ),
-  project_id: rowId.nullish().describe("Project whose agents may search it. Default: all agents may."),
+  project_id: rowId.nullish().describe("Project whose agents can search it. Default: all agents can."),
   enabled: z.boolean().describe("Whether it is synced on a schedule. If false, it is only synced on demand. Default: `true`."),
 };
 
@@ -70,7 +70,7 @@ export const create = operation({
   scope: "admin",
   rpc: "KnowledgeSourceService.CreateKnowledgeSource",
   summary: "Create a knowledge source",
-  description: "Its documents can be searched after the first sync.",
+  description: "The documents can be searched after the first sync.",
   input: z.object({
     ...settings,
     type: text(63).describe("Name of the connector: `wiki` (Confluence) or the connector of a plugin."),
@@ -86,7 +86,7 @@ export const update = operation({
   scope: "admin",
   rpc: "KnowledgeSourceService.UpdateKnowledgeSource",
   summary: "Update a knowledge source",
-  description: "`config` is replaced as a whole, except secret members that are not sent. A running sync starts again.",
+  description: "Replaces the whole `config`, except omitted secrets. A running sync restarts.",
   input: z.object(settings).partial().extend({ id: z.uuid() }),
   output: knowledgeSource,
   problems: ["not_found", "unavailable"],
@@ -97,7 +97,7 @@ export const remove = operation({
   scope: "admin",
   rpc: "KnowledgeSourceService.DeleteKnowledgeSource",
   summary: "Delete a knowledge source",
-  description: "Deletes its indexed documents too.",
+  description: "Also deletes its indexed documents.",
   input: z.object({ id: z.uuid() }),
   problems: ["not_found"],
 });
@@ -106,7 +106,7 @@ export const sync = operation({
   http: "POST /api/knowledge-sources/:id/sync",
   rpc: "KnowledgeSourceService.SyncKnowledgeSource",
   summary: "Sync a knowledge source",
-  description: "Updates the index in the background. If a sync is already queued or running, that job is returned.",
+  description: "Updates the index in the background. If a sync is already queued or running, returns that job.",
   input: z.object({ id: z.uuid() }),
   output: ingestionJob,
   status: 202,

@@ -16,15 +16,14 @@ const seconds = z
   .min(1)
   .max(3_600)
   .default(300)
-  .describe("Seconds after which the stream ends. Clients connect again with `Last-Event-ID`. Default: 300.");
-const ids =
-  "Server-sent events `execution` and `step`. A stream that is opened again with `Last-Event-ID` continues after that event.";
+  .describe("Seconds after which the stream ends; reconnect with `Last-Event-ID`. Default: 300.");
+const ids = "Sends server-sent events `execution` and `step`. With `Last-Event-ID`, the stream continues after that event.";
 
 export const ofExecution = operation({
   id: "task-executions.events",
   http: "GET /api/task-executions/:id/events",
   summary: "Follow a task execution",
-  description: `${ids} It ends when the execution has ended.`,
+  description: `${ids} The stream ends when the execution ends.`,
   input: z.object({ id: z.uuid(), seconds }),
   output: liveChange,
   serverSentEvents: liveChange,
@@ -34,7 +33,7 @@ export const ofService = operation({
   id: "events.follow",
   http: "GET /api/events",
   summary: "Follow the service",
-  description: `${ids} It begins with what runs now.`,
+  description: `${ids} The stream begins with the running executions.`,
   input: z.object({ seconds }),
   output: liveChange.nullable(),
   serverSentEvents: liveChange,

@@ -24,7 +24,7 @@ export const chatAnswer = z
     usage: z
       .object({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() })
       .meta({ id: "ChatUsage" })
-      .describe("Tokens of all rounds together."),
+      .describe("Total tokens of all rounds."),
   })
   .meta({ id: "ChatAnswer" });
 
@@ -33,7 +33,7 @@ export const chat = operation({
   http: "POST /api/llm/chat",
   rpc: "LlmService.Chat",
   summary: "Chat with an agent",
-  description: "Uses the agent's persona and tools, outside of any task.",
+  description: "Uses the agent's persona and tools, outside any task.",
   input: z.object({
     agent_id: z.string().min(1).max(128).describe("Agent to chat with."),
     messages: z

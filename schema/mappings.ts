@@ -52,14 +52,14 @@ const include = z
   .array(optionalMappings)
   .max(10)
   .default([])
-  .describe("Sets that are created as well. Each starts more runs. Default: none.");
+  .describe("Optional sets to create as well. Each starts more runs. Default: none.");
 
 export const listTriggers = operation({
   id: "triggers.list",
   http: "GET /api/tasks/triggers",
   rpc: "TaskService.ListTriggerMappings",
   summary: "List trigger-task mappings",
-  description: "Each maps a canonical trigger to a task that it fires.",
+  description: "A trigger-task mapping maps a canonical trigger to a task that it fires.",
   input: z.object(paging),
   output: pageOf(triggerMapping),
 });
@@ -72,7 +72,7 @@ export const createTrigger = operation({
   input: z.object({
     canonical_trigger: canonicalTrigger,
     task_id: slug,
-    conditions: triggerConditions.default({}).describe("What an event must have. Default: nothing."),
+    conditions: triggerConditions.default({}).describe("Conditions that an event must meet. Default: none."),
   }),
   output: triggerMapping,
   status: 201,
@@ -101,7 +101,7 @@ export const listSources = operation({
   http: "GET /api/tasks/sources",
   rpc: "TaskService.ListSourceMappings",
   summary: "List source event mappings",
-  description: "Each maps an event of a source to a canonical trigger.",
+  description: "A source event mapping maps an event of a source to a canonical trigger.",
   input: z.object(paging),
   output: pageOf(sourceMapping),
 });
@@ -149,11 +149,11 @@ export const hits = operation({
   http: "GET /api/routing/hits",
   rpc: "TaskService.CountRoutingHits",
   summary: "Count what events fired",
-  description: "Counts, for the last seven days, which events fired which trigger and which tasks that started.",
+  description: "Counts how often each event fired a trigger, and each trigger a task, in the last seven days.",
   output: z
     .object({
       from: timestamp.describe(
-        "Start of the counts: that of the day in UTC seven days ago, or later where there are more than 30,000 events.",
+        "Start of the counted period: the start of the day seven days ago, in UTC, or later if there are more than 30,000 events.",
       ),
       events: z.array(
         z.object({ source: z.string(), event_name: z.string(), action: z.string().nullable(), ...hit }).meta({ id: "EventHits" }),

@@ -8,8 +8,8 @@ const toolVersion = z
   .object({
     description: z.string(),
     parameters: z.unknown().describe("JSON Schema."),
-    read_only: z.boolean().describe("Whether the server says that it changes nothing."),
-    idempotent: z.boolean().describe("Whether the server says that a call may be repeated."),
+    read_only: z.boolean().describe("Whether the server declares the tool read-only."),
+    idempotent: z.boolean().describe("Whether the server declares that a call can be repeated."),
   })
   .meta({ id: "McpToolVersion" });
 
@@ -19,7 +19,7 @@ export const mcpServer = z
     id: rowId,
     name: z.string(),
     url: z.string(),
-    agent_id: slug.nullable().describe("Agent that may call its tools; null: all agents."),
+    agent_id: slug.nullable().describe("Agent that can call its tools; null: all agents."),
     status: z
       .enum(serverStates)
       .meta({ id: "McpServerStatus" })
@@ -33,7 +33,9 @@ export const mcpServer = z
             name: z.string(),
             qualified_name: z.string(),
             description: z.string(),
-            approved: z.boolean().describe("Whether it is as it was approved. If not, no agent is offered it: see `changes`."),
+            approved: z
+              .boolean()
+              .describe("Whether the tool is unchanged since its approval. If not, agents cannot use it; see `changes`."),
           })
           .meta({ id: "McpServerTool" }),
       )
@@ -41,18 +43,18 @@ export const mcpServer = z
         "Tools that the last discovery found. `name` is the name on the server, `qualified_name` the one in GET /api/tools.",
       ),
     last_error: z.string().nullable().describe("Why the last discovery failed, or which tools were skipped and why."),
-    version: z.string().describe("Digest of the tools as they are now. `approve` takes it."),
+    version: z.string().describe("Digest of the current tools, for `approve`."),
     changes: z
       .array(
         z
           .object({
             name: z.string(),
-            before: toolVersion.nullable().describe("As it was approved; null: it was not there."),
+            before: toolVersion.nullable().describe("The approved version; null if the tool is new."),
             after: toolVersion,
           })
           .meta({ id: "McpToolChange" }),
       )
-      .describe("Tools that are new or differ from what was approved. They are offered after `approve`."),
+      .describe("Tools that are new or differ from their approved version. Agents can use them after `approve`."),
     checked_at: timestamp.nullable().describe("When its tools were last discovered."),
     created_at: timestamp,
   })
@@ -73,7 +75,7 @@ export const create = operation({
   rpc: "McpServerService.CreateMcpServer",
   summary: "Register an MCP server",
   description:
-    "The server must use Streamable HTTP. Its tools are discovered in the background, and what the first discovery finds is approved.",
+    "The server must use Streamable HTTP. Its tools are discovered in the background. The tools of the first discovery are approved.",
   input: z.object({
     name: text(100).describe(
       "Unique name of the server. In lower case it prefixes the names of its tools: `My Server` offers `my-server.search`.",
@@ -82,7 +84,7 @@ export const create = operation({
       .url({ protocol: /^https?$/, error: "must be an http or https URL" })
       .max(2_000)
       .describe("MCP endpoint of the server, for example https://mcp.example.com/mcp."),
-    agent_id: slug.nullish().describe("Agent that may call its tools. Default: all agents."),
+    agent_id: slug.nullish().describe("Agent that can call its tools. Default: all agents."),
   }),
   output: mcpServer,
   status: 201,
@@ -93,7 +95,7 @@ export const remove = operation({
   http: "DELETE /api/mcp-servers/:id",
   rpc: "McpServerService.DeleteMcpServer",
   summary: "Delete an MCP server",
-  description: "Its tools are removed with it.",
+  description: "Also removes its tools.",
   input: z.object({ id: rowId }),
   problems: ["not_found"],
 });
@@ -103,14 +105,14 @@ export const approve = operation({
   rpc: "McpServerService.ApproveMcpTools",
   summary: "Approve the tools of an MCP server",
   description:
-    "The tools are offered as they are now. The first discovery counts as approval; what the server adds or changes afterwards, in a name, description or schema, is not offered until it is approved.",
+    "Lets agents use the current tools. The first discovery counts as approval. A tool that the server later adds, or changes in its name, description or schema, is unavailable to agents until you approve it.",
   input: z.object({
     id: rowId,
     version: z
       .string()
       .max(100)
       .optional()
-      .describe("`version` of the server that was read. Refused if its tools have changed since."),
+      .describe("`version` of the server as you read it. The request is refused if the tools have changed since."),
   }),
   output: mcpServer,
   problems: ["not_found", "conflict"],

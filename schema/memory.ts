@@ -121,7 +121,7 @@ export const memoryUse = z
     execution_id: z.uuid(),
     task_id: z.string(),
     agent_id: z.string().nullable(),
-    subject: z.string().nullable().describe("Issue that the execution is about."),
+    subject: z.string().nullable().describe("Issue of the execution."),
     state: executionState,
     created_at: timestamp,
   })
@@ -131,7 +131,7 @@ export const uses = operation({
   http: "GET /api/memory/:key/uses",
   rpc: "MemoryService.ListMemoryUses",
   summary: "List the uses of a memory",
-  description: "Returns the executions whose prompt contained the memory, the newest first, also after the memory was deleted.",
+  description: "Returns the executions whose prompt contained the memory, newest first, even after the memory was deleted.",
   input: z.object({ key: z.string().describe("Key of the memory, percent-encoded."), ...paging }),
   output: pageOf(memoryUse),
   problems: ["not_found"],

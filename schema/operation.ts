@@ -17,7 +17,7 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
   readonly rpc: `${string}.${string}` | null;
   /** What the operation does, verb first, without a full stop: `List agents`. */
   readonly summary: string;
-  /** What the summary leaves out, such as effects and limits, in full sentences. `null`: nothing. */
+  /** Details that the summary leaves out, such as effects and limits, in full sentences. `null`: none. */
   readonly description: string | null;
   readonly input: I;
   readonly output: O;
@@ -38,7 +38,7 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
    * event is the output, which is the whole response on other transports.
    */
   readonly serverSentEvents: z.ZodType | null;
-  /** Whether an output tells only what the operation would do: then nothing was changed. `null`: it never does. */
+  /** Whether an output is only a preview, so that nothing was changed. `null`: the operation has no preview. */
   readonly isPreview: ((output: z.output<O>) => boolean) | null;
   /** HTTP only: whether the last path parameter can be any text, even a literal segment of another operation's path. */
   readonly rawPathParameter: boolean;
@@ -51,8 +51,8 @@ export interface AlternateStatus<O extends z.ZodType> {
 
 export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";
 /**
- * What an API key must allow. `open`: nothing. `agent`: the operation decides by the key that was sent, or by another proof
- * of the agent.
+ * Scope that an API key must have. `open`: none. `agent`: the operation decides by the key that was sent, or by another
+ * credential of the agent.
  */
 export type Scope = "open" | "agent" | "read" | "write" | "admin";
 export type Input<O extends Operation> = z.output<O["input"]>;

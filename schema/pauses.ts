@@ -38,7 +38,7 @@ export const create = operation({
   summary: "Pause executions",
   description:
     "Webhooks are still accepted and stored, and their executions wait. Nothing in the scope starts on any replica; executions in progress finish. Pausing again replaces the reason.",
-  input: z.object({ ...paused, reason: text(500).describe("Why. Waiting executions and the status show it.") }),
+  input: z.object({ ...paused, reason: text(500).describe("Reason of the pause. Waiting executions and the status show it.") }),
   output: pause,
 });
 export const remove = operation({
@@ -46,7 +46,7 @@ export const remove = operation({
   http: "POST /api/resume",
   rpc: "MonitoringService.Resume",
   summary: "Resume executions",
-  description: "Ends one pause and returns it. Other pauses that cover the same executions stay.",
+  description: "Ends one pause and returns it. Other pauses of the same executions remain.",
   input: z.object(paused),
   output: pause,
   problems: ["not_found"],

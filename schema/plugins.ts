@@ -25,7 +25,7 @@ export const isolation = operation({
   id: "plugins.isolation",
   http: "GET /api/plugin-isolation",
   summary: "Get the isolation layers of plugins",
-  description: "Returns the layers on the replica that responds, and why others are missing.",
+  description: "Returns the active layers on the replica that responds, and why others are missing.",
   output: z
     .object({
       required: z.boolean().describe("Whether plugins are refused if a layer is missing (`PLUGIN_WALLS=require`)."),
@@ -57,7 +57,7 @@ export const install = operation({
   http: "POST /api/plugins",
   summary: "Install a version of a plugin",
   description:
-    "Stores the version without running it. A version that asks for more permissions than the active one waits for approval; any other replaces the active version. Of development versions (`1.2.0-dev.N`) only the active and the newest are kept.",
+    "Stores the version without running it. If it requests more permissions than the active version, it waits for approval; otherwise it replaces the active version. Only the active and the newest development versions (`1.2.0-dev.N`) are kept.",
   input: z.object({
     manifest: z.record(z.string(), z.unknown()).describe("Content of the plugin's `dist/plugin.json`."),
     bundle: z.base64().describe("Bundle of the plugin, compressed with gzip and encoded as base64."),
@@ -125,7 +125,7 @@ export const updatePermissions = operation({
   http: "PUT /api/plugins/:id/permissions",
   summary: "Update a plugin's permissions",
   description:
-    "Grants the plugin less than its manifest asks for, or restores what was denied. Denials also apply to later versions. The plugin's process is restarted.",
+    "Denies permissions that the manifest requests, or restores denied ones. Denials also apply to later versions. The plugin's process is restarted.",
   input: z.object({
     id,
     http: z

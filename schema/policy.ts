@@ -27,21 +27,23 @@ const names = (about: string) => z.array(z.string().trim().min(1).max(200)).max(
 
 /** Every limit of a policy, each with its own schema. A level sets the members that it narrows. */
 export const policyMembers = {
-  trigger_allowed_bots: names("Bots and apps, by login, whose events start runs; `*` for all."),
+  trigger_allowed_bots: names("Logins of the bots and apps whose events start runs; `*` for all."),
   trigger_min_standing: requiredStanding.describe("Lowest standing whose events start runs."),
-  write_min_standing: requiredStanding.describe("Lowest standing whose runs are offered tools that write."),
-  loop_max_hops: count(1000).describe("Events in a row, each soon after a write of ours, before the next one is held. 0: none."),
+  write_min_standing: requiredStanding.describe("Lowest standing whose runs can use tools that write."),
+  loop_max_hops: count(1000).describe(
+    "Number of events in a row that may each follow soon after a write by Signalbox before the next one is held. 0: no limit.",
+  ),
   run_tokens: tokens.describe("Tokens that one execution may use. 0: no limit."),
   run_seconds: count(86_400).describe("Seconds that one execution may work. 0: no limit."),
   run_writes: count(10_000).describe("Writes by tools in one execution. 0: no limit."),
   issue_runs_per_hour: count(1_000_000).describe("Executions that may begin on one issue in an hour. 0: no limit."),
   issue_tokens_per_day: tokens.describe("Tokens that the executions on one issue may use in a day. 0: no limit."),
   author_runs_per_hour: count(1_000_000).describe(
-    "Executions an hour for one author whose known standing is below collaborator. 0: no limit.",
+    "Executions per hour for one author whose known standing is below collaborator. 0: no limit.",
   ),
-  day_tokens: tokens.describe("Tokens a day. 0: no limit."),
-  day_usd: dollars.describe("US dollars a day. 0: no limit."),
-  month_usd: dollars.describe("US dollars a calendar month. 0: no limit."),
+  day_tokens: tokens.describe("Tokens per day. 0: no limit."),
+  day_usd: dollars.describe("US dollars per day. 0: no limit."),
+  month_usd: dollars.describe("US dollars per calendar month. 0: no limit."),
   on_close: z
     .enum(["cancel", "finish"])
     .describe("What happens to the executions of an issue that is closed: `cancel` or `finish`."),
@@ -52,12 +54,16 @@ export const policyMembers = {
   allow: z
     .array(z.enum(["mentions", "images", "closing", "commands"]))
     .max(4)
-    .describe("What texts may contain unchanged: mentions, images of other hosts, closing keywords, commands to bots."),
-  staged: z.boolean().describe("Whether everything that the agent would write waits for approval."),
+    .describe(
+      "What the agent's texts may contain: mentions, images from other hosts, closing keywords, commands to bots. Everything else is defused.",
+    ),
+  staged: z.boolean().describe("Whether all writes of the agent wait for approval."),
   approve: names("Writes that wait for approval: qualified tool names, `provider.*`, or `comment` for the answer."),
   presence: z
     .enum(["off", "reaction", "comment"])
-    .describe("How the issue shows that an agent works: not at all, by a reaction, or by one comment that is edited."),
+    .describe(
+      "How the issue shows that an agent is working: not at all, with a reaction, or with one comment that the agent keeps editing.",
+    ),
 };
 
 /** What an agent may do, and how often. Absent members are those of the level above. */
@@ -90,7 +96,7 @@ export const get = operation({
   rpc: "PolicyService.GetPolicy",
   summary: "Get the policy that applies",
   description:
-    "Combines the settings of the service with the policies of a project and of an agent, and returns the level that sets each value. For numbers, the smallest value applies (0: no limit). For lists, the entries that all levels name apply; `approve` combines the entries of all levels. For other members, the strictest value applies.",
+    "Combines the settings of the service with the policies of a project and of an agent, and returns the level that sets each value. For numbers, the smallest value applies (0: no limit). For lists, only entries in the lists of all levels apply; `approve` combines the entries of all levels. For other members, the strictest value applies.",
   input: z.object({
     agent_id: slug.optional().describe("Agent whose policy applies. Default: none."),
     project_id: rowId.optional().describe("Project whose policy applies. Default: none."),

@@ -13,7 +13,7 @@ const members = {
   source_project_id: text(500).describe("Id of the project at the platform, for example octo/app."),
 };
 
-const limits = policy.describe("Limits of the project. They narrow those of the settings.");
+const limits = policy.describe("Limits of the project. They can only tighten the limits of the settings.");
 
 /** A project at one of the platforms. Events about the project carry its id. */
 export const project = z
@@ -34,9 +34,7 @@ const projectMemory = z.object({
 export const workflowContext = z
   .object({
     project,
-    agents: z
-      .array(agent)
-      .describe("Agents that the tasks below name, or that have a capability that one of the tasks requires."),
+    agents: z.array(agent).describe("Agents that execute these tasks, or have a capability that a task requires."),
     triggers: z
       .array(z.object({ canonical_trigger: canonicalTrigger, tasks: z.array(task) }))
       .describe(
@@ -69,7 +67,7 @@ export const create = operation({
   http: "POST /api/projects",
   rpc: "ProjectService.CreateProject",
   summary: "Create a project",
-  description: "New events about the project carry its id.",
+  description: "New events about the project get its id.",
   input: z.object({ ...members, policy: limits.default({}) }),
   output: project,
   status: 201,
@@ -93,7 +91,7 @@ export const remove = operation({
   http: "DELETE /api/projects/:id",
   rpc: "ProjectService.DeleteProject",
   summary: "Delete a project",
-  description: "Its executions are kept, without a project.",
+  description: "Keeps its executions, without a project.",
   input: z.object({ id: rowId }),
   problems: ["not_found"],
 });

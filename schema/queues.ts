@@ -12,7 +12,7 @@ export const cloudEvent = z
   .object({
     specversion: z.literal("1.0"),
     id: z.string().describe("Id of the event, the same for every delivery."),
-    source: z.string().describe("Where the event occurred, for example /webhook/alpha."),
+    source: z.string().describe("Origin of the event, for example /webhook/alpha."),
     type: z
       .string()
       .describe(
@@ -40,7 +40,8 @@ export const take = operation({
   http: "POST /api/:queue/events/take",
   rpc: "QueueService.TakeEvents",
   summary: "Take events",
-  description: "Leases the oldest pending events. An event that is not acknowledged before its lease ends becomes pending again.",
+  description:
+    "Leases the oldest pending events. If an event is not acknowledged before its lease ends, it becomes pending again.",
   input: z.object({
     queue,
     limit: z.int().min(1).max(1000).default(10).describe("Maximum number of events to take. Default: 10."),

@@ -16,10 +16,10 @@ const table = z
 
 const rule = z
   .object({
-    what: z.string().describe("What is removed."),
+    what: z.string().describe("Data that is removed."),
     setting: z.string().nullable().describe("Environment variable that sets the period; null if the period is fixed."),
     days: z.int().describe("Days after which it is removed. 0: never."),
-    due: z.int().describe("How many are due now, at most 10,000."),
+    due: z.int().describe("Number of items that are due now, at most 10,000."),
   })
   .meta({ id: "RetentionRule" });
 
@@ -31,7 +31,7 @@ export const storage = operation({
   output: z
     .object({
       bytes: z.int().describe("Size of the database, in bytes."),
-      tables: z.array(table).describe("The largest first."),
+      tables: z.array(table).describe("Tables, largest first."),
       retention: z.array(rule),
     })
     .meta({ id: "Storage" }),
@@ -43,7 +43,7 @@ export const erase = operation({
   rpc: "MonitoringService.EraseData",
   summary: "Erase stored data",
   description:
-    "Removes what is stored about an issue, a person or a project: payloads, transcripts, results, tool calls and the memories made from them. Executions that have not ended are cancelled. Ids, states and times are kept, so that a repeated delivery is still recognised as a duplicate. It cannot be undone.",
+    "Removes the stored data of an issue, a person or a project: payloads, transcripts, results, tool calls and the memories made from them. Executions that have not ended are cancelled. Ids, states and times are kept, so that a repeated delivery is still recognised as a duplicate. It cannot be undone.",
   input: z.object({
     subject: z
       .string()

@@ -7,23 +7,23 @@ const names = (about: string) => z.array(z.string()).describe(about);
 export const webhookReport = z
   .object({
     source: sourceName,
-    url: z.string().describe("URL that the platform's webhook must lead to."),
+    url: z.string().describe("URL that the platform's webhook must point to."),
     ok: z
       .boolean()
       .describe(
-        "Whether the platform delivers every event that a mapping names: nothing is missing or unknown, and the webhook is active.",
+        "Whether the platform delivers every event of the mappings: no event is missing or unknown, and the webhook is active.",
       ),
     id: z.string().nullable().describe("Id of the webhook at the platform; null if none points to the URL."),
-    active: z.boolean().describe("Whether the platform delivers by the webhook."),
+    active: z.boolean().describe("Whether the webhook is active at the platform."),
     configured: names("Events that the webhook delivers, in the platform's names."),
-    missing: names("Events that mappings name and that the webhook does not deliver, in the platform's names."),
-    unknown: names("Event names of mappings that no webhook of the platform delivers."),
+    missing: names("Events of the mappings that the webhook does not deliver, in the platform's names."),
+    unknown: names("Event names in the mappings that the platform does not have."),
     changed: z
       .enum(["created", "updated"])
       .nullable()
       .meta({ id: "WebhookChange" })
-      .describe("What `apply` changed at the platform; null if nothing."),
-    notes: names("Anything else that is wrong with the webhook."),
+      .describe("Change that `apply` made at the platform; null if none."),
+    notes: names("Other problems of the webhook."),
   })
   .meta({ id: "WebhookReport" });
 
@@ -33,24 +33,24 @@ export const check = operation({
   rpc: "SourceService.CheckSource",
   summary: "Check the webhook of a source",
   description:
-    "Compares the events that the platform's webhook delivers with the events that mappings name. With `apply`, creates the webhook or adds the missing events, if the token of the source may.",
+    "Compares the events that the platform's webhook delivers with the events of the mappings. With `apply`, creates the webhook or adds the missing events, if the source's token has the permission.",
   input: z.object({
     source: sourceName,
     project: text(500)
       .optional()
       .describe(
-        "Project whose webhook is checked, by its id at the platform, for alpha `owner/repo`. Omit it where webhooks are not of a project.",
+        "Project whose webhook is checked, by its id at the platform, for alpha `owner/repo`. Omit it if the platform's webhooks do not belong to a project.",
       ),
     integration_id: z
       .uuid()
       .optional()
-      .describe("Integration whose account and webhook are used. Default: those of the environment."),
+      .describe("Integration whose account and webhook are used. Default: the account and webhook in the environment variables."),
     url: z
       .url({ protocol: /^https?$/ })
       .max(2000)
       .optional()
-      .describe("URL of the webhook. Default: `PUBLIC_URL` with the path of the source's webhook."),
-    apply: z.boolean().default(false).describe("Creates or updates the webhook at the platform. Default: false."),
+      .describe("URL of the webhook. Default: `PUBLIC_URL` followed by the path of the source's webhook."),
+    apply: z.boolean().default(false).describe("Whether to create or update the webhook at the platform. Default: `false`."),
   }),
   output: webhookReport,
   scope: "admin",

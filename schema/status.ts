@@ -11,24 +11,26 @@ export const connectionReport = z
     may_write: z.boolean().nullable().describe("Whether the credential may write comments; null if the platform does not say."),
     rate_limit: z
       .object({
-        remaining: z.int().describe("Requests that are left."),
-        limit: z.int().nullable().describe("Requests of a whole period; null if the platform does not say."),
-        resets_at: timestamp.nullable().describe("When the limit is full again; null if the platform does not say."),
+        remaining: z.int().describe("Remaining requests."),
+        limit: z.int().nullable().describe("Requests per period; null if the platform does not say."),
+        resets_at: timestamp.nullable().describe("When the limit resets; null if the platform does not say."),
       })
       .meta({ id: "RateLimit" })
       .nullable()
-      .describe("As the last check found it; null if the platform does not say."),
+      .describe("Rate limit at the last check; null if the platform does not say."),
   })
   .meta({ id: "ConnectionReport" });
 
 export const check = z
   .object({
-    name: z.string().describe("What was checked, for example `database`, `model`, `connection:alpha` or `plugin:clock`."),
+    name: z.string().describe("Checked component, for example `database`, `model`, `connection:alpha` or `plugin:clock`."),
     state: checkState.describe("`degraded`: it works with a limit or a risk; `unknown`: not checked yet."),
     since: timestamp.describe("When this replica first saw the state."),
-    message: z.string().describe("What is the matter, with host and cause, or what was found."),
-    next_try_at: timestamp.nullable().describe("When it is tried again, or a limit ends; null if that is not scheduled."),
-    connection: connectionReport.nullable().describe("For an account that was reached: what the platform says about it."),
+    message: z.string().describe("The problem, with host and cause, or the result of the check."),
+    next_try_at: timestamp.nullable().describe("When the next try is due or a limit ends; null if neither is scheduled."),
+    connection: connectionReport
+      .nullable()
+      .describe("What the platform says about the account; null if there is no account or it was not reached."),
   })
   .meta({ id: "StatusCheck" });
 
@@ -43,7 +45,7 @@ export const queue = z
     p50_wait_ms: z
       .int()
       .nullable()
-      .describe("Median time from creation to start, of those started in the last hour; null if none."),
+      .describe("Median time from creation to start, for executions started in the last hour; null if none."),
   })
   .meta({ id: "QueueStatus" });
 
@@ -53,18 +55,18 @@ export const replica = z
     host: z.string(),
     role: z.enum(["all", "api", "worker"]),
     version: z.string(),
-    running: z.int().describe("Executions that it runs."),
+    running: z.int().describe("Executions that the replica runs."),
     started_at: timestamp,
-    seen_at: timestamp.describe("Its last sign of life. It sends one every ten seconds."),
-    this: z.boolean().describe("Whether it answers this request."),
+    seen_at: timestamp.describe("Time of the replica's last heartbeat. A replica sends one every ten seconds."),
+    this: z.boolean().describe("Whether this replica responds to the request."),
   })
   .meta({ id: "Replica" });
 
 export const connectedAgent = z
   .object({
     agent_id: z.string(),
-    streams: z.int().describe("Its open `ReceiveTasks` streams, on all replicas."),
-    running: z.int().describe("Executions that it works on."),
+    streams: z.int().describe("Open `ReceiveTasks` streams of the agent, on all replicas."),
+    running: z.int().describe("Executions that the agent works on."),
   })
   .meta({ id: "ConnectedAgent" });
 
@@ -73,7 +75,7 @@ export const get = operation({
   http: "GET /api/status",
   summary: "Get the status of the service",
   description:
-    "Returns whether everything works and, if not, what fails and since when. Checks of other services run in the background; the answer has their last results.",
+    "Returns whether everything works and, if not, what fails and since when. Other services are checked in the background; the response contains the latest results.",
   output: z
     .object({
       state: z
@@ -86,7 +88,7 @@ export const get = operation({
       queue: queue.nullable().describe("Executions by state; null while the database is unavailable."),
       paused: z.array(pause),
       replicas: z.array(replica),
-      agents: z.array(connectedAgent).describe("External agents that receive tasks over gRPC in place of the model."),
+      agents: z.array(connectedAgent).describe("External agents that receive tasks over gRPC instead of the model."),
       version: z.string(),
       timestamp,
     })

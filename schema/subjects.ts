@@ -5,25 +5,25 @@ import { operation, pageOf } from "./operation.ts";
 import { webhookEvent } from "./webhooks.ts";
 
 const named = {
-  subject: z.string().describe("As lists show it, for example alpha:acme/webshop#42."),
+  subject: z.string().describe("Issue or pull request, as in lists, for example alpha:acme/webshop#42."),
   source: z.string(),
   project: z.string(),
   issue: z.string(),
 };
 
 export const subjectFound = z
-  .object({ ...named, events: z.int().describe("Stored events about it."), last_event_at: timestamp })
+  .object({ ...named, events: z.int().describe("Number of stored events about the issue."), last_event_at: timestamp })
   .meta({ id: "SubjectFound" });
 
 /** One delivery about an issue, with everything that followed from it. */
 export const subjectDelivery = z
   .object({
     event: webhookEvent.omit({ payload: true }).meta({ id: "DeliveredEvent" }),
-    verdict: z.string().describe("What was decided about the delivery and why, in words."),
+    verdict: z.string().describe("The decision about the delivery and its reason, as text."),
     executions: z.array(
       execution
         .omit({ result: true })
-        .extend({ verdict: z.string().describe("How the execution is, or how it ended, in words.") })
+        .extend({ verdict: z.string().describe("State or outcome of the execution, as text.") })
         .meta({ id: "SubjectExecution" }),
     ),
   })
@@ -34,7 +34,8 @@ export const search = operation({
   http: "GET /api/subjects",
   rpc: "MonitoringService.SearchSubjects",
   summary: "Find issues and pull requests",
-  description: "By name, key or URL, otherwise by a part of the name among the newest events. Returns the latest first.",
+  description:
+    "Searches by name, key or URL, otherwise for a part of the name among the newest events. Returns the latest first.",
   input: z.object({
     q: text(2_000).describe("`acme/webshop#42`, `CONF-7`, the URL of the issue, or a part of its name such as `#42`."),
     limit: z.int().min(1).max(100).default(20).describe("Maximum number of items to return. Default: 20."),
@@ -47,7 +48,7 @@ export const get = operation({
   rpc: "MonitoringService.GetSubject",
   summary: "Get the timeline of an issue",
   description:
-    "What arrived about the issue, what was decided about it and why, the executions that followed, and their comments; newest first.",
+    "Returns the deliveries about the issue, the decisions with their reasons, the executions and their comments, newest first.",
   input: z.object({
     source: sourceName,
     project: z.string().min(1).max(500).describe("Project at the source, URL-encoded: `acme%2Fwebshop`."),
@@ -57,22 +58,22 @@ export const get = operation({
   output: z
     .object({
       ...named,
-      verdict: z.string().describe("Why the issue is as it is, or why nothing happened for it, in words."),
+      verdict: z.string().describe("Why the issue is in its state, or why nothing happened, as text."),
       deliveries: z.array(subjectDelivery),
       more: z.boolean().describe("Whether there are older deliveries."),
       refused: z
         .array(webhookEvent.omit({ payload: true }))
-        .describe("Latest refused deliveries of the source, up to ten of the last day: they may have been about this issue."),
+        .describe("Latest refused deliveries of the source, up to ten from the last day. They may be about this issue."),
       deferred: z
         .object({
-          count: z.int().describe("Webhooks that wait."),
-          plugin: z.string().describe("The plugin that has to parse them."),
+          count: z.int().describe("Number of waiting webhooks."),
+          plugin: z.string().describe("Plugin that must parse them."),
           oldest_at: timestamp,
         })
         .meta({ id: "DeferredWebhooks" })
         .nullable()
         .describe(
-          "Webhooks of the source that wait because its plugin is not running: they may be about this issue; null if none.",
+          "Webhooks of the source that wait because its plugin is not running. They may be about this issue. Null if none wait.",
         ),
     })
     .meta({ id: "SubjectTimeline" }),

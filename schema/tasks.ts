@@ -12,9 +12,7 @@ const definition = {
   required_capabilities: z
     .array(text(100))
     .max(50)
-    .describe(
-      "Capability labels. If there are any, the agent that has the highest share of them executes the task. Default: none.",
-    ),
+    .describe("Capability labels. If any are set, the agent with the highest share of them executes the task. Default: none."),
 };
 
 export const task = z.object({ id: slug, ...definition, created_at: timestamp, updated_at: timestamp }).meta({ id: "Task" });
@@ -51,7 +49,7 @@ export const update = operation({
   http: "PUT /api/tasks/:id",
   rpc: "TaskService.UpdateTask",
   summary: "Update a task",
-  description: "Members that are not sent keep their values.",
+  description: "Omitted members keep their values.",
   input: z.object(definition).partial().extend({ id: slug }),
   output: task,
   problems: ["not_found"],
@@ -61,7 +59,7 @@ export const remove = operation({
   http: "DELETE /api/tasks/:id",
   rpc: "TaskService.DeleteTask",
   summary: "Delete a task",
-  description: "Triggers that are mapped to the task no longer fire it.",
+  description: "Triggers mapped to the task no longer fire it.",
   input: z.object({ id: slug }),
   problems: ["not_found"],
 });
@@ -70,7 +68,7 @@ export const seed = operation({
   http: "POST /api/tasks/seed",
   rpc: "TaskService.SeedTasks",
   summary: "Create the default tasks",
-  description: "Creates nine tasks. Tasks that already exist are not changed.",
+  description: "Creates nine tasks. Existing tasks are not changed.",
   output: seedResult,
 });
 export const resolve = operation({
@@ -99,10 +97,10 @@ const explainedCheck = z
     check: z
       .string()
       .describe(
-        "What was checked, for example `event`, `bots`, `condition.label`, `webhook_mapping:3`, `budget.issue_runs_per_hour` or `pause`.",
+        "Name of the check, for example `event`, `bots`, `condition.label`, `webhook_mapping:3`, `budget.issue_runs_per_hour` or `pause`.",
       ),
     passes: z.boolean(),
-    reason: z.string().describe("The verdict in words."),
+    reason: z.string().describe("Reason of the verdict, as text."),
   })
   .meta({ id: "ExplainedCheck" });
 
@@ -112,7 +110,7 @@ export const explain = operation({
   rpc: "TaskService.ExplainWebhook",
   summary: "Explain what a webhook would start",
   description:
-    "Parses the payload as a webhook of the source and returns every mapping, filter, condition and limit that it meets, with the verdict of each. Nothing is stored, and no signature is checked.",
+    "Parses the payload as a webhook of the source and returns the verdict of every mapping, filter, condition and limit that applies. Stores nothing and checks no signature.",
   input: z.object({
     source: sourceName.describe("Source, id of an integration, or a source of webhook mappings."),
     path: z
@@ -121,7 +119,7 @@ export const explain = operation({
       .regex(/^\/webhook\/./, "must begin with /webhook/, for example /webhook/acme/blue")
       .optional()
       .describe(
-        "Path that the webhook is sent to. Parameters of the path pattern of a webhook mapping come from it. Default: that of the source.",
+        "Path that the webhook is sent to. It supplies the path parameters of a webhook mapping. Default: the path of the source.",
       ),
     headers: z
       .record(z.string().max(200), z.string().max(10_000))
@@ -137,10 +135,10 @@ export const explain = operation({
       subject: z.string().nullable(),
       author: author.nullable(),
       outcome: z.enum(["dispatched", "discarded"]),
-      reason: z.string().nullable().describe("Why it would start nothing; null if it would start something."),
+      reason: z.string().nullable().describe("Why the event would start nothing; null if it would start something."),
       canonical_trigger: canonicalTrigger.nullable().describe("First trigger that would fire."),
       canonical_triggers: z.array(canonicalTrigger),
-      checks: z.array(explainedCheck).describe("What decides about the event as a whole."),
+      checks: z.array(explainedCheck).describe("Checks that decide about the whole event."),
       tasks: z.array(
         z
           .object({
@@ -148,7 +146,7 @@ export const explain = operation({
             canonical_trigger: canonicalTrigger,
             starts: z
               .boolean()
-              .describe("Whether it would run now. A task that only loops, budgets or pauses keep back would be held or wait."),
+              .describe("Whether the task would run now. If only a loop, budget or pause stops it, it would be held or wait."),
             checks: z.array(explainedCheck),
           })
           .meta({ id: "ExplainedTask" }),

@@ -41,7 +41,7 @@ const qualifiedName = z
   .describe("Qualified name of the tool, `<provider>.<tool>`, for example alpha.add_comment.");
 
 const described = {
-  description: prose(10_000).nullish().describe("Description from which the model decides whether to call the tool."),
+  description: prose(10_000).nullish().describe("Description that the model uses to decide whether to call the tool."),
   category: text(100).nullish().describe("Category of the tool, for example `issue_tracker`."),
   parameters: parameters.nullish(),
   endpoint: z
@@ -60,9 +60,9 @@ export const tool = z
     description: z.string(),
     category: z.string().nullable(),
     parameters: z.record(z.string(), parameter).describe("Parameters by name."),
-    origin: origin.describe("Where the tool comes from. `database`: it has an endpoint of its own, or is only listed."),
+    origin: origin.describe("Where the tool comes from. `database`: it has its own endpoint, or is only listed."),
     endpoint: z.string().nullable(),
-    agent_id: slug.nullable().describe("Agent that may call the tool; null: all agents."),
+    agent_id: slug.nullable().describe("Agent that can call the tool; null: all agents."),
     stored: z.boolean().describe("Whether the tool is stored in the database, so that PUT and DELETE change it."),
     created_at: timestamp.nullable().describe("When the tool was stored; null if it is not stored."),
     updated_at: timestamp.nullable(),
@@ -77,7 +77,7 @@ export const toolExecution = z
     agent_id: z.string().nullable(),
     tool: z.string().describe("Qualified name of the tool."),
     parameters: z.unknown(),
-    result: z.unknown().optional().describe("Result of the call. Lists leave it out unless `fields` names it."),
+    result: z.unknown().optional().describe("Result of the call. Lists include it only if `fields` names it."),
     status: stepState.describe(
       "Status of the call. `dry_run`: a write that was only recorded, because `TRACKER_UPDATES_ENABLED` is false.",
     ),
@@ -107,7 +107,7 @@ export const create = operation({
   http: "POST /api/tools",
   rpc: "ToolService.CreateTool",
   summary: "Create a tool",
-  description: "Stores either a new description of a provider's tool, or a tool with an endpoint of its own.",
+  description: "Stores either a new description of a provider's tool, or a tool with its own endpoint.",
   input: z.object({ provider: sourceName, name: toolName, ...described }),
   output: tool,
   status: 201,
@@ -118,7 +118,7 @@ export const seed = operation({
   http: "POST /api/tools/seed",
   rpc: "ToolService.SeedTools",
   summary: "Create the default tools",
-  description: "Stores the fourteen tools of the four built-in providers. Tools that are already stored are not changed.",
+  description: "Stores the fourteen tools of the four built-in providers. Existing tools are not changed.",
   output: seedResult,
 });
 export const update = operation({
@@ -126,7 +126,7 @@ export const update = operation({
   http: "PUT /api/tools/:qualified_name",
   rpc: "ToolService.UpdateTool",
   summary: "Update a stored tool",
-  description: "Members that are not sent keep their values.",
+  description: "Omitted members keep their values.",
   input: z.object({ qualified_name: qualifiedName, ...described }),
   output: tool,
   problems: ["not_found", "conflict"],
@@ -136,7 +136,7 @@ export const remove = operation({
   http: "DELETE /api/tools/:qualified_name",
   rpc: "ToolService.DeleteTool",
   summary: "Delete a stored tool",
-  description: "A tool that its provider offers stays available, with the provider's description.",
+  description: "If a provider offers the tool, it stays available with the provider's description.",
   input: z.object({ qualified_name: qualifiedName }),
   problems: ["not_found"],
 });
@@ -145,7 +145,7 @@ export const execute = operation({
   http: "POST /api/tools/:qualified_name/execute",
   rpc: "ToolService.ExecuteTool",
   summary: "Execute a tool",
-  description: "Calls the tool immediately, outside of any task, and records the call.",
+  description: "Calls the tool immediately, outside any task, and records the call.",
   input: z.object({ qualified_name: qualifiedName, parameters: z.record(z.string(), z.unknown()).default({}) }),
   output: toolExecution,
   problems: ["not_found", "bad_gateway", "unavailable"],

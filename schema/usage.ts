@@ -8,16 +8,16 @@ export const usageGroups = ["day", "month", "project", "agent", "model", "task",
 type UsageGroup = (typeof usageGroups)[number];
 
 const figures = {
-  runs: z.int().describe("Executions that were created."),
-  failed: z.int().describe("Executions that failed."),
-  held: z.int().describe("Executions that are held now."),
+  runs: z.int().describe("Number of executions created."),
+  failed: z.int().describe("Number of executions that failed."),
+  held: z.int().describe("Number of executions that are held now."),
   cost_usd: z
     .number()
     .nullable()
     .describe(
       "Cost in US dollars, as reported by the LLM proxy or by `MODEL_PRICES`. Does not include `unpriced_tokens`; null if no token has a price.",
     ),
-  unpriced_tokens: z.int().describe("Tokens of model calls whose price is not known."),
+  unpriced_tokens: z.int().describe("Tokens of model calls with an unknown price."),
   p50_duration_ms: z
     .int()
     .nullable()
@@ -46,7 +46,7 @@ export const get = operation({
   rpc: "MonitoringService.GetUsage",
   summary: "Get usage",
   description:
-    "Returns the tokens, task executions and tool calls of the whole service. With `from`, `to` or `group_by`: those of a period, with costs and durations. An execution counts on the day on which it was created.",
+    "Returns the tokens, task executions and tool calls of the whole service. With `from`, `to` or `group_by`, returns those of a period, with costs and durations. An execution counts on the day on which it was created.",
   input: z.object({
     from: zonedTime.optional().describe("Start of the period, inclusive."),
     to: zonedTime.optional().describe("End of the period, exclusive."),
@@ -70,7 +70,7 @@ export const get = operation({
       groups: z
         .array(group)
         .optional()
-        .describe("One item for each group, the most expensive first; by day or month, the oldest first."),
+        .describe("One item per group, most expensive first; grouped by day or month, oldest first."),
     })
     .meta({ id: "Usage" }),
 });

@@ -20,7 +20,7 @@ export const setup = operation({
     source: sourceName
       .optional()
       .describe("Source to use. Default: gamma if it is configured, otherwise the first configured source."),
-    project_id: text(500).optional().describe("Project at the platform in which the sample issue is created."),
+    project_id: text(500).optional().describe("Id of the project at the platform, for the sample issue."),
   }),
   output: z
     .object({
@@ -39,7 +39,7 @@ export const teardown = operation({
   rpc: "UseCaseService.TearDownUseCase",
   summary: "Tear down a use case",
   description:
-    "Deletes what the setup created and closes its issue. Agents and tasks are kept. Repeating the request has no effect.",
+    "Deletes everything that the setup created and closes its issue. Keeps agents and tasks. Repeating the request has no effect.",
   input: z.object({ use_case }),
   output: z
     .object({ status: z.string(), project_deleted: z.boolean(), issue_closed: z.boolean() })

@@ -25,11 +25,7 @@ export const list = operation({
   input: z.object({
     ...historyFilter,
     level: watchdogLevel.optional().describe("Return only entries of this level."),
-    search: z
-      .string()
-      .max(500)
-      .optional()
-      .describe("Return only entries whose message contains this text; upper and lower case are equal."),
+    search: z.string().max(500).optional().describe("Return only entries whose message contains this text, in any case."),
   }),
   output: historyOf(watchdogEntry),
   problems: ["unavailable"],

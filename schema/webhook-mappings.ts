@@ -15,7 +15,7 @@ const none = z.object({ method: z.literal("none") });
 const hmac = z.object({
   method: z.literal("hmac_sha256"),
   header: header.describe("Header with the HMAC of the raw body, in hexadecimal or base64."),
-  prefix: z.string().max(100).default("").describe("Text before the HMAC in the header, for example `sha256=`. Default: none."),
+  prefix: z.string().max(100).default("").describe("Prefix of the HMAC in the header, for example `sha256=`. Default: none."),
 });
 const token = z.object({ method: z.literal("token"), header: header.describe("Header whose value must equal the secret.") });
 const allowlist = z.object({
@@ -29,7 +29,7 @@ const allowlist = z.object({
 
 /** How senders are authenticated. */
 export const webhookAuth = z.discriminatedUnion("method", [none, hmac.extend({ secret }), token.extend({ secret }), allowlist]);
-const kept = secret.optional().describe("Secret of the sender. Default: the secret that is stored for the same method.");
+const kept = secret.optional().describe("Secret of the sender. Default: the stored secret of the same method.");
 /** `webhookAuth` of an update: a secret that is not sent keeps its value. */
 export const webhookAuthUpdate = z.discriminatedUnion("method", [
   none,
@@ -102,7 +102,8 @@ export const create = operation({
   http: "POST /api/webhook-mappings",
   rpc: "WebhookMappingService.CreateWebhookMapping",
   summary: "Create a webhook mapping",
-  description: "It maps either an event type and a jq filter to a trigger, or a path pattern with extraction rules to an event.",
+  description:
+    "A webhook mapping maps either an event type and a jq filter to a trigger, or a path pattern with extraction rules to an event.",
   input: z.object(members),
   output: webhookMapping,
   status: 201,
@@ -113,7 +114,7 @@ export const update = operation({
   http: "PUT /api/webhook-mappings/:id",
   rpc: "WebhookMappingService.UpdateWebhookMapping",
   summary: "Update a webhook mapping",
-  description: "Members that are not sent keep their values.",
+  description: "Omitted members keep their values.",
   input: z.object({
     ...{ id: rowId, ...members },
     source: members.source.optional(),
@@ -135,6 +136,6 @@ export const seed = operation({
   http: "POST /api/webhook-mappings/seed",
   rpc: "WebhookMappingService.SeedWebhookMappings",
   summary: "Create the default webhook mappings",
-  description: "Mappings that already exist are not changed.",
+  description: "Existing mappings are not changed.",
   output: seedResult,
 });

@@ -16,7 +16,7 @@ export const webhookEvent = z
     event_name: z.string().nullable(),
     action: z.string().nullable(),
     actor: z.string().nullable(),
-    author: author.nullable().describe("Who caused the event, as far as the platform says; null if it says nothing."),
+    author: author.nullable().describe("Who caused the event; null if the platform does not say."),
     subject: z.string().nullable(),
     canonical_triggers: z.array(z.string()),
     outcome,
@@ -34,7 +34,7 @@ export const webhookEvent = z
     payload: z
       .unknown()
       .optional()
-      .describe("Received payload as JSON, or as text if it is nested too deeply. Lists leave it out unless `fields` names it."),
+      .describe("Received payload as JSON, or as text if it is nested too deeply. Lists include it only if `fields` names it."),
   })
   .meta({ id: "WebhookEvent" });
 
@@ -56,7 +56,7 @@ export const receive = operation({
   id: "webhooks.receive",
   http: "POST /webhook/:slug",
   summary: "Receive a webhook",
-  description: "Verifies and stores the webhook, and fires the tasks that its event is mapped to.",
+  description: "Verifies and stores the webhook, and fires the tasks that are mapped to its event.",
   input: z.object({
     slug: z
       .string()
@@ -105,13 +105,13 @@ export const replayOptions = {
     .boolean()
     .default(false)
     .describe(
-      "Whether the executions write nothing at the tracker; what they would write is in their `proposals`. Default: false.",
+      "Whether the executions only record their writes, as `proposals`, and send nothing to the tracker. Default: `false`.",
     ),
-  agent_id: slug.optional().describe("Agent that executes the tasks. Default: as each task says."),
+  agent_id: slug.optional().describe("Agent that executes the tasks. Default: each task's own agent."),
   task_id: slug
     .optional()
-    .describe("The only task to execute, also if no trigger maps to it. Default: all that the routing says."),
-  prompt: prose(100_000).optional().describe("Prompt in place of the agent's own, to try it out. Only with `dry_run`."),
+    .describe("Only task to execute, even if no trigger maps to it. Default: all tasks that the routing selects."),
+  prompt: prose(100_000).optional().describe("Prompt to try instead of the agent's own. Only with `dry_run`."),
 };
 export const replay = operation({
   id: "webhook-events.replay",
@@ -119,7 +119,7 @@ export const replay = operation({
   rpc: "WebhookEventService.ReplayWebhookEvent",
   summary: "Replay a webhook event",
   description:
-    "Dispatches the event again as a new event with `replay_of`. As a dry run, by another agent or with another prompt, it shows what would be answered.",
+    "Dispatches the event again, as a new event with `replay_of`. To see what another agent or another prompt would answer, use `dry_run`.",
   input: z.object({ id: z.uuid(), ...replayOptions }),
   output: receipt,
   status: 202,

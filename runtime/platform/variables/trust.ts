@@ -4,10 +4,10 @@ import { amount, list, mostTokens, standing, whole, yesNo } from "../config-valu
 /** What may start a run, and what a run may use and write. */
 export const trust = {
   WEBHOOK_REPLAY_HOURS: whole(0, 0, 8760).describe(
-    "Hours in which a signed webhook with the same body is a duplicate, whatever its delivery id. 0 turns the check off.",
+    "Hours in which a signed webhook with the same body counts as a duplicate, even with another delivery id. 0 turns the check off.",
   ),
   TRIGGER_ALLOWED_BOTS: list.describe(
-    "Bots and apps whose events start runs, by login, comma-separated; `*` for all. Default: none.",
+    "Logins of the bots and apps whose events start runs, comma-separated; `*` for all. Default: none.",
   ),
   TRIGGER_MIN_STANDING: standing("none").describe(
     "Lowest standing in the project whose events start runs: `owner`, `member`, `collaborator`, `contributor` or `none`. An author whose standing is unknown is not refused.",
@@ -16,10 +16,10 @@ export const trust = {
     "Lowest standing in the project whose runs may use tools that write. An author whose standing is unknown is not limited.",
   ),
   LOOP_WINDOW_SECONDS: whole(15, 0, 3600).describe(
-    "Seconds after a write of Signalbox in which an event that happens or arrives on the same issue counts as an answer to it. 0 turns the detection of loops off.",
+    "Seconds after a write by Signalbox in which an event on the same issue counts as a reply to it. 0 turns loop detection off.",
   ),
   LOOP_MAX_HOPS: whole(10, 0, 1000).describe(
-    "Answers in a row on one issue before the next one is held; 3 at most for bots and apps. 0: no limit.",
+    "Replies in a row on one issue before the next one is held; at most 3 for bots and apps. 0: no limit.",
   ),
   LOOP_COOLDOWN_SECONDS: whole(600, 1, 86_400).describe("Seconds that the executions of a loop are held."),
   BUDGET_RUN_TOKENS: whole(500_000, 0, mostTokens).describe(
@@ -32,7 +32,7 @@ export const trust = {
     "Tokens that the executions on one issue may use in a day. 0: no limit.",
   ),
   BUDGET_AUTHOR_RUNS_PER_HOUR: whole(120, 0, 1_000_000).describe(
-    "Executions an hour for one author whose known standing is below collaborator. 0: no limit.",
+    "Executions per hour for one author whose known standing is below collaborator. 0: no limit.",
   ),
   BUDGET_DAY_TOKENS: whole(0, 0, mostTokens).describe("Tokens that the service may use in a day. 0: no limit."),
   BUDGET_DAY_USD: amount(0).describe("US dollars that the service may spend in a day. 0: no limit."),
@@ -41,10 +41,10 @@ export const trust = {
     .string()
     .optional()
     .describe(
-      'US dollars per million tokens by model, as JSON or the path of a JSON file: `{"gpt-4o": {"input": 2.5, "output": 10}}`. Used where the LLM proxy reports no cost.',
+      'US dollars per million tokens by model, as JSON or the path of a JSON file: `{"gpt-4o": {"input": 2.5, "output": 10}}`. Used if the LLM proxy reports no cost.',
     ),
   UPDATE_DEBOUNCE_SECONDS: whole(2, 0, 3600).describe(
-    "Seconds to wait for further changes of an issue; only its last change then starts runs. 0: every change starts runs at once.",
+    "Seconds to wait for further changes of an issue; only the last change then starts runs. 0: every change starts runs immediately.",
   ),
   COMMANDS_ENABLED: yesNo(true).describe(
     "Whether comments that begin with `/stop`, `/retry`, `/continue`, `/approve` or `/reject` are commands.",
@@ -53,9 +53,9 @@ export const trust = {
     .enum(["off", "reaction", "comment"])
     .optional()
     .describe(
-      "How an issue shows that an agent works: `off`, `reaction`, or `comment`, one comment that is edited. If unset, projects and agents choose. Default: `reaction`.",
+      "How an issue shows that an agent is working. `off`: not at all; `reaction`: with a reaction; `comment`: with one comment that the agent keeps editing. If unset, projects and agents choose. Default: `reaction`.",
     ),
   APPROVAL_TTL_DAYS: amount(7).describe(
-    "Days within which a proposal can be approved; parts of a day are possible. 0: for ever.",
+    "Days in which a proposal can be approved; fractions are allowed. 0: proposals do not expire.",
   ),
 } as const satisfies Record<string, z.ZodType>;
