@@ -108,5 +108,6 @@ export const isMissingReference = (error: unknown): boolean => sqlState(error) =
 export const isUniqueViolation = (error: unknown): boolean => sqlState(error) === "23505";
 /** Two transactions deadlocked and this one was rolled back; it can be repeated at once. */
 export const isDeadlock = (error: unknown): boolean => ["40P01", "40001"].includes(sqlState(error) ?? "");
+export const isLockTimeout = (error: unknown): boolean => sqlState(error) === "55P03";
 /** Rejects while the database does not answer. */
 export const ping = (sql: Queryable): Promise<unknown> => sql`select 1`;

@@ -1,11 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { quiet } from "../../transports/http/testing/door.ts";
 import { connectEmbedded, type Database } from "./client.ts";
 import { openEmbedded } from "./embedded.ts";
-import { migrate } from "./migrate.ts";
+import { findFolder, migrate } from "./migrate.ts";
+import { type TestDatabase, testDatabase, testServer } from "./test-database.ts";
 import { copyCluster } from "./test-folder.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "signalbox-migrations-"));
@@ -34,4 +35,65 @@ test("an edited migration prevents the start; a missing digest is added", async 
   file("0003_three.sql", "create table three (id int);");
   await expect(migrate(database, quiet, folder)).rejects.toThrow(/another text/);
   expect((await database.sql`select 1 from migrations`).length).toBe(2);
+});
+
+describe("beside a replica that serves", { tags: ["postgres"] }, () => {
+  let shared: TestDatabase;
+  let own: string;
+  beforeAll(async () => {
+    shared = await testDatabase(testServer as string, { replicas: 2, max: 3 });
+    own = mkdtempSync(join(tmpdir(), "signalbox-migrations-"));
+    cpSync(findFolder(), own, { recursive: true });
+  });
+  afterAll(async () => {
+    await shared?.drop();
+    rmSync(own, { recursive: true, force: true });
+  });
+  const next = (text: string) => {
+    const last = readdirSync(own)
+      .filter((name) => name.endsWith(".sql"))
+      .sort()
+      .at(-1) as string;
+    writeFileSync(join(own, `${String(Number(last.slice(0, 4)) + 1).padStart(4, "0")}_next.sql`), text);
+  };
+  const pools = () => shared.pools as [Database, Database];
+
+  const untilWaitedFor = (table: string, { sql }: Database) =>
+    vi.waitFor(
+      async () => {
+        const waits = await sql`select from pg_locks where not granted and relation = ${table}::regclass`;
+        expect(waits).not.toHaveLength(0);
+      },
+      { timeout: 10_000 },
+    );
+
+  test("a migration that waits for a table lets its readers pass, and is applied once the table is free", async () => {
+    const [serving, starting] = pools();
+    const reader = await serving.sql.reserve();
+    await reader`begin`;
+    await reader`select 1 from agents`;
+    next("alter table agents add column beside int;");
+    const applied = migrate(starting, quiet, own);
+    // Every look passes while the migration is refused the table again and again.
+    await untilWaitedFor("agents", serving);
+    await serving.sql`select 1 from agents`;
+    await reader`commit`;
+    reader.release();
+    expect(await applied).toBe(1);
+  });
+
+  test("a migration that loses a deadlock is applied at the next try", async () => {
+    const [serving, starting] = pools();
+    const other = await serving.sql.reserve();
+    await other`begin`;
+    await other`set local deadlock_timeout = '10s'`;
+    await other`lock table tasks in access exclusive mode`;
+    next("lock table projects in access exclusive mode; set local lock_timeout = 0; lock table tasks in access exclusive mode;");
+    const applied = migrate(starting, quiet, own);
+    await untilWaitedFor("tasks", serving);
+    await other`lock table projects in access exclusive mode`;
+    await other`commit`;
+    other.release();
+    expect(await applied).toBe(1);
+  });
 });

@@ -1,12 +1,19 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { StartError } from "../config.ts";
 import type { Log } from "../log.ts";
-import type { Database } from "./client.ts";
+import { type Database, isDeadlock, isLockTimeout, type Sql } from "./client.ts";
 
 /** An arbitrary number, the same for every replica. */
 const lock = 7_160_413;
+
+/** Longest wait of a migration for one lock, milliseconds. */
+const lockMs = 500;
+/** After this time, a migration waits for its locks as long as it takes. */
+const impatientMs = 60_000;
+const mostDeadlocks = 20;
 
 interface Migration {
   readonly id: number;
@@ -37,19 +44,39 @@ export async function migrate(database: Database, log: Log, folder = findFolder(
       if (known.some((row) => row.id === id && row.digest === null))
         await connection`update migrations set digest = ${digest} where id = ${id}`;
     const missing = all.filter((migration) => !known.some((row) => row.id === migration.id));
-    for (const { id, name, text, digest } of missing) {
-      await connection
-        .unsafe(`begin; ${text}; insert into migrations (id, name, digest) values (${id}, '${name}', '${digest}'); commit`)
-        .simple();
-      log.info("migration applied", { migration: name });
-    }
+    for (const migration of missing) await apply(connection, migration, log);
     return missing.length;
-  } catch (error) {
-    await connection`rollback`.catch(() => {});
-    throw error;
   } finally {
     await connection`select pg_advisory_unlock(${lock})`.catch(() => {});
     connection.release();
+  }
+}
+
+/**
+ * Applies one migration. Other replicas serve meanwhile: a lock that waits makes their statements on the table wait behind it, so
+ * it waits only briefly, and the migration is repeated.
+ */
+async function apply(
+  connection: Awaited<ReturnType<Sql["reserve"]>>,
+  { id, name, text, digest }: Migration,
+  log: Log,
+): Promise<void> {
+  const patientAt = performance.now() + impatientMs;
+  for (let tries = 1; ; tries++) {
+    const lockTimeoutMs = performance.now() < patientAt ? lockMs : 0;
+    try {
+      await connection
+        .unsafe(
+          `begin; set local lock_timeout = ${lockTimeoutMs}; ${text}; insert into migrations (id, name, digest) values (${id}, '${name}', '${digest}'); commit`,
+        )
+        .simple();
+      return log.info("migration applied", { migration: name });
+    } catch (error) {
+      await connection`rollback`.catch(() => {});
+      if (!isLockTimeout(error) && !(isDeadlock(error) && tries < mostDeadlocks)) throw error;
+      log.warn("migration postponed: other replicas use its tables; it is tried again", { migration: name, tries });
+      await sleep(lockMs * Math.random());
+    }
   }
 }
 
@@ -87,7 +114,7 @@ function readMigrations(folder: string): Migration[] {
  * `migrations/` is beside the bundle in a published package, and beside `runtime/` in the sources. Looked for in this
  * order: folders above an installed bundle is the project that uses it, which may have migrations of its own.
  */
-function findFolder(): string {
+export function findFolder(): string {
   for (const place of ["./migrations", "../../../migrations"]) {
     const folder = fileURLToPath(new URL(place, import.meta.url));
     try {
