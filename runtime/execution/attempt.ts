@@ -1,7 +1,7 @@
 import { OutageError } from "../breakers/breakers.ts";
 import type { Bus } from "../platform/bus.ts";
 import { isUnavailable } from "../platform/database/client.ts";
-import { Failure } from "../platform/retry.ts";
+import { Failure, sleep } from "../platform/retry.ts";
 import { attemptSeconds, attempts, leasesLost } from "../platform/telemetry/metrics.ts";
 import { genAi, own } from "../platform/telemetry/names.ts";
 import { inTrace } from "../platform/telemetry/tracing.ts";
@@ -19,6 +19,8 @@ export interface AttemptDeps extends RunDeps {
   readonly bus: Bus;
   /** Writes the changes of an execution; `false` where its lease is lost. */
   readonly write: (change: Change) => Promise<boolean>;
+  /** The same after a `write` that the database did not answer: what it has stored is not written again. */
+  readonly writeAgain: (change: Change) => Promise<boolean>;
   readonly presence: Presence;
   /** Tells the people on the issue that the execution is held. Never rejects. */
   readonly onHeld: (execution: Claimed) => Promise<void>;
@@ -53,6 +55,10 @@ export interface AttemptBounds {
 
 /** Longest work of an attempt between two steps that has no timeouts of its own: reading rows, finding memories. */
 const betweenStepsMs = 60_000;
+/** Pause between two tries of a write while the database is unavailable. */
+const databaseAgainMs = 250;
+/** A write that is not answered for longer may itself be the cause: the attempt ends, and another one begins. */
+const longestOutageMs = 60_000;
 
 /** One attempt at an execution, with its outcome recorded. Never rejects. */
 export function attemptExecution(execution: Claimed, bounds: AttemptBounds, deps: AttemptDeps): Promise<AttemptOutcome> {
@@ -82,7 +88,7 @@ async function attempt(execution: Claimed, bounds: AttemptBounds, deps: AttemptD
   lease.progress(betweenStepsMs);
   const watched = execution.dry_run ? { end: () => {} } : deps.presence.watch(execution);
   try {
-    transcript = await openTranscript(execution, lease, deps);
+    transcript = await openTranscript(execution, bounds, deps);
     if (execution.deaths >= maxDeaths)
       throw new Failure(`Its worker died ${execution.deaths} times while running it.`, { retryable: false });
     const outcome = await runExecution({ execution, transcript, signal, limits }, { ...deps, log });
@@ -120,13 +126,34 @@ async function attempt(execution: Claimed, bounds: AttemptBounds, deps: AttemptD
   }
 }
 
-/** Every write of a step is progress. A first attempt has no steps to read. */
-function openTranscript(execution: Claimed, lease: Lease, { sql, write }: AttemptDeps): Promise<Transcript> | Transcript {
-  const writeAndTell = (change: Change) => {
+/** A first attempt has no steps to read. */
+function openTranscript(execution: Claimed, bounds: AttemptBounds, deps: AttemptDeps): Promise<Transcript> | Transcript {
+  const write = (change: Change) => outlastOutage(change, bounds, deps);
+  return execution.attempts > 1 ? Transcript.open(deps.sql, execution, write) : new Transcript(execution, [], write);
+}
+
+/**
+ * Writes a change. While the database is unavailable it tries again, for as long as the lease holds: an attempt that ended
+ * here would leave its writes at trackers to be looked for by the next one. Every try is progress.
+ */
+async function outlastOutage(change: Change, { lease, stopping }: AttemptBounds, deps: AttemptDeps): Promise<boolean> {
+  const end = performance.now() + longestOutageMs;
+  for (let write = deps.write; ; write = deps.writeAgain) {
     lease.progress(betweenStepsMs);
-    return write(change).finally(() => lease.progress(betweenStepsMs));
-  };
-  return execution.attempts > 1 ? Transcript.open(sql, execution, writeAndTell) : new Transcript(execution, [], writeAndTell);
+    try {
+      return await write(change);
+    } catch (error) {
+      if (!isUnavailable(error) || stopping.aborted || performance.now() > end) throw error;
+      if (write === deps.write)
+        deps.log.warn("the database did not answer; the attempt tries again while it holds its lease", {
+          execution: change.id,
+          error,
+        });
+      await sleep(databaseAgainMs, AbortSignal.any([lease.signal, stopping]));
+    } finally {
+      lease.progress(betweenStepsMs);
+    }
+  }
 }
 
 /** The execution resumes after its last step when the hold ends. */

@@ -1,6 +1,5 @@
 import type { Breakers } from "../breakers/breakers.ts";
 import { abortable } from "../platform/abortable.ts";
-import { batch } from "../platform/database/batch.ts";
 import { isDeadlock, isUniqueViolation } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import { sleep } from "../platform/retry.ts";
@@ -9,10 +8,10 @@ import { HeldExecutions } from "./held-executions.ts";
 import { Lease } from "./lease.ts";
 import { releaseExpired } from "./lease-queries.ts";
 import { type Claimed, type ClaimRequest, claimExecutions, nextDue } from "./queries.ts";
-import { type Change, writeChanges } from "./steps/queries.ts";
+import { groupedWrites } from "./steps/grouped-writes.ts";
 import { windowMsOf } from "./write-window.ts";
 
-export interface QueueOptions extends Omit<AttemptDeps, "write"> {
+export interface QueueOptions extends Omit<AttemptDeps, "write" | "writeAgain"> {
   readonly concurrency: number;
   readonly leaseSeconds: number;
   /** This is the only process on the database: what is running at the start belongs to a dead one. */
@@ -81,12 +80,7 @@ class LeasedQueue implements ExecutionQueue {
     this.#options = options;
     this.#windowMs = windowMsOf(options.leaseSeconds);
     this.#share = Math.max(1, Math.floor(options.concurrency / 2));
-    const write = batch((changes: Change[]) => writeChanges(options.sql, changes), {
-      maxItems: 64,
-      beside: 16,
-      concurrency: options.onlyProcess ? 1 : 4,
-    });
-    this.#deps = { ...options, write };
+    this.#deps = { ...options, ...groupedWrites(options) };
     this.#held = new HeldExecutions({ ...options, windowMs: this.#windowMs, wake: () => this.wake() });
     options.bus.on("queue", () => this.wake());
     options.bus.on("cancel", (id) => this.#held.cancel(id));

@@ -83,9 +83,11 @@ export class WriteWindow implements WriteFence {
   async send(request: (signal: AbortSignal) => Promise<Response>): Promise<Response> {
     const { lease, stopping, windowMs } = this.#options;
     stopping.throwIfAborted();
-    // It waited for its turn, or for a Retry-After.
-    if (this.#until - performance.now() < windowMs / 2) await this.open();
-    stopping.throwIfAborted();
+    // It waited for its turn, for a Retry-After, or for the database.
+    while (this.#until - performance.now() < windowMs / 2) {
+      await this.open();
+      stopping.throwIfAborted();
+    }
     lease.check();
     const late = AbortSignal.timeout(Math.max(1, Math.floor(this.#until - performance.now())));
     this.#underWay++;

@@ -4,9 +4,10 @@ import type { Random } from "./random.ts";
 import type { Replica } from "./replica.ts";
 
 const everyMs = 300;
-const answerMs = 5_000;
-/** How many are decided on at a time. */
-const atOnce = 50;
+/** A person tries another replica when one has not answered for so long. */
+const answerMs = 2_000;
+/** How many are listed at a time. */
+const atOnce = 200;
 
 /** A person who approves all that waits, at any replica, and again while it still waits. Now and then they press twice. */
 export class Approver {
@@ -16,6 +17,8 @@ export class Approver {
   readonly #random: Random;
   readonly #stopping = new AbortController();
   readonly #done: Promise<void>;
+  /** Decisions that are not answered yet, by execution. */
+  readonly #pressing = new Map<string, Promise<void>>();
 
   constructor(replicas: readonly Replica[], random: Random) {
     this.#replicas = replicas;
@@ -30,17 +33,25 @@ export class Approver {
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      const waiting = await this.#waiting();
-      await Promise.all(waiting.map((id) => this.#approve(id)));
+      // A replica that does not answer keeps neither the list nor the other decisions waiting.
+      void this.#list();
       await sleep(everyMs, null, { signal }).catch(() => {});
     }
+    await Promise.all(this.#pressing.values());
   }
 
-  async #waiting(): Promise<string[]> {
+  async #list(): Promise<void> {
     const path = `/api/task-executions?state=waiting&limit=${atOnce}`;
     const { client } = this.#random.pick(this.#replicas);
     const answer = await client.get<ExecutionSeen[]>(path, { timeout: answerMs }).catch(() => null);
-    return answer?.status === 200 ? answer.body.map(({ id }) => id) : [];
+    if (answer?.status !== 200) return;
+    for (const { id } of answer.body) {
+      if (this.#pressing.has(id) || this.#stopping.signal.aborted) continue;
+      this.#pressing.set(
+        id,
+        this.#approve(id).finally(() => this.#pressing.delete(id)),
+      );
+    }
   }
 
   async #approve(id: string): Promise<void> {

@@ -162,10 +162,12 @@ async function waitForEnd(world: World, timeoutMs: number): Promise<void> {
     seen = now;
     await sleep(250);
   }
-  // A process that was frozen, or a request under way, may still write; and take back what it wrote twice.
-  const quiet = world.options.lease * 1000 + 3000;
-  const end = performance.now() + 60_000;
-  while (performance.now() - Math.max(world.ledger.lastChange, since) < quiet && performance.now() < end) await sleep(100);
+  // A process that was frozen, or a request under way, may still write. What two workers may have written is looked for one
+  // window later, at the next look at what is due.
+  const quiet = Math.max(10, world.options.lease) * 1000 + 8000;
+  const began = performance.now();
+  while (performance.now() - Math.max(world.ledger.lastChange, began) < quiet && performance.now() - began < 90_000)
+    await sleep(100);
 }
 
 async function total({ replicas }: World, state: string): Promise<number | null> {

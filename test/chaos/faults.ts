@@ -62,11 +62,11 @@ async function frozen(replica: Replica, ms: number): Promise<void> {
 }
 
 const databaseFaults: readonly Fault[] = [
-  { name: "pg-cut", weight: 20, act: (replica, { random }) => away(replica, "cut", random.between(200, 4000)) },
+  { name: "pg-cut", weight: 20, act: (replica, context) => away(replica, "cut", context.random.between(200, 4000), context) },
   { name: "pg-reset", weight: 10, act: async ({ postgres }) => postgres?.reset() },
   {
     ...{ name: "pg-freeze", weight: 6 },
-    act: (replica, { random, lease }) => away(replica, "freeze", random.between(500, lease * 1.6)),
+    act: (replica, context) => away(replica, "freeze", context.random.between(500, context.lease * 1.6), context),
   },
   {
     ...{ name: "pg-lose", weight: 6 },
@@ -115,11 +115,13 @@ const databaseFaults: readonly Fault[] = [
   },
 ];
 
-async function away({ postgres }: Replica, how: "cut" | "freeze", ms: number): Promise<void> {
+async function away(replica: Replica, how: "cut" | "freeze", ms: number, { recovered }: FaultContext): Promise<void> {
+  const { postgres } = replica;
   if (how === "cut") await postgres?.cut();
   else postgres?.freeze();
   await sleep(ms);
   await postgres?.mend({ held: how === "freeze" && ms > 3000 ? "reset" : "deliver" });
+  if (replica.up) await recovered(replica);
 }
 
 const redisFaults: readonly Fault[] = [

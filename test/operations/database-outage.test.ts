@@ -1,38 +1,87 @@
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { freshDatabase } from "../harness/databases.ts";
-import { startUrlProxy } from "../harness/tcp-proxy.ts";
+import { type FreshDatabase, freshDatabase } from "../harness/databases.ts";
+import { startUrlProxy, type TcpProxy } from "../harness/tcp-proxy.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
-import { startWorld, textsOf } from "../harness/world.ts";
+import { startWorld, textsOf, type World } from "../harness/world.ts";
 
 const repo = "octo/app";
 
 // The embedded database goes away with the process only.
-test("the database is unavailable while the model works, and returns", { tags: ["postgres"] }, async () => {
-  await using database = await freshDatabase();
-  await using proxy = await startUrlProxy(database.url);
-  // A lease that cannot run out within this test: whoever waits for it fails.
-  const env = { EXECUTION_LEASE_SECONDS: "600" };
-  await using world = await startWorld({ databaseUrl: proxy.url, tasks: ["only"], env });
-  const { service, tracker, model } = world;
+describe("an attempt outlasts an outage of the database", { tags: ["postgres"] }, () => {
+  let database: FreshDatabase;
+  let proxy: TcpProxy & { readonly url: string };
+  let world: World;
+  let number = 0;
+  beforeAll(async () => {
+    database = await freshDatabase();
+    proxy = await startUrlProxy(database.url);
+    // A lease that cannot run out within these tests: whoever waits for it fails.
+    const env = { EXECUTION_LEASE_SECONDS: "600" };
+    world = await startWorld({ databaseUrl: proxy.url, tasks: ["only"], env });
+  });
+  afterAll(async () => {
+    await proxy.mend({ held: "reset" });
+    await world[Symbol.asyncDispose]();
+    await proxy.close();
+    await database.drop();
+  });
 
-  const before = model.chats().length;
-  model.answerWith({ reply: { content: "Thought through an outage.", delayMs: 1500 } });
-  const running = await service.webhook(issueOpened({ repo, number: 1 }));
-  await eventually(() => model.chats().length > before);
-  await proxy.cut();
-  const refused = await service.webhook(issueOpened({ repo, number: 2 }), { delivery: "during" });
-  expect(refused).toMatchObject({ status: 503, body: { error: expect.stringContaining("database") } });
-  expect((await service.get("/health")).status).toBe(503);
-  await eventually(() => service.logs().includes("failed to persist the execution's outcome"), { timeout: 10_000 });
-  await proxy.mend();
+  const open = async () => {
+    number++;
+    const { status, body } = await world.service.webhook(issueOpened({ repo, number }), { delivery: `d-${number}` });
+    expect(status).toBe(202);
+    return body.event_id;
+  };
+  const waits = (since: number) =>
+    eventually(() => world.service.logs().slice(since).includes("the attempt tries again"), { timeout: 20_000 });
+  const requestsOf = (method: string) =>
+    world.tracker.requests.filter((one) => one.method === method && one.path.includes(`/issues/${number}/comments`)).length;
+  /** It succeeded in its first attempt, which posted once and looked for nothing. */
+  const succeedsAtOnce = async (event_id: string) => {
+    const [execution] = await waitForExecutions(world.service, { event_id, count: 1 });
+    expect(execution).toMatchObject({ state: "succeeded", error: null, attempts: 1 });
+    expect(textsOf(world.tracker, repo, number)).toHaveLength(1);
+    expect([requestsOf("POST"), requestsOf("GET")]).toEqual([1, 0]);
+  };
 
-  await eventually(async () => (await service.get("/health")).status === 200, { timeout: 20_000 });
-  const repeated = await service.webhook(issueOpened({ repo, number: 2 }), { delivery: "during" });
-  expect(repeated.status).toBe(202);
-  for (const { body } of [running, repeated]) {
-    const [execution] = await waitForExecutions(service, { event_id: body.event_id, count: 1 });
-    expect(execution).toMatchObject({ state: "succeeded", error: null });
-  }
-  for (const number of [1, 2]) expect(textsOf(tracker, repo, number)).toHaveLength(1);
+  test("while the model works", async () => {
+    const { service, model } = world;
+    const [logged, before] = [service.logs().length, model.chats().length];
+    model.answerWith({ reply: { content: "Thought through an outage.", delayMs: 1500 } });
+    const event = await open();
+    await eventually(() => model.chats().length > before);
+    await proxy.cut();
+    const refused = await service.webhook(issueOpened({ repo, number: 1000 }), { delivery: "during" });
+    expect(refused).toMatchObject({ status: 503, body: { error: expect.stringContaining("database") } });
+    expect((await service.get("/health")).status).toBe(503);
+    await waits(logged);
+    await proxy.mend();
+    await succeedsAtOnce(event);
+    const repeated = await service.webhook(issueOpened({ repo, number: 1000 }), { delivery: "during" });
+    expect(repeated.status).toBe(202);
+    await waitForExecutions(service, { event_id: repeated.body.event_id, count: 1 });
+    expect(textsOf(world.tracker, repo, 1000)).toHaveLength(1);
+  });
+
+  test("while its comment is on the way", async () => {
+    const logged = world.service.logs().length;
+    world.tracker.fault({ method: "POST", path: "comments", delayMs: 1000 });
+    const event = await open();
+    await eventually(() => requestsOf("POST") === 1, { interval: 5 });
+    await proxy.cut();
+    await waits(logged);
+    await proxy.mend();
+    await succeedsAtOnce(event);
+  });
+
+  test("when the database stored its last write, and the answer was lost", async () => {
+    const logged = world.service.logs().length;
+    const loss = proxy.loseAnswers({ when: /"state":"succeeded","agent_id"|"result":"Answer/ });
+    const event = await open();
+    await eventually(() => loss.lost === 1, { timeout: 20_000 });
+    await waits(logged);
+    await proxy.mend();
+    await succeedsAtOnce(event);
+  });
 });

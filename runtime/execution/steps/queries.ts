@@ -1,7 +1,7 @@
 import type { OwnWrite } from "../../own-writes/own-write.ts";
 import { insertWrites, recordWrites, type StoredWrite } from "../../own-writes/queries.ts";
 import { asyncCommit } from "../../platform/database/async-commit.ts";
-import type { Queryable, Sql } from "../../platform/database/client.ts";
+import type { Queryable } from "../../platform/database/client.ts";
 import { packedStep, type Stored, withInput } from "../../transcripts/packed-input.ts";
 import { inputOf, outputOf } from "../../transcripts/repeat-queries.ts";
 
@@ -108,7 +108,7 @@ const patchRow = ({ id, lease, patch }: Change) => ({
  * Counts the tokens and the cost of new answers of a model for their issue, and for the budgets that were reserved, which are reconciled.
  * `counted` is always true. It refers to the query so that PostgreSQL runs it: a select in `with` whose result is not used is skipped.
  */
-function usageOf(sql: Sql, changes: readonly Change[]) {
+function usageOf(sql: Queryable, changes: readonly Change[]) {
   const answers = changes.flatMap(({ id, steps, completed, scopes = [] }) =>
     [...steps.filter(({ state }) => state !== "started"), ...completed.filter((step) => step.is_answered)].flatMap(
       ({ kind, prompt_tokens, completion_tokens, cost_usd }) =>
@@ -154,7 +154,7 @@ const isBeginning = ({ steps, completed, patch }: Change): boolean =>
  * written for the others. An execution that only gets further steps gets no new row version. One that succeeded loses its
  * text, which its prompt has. Rows are locked in the order of their ids, as every statement does that locks several.
  */
-export async function writeChanges(sql: Sql, changes: readonly Change[]): Promise<boolean[]> {
+export async function writeChanges(sql: Queryable, changes: readonly Change[]): Promise<boolean[]> {
   const flat = (pick: "steps" | "completed") =>
     JSON.stringify(changes.flatMap((one) => one[pick].map((step) => ({ ...packedStep(step), execution_id: one.id }))));
   const patches = changes.map(patchRow);

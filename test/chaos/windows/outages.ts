@@ -96,6 +96,36 @@ export const outageWindows: readonly Window[] = [
     },
   },
   {
+    name: "reset-in-service",
+    about: "its connections are reset ten times within two seconds, while it serves and runs executions",
+    tries: 4,
+    async round(world, first) {
+      const sent = await deliver(world, first);
+      for (let resets = 0; resets < 10; resets++) {
+        await sleep(world.random.between(0, 400));
+        first.postgres?.reset();
+      }
+      const recovered = await untilAnswered(first);
+      await posted(world, sent, 40_000);
+      return { hits: sent.length, times: { "webhooks again": [recovered] } };
+    },
+  },
+  {
+    name: "term-after-outage",
+    about: "SIGTERM within a second of PostgreSQL's return, after an outage of 3 s with work under way",
+    tries: 4,
+    async round(world, first) {
+      const sent = await deliver(world, first);
+      await first.postgres?.cut();
+      await sleep(3000);
+      await first.postgres?.mend();
+      await sleep(world.random.between(0, 1000));
+      const took = await first.terminate();
+      await posted(world, sent, 40_000);
+      return { hits: sent.length, times: { "end after SIGTERM": [took] } };
+    },
+  },
+  {
     name: "outage-3s",
     about: "PostgreSQL is unavailable for 3 s for every replica",
     tries: 4,

@@ -1,0 +1,14 @@
+import { batch } from "../../platform/database/batch.ts";
+import type { Sql } from "../../platform/database/client.ts";
+import { type Change, writeChanges } from "./queries.ts";
+import { repeatChanges } from "./repeat-queries.ts";
+
+/** Writes changes of many executions together; each call answers `false` where its execution's lease is lost. */
+export function groupedWrites({ sql, onlyProcess }: { readonly sql: Sql; readonly onlyProcess: boolean }) {
+  const options = { maxItems: 64, beside: 16, concurrency: onlyProcess ? 1 : 4 };
+  return {
+    write: batch((changes: Change[]) => writeChanges(sql, changes), options),
+    /** For changes of which an earlier write was not answered. */
+    writeAgain: batch((changes: Change[]) => repeatChanges(sql, changes), options),
+  };
+}

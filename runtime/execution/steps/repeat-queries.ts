@@ -1,0 +1,46 @@
+import type { Queryable, Sql } from "../../platform/database/client.ts";
+import { type Change, type StepRow, writeChanges } from "./queries.ts";
+
+/**
+ * Writes changes of which an earlier write ended without an answer of the database. Those that it has stored are not written
+ * again, so nothing is counted twice. Returns for which executions the change is stored.
+ */
+export const repeatChanges = (sql: Sql, changes: readonly Change[]): Promise<boolean[]> =>
+  sql.begin(async (tx) => {
+    const ids = changes.map(({ id }) => id);
+    // The earlier statement may still be running: its locks are waited for.
+    const held = await tx<{ id: string; lease: string | null; state: string }[]>`
+      select id, lease, state from task_executions where id = any(${ids}::uuid[]) order by id for update`;
+    const stored = await storedSteps(tx, changes);
+    const isHeld = ({ id, lease }: Change) => held.some((one) => one.id === id && one.lease === lease && one.state === "running");
+    // A change that ends the attempt ends its lease. It may change steps that had the same outcome before.
+    const isStored = (change: Change) => {
+      if (change.patch.state !== undefined && isHeld(change)) return false;
+      const steps = recognisedBy(change);
+      return steps.length > 0 && steps.every(({ id }) => stored.has(id));
+    };
+    const open = changes.filter((change) => !isStored(change));
+    const written = new Set(
+      open.length > 0 ? (await writeChanges(tx, open)).flatMap((ok, i) => (ok ? (open[i] ?? []) : [])) : [],
+    );
+    return changes.map(
+      (change) => written.has(change) || (isStored(change) && (change.patch.state !== undefined || isHeld(change))),
+    );
+  }) as Promise<boolean[]>;
+
+/** Steps of a change by which it is recognised: new ones, or else those that it completes. A change is stored whole or not at all. */
+const recognisedBy = ({ steps, completed }: Change): readonly StepRow[] =>
+  steps.length > 0 ? steps : completed.filter(({ state }) => state !== "started");
+
+/** Ids of the steps that are stored as the changes have them. */
+async function storedSteps(tx: Queryable, changes: readonly Change[]): Promise<Set<string>> {
+  const wanted = changes.flatMap((change) =>
+    recognisedBy(change).map(({ id, state, ended_at }) => ({ id, state, ended_at, is_new: change.steps.length > 0 })),
+  );
+  if (wanted.length === 0) return new Set();
+  const rows = await tx<{ id: string }[]>`
+    select t.id from execution_steps t
+    join json_to_recordset(${JSON.stringify(wanted)}::text::json) as w (id uuid, state text, ended_at timestamptz, is_new boolean) on w.id = t.id
+    where t.id = any(${wanted.map(({ id }) => id)}::uuid[]) and (w.is_new or (t.state = w.state and t.ended_at is not distinct from w.ended_at))`;
+  return new Set(rows.map(({ id }) => id));
+}
