@@ -80,7 +80,9 @@ process.on("message", (message) => {
   Promise.resolve(message as Question)
     .then(answer)
     .catch((error): Answer => ({ error: error instanceof Error ? error.message : String(error) }))
-    .then(send);
+    .then(send)
+    // The service is gone.
+    .catch(() => process.exit(1));
 });
 process.on("disconnect", () => process.exit(0));
 

@@ -27,7 +27,7 @@ export function openTcp(name: string, servers: () => readonly string[]): TcpConn
         throw new PluginError("failed", `The plugin ${name} has ${maxOpen} open connections; close one first.`);
       const connection = new Connection(host, port, tls);
       open.add(connection);
-      connection.closed.then(() => open.delete(connection));
+      void connection.closed.then(() => open.delete(connection));
       await connection.opened();
       return connection;
     },
