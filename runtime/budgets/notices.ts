@@ -1,7 +1,7 @@
 import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import { startLeasedWork, type Worker } from "../platform/leases.ts";
-import type { Log } from "../platform/log.ts";
+import type { Log, Report } from "../platform/log.ts";
 import { reconcile } from "../platform/reconcile.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { claimNotice, endNotice, insertNotice, type Notice, nextNotice, renewNotice } from "./queries.ts";
@@ -24,7 +24,7 @@ export interface NoticeOptions {
   readonly sql: Sql;
   readonly log: Log;
   /** Writes a warning to the watchdog. */
-  readonly warn: (message: string, context: Record<string, unknown>) => void;
+  readonly warn: Report;
   readonly trackerUpdates: boolean;
   readonly leaseSeconds: number;
   readonly connectionFor: (
@@ -82,7 +82,7 @@ async function post(notice: Notice, ended: AbortSignal, options: NoticeOptions):
   try {
     const connection = await options.connectionFor(notice.source, notice, notice.agent_id);
     if (connection && connection.missing.length === 0 && options.trackerUpdates) {
-      const { source } = connection.source;
+      const { adapter: source } = connection.source;
       const text = { subject: { project, issue }, body, ...(notice.private && { private: true }), ...(thread && { thread }) };
       const key = `${notice.id}.0`;
       const call = () => ({

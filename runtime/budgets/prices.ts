@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { z } from "zod";
+import type { Report } from "../platform/log.ts";
 
 const rate = z.number().min(0).max(1_000_000);
 /** US dollars per million tokens: one price, or one for each direction. */
@@ -18,10 +19,8 @@ const reportEveryMs = 3_600_000;
 /** Most models that are remembered; proxies choose their names. */
 const mostReported = 1_000;
 
-type Warn = (message: string, context: Record<string, unknown>) => void;
-
 /** Reads `MODEL_PRICES`: JSON, or the path of a JSON file. A name that ends with `*` is a prefix. Throws an Error that says what is wrong. */
-export function readPrices(text: string | undefined, warn: Warn = () => {}): Prices {
+export function readPrices(text: string | undefined, warn: Report = () => {}): Prices {
   const given = text === undefined ? {} : parse(text);
   const reported = new Map<string, number>();
   const prefixes = Object.keys(given)

@@ -1,6 +1,7 @@
 import { OutageError } from "../breakers/breakers.ts";
 import type { Bus } from "../platform/bus.ts";
 import { isUnavailable } from "../platform/database/client.ts";
+import type { Report } from "../platform/log.ts";
 import { Failure, sleep } from "../platform/retry.ts";
 import { attemptSeconds, attempts, leasesLost } from "../platform/telemetry/metrics.ts";
 import { genAi, own } from "../platform/telemetry/names.ts";
@@ -27,7 +28,7 @@ export interface AttemptDeps extends RunDeps {
   readonly retryLimit: number;
   readonly retryDelaySeconds: number;
   /** Writes an error to the watchdog. */
-  readonly alarm: (message: string, context: Record<string, unknown>) => void;
+  readonly alarm: Report;
 }
 
 /** After this many dead workers an execution fails, because it may be what kills them. */

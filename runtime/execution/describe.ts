@@ -25,7 +25,7 @@ export function createDescriptions(log: Log): Descriptions {
     const call = { signal: AbortSignal.timeout(longestWaitMs), connection: settings, key: `${execution.id}.describe` };
     try {
       const about = { subject: { project, issue }, text: content };
-      return (await source.source.describe?.(about, call)) ?? null;
+      return (await source.adapter.describe?.(about, call)) ?? null;
     } catch (error) {
       const { code } = error as { code?: unknown };
       if (code !== "not_found" && code !== "invalid_input") resting.set(id, Date.now() + restMs);
@@ -35,7 +35,7 @@ export function createDescriptions(log: Log): Descriptions {
   };
   return {
     of: async (execution, connection) => {
-      if (!execution.place?.incomplete || !connection?.source.source.describe || connection.missing.length > 0) return null;
+      if (!execution.place?.incomplete || !connection?.source.adapter.describe || connection.missing.length > 0) return null;
       const key = `${connection.id} ${execution.event_id}`;
       const found = entries.get(key) ?? ask(execution, connection);
       entries.set(key, found);

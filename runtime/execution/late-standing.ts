@@ -29,7 +29,7 @@ export async function withLateStanding(execution: Claimed, deps: LateStandingDep
   // The gate already judged a known standing.
   if (!author || execution.author_standing !== "unknown" || project === null || event_id === null) return execution;
   const connection = await deps.connectionFor(execution.source, execution, null);
-  if (!connection?.source.source.standing) return execution;
+  if (!connection?.source.adapter.standing) return execution;
   const standing = await deps.standings.find(connection, project, author);
   if (standing === "unknown") return execution;
   const refusal = execution.is_released ? null : await refusalOf(execution, { ...author, standing }, deps);

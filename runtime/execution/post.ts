@@ -93,7 +93,7 @@ async function sendAnswer(
   const key = `${execution.id}.${step.seq}`;
   step.key = key;
   step.wrote = ownWrite(step, { execution_id: execution.id, subject: execution.subject, kind: "comment" }, [input.body]);
-  const { source } = connection.source;
+  const { adapter: source } = connection.source;
   const living = isLiving(deps.policies.of(step.agent_id, projectKeyOf(execution)).presence.value, connection);
   step.is_living = living;
   const began = performance.now();

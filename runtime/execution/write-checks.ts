@@ -1,7 +1,7 @@
 import type { PostedComment } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import { startLeasedWork, type Worker } from "../platform/leases.ts";
-import type { Log } from "../platform/log.ts";
+import type { Log, Report } from "../platform/log.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Parameters } from "../tools/registered-tool.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
@@ -26,7 +26,7 @@ export interface WriteCheckOptions {
     agentId: string | null,
   ) => Promise<Connection | null>;
   /** Writes a warning to the watchdog. */
-  readonly warn: (message: string, context: Record<string, unknown>) => void;
+  readonly warn: Report;
   readonly leaseSeconds: number;
   /** Longest sleep between two looks, milliseconds. */
   readonly sweepMs?: number;
@@ -86,7 +86,7 @@ async function findWrites(check: WriteCheck, signal: AbortSignal, options: Write
   if (key === null) return null;
   if (check.kind === "post") {
     const connection = await options.connectionFor(source, check, check.agent_id);
-    const { findAll, retract } = connection?.source.source ?? {};
+    const { findAll, retract } = connection?.source.adapter ?? {};
     if (!connection || !findAll || project === null || issue === null) return null;
     const post = { subject: { project, issue }, body: "", ...(check.input as PostInput | null) };
     const call = { signal, connection: connection.settings, key };

@@ -7,6 +7,7 @@ import { type Change, type Patch, writeChanges } from "../execution/steps/querie
 import { Transcript } from "../execution/steps/transcript.ts";
 import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
+import type { Report } from "../platform/log.ts";
 import { withdrawOffers } from "./offer-queries.ts";
 import { findHeld, type HeldTask, type Session } from "./queries.ts";
 
@@ -36,7 +37,7 @@ export interface TaskResultParts {
   readonly prices: Prices;
   readonly retryLimit: number;
   readonly retryDelaySeconds: number;
-  readonly alarm: (message: string, context: Record<string, unknown>) => void;
+  readonly alarm: Report;
 }
 
 export function taskResults({ sql, bus, alarm, settings, prices, ...retries }: TaskResultParts): TaskResults {

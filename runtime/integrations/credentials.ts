@@ -35,7 +35,7 @@ export async function checkCredentials(source: string, given: Credentials, deps:
   if (empty !== undefined) throw wrong(`credentials.${empty}`, "is the mask of a value; send the value itself");
   await checkSettings(given, {
     ...{ field: "credentials", owner: source, guard: deps.guard },
-    schema: entry.source.connection,
+    schema: entry.adapter.connection,
     others: true,
   });
 }
@@ -43,7 +43,7 @@ export async function checkCredentials(source: string, given: Credentials, deps:
 /** What the source needs besides the stored credentials, and the address that the environment gives, before it can be posted to. */
 export function lacking(row: Pick<StoredIntegration, "source" | "members">, deps: CredentialDeps): string[] {
   const addresses = addressesIn(deps.environment(row.source)?.settings ?? {});
-  const required = deps.sources().get(row.source)?.source.required ?? [];
+  const required = deps.sources().get(row.source)?.adapter.required ?? [];
   return required.filter((name) => !row.members.includes(name) && addresses[name] === undefined);
 }
 

@@ -155,7 +155,7 @@ async function tryStored(
     const connection = await deps.stored(row.id);
     if (!connection) throw new Error(`no loaded plugin provides the source ${row.source}`);
     const limit = AbortSignal.any([signal, AbortSignal.timeout(testMs)]);
-    await connection.source.source.check({ connection: connection.settings, key: "test", signal: limit });
+    await connection.source.adapter.check({ connection: connection.settings, key: "test", signal: limit });
     const account = await deps.accounts.of(connection);
     return { status: "ok", account, message: account === null ? "the platform answers" : `the platform answers ${account}` };
   } catch (error) {
@@ -176,7 +176,7 @@ async function tryConnection(
   if (connection.missing.length > 0) return "not_configured";
   try {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(testMs)]);
-    await connection.source.source.check({ connection: connection.settings, key: "test", signal: limit });
+    await connection.source.adapter.check({ connection: connection.settings, key: "test", signal: limit });
     return "ok";
   } catch (error) {
     deps.log.warn("connection test failed", {

@@ -22,7 +22,7 @@ export async function rotateSecret(
   given: string | undefined,
   { vault, sources }: Pick<CredentialDeps, "sources"> & { readonly vault: Vault },
 ): Promise<Rotated | undefined> {
-  const name = sources().get(before.source)?.source.signature?.secret ?? "webhook_secret";
+  const name = sources().get(before.source)?.adapter.signature?.secret ?? "webhook_secret";
   const stored = (await vault.open(before.credentials, purposeOf(before.id)).catch(() => {
     throw problem("conflict", "The stored credentials cannot be decrypted; update the integration with all of them.");
   })) as Record<string, unknown>;

@@ -12,7 +12,7 @@ const vault = createVault(["00".repeat(32)]);
 const source = (version: string) =>
   ({
     ...{ name: "tickets", plugin: "tickets", version, builtIn: false, sandboxed: true },
-    source: { connection: z.object({ token: z.string() }), required: ["token"], secrets: ["token"] },
+    adapter: { connection: z.object({ token: z.string() }), required: ["token"], secrets: ["token"] },
   }) as unknown as SourceEntry;
 
 let door: Door;
@@ -42,7 +42,7 @@ async function open(first: SourceEntry | undefined) {
   const plugins = { tickets: first };
   const store = await openIntegrations({
     ...{ sql: door.sql, bus, log: quiet, vault },
-    ...{ sourceOf: () => plugins.tickets, environmentOf: () => ({}), watchdog: (message) => told.push(message) },
+    ...{ sourceOf: () => plugins.tickets, environmentOf: () => ({}), alarm: (message) => told.push(message) },
   });
   return { id, store, told, plugins };
 }

@@ -2,7 +2,7 @@ import { problem } from "@signalbox/schema/problem";
 import type { Bus } from "../platform/bus.ts";
 import { type CachedValue, openCachedValue } from "../platform/cached-value.ts";
 import type { Sql } from "../platform/database/client.ts";
-import type { Log } from "../platform/log.ts";
+import type { Log, Report } from "../platform/log.ts";
 import type { Vault } from "../platform/vault.ts";
 import { type Connection, connection, type StoredConnections } from "../plugins/connections.ts";
 import type { SourceEntry } from "../plugins/host.ts";
@@ -20,7 +20,7 @@ export interface StoreOptions {
   readonly sourceOf: (name: string) => SourceEntry | undefined;
   /** The settings of a source that the environment names. */
   readonly environmentOf: (source: SourceEntry) => Readonly<Record<string, unknown>>;
-  readonly watchdog: (message: string, context: Record<string, unknown>) => void;
+  readonly alarm: Report;
 }
 
 export const purposeOf = (id: string): string => `integration ${id}`;
@@ -57,7 +57,7 @@ export async function openIntegrations(options: StoreOptions, sweepMs?: number):
       if (failed.size > 10_000) failed.clear();
       failed.add(row.credentials);
       const why = error instanceof Error ? error.message : String(error);
-      options.watchdog("the credentials of an integration cannot be used", {
+      options.alarm("the credentials of an integration cannot be used", {
         integration: row.id,
         source: row.source,
         error: why,

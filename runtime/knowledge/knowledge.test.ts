@@ -71,7 +71,7 @@ async function run(until: (job: Job) => boolean = ({ status }) => status === "su
       egress: openEgressAllowlist(),
       written: () => {},
     },
-    ...{ watchdog: (message) => void warnings.push(message), leaseSeconds: 30, everyMinutes: 0, sweepMs: 20 },
+    ...{ warn: (message) => void warnings.push(message), leaseSeconds: 30, everyMinutes: 0, sweepMs: 20 },
   });
   try {
     for (const end = Date.now() + 15_000; Date.now() < end; ) {

@@ -4,7 +4,7 @@ import { isUnavailable } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import { storableText } from "../platform/json.ts";
 import { startLeasedWork } from "../platform/leases.ts";
-import type { Log } from "../platform/log.ts";
+import type { Log, Report } from "../platform/log.ts";
 import { toFailure } from "../platform/reconcile.ts";
 import type { Vault } from "../platform/vault.ts";
 import type { KnowledgeEntry } from "../plugins/host.ts";
@@ -21,7 +21,7 @@ export interface RunnerOptions extends IngestDeps {
   readonly vault: Vault;
   readonly knowledge: ReadonlyMap<string, KnowledgeEntry>;
   readonly egress: EgressAllowlist;
-  readonly watchdog: (message: string, context: Record<string, unknown>) => void;
+  readonly warn: Report;
   /** A replica that does not renew its lease for this long loses its job, seconds. */
   readonly leaseSeconds: number;
   /** Interval between two syncs of an enabled source, minutes; 0: on demand only. */
@@ -103,7 +103,7 @@ async function work(job: jobs.ClaimedJob, signal: AbortSignal, options: RunnerOp
 const isConnectors = (error: unknown): boolean =>
   error instanceof Error && (["PluginError", "TimeoutError"].includes(error.name) || "retryable" in error);
 
-async function record(job: jobs.ClaimedJob, error: unknown, { sql, log, watchdog }: RunnerOptions): Promise<void> {
+async function record(job: jobs.ClaimedJob, error: unknown, { sql, log, warn }: RunnerOptions): Promise<void> {
   const context = { knowledge_source: job.knowledge_source_id, job: job.id };
   // Nothing can be recorded now; the lease expires by itself.
   if (isUnavailable(error)) return log.warn("database unavailable during a sync", { ...context, error });
@@ -114,7 +114,7 @@ async function record(job: jobs.ClaimedJob, error: unknown, { sql, log, watchdog
   const attempts = (await jobs.attemptsOf(sql, job)) + 1;
   if (failure?.retryable === false || attempts >= tries) {
     await jobs.failJob(sql, job, message);
-    return watchdog("knowledge source sync failed", { ...context, error: message });
+    return warn("knowledge source sync failed", { ...context, error: message });
   }
   const wait = Math.max(failure?.retryAfterMs ?? 0, firstWaitMs * 2 ** (attempts - 1));
   await jobs.postponeJob(sql, job, message, Math.min(wait, longestWaitMs));

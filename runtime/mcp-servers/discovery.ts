@@ -3,7 +3,7 @@ import type { mcpServer } from "@signalbox/schema/mcp-servers";
 import type { z } from "zod";
 import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
-import type { Log } from "../platform/log.ts";
+import type { Log, Report } from "../platform/log.ts";
 import { changesOf } from "./approved.ts";
 import { listTools } from "./client/list-tools.ts";
 import { allServers, claimDue, type ServerRow, saveAnswer } from "./queries.ts";
@@ -28,7 +28,7 @@ export interface DiscoveryOptions {
   readonly sql: Sql;
   readonly bus: Bus;
   readonly log: Log;
-  readonly watchdog: (message: string, context: Record<string, unknown>) => void;
+  readonly warn: Report;
   /** Reaches only addresses that users may configure. */
   readonly fetch: typeof globalThis.fetch;
   /** Deadline of one discovery, milliseconds. */
@@ -115,7 +115,7 @@ async function askServer(server: ServerRow, options: DiscoveryOptions, signal: A
   const saved = await saveAnswer(sql, server.id, { status, tools, last_error: error });
   if (!saved) return { tools: 0, error: "it was deleted meanwhile" };
   reportChanges(server, saved, options);
-  if (status !== server.status && status === "failed") options.watchdog("an MCP server failed", { server: server.name, error });
+  if (status !== server.status && status === "failed") options.warn("an MCP server failed", { server: server.name, error });
   else if (status !== server.status)
     log.info("MCP server connected", { server: server.name, tools: tools?.length, left_out: error });
   await bus.publish("tools");
@@ -123,10 +123,10 @@ async function askServer(server: ServerRow, options: DiscoveryOptions, signal: A
 }
 
 /** Tells, once for each change, that tools are no longer as they were approved. */
-function reportChanges(before: ServerRow, { id, name, tools, approved }: ServerRow, { watchdog }: DiscoveryOptions): void {
+function reportChanges(before: ServerRow, { id, name, tools, approved }: ServerRow, { warn }: DiscoveryOptions): void {
   const changes = changesOf({ tools, approved });
   if (changes.length === 0 || isDeepStrictEqual(before.tools, tools)) return;
-  watchdog(`tools of an MCP server changed and are not offered until POST /api/mcp-servers/${id}/approve`, {
+  warn(`tools of an MCP server changed and are not offered until POST /api/mcp-servers/${id}/approve`, {
     server: name,
     tools: changes.slice(0, 20).map(({ after }) => after.remote_name),
   });

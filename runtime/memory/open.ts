@@ -2,7 +2,7 @@ import type { MemoryFilter, StoredMemory } from "@signalbox/sdk";
 import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { OpenVectors } from "../platform/database/vectors.ts";
-import type { Log } from "../platform/log.ts";
+import type { Log, Report } from "../platform/log.ts";
 import type { Embedder } from "./embedder.ts";
 import { type Found, find, type Query } from "./find.ts";
 import { listMemories, type Page } from "./list.ts";
@@ -23,7 +23,7 @@ export interface MemoryOptions {
   /** Most memories in one prompt. */
   readonly promptLimit: number;
   readonly shortTtlSeconds: number;
-  readonly warn: (message: string, context: Record<string, unknown>) => void;
+  readonly warn: Report;
   /** Interval of maintenance: expiry and pending vectors, milliseconds. */
   readonly intervalMs?: number;
 }

@@ -1,6 +1,7 @@
 import type { MemoryMatch } from "@signalbox/sdk";
 import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
+import type { Report } from "../platform/log.ts";
 import { type FindDeps, type Found, find } from "./find.ts";
 import { anythingStored } from "./queries.ts";
 import { authorsOf } from "./use-queries.ts";
@@ -26,10 +27,7 @@ export type Recall = (content: string, viewer: Viewer) => Promise<Found[]>;
 /** Deadline for recalling the memories of a prompt, milliseconds. */
 const recallTimeoutMs = 12_000;
 
-export function createRecall(
-  deps: FindDeps,
-  options: { limit: number; occupied: StoredKinds; warn: (message: string, context: Record<string, unknown>) => void },
-): Recall {
+export function createRecall(deps: FindDeps, options: { limit: number; occupied: StoredKinds; warn: Report }): Recall {
   return async (content, viewer) => {
     if (options.limit === 0 || !options.occupied.maybe()) return [];
     let timer: ReturnType<typeof setTimeout> | undefined;

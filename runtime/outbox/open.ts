@@ -1,6 +1,7 @@
 import type { EffectivePolicy } from "@signalbox/schema/policy";
 import { cutMarkdown } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
+import type { Report } from "../platform/log.ts";
 import { Failure } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { hostsIn } from "../plugins/settings-hosts.ts";
@@ -42,7 +43,7 @@ export interface OutboxOptions {
   readonly secrets: () => SecretFinder;
   readonly footer: FooterOptions;
   /** Writes an error to the watchdog. */
-  readonly alarm: (message: string, context: Record<string, unknown>) => void;
+  readonly alarm: Report;
   /** Records a refused call in the audit log. */
   readonly refused: (call: { execution: string; agent: string | null; tool: string; reason: string }) => Promise<void>;
 }
@@ -143,7 +144,7 @@ class RunOutbox implements WayOut {
   }
 
   #fit(text: string, connection: Connection | null, footer: string): string {
-    const most = connection?.source.source.maxCommentLength ?? Number.POSITIVE_INFINITY;
+    const most = connection?.source.adapter.maxCommentLength ?? Number.POSITIVE_INFINITY;
     return cutMarkdown(text, most - footer.length - markerLength) + footer;
   }
 

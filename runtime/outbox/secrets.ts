@@ -32,7 +32,7 @@ export const connectionSecrets = (connections: readonly Connection[]): KnownSecr
     const previous = Object.entries(given).filter(([member]) => /_previous$/.test(member));
     return [...Object.entries(settings), ...previous].flatMap(([member, value]) => {
       if (typeof value !== "string") return [];
-      const isSecret = (source.source.secrets as readonly string[]).includes(member.replace(/_previous$/, ""));
+      const isSecret = (source.adapter.secrets as readonly string[]).includes(member.replace(/_previous$/, ""));
       return isSecret ? [{ name: label(member), value }] : passwordIn(label(member), value);
     });
   });

@@ -12,6 +12,9 @@ export interface Log {
   with(fields: Fields): Log;
 }
 
+/** Writes an entry to the watchdog, with the level of the member that holds it: `warn`, or `alarm` for an error. */
+export type Report = (message: string, context: Record<string, unknown>) => void;
+
 /** Writes one JSON object per line to standard error, or one readable line to a terminal. Control characters are escaped. */
 export function createLog(
   options: { pretty: boolean; level?: LogLevel; write?: (line: string) => void },

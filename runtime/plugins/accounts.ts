@@ -28,7 +28,7 @@ export function createAccounts(log: Log, connections: Pick<Connections, "ofSourc
   const stop = new AbortController();
   const ask = (connection: Connection, entry: Known) => {
     const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(10_000)]);
-    entry.asking = connection.source.source
+    entry.asking = connection.source.adapter
       .account({ signal, connection: connection.settings, key: "account" })
       .then((login) => {
         entry.login = login;

@@ -17,13 +17,13 @@ export interface Connection {
 
 /** Parses raw settings by the source's own schema. Throws an Error that names the setting, never its value. */
 export function connection(id: string, source: SourceEntry, raw: Readonly<Record<string, unknown>>): Connection {
-  const parsed = source.source.connection.safeParse(raw);
+  const parsed = source.adapter.connection.safeParse(raw);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw new Error(`${source.name}: the setting ${issue?.path.join(".") || "(all)"} is not valid: ${issue?.message}`);
   }
   const settings = parsed.data as Record<string, unknown>;
-  const missing = source.source.required.filter((name) => settings[name] === undefined || settings[name] === "");
+  const missing = source.adapter.required.filter((name) => settings[name] === undefined || settings[name] === "");
   return Object.freeze({ id, source, settings, given: raw, missing });
 }
 

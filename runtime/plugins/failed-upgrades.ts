@@ -1,3 +1,4 @@
+import type { Report } from "../platform/log.ts";
 import { type Installed, isSame } from "./installed.ts";
 import { refusalOf } from "./load.ts";
 import type { PluginRow } from "./queries.ts";
@@ -11,10 +12,10 @@ interface FailedUpgrade {
 /** Versions and settings that could not start, by plugin. What served before keeps serving. */
 export class FailedUpgrades {
   readonly #all = new Map<string, FailedUpgrade>();
-  readonly #watchdog: (message: string, context: Record<string, unknown>) => void;
+  readonly #alarm: Report;
 
-  constructor({ watchdog }: { readonly watchdog: (message: string, context: Record<string, unknown>) => void }) {
-    this.#watchdog = watchdog;
+  constructor({ alarm }: { readonly alarm: Report }) {
+    this.#alarm = alarm;
   }
 
   of(id: string): Pick<FailedUpgrade, "code" | "reason"> | undefined {
@@ -36,6 +37,6 @@ export class FailedUpgrades {
     const what = row.version === serving ? "its new settings or permissions" : `version ${row.version}`;
     const message = `${what} could not start (${code}: ${reason}); ${serving} keeps serving`;
     this.#all.set(row.id, { row, code, reason: message });
-    this.#watchdog("a plugin's upgrade failed to start", { plugin: row.id, version: row.version, serving, code, reason });
+    this.#alarm("a plugin's upgrade failed to start", { plugin: row.id, version: row.version, serving, code, reason });
   }
 }

@@ -20,7 +20,7 @@ export interface SourceEntry {
   readonly builtIn: boolean;
   /** It runs in a process of its own, which may not be running. */
   readonly sandboxed: boolean;
-  readonly source: Source;
+  readonly adapter: Source;
 }
 export interface ToolEntry {
   /** `<provider>.<tool>`, for example `alpha.add_comment`. */
@@ -100,8 +100,8 @@ export function createHost(all: readonly Loaded[]): Host {
     const { plugin, contributions, builtIn, schemas } = one;
     loaded.push(one);
     const own = { plugin: plugin.id, version: plugin.version, builtIn, sandboxed: schemas !== undefined };
-    const left = Object.entries(contributions.sources ?? {}).flatMap(([name, source]) =>
-      put(plugin.id, "sources", name, { name, ...own, source }),
+    const left = Object.entries(contributions.sources ?? {}).flatMap(([name, adapter]) =>
+      put(plugin.id, "sources", name, { name, ...own, adapter } satisfies SourceEntry),
     );
     for (const [name, knowledge] of Object.entries(contributions.knowledge ?? {}))
       left.push(...put(plugin.id, "knowledge", name, { name, plugin: plugin.id, knowledge }));

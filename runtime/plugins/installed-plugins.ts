@@ -1,5 +1,5 @@
 import type { Sql } from "../platform/database/client.ts";
-import type { Log } from "../platform/log.ts";
+import type { Log, Report } from "../platform/log.ts";
 import type { Vault } from "../platform/vault.ts";
 import { FailedUpgrades } from "./failed-upgrades.ts";
 import {
@@ -24,7 +24,7 @@ export interface InstalledPluginsDeps {
   readonly sql: Sql;
   readonly log: Log;
   readonly vault: Vault;
-  readonly watchdog: (message: string, context: Record<string, unknown>) => void;
+  readonly alarm: Report;
   /** The stored settings of each plugin that serves. */
   readonly settings: Map<string, Settings>;
   readonly contributions: ServedContributions;

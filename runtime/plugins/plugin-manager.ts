@@ -1,6 +1,6 @@
 import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
-import type { Log } from "../platform/log.ts";
+import type { Log, Report } from "../platform/log.ts";
 import type { Vault } from "../platform/vault.ts";
 import { cachedBundle } from "./bundle-cache.ts";
 import type { Host } from "./host.ts";
@@ -22,7 +22,7 @@ export interface PluginManagerOptions extends Omit<LoadThirdPartyOptions, "chang
   readonly specifiers: readonly string[];
   /** Ids of the plugins that come with the service. */
   readonly builtIns: ReadonlySet<string>;
-  readonly watchdog: (message: string, context: Record<string, unknown>) => void;
+  readonly alarm: Report;
   /** Called when the host's contributions changed. */
   readonly contributed: () => Promise<void> | void;
   /** The stored settings of each plugin that serves. */

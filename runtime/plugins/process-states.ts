@@ -1,6 +1,6 @@
 import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
-import type { Log } from "../platform/log.ts";
+import type { Log, Report } from "../platform/log.ts";
 import type { LoadedThirdParty } from "./load-third-party.ts";
 import { setQuarantine } from "./queries.ts";
 import type { ProcessStatus, Supervised } from "./sandbox/supervise.ts";
@@ -11,7 +11,7 @@ interface ProcessStatesDeps {
   readonly sql: Sql;
   readonly bus: Bus;
   readonly log: Log;
-  readonly watchdog: (message: string, context: Record<string, unknown>) => void;
+  readonly alarm: Report;
 }
 
 /** Reports what becomes of plugins' processes: to listeners, to the watchdog, and a quarantine to the other replicas. */
@@ -37,12 +37,12 @@ export class ProcessStates {
 
   /** `stored`: whether the database holds the plugin, so its quarantine is kept there. */
   changed({ manifest: { id, version } }: LoadedThirdParty, process: Supervised, status: ProcessStatus, stored: boolean): void {
-    const { watchdog, sql, bus, log } = this.#deps;
+    const { alarm, sql, bus, log } = this.#deps;
     this.notify(id, status);
     const { state, code, reason, crashes } = status;
-    if (state === "backoff") watchdog("a plugin's process ended", { plugin: id, version, code, reason, crashes });
+    if (state === "backoff") alarm("a plugin's process ended", { plugin: id, version, code, reason, crashes });
     if (state !== "quarantined") return;
-    watchdog("a plugin was quarantined", { plugin: id, version, code, reason, crashes });
+    alarm("a plugin was quarantined", { plugin: id, version, code, reason, crashes });
     if (!stored) return;
     this.#storing.add(process);
     setQuarantine(sql, id, version, code ?? "PLUGIN_CRASHED", reason ?? "")

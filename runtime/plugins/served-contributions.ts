@@ -1,9 +1,10 @@
+import type { Report } from "../platform/log.ts";
 import type { Host } from "./host.ts";
 import type { LoadedThirdParty } from "./load-third-party.ts";
 
 interface ServedContributionsDeps {
   readonly host: Host;
-  readonly watchdog: (message: string, context: Record<string, unknown>) => void;
+  readonly alarm: Report;
   /** Called when the host's contributions changed. */
   readonly contributed: () => Promise<void> | void;
 }
@@ -24,11 +25,11 @@ export class ServedContributions {
 
   /** Puts a plugin's contributions in place of those that its id had before. */
   async serve({ manifest: { id }, loaded }: LoadedThirdParty): Promise<void> {
-    const { host, watchdog, contributed } = this.#deps;
+    const { host, alarm, contributed } = this.#deps;
     host.remove(id);
     const skipped = host.add(loaded);
     this.#skipped.set(id, skipped);
-    if (skipped.length > 0) watchdog("a plugin's contributions have names that another plugin has", { plugin: id, skipped });
+    if (skipped.length > 0) alarm("a plugin's contributions have names that another plugin has", { plugin: id, skipped });
     await contributed();
   }
 

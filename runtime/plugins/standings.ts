@@ -50,7 +50,7 @@ export function createStandings(log: Log): Standings {
     try {
       const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(10_000)]);
       const call = { signal, connection: connection.settings, key: "standing" };
-      entry.standing = (await connection.source.source.standing?.({ project, author }, call)) ?? "unknown";
+      entry.standing = (await connection.source.adapter.standing?.({ project, author }, call)) ?? "unknown";
     } catch (error) {
       entry.until = Date.now() + retryMs;
       if (!stop.signal.aborted)
@@ -62,7 +62,7 @@ export function createStandings(log: Log): Standings {
   /** What is known of an author. Asks the platform where that is nothing or old, and `mayAsk` says that it may. */
   const look = (connection: Connection, project: string, author: EventAuthor, mayAsk: (account: Account) => boolean) => {
     const who = author.id ?? author.name;
-    if (who === null || connection.missing.length > 0 || !connection.source.source.standing) return undefined;
+    if (who === null || connection.missing.length > 0 || !connection.source.adapter.standing) return undefined;
     const account = accounts.get(connection) ?? { known: new Map(), asking: 0 };
     accounts.set(connection, account);
     const key = JSON.stringify([project, who]);

@@ -15,8 +15,8 @@ export interface PollParts extends Omit<PollDeps, "sql"> {
 
 export function pollSourceOperations({ host, changed, ...deps }: PollParts): Bound[] {
   const mustPoll = (source: string | undefined) => {
-    if (source === undefined || host.sources.get(source)?.source.poll) return;
-    const able = [...host.sources.values()].filter((entry) => entry.source.poll).map((entry) => entry.name);
+    if (source === undefined || host.sources.get(source)?.adapter.poll) return;
+    const able = [...host.sources.values()].filter((entry) => entry.adapter.poll).map((entry) => entry.name);
     const what = host.sources.has(source) ? `"${source}" cannot be polled` : `there is no source "${source}"`;
     throw problem("bad_request", `source: ${what}; sources that can: ${able.join(", ") || "none"}`, { field: "source" });
   };

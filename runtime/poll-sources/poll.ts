@@ -62,7 +62,7 @@ export const refusePoll = (from: Claimed, error: string, { sql }: PollDeps): Pro
 
 async function sourceOf(from: Pick<PollSource, "source">, { connectionBySlug }: PollDeps) {
   const connection = await connectionBySlug(from.source);
-  const source = connection?.source.source;
+  const source = connection?.source.adapter;
   if (!connection || !source?.poll) {
     throw problem("unavailable", `The source "${from.source}" cannot be polled: no loaded plugin polls it.`);
   }

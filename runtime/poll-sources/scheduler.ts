@@ -1,13 +1,13 @@
 import { Problem } from "@signalbox/schema/problem";
 import { isUnavailable } from "../platform/database/client.ts";
 import { startLeasedWork, type Worker } from "../platform/leases.ts";
-import type { Log } from "../platform/log.ts";
+import type { Log, Report } from "../platform/log.ts";
 import { type PollDeps, pollOnce, refusePoll } from "./poll.ts";
 import { type Claimed, claimDue, nextDue, releaseLease, renewLease } from "./queries.ts";
 
 export interface SchedulerOptions extends PollDeps {
   readonly log: Log;
-  readonly warn: (message: string, context: Record<string, unknown>) => void;
+  readonly warn: Report;
   /** How long a replica keeps the source that it polls without renewing its lease. */
   readonly leaseSeconds: number;
   /** Longest sleep between two looks, milliseconds. */
@@ -29,28 +29,28 @@ export function startScheduler(options: SchedulerOptions): Worker {
   });
 }
 
-async function carryOut(source: Claimed, lost: AbortSignal, stopping: AbortSignal, options: SchedulerOptions): Promise<void> {
+async function carryOut(pollSource: Claimed, lost: AbortSignal, stopping: AbortSignal, options: SchedulerOptions): Promise<void> {
   const { sql } = options;
-  const log = options.log.with({ poll_source: source.id, source: source.source, project: source.project_id });
+  const log = options.log.with({ poll_source: pollSource.id, source: pollSource.source, project: pollSource.project_id });
   try {
-    const result = await pollOnce(source, source.lease, AbortSignal.any([stopping, lost]), options);
+    const result = await pollOnce(pollSource, pollSource.lease, AbortSignal.any([stopping, lost]), options);
     if (result.fetched > 0) log.info("polled", { ...result });
   } catch (error) {
     if (lost.aborted) return log.warn("poll aborted: another replica has the source, or it was deleted");
-    if (stopping.aborted) return void (await releaseLease(sql, source.id, source.lease).catch(() => {}));
-    await record(source, error, options).catch((second) => log.warn("failed to record a failed poll", { error: second }));
+    if (stopping.aborted) return void (await releaseLease(sql, pollSource.id, pollSource.lease).catch(() => {}));
+    await record(pollSource, error, options).catch((second) => log.warn("failed to record a failed poll", { error: second }));
   }
 }
 
 /** If this fails too, the source is polled again once its lease has expired. */
-async function record(source: Claimed, error: unknown, options: SchedulerOptions): Promise<void> {
-  const context = { poll_source: source.id, source: source.source, project: source.project_id };
+async function record(pollSource: Claimed, error: unknown, options: SchedulerOptions): Promise<void> {
+  const context = { poll_source: pollSource.id, source: pollSource.source, project: pollSource.project_id };
   // Nothing can be recorded now; the source remains due.
   if (isUnavailable(error)) return options.log.warn("the database was unavailable during a poll", { ...context, error });
   if (error instanceof Problem) {
-    if (error.code !== "bad_gateway") await refusePoll(source, error.message, options);
+    if (error.code !== "bad_gateway") await refusePoll(pollSource, error.message, options);
     return options.warn("poll failed", { ...context, error: error.message });
   }
   options.log.error("poll failed unexpectedly", { ...context, error });
-  await refusePoll(source, "Internal error. See the service's log.", options);
+  await refusePoll(pollSource, "Internal error. See the service's log.", options);
 }

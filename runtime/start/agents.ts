@@ -39,7 +39,7 @@ export async function openTools({ log, sql, bus, warn, shutdown }: Core, { guard
   const registry = await openRegistry({ host, sql, bus, log, fetch, builtIns: builtInIds, discovered });
   shutdown.add(() => registry.close());
   changed.push(() => registry.refresh());
-  const discovery = startDiscovery({ sql, bus, log, fetch, watchdog: warn });
+  const discovery = startDiscovery({ sql, bus, log, fetch, warn });
   shutdown.add(() => discovery.close());
   return { registry, discovery, isTaken };
 }

@@ -22,7 +22,7 @@ export function startBackground(core: Core, plugins: Plugins, memory: Memory, { 
     vault,
     leaseSeconds,
     egress: egress,
-    watchdog: warn,
+    warn,
     knowledge: host.knowledge,
     written: memory.written,
     everyMinutes: config.KNOWLEDGE_SYNC_MINUTES,

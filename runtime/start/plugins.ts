@@ -41,7 +41,7 @@ export async function openPlugins(core: Core, network: Network, resources: Memor
   shutdown.add(() => host.dispose());
   const sourceOf = (name: string) => host.sources.get(name);
   const { environmentOf } = connections;
-  const integrations = await openIntegrations({ sql, bus, log, vault, sourceOf, watchdog: alarm, environmentOf });
+  const integrations = await openIntegrations({ sql, bus, log, vault, sourceOf, alarm, environmentOf });
   shutdown.add(() => integrations.close());
   /** Called after plugins were loaded or removed. */
   const changed: (() => unknown)[] = [() => connections.use(host, integrations), () => integrations.refresh()];
@@ -57,7 +57,7 @@ export async function openPlugins(core: Core, network: Network, resources: Memor
     log,
     vault,
     host,
-    watchdog: alarm,
+    alarm,
     settings: storedSettings,
     contributed,
     environment: config.pluginSettingsOf,

@@ -93,7 +93,7 @@ async function connectionFinding(
     return { name, state: "degraded", message: `${host}: the rate limit is used up; requests are held`, next_try_at: until };
   }
   try {
-    const report = (await source.source.check({ connection: settings, key: "status", signal })) ?? {};
+    const report = (await source.adapter.check({ connection: settings, key: "status", signal })) ?? {};
     const { may_write = null, rate_limit = null } = report;
     const account = await accounts.of(connection);
     const known = { account, may_write, rate_limit };

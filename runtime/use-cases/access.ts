@@ -58,7 +58,7 @@ export function openAccess({ sql, log, connections, trackerUpdates }: AccessOpti
         .map((one) => one.source.name),
     createIssue: async (name, issue, call) => {
       const connection = writableConnection(name);
-      const source = connection?.source.source;
+      const source = connection?.source.adapter;
       if (!connection || !source?.createIssue) return null;
       const { event, key, url } = await source.createIssue(issue, callOf(connection, call));
       if (event) {
@@ -71,13 +71,13 @@ export function openAccess({ sql, log, connections, trackerUpdates }: AccessOpti
     },
     projectId: async (name, project, call) => {
       const connection = connections.environment(name);
-      const source = connection?.source.source;
+      const source = connection?.source.adapter;
       if (!connection || connection.missing.length > 0 || !source?.projectId) return project;
       return source.projectId(project, callOf(connection, call));
     },
     closeIssue: async (name, issue, call) => {
       const connection = writableConnection(name);
-      const source = connection?.source.source;
+      const source = connection?.source.adapter;
       if (!connection || !source?.closeIssue) return false;
       await source.closeIssue(issue, callOf(connection, call));
       return true;

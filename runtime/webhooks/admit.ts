@@ -38,7 +38,7 @@ export async function verifyByHead(connection: Connection, request: SentRequest)
   const { source, settings } = connection;
   const recorded = source.sandboxed ? null : recordReads(request.headers);
   const headers = recorded?.headers ?? request.headers;
-  const verdict = await judgedByHead<VerificationResult>(() => source.source.verify({ ...request, headers }, settings));
+  const verdict = await judgedByHead<VerificationResult>(() => source.adapter.verify({ ...request, headers }, settings));
   if (verdict === undefined && recorded)
     seenBefore.set(
       connection,
@@ -54,9 +54,9 @@ export async function needsProof(connection: Connection): Promise<boolean> {
   const known = checked.get(connection);
   if (known !== undefined) return known;
   const { source, settings } = connection;
-  const seen = !source.sandboxed || source.source.signature !== undefined;
+  const seen = !source.sandboxed || source.adapter.signature !== undefined;
   const bare = { headers: {}, body: unavailableBody };
-  const verdict = seen ? await judgedByHead<VerificationResult>(() => source.source.verify(bare, settings)) : { ok: true };
+  const verdict = seen ? await judgedByHead<VerificationResult>(() => source.adapter.verify(bare, settings)) : { ok: true };
   const needed = verdict?.ok !== true;
   checked.set(connection, needed);
   return needed;

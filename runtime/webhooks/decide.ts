@@ -3,6 +3,7 @@ import { setOf } from "../mappings/defaults.ts";
 import type { TaskMapping } from "../mappings/queries.ts";
 import { newId } from "../platform/ids.ts";
 import { storableText } from "../platform/json.ts";
+import type { Report } from "../platform/log.ts";
 import { validTraceparent } from "../platform/telemetry/tracing.ts";
 import type { Policies } from "../policy/policies.ts";
 import type { InOrder } from "./dispatch.ts";
@@ -61,8 +62,6 @@ export interface Incoming {
   /** Finds the webhook mappings whose filter matches; absent if no mapping is about the event. */
   readonly matching?: () => Promise<readonly { readonly canonical_trigger: string | null }[]>;
 }
-
-type Report = (message: string, context: Record<string, unknown>) => void;
 
 /** Longest text that an agent reads, in characters. */
 const maxContent = 200_000;

@@ -3,7 +3,7 @@ import type { Bus } from "../platform/bus.ts";
 import { type CachedValue, openCachedValue } from "../platform/cached-value.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Evaluator } from "../platform/evaluator.ts";
-import type { Log } from "../platform/log.ts";
+import type { Log, Report } from "../platform/log.ts";
 import { compilePath, type PathMatch } from "../platform/path-pattern.ts";
 import type { Vault } from "../platform/vault.ts";
 import { type AuthCheck, authCheck, type SentRequest } from "../platform/webhook-auth.ts";
@@ -49,8 +49,8 @@ export interface MappingRulesOptions {
   readonly vault: Vault;
   readonly evaluator: Evaluator;
   /** Write to the watchdog: a warning, and an error. */
-  readonly warn: (message: string, context: Record<string, unknown>) => void;
-  readonly alarm: (message: string, context: Record<string, unknown>) => void;
+  readonly warn: Report;
+  readonly alarm: Report;
 }
 
 const none: readonly never[] = [];

@@ -48,7 +48,7 @@ async function parse(
   request: WebhookPayload,
   { log, last }: { readonly log: Log; readonly last: boolean },
 ): Promise<{ event: SourceEvent; reason?: string }> {
-  const call = () => source.source.parse(request);
+  const call = () => source.adapter.parse(request);
   try {
     return { event: source.sandboxed ? await callSandboxed(call) : await call() };
   } catch (error) {

@@ -8,7 +8,7 @@ import { savePreviousUse } from "./refusal-queries.ts";
 const everyMs = 60_000;
 
 /** The setting that holds the secret of a connection's webhooks. */
-const secretOf = ({ source }: Connection): string => source.source.signature?.secret ?? "webhook_secret";
+const secretOf = ({ source }: Connection): string => source.adapter.signature?.secret ?? "webhook_secret";
 
 /** Whether a connection names a second secret, which is accepted while the first one is being replaced. */
 export const hasPrevious = (connection: Connection): boolean => {

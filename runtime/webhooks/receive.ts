@@ -135,7 +135,7 @@ class WebhookReceiver implements Receiver {
       acknowledge: (isDone) => this.#react(connection, event, isDone),
       ...(author &&
         subject &&
-        connection.source.source.standing && {
+        connection.source.adapter.standing && {
           findStanding: () => this.#options.standings.find(connection, subject.project, author),
         }),
     };
@@ -144,11 +144,11 @@ class WebhookReceiver implements Receiver {
   /** Best effort: a reaction that fails is logged. */
   #react(connection: Connection, { subject, comment = null }: SourceEvent, isDone: boolean): void {
     const { log, trackerUpdates } = this.#options;
-    const { react } = connection.source.source;
+    const { react } = connection.source.adapter;
     if (!react || subject === null || !trackerUpdates || connection.missing.length > 0) return;
     const call = { signal: AbortSignal.timeout(reactionMs), connection: connection.settings, key: newId() };
     const failed = (error: unknown) => log.warn("failed to acknowledge a command", { subject, error });
-    react.call(connection.source.source, { subject, comment }, isDone ? "done" : "failed", call).catch(failed);
+    react.call(connection.source.adapter, { subject, comment }, isDone ? "done" : "failed", call).catch(failed);
   }
 
   /** Stores a webhook whose plugin cannot parse it now; its event follows when the plugin is back. */
@@ -182,15 +182,15 @@ class WebhookReceiver implements Receiver {
 /** The headers that the reader of a webhook used; mappings by path read none. */
 function storedHeaders(entry: Entry, headers: Readonly<Record<string, string>>, recorded: RecordedHeaders) {
   if (entry.kind === "path") return {};
-  const { sandboxed, source } = entry.connection.source;
+  const { sandboxed, adapter: source } = entry.connection.source;
   return sandboxed ? extensionHeaders(headers, source.signature?.header) : recorded.read();
 }
 
 /** The source checks its webhooks. A plugin that is unavailable, and declares no `signature`, cannot. */
 async function verifyBySource({ source, settings }: Connection, request: WebhookRequest) {
-  if (!source.sandboxed) return source.source.verify(request, settings);
+  if (!source.sandboxed) return source.adapter.verify(request, settings);
   try {
-    return await callSandboxed(() => source.source.verify(request, settings));
+    return await callSandboxed(() => source.adapter.verify(request, settings));
   } catch (error) {
     if (!(error instanceof PluginUnavailable)) throw error;
     throw problem("unavailable", `The plugin ${source.plugin} cannot verify webhooks now: ${error.message}. Send it again.`, {

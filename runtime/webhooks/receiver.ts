@@ -1,6 +1,6 @@
 import type { Json, WebhookRequest } from "@signalbox/sdk";
 import type { Evaluator } from "../platform/evaluator.ts";
-import type { Log } from "../platform/log.ts";
+import type { Log, Report } from "../platform/log.ts";
 import type { SentRequest } from "../platform/webhook-auth.ts";
 import type { Accounts } from "../plugins/accounts.ts";
 import type { Connection } from "../plugins/connections.ts";
@@ -97,7 +97,7 @@ export interface ReceiverOptions {
   readonly refusals: Refusals;
   readonly previousSecrets: PreviousSecrets;
   /** Writes a warning to the watchdog. */
-  readonly warn: (message: string, context: Record<string, unknown>) => void;
+  readonly warn: Report;
   readonly log: Log;
   /** Whether anything is written to trackers. */
   readonly trackerUpdates: boolean;

@@ -28,7 +28,7 @@ const leaseMs = 30_000;
 const marginMs = 5_000;
 const waitMs = 250;
 
-export const isLiving = (presence: string, { source: { source } }: Connection): boolean =>
+export const isLiving = (presence: string, { source: { adapter: source } }: Connection): boolean =>
   presence === "comment" && source.update !== undefined;
 
 /**
@@ -103,8 +103,8 @@ async function resolved(write: LivingWrite, found: LivingComment, { signal }: He
   const { comment_id, url, key, unfinished } = found;
   const comment = comment_id === null ? null : { id: comment_id, url: url ?? "" };
   if (unfinished === null) return { comment, key };
-  const { source, settings } = { source: write.connection.source.source, settings: write.connection.settings };
-  const written = await source.find(write.post, { signal, connection: settings, key: unfinished });
+  const { source, settings } = write.connection;
+  const written = await source.adapter.find(write.post, { signal, connection: settings, key: unfinished });
   return written ? { comment: written, key: unfinished } : { comment, key };
 }
 
@@ -114,7 +114,7 @@ async function replace(
   content: NewComment | null,
   { signal }: Held,
 ): Promise<PostedComment | null> {
-  const { source } = connection.source;
+  const { adapter: source } = connection.source;
   const call = { signal, connection: connection.settings, key };
   if (content === null) {
     if (comment) await source.retract?.(post, comment, call);

@@ -58,7 +58,7 @@ async function contentOf(
   // Cancelled: what was there before is shown again.
   const earlier = found.answered_by === null ? null : await findAnswer(sql, found.answered_by);
   if (earlier !== null) return { ...post, body: earlier };
-  return connection.source.source.retract ? null : post;
+  return connection.source.adapter.retract ? null : post;
 }
 
 /** Names of tools that are shown at most. */

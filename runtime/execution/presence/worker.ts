@@ -112,7 +112,7 @@ async function show(sign: Sign, connection: Connection, ended: AbortSignal, opti
 
 async function react(
   sign: Sign,
-  { source: { source }, settings }: Connection,
+  { source: { adapter: source }, settings }: Connection,
   signal: AbortSignal,
   { sql }: Pick<PresenceOptions, "sql">,
 ): Promise<void> {

@@ -3,7 +3,7 @@ import { batch } from "../../platform/database/batch.ts";
 import type { Sql } from "../../platform/database/client.ts";
 import { newId } from "../../platform/ids.ts";
 import { storableText } from "../../platform/json.ts";
-import type { Log } from "../../platform/log.ts";
+import type { Log, Report } from "../../platform/log.ts";
 import type { InOrder } from "../dispatch.ts";
 import { PluginUnavailable } from "../plugin-unavailable.ts";
 import {
@@ -50,7 +50,7 @@ export interface DeferredOptions {
   readonly ttl: number;
   readonly log: Log;
   /** Writes an error to the watchdog. */
-  readonly alarm: (message: string, context: Record<string, unknown>) => void;
+  readonly alarm: Report;
 }
 
 /** Webhooks that are parsed at the same time; their events are stored one after the other. */
