@@ -1,11 +1,11 @@
 /** How deep a JSON text from outside may be nested. */
 export const maxDepth = 200;
 
-const [quote, backslash, open, close] = [34, 92, [91, 123], [93, 125]] as const;
+const [quote, comma, backslash, open, close] = [34, 44, 92, [91, 123], [93, 125]] as const;
 
 /** Whether arrays and objects in a JSON text are nested deeper than `most`. Stops there, and builds nothing. */
 export function isDeeperThan(most: number, utf8: Uint8Array): boolean {
-  if (!hasMore(most, utf8)) return false;
+  if (!hasMoreThan(most, utf8, open)) return false;
   let depth = 0;
   for (let i = 0; i < utf8.length; i++) {
     const byte = utf8[i];
@@ -17,11 +17,25 @@ export function isDeeperThan(most: number, utf8: Uint8Array): boolean {
   return false;
 }
 
-/** Whether a text has more opening brackets than that, those in strings included: with fewer it cannot be deeper, and they are found fast. */
-function hasMore(most: number, utf8: Uint8Array): boolean {
+/** Whether a text has some bytes more often than that, in strings too: fewer are found fast. */
+function hasMoreThan(most: number, utf8: Uint8Array, bytes: readonly number[]): boolean {
   let count = 0;
-  for (const bracket of open) {
-    for (let at = utf8.indexOf(bracket); at >= 0; at = utf8.indexOf(bracket, at + 1)) if (++count > most) return true;
+  for (const byte of bytes) {
+    for (let at = utf8.indexOf(byte); at >= 0; at = utf8.indexOf(byte, at + 1)) if (++count > most) return true;
+  }
+  return false;
+}
+
+/** How many members and list items a JSON text may have where each of them costs time: validation, an error for each. */
+export const maxValues = 30_000;
+
+/** Whether a JSON text has more members and list items than `most`. Stops there, and builds nothing. */
+export function hasMoreValuesThan(most: number, utf8: Uint8Array): boolean {
+  if (!hasMoreThan(most - 1, utf8, [comma])) return false;
+  let count = 0;
+  for (let i = 0; i < utf8.length; i++) {
+    if (utf8[i] === quote) i = endOfString(utf8, i);
+    else if (utf8[i] === comma && ++count >= most) return true;
   }
   return false;
 }

@@ -187,8 +187,19 @@ const doors: readonly Door[] = [
   door("API: members of no operation", "members", ({ members }) => post("/api/agents", JSON.stringify(members))),
   door("API: a list for a text", "list", ({ list }) => post("/api/keys", JSON.stringify({ name: list, scopes: list }))),
   door("gateway: registration", "list", ({ list }) => call("RegisterAgent", { agent_id: "pm_default", capabilities: list })),
+  door("API: conditions of a mapping", "members", ({ members }) =>
+    post("/api/tasks/triggers", JSON.stringify({ canonical_trigger: "t", task_id: "t", conditions: members })),
+  ),
+  door("API: a payload to explain", "members", ({ members }) =>
+    post("/api/tasks/resolve", JSON.stringify({ source: "alpha", headers: { "x-alpha-event": "issues" }, payload: members })),
+  ),
+  door("API: a list to explain", "list", ({ list }) =>
+    post("/api/tasks/resolve", JSON.stringify({ source: "alpha", headers: { "x-alpha-event": "issues" }, payload: { list } })),
+  ),
+  door("gateway: unknown members", "members", ({ members }) => call("RegisterAgent", members)),
   door("gateway: a secret", "text", ({ text }) => call("RegisterAgent", { agent_id: "pm_default", secret: text })),
   door("MCP: a text", "text", ({ text }) => mcp({ name: text, arguments: {} })),
+  door("MCP: arguments", "members", ({ members }) => mcp({ name: "agents_list", arguments: members })),
   door("MCP: a batch", "list", ({ list }) =>
     post("/mcp", JSON.stringify(list), { accept: "application/json, text/event-stream" }),
   ),

@@ -3,8 +3,10 @@ import type { AddressInfo, Socket } from "node:net";
 import { Code, ConnectError, type ConnectRouter, createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { Problem } from "@signalbox/schema/problem";
+import { hasMoreValuesThan, maxValues } from "../../platform/json.ts";
 import { type BodyBudget, boundedBody } from "../http/body.ts";
 import { isAuthority } from "../http/cross-site.ts";
+import { tooManyValues } from "../http/request.ts";
 import { fromProblem } from "./errors.ts";
 import { healthRoutes } from "./health.ts";
 import { reflectionRoutes } from "./reflection.ts";
@@ -108,11 +110,33 @@ function adapter(budget: BodyBudget | undefined, options: Parameters<typeof conn
       return void response.end();
     }
     if (budget && bounded.has(request.url?.split("?", 1)[0] ?? "")) {
-      const body = () => asConnectErrors(boundedBody(request, response, budget));
+      const read = () => boundedBody(request, response, budget);
+      const body = () => asConnectErrors(isJsonCall(request) ? fewValues(read()) : read());
       Object.defineProperty(request, Symbol.asyncIterator, { value: body });
     }
     return handler(request, response);
   };
+}
+
+const isJsonCall = ({ headers }: NodeRequest): boolean => /json/i.test(headers["content-type"] ?? "");
+
+/**
+ * A JSON body in one piece, refused if its values would take long to validate. gRPC and streams put five bytes before it. The
+ * adapter refuses a body that is too large.
+ */
+async function* fewValues(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    size += chunk.byteLength;
+    if (size <= readMaxBytes) continue;
+    yield Buffer.concat(chunks);
+    chunks = [];
+  }
+  const bytes = Buffer.concat(chunks);
+  if (size <= readMaxBytes && hasMoreValuesThan(maxValues, bytes[0] === 0 ? bytes.subarray(5) : bytes)) throw tooManyValues;
+  yield bytes;
 }
 
 async function* asConnectErrors<T>(body: AsyncIterable<T>): AsyncGenerator<T> {

@@ -3,7 +3,7 @@ import { httpRoute, type Operation } from "@signalbox/schema/operation";
 import { problem } from "@signalbox/schema/problem";
 import type { Context as HonoContext } from "hono";
 import type { z } from "zod";
-import { maxDepth, readJson as readJsonText } from "../../platform/json.ts";
+import { hasMoreValuesThan, maxDepth, maxValues, readJson as readJsonText } from "../../platform/json.ts";
 import { type BodyLimits, readBody } from "./body.ts";
 
 /** Where an HTTP request carries each member of an operation's input. */
@@ -73,8 +73,20 @@ export async function readJson(c: HonoContext, limits: BodyLimits): Promise<unkn
     const was = type ? `it is ${JSON.stringify(type.slice(0, 100))}` : "there is none";
     throw problem("unsupported_media_type", `Content-Type must be application/json; ${was}.`);
   }
-  return parseJson(bytes, { "content-encoding": c.req.header("content-encoding") });
+  return parseCall(bytes, { "content-encoding": c.req.header("content-encoding") });
 }
+
+/** Parses the JSON of a call of operations: as `parseJson`, and not with so many values that validating them takes long. */
+export function parseCall(bytes: Uint8Array, headers: Headers): unknown {
+  if (hasMoreValuesThan(maxValues, bytes)) throw tooManyValues;
+  return parseJson(bytes, headers);
+}
+
+/** Refuses a body that `hasMoreValuesThan` the limit. */
+export const tooManyValues = problem(
+  "bad_request",
+  `The body has more than ${maxValues} members and list items; send less at a time.`,
+);
 
 async function readObject(c: HonoContext, places: Places, limits: BodyLimits): Promise<Record<string, unknown>> {
   const value = await readJson(c, limits);

@@ -6,7 +6,7 @@ import type { ToolRegistry } from "../../tools/registry.ts";
 import { type HttpOptions, refuse } from "../http/app.ts";
 import { readBody } from "../http/body.ts";
 import { foreignOrigin } from "../http/cross-site.ts";
-import { parseJson } from "../http/request.ts";
+import { parseCall } from "../http/request.ts";
 import { manifestError } from "./check-message.ts";
 import { operationTools } from "./operation-tools.ts";
 import { registryTools } from "./registry-tools.ts";
@@ -34,7 +34,7 @@ export function mountMcp(app: OpenAPIHono, registry: Pick<ToolRegistry, "eligibl
     const origin = foreignOrigin(c.req.header("host"), c.req.header("origin"));
     if (origin !== null) throw problem("forbidden", origin);
     const actor = await options.authenticate({ authorization: c.req.header("authorization") }, "read");
-    const parsedBody = parseJson(await readBody(c, { maxBytes: options.maxBodyBytes, budget: options.budget }), {
+    const parsedBody = parseCall(await readBody(c, { maxBytes: options.maxBodyBytes, budget: options.budget }), {
       "content-encoding": c.req.header("content-encoding"),
     });
     const fault = manifestError(parsedBody);
