@@ -3,7 +3,6 @@ import { Octokit } from "@octokit/core";
 import { retry } from "@octokit/plugin-retry";
 import { type Capabilities, PluginError, Throttle, throttled } from "@signalbox/sdk";
 import type { z } from "zod";
-import { abortable } from "./deadline.ts";
 import { dataOf } from "./discussions.ts";
 import { failureOf } from "./failure.ts";
 import type { Settings } from "./settings.ts";
@@ -142,4 +141,22 @@ function read<T>(shape: z.ZodType<T>, data: unknown, asked: string): T {
   const { path, message } = parsed.error.issues[0] ?? { path: [], message: "" };
   const what = typeof data === "object" && data !== null ? `${path.join(".") || "body"}: ${message}` : "not JSON, or cut off";
   throw new PluginError("unavailable", `alpha's answer to ${asked} cannot be read: ${what}`);
+}
+
+/** Runs until the signal is aborted. What waits in a queue or for a repetition does not look at the signal by itself. */
+async function abortable<T>(signal: AbortSignal, asked: string, run: () => Promise<T>): Promise<T> {
+  const late = (): PluginError => new PluginError("timeout", `alpha did not answer ${asked} before the deadline`);
+  if (signal.aborted) throw late();
+  let leave = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    leave = () => reject(late());
+    signal.addEventListener("abort", leave, { once: true });
+  });
+  try {
+    return await Promise.race([run(), aborted]);
+  } catch (error) {
+    throw signal.aborted ? late() : error;
+  } finally {
+    signal.removeEventListener("abort", leave);
+  }
 }

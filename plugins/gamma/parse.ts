@@ -11,7 +11,6 @@ import {
 import { anyProject, isIssueId, isKey, projectOfKey } from "./address.ts";
 import { isMarked } from "./bodies.ts";
 import { changeKey } from "./change-key.ts";
-import { beginningOf, isClosed } from "./commands.ts";
 import type { Convert } from "./conversions.ts";
 import { isIncomplete } from "./describe.ts";
 import { eventName, hasComment, isComment, isIssue } from "./event-name.ts";
@@ -112,4 +111,25 @@ function lacking(event: string, payload: unknown, subject: Subject | null): stri
   const body = valueAt(payload, "comment", "body");
   if (event === "comment_created" && typeof body !== "string" && typeof body !== "object") return "comment.body";
   return null;
+}
+
+/** Longest beginning of a comment that is read, in characters. */
+const longest = 2_000;
+
+/** The beginning of a comment as plain text: wiki markup as it is, of a document its first paragraph. */
+function beginningOf(body: unknown): string | null {
+  if (typeof body === "string") return sanitizeText(body.slice(0, longest));
+  const nodes = valueAt(body, "content", "0", "content");
+  if (!Array.isArray(nodes)) return null;
+  const parts = nodes.slice(0, 50).map((node) => valueAt(node, "text") ?? (valueAt(node, "type") === "hardBreak" ? "\n" : ""));
+  return sanitizeText(parts.join("").slice(0, longest));
+}
+
+/** Whether the issue was deleted, or moved to a status of the category "done". */
+function isClosed(event: string, payload: unknown): boolean {
+  if (event === "gamma:issue_deleted") return true;
+  if (event !== "gamma:issue_updated") return false;
+  const items = valueAt(payload, "changelog", "items");
+  const isMoved = Array.isArray(items) && items.slice(0, 1000).some((item) => valueAt(item, "field") === "status");
+  return isMoved && valueAt(payload, "issue", "fields", "status", "statusCategory", "key") === "done";
 }

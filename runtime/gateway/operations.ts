@@ -1,10 +1,11 @@
+import type { receiveTasks } from "@signalbox/schema/gateway";
 import * as gateway from "@signalbox/schema/gateway";
+import type { Output } from "@signalbox/schema/operation";
 import type { Memory } from "../memory/open.ts";
 import { type Bound, handle } from "../platform/operation.ts";
 import { gatewayMemoryOperations } from "./memory.ts";
 import type { OpenStreams } from "./open-streams.ts";
-import { renew } from "./queries.ts";
-import { asReceived } from "./received.ts";
+import { type HandedOver, renew } from "./queries.ts";
 import { register, requireSession, type SessionOptions, sessionSeconds } from "./sessions.ts";
 import type { TaskResults } from "./task-results.ts";
 
@@ -41,4 +42,23 @@ export function gatewayOperations(parts: GatewayParts): Bound[] {
     }),
     ...gatewayMemoryOperations(memory, parts),
   ];
+}
+
+/** A task as its agent receives it: the prompt that the LLM would get. */
+function asReceived(one: HandedOver): Output<typeof receiveTasks> {
+  const text = (role: string) =>
+    one.plan.messages
+      .filter((message) => message.role === role)
+      .map((message) => message.content)
+      .join("\n\n");
+  return {
+    execution_id: one.id,
+    task_id: one.task_id,
+    task_name: one.task_name ?? one.task_id,
+    canonical_trigger: one.canonical_trigger,
+    system_prompt: text("system"),
+    content: text("user"),
+    project_id: one.project_id,
+    lease_expires_at: one.lease_expires_at,
+  };
 }

@@ -2,14 +2,14 @@ import type { RedisAccess, SqlAccess, VectorSettings } from "@signalbox/sdk";
 import { createEmbed } from "../llm/embeddings.ts";
 import { type Config, ConfigError } from "../platform/config.ts";
 import { sqlAccess } from "../platform/database/access.ts";
-import type { Database } from "../platform/database/client.ts";
+import type { Database, Sql } from "../platform/database/client.ts";
 import { type OpenVectors, openVectors } from "../platform/database/vectors.ts";
 import type { Log } from "../platform/log.ts";
 import { leanFetch } from "../platform/network/lean-fetch.ts";
 import { openRedis, type Redis } from "../platform/redis/client.ts";
 import type { Host } from "../plugins/host.ts";
 import { createEmbedder, type Embedder, localEmbedder } from "./embedder.ts";
-import { checkModel } from "./settings.ts";
+import { adoptModel, findSettings, replaceModel } from "./queries.ts";
 import { type MemoryStores, storesOf } from "./stores.ts";
 
 /** Resources that must be ready before the memory plugins are set up. */
@@ -101,4 +101,26 @@ export function storesFrom(host: Host, withRedis: boolean, longTerm: string): Me
   };
   const long = named(longTerm);
   return storesOf(long, withRedis ? named("redis") : long);
+}
+
+/** The model that made the stored vectors, and the prefix of this installation in services that it shares with others. */
+interface Settings {
+  readonly installation: string;
+}
+
+/**
+ * Checks that the configured model made the stored vectors: vectors of two models cannot be compared.
+ * Throws a `ConfigError` that says how to continue.
+ */
+async function checkModel(sql: Sql, model: string, dimension: number): Promise<Settings> {
+  await adoptModel(sql, model, dimension);
+  const stored = await findSettings(sql);
+  if (stored.model === model && stored.dimension === dimension) return stored;
+  // An installation without memories may change its model freely.
+  if (await replaceModel(sql, model, dimension)) return stored;
+  const was = `${stored.model} with ${stored.dimension} dimensions`;
+  throw new ConfigError(
+    `EMBEDDING_MODEL, EMBEDDING_DIMENSION, EMBEDDING_PROVIDER: the stored memories were embedded by ${was}, but ${model} with ${dimension} dimensions is configured. ` +
+      "Stop the service and run `signalbox reembed`, or restore the previous values.",
+  );
 }

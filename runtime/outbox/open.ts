@@ -7,9 +7,9 @@ import type { Connection } from "../plugins/connections.ts";
 import { hostsIn } from "../plugins/settings-hosts.ts";
 import type { Policies } from "../policy/policies.ts";
 import type { Parameters, RegisteredTool } from "../tools/registered-tool.ts";
+import { cleanLine } from "../untrusted/clean.ts";
 import { rewriteArguments } from "./arguments.ts";
 import { defuse } from "./defuse.ts";
-import { type FooterOptions, footerOf } from "./footer.ts";
 import { participantsOf, projectNames } from "./queries.ts";
 import { redact } from "./redact.ts";
 import type { SecretFinder } from "./secret-finder.ts";
@@ -173,4 +173,28 @@ function hostsOf(connection: Connection | null): string[] {
   const named = hostsIn(connection.settings).map((host) => host.replace(/:\d+$/, ""));
   const isCloud = named.length === 0 || named.some((host) => cloudHosts[connection.source.name]?.includes(host));
   return [...named, ...(isCloud ? (cloudHosts[connection.source.name] ?? []) : [])];
+}
+
+interface FooterOptions {
+  /** `COMMENT_FOOTER`. */
+  readonly enabled: boolean;
+  /** `PUBLIC_URL`, without a slash at its end. */
+  readonly publicUrl: string | null;
+}
+interface Signed {
+  readonly id: string;
+  readonly source: string;
+}
+
+/** Platforms whose Markdown shows `<sub>` as small print. At the others it would be text. */
+const withSmallPrint = new Set(["alpha", "beta"]);
+
+/** The line at the end of an answer that names its agent and run; empty where there is to be none. */
+function footerOf({ id, source }: Signed, agent: string | null, { enabled, publicUrl }: FooterOptions): string {
+  if (!enabled) return "";
+  const run = publicUrl === null ? `run ${id}` : `[run ${id}](${publicUrl}/console/run/${id})`;
+  const line = `${cleanLine(agent ?? "fallback prompt", 100)
+    .replace(/[[\]<>*`@#]/g, " ")
+    .trim()} · ${run}`;
+  return withSmallPrint.has(source) ? `\n\n<sub>${line}</sub>` : `\n\n*${line}*`;
 }

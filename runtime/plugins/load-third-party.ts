@@ -1,11 +1,11 @@
 import { pathToFileURL } from "node:url";
 import type { Contributions, Plugin } from "@signalbox/sdk";
-import { type BuiltManifest, declaredContributions } from "@signalbox/sdk/manifest";
+import { type BuiltManifest, builtManifest, declaredContributions, httpMethods, manifestError } from "@signalbox/sdk/manifest";
 import { admit, admitDeclared, Refusal } from "./admit.ts";
 import { cachedBundle, sha256Of } from "./bundle-cache.ts";
-import { manifestOf } from "./identify.ts";
 import { checkContributions, type Loaded, type LoadOptions, setUp } from "./load.ts";
 import { withSignature } from "./sandbox/contributions.ts";
+import type { Described } from "./sandbox/initialize.ts";
 import { openSandbox } from "./sandbox/open.ts";
 import type { ProcessStatus, Supervised } from "./sandbox/supervise.ts";
 import { type SandboxDependencies, sandboxed } from "./sandboxed.ts";
@@ -117,4 +117,28 @@ async function trusted(
       bytes,
     );
   return { manifest: known, sha256, process: null, loaded: { plugin, contributions, builtIn: false } };
+}
+
+/**
+ * The manifest of a plugin that was not built, from what its declaration says: its hosts with every method, its open routes. It names no
+ * secrets, so its settings are readable for it. For modules that the operator names by their path.
+ */
+function manifestOf({ plugin, contract, config, contributes }: Described, bytes: Uint8Array): BuiltManifest {
+  const { id, version, sdk, about, needs, hosts } = plugin;
+  // Before the rest: a plugin of another contract may declare what this host cannot read.
+  admitDeclared({ id, version, sdk, needs, contract }, new Set());
+  const used = Object.entries(contributes).flatMap(([kind, all]) => (Object.keys(all).length > 0 ? [kind] : []));
+  const why = "its declaration names it";
+  const parsed = builtManifest.safeParse({
+    ...{ manifest: 1, id, version, sdk, needs, contract, config, contributes },
+    ...(about && { about }),
+    kinds: used.length > 0 ? used : ["tools"],
+    bundle: { sha256: sha256Of(bytes), bytes: bytes.byteLength },
+    permissions: {
+      http: needs.includes("fetch") ? hosts.map((host) => ({ host, methods: [...httpMethods], why })) : [],
+      open_routes: Object.entries(contributes.routes).flatMap(([name, { scope }]) => (scope === "open" ? [{ name, why }] : [])),
+    },
+  });
+  if (parsed.success) return parsed.data;
+  throw new Refusal("BAD_MANIFEST", `${id}: ${manifestError(parsed.error)}`);
 }

@@ -1,5 +1,4 @@
 import { depthOf, maxDepth } from "../platform/json.ts";
-import { readText } from "../platform/network/read-text.ts";
 import { Failure } from "../platform/retry.ts";
 import type { Parameters, ToolUse } from "./registered-tool.ts";
 
@@ -59,4 +58,23 @@ function reason(error: unknown): string {
     if (!(one.cause instanceof Error)) return one.message.slice(0, 300);
   }
   return "the connection failed";
+}
+
+/** The text of an answer, in which bytes that are not UTF-8 are replaced; `null` where it is longer than `max` bytes. */
+async function readText(response: Response, max: number): Promise<string | null> {
+  if (!response.body) return "";
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const reader = response.body.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    size += value.byteLength;
+    if (size > max) {
+      await reader.cancel().catch(() => {});
+      return null;
+    }
+    chunks.push(value);
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks, size));
 }

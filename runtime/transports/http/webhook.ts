@@ -11,7 +11,6 @@ import type { WebhookHead } from "../../webhooks/admit.ts";
 import type { Entry, Receiver } from "../../webhooks/receiver.ts";
 import { methodNotAllowed } from "./app.ts";
 import { type BodyBudget, readBody, refuseLargeBody } from "./body.ts";
-import { jsonOfForm } from "./form-body.ts";
 import { bodyValue } from "./request.ts";
 
 export interface WebhookOptions {
@@ -85,4 +84,16 @@ function headOf(c: Context, trusted: Networks): WebhookHead {
   }
   const address = () => clientAddress(incoming?.socket.remoteAddress, headers["x-forwarded-for"], trusted);
   return { headers, address };
+}
+
+const form = /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i;
+
+/**
+ * The JSON of a webhook that came as a form, in its field `payload`: the default of GitHub's webhooks. Any other body as it
+ * is. Signatures are of the bytes that were sent.
+ */
+function jsonOfForm(body: Uint8Array, headers: Readonly<Record<string, string | undefined>>): Uint8Array {
+  if (!form.test(headers["content-type"] ?? "")) return body;
+  const payload = new URLSearchParams(new TextDecoder().decode(body)).get("payload");
+  return payload === null ? body : new TextEncoder().encode(payload);
 }
