@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { retiredNames } from "./architecture/retired-names.ts";
 import { floorsOf, roomCycles } from "./architecture/rooms.ts";
 import { readSource, type Source } from "./architecture/source.ts";
 import { cycles, files, isGenerated, isTest, sources, textOf } from "./architecture/tree.ts";
@@ -22,7 +23,7 @@ const transports = ["transports", "cli"];
 const wrapped = ["postgres", "ioredis", "openai"];
 
 /** Files that hand on SQL which is not ours, and whose it is. */
-const lentSql: Readonly<Record<string, string>> = {
+const librarySql: Readonly<Record<string, string>> = {
   "runtime/gateway/counters.ts": "the library's that limits rates",
 };
 
@@ -120,10 +121,10 @@ describe("who may import whom", () => {
   });
 });
 
-describe("what stands where", () => {
+describe("where things are", () => {
   test("SQL only in queries.ts and database/", () => {
     const elsewhere = within("runtime").filter(
-      ({ path }) => !/\/queries\.ts$|\/[a-z-]+-queries\.ts$|^runtime\/platform\/database\//.test(path) && !lentSql[path],
+      ({ path }) => !/\/queries\.ts$|\/[a-z-]+-queries\.ts$|^runtime\/platform\/database\//.test(path) && !librarySql[path],
     );
     expect(elsewhere.flatMap(({ path, sql }) => sql.map((line) => `${path}:${line}`))).toEqual([]);
   });
@@ -135,6 +136,13 @@ describe("what stands where", () => {
   test("the top level", () => {
     const found = new Set(files.map((path) => path.split("/")[0] as string));
     expect([...found].filter((name) => !topLevel.includes(name))).toEqual([]);
+  });
+  test("no retired names", () => {
+    const name = new RegExp(`\\b(${Object.keys(retiredNames).join("|")})\\b`, "g");
+    const found = sources
+      .filter(({ path }) => path !== "test/architecture/retired-names.ts")
+      .flatMap(({ path }) => [...textOf(path).matchAll(name)].map(([old]) => `${path}: ${old} (write: ${retiredNames[old]})`));
+    expect(found).toEqual([]);
   });
   test("no folders with vague names", () => {
     const bad = /(^|\/)(utils?|helpers?|services?|common|misc|lib|shared)\//;

@@ -50,23 +50,23 @@ function look(stream: object, chunk: Buffer): void {
     const length = chunk.readInt32BE(at + 1);
     if (!messageTypes.includes(type) || length < 4 || at + 1 + length > chunk.length) return;
     const message = chunk.subarray(at + 5, at + 1 + length);
-    const lane = states.get(stream) ?? { sent: 0, received: -1, diesAt: null };
-    states.set(stream, lane);
-    if (type === "S" || type === "Q") lane.sent++;
+    const state = states.get(stream) ?? { sent: 0, received: -1, diesAt: null };
+    states.set(stream, state);
+    if (type === "S" || type === "Q") state.sent++;
     if (type === "P") {
       const { value: name, end } = text(message, 0);
       statements.set(name, text(message, end).value);
     }
-    if (type === "B") bound(lane, statements.get(text(message, text(message, 0).end).value) ?? "", message);
+    if (type === "B") bound(state, statements.get(text(message, text(message, 0).end).value) ?? "", message);
     at += 1 + length;
   }
 }
 
-function bound(lane: StreamState, sql: string, message: Buffer): void {
+function bound(state: StreamState, sql: string, message: Buffer): void {
   const wanted = point();
   if (!wanted || !new RegExp(wanted.sql).test(sql) || !wanted.about.every((part) => message.includes(part))) return;
   if (wanted.when === "before") die();
-  lane.diesAt ??= lane.sent + 1;
+  state.diesAt ??= state.sent + 1;
 }
 
 const { write, push } = Duplex.prototype;
@@ -75,10 +75,10 @@ Duplex.prototype.write = function (this: Duplex, chunk: unknown, ...rest: unknow
   return Reflect.apply(write, this, [chunk, ...rest]) as boolean;
 };
 Duplex.prototype.push = function (this: Duplex, chunk: unknown, ...rest: unknown[]) {
-  const lane = states.get(this);
-  if (lane && Buffer.isBuffer(chunk)) {
-    for (let at = chunk.indexOf(ready); at >= 0; at = chunk.indexOf(ready, at + 5)) lane.received++;
-    if (lane.diesAt !== null && lane.received >= lane.diesAt) die();
+  const state = states.get(this);
+  if (state && Buffer.isBuffer(chunk)) {
+    for (let at = chunk.indexOf(ready); at >= 0; at = chunk.indexOf(ready, at + 5)) state.received++;
+    if (state.diesAt !== null && state.received >= state.diesAt) die();
   }
   return Reflect.apply(push, this, [chunk, ...rest]) as boolean;
 };

@@ -137,7 +137,7 @@ class LoopbackProxy implements TcpProxy {
   #apply({ directions: [toServer, toClient] }: Connection): void {
     toServer.frozen = this.#frozen.includes("to-server");
     toClient.frozen = this.#frozen.includes("to-client");
-    for (const lane of [toServer, toClient]) lane.delayMs = this.#delayMs;
+    for (const direction of [toServer, toClient]) direction.delayMs = this.#delayMs;
   }
 
   freeze(direction?: Direction): void {
@@ -148,7 +148,7 @@ class LoopbackProxy implements TcpProxy {
   strand(): void {
     for (const connection of this.#connections) {
       connection.silent = true;
-      for (const lane of connection.directions) lane.drop();
+      for (const direction of connection.directions) direction.drop();
     }
   }
 

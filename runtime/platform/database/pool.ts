@@ -57,7 +57,7 @@ export class ConnectionPool {
     this.#options = options;
     this.#deadlineMs = options.deadlineMs;
     let last = performance.now();
-    // Time in which the process was stopped or busy does not count: answers may have arrived unread.
+    // Time in which the process was stopped or busy does not count: answers may have arrived and not been read.
     this.#timer = setInterval(() => {
       const now = performance.now();
       this.#now += Math.min(now - last, 2 * tickMs);

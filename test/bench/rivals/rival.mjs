@@ -68,10 +68,10 @@ const queues = {
     boss.on("error", () => {});
     await boss.start();
     await boss.createQueue("events", { notify: true });
-    const lanes = 8;
+    const workers = 8;
     const polling = {
-      batchSize: inFlight / lanes,
-      localConcurrency: lanes,
+      batchSize: inFlight / workers,
+      localConcurrency: workers,
       burstWhenBatchFull: true,
       pollingIntervalSeconds: 0.5,
     };
