@@ -179,7 +179,7 @@ describe("the console", { tags: ["chromium"] }, () => {
     await tab.sees("Proposals");
     expect(textsOf(world.tracker, "octo/app", 8)).toEqual([]);
     await tab.press("Approve");
-    await tab.sees("Approving cannot be undone");
+    await tab.sees("This cannot be undone");
     await tab.page.locator("dialog button.primary").click();
     await tab.sees("The agent has answered, and the answer is posted.");
     expect(textsOf(world.tracker, "octo/app", 8)).toHaveLength(1);
@@ -303,7 +303,7 @@ describe("the console", { tags: ["chromium"] }, () => {
     expect(await tab.violations()).toEqual([]);
     const confirm = () => tab.page.locator("dialog[open] .buttons button:first-child").click();
     await tab.press("Rotate secret");
-    await tab.sees("A new webhook secret is made and shown once.");
+    await tab.sees("A new webhook secret is generated and shown once.");
     await confirm();
     await tab.sees("The new webhook secret is shown only once.");
     const secret = await tab.page.$eval(".new-key code", ({ textContent }) => textContent ?? "");
