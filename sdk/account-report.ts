@@ -1,14 +1,14 @@
-/** What a platform says in its responses about the requests that are left to an account. */
+/** Rate limit of an account, as the platform reports it in its responses. */
 export interface RateLimit {
-  /** Requests that are left. */
+  /** Remaining requests. */
   readonly remaining: number;
-  /** Requests of a whole period; `null` if the platform does not say. */
+  /** Requests per period; `null` if the platform does not say. */
   readonly limit: number | null;
-  /** When the limit is full again, ISO 8601; `null` if the platform does not say. */
+  /** When the limit resets, ISO 8601; `null` if the platform does not say. */
   readonly resets_at: string | null;
 }
 
-/** What `Source.check` learned about an account. What the platform does not say is `null` or absent. */
+/** Result of `Source.check` for an account. Facts that the platform does not report are `null` or absent. */
 export interface AccountReport {
   /** Whether the credential may write comments. */
   readonly may_write?: boolean | null;

@@ -30,7 +30,7 @@ export interface Contributions {
   dispose?(): MaybePromise<void>;
 }
 
-/** The capabilities that the host offers. A plugin receives those that it lists in `needs`. */
+/** The capabilities of the host. A plugin receives the ones that it lists in `needs`. */
 export interface Capabilities {
   /** Writes a structured log line, prefixed with the plugin's id. */
   log(message: string, fields?: Readonly<Record<string, Json>>): void;
@@ -54,7 +54,7 @@ export interface Capabilities {
   embed(texts: readonly string[]): Promise<number[][]>;
   /** Dimension, metric and model of the embeddings of memories. */
   vectors: VectorSettings;
-  /** Runs one of the plugin's `offloaded` functions outside of the host's event loop, with a deadline. */
+  /** Runs one of the plugin's `offloaded` functions outside the host's event loop, with a deadline. */
   offload: Offload;
 }
 /** Name of a capability, as listed in `needs`. */

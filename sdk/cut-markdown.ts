@@ -23,7 +23,7 @@ export function cutMarkdown(text: string, longest: number): string {
   return `${shown}${fence ? `\n${fence}` : ""}${note}`;
 }
 
-/** The sign and length of the fence that a text leaves open at its end; `null` where it leaves none open. */
+/** The sign and length of the fence that a text leaves open at its end; `null` if no fence is open. */
 export function openFence(text: string): string | null {
   if (!text.includes("```") && !text.includes("~~~")) return null;
   let open: string | null = null;

@@ -25,7 +25,7 @@ export const builtTool = z.strictObject({
   idempotent: z.boolean().default(false),
   /** Whether the tool implements `find`. */
   find: z.boolean().default(false),
-  /** Whether it writes privately in a run about something private. See `Tool.keeps_private`. */
+  /** Whether the tool writes privately in a private run. See `Tool.keeps_private`. */
   keeps_private: z.boolean().default(false),
   input: objectSchema,
   output: anySchema,
@@ -74,7 +74,7 @@ export const builtRoute = z.strictObject({
   method: z.enum(["GET", "POST"]),
   scope: z.enum(["read", "write", "admin", "open"]),
   input: objectSchema.optional(),
-  /** Whether it takes any body, and its bytes. See `Route.raw`. */
+  /** Whether the route accepts any body and receives its bytes. See `Route.raw`. */
   raw: z.boolean().default(false),
 });
 

@@ -51,7 +51,7 @@ export function retryAfterMs(headers: Headers, now = Date.now()): number | null 
   return Number.isNaN(when) ? null : Math.max(0, when - now) + 1000;
 }
 
-/** What the headers of a response tell about the requests that are left; `null` if nothing. */
+/** Reads the rate limit from the headers of a response; `null` if they contain none. */
 export function rateLimitOf(headers: Headers, now = Date.now()): RateLimit | null {
   const numberIn = (name: string): number | null => {
     const text = (headers.get(`x-ratelimit-${name}`) ?? headers.get(`ratelimit-${name}`))?.trim() ?? "";

@@ -1,8 +1,8 @@
 import type { IncomingWebhook } from "./queue.ts";
 
-/** Longest webhook that a feed can hand to the host, in bytes of its JSON. */
+/** Maximum size of a webhook that a feed can pass to the host, in bytes of its JSON. */
 export const maxIncomingBytes: number = 3_000_000;
-/** Bytes that may wait before `room` waits. */
+/** Number of waiting bytes above which `room` waits. */
 const roomBytes = 8_000_000;
 /** Bytes of the webhooks of one `take`, unless the first alone has more. */
 const batchBytes = 1_000_000;
@@ -16,7 +16,7 @@ export class IncomingBacklog {
   readonly #takers = new Set<() => void>();
   #freed = Promise.withResolvers<void>();
 
-  /** Returns `false` for one that is longer than `maxIncomingBytes`: it is not added, and the bus should refuse it. */
+  /** Adds a webhook. Returns `false` if it is longer than `maxIncomingBytes`: it is not added, and the bus should refuse it. */
   add(webhook: IncomingWebhook): boolean {
     const { byteLength: bytes } = encoder.encode(JSON.stringify(webhook));
     if (bytes > maxIncomingBytes) return false;
@@ -26,18 +26,18 @@ export class IncomingBacklog {
     return true;
   }
 
-  /** Resolves when there is room for more: read no further from the bus before. */
+  /** Resolves when there is room for more. Do not read from the bus before. */
   async room(): Promise<void> {
     while (this.#bytes > roomBytes) await this.#freed.promise;
   }
 
-  /** Forgets all: the connection was lost, and the bus delivers them again. */
+  /** Forgets all webhooks. Call it after a lost connection, because the bus delivers them again. */
   clear(): void {
     this.#remove(this.#waiting.length);
     this.#wake();
   }
 
-  /** The oldest ones; waits for the first up to `wait_seconds`. */
+  /** Returns the oldest webhooks; waits up to `wait_seconds` for the first. */
   async take({ limit, wait_seconds }: { limit: number; wait_seconds: number }): Promise<IncomingWebhook[]> {
     if (this.#waiting.length === 0) await this.#arrival(wait_seconds * 1000);
     let [count, bytes] = [0, 0];

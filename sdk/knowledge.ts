@@ -14,7 +14,7 @@ export interface KnowledgePage {
   readonly space: string | null;
   /** Content in Markdown, with headings from `#` to `######`. It does not repeat the title. */
   readonly body: string;
-  /** Who last edited the page, as people see the name. Models see it beside passages of the page. `null` or absent: not known. */
+  /** Display name of the person who last edited the page. Models see it with passages of the page. `null` or absent: not known. */
   readonly author?: string | null;
   /** When the page was last edited, ISO 8601. `null` or absent: not known. */
   readonly edited_at?: string | null;

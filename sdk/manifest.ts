@@ -58,7 +58,7 @@ const httpPermission = z.strictObject({
   methods: z.array(z.enum(httpMethods)).min(1),
   why: sentence(300),
 });
-/** Operations with these nouns decide who may do what, so no plugin may call them, whatever an operator approves. */
+/** Operations with these nouns control access, so no plugin can call them, even with an approval. */
 const reservedNouns = ["keys", "plugins", "integrations", "mcp-servers", "gateway", "audit", "audit-log", "pause", "erase"];
 /** Whether a plugin may be permitted to call an operation of the host. */
 export const isGrantable = (operation: string): boolean => !reservedNouns.includes(operation.split(".")[0] as string);

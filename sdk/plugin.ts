@@ -28,7 +28,7 @@ export interface Plugin extends Readonly<Omit<PluginDefinition<z.ZodObject, Capa
  * 1. import: the module is loaded. It must only define the plugin.
  * 2. admit: the host checks the contract, the SDK range, the id, `needs` and the configuration.
  * 3. setup: called once with the capabilities in `needs`; at most ten seconds.
- * 4. serve: the contributions are called concurrently, each call with a deadline of its own.
+ * 4. serve: the contributions are called concurrently, each call with its own deadline.
  * 5. drain: no new calls; running calls may finish.
  * 6. dispose: called once, in reverse order of setup.
  */
@@ -63,8 +63,8 @@ function faults(spec: PluginDefinition<z.ZodObject, CapabilityName>): string[] {
 }
 
 /**
- * Defines a tool, with `run` typed by `input` and `output`. Throws a `TypeError` if one of both is no schema, and for a write that is
- * neither idempotent nor has `find`.
+ * Defines a tool, with `run` typed by `input` and `output`. Throws a `TypeError` if `input` or `output` is not a schema, and for a write that
+ * is not idempotent and has no `find`.
  */
 export function tool<I extends z.ZodObject, O extends z.ZodType, Settings = Record<string, unknown>>(
   declared: Tool<I, O, Settings>,

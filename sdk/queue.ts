@@ -14,13 +14,13 @@ export interface CloudEvent {
   readonly data: Json;
 }
 
-/** A webhook that came over a message bus. */
+/** A webhook that arrived over a message bus. */
 export interface IncomingWebhook {
   /** Identifies this delivery in `acknowledge`. */
   readonly receipt: string;
   /** Id of the message, the same for every delivery of it; `null` if it has none. */
   readonly id: string | null;
-  /** The path that it is for: the `<slug>` of `/webhook/<slug>`. */
+  /** Its destination: the `<slug>` of `/webhook/<slug>`. */
   readonly webhook: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -29,7 +29,7 @@ export interface IncomingWebhook {
 }
 
 /**
- * The outcome of a delivery. `stored`: its event is durable. `refused`: it is not a valid webhook and will never be. `failed`: it
+ * The outcome of a delivery. `stored`: its event is durable. `refused`: it is not a valid webhook and cannot become one. `failed`: it
  * could not be stored now; the bus delivers it again.
  */
 export interface IncomingOutcome {
@@ -37,21 +37,21 @@ export interface IncomingOutcome {
   readonly outcome: "stored" | "refused" | "failed";
 }
 
-/** A queue from which webhooks come in, too. Each passes the same checks as one over HTTP, signature included. */
+/** A queue that also delivers webhooks. Each must pass the same checks as over HTTP, including the signature. */
 export interface WebhookFeed {
   /**
-   * The oldest webhooks that no replica has received, waiting up to `wait_seconds` for the first one; none if nothing is configured
-   * to be received. The bus delivers one again that is not acknowledged, or whose connection was lost.
+   * Returns the oldest webhooks that no replica has received; waits up to `wait_seconds` for the first. Empty if no incoming queue
+   * is configured. The bus delivers a webhook again if it is not acknowledged or its connection is lost.
    */
   receive(wanted: { limit: number; wait_seconds: number }): Promise<readonly IncomingWebhook[]>;
-  /** Acknowledges deliveries, in the order of `receive`. A receipt of a connection that was lost is ignored. */
+  /** Acknowledges deliveries, in the order of `receive`. Receipts from a lost connection are ignored. */
   acknowledge(outcomes: readonly IncomingOutcome[]): Promise<void>;
 }
 
 /**
- * Where the host publishes received events, and executions that ended, that wait for an approval or that are held, for example a chat.
+ * A destination, for example a chat, to which the host publishes received events, and executions that ended, wait for approval or are held.
  * Calls throw `PluginError`: `unavailable` if it cannot be reached; the host then publishes the same messages again. A message bus
- * from which webhooks come in also implements `WebhookFeed`.
+ * that delivers webhooks also implements `WebhookFeed`.
  */
 export interface ForwardingQueue extends Partial<WebhookFeed> {
   /** One sentence that says where messages go. */
@@ -61,7 +61,7 @@ export interface ForwardingQueue extends Partial<WebhookFeed> {
 }
 
 /**
- * A message queue that stores what is published, for consumers. Delivery is at least once: a message that is not acknowledged before
+ * A message queue that stores published messages for consumers. Delivery is at least once: a message that is not acknowledged before
  * its lease ends becomes pending again.
  */
 export interface Queue extends ForwardingQueue {

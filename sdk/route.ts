@@ -45,8 +45,8 @@ export interface Route<I extends z.ZodObject = z.ZodObject> {
   readonly method: "GET" | "POST";
   readonly scope: RouteScope;
   /**
-   * Whether a POST takes a body of any type, for example a form, and receives its bytes: for callers that sign what they send. Such a
-   * route verifies the caller itself. Default: `false`.
+   * Whether a POST accepts a body of any type, for example a form, and receives its bytes, to verify signatures. Such a
+   * route authenticates the caller itself. Default: `false`.
    */
   readonly raw?: boolean;
   /** Schema of the query of a GET, whose values are strings, or of the body of a POST. Invalid input is rejected with 400. */

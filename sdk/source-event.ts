@@ -37,14 +37,14 @@ export interface Subject {
   readonly issue: string;
 }
 
-/** Who caused an event. What the platform does not say is `unknown` or `null`. */
+/** Who caused an event. Facts that the platform does not report are `unknown` or `null`. */
 export interface EventAuthor {
   /** Account id at the platform. */
   readonly id: string | null;
-  /** Login, or the display name where the platform has no logins. */
+  /** Login, or the display name if the platform has no logins. */
   readonly name: string | null;
   readonly kind: "human" | "bot" | "app" | "unknown";
-  /** What the author is in the project of the event. */
+  /** Role of the author in the project of the event. */
   readonly standing: "owner" | "member" | "collaborator" | "contributor" | "none" | "unknown";
 }
 
@@ -66,7 +66,7 @@ export interface SourceEvent {
   readonly marked: boolean;
   /** When the event occurred at the platform, ISO 8601. */
   readonly occurred_at: string | null;
-  /** Why the event starts nothing, whatever the mappings say, for example a hook of the whole server; `null` or absent otherwise. */
+  /** Why the event starts nothing, regardless of the mappings, for example a hook of the whole server; `null` or absent otherwise. */
   readonly ignored?: string | null;
   /** Required member that is missing in the payload, for example `issue.number`; `null` if none is missing. */
   readonly missing_field: string | null;
@@ -81,8 +81,8 @@ export interface SourceEvent {
   /** Id of the webhook at the platform that delivered the event: two hooks may deliver one change. */
   readonly hook_id?: string | null;
   /**
-   * Names the change, where the platform reports one by several webhooks of different content. Of those with one name and
-   * different `hook_id`s, within five minutes, the first is an event and the others are duplicates.
+   * Identifies the change if the platform reports it with several webhooks of different content. If several webhooks have the same value
+   * and different `hook_id`s within five minutes, the first is an event and the others are duplicates.
    */
   readonly same_as?: string | null;
   /** Whether the event reports a state that a later event replaces: edited, labelled, moved, synchronised. Default: `false`. */
@@ -94,19 +94,19 @@ export interface SourceEvent {
   /** Id of the comment that the event is about; `null` or absent if it is not about one. */
   readonly comment?: string | null;
   /**
-   * Text of a new comment as its author wrote it, without what surrounds it in `text`. The host reads commands at its beginning,
-   * such as `/stop`. `null` or absent for anything else, edits of comments included.
+   * Text of a new comment as its author wrote it, without its surroundings in `text`. The host reads commands at its beginning,
+   * such as `/stop`. `null` or absent for anything else, including edited comments.
    */
   readonly comment_text?: string | null;
   /**
-   * Whether the event says that the issue was closed or deleted: the host cancels what earlier events began there. Absent: decided
-   * by the trigger, which closes if it is `issue.closed`, `pr.closed` or `pr.merged`.
+   * Whether the event says that the issue was closed or deleted: the host then cancels the executions that earlier events started there. If absent,
+   * the trigger decides: `issue.closed`, `pr.closed` and `pr.merged` close the issue.
    */
   readonly closes?: boolean;
-  /** What the answer goes to, where it is not the issue itself. The source gets it back in `NewComment.thread`. */
+  /** Thread to which the answer is posted, if it is not the issue itself. The source gets it back in `NewComment.thread`. */
   readonly thread?: string | null;
   /**
-   * Whether the payload misses the title, state, labels, author or address of the subject. The host then asks the source to
+   * Whether the payload does not contain the title, state, labels, author or address of the subject. The host then asks the source to
    * `describe` it before a task runs. Default: `false`.
    */
   readonly incomplete?: boolean;

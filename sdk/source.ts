@@ -12,9 +12,9 @@ import type {
 } from "./source-event.ts";
 import type { CreatedIssue, NewIssue } from "./use-case.ts";
 
-/** Facts about a subject that the payload of an event does not contain. What the platform does not say is `null`. */
+/** Facts about a subject that the payload of an event does not contain. Facts that the platform does not report are `null`. */
 export interface SubjectDetails {
-  /** The subject by the identifiers that people know, where the event has others: the key of an issue that came with its id. */
+  /** The subject with the identifiers that people know, if the event has others: for example the key of an issue instead of its id. */
   readonly subject?: Subject;
   readonly title: string | null;
   readonly state: string | null;
@@ -23,7 +23,7 @@ export interface SubjectDetails {
   readonly author: string | null;
   /** URL where people read it. */
   readonly url: string | null;
-  /** Names of ids in the text of the event, for example of states. The host puts them in the place of the ids. */
+  /** Names for ids in the text of the event, for example of states. The host replaces the ids by them. */
   readonly names?: Readonly<Record<string, string>>;
 }
 
@@ -33,13 +33,13 @@ export interface CallContext<Settings = Record<string, unknown>> {
   readonly signal: AbortSignal;
   /** Settings and credentials of the account to use, as parsed by the source's `connection`; `{}` for plugins without a source. */
   readonly connection: Settings;
-  /** Idempotency key: the same for every retry of this call, unique among all calls. Store it with everything that is written. */
+  /** Idempotency key: the same for every retry of this call, unique among all calls. Store it with every write. */
   readonly key: string;
   /**
-   * Who can read what the run writes. `true`: the run is about something private (`SourceEvent.private`), so what a tool writes
-   * must be readable only by those who can read internal comments; the host calls no tool that writes without `keeps_private` in
-   * such a run. `false`: everyone who can see the issue, so a tool that reads leaves out what only some of them can read, and
-   * throws `unsupported` for an issue that they cannot read. Absent outside of runs: an operator's call, a chat.
+   * Who can read what the run writes. `true`: the run is private (`SourceEvent.private`), so only people who can read internal comments
+   * may read the writes of a tool; in such a run, the host calls no writing tool without `keeps_private`. `false`: everyone who
+   * can see the issue, so a reading tool leaves out content that only some of them can read, and throws `unsupported` for a
+   * restricted issue. Absent outside runs: an operator's call, a chat.
    */
   readonly private?: boolean;
 }
@@ -49,7 +49,7 @@ export interface NewComment {
   readonly subject: Subject;
   /** Markdown. */
   readonly body: string;
-  /** Post where only those can read it who can read internal comments. A source that cannot do that throws `unsupported`. */
+  /** Post it so that only people who can read internal comments can read it. A source that cannot do that throws `unsupported`. */
   readonly private?: boolean;
   /** `thread` of the event that the comment answers. */
   readonly thread?: string | null;
@@ -62,36 +62,36 @@ export interface StandingQuery {
   readonly author: EventAuthor;
 }
 
-/** What the platform's webhook has to deliver. */
+/** Requirements for the platform's webhook. */
 export interface WantedWebhook {
-  /** Project whose webhook it is, as in `Subject.project`; `null`: the webhook of the whole account, where the platform has such. */
+  /** Project whose webhook it is, as in `Subject.project`; `null`: the webhook of the whole account, if the platform has one. */
   readonly project: string | null;
-  /** URL that the webhook must lead to. */
+  /** URL that the webhook must point to. */
   readonly url: string;
-  /** The events that mappings name. */
+  /** Events of the mappings. */
   readonly events: readonly { readonly event_name: string; readonly action: string | null }[];
-  /** Creates the webhook, or adds the missing events to it, if the account may. `false`: nothing is changed. */
+  /** Whether to create the webhook or add the missing events, if the account has the permission. `false`: nothing is changed. */
   readonly apply: boolean;
 }
-/** What the platform's webhook is configured for, in the platform's own names. */
+/** Configuration of the platform's webhook, in the platform's own names. */
 export interface WebhookReport {
-  /** Id of the webhook at the platform; `null` if none leads to the URL. */
+  /** Id of the webhook at the platform; `null` if none points to the URL. */
   readonly id: string | null;
-  /** Whether the platform delivers by it: it is not disabled. */
+  /** Whether the webhook is enabled at the platform. */
   readonly active: boolean;
-  /** The events that it delivers. */
+  /** Events that the webhook delivers. */
   readonly configured: readonly string[];
-  /** Events that mappings need and that it does not deliver. */
+  /** Events of the mappings that the webhook does not deliver. */
   readonly missing: readonly string[];
-  /** Names of mapped events that no webhook of the platform delivers. */
+  /** Event names in the mappings that no webhook of the platform delivers. */
   readonly unknown: readonly string[];
-  /** What `apply` changed. */
+  /** Change that `apply` made. */
   readonly changed: "created" | "updated" | null;
-  /** Anything else that is wrong with the webhook, one sentence each, for example that it sends no secret. */
+  /** Other problems of the webhook, one sentence each, for example that it sends no secret. */
   readonly notes: readonly string[];
 }
 
-/** A sign that an agent works on an issue: it has begun, has answered, or has failed. */
+/** Sign of an agent's work on an issue: it has begun, has answered, or has failed. */
 export type Reaction = "working" | "done" | "failed";
 /** The target of a reaction: the comment that triggered the run, or the issue itself if `comment` is `null`. */
 export interface ReactionTarget {
@@ -127,8 +127,8 @@ export interface Source<Settings extends z.ZodObject = z.ZodObject> {
    */
   readonly signature?: SignatureScheme;
   /**
-   * Longest comment that the platform takes, in characters. The host cuts a longer answer at the end of a paragraph. Where the
-   * platform may refuse shorter ones too, `deliver` and `update` post them with `writeShorter`.
+   * Maximum length of a comment, in characters. The host cuts a longer answer at the end of a paragraph. If the
+   * platform can also refuse shorter comments, `deliver` and `update` post them with `writeShorter`.
    */
   readonly maxCommentLength?: number;
   /** Verifies the sender on the raw bytes, in constant time. */
@@ -137,7 +137,7 @@ export interface Source<Settings extends z.ZodObject = z.ZodObject> {
   parse(request: WebhookPayload): MaybePromise<SourceEvent>;
   /** Login or id of the account that `connection` posts as; `null` if the platform does not provide it. */
   account(call: CallContext<z.output<Settings>>): Promise<string | null>;
-  /** Tests the connection with a request that needs the credential. May return what the response tells about the account. */
+  /** Tests the connection with a request that needs the credential. Can return a report about the account. */
   // biome-ignore lint/suspicious/noConfusingVoidType: a check that has nothing to tell returns nothing
   check(call: CallContext<z.output<Settings>>): Promise<AccountReport | void>;
   /** Posts a comment with `call.key` in its marker. */
@@ -145,11 +145,11 @@ export interface Source<Settings extends z.ZodObject = z.ZodObject> {
   /** Finds the comment with `call.key` in its marker; `null` if there is none. The host calls it after a crash or a lost response. */
   find(post: NewComment, call: CallContext<z.output<Settings>>): Promise<PostedComment | null>;
   /**
-   * Every comment at the issue that carries `call.key`, oldest first. With `retract`, it lets the host remove the younger of
-   * two comments that a frozen replica and its successor have posted.
+   * Returns every comment on the issue with `call.key`, oldest first. Together with `retract`, it lets the host remove the newer of
+   * two comments that a frozen replica and its successor posted.
    */
   findAll?(post: NewComment, call: CallContext<z.output<Settings>>): Promise<readonly PostedComment[]>;
-  /** Deletes a comment that `findAll` returned. Succeeds where the comment no longer exists. */
+  /** Deletes a comment that `findAll` returned. Succeeds if the comment no longer exists. */
   retract?(post: NewComment, comment: PostedComment, call: CallContext<z.output<Settings>>): Promise<void>;
   /**
    * Replaces the reaction of this account on an issue or comment; `null` removes it. Repeating it changes nothing. Omit it if the
@@ -157,7 +157,7 @@ export interface Source<Settings extends z.ZodObject = z.ZodObject> {
    */
   react?(target: ReactionTarget, reaction: Reaction | null, call: CallContext<z.output<Settings>>): Promise<void>;
   /**
-   * Replaces the text of a comment that `deliver` posted. Its marker is now that of `call.key`, so that `find` tells whether the
+   * Replaces the text of a comment that `deliver` posted. The new marker contains `call.key`, so that `find` shows whether the
    * edit succeeded. Throws `not_found` if the comment no longer exists.
    */
   update?(post: NewComment, comment: PostedComment, call: CallContext<z.output<Settings>>): Promise<PostedComment>;
@@ -181,13 +181,13 @@ export interface Source<Settings extends z.ZodObject = z.ZodObject> {
   /** Closes an issue that `createIssue` created. */
   closeIssue?(issue: { project: string; key: string }, call: CallContext<z.output<Settings>>): Promise<void>;
   /**
-   * Standing of an account in a project, for events whose payload does not contain it. The host caches the answer and never calls it
-   * while a webhook waits for its answer. `unknown` if the credential may not read it.
+   * Standing of an account in a project, for events whose payload does not contain it. The host caches the result and never calls it
+   * while a webhook waits for its response. `unknown` if the credential has no permission to read it.
    */
   standing?(query: StandingQuery, call: CallContext<z.output<Settings>>): Promise<EventAuthor["standing"]>;
   /**
-   * Compares the platform's webhook that leads to the URL with the events that mappings name; with `apply`, creates it or adds
-   * what is missing. The webhook's secret is that of the connection. Throws `unauthorized` if the credential may not read webhooks.
+   * Compares the platform's webhook for the URL with the events of the mappings. With `apply`, creates it or adds the
+   * missing events, with the connection's webhook secret. Throws `unauthorized` if the credential has no permission to read webhooks.
    */
   checkWebhook?(wanted: WantedWebhook, call: CallContext<z.output<Settings>>): Promise<WebhookReport>;
 }

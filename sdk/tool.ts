@@ -6,21 +6,21 @@ export type ToolEffect = "read" | "write";
 
 /** A function that agents can call. */
 export interface Tool<I extends z.ZodObject = z.ZodObject, O extends z.ZodType = z.ZodType, Settings = never> {
-  /** Description from which the model decides whether to call the tool. */
+  /** Description that the model uses to decide whether to call the tool. */
   readonly about: string;
   readonly category?: string;
   readonly effect: ToolEffect;
   /** Whether a write can be repeated without further effect, for example one that sets a description. Default: `false`. */
   readonly idempotent?: boolean;
-  /** For a write: with `call.private` it writes where only those can read it who can read internal comments, or throws `unsupported`. */
+  /** For a write: with `call.private`, only people who can read internal comments can read the result; otherwise the tool throws `unsupported`. */
   readonly keeps_private?: boolean;
   readonly input: I;
   readonly output: O;
   run(input: z.output<I>, call: CallContext<Settings>): MaybePromise<z.input<O>>;
   /** For a write that is not idempotent: finds the result of an earlier `run` with the same `call.key`; `null` if there is none. */
   find?(input: z.output<I>, call: CallContext<Settings>): Promise<z.input<O> | null>;
-  /** Everything that `run` with the same `call.key` left at the other side, oldest first. See `Source.findAll`. */
+  /** Finds all results of `run` with the same `call.key` at the platform, oldest first. See `Source.findAll`. */
   findAll?(input: z.output<I>, call: CallContext<Settings>): Promise<readonly z.input<O>[]>;
-  /** Removes one of what `findAll` returned. Succeeds where it no longer exists. */
+  /** Removes one result of `findAll`. Succeeds if it no longer exists. */
   retract?(input: z.output<I>, output: z.input<O>, call: CallContext<Settings>): Promise<void>;
 }

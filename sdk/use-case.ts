@@ -1,6 +1,6 @@
 import type { Json, MaybePromise } from "./source-event.ts";
 
-/** Who an operation is called for. */
+/** The person on whose behalf an operation is called. */
 export interface OperationOptions {
   /** The person who decided, as the plugin knows them, for example `U024BE7LH`. The audit log and `decided_by` show it after the id of the plugin. */
   readonly on_behalf_of?: string;
@@ -69,7 +69,7 @@ export interface UseCaseContext {
   save(state: Json): Promise<void>;
 }
 
-/** A demonstration that sets itself up through the operations and trackers of the host. */
+/** A workflow that sets itself up with the operations and trackers of the host. */
 export interface UseCase {
   readonly about: string;
   /** Creates everything that the use case needs. Repeated, it resumes an interrupted setup and returns the existing one. */

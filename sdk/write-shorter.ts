@@ -1,16 +1,16 @@
 import { cutMarkdown } from "./cut-markdown.ts";
 import { PluginError } from "./errors.ts";
 
-/** Times that a refused text is cut and written again. */
+/** Maximum number of times that a refused text is cut and written again. */
 const mostTries = 6;
-/** A text is not cut to fewer characters than this. */
+/** Minimum length to which a text is cut, in characters. */
 const shortest = 500;
-/** Room for what a source adds to a text, such as its marker. */
+/** Number of characters reserved for additions of a source, such as its marker. */
 const added = 300;
 
 /**
- * Writes a text, and where the platform refuses it for its length, a shorter one: its limit may be set by an administrator, and may
- * count the text after its conversion. A refused request wrote nothing, so nothing is written twice.
+ * Writes a text; if the platform refuses it for its length, writes a shorter one. An administrator can set the platform's limit, and the
+ * limit can apply to the converted text. A refused request wrote nothing, so nothing is written twice.
  */
 export async function writeShorter<T>(text: string, write: (text: string) => Promise<T>): Promise<T> {
   let shown = text;
@@ -27,11 +27,11 @@ export async function writeShorter<T>(text: string, write: (text: string) => Pro
 }
 
 const says = /too (?:long|large|big)|content_limit_exceeded|exceeds? (?:the )?(?:allowed |maximum )?(?:limit|length|size)/i;
-/** A number of characters as people of different languages write it. */
+/** A number of characters, as written in different languages. */
 const number = /\d{1,3}(?:[.,'\u2019\u00a0\u202f ]\d{3})+(?!\d)|\d{3,9}/g;
 
 /**
- * The length that a platform names where it refuses a text as too long, `Infinity` where it names none; `null` for any other error.
+ * The maximum length in a platform's error about a text that is too long; `Infinity` if it names none, `null` for any other error.
  * Its message may be in the language of the account, so a number that is smaller than the text is enough.
  */
 function refusedLength(error: unknown, length: number): number | null {

@@ -26,7 +26,7 @@ function covers(pattern: string, write: string): boolean {
 export const projectKeyOf = ({ project_id, source, project }: Pick<Claimed, "project_id" | "source" | "project">) =>
   project_id ?? (project === null ? null : { source, project });
 
-/** What the model gets in place of the result of a write that waits for approval. */
+/** Result that the model gets for a write that waits for approval. */
 export const proposedResult = {
   proposed: true,
   note: "Not done yet: a person has to approve it first. Do not call it again. If you mention it, say that it is proposed, not done.",

@@ -31,7 +31,7 @@ export interface AttemptDeps extends RunDeps {
   readonly alarm: Report;
 }
 
-/** After this many dead workers an execution fails, because it may be what kills them. */
+/** An execution fails after it has been interrupted by this many worker crashes, because it may cause them. */
 const maxDeaths = 5;
 /** A model or a tracker may postpone an execution for this long at most; a longer Retry-After is a mistake. */
 const longestRetryAfterMs = 3_600_000;

@@ -14,6 +14,6 @@ export function concurrentRuns(given: number, isEmbedded: boolean, memory = memo
   return Math.min(isEmbedded ? mostEmbedded : most, Math.max(least, Math.floor(memory / bytesOfRun)));
 }
 
-/** What this process may use: the machine, its container, and V8 each have a limit. */
+/** Memory that this process may use: the machine, its container and V8 each have a limit. */
 const memoryOfProcess = (): number =>
   Math.min(totalmem(), process.constrainedMemory?.() || Number.POSITIVE_INFINITY, getHeapStatistics().heap_size_limit);

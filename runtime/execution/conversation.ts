@@ -106,7 +106,7 @@ export async function converse(conversation: Conversation, deps: ConversationDep
   }
 }
 
-/** The text of the last answer. One that was cut off is asked for once more. */
+/** The text of the last answer. If it was cut off, it is requested once more. */
 async function finish(conversation: Conversation, answer: StepRow, round: number, deps: ConversationDeps): Promise<string> {
   const { log } = conversation;
   const first = answer.output as ModelOutput;

@@ -48,7 +48,7 @@ export function createDescriptions(log: Log): Descriptions {
 
 const line = (text: string): string => text.replace(/\s+/g, " ").trim().slice(0, 1_000).toWellFormed();
 
-/** What was looked up, as text: untrusted data like the event itself. `null`: nothing was. */
+/** The looked-up facts as text: untrusted data, like the event itself. `null`: none. */
 export function detailsText(details: SubjectDetails | null): string | null {
   if (details === null) return null;
   const { title, state, labels, author, url } = details;

@@ -38,7 +38,7 @@ export async function withLateStanding(execution: Claimed, deps: LateStandingDep
   return { ...execution, origin: { ...origin, author: { ...author, standing } } };
 }
 
-/** Why an event of this author starts nothing; `null` where it may. */
+/** Why an event of this author starts nothing; `null` if it may start runs. */
 async function refusalOf(
   execution: Claimed,
   { name, id, standing }: EventAuthor,

@@ -106,7 +106,7 @@ const outputOf = ({ content, toolCalls, finishReason, refusal }: ChatAnswer): Mo
   ...(refusal !== null && { refusal }),
 });
 
-/** Sends a request within the budget. What a failed one reserved is free again; one that was interrupted may have cost it. */
+/** Sends a request within the budget. A failed request frees its reservation; an interrupted one keeps it, because it may have cost that much. */
 async function send(
   { budget, limits, signal, guarded, ...conversation }: Conversation,
   request: ChatRequest,

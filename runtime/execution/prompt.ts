@@ -59,7 +59,7 @@ const personaOf = (agent: Agent): string[] => [
 const bullets = (title: string, items: readonly string[]) =>
   items.length > 0 ? `${title}\n${items.map((item) => `- ${item}`).join("\n")}` : "";
 
-/** What the events that this one replaces have changed, and it itself. */
+/** The changes of this event and of the events that it replaces. */
 const changesOf = ({ changes }: Claimed): string =>
   changes.length > 0
     ? `Changed since the last run, oldest first:\n${changes.map((line) => `- ${cleanLine(line)}`).join("\n")}\n\n`

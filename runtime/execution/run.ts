@@ -26,7 +26,7 @@ import { renameSubject } from "./subject-queries.ts";
 import { writeApproved } from "./tools-step.ts";
 import type { AttemptLimits } from "./write-step.ts";
 
-/** What a run needs. */
+/** Dependencies of a run. */
 export interface RunDeps extends ConversationDeps, BudgetDeps, LateStandingDeps {
   readonly lookup: Lookup;
   readonly tools: ToolRegistry;

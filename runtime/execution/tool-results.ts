@@ -8,7 +8,7 @@ import type { StepRow } from "./steps/queries.ts";
 const longestResult = 50_000;
 const longestTogether = 200_000;
 
-/** What models read of the results that stay as they are, by their steps: a conversation sends them again with every request. */
+/** Cleaned results by step, cached because a conversation sends them with every request. */
 const rendered = new WeakMap<object, string>();
 /** One tag for a result for as long as its run lasts here: requests that begin alike cost less at the model. */
 const tags = new WeakMap<StepRow, string>();

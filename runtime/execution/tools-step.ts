@@ -14,7 +14,7 @@ import type { Conversation, ConversationDeps } from "./conversation.ts";
 import type { StepRow } from "./steps/queries.ts";
 import { runWrite, type WriteStep } from "./write-step.ts";
 
-/** The qualified name of the tool that a call means, or what the model called it where it means none. */
+/** The qualified name of the called tool, or the model's name for it if there is no such tool. */
 export const eligibleName = ({ tools }: Conversation["plan"], call: ToolCall): string =>
   tools.find((name) => functionName(name) === call.name) ?? call.name;
 
@@ -113,7 +113,7 @@ export function writeApproved(conversation: Conversation, step: StepRow, deps: C
   });
 }
 
-/** Runs the work of a step and stores how it ended. A transient failure is thrown, where another attempt can follow. */
+/** Runs the work of a step and stores its outcome. Throws a transient failure if another attempt can follow. */
 async function finishing(
   conversation: Conversation,
   step: StepRow,

@@ -1,7 +1,7 @@
 import type { Sql } from "../platform/database/client.ts";
 import type { StepRow } from "./steps/queries.ts";
 
-/** A write that may have been made twice, with what is needed to look for it. */
+/** A write that may have been made twice, with the data needed to look for it. */
 export interface WriteCheck extends Pick<StepRow, "kind" | "state" | "name" | "key" | "input" | "output" | "agent_id"> {
   readonly step_id: string;
   readonly lease: string;
@@ -38,7 +38,7 @@ export async function claimWriteCheck(sql: Sql, lease: string, leaseSeconds: num
   return row;
 }
 
-/** Milliseconds until the next check is due; `null` where none waits. */
+/** Milliseconds until the next check is due; `null` if none waits. */
 export async function nextWriteCheck(sql: Sql): Promise<number | null> {
   const [row] = await sql<{ wait: number | null }[]>`
     select (extract(epoch from min(due_at) - now()) * 1000)::float8 as wait from write_checks`;

@@ -5,7 +5,7 @@ import { type Lease, LeaseLost } from "./lease.ts";
 import type { Patch, StepRow } from "./steps/queries.ts";
 import { WriteWindow } from "./write-window.ts";
 
-/** What bounds an attempt at an execution. */
+/** Limits of an attempt at an execution. */
 export interface AttemptLimits {
   readonly lease: Lease;
   /** The service stops. */

@@ -12,7 +12,7 @@ export interface Rewrites {
   readonly other: (text: string) => string;
 }
 
-/** The parameters of a call with every string rewritten. What has no blanks and no known name is an identifier, not a text. */
+/** The parameters of a call with every string rewritten. A string without blanks and without a known name is an identifier, not a text. */
 export function rewriteArguments(input: Parameters, rewrites: Rewrites): Parameters {
   return rewriteObject(input, rewrites, 0);
 }

@@ -2,7 +2,7 @@ import { hasMore, rewriteProse } from "../platform/markdown/prose.ts";
 import { withoutInvisible } from "../untrusted/invisible.ts";
 import { withoutForeignImages } from "./images.ts";
 
-/** What a policy can allow a text to contain. */
+/** Content that a policy can allow in a text. */
 export type Allowed = "mentions" | "images" | "closing" | "commands";
 
 export interface DefuseOptions {
@@ -36,7 +36,7 @@ const asReference = "&#64;|&#[xX]40;|&commat;";
 const notInAddress = "(?<![A-Za-z0-9]_{0,3})";
 const mention = new RegExp(`${notInAddress}(@|${asReference})${account}`, "g");
 const mentionByReference = new RegExp(`${notInAddress}(${asReference})${account}`, "g");
-/** Accounts that do what a comment tells them. They are never notified, also where they take part. */
+/** Accounts that carry out commands in comments. They are never notified, even if they participate in the issue. */
 const bots =
   /^(?:dependabot|renovate|mergify(?:io)?|coderabbitai|codecov|github-actions|homu|allcontributors|netlify|vercel|snyk|stale|pre-commit-ci|azure-pipelines)\b|bot$|\[bot\]$/i;
 const everyone = /^(?:everyone|here|channel|all|team|group)$/i;

@@ -4,7 +4,7 @@ import { tagAt } from "../untrusted/html-tag.ts";
 /** Markdown's images, with the address where it follows at once. */
 const image = /!\[([^\]\n]{0,500})\](?:\(\s{0,3}<?([^\s)>]{1,4096}))?/y;
 const dataImage = /!\[([^\]\n]{0,500})\]\(\s{0,3}<?data:[^\s)>]{0,4000000}>?(?:\s{1,3}"[^"\n]{0,500}")?\s{0,3}\)/gi;
-/** Elements that make a browser load what they name. */
+/** Elements that make a browser load a resource. */
 const loading =
   /<(?=\/?(?:img|image|picture|source|video|audio|iframe|frame|embed|object|input|svg|link|script|style|meta|base|track|portal)\b)/gi;
 /** Any other element with an attribute that does. */
@@ -13,7 +13,7 @@ const styled = /<(?=[A-Za-z][^<>]{0,2000}?\s(?:background|poster|srcset|style)\s
 /** Images and elements in a text whose addresses are looked at. Further images become links, further elements text. */
 const mostImages = 5_000;
 
-/** Images of other hosts as links to them: loading one would tell its host who reads the issue, and what the address holds. */
+/** Replaces images of other hosts by links: loading an image would reveal the reader of the issue, and data in the URL, to its host. */
 export function withoutForeignImages(text: string, hosts: readonly string[]): string {
   let safe = text;
   if (safe.includes("![")) {
@@ -55,7 +55,7 @@ function withoutForeignElements(text: string, hosts: readonly string[]): string 
   return copied === 0 ? text : out + text.slice(copied);
 }
 
-/** Whether an address is relative, or of one of the hosts. What is written so that it can be read in two ways is not. */
+/** Whether an address is relative or belongs to one of the hosts. Ambiguous addresses do not. */
 export function isOwn(address: string, hosts: readonly string[]): boolean {
   if (/\\|&(?!amp;)[#A-Za-z]/.test(address) || /^\s*[a-z][a-z0-9+.-]*:(?!\/\/)/i.test(address)) return false;
   try {

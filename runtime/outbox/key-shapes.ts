@@ -51,7 +51,7 @@ export interface FoundKey {
   readonly name: string;
 }
 
-/** What looks like a key in a text. */
+/** Patterns of text that looks like a key. */
 export const findKeys = (text: string): FoundKey[] =>
   [...text.matchAll(all)].map((match) => {
     const [found] = match;

@@ -159,7 +159,7 @@ class RunOutbox implements WayOut {
   }
 }
 
-/** Hosts of the platforms' clouds beside that of their API. */
+/** Hosts of the platforms' clouds, in addition to their API host. */
 const cloudHosts: Readonly<Record<string, readonly string[]>> = {
   alpha: ["github.com", "api.github.com", ".githubusercontent.com", "github.githubassets.com"],
   beta: ["gitlab.com"],

@@ -1,6 +1,6 @@
 import { plainOf, reversed, rot13, spellingsOf } from "./spellings.ts";
 
-/** A secret of this service, and what an operator knows it by. */
+/** A secret of this service, with the name that an operator knows. */
 export interface KnownSecret {
   readonly name: string;
   readonly value: string;
@@ -120,7 +120,7 @@ export class SecretFinder {
   }
 }
 
-/** Whether a value is one that ordinary text does not hold. */
+/** Whether a value cannot occur in ordinary text. */
 function isTelling(value: string): boolean {
   if (value.length < shortest || (value.length < longestWord && /^[A-Z]?[a-z]*$/.test(value))) return false;
   return value.length >= gram || (/\d/.test(value) && /[A-Za-z]/.test(value)) || /[^A-Za-z0-9]/.test(value.slice(1, -1));

@@ -19,7 +19,7 @@ export function spellingsOf(value: string): string[] {
   return [...new Set(all.map(plainOf))].filter((spelling) => spelling.length >= 12);
 }
 
-/** Letters and digits of a text in lower case: whatever else is put between them changes nothing. */
+/** Letters and digits of a text in lower case, so that other characters between them make no difference. */
 export const plainOf = (text: string): string => text.replace(/[^A-Za-z0-9]/g, "").toLowerCase();
 
 export const reversed = (text: string): string => [...text].reverse().join("");

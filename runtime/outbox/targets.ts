@@ -2,7 +2,7 @@ import type { EffectivePolicy } from "@signalbox/schema/policy";
 import type { Parameters, RegisteredTool } from "../tools/registered-tool.ts";
 import { type Place, placeOf } from "./place.ts";
 
-/** What a run is about, and whose tools its policy lets it use on what. */
+/** Subject of a run, and the targets that its policy allows. */
 export interface TargetRules {
   readonly source: string;
   /** The issue of its event, as the platform names it. */
@@ -63,7 +63,7 @@ const isReadable = (source: string, issue: string | null): boolean =>
   issue !== null &&
   (source === "alpha" ? /^\d+$/ : source === "beta" ? /^!?\d+$/ : source === "gamma" ? /-\d+$/ : /^[\w-]+$/).test(issue);
 
-/** As it is where it is spelled as the event spells it. */
+/** Unchanged if spelled as in the event. */
 const withOwn = (input: Parameters, own: Place): Parameters => ({
   ...input,
   ...(String(input.issue) !== own.issue && { issue: own.issue }),

@@ -151,7 +151,7 @@ export function triggersOf(
   return { triggers: [], unmapped: `no source event mapping for ${source} ${eventName}` };
 }
 
-/** What the rules need about one mapping of an event. */
+/** Facts about one mapping of an event, for the rules. */
 export const gateInput = (incoming: Incoming, mapping: TaskMapping, policies: Pick<Policies, "of">): GateInput => {
   const { event, source, payload = null, replayOf, own = false } = incoming;
   const project = event.subject && { source, project: event.subject.project };
@@ -185,7 +185,7 @@ const chosenTask = (task_id: string, [canonical_trigger = "replay"]: readonly st
   ...{ task_exists: true, agent_id: null },
 });
 
-/** Why an event starts nothing, whatever the mappings say. */
+/** Why an event starts nothing, regardless of the mappings. */
 export function reasonToDiscard(incoming: Incoming): string | null {
   const { event, accounts, reason, own } = incoming;
   if (reason !== undefined) return reason;

@@ -16,7 +16,7 @@ import { type Arrival, type ArrivalLimits, findEarlier, insertArrivals, type New
 
 export type Receipt = z.output<typeof receipt>;
 
-/** Runs `store` after the earlier events were stored, then lets the next one follow. Rejects where an earlier one failed. */
+/** Runs `store` after the earlier events were stored, then lets the next one follow. Rejects if an earlier one failed. */
 export type InOrder = <T>(store: () => Promise<T>) => Promise<T>;
 
 export interface Dispatcher {

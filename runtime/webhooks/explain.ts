@@ -143,7 +143,7 @@ function tasksOf(incoming: Incoming, canonical_trigger: string, { routing, polic
   return [...present, ...absent];
 }
 
-/** Adds what would hold the task, or keep it waiting. */
+/** Adds the checks that would hold the task or make it wait. */
 async function withLimits({ agentId, ...task }: Candidate, incoming: Incoming, sql: Sql, deps: ExplainDeps): Promise<Task> {
   if (task.checks.some(({ check }) => check === "task")) return task;
   const { source, event } = incoming;

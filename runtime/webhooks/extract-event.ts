@@ -46,7 +46,7 @@ export async function extractEvent(
   return reason === undefined ? { event } : { event, reason };
 }
 
-/** Executions on one issue run one after the other, also where the payload names no project. */
+/** Executions on one issue run one after the other, even if the payload names no project. */
 const subjectOf = (project: string | null, issue: string | null, source: string) =>
   issue === null ? null : { project: project ?? source, issue };
 

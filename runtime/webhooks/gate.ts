@@ -33,7 +33,7 @@ export function verdictsOf(input: GateInput): Verdict[] {
   return [...(input.trusted ? [] : authorVerdicts(input)), ...conditionVerdicts(input)];
 }
 
-/** Why an event may not start a task; `null` where it may. */
+/** Why an event may not start a task; `null` if it may. */
 export const refusalOf = (input: GateInput): string | null => verdictsOf(input).find(({ passes }) => !passes)?.reason ?? null;
 
 function authorVerdicts({ event, policy }: GateInput): Verdict[] {

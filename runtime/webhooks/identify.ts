@@ -31,7 +31,7 @@ function hookDigest(payload: Json, body: Uint8Array): string {
   return sha256(JSON.stringify(Object.fromEntries(Object.entries(payload).filter(([name]) => !ofHooks.has(name)))));
 }
 
-/** An event with a marker, or without an actor, may be our own change. The database knows what we wrote. */
+/** An event with a marker, or without an actor, can be our own change. The database has the ledger of our writes. */
 function suspectOf({ event, payload = null, viaPath, polled, source }: Incoming): NonNullable<Arrival["suspect"]> | null {
   const comment = event.comment ?? null;
   if (event.marked) return { marks: markersIn(JSON.stringify(payload)), comment, kinds: [], digests: [] };

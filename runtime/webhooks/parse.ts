@@ -7,7 +7,7 @@ import { extractEvent } from "./extract-event.ts";
 import type { MappingRules, PathRule } from "./mapping-rules.ts";
 import { callSandboxed, PluginUnavailable } from "./plugin-unavailable.ts";
 
-/** What parsing a webhook yields for its dispatch. */
+/** Result of parsing a webhook, for its dispatch. */
 export interface ParsedWebhook {
   readonly source: string;
   readonly event: SourceEvent;
@@ -41,7 +41,7 @@ function withStanding(event: SourceEvent, connection: Connection, standings: Sta
 
 /**
  * A source that throws on a payload has a defect. The event is stored all the same and can be replayed once it is fixed.
- * Throws `PluginUnavailable` where a sandboxed plugin cannot be called now, unless this is the last attempt.
+ * Throws `PluginUnavailable` if a sandboxed plugin cannot be called now, unless this is the last attempt.
  */
 async function parse(
   { source }: Connection,

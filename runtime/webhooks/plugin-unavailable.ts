@@ -11,7 +11,7 @@ export class PluginUnavailable extends Error {
 /** Longest that a webhook's sender waits for a plugin to parse it. */
 const timeoutMs = 5_000;
 
-/** Calls a sandboxed plugin. Throws `PluginUnavailable` where it cannot answer now; every other error is its answer. */
+/** Calls a sandboxed plugin. Throws `PluginUnavailable` if it cannot respond now; every other error is its response. */
 export async function callSandboxed<T>(call: () => Promise<T> | T): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeout = new Promise<never>((_, fail) => {

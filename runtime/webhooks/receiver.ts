@@ -13,7 +13,7 @@ import type { MappingRules, PathRule } from "./mapping-rules.ts";
 import type { PreviousSecrets } from "./previous-secret.ts";
 import type { Refusals } from "./refusals.ts";
 
-/** How an event arrived, where it did not arrive as a webhook. */
+/** How an event arrived if it was not a webhook. */
 export interface DeliveryContext {
   /** Id of the event that is replayed. */
   readonly replayOf?: string;
@@ -42,7 +42,7 @@ export interface DeferredDelivery {
   readonly inOrder: InOrder;
 }
 
-/** What a webhook path leads to: an account at a platform, or webhook mappings of that path. */
+/** Target of a webhook path: an account at a platform, or the webhook mappings of the path. */
 export type Entry =
   | { readonly kind: "connection"; readonly connection: Connection }
   | { readonly kind: "path"; readonly rules: readonly PathRule[] };
