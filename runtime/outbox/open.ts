@@ -189,7 +189,7 @@ interface Signed {
 /** Platforms whose Markdown shows `<sub>` as small print. At the others it would be text. */
 const withSmallPrint = new Set(["alpha", "beta"]);
 
-/** The line at the end of an answer that names its agent and run; empty where there is to be none. */
+/** The line at the end of an answer that names its agent and run; empty if footers are off. */
 function footerOf({ id, source }: Signed, agent: string | null, { enabled, publicUrl }: FooterOptions): string {
   if (!enabled) return "";
   const run = publicUrl === null ? `run ${id}` : `[run ${id}](${publicUrl}/console/run/${id})`;
