@@ -39,8 +39,14 @@ export default defineConfig([
   // What authors of plugins install in place of the service, and what makes a plugin from nothing.
   { ...shared, entry: { signalbox: "runtime/cli/plugin/main.ts" }, outDir: "dist/cli", noExternal: [/^@signalbox\//] },
   {
-    ...{ ...shared, skipNodeModulesBundle: false, splitting: false, sourcemap: false, treeshake: true },
-    ...{ entry: { create: "runtime/cli/plugin/create.ts" }, outDir: "dist/create-signalbox-plugin", noExternal: [/./] },
+    ...shared,
+    skipNodeModulesBundle: false,
+    splitting: false,
+    sourcemap: false,
+    treeshake: true,
+    entry: { create: "runtime/cli/plugin/create.ts" },
+    outDir: "dist/create-signalbox-plugin",
+    noExternal: [/./],
   },
   {
     ...shared,

@@ -7,16 +7,30 @@ const isDry = process.argv.includes("--dry-run");
 const { version, description, license, repository } = JSON.parse(readFileSync("package.json", "utf8"));
 const image = process.env.IMAGE || "ghcr.io/signalbox/signalbox";
 const described = {
-  ...{ title: "Signalbox", description, version, licenses: license },
-  ...{ source: repository.url.replace(/^git\+|\.git$/g, ""), revision: run("git", ["rev-parse", "HEAD"], "pipe").trim() },
+  title: "Signalbox",
+  description,
+  version,
+  licenses: license,
+  source: repository.url.replace(/^git\+|\.git$/g, ""),
+  revision: run("git", ["rev-parse", "HEAD"], "pipe").trim(),
 };
 const metadata = "dist/image.json";
 mkdirSync("dist", { recursive: true });
 const build = [
-  ...["buildx", "build", "--platform", "linux/amd64,linux/arm64", "--sbom=true", "--provenance=mode=max"],
+  "buildx",
+  "build",
+  "--platform",
+  "linux/amd64,linux/arm64",
+  "--sbom=true",
+  "--provenance=mode=max",
   ...Object.entries(described).flatMap(([name, value]) => ["--label", `org.opencontainers.image.${name}=${value}`]),
-  ...["--tag", `${image}:${version}`, ...(version.includes("-") ? [] : ["--tag", `${image}:latest`])],
-  ...["--metadata-file", metadata, "--push", "."],
+  "--tag",
+  `${image}:${version}`,
+  ...(version.includes("-") ? [] : ["--tag", `${image}:latest`]),
+  "--metadata-file",
+  metadata,
+  "--push",
+  ".",
 ];
 if (isDry) {
   console.log(`would run: docker ${build.join(" ")}\nwould run: cosign sign --yes ${image}@DIGEST`);

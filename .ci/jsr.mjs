@@ -36,7 +36,10 @@ function writePackage(name) {
   }
   const imports = Object.entries(dependencies).filter(([one]) => !one.startsWith("@signalbox/"));
   const jsr = {
-    ...{ name: full, version, license, exports: Object.fromEntries(entries) },
+    name: full,
+    version,
+    license,
+    exports: Object.fromEntries(entries),
     imports: Object.fromEntries(
       imports.flatMap(([one, range]) => [
         [one, `npm:${one}@${range}`],

@@ -49,7 +49,8 @@ write("signalbox", {
 });
 write("cli", {
   ...described({ ...root, name: "@signalbox/cli", description: "Creates, tests, packs and installs plugins of Signalbox." }),
-  ...{ keywords: ["signalbox", "plugin", "cli"], bin: { signalbox: "signalbox.js" } },
+  keywords: ["signalbox", "plugin", "cli"],
+  bin: { signalbox: "signalbox.js" },
   exports: { "./package.json": "./package.json" },
   dependencies: used("cli", ["@signalbox/sdk"]),
   optionalDependencies: root.optionalDependencies,
@@ -60,7 +61,8 @@ write("create-signalbox-plugin", {
     name: "create-signalbox-plugin",
     description: "Creates a plugin of Signalbox: npm create signalbox-plugin.",
   }),
-  ...{ keywords: ["signalbox", "plugin", "create"], bin: { "create-signalbox-plugin": "create.js" } },
+  keywords: ["signalbox", "plugin", "create"],
+  bin: { "create-signalbox-plugin": "create.js" },
   exports: { "./package.json": "./package.json" },
 });
 const sdk = workspaces[0];
@@ -70,7 +72,9 @@ writeFileSync("dist/sdk/package.schema.json", `${JSON.stringify({ $schema, prope
 write("sdk", {
   ...described(sdk),
   exports: {
-    ...{ ".": typed("./index"), "./manifest": typed("./manifest"), "./testing": typed("./testing/index") },
+    ".": typed("./index"),
+    "./manifest": typed("./manifest"),
+    "./testing": typed("./testing/index"),
     "./package.schema.json": "./package.schema.json",
   },
   dependencies: used("sdk"),
@@ -110,8 +114,16 @@ function described({ name, version, description, keywords, license }, folder) {
   const own = folder ?? (/^@signalbox\/(sdk|schema)$/.test(name) ? name.slice("@signalbox/".length) : undefined);
   const directory = own === undefined ? {} : { directory: own };
   return {
-    ...{ name, version, description, keywords, license, type: "module", engines: root.engines },
-    ...{ homepage: root.homepage, bugs: root.bugs, repository: { ...root.repository, ...directory } },
+    name,
+    version,
+    description,
+    keywords,
+    license,
+    type: "module",
+    engines: root.engines,
+    homepage: root.homepage,
+    bugs: root.bugs,
+    repository: { ...root.repository, ...directory },
     publishConfig: { access: "public", provenance: true },
   };
 }

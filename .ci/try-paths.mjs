@@ -180,8 +180,15 @@ function folderFor(folder) {
 }
 
 const strictOptions = {
-  ...{ target: "es2024", module: "nodenext", types: ["node"], strict: true, noEmit: true, skipLibCheck: true },
-  ...{ allowImportingTsExtensions: true, erasableSyntaxOnly: true, lib: ["es2024", "dom", "dom.iterable"] },
+  target: "es2024",
+  module: "nodenext",
+  types: ["node"],
+  strict: true,
+  noEmit: true,
+  skipLibCheck: true,
+  allowImportingTsExtensions: true,
+  erasableSyntaxOnly: true,
+  lib: ["es2024", "dom", "dom.iterable"],
 };
 
 const secondsSince = (began) => Math.round((performance.now() - began) / 100) / 10;

@@ -116,7 +116,8 @@ export const update = operation({
   summary: "Update a webhook mapping",
   description: "Omitted members keep their values.",
   input: z.object({
-    ...{ id: rowId, ...members },
+    id: rowId,
+    ...members,
     source: members.source.optional(),
     auth: webhookAuthUpdate.nullish().describe(members.auth.description ?? ""),
   }),

@@ -6,7 +6,10 @@ import { rateLimitOf } from "./http-errors.ts";
 /** The error that a client throws if the platform answers 400 with this body. */
 function errorOf(body: string): Promise<unknown> {
   const client = httpClient({
-    ...{ platform: "beta", base: "https://beta.example", headers: {}, secrets: ["s3cret"] },
+    platform: "beta",
+    base: "https://beta.example",
+    headers: {},
+    secrets: ["s3cret"],
     fetch: async () => new Response(body, { status: 400 }),
   });
   return client.read({ route: "GET /x", schema: z.unknown(), signal: AbortSignal.timeout(60_000) }).catch((error) => error);

@@ -56,7 +56,14 @@ export interface Route<I extends z.ZodObject = z.ZodObject> {
 
 /** Headers that a route may set in its response. */
 export const allowedRouteHeaders: readonly string[] = [
-  ...["content-language", "etag", "last-modified", "link", "location", "retry-after", "x-request-id", "x-total-count"],
+  "content-language",
+  "etag",
+  "last-modified",
+  "link",
+  "location",
+  "retry-after",
+  "x-request-id",
+  "x-total-count",
 ];
 /** Maximum size of a response body, in bytes of JSON. */
 export const maxRouteResponseBytes: number = 2 * 1024 * 1024;

@@ -5,18 +5,33 @@ import { readSource, type Source } from "./architecture/source.ts";
 import { cycles, files, isGenerated, isTest, sources, textOf } from "./architecture/tree.ts";
 
 const topLevel = [
-  ...["runtime", "plugins", "sdk", "schema", "migrations", "examples", "test", ".ci", ".github", ".docs"],
-  ...[
-    "package.json",
-    "package-lock.json",
-    "tsconfig.json",
-    "tsconfig.types.json",
-    "tsup.config.ts",
-    "vitest.config.ts",
-    "biome.json",
-  ],
-  ...["README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"],
-  ...["Dockerfile", "compose.yaml", ".dockerignore", ".gitignore", ".env.example"],
+  "runtime",
+  "plugins",
+  "sdk",
+  "schema",
+  "migrations",
+  "examples",
+  "test",
+  ".ci",
+  ".github",
+  ".docs",
+  "package.json",
+  "package-lock.json",
+  "tsconfig.json",
+  "tsconfig.types.json",
+  "tsup.config.ts",
+  "vitest.config.ts",
+  "biome.json",
+  "README.md",
+  "LICENSE",
+  "CHANGELOG.md",
+  "CONTRIBUTING.md",
+  "SECURITY.md",
+  "Dockerfile",
+  "compose.yaml",
+  ".dockerignore",
+  ".gitignore",
+  ".env.example",
 ];
 const transports = ["transports", "cli"];
 /** The packages that only one file of the runtime may import. */
@@ -192,6 +207,9 @@ describe("how files are written", () => {
     console.log(`${sizes.length} files, median ${median} lines, longest ${sizes.at(-1)}; over 250: ${soft.join(", ") || "none"}`);
     expect(sources.filter(({ lines }) => lines > 400).map(({ path, lines }) => `${path}: ${lines} lines`)).toEqual([]);
     expect(median).toBeLessThanOrEqual(120);
+  });
+  test("members of an object are listed, not packed in groups that are spread", () => {
+    expect(sources.filter(({ path }) => /\.{3}\{/.test(textOf(path))).map(({ path }) => path)).toEqual([]);
   });
   // The nameless functions of a test file are its cases.
   test("functions of 50 lines at most, inner ones counted for themselves", () => {

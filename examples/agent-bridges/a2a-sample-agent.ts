@@ -22,8 +22,16 @@ const executor: AgentExecutor = {
   cancelTask: async () => {},
 };
 const card: AgentCard = {
-  ...{ name: "Sample agent", description: "Counts characters.", protocolVersion: "0.3.0", version: "0.1.0", url },
-  ...{ skills: [], capabilities: {}, defaultInputModes: ["text"], defaultOutputModes: ["text"], preferredTransport: "JSONRPC" },
+  name: "Sample agent",
+  description: "Counts characters.",
+  protocolVersion: "0.3.0",
+  version: "0.1.0",
+  url,
+  skills: [],
+  capabilities: {},
+  defaultInputModes: ["text"],
+  defaultOutputModes: ["text"],
+  preferredTransport: "JSONRPC",
 };
 const handler = new JsonRpcTransportHandler(new DefaultRequestHandler(card, new InMemoryTaskStore(), executor));
 

@@ -16,7 +16,12 @@ const longestSummary = 20_000;
 
 /** Programs, libraries and certificates. Of `/etc` only what they need: the rest has secrets of this machine. */
 const system = [
-  ...["/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt"],
+  "/usr",
+  "/bin",
+  "/sbin",
+  "/lib",
+  "/lib64",
+  "/opt",
   ...["ssl", "ca-certificates", "alternatives", "resolv.conf", "hosts", "nsswitch.conf", "passwd", "group", "localtime"].map(
     (name) => `/etc/${name}`,
   ),
@@ -27,10 +32,34 @@ const system = [
  * network stays, because a coding agent calls its model.
  */
 export const sandboxLine = ({ command, files }: Pick<SandboxedRun, "command" | "files">): string[] => [
-  ...["bwrap", "--unshare-all", "--share-net", "--die-with-parent", "--new-session", "--dev", "/dev", "--proc", "/proc"],
+  "bwrap",
+  "--unshare-all",
+  "--share-net",
+  "--die-with-parent",
+  "--new-session",
+  "--dev",
+  "/dev",
+  "--proc",
+  "/proc",
   ...system.flatMap((path) => ["--ro-bind-try", path, path]),
-  ...["--tmpfs", "/tmp", "--tmpfs", "/home", "--dir", "/home/agent", "--setenv", "HOME", "/home/agent"],
-  ...["--bind", files, "/work", "--chdir", "/work", "--", "/bin/sh", "-c", command],
+  "--tmpfs",
+  "/tmp",
+  "--tmpfs",
+  "/home",
+  "--dir",
+  "/home/agent",
+  "--setenv",
+  "HOME",
+  "/home/agent",
+  "--bind",
+  files,
+  "/work",
+  "--chdir",
+  "/work",
+  "--",
+  "/bin/sh",
+  "-c",
+  command,
 ];
 
 /** Runs a command in the sandbox. Throws if it fails or exceeds its time. */

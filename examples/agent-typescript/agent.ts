@@ -37,7 +37,9 @@ function answer(task: Task, memories: readonly FoundMemory[]): string {
 async function work(gateway: Gateway, sessionId: string, task: Task): Promise<void> {
   console.log(`task ${task.executionId}: ${task.taskName}`);
   const { memories } = await gateway.memorySearch({
-    ...{ sessionId, query: task.content, limit: 3 },
+    sessionId,
+    query: task.content,
+    limit: 3,
     scope: MemoryScope.AGENT,
     mode: MemorySearchMode.HYBRID,
   });
@@ -97,7 +99,8 @@ async function main(): Promise<never> {
     baseUrl: url,
     defaultTimeoutMs: 30_000,
     // Detects a silently lost connection within a minute.
-    ...{ pingIntervalMs: 30_000, pingTimeoutMs: 20_000 },
+    pingIntervalMs: 30_000,
+    pingTimeoutMs: 20_000,
     ...(roots && { nodeOptions: { ca: readFileSync(roots) } }),
   });
   const gateway = createClient(AgentGateway, transport);

@@ -9,6 +9,10 @@ const now = tool({
   run: () => ({ iso: new Date().toISOString() }),
 });
 export default definePlugin({
-  ...{ id: "clock", version: "1.0.0", sdk: "^0.1.0", config: z.object({}), needs: [] },
+  id: "clock",
+  version: "1.0.0",
+  sdk: "^0.1.0",
+  config: z.object({}),
+  needs: [],
   setup: () => ({ tools: { now } }),
 });

@@ -32,11 +32,15 @@ export async function startAlpha(): Promise<Platform> {
     "x-hub-signature-256": `sha256=${createHmac("sha256", secret).update(text).digest("hex")}`,
   });
   const told = (action: string, about: object) => ({
-    ...{ event: `issues.${action}`, headers: headersOf, proof: "signed" },
+    event: `issues.${action}`,
+    headers: headersOf,
+    proof: "signed",
     payload: { ...about, action },
   });
   return {
-    ...{ source: "alpha", about: "alpha's API", url: tracker.url },
+    source: "alpha",
+    about: "alpha's API",
+    url: tracker.url,
     settings: { ALPHA_API_URL: tracker.url, ALPHA_TOKEN: token, ALPHA_WEBHOOK_SECRET: secret },
     openIssue: async () => {
       tracker.createIssue({ repo, number, title, body, login: user.login, labels: ["bug"] });
@@ -44,7 +48,7 @@ export async function startAlpha(): Promise<Platform> {
     },
     move: async (name, to) => {
       const moved = moveIssue(tracker, payload, name, to);
-      return { ...{ name, by: user.login, title: moved.issue.title }, webhook: told(moved.action, moved) };
+      return { name, by: user.login, title: moved.issue.title, webhook: told(moved.action, moved) };
     },
     remarks: async (name) => {
       const found = await ask<{ body: string; user: { login: string } }[]>(comments(name), { authorization: `Bearer ${token}` });

@@ -14,15 +14,36 @@ export function betaProject(path: string) {
   const web = `https://gitlab.example/${path}`;
   const ssh = `git@gitlab.example:${path}.git`;
   return {
-    ...{ id: 77, name, description: "", web_url: web, avatar_url: null, git_ssh_url: ssh, git_http_url: `${web}.git` },
-    ...{ namespace: path.split("/").at(-2) ?? path, visibility_level: 0, path_with_namespace: path, default_branch: "main" },
-    ...{ ci_config_path: null, homepage: web, url: ssh, ssh_url: ssh, http_url: `${web}.git` },
+    id: 77,
+    name,
+    description: "",
+    web_url: web,
+    avatar_url: null,
+    git_ssh_url: ssh,
+    git_http_url: `${web}.git`,
+    namespace: path.split("/").at(-2) ?? path,
+    visibility_level: 0,
+    path_with_namespace: path,
+    default_branch: "main",
+    ci_config_path: null,
+    homepage: web,
+    url: ssh,
+    ssh_url: ssh,
+    http_url: `${web}.git`,
   };
 }
 
 export const betaLabel = (title: string) => ({
-  ...{ id: 206, title, color: "#dc143c", project_id: 77, created_at: betaTime("2026-01-01T08:00:00Z") },
-  ...{ updated_at: betaTime("2026-01-01T08:00:00Z"), template: false, description: null, type: "ProjectLabel", group_id: null },
+  id: 206,
+  title,
+  color: "#dc143c",
+  project_id: 77,
+  created_at: betaTime("2026-01-01T08:00:00Z"),
+  updated_at: betaTime("2026-01-01T08:00:00Z"),
+  template: false,
+  description: null,
+  type: "ProjectLabel",
+  group_id: null,
 });
 
 export interface BetaIssue {
@@ -44,28 +65,42 @@ export function betaIssue(issue: BetaIssue) {
   const { iid, title, description, state = "opened", created_at, updated_at = created_at, labels = ["bug"] } = issue;
   const closed = state === "closed";
   return {
-    ...{ author_id: 5, closed_at: closed ? betaTime(updated_at) : null, confidential: false, created_at: betaTime(created_at) },
-    ...{
-      description,
-      discussion_locked: null,
-      due_date: null,
-      id: 9000 + iid,
-      iid,
-      last_edited_at: null,
-      last_edited_by_id: null,
-    },
-    ...{
-      milestone_id: null,
-      moved_to_id: null,
-      duplicated_to_id: null,
-      project_id: 77,
-      relative_position: 513,
-      state_id: closed ? 2 : 1,
-    },
-    ...{ time_estimate: 0, title, updated_at: betaTime(updated_at), updated_by_id: null, weight: null, health_status: null },
-    ...{ type: "Issue", url: `https://gitlab.example/${issue.project}/-/issues/${iid}`, total_time_spent: 0, time_change: 0 },
-    ...{ human_total_time_spent: null, human_time_change: null, human_time_estimate: null, assignee_ids: [], assignee_id: null },
-    ...{ labels: labels.map(betaLabel), state, severity: "unknown", customer_relations_contacts: [] },
+    author_id: 5,
+    closed_at: closed ? betaTime(updated_at) : null,
+    confidential: false,
+    created_at: betaTime(created_at),
+    description,
+    discussion_locked: null,
+    due_date: null,
+    id: 9000 + iid,
+    iid,
+    last_edited_at: null,
+    last_edited_by_id: null,
+    milestone_id: null,
+    moved_to_id: null,
+    duplicated_to_id: null,
+    project_id: 77,
+    relative_position: 513,
+    state_id: closed ? 2 : 1,
+    time_estimate: 0,
+    title,
+    updated_at: betaTime(updated_at),
+    updated_by_id: null,
+    weight: null,
+    health_status: null,
+    type: "Issue",
+    url: `https://gitlab.example/${issue.project}/-/issues/${iid}`,
+    total_time_spent: 0,
+    time_change: 0,
+    human_total_time_spent: null,
+    human_time_change: null,
+    human_time_estimate: null,
+    assignee_ids: [],
+    assignee_id: null,
+    labels: labels.map(betaLabel),
+    state,
+    severity: "unknown",
+    customer_relations_contacts: [],
   };
 }
 
@@ -76,7 +111,14 @@ export function betaIssueHook(issue: BetaIssue, action: string, changes: Readonl
   const labels = (issue.labels ?? ["bug"]).map(betaLabel);
   const object_attributes = { ...betaIssue(issue), action };
   return {
-    ...{ object_kind: "issue", event_type: "issue", user: betaUser(issue.username), project, object_attributes },
-    ...{ labels, changes, repository: { name, url, description, homepage }, assignees: [] },
+    object_kind: "issue",
+    event_type: "issue",
+    user: betaUser(issue.username),
+    project,
+    object_attributes,
+    labels,
+    changes,
+    repository: { name, url, description, homepage },
+    assignees: [],
   };
 }

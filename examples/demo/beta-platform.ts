@@ -23,7 +23,9 @@ export async function startBeta(): Promise<Platform> {
   let iid = 0;
   const notes = () => `${issues}/${iid}/notes?sort=asc`;
   return {
-    ...{ source: "beta", about: "beta's API v4", url: tracker.url },
+    source: "beta",
+    about: "beta's API v4",
+    url: tracker.url,
     settings: { BETA_URL: tracker.url, BETA_TOKEN: token, BETA_WEBHOOK_SECRET: secret },
     openIssue: async () => {
       const author = { authorization: `Bearer test-token-user-${username}` };

@@ -1,7 +1,12 @@
 const workspace = "5d2f5e0a-0c4d-4e1b-9a55-000000000001";
 
 export const deltaUser = (id: string, display_name: string) => ({
-  ...{ id, first_name: display_name, last_name: "", email: `${display_name}@example.com`, avatar: "", avatar_url: null },
+  id,
+  first_name: display_name,
+  last_name: "",
+  email: `${display_name}@example.com`,
+  avatar: "",
+  avatar_url: null,
   display_name,
 });
 
@@ -35,10 +40,23 @@ export function deltaIssue(issue: DeltaIssue) {
   const colours = { color: "#60646C", slug: state.name.toLowerCase(), sequence: 15_000, default: state.group === "unstarted" };
   return {
     ...Object.fromEntries([...empty, ...more].map((member) => [member, null])),
-    ...{ id, created_at, updated_at, name, description_html, priority: "high", sequence_id: 1, sort_order: 65_535 },
+    id,
+    created_at,
+    updated_at,
+    name,
+    description_html,
+    priority: "high",
+    sequence_id: 1,
+    sort_order: 65_535,
     description: { type: "doc", content: [{ type: "paragraph" }] },
     description_stripped: description_html.replace(/<[^>]*>/g, " ").trim(),
-    ...{ is_draft: false, created_by: actor.id, updated_by: actor.id, project, workspace, module: [], labels: [] },
+    is_draft: false,
+    created_by: actor.id,
+    updated_by: actor.id,
+    project,
+    workspace,
+    module: [],
+    labels: [],
     assignees: [actor],
     state: { ...state, description: "", ...colours, project, workspace, external_id: null, is_triage: false },
   };

@@ -40,7 +40,9 @@ export async function startDelta(): Promise<Platform> {
   let issue: Made | null = null;
   const comments = () => `${issues}${issue?.id}/comments/`;
   return {
-    ...{ source: "delta", about: "delta's API v1", url: tracker.url },
+    source: "delta",
+    about: "delta's API v1",
+    url: tracker.url,
     settings: { DELTA_API_URL: tracker.url, DELTA_API_KEY: key, DELTA_WORKSPACE_SLUG: workspace, DELTA_WEBHOOK_SECRET: secret },
     openIssue: async () => {
       const description_html = `<p>${body.replaceAll("\n\n", "</p><p>")}</p>`;

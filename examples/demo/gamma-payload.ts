@@ -4,7 +4,11 @@ const site = "https://acme.atlassian.net";
 export const gammaTime = (iso: string): string => `${new Date(iso).toISOString().slice(0, 23)}+0000`;
 
 export const gammaUser = (accountId: string, displayName: string) => ({
-  ...{ self: `${site}/rest/api/2/user?accountId=${accountId}`, accountId, accountType: "atlassian", active: true, displayName },
+  self: `${site}/rest/api/2/user?accountId=${accountId}`,
+  accountId,
+  accountType: "atlassian",
+  active: true,
+  displayName,
   avatarUrls: Object.fromEntries(
     [48, 24, 16, 32].map((size) => [`${size}x${size}`, `https://avatar.example/${accountId}/${size}`]),
   ),
@@ -45,20 +49,47 @@ export interface GammaIssue {
 }
 
 const absent = [
-  ...["environment", "duedate", "resolution", "resolutiondate", "assignee", "security", "timespent", "timeestimate"],
-  ...["timeoriginalestimate", "aggregatetimespent", "aggregatetimeestimate", "aggregatetimeoriginalestimate", "lastViewed"],
+  "environment",
+  "duedate",
+  "resolution",
+  "resolutiondate",
+  "assignee",
+  "security",
+  "timespent",
+  "timeestimate",
+  "timeoriginalestimate",
+  "aggregatetimespent",
+  "aggregatetimeestimate",
+  "aggregatetimeoriginalestimate",
+  "lastViewed",
 ];
 const custom = Array.from({ length: 120 }, (_, at) => [`customfield_${10_000 + at}`, at % 30 === 19 ? `0|i000${at}:` : null]);
 /** Other members of every issue, which nothing uses. */
 const unasked = {
   ...Object.fromEntries(absent.map((name) => [name, null])),
   ...Object.fromEntries(custom),
-  ...{ workratio: -1, timetracking: {}, versions: [], fixVersions: [], components: [], subtasks: [], issuelinks: [] },
-  ...{ attachment: [], issuerestriction: {}, progress: { progress: 0, total: 0 }, aggregateprogress: { progress: 0, total: 0 } },
+  workratio: -1,
+  timetracking: {},
+  versions: [],
+  fixVersions: [],
+  components: [],
+  subtasks: [],
+  issuelinks: [],
+  attachment: [],
+  issuerestriction: {},
+  progress: { progress: 0, total: 0 },
+  aggregateprogress: { progress: 0, total: 0 },
 };
 const bug = {
-  ...{ self: `${site}/rest/api/2/issuetype/10004`, id: "10004", description: "A problem.", iconUrl: icon("bug"), name: "Bug" },
-  ...{ subtask: false, avatarId: 10303, hierarchyLevel: 0, entityId: "2e5ae5a5-3b1e-4b1c-8d62-000000000001" },
+  self: `${site}/rest/api/2/issuetype/10004`,
+  id: "10004",
+  description: "A problem.",
+  iconUrl: icon("bug"),
+  name: "Bug",
+  subtask: false,
+  avatarId: 10303,
+  hierarchyLevel: 0,
+  entityId: "2e5ae5a5-3b1e-4b1c-8d62-000000000001",
 };
 
 /** An issue as webhooks contain it. */
@@ -66,12 +97,24 @@ export function gammaIssue({ key, id, summary, description, creator, created, up
   const links = (path: string) => ({ self: `${site}/rest/api/2/issue/${key}/${path}` });
   const times = { created: gammaTime(created), updated: gammaTime(updated), statuscategorychangedate: gammaTime(created) };
   const fields = {
-    ...{ ...unasked, ...times, summary, description, labels: ["bug"], creator, reporter: creator },
-    ...{ status: gammaStatus(status), issuetype: bug },
+    ...unasked,
+    ...times,
+    summary,
+    description,
+    labels: ["bug"],
+    creator,
+    reporter: creator,
+    status: gammaStatus(status),
+    issuetype: bug,
     priority: { self: `${site}/rest/api/2/priority/2`, iconUrl: icon("high"), name: "High", id: "2" },
     project: {
-      ...{ self: `${site}/rest/api/2/project/1`, id: "1", key: key.slice(0, key.lastIndexOf("-")), name: "App" },
-      ...{ projectTypeKey: "software", simplified: false, avatarUrls: creator.avatarUrls },
+      self: `${site}/rest/api/2/project/1`,
+      id: "1",
+      key: key.slice(0, key.lastIndexOf("-")),
+      name: "App",
+      projectTypeKey: "software",
+      simplified: false,
+      avatarUrls: creator.avatarUrls,
     },
     watches: { ...links("watchers"), watchCount: 1, isWatching: false },
     votes: { ...links("votes"), votes: 0, hasVoted: false },

@@ -29,7 +29,9 @@ export async function startGamma(): Promise<Platform> {
   let key = "";
   const comments = () => `${issues}/${key}/comment`;
   return {
-    ...{ source: "gamma", about: "gamma's API v3", url: tracker.url },
+    source: "gamma",
+    about: "gamma's API v3",
+    url: tracker.url,
     settings: { GAMMA_URL: tracker.url, GAMMA_EMAIL: email, GAMMA_API_TOKEN: token, GAMMA_WEBHOOK_SECRET: secret },
     openIssue: async () => {
       const content = body.split("\n\n").map((text) => ({ type: "paragraph", content: [{ type: "text", text }] }));

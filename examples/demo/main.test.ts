@@ -60,10 +60,16 @@ test("--use-case sets up, goes through three analyses, and tears down", { timeou
   const { code, output } = await demo("node", [file, "--use-case"]).ended;
   expect(code, output).toBe(0);
   const inOrder = [
-    ...["the issue signalbox-demo/module-update#1", "pm_default triage_initial_intent succeeded"],
-    ...["fires tech_discovery_review", "ta_default tech_discovery_review succeeded"],
-    ...["fires quality_verification", "qa_default quality_verification succeeded", "3 comments"],
-    ...["answers torn_down", "answers nothing_to_do", "still has its 5 agents and 9 tasks"],
+    "the issue signalbox-demo/module-update#1",
+    "pm_default triage_initial_intent succeeded",
+    "fires tech_discovery_review",
+    "ta_default tech_discovery_review succeeded",
+    "fires quality_verification",
+    "qa_default quality_verification succeeded",
+    "3 comments",
+    "answers torn_down",
+    "answers nothing_to_do",
+    "still has its 5 agents and 9 tasks",
   ];
   expect(output).toMatch(new RegExp(inOrder.join("[^]*")));
 });
@@ -72,23 +78,17 @@ test("--trust shows how each attack and accident ends, and why, on a page", { ti
   const { code, output } = await demo("node", [file, "--trust"]).ended;
   expect(code, output).toBe(0);
   const inOrder = [
-    ...[
-      "helper\\[bot\\] is a bot, and TRIGGER_ALLOWED_BOTS",
-      "ended after (?:\\d|10|11) comments: the next run is held",
-      "LOOP_MAX_HOPS in",
-    ],
-    ...[
-      "ended with 1 run and 1 comment",
-      "superseded by event",
-      "only read: alpha\\.get_issue",
-      "/stop requires the standing collaborator or higher",
-    ],
-    ...[
-      "the model, which is unavailable",
-      "10 runs succeeded, one comment each",
-      "an HTML comment +taken out",
-      "the token as it is +read and obeyed: defused",
-    ],
+    "helper\\[bot\\] is a bot, and TRIGGER_ALLOWED_BOTS",
+    "ended after (?:\\d|10|11) comments: the next run is held",
+    "LOOP_MAX_HOPS in",
+    "ended with 1 run and 1 comment",
+    "superseded by event",
+    "only read: alpha\\.get_issue",
+    "/stop requires the standing collaborator or higher",
+    "the model, which is unavailable",
+    "10 runs succeeded, one comment each",
+    "an HTML comment +taken out",
+    "the token as it is +read and obeyed: defused",
     "a comment on other issues +read and obeyed: all \\d calls refused",
   ];
   expect(output).toMatch(new RegExp(inOrder.join("[^]*")));

@@ -77,8 +77,13 @@ export async function openStage(
   const model = await startModel({ script: gullible(token) });
   opened(() => model.close());
   const settings = {
-    ...{ ALPHA_API_URL: tracker.url, ALPHA_TOKEN: token, ALPHA_WEBHOOK_SECRET: secret },
-    ...{ LLM_BASE_URL: model.url, LLM_API_KEY: "demonstration", LLM_MODEL: "obedient", EXECUTION_RETRY_DELAY_SECONDS: "1" },
+    ALPHA_API_URL: tracker.url,
+    ALPHA_TOKEN: token,
+    ALPHA_WEBHOOK_SECRET: secret,
+    LLM_BASE_URL: model.url,
+    LLM_API_KEY: "demonstration",
+    LLM_MODEL: "obedient",
+    EXECUTION_RETRY_DELAY_SECONDS: "1",
   };
   const signalbox = await startSignalbox(settings, (service) => {
     opened(() => service.stop());
@@ -102,12 +107,18 @@ export async function openStage(
     id: [...login].reduce((sum, sign) => sum * 31 + sign.charCodeAt(0), 7),
   });
   const issueOf = (number: number, by: Account, more: object = {}) => ({
-    ...{ ...example, sender: user(by) },
+    ...example,
+    sender: user(by),
     issue: { ...example.issue, number, user: user(by), author_association: by.association ?? "COLLABORATOR", ...more },
   });
   let comments = 0;
   return {
-    ...{ tell, tracker, model, signalbox, token, repo },
+    tell,
+    tracker,
+    model,
+    signalbox,
+    token,
+    repo,
     open: (number, by, title, body) => {
       tracker.createIssue({ repo, number, title, body, login: by.login });
       return send("issues", { ...issueOf(number, by, { title, body }), action: "opened" });

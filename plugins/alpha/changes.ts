@@ -3,9 +3,27 @@ import { isNumber } from "./address.ts";
 
 /** Actions that tell of a state which the next event replaces. Creations, comments and closes are no such. */
 const states = new Set([
-  ...["edited", "labeled", "unlabeled", "assigned", "unassigned", "milestoned", "demilestoned", "synchronize"],
-  ...["locked", "unlocked", "pinned", "unpinned", "typed", "untyped", "review_requested", "review_request_removed"],
-  ...["converted_to_draft", "auto_merge_enabled", "auto_merge_disabled", "enqueued", "dequeued"],
+  "edited",
+  "labeled",
+  "unlabeled",
+  "assigned",
+  "unassigned",
+  "milestoned",
+  "demilestoned",
+  "synchronize",
+  "locked",
+  "unlocked",
+  "pinned",
+  "unpinned",
+  "typed",
+  "untyped",
+  "review_requested",
+  "review_request_removed",
+  "converted_to_draft",
+  "auto_merge_enabled",
+  "auto_merge_disabled",
+  "enqueued",
+  "dequeued",
 ]);
 const items = new Set(["issues", "pull_request", "discussion"]);
 

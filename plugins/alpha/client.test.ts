@@ -239,8 +239,11 @@ describe("comments", () => {
     const read = (await getIssue.run({ issue: "octo/app#1" }, callContext(connection()) as never)) as { comments: unknown[] };
     expect(read.comments).toHaveLength(30);
     const note = (n: number) => ({
-      ...{ author: "eve", standing: null, body: `note ${n}` },
-      ...{ created_at: expect.any(String), updated_at: expect.any(String) },
+      author: "eve",
+      standing: null,
+      body: `note ${n}`,
+      created_at: expect.any(String),
+      updated_at: expect.any(String),
     });
     expect(read.comments[0]).toEqual(note(35));
     expect(read.comments.at(-1)).toEqual(note(64));

@@ -105,7 +105,10 @@ const golden: readonly GoldenWebhook[] = [
     headers: { "x-alpha-event": "star" },
     payload: { action: "created", repository, sender: { login: "ann" } },
     expect: {
-      ...{ event_name: "star", action: "created", subject: null, missing_field: null },
+      event_name: "star",
+      action: "created",
+      subject: null,
+      missing_field: null,
       text: "# star\n\n- Action: created\n- Repository: octo/app",
     },
   },

@@ -5,13 +5,24 @@ import { parse } from "./parse.ts";
 const repository = { full_name: "octo/app", private: false };
 const sender = { login: "ann", type: "User" };
 const issue = (number: number, title: string) => ({
-  ...{ number, title, state: "open", labels: [], html_url: `https://github.com/octo/app/issues/${number}` },
-  ...{ user: { login: "ann" }, body: `About ${title}.` },
+  number,
+  title,
+  state: "open",
+  labels: [],
+  html_url: `https://github.com/octo/app/issues/${number}`,
+  user: { login: "ann" },
+  body: `About ${title}.`,
 });
 const pull = { url: "https://api.github.com/repos/octo/app/pulls/5", number: 5, head: { ref: "fix" }, base: { ref: "main" } };
 const run = {
-  ...{ name: "CI", status: "completed", conclusion: "failure", head_branch: "fix", head_sha: "abc123def456" },
-  ...{ html_url: "https://github.com/octo/app/actions/runs/9", event: "pull_request", display_title: "Mend the login" },
+  name: "CI",
+  status: "completed",
+  conclusion: "failure",
+  head_branch: "fix",
+  head_sha: "abc123def456",
+  html_url: "https://github.com/octo/app/actions/runs/9",
+  event: "pull_request",
+  display_title: "Mend the login",
 };
 const read = (event: string, payload: object) =>
   parse({ headers: { "x-github-event": event }, payload: { repository, sender, ...payload } as never });
@@ -28,7 +39,8 @@ describe("what runs for a commit", () => {
     const foreign = { ...pull, url: "https://api.github.com/repos/eve/app/pulls/5" };
     for (const pull_requests of [[], null, [pull, { ...pull, number: 6 }], [foreign], ["x"]])
       expect(read("check_run", { action: "completed", check_run: { ...run, pull_requests } })).toMatchObject({
-        ...{ subject: null, incomplete: false },
+        subject: null,
+        incomplete: false,
       });
     expect(read("workflow_run", { workflow_run: { pull_requests: [foreign, pull] } }).subject?.issue).toBe("5");
   });
@@ -74,7 +86,8 @@ test("a conversation of a review is answered where it is", () => {
   const pull_request = { ...issue(5, "Mend the login"), head: { ref: "fix" }, base: { ref: "main" } };
   const { subject, thread, text } = read("pull_request_review_thread", {
     action: "resolved",
-    ...{ pull_request, thread: { node_id: "T1", comments } },
+    pull_request,
+    thread: { node_id: "T1", comments },
   });
   expect({ subject, thread }).toEqual({ subject: { project: "octo/app", issue: "5" }, thread: "review:31" });
   for (const part of ["Conversation: resolved", "File: src/login.ts", "Line: 7", "Comment by bob", "Why twice?", "Mended."])

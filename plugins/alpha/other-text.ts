@@ -12,31 +12,45 @@ interface Shown {
 }
 
 const run = [
-  ...[["Status", ["status"]] as const, ["Conclusion", ["conclusion"]] as const],
-  ...[["Branch", ["head_branch"]] as const, ["Commit", ["head_sha"]] as const, ["Link", ["html_url"]] as const],
+  ["Status", ["status"]] as const,
+  ["Conclusion", ["conclusion"]] as const,
+  ["Branch", ["head_branch"]] as const,
+  ["Commit", ["head_sha"]] as const,
+  ["Link", ["html_url"]] as const,
 ];
 const alert = [
-  ...[["State", ["state"]] as const, ["Severity", ["rule", "severity"]] as const],
-  ...[["Severity", ["security_advisory", "severity"]] as const, ["Link", ["html_url"]] as const],
+  ["State", ["state"]] as const,
+  ["Severity", ["rule", "severity"]] as const,
+  ["Severity", ["security_advisory", "severity"]] as const,
+  ["Link", ["html_url"]] as const,
 ];
 const ref = [["Type", ["ref_type"]] as const, ["Ref", ["ref"]] as const];
 
 const events: Readonly<Record<string, Shown>> = {
   check_run: {
-    ...{ kind: "Check run", of: "check_run", title: [["name"]], body: ["output", "summary"] },
+    kind: "Check run",
+    of: "check_run",
+    title: [["name"]],
+    body: ["output", "summary"],
     facts: [...run, ["Branch", ["check_suite", "head_branch"]], ["Result", ["output", "title"]]],
   },
   check_suite: { kind: "Check suite", of: "check_suite", title: [["app", "name"]], facts: run },
   workflow_run: {
-    ...{ kind: "Workflow run", of: "workflow_run", title: [["name"]] },
+    kind: "Workflow run",
+    of: "workflow_run",
+    title: [["name"]],
     facts: [...run, ["Started by", ["event"]], ["Title", ["display_title"]]],
   },
   workflow_job: {
-    ...{ kind: "Workflow job", of: "workflow_job", title: [["name"]] },
+    kind: "Workflow job",
+    of: "workflow_job",
+    title: [["name"]],
     facts: [...run, ["Workflow", ["workflow_name"]]],
   },
   status: {
-    ...{ kind: "Commit status", title: [["context"]], body: ["description"] },
+    kind: "Commit status",
+    title: [["context"]],
+    body: ["description"],
     facts: [
       ["State", ["state"]],
       ["Commit", ["sha"]],
@@ -44,7 +58,10 @@ const events: Readonly<Record<string, Shown>> = {
     ],
   },
   deployment: {
-    ...{ kind: "Deployment", of: "deployment", title: [["environment"]], body: ["description"] },
+    kind: "Deployment",
+    of: "deployment",
+    title: [["environment"]],
+    body: ["description"],
     facts: [
       ["Ref", ["ref"]],
       ["Commit", ["sha"]],
@@ -52,7 +69,10 @@ const events: Readonly<Record<string, Shown>> = {
     ],
   },
   release: {
-    ...{ kind: "Release", of: "release", title: [["name"], ["tag_name"]], body: ["body"] },
+    kind: "Release",
+    of: "release",
+    title: [["name"], ["tag_name"]],
+    body: ["body"],
     facts: [
       ["Tag", ["tag_name"]],
       ["Author", ["author", "login"]],
@@ -60,7 +80,10 @@ const events: Readonly<Record<string, Shown>> = {
     ],
   },
   milestone: {
-    ...{ kind: "Milestone", of: "milestone", title: [["title"]], body: ["description"] },
+    kind: "Milestone",
+    of: "milestone",
+    title: [["title"]],
+    body: ["description"],
     facts: [
       ["State", ["state"]],
       ["Due", ["due_on"]],
@@ -69,7 +92,10 @@ const events: Readonly<Record<string, Shown>> = {
   },
   label: { kind: "Label", of: "label", title: [["name"]], facts: [], body: ["description"] },
   merge_group: {
-    ...{ kind: "Merge group", of: "merge_group", title: [["head_ref"]], body: ["head_commit", "message"] },
+    kind: "Merge group",
+    of: "merge_group",
+    title: [["head_ref"]],
+    body: ["head_commit", "message"],
     facts: [
       ["Into", ["base_ref"]],
       ["Commit", ["head_sha"]],
@@ -78,23 +104,26 @@ const events: Readonly<Record<string, Shown>> = {
   create: { kind: "Created", title: [["ref"]], facts: ref },
   delete: { kind: "Deleted", title: [["ref"]], facts: ref },
   dependabot_alert: {
-    ...{ kind: "Dependabot alert", of: "alert", title: [["security_advisory", "summary"]] },
-    ...{ facts: [...alert, ["Package", ["dependency", "package", "name"]]], body: ["security_advisory", "description"] },
+    kind: "Dependabot alert",
+    of: "alert",
+    title: [["security_advisory", "summary"]],
+    facts: [...alert, ["Package", ["dependency", "package", "name"]]],
+    body: ["security_advisory", "description"],
   },
   code_scanning_alert: {
-    ...{
-      kind: "Code scanning alert",
-      of: "alert",
-      title: [
-        ["rule", "description"],
-        ["rule", "name"],
-      ],
-      facts: alert,
-    },
+    kind: "Code scanning alert",
+    of: "alert",
+    title: [
+      ["rule", "description"],
+      ["rule", "name"],
+    ],
+    facts: alert,
     body: ["most_recent_instance", "message", "text"],
   },
   secret_scanning_alert: {
-    ...{ kind: "Secret scanning alert", of: "alert", title: [["secret_type_display_name"], ["secret_type"]] },
+    kind: "Secret scanning alert",
+    of: "alert",
+    title: [["secret_type_display_name"], ["secret_type"]],
     facts: [...alert, ["Resolution", ["resolution"]]],
   },
 };

@@ -99,7 +99,10 @@ describe("an answer goes where its event was", () => {
         callContext(connection),
       );
     expect([await standing("ann"), await standing("octo"), await standing("eve"), await standing("x[bot]")]).toEqual([
-      ...["collaborator", "owner", "unknown", "unknown"],
+      "collaborator",
+      "owner",
+      "unknown",
+      "unknown",
     ]);
   });
 });

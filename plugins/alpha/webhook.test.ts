@@ -28,8 +28,13 @@ test("a webhook that does not exist is created on demand, with the secret, and t
   expect(await check()).toMatchObject({ id: null, active: false, missing: ["issue_comment", "issues"], changed: null });
   expect(tracker.writes()).toBe(0);
   expect(await check({ apply: true })).toEqual({
-    ...{ id: "50", active: true, configured: ["issue_comment", "issues"] },
-    ...{ missing: [], unknown: [], changed: "created", notes: [] },
+    id: "50",
+    active: true,
+    configured: ["issue_comment", "issues"],
+    missing: [],
+    unknown: [],
+    changed: "created",
+    notes: [],
   });
   expect(tracker.hooks.all).toMatchObject([{ config: { url, content_type: "json", insecure_ssl: "0", secret: "********" } }]);
   expect(await check({ apply: true, url: `${url}/` })).toMatchObject({ id: "50", missing: [], changed: null });

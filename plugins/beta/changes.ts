@@ -9,8 +9,19 @@ const states: ReadonlyMap<unknown, string> = new Map([
 ]);
 /** Changes with every update, or of no meaning to a reader. */
 const silent = new Set([
-  ...["updated_at", "updated_by_id", "last_edited_at", "last_edited_by_id", "relative_position", "prepared_at"],
-  ...["created_at", "id", "iid", "project_id", "author_id", "description_html", "head_pipeline_id"],
+  "updated_at",
+  "updated_by_id",
+  "last_edited_at",
+  "last_edited_by_id",
+  "relative_position",
+  "prepared_at",
+  "created_at",
+  "id",
+  "iid",
+  "project_id",
+  "author_id",
+  "description_html",
+  "head_pipeline_id",
 ]);
 const items = /^(?:(?:Confidential )?Issue|Merge Request) Hook$/;
 

@@ -127,7 +127,10 @@ const golden: readonly GoldenWebhook[] = [
     headers: { "x-beta-event": "Push Hook" },
     payload: { object_kind: "push", project },
     expect: {
-      ...{ event_name: "Push Hook", action: null, subject: null, missing_field: null },
+      event_name: "Push Hook",
+      action: null,
+      subject: null,
+      missing_field: null,
       text: "# Push\n\n- Project: octo/team/app",
     },
   },

@@ -9,7 +9,12 @@ const read = (event: string, payload: object) =>
 
 describe("a pipeline", () => {
   const object_attributes = {
-    ...{ id: 31, ref: "fix", sha: "abc123", source: "merge_request_event", status: "failed", url: "https://gitlab.example/p/31" },
+    id: 31,
+    ref: "fix",
+    sha: "abc123",
+    source: "merge_request_event",
+    status: "failed",
+    url: "https://gitlab.example/p/31",
     variables: [{ key: "DEPLOY_TOKEN", value: "s3cr3t-value" }],
   };
   const builds = [

@@ -120,7 +120,12 @@ describe("an answer goes where its event was", () => {
         callContext(connection),
       );
     expect(await Promise.all(["5", "6", "7", "8", "9", null].map(standing))).toEqual([
-      ...["owner", "member", "collaborator", "contributor", "none", "unknown"],
+      "owner",
+      "member",
+      "collaborator",
+      "contributor",
+      "none",
+      "unknown",
     ]);
     tracker.showsMembers = false;
     expect(await Promise.all(["5", "9"].map(standing))).toEqual(["unknown", "unknown"]);

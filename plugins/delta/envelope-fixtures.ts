@@ -17,8 +17,16 @@ const item = {
   updated_by_id: null,
 };
 const sent = (event: string, data: Json, more: Record<string, Json> = {}) => ({
-  ...{ version: "v2", delivery_id: "d-1", event_id: "e-1", entity_id: issue, entity_type: "issue", webhook_id: "w-1" },
-  ...{ event, data, previous_attributes: {}, ...more },
+  version: "v2",
+  delivery_id: "d-1",
+  event_id: "e-1",
+  entity_id: issue,
+  entity_type: "issue",
+  webhook_id: "w-1",
+  event,
+  data,
+  previous_attributes: {},
+  ...more,
 });
 const comment = { id: "c-1", access: "INTERNAL", actor_id: people.ann, issue_id: issue, comment_stripped: "Me too." };
 const annAlone = { id: people.ann, name: null, kind: "unknown", standing: "unknown" } as const;

@@ -26,8 +26,12 @@ const waiting = z.object({ from: z.string(), reported: z.string(), ids: z.array(
  * `done`: issues of the overlap that were read completely, by their `updated_at`.
  */
 const cursorShape = z.object({
-  ...{ v: z.literal(1), from: z.string(), head: z.string().nullable(), next: z.string().nullable() },
-  ...{ reported: z.string().nullable().default(null), seen: z.string().nullable().default(null) },
+  v: z.literal(1),
+  from: z.string(),
+  head: z.string().nullable(),
+  next: z.string().nullable(),
+  reported: z.string().nullable().default(null),
+  seen: z.string().nullable().default(null),
   rest: z.array(waiting).default([]),
   done: z.record(z.string(), z.string()).default({}),
 });

@@ -144,7 +144,9 @@ const golden: readonly GoldenWebhook[] = [
     headers: {},
     payload: { webhookEvent: "jira:version_released", version: { id: 1 } },
     expect: {
-      ...{ event_name: "gamma:version_released", subject: null, missing_field: null },
+      event_name: "gamma:version_released",
+      subject: null,
+      missing_field: null,
       text: "# Version\n\n- Event: gamma:version_released",
     },
   },
@@ -237,7 +239,9 @@ export const sourceFixtures: SourceFixtures = {
   tracker: trackerOf(3),
 };
 export const serverFixtures: SourceFixtures = {
-  ...{ ...sourceFixtures, connection: serverConnection, tracker: trackerOf(2) },
+  ...sourceFixtures,
+  connection: serverConnection,
+  tracker: trackerOf(2),
   own_event: ownEvent({ name: "signalbox-bot", key: "JIRAUSER1", displayName: "Signalbox" }),
 };
 

@@ -13,8 +13,22 @@ import { wikiToMarkdown } from "./wiki-to-markdown.ts";
 const convert = (async (name: keyof typeof conversions, input: string) => conversions[name](input)) as Convert;
 const failing = (() => Promise.reject(new Error("too slow"))) as Convert;
 const known = new Set([
-  ...["doc", "paragraph", "heading", "rule", "blockquote", "bulletList", "orderedList", "listItem", "codeBlock"],
-  ...["table", "tableRow", "tableHeader", "tableCell", "text", "hardBreak", "mention"],
+  "doc",
+  "paragraph",
+  "heading",
+  "rule",
+  "blockquote",
+  "bulletList",
+  "orderedList",
+  "listItem",
+  "codeBlock",
+  "table",
+  "tableRow",
+  "tableHeader",
+  "tableCell",
+  "text",
+  "hardBreak",
+  "mention",
 ]);
 const all = (node: AdfNode): AdfNode[] => [node, ...(node.content ?? []).flatMap(all)];
 

@@ -40,8 +40,14 @@ test("Cloud: a webhook is created for these events only, with the secret, for on
 test("missing events are added to what is there, and what is wrong with the webhook is said", async () => {
   const { tracker, check } = await open(3);
   tracker.hooks.all.push({
-    ...{ self: "http://x/7", url: `${url}/`, events: ["jira:issue_updated"], enabled: false, excludeBody: true, lastUpdated: 1 },
-    ...{ name: "Ours", filters: { "issue-related-events-section": "project = B" } },
+    self: "http://x/7",
+    url: `${url}/`,
+    events: ["jira:issue_updated"],
+    enabled: false,
+    excludeBody: true,
+    lastUpdated: 1,
+    name: "Ours",
+    filters: { "issue-related-events-section": "project = B" },
   });
   const report = await check();
   expect(report).toMatchObject({ id: "7", active: false, configured: ["jira:issue_updated"] });

@@ -124,7 +124,10 @@ function hookOf(shown: typeof shapes.hook._output): Hook {
   } = shown;
   return {
     id: String(id ?? self?.split("/").at(-1) ?? ""),
-    ...{ url, events: events ?? [], active: enabled ?? active ?? true, shown: kept },
+    url,
+    events: events ?? [],
+    active: enabled ?? active ?? true,
+    shown: kept,
     hasBody: excludeBody !== true && configuration?.EXCLUDE_BODY !== "true",
   };
 }

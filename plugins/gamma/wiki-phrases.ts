@@ -6,9 +6,14 @@ import { emoticons } from "./wiki-signs.ts";
 /** Longest distance between the two halves of a pair of characters. */
 const lookahead = 2_000;
 const styles: Readonly<Record<string, "strong" | "emphasis" | "delete" | null>> = {
-  ...{ "*": "strong", _: "emphasis", "-": "delete", "??": "emphasis" },
+  "*": "strong",
+  _: "emphasis",
+  "-": "delete",
+  "??": "emphasis",
   // Markdown has no equivalent: only their text is kept.
-  ...{ "+": null, "^": null, "~": null },
+  "+": null,
+  "^": null,
+  "~": null,
 };
 const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', nbsp: " " };
 
@@ -175,7 +180,22 @@ const unescaped = (text: string): string =>
 
 /** Readers by the character that their markup begins with. */
 const readers: Readonly<Record<string, readonly Reader[]>> = {
-  ...{ "{": [code, braced, dropped], "[": [link], "!": [image], "\\": [escapedSign], "&": [entity], "\n": [line] },
-  ...{ "*": [between], _: [between], "-": [between], "+": [between], "^": [between], "~": [between], "?": [between] },
-  ...{ h: [address], H: [address], "(": [emoticon], ":": [emoticon], ";": [emoticon] },
+  "{": [code, braced, dropped],
+  "[": [link],
+  "!": [image],
+  "\\": [escapedSign],
+  "&": [entity],
+  "\n": [line],
+  "*": [between],
+  _: [between],
+  "-": [between],
+  "+": [between],
+  "^": [between],
+  "~": [between],
+  "?": [between],
+  h: [address],
+  H: [address],
+  "(": [emoticon],
+  ":": [emoticon],
+  ";": [emoticon],
 };

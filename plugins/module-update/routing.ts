@@ -65,7 +65,8 @@ export function mappingsFor(source: string, project: string) {
   const { own, rules: all } = rules[source] ?? { own: "false", rules: [] };
   const whose = own.replaceAll("{project}", JSON.stringify(project));
   return all.map(([station, event_type, filter]) => ({
-    ...{ source, event_type },
+    source,
+    event_type,
     jq_filter: filter === "true" ? whose : `${whose} and ${filter}`,
     canonical_trigger: triggers[station].trigger,
   }));

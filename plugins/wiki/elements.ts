@@ -20,8 +20,28 @@ const dropped = new Set([
   "colgroup",
 ]);
 const blocks = new Set([
-  ...["p", "div", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "table", "pre", "blockquote", "hr", "dl"],
-  ...["section", "article", "ac:layout", "ac:layout-section", "ac:layout-cell", "ac:rich-text-body", "ac:task-list"],
+  "p",
+  "div",
+  "h1",
+  "h2",
+  "h3",
+  "h4",
+  "h5",
+  "h6",
+  "ul",
+  "ol",
+  "table",
+  "pre",
+  "blockquote",
+  "hr",
+  "dl",
+  "section",
+  "article",
+  "ac:layout",
+  "ac:layout-section",
+  "ac:layout-cell",
+  "ac:rich-text-body",
+  "ac:task-list",
 ]);
 const inlineMacros = new Set(["status", "jira", "anchor"]);
 

@@ -80,7 +80,10 @@ export class FakeWiki extends FakeServer implements TestWiki {
     const size = Math.min(Number(query.get("limit") ?? 25), this.mostListed);
     const withBody = query.get("body-format") === "storage";
     const results = all.slice(start, start + size).map((page) => ({
-      ...{ id: page.id, status: page.status, title: page.title, spaceId: this.#spaces.get(page.space) },
+      id: page.id,
+      status: page.status,
+      title: page.title,
+      spaceId: this.#spaces.get(page.space),
       version: { number: page.version, createdAt: "2026-01-01T00:00:00Z" },
       body: withBody ? { storage: { value: page.body, representation: "storage" } } : {},
       _links: { webui: `/spaces/${page.space}/pages/${page.id}/${encodeURIComponent(page.title)}` },
@@ -110,7 +113,10 @@ export class FakeWiki extends FakeServer implements TestWiki {
   #content(page: Page, query: URLSearchParams): Record<string, unknown> {
     const wanted = query.get("expand")?.split(",") ?? [];
     return {
-      ...{ id: page.id, type: "page", status: page.status, title: page.title },
+      id: page.id,
+      type: "page",
+      status: page.status,
+      title: page.title,
       ...(wanted.includes("version") && {
         version: { number: page.version, when: "2026-01-01T00:00:00.000Z", by: { displayName: "Ada" } },
       }),

@@ -51,17 +51,23 @@ async function claim() {
 }
 
 const step = (given: Partial<StepRow>): StepRow => ({
-  ...{ id: newId(), seq: 0, kind: "model", state: "succeeded", name: null, key: null, input: null, output: null, error: null },
-  ...{
-    agent_id: "worker",
-    prompt_tokens: 0,
-    completion_tokens: 0,
-    cost_usd: null,
-    duration_ms: 5,
-    in_flight_ms: null,
-    started_at: null,
-    ended_at: null,
-  },
+  id: newId(),
+  seq: 0,
+  kind: "model",
+  state: "succeeded",
+  name: null,
+  key: null,
+  input: null,
+  output: null,
+  error: null,
+  agent_id: "worker",
+  prompt_tokens: 0,
+  completion_tokens: 0,
+  cost_usd: null,
+  duration_ms: 5,
+  in_flight_ms: null,
+  started_at: null,
+  ended_at: null,
   ...given,
 });
 
@@ -100,8 +106,13 @@ describe("GET /api/agents/:id/audit", () => {
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
     const base = { agent_id: "worker", execution_id: id, created_at: time };
     expect(first).toEqual({
-      ...{ ...base, id: expect.any(String), event: "model.called", detail: "gpt" },
-      ...{ prompt_tokens: 100, completion_tokens: 20, duration_ms: 70 },
+      ...base,
+      id: expect.any(String),
+      event: "model.called",
+      detail: "gpt",
+      prompt_tokens: 100,
+      completion_tokens: 20,
+      duration_ms: 70,
     });
     expect(end).toMatchObject({ ...base, prompt_tokens: 0, completion_tokens: 0, duration_ms: expect.any(Number) });
     expect(answer.body.reduce((sum: number, one: { prompt_tokens: number }) => sum + one.prompt_tokens, 0)).toBe(250);
@@ -207,7 +218,12 @@ test("audit-trail: executions oldest first, their entries oldest first", async (
     [second, "failed"],
   ]);
   expect(body[0].entries.map((one: Entry) => one.event)).toEqual([
-    ...["execution.started", "model.called", "tool.called", "model.called", "answer.posted", "execution.succeeded"],
+    "execution.started",
+    "model.called",
+    "tool.called",
+    "model.called",
+    "answer.posted",
+    "execution.succeeded",
   ]);
   const flat = body.flatMap((one: { entries: Entry[] }) => one.entries).map((one: Entry) => one.id);
   expect(flat.toSorted()).toEqual((await audit()).map((one) => one.id).toSorted());
@@ -223,7 +239,10 @@ describe("sums", () => {
     await one.write([...steps], { state: "succeeded", prompt_tokens: 250, completion_tokens: 50, tool_calls: 1 });
     await queue("two");
     await (await claim()).write([{ seq: 0, kind: "tool", name: "alpha.x" }], {
-      ...{ state: "failed", error: "no", tool_calls: 1, failed_tool_calls: 1 },
+      state: "failed",
+      error: "no",
+      tool_calls: 1,
+      failed_tool_calls: 1,
     });
     await queue("three");
     await claim();
@@ -232,7 +251,9 @@ describe("sums", () => {
     expect(stats).toMatchObject({
       status: 200,
       body: {
-        ...{ agent_id: "worker", tasks: { total: 2, succeeded: 1, failed: 1 }, tool_calls: 2 },
+        agent_id: "worker",
+        tasks: { total: 2, succeeded: 1, failed: 1 },
+        tool_calls: 2,
         tokens: { prompt: 250, completion: 50, total: 300 },
       },
     });
@@ -250,7 +271,10 @@ describe("sums", () => {
 
   test("of nothing", async () => {
     expect((await door.get("/api/agents/idle/usage-stats")).body).toEqual({
-      ...{ agent_id: "idle", tasks: { total: 0, succeeded: 0, failed: 0 }, tool_calls: 0, avg_duration_ms: null },
+      agent_id: "idle",
+      tasks: { total: 0, succeeded: 0, failed: 0 },
+      tool_calls: 0,
+      avg_duration_ms: null,
       tokens: { prompt: 0, completion: 0, total: 0 },
     });
     expect((await door.get("/api/usage")).body.tokens).toEqual({ prompt: 0, completion: 0, total: 0 });

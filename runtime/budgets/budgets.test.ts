@@ -28,7 +28,12 @@ type Request = typeof request extends fc.Arbitrary<infer T> ? T : never;
 
 const claim = async (replica: number, count: number): Promise<Claimed[]> =>
   claimExecutions(pools[replica % 2]?.sql as Database["sql"], {
-    ...{ worker: newId(), most: count, leaseSeconds: 60, limits: {}, share: null, busy: [] },
+    worker: newId(),
+    most: count,
+    leaseSeconds: 60,
+    limits: {},
+    share: null,
+    busy: [],
   });
 
 async function fresh(count: number): Promise<number> {
@@ -39,8 +44,16 @@ async function fresh(count: number): Promise<number> {
     values (${name}, 'alpha', ${name}, ${JSON.stringify({ day_tokens: limit })}::text::jsonb) returning id`;
   await sql`delete from task_executions`;
   const rows = Array.from({ length: count }, (_, n) => ({
-    ...{ id: newId(), task_id: "t", canonical_trigger: "x", source: "alpha", slug: "alpha", project_id: project.id },
-    ...{ subject: `alpha:${name}#${n}`, project: name, issue: String(n), content: "" },
+    id: newId(),
+    task_id: "t",
+    canonical_trigger: "x",
+    source: "alpha",
+    slug: "alpha",
+    project_id: project.id,
+    subject: `alpha:${name}#${n}`,
+    project: name,
+    issue: String(n),
+    content: "",
   }));
   await sql`insert into task_executions ${sql(rows)}`;
   return project.id;
@@ -95,14 +108,12 @@ test("with answers, failures and crashes on two replicas, usage exceeds the limi
               (pools[(round + i) % 2] as Database).sql,
               {},
               {
-                ...{
-                  execution: execution.id,
-                  lease: execution.lease,
-                  projectId: project,
-                  agentId: null,
-                  tokens: one.tokens,
-                  usd: 0,
-                },
+                execution: execution.id,
+                lease: execution.lease,
+                projectId: project,
+                agentId: null,
+                tokens: one.tokens,
+                usd: 0,
               },
             );
             // What is used up stays so; what is only reserved is busy.

@@ -48,7 +48,11 @@ const maxAttempts = 5;
 export function startNotices(options: NoticeOptions): Notices {
   const { sql, log, warn, leaseSeconds } = options;
   const worker = startLeasedWork<Notice>({
-    ...{ name: "a notice", concurrency: 1, leaseSeconds, sweepMs: 15_000, log },
+    name: "a notice",
+    concurrency: 1,
+    leaseSeconds,
+    sweepMs: 15_000,
+    log,
     claim: (lease) => claimNotice(sql, lease, leaseSeconds),
     untilDue: () => nextNotice(sql),
     renew: (notice) => renewNotice(sql, notice, leaseSeconds),

@@ -12,9 +12,15 @@ const op = operation({
   http: "PUT /api/widgets/:id/:part",
   summary: "Change a widget.",
   input: z.object({
-    ...{ id: z.int(), part: z.string(), long_name: z.string().nullish().describe("Its name."), size: z.number().optional() },
-    ...{ on: z.boolean().default(true), labels: z.array(z.string()).optional(), scopes: z.array(z.enum(["a", "b"])).default([]) },
-    ...{ settings: z.record(z.string(), z.unknown()).optional(), limit: paging.limit },
+    id: z.int(),
+    part: z.string(),
+    long_name: z.string().nullish().describe("Its name."),
+    size: z.number().optional(),
+    on: z.boolean().default(true),
+    labels: z.array(z.string()).optional(),
+    scopes: z.array(z.enum(["a", "b"])).default([]),
+    settings: z.record(z.string(), z.unknown()).optional(),
+    limit: paging.limit,
   }),
 });
 const [verb] = verbsOf([op]);
@@ -51,13 +57,22 @@ describe("arguments of a verb", () => {
       "-",
     ];
     expect(await input(...given)).toEqual({
-      ...{ id: 7, part: "left", long_name: "x", size: -1.5, on: false, labels: ["a,b", "c"], scopes: ["a", "b"] },
+      id: 7,
+      part: "left",
+      long_name: "x",
+      size: -1.5,
+      on: false,
+      labels: ["a,b", "c"],
+      scopes: ["a", "b"],
       settings: { deep: [1] },
     });
   });
   test("flags win over --json", async () => {
     expect(await input("7", "left", "--json", "@given.json", "--size", "2")).toEqual({
-      ...{ id: 7, part: "left", long_name: "from the file", size: 2 },
+      id: 7,
+      part: "left",
+      long_name: "from the file",
+      size: 2,
     });
     expect(await input("--json", '{"id":1,"part":"p","long_name":null}')).toEqual({ id: 1, part: "p", long_name: null });
   });

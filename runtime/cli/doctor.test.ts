@@ -33,7 +33,9 @@ test("doctor names what prevents events from being answered", () => {
 
 test("doctor names the webhook mappings whose trigger has no task", () => {
   const deployed = {
-    ...{ source: "alpha", event_type: "deployment_status", path_pattern: null },
+    source: "alpha",
+    event_type: "deployment_status",
+    path_pattern: null,
     canonical_trigger: "deployment.completed",
   };
   const asWritten = { source: "acme", event_type: null, path_pattern: "/webhook/acme", canonical_trigger: null };

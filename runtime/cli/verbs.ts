@@ -57,7 +57,10 @@ function flagOf(member: string, schema: z.ZodType): Flag {
   const kind = kindOf(bare);
   const element = kind === "list" ? unwrap(defOf(bare).element as z.ZodType).bare : bare;
   return {
-    ...{ name, member, kind, about },
+    name,
+    member,
+    kind,
+    about,
     alias: kind === "list" && name.endsWith("s") && !name.endsWith("ies") ? name.slice(0, -1) : null,
     required: !schema.safeParse(undefined).success,
     choices: Object.values(defOf(element).entries ?? {}),

@@ -169,7 +169,11 @@ async function recordHold(
   if (started) transcript?.complete(started, { error: reason });
   await transcript?.flush({
     ...transcript.totals(),
-    ...{ state: "held", held_reason: reason, held_until: until, waiting_for: waitsFor, error: null },
+    state: "held",
+    held_reason: reason,
+    held_until: until,
+    waiting_for: waitsFor,
+    error: null,
   });
   deps.log.info("execution held", { execution: execution.id, reason, until });
   if (!isQuiet) await deps.onHeld({ ...execution, held_reason: reason, held_until: until });
@@ -192,20 +196,18 @@ async function postpone(
     ...(held_reason === undefined || breaker === null
       ? { state: "queued", delay_ms: after_ms }
       : { state: "held", held_reason, held_until: null, waiting_for: breaker.name }),
-    ...{ blocked_by: breaker?.key ?? null },
+    blocked_by: breaker?.key ?? null,
     ...(failure && { error: message }),
   });
   if (held_reason !== undefined) await deps.onHeld({ ...execution, held_reason, held_until: null });
   attempts.inc({ outcome: "postponed" });
   deps.log.warn("execution postponed", {
-    ...{
-      execution_id: execution.id,
-      task_id: execution.task_id,
-      waits_for: breaker?.name,
-      error: message,
-      after_ms,
-      held_reason,
-    },
+    execution_id: execution.id,
+    task_id: execution.task_id,
+    waits_for: breaker?.name,
+    error: message,
+    after_ms,
+    held_reason,
   });
 }
 

@@ -16,21 +16,26 @@ const claim = (sql: Sql, most: number) =>
 const pick = <T>(all: readonly T[]): T => all[Math.floor(Math.random() * all.length)] as T;
 const sometimes = <T>(all: readonly T[], part: number): T[] => all.filter(() => Math.random() < part);
 const execution = (n: number, given: Record<string, unknown> = {}) => ({
-  ...{
-    id: newId(),
-    task_id: "t",
-    canonical_trigger: "x",
-    source: "alpha",
-    slug: "alpha",
-    project: "a/b",
-    issue: "1",
-    content: "",
-  },
-  ...{ subject: `alpha:a/b#${n}`, created_at: new Date(Date.now() - 3_600_000 + n), run_after: new Date(Date.now() - 3_600_000) },
+  id: newId(),
+  task_id: "t",
+  canonical_trigger: "x",
+  source: "alpha",
+  slug: "alpha",
+  project: "a/b",
+  issue: "1",
+  content: "",
+  subject: `alpha:a/b#${n}`,
+  created_at: new Date(Date.now() - 3_600_000 + n),
+  run_after: new Date(Date.now() - 3_600_000),
   ...given,
 });
 const breaker = (key: string, probe: string | null = null) => ({
-  ...{ key, name: key, effect: "write", reason: "503", next_probe_at: new Date(Date.now() + 3_600_000), probe },
+  key,
+  name: key,
+  effect: "write",
+  reason: "503",
+  next_probe_at: new Date(Date.now() + 3_600_000),
+  probe,
 });
 const clear = (sql: Sql) =>
   sql`with a as (delete from breakers), b as (delete from pauses), c as (delete from agent_streams) delete from task_executions`;
@@ -84,9 +89,13 @@ test("with any breakers, pauses and connected agents, a claim takes the oldest u
     await clear(sql);
     const rows = Array.from({ length: 120 }, (_, n) =>
       execution(n, {
-        ...{ task_id: `k${1 + Math.floor(Math.random() * 6)}`, source: pick(["alpha", "beta"]), subject: `s${n % 40}` },
-        ...{ agent_id: pick([null, "a1", "a2", "a3"]), project_id: pick([null, ...projects.map(({ id }) => id)]) },
-        ...{ started_at: pick([null, new Date()]), blocked_by: pick([null, null, ...keys]) },
+        task_id: `k${1 + Math.floor(Math.random() * 6)}`,
+        source: pick(["alpha", "beta"]),
+        subject: `s${n % 40}`,
+        agent_id: pick([null, "a1", "a2", "a3"]),
+        project_id: pick([null, ...projects.map(({ id }) => id)]),
+        started_at: pick([null, new Date()]),
+        blocked_by: pick([null, null, ...keys]),
       }),
     );
     await sql`insert into task_executions ${sql(rows)}`;

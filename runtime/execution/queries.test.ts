@@ -18,15 +18,26 @@ test("writing steps, renewing leases and releasing them do not deadlock", {
 }, async () => {
   const { sql } = (own as TestDatabase).pools[0] as Database;
   const rows = Array.from({ length: 200 }, (_, n) => ({
-    ...{ id: newId(), task_id: "t", canonical_trigger: "x", source: "alpha", slug: "alpha" },
-    ...{ subject: `alpha:a/b#${n}`, project: "a/b", issue: String(n), content: "" },
+    id: newId(),
+    task_id: "t",
+    canonical_trigger: "x",
+    source: "alpha",
+    slug: "alpha",
+    subject: `alpha:a/b#${n}`,
+    project: "a/b",
+    issue: String(n),
+    content: "",
   }));
   await sql`insert into task_executions ${sql(rows)}`;
   const held = await claimExecutions(sql, { worker: "w", most: 200, leaseSeconds: 60, limits: {}, share: null, busy: [] });
   expect(held).toHaveLength(200);
   const shuffled = () => held.map((one) => ({ one, at: Math.random() })).sort((a, b) => a.at - b.at);
   const change = ({ one: { id, lease } }: ReturnType<typeof shuffled>[number]) => ({
-    ...{ id, lease, steps: [], completed: [], patch: { tool_calls: 1 } },
+    id,
+    lease,
+    steps: [],
+    completed: [],
+    patch: { tool_calls: 1 },
   });
   const work = [
     () => writeChanges(sql, shuffled().slice(0, 64).map(change)),

@@ -54,7 +54,11 @@ interface Writes {
 export function startWriteChecks(options: WriteCheckOptions): Worker {
   const { sql, log, leaseSeconds, sweepMs = 5_000 } = options;
   return startLeasedWork<WriteCheck>({
-    ...{ name: "a check for duplicate writes", concurrency, leaseSeconds, sweepMs, log },
+    name: "a check for duplicate writes",
+    concurrency,
+    leaseSeconds,
+    sweepMs,
+    log,
     claim: (lease) => claimWriteCheck(sql, lease, leaseSeconds),
     untilDue: () => nextWriteCheck(sql),
     renew: (check) => renewWriteCheck(sql, check, leaseSeconds),
@@ -108,8 +112,11 @@ async function findWrites(check: WriteCheck, signal: AbortSignal, options: Write
 async function removeDuplicates(check: WriteCheck, { found, remove }: Writes, { sql, warn }: WriteCheckOptions): Promise<void> {
   const [kept, ...duplicates] = found;
   const context = {
-    ...{ execution_id: check.execution_id, step: check.step_id, write: check.kind === "post" ? check.source : check.name },
-    ...{ kept: urlOf(kept), duplicates: duplicates.map(urlOf) },
+    execution_id: check.execution_id,
+    step: check.step_id,
+    write: check.kind === "post" ? check.source : check.name,
+    kept: urlOf(kept),
+    duplicates: duplicates.map(urlOf),
   };
   if (!remove) return warn("a write was made twice, and the platform cannot remove it: remove the duplicate by hand", context);
   for (const duplicate of duplicates) await remove(duplicate);
@@ -119,7 +126,9 @@ async function removeDuplicates(check: WriteCheck, { found, remove }: Writes, { 
 
 async function abandon(check: WriteCheck, error: unknown, { sql, warn }: WriteCheckOptions): Promise<void> {
   warn("a write may have been made twice, and could not be checked", {
-    ...{ execution_id: check.execution_id, step: check.step_id, write: check.name },
+    execution_id: check.execution_id,
+    step: check.step_id,
+    write: check.name,
     error: error instanceof Error ? error.message : String(error),
   });
   await finishWriteCheck(sql, check);

@@ -12,7 +12,8 @@ export function countersOf(sql: Sql, redis: Redis | null): MakeCounter {
     new RateLimiterRedis({
       storeClient: redis.connection,
       keyPrefix: `${redis.prefix}limit:${name}`,
-      ...{ points, duration },
+      points,
+      duration,
       insuranceLimiter: inDatabase(name, points, duration),
     });
 }

@@ -93,7 +93,8 @@ export function taskResults({ sql, bus, alarm, settings, prices, ...retries }: T
         { task, session, used },
         {
           ...(again ? { state: "queued", delay_ms: retries.retryDelaySeconds * 1000 * 2 ** task.failures } : { state: "failed" }),
-          ...{ error, failures: task.failures + 1 },
+          error,
+          failures: task.failures + 1,
         },
       );
       if (!again) alarm("execution failed", { execution_id: task.id, task_id: task.task_id, error });

@@ -34,7 +34,9 @@ export async function checkCredentials(source: string, given: Credentials, deps:
   const empty = Object.keys(given).find((name) => given[name] === mask);
   if (empty !== undefined) throw wrong(`credentials.${empty}`, "is the mask of a value; send the value itself");
   await checkSettings(given, {
-    ...{ field: "credentials", owner: source, guard: deps.guard },
+    field: "credentials",
+    owner: source,
+    guard: deps.guard,
     schema: entry.adapter.connection,
     others: true,
   });

@@ -11,7 +11,11 @@ import { openIntegrations, purposeOf } from "./store.ts";
 const vault = createVault(["00".repeat(32)]);
 const source = (version: string) =>
   ({
-    ...{ name: "tickets", plugin: "tickets", version, builtIn: false, sandboxed: true },
+    name: "tickets",
+    plugin: "tickets",
+    version,
+    builtIn: false,
+    sandboxed: true,
     adapter: { connection: z.object({ token: z.string() }), required: ["token"], secrets: ["token"] },
   }) as unknown as SourceEntry;
 
@@ -41,8 +45,13 @@ async function open(first: SourceEntry | undefined) {
   const told: unknown[] = [];
   const plugins = { tickets: first };
   const store = await openIntegrations({
-    ...{ sql: door.sql, bus, log: quiet, vault },
-    ...{ sourceOf: () => plugins.tickets, environmentOf: () => ({}), alarm: (message) => told.push(message) },
+    sql: door.sql,
+    bus,
+    log: quiet,
+    vault,
+    sourceOf: () => plugins.tickets,
+    environmentOf: () => ({}),
+    alarm: (message) => told.push(message),
   });
   return { id, store, told, plugins };
 }

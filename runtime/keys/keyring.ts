@@ -36,7 +36,11 @@ const actor = (
   scopes: readonly KeyScope[],
   { agents, projects }: Pick<Actor, "agents" | "projects"> = {},
 ): Actor => ({
-  ...{ kind: "key", name, key_hash, agents: agents ?? null, projects: projects ?? null },
+  kind: "key",
+  name,
+  key_hash,
+  agents: agents ?? null,
+  projects: projects ?? null,
   scopes: [...new Set(scopes.flatMap((scope) => implied[scope]))],
 });
 /** Keys of `API_KEYS` have no names. */

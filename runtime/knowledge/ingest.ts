@@ -90,7 +90,8 @@ async function listAll(
     if (!forward(cursor, pages)) throw new PluginError("failed", "The listing loops: it returns the same pages again and again.");
     await advance(job, deps.sql, async (tx) => ({
       seen: await notePages(tx, job.knowledge_source_id, job.id, pages),
-      ...{ cursor, listed },
+      cursor,
+      listed,
     }));
   }
 }

@@ -62,16 +62,17 @@ beforeEach(async () => {
 async function run(until: (job: Job) => boolean = ({ status }) => status === "succeeded" || status === "failed"): Promise<Job> {
   const bus = await openBus(door.database, quiet);
   const runner = startRunner({
-    ...{
-      sql: door.sql,
-      bus,
-      log: quiet,
-      vault: createVault([]),
-      knowledge: connectors,
-      egress: openEgressAllowlist(),
-      written: () => {},
-    },
-    ...{ warn: (message) => void warnings.push(message), leaseSeconds: 30, everyMinutes: 0, sweepMs: 20 },
+    sql: door.sql,
+    bus,
+    log: quiet,
+    vault: createVault([]),
+    knowledge: connectors,
+    egress: openEgressAllowlist(),
+    written: () => {},
+    warn: (message) => void warnings.push(message),
+    leaseSeconds: 30,
+    everyMinutes: 0,
+    sweepMs: 20,
   });
   try {
     for (const end = Date.now() + 15_000; Date.now() < end; ) {

@@ -41,7 +41,11 @@ const longestWaitMs = 3_600_000;
 export function startRunner(options: RunnerOptions): { stop(): Promise<void> } {
   const { sql, bus, log, leaseSeconds, sweepMs, everyMinutes } = options;
   const worker = startLeasedWork<jobs.ClaimedJob>({
-    ...{ name: "a sync", concurrency, leaseSeconds, sweepMs, log },
+    name: "a sync",
+    concurrency,
+    leaseSeconds,
+    sweepMs,
+    log,
     ...(everyMinutes > 0 && { prepare: () => jobs.openDueJobs(sql, everyMinutes, newId) }),
     claim: (lease) => jobs.claimJob(sql, lease, leaseSeconds),
     untilDue: () => jobs.nextJob(sql),

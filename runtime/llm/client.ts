@@ -198,7 +198,9 @@ export function classify(error: unknown, apiKey: string | undefined): unknown {
     const said = without(error.message, apiKey).replace(`${status} `, "").slice(0, 300);
     const retryAfterMs = retryAfter(error.headers?.get("retry-after"));
     return new Failure(`The LLM answered ${status}: ${said}`, {
-      ...{ retryable, status, retryAfterMs },
+      retryable,
+      status,
+      retryAfterMs,
       unavailable: retryable && status !== 409,
     });
   }

@@ -45,7 +45,8 @@ export const nearestChunks = (
   nearest<Chunk>({
     table: "document_chunks",
     columns: "id, knowledge_source_id, content, metadata, chunk_index, created_at",
-    ...{ vector, limit },
+    vector,
+    limit,
     ...(filter.projects === "all" ? { parameters: [] } : sourcesOf(filter)),
     answer: `select f.id, f.content, f.metadata, f.chunk_index, f.created_at, f.distance, s.name as source, s.project_id
       from found f join knowledge_sources s on s.id = f.knowledge_source_id order by f.distance, f.id`,

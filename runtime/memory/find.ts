@@ -149,7 +149,11 @@ function chunkFound(chunk: Chunk, vectors: VectorSettings): Found {
   const text = (name: string) => (typeof metadata[name] === "string" ? (metadata[name] as string) : undefined);
   const place = text("url") ?? `${chunk.source}/${text("title") ?? id}`;
   return {
-    ...{ id, content, project_id, created_at, agent_id: null },
+    id,
+    content,
+    project_id,
+    created_at,
+    agent_id: null,
     key: `${place}#chunk-${chunk.chunk_index}`,
     scope: project_id === null ? "organizational" : "project",
     similarity: chunk.distance === null ? Math.min(1, chunk.rank ?? 0) : similarityFromDistance(vectors.metric, chunk.distance),

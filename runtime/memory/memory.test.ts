@@ -28,9 +28,15 @@ test("201 with the memory object", async () => {
   });
   expect(status).toBe(201);
   expect(body).toEqual({
-    ...{ id: expect.stringMatching(/^[0-9a-f-]{36}$/), key: "style", content: "Tabs, never spaces.", scope: "project" },
-    ...{ agent_id: "qa_default", project_id: project, task_id: null },
-    ...{ created_at: expect.stringMatching(/Z$/), updated_at: body.created_at },
+    id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    key: "style",
+    content: "Tabs, never spaces.",
+    scope: "project",
+    agent_id: "qa_default",
+    project_id: project,
+    task_id: null,
+    created_at: expect.stringMatching(/Z$/),
+    updated_at: body.created_at,
   });
   const { key, content, scope, agent_id, project_id, created_at, updated_at } = body;
   expect(await opened.door.get(path("style"))).toMatchObject({ status: 200, body });

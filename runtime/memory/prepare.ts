@@ -71,7 +71,8 @@ async function checkedEmbedder(config: MemoryConfig, { sql }: Database, log: Log
 }
 
 export const vectorOptions = (config: MemoryConfig, { model, dimension }: Pick<Embedder, "model" | "dimension">) => ({
-  ...{ model, dimension },
+  model,
+  dimension,
   metric: config.PGVECTOR_DISTANCE_METRIC,
   index: config.PGVECTOR_INDEX,
   probes: config.PGVECTOR_IVFFLAT_PROBES,

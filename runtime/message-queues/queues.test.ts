@@ -59,29 +59,31 @@ beforeEach(async () => {
 async function event(issue: number, task_id = "triage"): Promise<{ event: string; execution: string }> {
   const [id, execution] = [newId(), newId()];
   const row = {
-    ...{ id, source: "alpha", slug: "alpha", delivery_id: id, change_key: null, event_name: "issues", action: "opened" },
-    ...{
-      actor: "mona",
-      subject: `alpha:octo/app#${issue}`,
-      canonical_triggers: ["issue.created"],
-      outcome: "dispatched" as const,
-    },
-    ...{
-      reason: null,
-      replay_of: null,
-      polled: false,
-      author: null,
-      occurred_at: null,
-      hook_id: null,
-      snapshot: false,
-      private: false,
-      comment: null,
-      thread: null,
-      incomplete: false,
-      traceparent: null,
-      headers: "{}",
-      body: Buffer.from('{"secret":1}'),
-    },
+    id,
+    source: "alpha",
+    slug: "alpha",
+    delivery_id: id,
+    change_key: null,
+    event_name: "issues",
+    action: "opened",
+    actor: "mona",
+    subject: `alpha:octo/app#${issue}`,
+    canonical_triggers: ["issue.created"],
+    outcome: "dispatched" as const,
+    reason: null,
+    replay_of: null,
+    polled: false,
+    author: null,
+    occurred_at: null,
+    hook_id: null,
+    snapshot: false,
+    private: false,
+    comment: null,
+    thread: null,
+    incomplete: false,
+    traceparent: null,
+    headers: "{}",
+    body: Buffer.from('{"secret":1}'),
   };
   const executions = [{ id: execution, task_id, canonical_trigger: "issue.created" }];
   await insertArrivals(door.sql, [{ event: row, project: "octo/app", issue: String(issue), content: "text", executions }]);
@@ -109,8 +111,12 @@ describe("the queue of the database", () => {
       "dev.signalbox.execution.failed",
     ]);
     expect(listed.body[0]).toMatchObject({
-      ...{ specversion: "1.0", id: first.event, source: "/webhook/alpha", subject: "alpha:octo/app#1" },
-      ...{ datacontenttype: "application/json", time: expect.stringMatching(/^\d{4}-.*Z$/) },
+      specversion: "1.0",
+      id: first.event,
+      source: "/webhook/alpha",
+      subject: "alpha:octo/app#1",
+      datacontenttype: "application/json",
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
       data: {
         event_id: first.event,
         event_name: "issues",
@@ -120,7 +126,8 @@ describe("the queue of the database", () => {
       },
     });
     expect(listed.body[2]).toMatchObject({
-      ...{ id: `${first.execution}.1.succeeded`, source: "/api/task-executions" },
+      id: `${first.execution}.1.succeeded`,
+      source: "/api/task-executions",
       data: { execution_id: first.execution, task_id: "triage", state: "succeeded", result: "Done." },
     });
     expect(JSON.stringify(listed.body)).not.toContain("secret");

@@ -13,8 +13,13 @@ import { openTcp } from "../platform/network/tcp.ts";
 import { openRedis } from "../platform/redis/client.ts";
 
 const event = (number: number): CloudEvent => ({
-  ...{ specversion: "1.0", id: `e${number}`, source: "/webhook/alpha", type: "dev.signalbox.event.received" },
-  ...{ time: new Date().toISOString(), datacontenttype: "application/json", data: { text: 'Größe 🦉 "\\ \n' } },
+  specversion: "1.0",
+  id: `e${number}`,
+  source: "/webhook/alpha",
+  type: "dev.signalbox.event.received",
+  time: new Date().toISOString(),
+  datacontenttype: "application/json",
+  data: { text: 'Größe 🦉 "\\ \n' },
 });
 const buses = [
   { plugin: queueNats, queue: "nats", need: "nats-server", startBroker: startNats },

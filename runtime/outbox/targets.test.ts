@@ -7,7 +7,11 @@ describe("where a call may go", () => {
   const tool = (effect: "read" | "write", source: string | null = "alpha") =>
     ({ qualifiedName: `${source ?? "mcp"}.x`, effect, source: source === null ? null : { name: source } }) as never;
   const rules = (given: Partial<TargetRules> = {}): TargetRules => ({
-    ...{ source: "alpha", own: { project: "Octo/App", issue: "12" }, hosts: ["github.com"], targets: "issue", reads: "project" },
+    source: "alpha",
+    own: { project: "Octo/App", issue: "12" },
+    hosts: ["github.com"],
+    targets: "issue",
+    reads: "project",
     aliases: async () => ["4711"],
     ...given,
   });

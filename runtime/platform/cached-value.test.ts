@@ -11,7 +11,11 @@ async function open() {
   let held: (() => void)[] = [];
   let holding = false;
   const fresh = await openCachedValue({
-    ...{ name: "rows", topic: "mappings", bus, log: quiet, sweepMs: 3_600_000 },
+    name: "rows",
+    topic: "mappings",
+    bus,
+    log: quiet,
+    sweepMs: 3_600_000,
     read: async () => {
       state.reads++;
       const found = state.stored;
@@ -20,7 +24,8 @@ async function open() {
     },
   });
   return {
-    ...{ state, fresh },
+    state,
+    fresh,
     hold: () => {
       holding = true;
     },
@@ -69,7 +74,10 @@ test("a failed read is followed by another one", async () => {
   let fails = false;
   let reads = 0;
   const fresh = await openCachedValue({
-    ...{ name: "rows", topic: "mappings", bus, log: quiet },
+    name: "rows",
+    topic: "mappings",
+    bus,
+    log: quiet,
     read: async () => {
       reads++;
       if (fails) throw new Error("the database is unavailable");

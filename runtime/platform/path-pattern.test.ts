@@ -17,17 +17,27 @@ describe("compilePath", () => {
   ])("%s on %s gives %j", (pattern, path, expected) => expect(compilePath(pattern)(path)).toEqual(expected));
 
   it.each([
-    ...["", "/", "/webhook", "/webhook/", "/api/x", "https://x.test/webhook/a", "webhook/acme", "/webhook/a?x=1", "/webhook/a#b"],
-    ...[
-      "/webhook/(a+)+",
-      "/webhook/:id(\\d+)",
-      "/webhook/:a:b",
-      "/webhook/:a-:b",
-      "/webhook/*/x",
-      "/webhook/:path+",
-      "/webhook/:path*",
-    ],
-    ...["/webhook/a//b", "/webhook/:a?/:b?/:c?/:d?", "/webhook/{a", "/webhook/a b", "/webhook/:a/:a"],
+    "",
+    "/",
+    "/webhook",
+    "/webhook/",
+    "/api/x",
+    "https://x.test/webhook/a",
+    "webhook/acme",
+    "/webhook/a?x=1",
+    "/webhook/a#b",
+    "/webhook/(a+)+",
+    "/webhook/:id(\\d+)",
+    "/webhook/:a:b",
+    "/webhook/:a-:b",
+    "/webhook/*/x",
+    "/webhook/:path+",
+    "/webhook/:path*",
+    "/webhook/a//b",
+    "/webhook/:a?/:b?/:c?/:d?",
+    "/webhook/{a",
+    "/webhook/a b",
+    "/webhook/:a/:a",
   ])("refuses %j", (pattern) => expect(() => compilePath(pattern)).toThrow(/must be|may have|is not/));
 
   it("gives back what was put into its parameters", () => {

@@ -6,7 +6,12 @@ const text = { type: "string" };
 const schema = (properties: object, required: string[] = []) => ({ type: "object", properties, required });
 const built = (version: string, tools: Record<string, object>, more: object = {}) =>
   builtManifest.parse({
-    ...{ manifest: 1, id: "p", kinds: ["tools"], sdk: "^0.1.0", version, bundle: { sha256: "0".repeat(64), bytes: 1 } },
+    manifest: 1,
+    id: "p",
+    kinds: ["tools"],
+    sdk: "^0.1.0",
+    version,
+    bundle: { sha256: "0".repeat(64), bytes: 1 },
     contributes: {
       tools: Object.fromEntries(
         Object.entries(tools).map(([name, input]) => [name, { about: "A.", effect: "read", input, output: {} }]),

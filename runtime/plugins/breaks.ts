@@ -16,8 +16,13 @@ export function breaks(before: Version | null | undefined, after: Version): stri
 }
 
 const one: Record<(typeof contributionKinds)[number], string> = {
-  ...{ sources: "source", tools: "tool", memories: "memory store", knowledge: "knowledge connector" },
-  ...{ queues: "queue", useCases: "use case", routes: "route" },
+  sources: "source",
+  tools: "tool",
+  memories: "memory store",
+  knowledge: "knowledge connector",
+  queues: "queue",
+  useCases: "use case",
+  routes: "route",
 };
 const gone = (before: DeclaredContributions, after: DeclaredContributions): string[] =>
   contributionKinds.flatMap((kind) =>

@@ -16,7 +16,12 @@ export async function bundleOf(file: string): Promise<Uint8Array> {
       entryPoints: [file],
       // Comments of the bundle contain paths: the same files have the same digest wherever the service runs.
       absWorkingDir: dirname(file),
-      ...{ bundle: true, write: false, format: "esm", platform: "neutral", target: "es2024", legalComments: "none" },
+      bundle: true,
+      write: false,
+      format: "esm",
+      platform: "neutral",
+      target: "es2024",
+      legalComments: "none",
       mainFields: ["module", "main"],
       conditions: ["import"],
       external: ["node:*"],

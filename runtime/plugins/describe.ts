@@ -78,11 +78,19 @@ function describe(manifest: BuiltManifest, running: LoadedThirdParty | undefined
   const plain = [...settingNames(manifest)].filter((name) => !Object.hasOwn(secrets, name));
   const status = running?.process?.status();
   return {
-    ...{ id, title, about, kinds, permissions, needs },
+    id,
+    title,
+    about,
+    kinds,
+    permissions,
+    needs,
     tools: Object.keys(contributes.tools).map((name) => `${id}.${name}`),
     sources: Object.keys(contributes.sources),
     routes: Object.entries(contributes.routes).map(([name, { about, method, scope }]) => ({
-      ...{ path: `/plugins/${id}/${name}`, method, scope, about },
+      path: `/plugins/${id}/${name}`,
+      method,
+      scope,
+      about,
     })),
     tier: running && !running.process ? ("in_process" as const) : ("sandbox" as const),
     crashes: status?.crashes ?? 0,
@@ -97,8 +105,12 @@ function describe(manifest: BuiltManifest, running: LoadedThirdParty | undefined
         required: required.has(name),
       })),
       ...plain.map((name) => ({
-        ...{ name, title: null, secret: false, injected: false },
-        ...{ set: set.has(name), required: required.has(name) },
+        name,
+        title: null,
+        secret: false,
+        injected: false,
+        set: set.has(name),
+        required: required.has(name),
       })),
     ],
   };

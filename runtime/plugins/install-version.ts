@@ -40,8 +40,11 @@ export async function installVersion(
   if (manager.isTaken(id))
     throw problem("conflict", `The id "${id}" belongs to a plugin that is built in or named in SIGNALBOX_PLUGINS.`);
   const row = {
-    ...{ sha256: manifest.bundle.sha256, manifest: JSON.stringify(manifest), bundle: bytes },
-    ...{ origin: input.origin ?? null, integrity: input.integrity ?? null },
+    sha256: manifest.bundle.sha256,
+    manifest: JSON.stringify(manifest),
+    bundle: bytes,
+    origin: input.origin ?? null,
+    integrity: input.integrity ?? null,
     publisher: input.publisher ?? publisherIn(input.origin),
   };
   const before = await findVersions(sql, id);

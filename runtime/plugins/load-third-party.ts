@@ -55,7 +55,9 @@ async function identify(
   dependencies: SandboxDependencies,
 ): Promise<BuiltManifest> {
   const sandbox = await openSandbox({
-    ...{ bundle: cachedBundle(bytes).file, name, deno: dependencies.deno },
+    bundle: cachedBundle(bytes).file,
+    name,
+    deno: dependencies.deno,
     config: (id) => (taken.has(id) ? {} : dependencies.settingsOf(id)),
   });
   try {
@@ -130,7 +132,14 @@ function manifestOf({ plugin, contract, config, contributes }: Described, bytes:
   const used = Object.entries(contributes).flatMap(([kind, all]) => (Object.keys(all).length > 0 ? [kind] : []));
   const why = "its declaration names it";
   const parsed = builtManifest.safeParse({
-    ...{ manifest: 1, id, version, sdk, needs, contract, config, contributes },
+    manifest: 1,
+    id,
+    version,
+    sdk,
+    needs,
+    contract,
+    config,
+    contributes,
     ...(about && { about }),
     kinds: used.length > 0 ? used : ["tools"],
     bundle: { sha256: sha256Of(bytes), bytes: bytes.byteLength },

@@ -69,7 +69,11 @@ interface Conversion {
   readonly run: (text: string) => Promise<unknown>;
 }
 const page = (value: string) => ({
-  ...{ id: "1", type: "page", title: "T", version: { number: 1 }, space: { key: "A" } },
+  id: "1",
+  type: "page",
+  title: "T",
+  version: { number: 1 },
+  space: { key: "A" },
   body: { storage: { value } },
 });
 function readPage(): Promise<unknown> {
@@ -87,19 +91,26 @@ const conversions: readonly Conversion[] = [
     run: (text) => parsed("gamma", {}, { webhookEvent: "jira:issue_created", issue: gammaIssue(text) }),
   },
   {
-    ...{ name: "gamma comment, Cloud", inputs: markdown, reply: () => ({ id: "1", body: null }) },
+    name: "gamma comment, Cloud",
+    inputs: markdown,
+    reply: () => ({ id: "1", body: null }),
     run: (body) => comment("gamma", gamma, { issue: "APP-1" }, body),
   },
   {
-    ...{ name: "gamma comment, Server", inputs: markdown, reply: () => ({ id: "1", body: null }) },
+    name: "gamma comment, Server",
+    inputs: markdown,
+    reply: () => ({ id: "1", body: null }),
     run: (body) => comment("gamma", server, { issue: "APP-1" }, body),
   },
   {
-    ...{ name: "delta webhook", inputs: html },
+    name: "delta webhook",
+    inputs: html,
     run: (text) => parsed("delta", {}, { event: "issue", action: "created", data: deltaData(text) }),
   },
   {
-    ...{ name: "delta comment", inputs: markdown, reply: () => ({ id: uuid }) },
+    name: "delta comment",
+    inputs: markdown,
+    reply: () => ({ id: uuid }),
     run: (body) => comment("delta", plane, { issue: uuid, project: uuid }, body),
   },
   { name: "wiki page", inputs: storage, reply: page, run: readPage },
@@ -180,13 +191,14 @@ describe("with worker threads", () => {
     }
     expect(warnings.filter((line) => line.function === "htmlToMarkdown" && Number(line.characters) < 1 << 18)).toEqual([
       {
-        ...{ level: "warn", message: "an offloaded function failed", plugin: "delta", function: "htmlToMarkdown" },
-        ...{
-          code: "timeout",
-          characters: expect.any(Number),
-          error: expect.stringContaining("2000 ms"),
-          time: expect.any(String),
-        },
+        level: "warn",
+        message: "an offloaded function failed",
+        plugin: "delta",
+        function: "htmlToMarkdown",
+        code: "timeout",
+        characters: expect.any(Number),
+        error: expect.stringContaining("2000 ms"),
+        time: expect.any(String),
       },
     ]);
   });

@@ -12,7 +12,8 @@ const source = (connection: z.ZodObject): Source =>
   ({ about: "A.", connection, secrets: [], required: [], verify: () => ({ ok: true }) }) as unknown as Source;
 const tool = { about: "T.", effect: "read", input: z.object({}), output: z.unknown(), run: () => 1 };
 const loaded = (id: string, contributions: object, builtIn = false) => ({
-  ...{ plugin: { id, version: "1.0.0" }, builtIn },
+  plugin: { id, version: "1.0.0" },
+  builtIn,
   contributions: contributions as Contributions,
 });
 

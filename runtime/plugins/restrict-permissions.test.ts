@@ -3,7 +3,12 @@ import { describe, expect, test } from "vitest";
 import { denialsFor, restrictPermissions } from "./restrict-permissions.ts";
 
 const manifest = builtManifest.parse({
-  ...{ manifest: 1, id: "worker", version: "1.0.0", sdk: "^0.1.0", kinds: ["routes"], needs: ["fetch", "operations"] },
+  manifest: 1,
+  id: "worker",
+  version: "1.0.0",
+  sdk: "^0.1.0",
+  kinds: ["routes"],
+  needs: ["fetch", "operations"],
   bundle: { sha256: "0".repeat(64), bytes: 1 },
   permissions: {
     http: [

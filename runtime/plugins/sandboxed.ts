@@ -86,16 +86,16 @@ export function sandboxed(
     const serve = serveCapabilities(id, manifest, { ...capabilities, tcp });
     const { file } = cachedBundle(bytes);
     const sandbox = await openSandbox({
-      ...{
-        bundle: file,
-        name: id,
-        deno: dependencies.deno,
-        requiresIsolation: dependencies.requiresIsolation,
-        serve,
-        mask: placeholders.mask,
-        notified: logLines(id, dependencies.log, dependencies.logs),
-      },
-      ...{ memoryMb: limits.memory_mb, callMs: limits.call_ms, config: placeholders.mask(settings()) },
+      bundle: file,
+      name: id,
+      deno: dependencies.deno,
+      requiresIsolation: dependencies.requiresIsolation,
+      serve,
+      mask: placeholders.mask,
+      notified: logLines(id, dependencies.log, dependencies.logs),
+      memoryMb: limits.memory_mb,
+      callMs: limits.call_ms,
+      config: placeholders.mask(settings()),
       facts: { vectors: vectors && factsOf(vectors), trackers: trackers?.configured() ?? [] },
     }).catch((error) => {
       tcp.closeAll();

@@ -7,8 +7,27 @@ import { builtIns } from "./built-ins.ts";
 // alpha and beta read and write Markdown as it is, in the host's event loop.
 
 const pieces: readonly string[] = [
-  ...["<!-- signalbox:", "<!-- signalbox:k -->", "<!--", "-->", "<", " ", "\n", "\r", "\t", "a", "\u0000", "\ud800"],
-  ...["> ", "> <!-- signalbox:k -->\n", "`", "```\n", "~~~\n", "/close\n", "```\n/a\n```\n", "\\", '"'],
+  "<!-- signalbox:",
+  "<!-- signalbox:k -->",
+  "<!--",
+  "-->",
+  "<",
+  " ",
+  "\n",
+  "\r",
+  "\t",
+  "a",
+  "\u0000",
+  "\ud800",
+  "> ",
+  "> <!-- signalbox:k -->\n",
+  "`",
+  "```\n",
+  "~~~\n",
+  "/close\n",
+  "```\n/a\n```\n",
+  "\\",
+  '"',
 ];
 
 let plugins: Readonly<Record<string, Contributions>> = {};

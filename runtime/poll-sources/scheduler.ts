@@ -21,7 +21,11 @@ const concurrency = 4;
 export function startScheduler(options: SchedulerOptions): Worker {
   const { sql, log, leaseSeconds, sweepMs } = options;
   return startLeasedWork<Claimed>({
-    ...{ name: "a poll", concurrency, leaseSeconds, sweepMs, log },
+    name: "a poll",
+    concurrency,
+    leaseSeconds,
+    sweepMs,
+    log,
     claim: (lease) => claimDue(sql, lease, leaseSeconds),
     untilDue: () => nextDue(sql),
     renew: ({ id, lease }) => renewLease(sql, id, lease, leaseSeconds),

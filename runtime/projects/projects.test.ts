@@ -12,8 +12,12 @@ import { projectOperations } from "./operations.ts";
 
 let door: Door;
 const memory = {
-  ...{ key: "house-rules", content: "Tabs.", scope: "project", agent_id: null },
-  ...{ created_at: "2026-01-01T00:00:00.000Z", updated_at: "2026-01-01T00:00:00.000Z" },
+  key: "house-rules",
+  content: "Tabs.",
+  scope: "project",
+  agent_id: null,
+  created_at: "2026-01-01T00:00:00.000Z",
+  updated_at: "2026-01-01T00:00:00.000Z",
 };
 beforeAll(async () => {
   const memoriesOf = async (_: unknown, project_id: number) => [{ ...memory, project_id }];
@@ -75,24 +79,31 @@ describe("projects", () => {
 async function event(project: string, task_id: string) {
   const id = newId();
   const row = {
-    ...{ id, source: "alpha", slug: "alpha", delivery_id: id, change_key: null, event_name: "issues", action: "opened" },
-    ...{ actor: null, subject: `alpha:${project}#1`, canonical_triggers: ["issue.created"], outcome: "dispatched" as const },
-    ...{
-      reason: null,
-      replay_of: null,
-      polled: false,
-      author: null,
-      occurred_at: null,
-      hook_id: null,
-      snapshot: false,
-      private: false,
-      comment: null,
-      thread: null,
-      incomplete: false,
-      traceparent: null,
-      headers: "{}",
-      body: Buffer.from("{}"),
-    },
+    id,
+    source: "alpha",
+    slug: "alpha",
+    delivery_id: id,
+    change_key: null,
+    event_name: "issues",
+    action: "opened",
+    actor: null,
+    subject: `alpha:${project}#1`,
+    canonical_triggers: ["issue.created"],
+    outcome: "dispatched" as const,
+    reason: null,
+    replay_of: null,
+    polled: false,
+    author: null,
+    occurred_at: null,
+    hook_id: null,
+    snapshot: false,
+    private: false,
+    comment: null,
+    thread: null,
+    incomplete: false,
+    traceparent: null,
+    headers: "{}",
+    body: Buffer.from("{}"),
   };
   const executions = [{ id: newId(), task_id, canonical_trigger: "issue.created" }];
   await insertArrivals(door.sql, [{ event: row, project, issue: "1", content: "text", executions }]);

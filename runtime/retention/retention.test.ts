@@ -236,7 +236,10 @@ describe("erasure", () => {
     await sql`update task_executions set author = 'alpha:7', changes = '{title}', held_reason = 'bob' where id = ${one}`;
     const subject = "https://github.com/acme/webshop/issues/1#issuecomment-3";
     expect((await door.post("/api/erase", { subject })).body).toMatchObject({
-      ...{ subject, subjects: ["alpha:acme/webshop#1"], events: 2, executions: 2 },
+      subject,
+      subjects: ["alpha:acme/webshop#1"],
+      events: 2,
+      executions: 2,
     });
     const reasons = await sql`select reason from webhook_events order by id`;
     expect(reasons).toEqual([{ reason: null }, { reason: "no task is mapped" }]);

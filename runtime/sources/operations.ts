@@ -40,7 +40,13 @@ const absence = (source: string, integration: string | undefined): string =>
     : `There is no integration ${integration} of the source "${source}".`;
 
 const copyOf = ({ id, active, configured, missing, unknown, changed, notes }: WebhookReport) => ({
-  ...{ id, active, configured: [...configured], missing: [...missing], unknown: [...unknown], changed, notes: [...notes] },
+  id,
+  active,
+  configured: [...configured],
+  missing: [...missing],
+  unknown: [...unknown],
+  changed,
+  notes: [...notes],
 });
 
 /** Every event that a mapping of the source names, once. */

@@ -44,10 +44,25 @@ export const neededParts = ({ sql }: Core, { redis }: MemoryResources): readonly
   ...(redis ? [{ name: "redis", probe: () => redis.call("PING") }] : []),
 ];
 
+const integrationDeps = ({
+  core: { bus, vault, log },
+  network: { guard },
+  plugins: { host, connections, accounts },
+}: Stages) => ({
+  bus,
+  vault,
+  guard,
+  log,
+  sources: () => host.sources,
+  environment: connections.environment,
+  stored: connections.bySlug,
+  accounts,
+});
+
 /** Every operation with its dependencies; changes are recorded in the audit log. */
 export function bindOperations(stages: Stages) {
   const { core, network, plugins, memory, tools, webhooks } = stages;
-  const { config, log, sql, bus, policies, vault, alarm } = core;
+  const { config, sql, bus, policies, vault, alarm } = core;
   const { guard } = network;
   const { host, manager, connections, logs } = plugins;
   const { routing, evaluator, receiver, deferred } = webhooks;
@@ -76,10 +91,7 @@ export function bindOperations(stages: Stages) {
     webhookChecks: { connections, publicUrl: config.PUBLIC_URL },
     webhookMappings: { bus, vault, evaluator, loadedSources },
     knowledge: { bus, vault, guard, connectors: () => host.knowledge },
-    integrations: {
-      ...{ bus, vault, guard, log, sources: () => host.sources, environment: connections.environment },
-      ...{ stored: connections.bySlug, accounts: plugins.accounts },
-    },
+    integrations: integrationDeps(stages),
     tools: { registry: tools.registry, bus, checkAddress: guard.check },
     toolExecutions: { registry: tools.registry, connectionFor, trackerUpdates, sources },
     chat: { ...stages.conversation, connectionFor: (source, agentId) => connectionFor(source, undefined, agentId) },

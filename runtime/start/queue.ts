@@ -36,7 +36,10 @@ export async function startQueue(core: Core, { connections, standings }: Plugins
   const presence = startPresence({ sql, bus, log, policies, connectionFor, trackerUpdates, outbox: conversation.outbox });
   const notices = startNotices({ sql, log, warn, leaseSeconds, connectionFor, trackerUpdates });
   const breakers = await openBreakers({
-    ...{ sql, bus, log, delaySeconds: config.EXECUTION_RETRY_DELAY_SECONDS },
+    sql,
+    bus,
+    log,
+    delaySeconds: config.EXECUTION_RETRY_DELAY_SECONDS,
     holdAfterSeconds: config.OUTAGE_HOLD_HOURS * 3600,
     report: (level, message, context) => (level === "error" ? alarm : core.inform)(message, context),
   });

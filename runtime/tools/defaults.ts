@@ -6,7 +6,8 @@ const project = text("The project as its tracker names it. Absent: that of the e
 
 const addComment = (provider: string) =>
   tool(provider, "add_comment", "Add a comment to an issue or pull request.", {
-    ...{ issue, project },
+    issue,
+    project,
     body: text("The comment, Markdown.", true),
   });
 const updateDescription = (provider: string) =>
@@ -15,7 +16,8 @@ const updateDescription = (provider: string) =>
     "update_description",
     "Replace the description of an issue or pull request. The old one is lost: read it first and keep what still holds.",
     {
-      ...{ issue, project },
+      issue,
+      project,
       description: text("The whole new description, Markdown.", true),
     },
   );
@@ -40,7 +42,8 @@ export const defaultTools: readonly NewTool[] = [
     project,
   }),
   tool("gamma", "transition_issue", "Move an issue to another state of its workflow.", {
-    ...{ issue, project },
+    issue,
+    project,
     transition: text("Name or id of the transition.", true),
   }),
 ];

@@ -52,33 +52,42 @@ export interface ServeOptions {
   readonly ready: () => Promise<boolean>;
 }
 
+const contextOf =
+  ({ sql, log }: ServeOptions): HttpOptions["context"] =>
+  (request, actor) => ({
+    sql,
+    log,
+    actor,
+    // Few operations read the signal, and creating one costs as much as the rest of a small request.
+    get signal() {
+      return request.signal;
+    },
+    get last_event_id() {
+      return request.headers.get("last-event-id")?.slice(0, 100);
+    },
+    get request_id() {
+      return requestIdOf(request.headers);
+    },
+  });
+
 /** Opens both ports on the projections of the same operations. */
 export async function serve(serving: ServeOptions) {
   const { config, sql, log, authenticate, exposure, keyring, ready } = serving;
   const worksOnly = config.SIGNALBOX_ROLE === "worker";
   const budget = new BodyBudget(config.MAX_INFLIGHT_BODY_BYTES);
   const json = createLargeJson();
-  const prefix = config.PUBLIC_URL === undefined ? "" : new URL(config.PUBLIC_URL).pathname.replace(/\/+$/, "");
   const publicUrl = config.PUBLIC_URL === undefined ? null : new URL(config.PUBLIC_URL);
+  const prefix = publicUrl?.pathname.replace(/\/+$/, "") ?? "";
   const trusted = parseNetworks(config.TRUSTED_PROXIES);
   const addressOf: AddressOf = ({ socket, headers }) =>
     clientAddress(socket.remoteAddress, [headers["x-forwarded-for"] ?? []].flat().join(","), trusted);
   const bound = worksOnly ? serving.bound.filter(({ op }) => op === health) : serving.bound;
   const options: HttpOptions = {
-    ...{ bound, authenticate, log, version },
-    // Few operations read the signal, and creating one costs as much as the rest of a small request.
-    context: (request, actor) => ({
-      ...{ sql, log, actor },
-      get signal() {
-        return request.signal;
-      },
-      get last_event_id() {
-        return request.headers.get("last-event-id")?.slice(0, 100);
-      },
-      get request_id() {
-        return requestIdOf(request.headers);
-      },
-    }),
+    bound,
+    authenticate,
+    log,
+    version,
+    context: contextOf(serving),
     maxBodyBytes: config.MAX_BODY_BYTES,
     budget,
     publicUrl,
@@ -89,13 +98,12 @@ export async function serve(serving: ServeOptions) {
   else mountDoors(app, serving, { ...options, budget, publicUrl, json, trusted });
 
   const { hostname } = exposure;
-  const routes = grpcRoutes(bound, { authenticate, sql, log });
   const shutdown = new AbortController();
   // On Node the lighter classes halve the cost of a small answer; Deno's own server would refuse them.
   const fallback = getRequestListener((request, env) => app.fetch(request, env as object), {
     overrideGlobalObjects: !("Deno" in globalThis),
   }) as NodeHandler;
-  const rpc = { routes, addressOf, budget };
+  const rpc = { routes: grpcRoutes(bound, { authenticate, sql, log }), addressOf, budget };
   const handler = connectHandler({ ...rpc, shutdownSignal: shutdown.signal, fallback });
   const allowedHosts = new Set(config.ALLOWED_HOSTS);
   // Judged here, so that Connect and gRPC-Web are guarded, too. The other port speaks HTTP/2 only, which browsers speak over
@@ -126,7 +134,7 @@ export async function serve(serving: ServeOptions) {
       return cannotListen("GRPC_PORT", config.GRPC_PORT)(error);
     },
   );
-  const port = (http.address() as AddressInfo).port;
+  const { port } = http.address() as AddressInfo;
   log.info(`Signalbox ${version} listens on http://${hostname}:${port} (reference: /docs) and grpc://${hostname}:${grpc.port}`);
   announce(exposure, log);
   const close = async () => {

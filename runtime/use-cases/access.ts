@@ -47,7 +47,8 @@ export function openAccess({ sql, log, connections, trackerUpdates }: AccessOpti
     return trackerUpdates && connection && connection.missing.length === 0 ? connection : null;
   };
   const callOf = (connection: Connection, { key, signal }: { key: string; signal: AbortSignal }) => ({
-    ...{ key, connection: connection.settings },
+    key,
+    connection: connection.settings,
     signal: AbortSignal.any([signal, AbortSignal.timeout(callMs)]),
   });
   const trackers: TrackersAccess = {
@@ -90,7 +91,10 @@ export function openAccess({ sql, log, connections, trackerUpdates }: AccessOpti
 }
 
 const codes: Partial<Record<ProblemCode, PluginErrorCode>> = {
-  ...{ bad_request: "invalid_input", not_found: "not_found", conflict: "conflict", unavailable: "unavailable" },
+  bad_request: "invalid_input",
+  not_found: "not_found",
+  conflict: "conflict",
+  unavailable: "unavailable",
   bad_gateway: "unavailable",
 };
 const asPluginError = (fault: Problem): PluginError =>

@@ -181,8 +181,13 @@ function tasksOf(incoming: Incoming, triggers: readonly string[], { routing, pol
 
 /** An operator named the task, so mappings and their conditions do not apply. */
 const chosenTask = (task_id: string, [canonical_trigger = "replay"]: readonly string[]): TaskMapping => ({
-  ...{ id: 0, task_id, canonical_trigger, conditions: {}, created_at: "" },
-  ...{ task_exists: true, agent_id: null },
+  id: 0,
+  task_id,
+  canonical_trigger,
+  conditions: {},
+  created_at: "",
+  task_exists: true,
+  agent_id: null,
 });
 
 /** Why an event starts nothing, regardless of the mappings. */

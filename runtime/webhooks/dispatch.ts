@@ -74,7 +74,9 @@ class EventDispatcher implements Dispatcher {
       wake({ source: arrival.event.source, project: arrival.project, author: authorKey(arrival.event) });
     if (stored.held > 0)
       warn(`a loop on ${subject} was stopped: executions are held`, {
-        ...{ event_id: id, subject, held: stored.held },
+        event_id: id,
+        subject,
+        held: stored.held,
         reason: "events on this issue answer writes of Signalbox, one after the other",
       });
     return receiptOf(arrival, stored);
@@ -125,7 +127,10 @@ type Store = (arrival: Arrival) => Promise<string | StoredEvent>;
 
 const storeIn = ({ sql, replayHours, loops }: DispatcherOptions, concurrency: number): Store =>
   batch((arrivals: Arrival[]) => storeAll(sql, arrivals, { replayHours, loops }), {
-    ...{ maxItems: 64, beside: 8, maxSize: 4_000_000, concurrency },
+    maxItems: 64,
+    beside: 8,
+    maxSize: 4_000_000,
+    concurrency,
     // Each execution has a copy of the text that its agent reads.
     sizeOf: ({ event, content, executions }) => event.body.byteLength + content.length * executions.length,
   });

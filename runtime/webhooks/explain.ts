@@ -152,7 +152,10 @@ async function withLimits({ agentId, ...task }: Candidate, incoming: Incoming, s
   const policy = deps.policies.of(agentId, subject && { source, project: subject.project });
   const isStranger = author?.standing === "contributor" || author?.standing === "none";
   const limited = {
-    ...{ source, agentId, subject: subjectOf(incoming), project: subject?.project ?? null },
+    source,
+    agentId,
+    subject: subjectOf(incoming),
+    project: subject?.project ?? null,
     author: isStranger ? authorKey({ source, author, actor: null }) : null,
     occurredAt: instant(event.occurred_at),
   };

@@ -80,7 +80,8 @@ export async function openMappingRules(options: MappingRulesOptions, sweepMs?: n
       return await evaluator.matches(rule.jq_filter, body);
     } catch (error) {
       warn("the filter of a webhook mapping failed on a payload, so it does not match", {
-        ...{ webhook_mapping: rule.id, source: rule.source },
+        webhook_mapping: rule.id,
+        source: rule.source,
         error: error instanceof Error ? error.message : String(error),
       });
       return false;

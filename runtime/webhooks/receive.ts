@@ -157,7 +157,10 @@ class WebhookReceiver implements Receiver {
     const credentials = rules.ofSource(source).map(({ authHeader }) => authHeader);
     const headers = withoutSecrets(request.headers, (name) => !credentials.includes(name));
     const event_id = await deferred.add({
-      ...{ plugin, slug, source, body: request.body },
+      plugin,
+      slug,
+      source,
+      body: request.body,
       headers: JSON.stringify(headers),
       context: JSON.stringify({ ...context, id: undefined, proven: provenIds(rules.ofSource(source), request) }),
     });

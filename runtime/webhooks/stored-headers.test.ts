@@ -2,9 +2,20 @@ import { describe, expect, test } from "vitest";
 import { extensionHeaders, recordReads, withoutSecrets } from "./stored-headers.ts";
 
 const sent = {
-  ...{ "x-alpha-event": "issues", "x-alpha-delivery": "d", "x-other": "o", "user-agent": "u" },
-  ...{ "x-password": "1", "x-my-token": "2", authorization: "3", "x-api-key": "4", "x-hub-signature-256": "5", cookie: "6" },
-  ...{ "x-auth": "7", "x-passphrase": "8", "x-session-id": "9", "x-credentials": "0" },
+  "x-alpha-event": "issues",
+  "x-alpha-delivery": "d",
+  "x-other": "o",
+  "user-agent": "u",
+  "x-password": "1",
+  "x-my-token": "2",
+  authorization: "3",
+  "x-api-key": "4",
+  "x-hub-signature-256": "5",
+  cookie: "6",
+  "x-auth": "7",
+  "x-passphrase": "8",
+  "x-session-id": "9",
+  "x-credentials": "0",
 };
 
 describe("an event keeps the headers that its source reads", () => {
@@ -23,7 +34,10 @@ describe("an event keeps the headers that its source reads", () => {
     const recorded = recordReads(sent);
     expect(Object.entries(recorded.headers)).toHaveLength(Object.keys(sent).length);
     expect(recorded.read()).toEqual({
-      ...{ "x-alpha-event": "issues", "x-alpha-delivery": "d", "x-other": "o", "user-agent": "u" },
+      "x-alpha-event": "issues",
+      "x-alpha-delivery": "d",
+      "x-other": "o",
+      "user-agent": "u",
     });
   });
 

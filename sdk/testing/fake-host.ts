@@ -58,7 +58,8 @@ const absent = (name: string): Promise<never> =>
 
 /** Vector settings for tests. Default metric: cosine. */
 export const testVectors = (dimension: number, metric: DistanceMetric = "cosine"): VectorSettings => ({
-  ...{ dimension, metric },
+  dimension,
+  metric,
   model: "test",
   type: `vector(${dimension})`,
   operator: metric === "cosine" ? "<=>" : metric === "l2" ? "<->" : "<#>",

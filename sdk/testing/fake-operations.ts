@@ -9,8 +9,15 @@ type Input = Readonly<Record<string, unknown>>;
 const seeds: Readonly<Record<string, readonly string[]>> = {
   agents: ["pm_default", "ta_default", "qa_default", "hub_system", "dev_default"],
   tasks: [
-    ...["triage_initial_intent", "tech_discovery_review", "intent_interpretation", "technical_grooming", "dev_environment_setup"],
-    ...["feature_implementation", "code_quality_audit", "quality_verification", "customer_uat_sync"],
+    "triage_initial_intent",
+    "tech_discovery_review",
+    "intent_interpretation",
+    "technical_grooming",
+    "dev_environment_setup",
+    "feature_implementation",
+    "code_quality_audit",
+    "quality_verification",
+    "customer_uat_sync",
   ],
 };
 

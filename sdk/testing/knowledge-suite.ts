@@ -68,7 +68,9 @@ function bench(knowledge: KnowledgeConnector, raw: Record<string, unknown>): Ben
   const list: Bench["list"] = async (cursor, deadline_ms) => knowledge.list({ cursor }, call(deadline_ms));
   const read: Bench["read"] = async (ids, deadline_ms) => knowledge.read(ids, call(deadline_ms));
   return {
-    ...{ knowledge, list, read },
+    knowledge,
+    list,
+    read,
     secrets: knowledge.secrets.map((name) => String(settings[name])),
     listAll: async () => {
       const pages: { id: string; revision: string }[] = [];

@@ -44,7 +44,11 @@ type Change = (queue: Queue) => Partial<Queue>;
 function casesOf(change: Change) {
   let kept = new Map();
   const plugin = definePlugin({
-    ...{ id: "sample", version: "1.0.0", sdk: "^0.1.0", config: z.object({}), needs: [] },
+    id: "sample",
+    version: "1.0.0",
+    sdk: "^0.1.0",
+    config: z.object({}),
+    needs: [],
     setup: () => {
       const queue = memoryQueue(kept);
       return { queues: { sample: { ...queue, ...change(queue) } } };

@@ -127,7 +127,9 @@ function feedCases(
   incoming: NonNullable<QueueFixtures["incoming"]>,
 ): TestCase[] {
   const webhook = (id: string): Omit<IncomingWebhook, "receipt"> => ({
-    ...{ id, webhook: "alpha", headers: { "x-alpha-event": "issues", "x-alpha-signature": "sha256=00" } },
+    id,
+    webhook: "alpha",
+    headers: { "x-alpha-event": "issues", "x-alpha-signature": "sha256=00" },
     body: JSON.stringify({ id, text: 'Größe 🦉 "\\ \n', nested: [{ a: null }] }),
   });
   const answer = async (
@@ -176,9 +178,14 @@ type Case = readonly [what: string, run: (queue: Queue, other: Queue) => Promise
 const minute = 60_000;
 /** A message from so many minutes ago. */
 const message = (minutes: number, more: Partial<CloudEvent> = {}): CloudEvent => ({
-  ...{ specversion: "1.0", id: randomUUID(), source: "/webhook/alpha", type: "dev.signalbox.event.received" },
-  ...{ subject: "alpha:octo/app#1", time: new Date(Date.now() - minutes * minute).toISOString() },
-  ...{ datacontenttype: "application/json", data: { outcome: "dispatched" } },
+  specversion: "1.0",
+  id: randomUUID(),
+  source: "/webhook/alpha",
+  type: "dev.signalbox.event.received",
+  subject: "alpha:octo/app#1",
+  time: new Date(Date.now() - minutes * minute).toISOString(),
+  datacontenttype: "application/json",
+  data: { outcome: "dispatched" },
   ...more,
 });
 const ids = (messages: readonly CloudEvent[]): string[] => messages.map(({ id }) => id);

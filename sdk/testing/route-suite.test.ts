@@ -28,7 +28,11 @@ const fixtures: RouteFixtures = {
 };
 const pluginWith = (change: Partial<Route>) =>
   definePlugin({
-    ...{ id: "sample", version: "1.0.0", sdk: "^0.1.0", config: z.object({}), needs: [] },
+    id: "sample",
+    version: "1.0.0",
+    sdk: "^0.1.0",
+    config: z.object({}),
+    needs: [],
     setup: () => ({ routes: { count: { ...count, ...change } as Route } }),
   });
 

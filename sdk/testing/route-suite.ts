@@ -38,7 +38,15 @@ export interface RouteFixtures {
 const callers = ["invalid_input", "not_found", "conflict", "rate_limited"];
 const deep = (levels: number): Json => (levels === 0 ? 1 : { a: [deep(levels - 1)] });
 const strangeBodies: readonly Json[] = [
-  ...[null, true, 0, -1.5, "", "text \u0000 \ud800", [], [[]], {}],
+  null,
+  true,
+  0,
+  -1.5,
+  "",
+  "text \u0000 \ud800",
+  [],
+  [[]],
+  {},
   { constructor: { prototype: {} }, toString: null },
   JSON.parse('{"__proto__": {"admin": true}}') as Json,
   ["x".repeat(100_000), deep(50)],

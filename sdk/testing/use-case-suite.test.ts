@@ -31,7 +31,9 @@ const good = ({ operations, trackers }: Host): UseCase => ({
     const wanted = { project: "octo/sample", title: "Sample", body: "" };
     if (kept.issue === undefined) await keep({ issue: await trackers.createIssue("alpha", wanted, { ...call, key: "sample" }) });
     return {
-      ...{ status: "ready", agents_verified: ["pm_default"], next_steps: ["Look at it."] },
+      status: "ready",
+      agents_verified: ["pm_default"],
+      next_steps: ["Look at it."],
       project: { project_id: "octo/sample", name: "Sample", id: project.id },
       tracker_issue: kept.issue ?? null,
     };
@@ -49,7 +51,11 @@ const good = ({ operations, trackers }: Host): UseCase => ({
 
 async function failing(change: (useCase: UseCase, host: Host) => Partial<UseCase>): Promise<string[]> {
   const plugin = definePlugin({
-    ...{ id: "sample", version: "1.0.0", sdk: "^0.1.0", config: z.object({}), needs: ["operations", "trackers"] },
+    id: "sample",
+    version: "1.0.0",
+    sdk: "^0.1.0",
+    config: z.object({}),
+    needs: ["operations", "trackers"],
     setup: (host) => {
       const useCase = good(host as unknown as Host);
       return { useCases: { sample: { ...useCase, ...change(useCase, host as unknown as Host) } } };

@@ -80,14 +80,17 @@ async function bench(plugin: Plugin, name: string, fixtures: UseCaseFixtures, ar
   assert.ok(useCase, `setup must contribute useCases.${name}`);
   let state: Json = null;
   const call = () => ({
-    ...{ signal: AbortSignal.timeout(10_000), state },
+    signal: AbortSignal.timeout(10_000),
+    state,
     save: async (next: Json) => {
       assert.deepEqual(JSON.parse(JSON.stringify(next)), next, "the saved state must be JSON");
       state = next;
     },
   });
   return {
-    ...{ operations, issues, closed },
+    operations,
+    issues,
+    closed,
     setup: () => useCase.setup(fixtures.request ?? {}, call()),
     teardown: async () => {
       const done = await useCase.teardown(call());

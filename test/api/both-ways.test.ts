@@ -43,7 +43,9 @@ const nouns: Record<string, Noun> = {
     input: (n) => ({ id: "dev_default", capability: `label ${n}` }),
     address: ({ id }) => ({ id: "dev_default", capability_id: id }),
     within: { id: "dev_default" },
-    ...{ create: "agents.add-capability", list: "agents.list-capabilities", remove: "agents.remove-capability" },
+    create: "agents.add-capability",
+    list: "agents.list-capabilities",
+    remove: "agents.remove-capability",
   },
   projects: {
     input: (n) => ({ name: `P ${n}`, source: "alpha", source_project_id: `octo/p${n}` }),
@@ -95,9 +97,11 @@ let seen: { event: string; execution: string; project: unknown; wiki: unknown; m
 
 beforeAll(async () => {
   world = await startWorld({
-    ...{ apiKey },
+    apiKey,
     env: {
-      ...{ API_KEYS: apiKey, ENCRYPTION_KEY: "00".repeat(32), WATCHDOG_ENABLED: "true" },
+      API_KEYS: apiKey,
+      ENCRYPTION_KEY: "00".repeat(32),
+      WATCHDOG_ENABLED: "true",
       ALLOW_PRIVATE_ADDRESSES: "127.0.0.0/8",
     },
   });

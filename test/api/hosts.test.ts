@@ -49,8 +49,16 @@ const statusOf = async (...asked: Parameters<typeof raw>) => (await raw(...asked
 describe("without API keys, on any address", () => {
   const rebound = ["Host: rebound.example"];
   test.each([
-    ...["/api/agents", "/webhook/../api/agents", "/docs/%2e%2e/api/agents", "/webhook/%2E%2e/api/keys", "/docs/.%2e/api/agents"],
-    ...["/health/../api/agents", "/webhook/a/../../api/agents", "//api/agents", "/mcp", "/docs\\..\\api\\agents"],
+    "/api/agents",
+    "/webhook/../api/agents",
+    "/docs/%2e%2e/api/agents",
+    "/webhook/%2E%2e/api/keys",
+    "/docs/.%2e/api/agents",
+    "/health/../api/agents",
+    "/webhook/a/../../api/agents",
+    "//api/agents",
+    "/mcp",
+    "/docs\\..\\api\\agents",
   ])("%s under a foreign name is refused", async (target) => {
     expect(await statusOf(open, target, rebound)).toBe(403);
   });

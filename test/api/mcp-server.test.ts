@@ -148,7 +148,9 @@ describe("what is called", () => {
 
 describe("the door", () => {
   const initialize = {
-    ...{ jsonrpc: "2.0", id: 1, method: "initialize" },
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
     params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } },
   };
   const post = (body: unknown, headers: Record<string, string>) =>

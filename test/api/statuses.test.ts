@@ -69,8 +69,12 @@ for (const [id, rows] of Map.groupBy(table, ({ op }) => op.id)) {
 }
 
 const codes: Record<number, string> = {
-  ...{ 401: "unauthenticated", 403: "permission_denied", 404: "not_found", 409: "already_exists" },
-  ...{ 502: "unavailable", 503: "failed_precondition" },
+  401: "unauthenticated",
+  403: "permission_denied",
+  404: "not_found",
+  409: "already_exists",
+  502: "unavailable",
+  503: "failed_precondition",
 };
 
 /** The same problem by the same operation's RPC, where its message is path parameters alone: proto writes others differently. */

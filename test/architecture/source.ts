@@ -47,7 +47,11 @@ export function readSource(path: string, text: string): Source {
   visit(file);
   const exported = file.statements.filter(ts.isExportDeclaration);
   return {
-    ...{ path, imports, functions, sql, environment },
+    path,
+    imports,
+    functions,
+    sql,
+    environment,
     lines: text.split("\n").length - (text.endsWith("\n") ? 1 : 0),
     hasDefaultExport: file.statements.some(isDefaultExport),
     isBarrel:

@@ -42,8 +42,10 @@ export async function run(): Promise<void> {
   await using service = await startService({ databaseUrl: database.url, env });
   // As a program would set its sessions that looks for the same ten among as many candidates.
   const connection = {
-    ...{ "hnsw.ef_search": 200, "hnsw.iterative_scan": "relaxed_order" },
-    ...{ enable_seqscan: "off", plan_cache_mode: "force_custom_plan" },
+    "hnsw.ef_search": 200,
+    "hnsw.iterative_scan": "relaxed_order",
+    enable_seqscan: "off",
+    plan_cache_mode: "force_custom_plan",
   };
   const sql = postgres(database.url, { max: 8, onnotice: () => {}, connection });
   const rows: Cell[][] = [];
@@ -75,7 +77,11 @@ export async function run(): Promise<void> {
   const recall = Math.min(...rows.map((row) => row.at(-1) as number));
   findings.push(`lowest recall@${limit}: ${recall.toFixed(3)} (aim: ≥ 0.97); aim of p50: ≤ 1.5 × the raw query`);
   const columns = levels.flatMap(({ clients }) => [
-    ...[`raw p50 ms, ${clients} client${clients > 1 ? "s" : ""}`, "HTTP p50 ms", "p50 ×", "p99 ×", "throughput ×"],
+    `raw p50 ms, ${clients} client${clients > 1 ? "s" : ""}`,
+    "HTTP p50 ms",
+    "p50 ×",
+    "p99 ×",
+    "throughput ×",
   ]);
   report({
     name: "memory",

@@ -22,7 +22,8 @@ export async function signalboxBefore(side: Side, secret: string, more: Record<s
   const env = { ALPHA_TOKEN: "t", ALPHA_API_URL: side.url, LLM_BASE_URL: `${side.url}/v1`, LLM_API_KEY: "k", ...more };
   const service = await signalbox("Signalbox, PostgreSQL", {
     ...(databaseUrl === undefined ? { database: "postgres" } : { databaseUrl }),
-    ...{ webhookSecret: secret, env },
+    webhookSecret: secret,
+    env,
   });
   await service.post("/api/agents/seed");
   await service.post("/api/tasks", task);

@@ -28,7 +28,9 @@ export const load = (path: string) => readFile(path, "utf8"); // fixes #12
 const text = paragraph.repeat(Math.ceil(length / paragraph.length)).slice(0, length);
 /** What integrations, webhook mappings, wikis and plugins have stored. */
 const stored = Array.from({ length: 500 }, (_, n) => ({
-  ...{ kind: "webhook mapping" as const, name: String(n), member: null },
+  kind: "webhook mapping" as const,
+  name: String(n),
+  member: null,
   value: randomBytes(24).toString("base64url"),
 }));
 const secrets = secretsFinder(

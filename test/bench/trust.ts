@@ -78,7 +78,8 @@ async function start(kind: Kind, env: Record<string, string>): Promise<Side> {
   const tracker = await limit("other side", "other-side", "0");
   const url = `http://127.0.0.1:${tracker.port}`;
   const service = await startService({
-    ...{ databaseUrl: database.url, webhookSecret: secret },
+    databaseUrl: database.url,
+    webhookSecret: secret,
     env: {
       ALPHA_TOKEN: "t",
       ALPHA_API_URL: url,

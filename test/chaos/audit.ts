@@ -59,7 +59,10 @@ export async function audit(world: World, { timeoutSeconds = 60 }: { timeoutSeco
   const states: Record<string, number> = {};
   for (const { state } of executions) states[state] = (states[state] ?? 0) + 1;
   return {
-    ...{ accepted: sender.sent.filter(({ receipt }) => receipt).length, executions: executions.length, states, silent },
+    accepted: sender.sent.filter(({ receipt }) => receipt).length,
+    executions: executions.length,
+    states,
+    silent,
     unanswered: sender.sent.filter(({ receipt, refused }) => !receipt && !refused).map(({ id }) => id),
     refused: sender.sent.filter(({ refused }) => refused).map(({ id, refused }) => `${id}: ${refused}`),
     ...accounts(world, events, executions),
@@ -127,7 +130,8 @@ function writes({ trackers, sender, ledger }: World, executions: readonly Execut
   return {
     doubled: [...doubled, ...living.doubled],
     missing: [...missing, ...living.missing],
-    ...{ takenBack, unfinished },
+    takenBack,
+    unfinished,
   };
 }
 

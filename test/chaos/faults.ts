@@ -32,25 +32,29 @@ const restart = async (replica: Replica, { random }: FaultContext): Promise<void
 
 const processes: readonly Fault[] = [
   {
-    ...{ name: "kill", weight: 20 },
+    name: "kill",
+    weight: 20,
     act: async (replica, context) => {
       await replica.kill();
       await restart(replica, context);
     },
   },
   {
-    ...{ name: "term", weight: 8 },
+    name: "term",
+    weight: 8,
     act: async (replica, context) => {
       await replica.terminate();
       await restart(replica, context);
     },
   },
   {
-    ...{ name: "stop", weight: 20 },
+    name: "stop",
+    weight: 20,
     act: (replica, { random, lease }) => frozen(replica, random.between(200, lease * 0.6)),
   },
   {
-    ...{ name: "stop-beyond-lease", weight: 6 },
+    name: "stop-beyond-lease",
+    weight: 6,
     act: (replica, { random, lease }) => frozen(replica, lease * random.between(1.1, 1.8)),
   },
 ];
@@ -65,11 +69,13 @@ const databaseFaults: readonly Fault[] = [
   { name: "pg-cut", weight: 20, act: (replica, context) => away(replica, "cut", context.random.between(200, 4000), context) },
   { name: "pg-reset", weight: 10, act: async ({ postgres }) => postgres?.reset() },
   {
-    ...{ name: "pg-freeze", weight: 6 },
+    name: "pg-freeze",
+    weight: 6,
     act: (replica, context) => away(replica, "freeze", context.random.between(500, context.lease * 1.6), context),
   },
   {
-    ...{ name: "pg-lose", weight: 6 },
+    name: "pg-lose",
+    weight: 6,
     act: async ({ postgres }, { random }) => {
       postgres?.loseAnswers();
       await sleep(random.between(5000, 15_000));
@@ -77,7 +83,8 @@ const databaseFaults: readonly Fault[] = [
     },
   },
   {
-    ...{ name: "pg-strand", weight: 4 },
+    name: "pg-strand",
+    weight: 4,
     act: async ({ postgres }, { random }) => {
       postgres?.strand();
       await sleep(random.between(5000, 15_000));
@@ -85,7 +92,8 @@ const databaseFaults: readonly Fault[] = [
     },
   },
   {
-    ...{ name: "pg-delay", weight: 5 },
+    name: "pg-delay",
+    weight: 5,
     act: async ({ postgres }, { random }) => {
       postgres?.delay(random.between(20, 200));
       await sleep(random.between(1000, 5000));
@@ -93,7 +101,8 @@ const databaseFaults: readonly Fault[] = [
     },
   },
   {
-    ...{ name: "stop-and-cut", weight: 6 },
+    name: "stop-and-cut",
+    weight: 6,
     // Others take over meanwhile, and it hears nothing of that when it goes on.
     act: async (replica, { random, lease }) => {
       replica.freeze();
@@ -105,7 +114,9 @@ const databaseFaults: readonly Fault[] = [
     },
   },
   {
-    ...{ name: "pg-outage", weight: 2, everywhere: true },
+    name: "pg-outage",
+    weight: 2,
+    everywhere: true,
     act: async (_, { replicas, random, recovered }) => {
       await Promise.all(replicas.map(({ postgres }) => postgres?.cut()));
       await sleep(random.between(1000, 5000));
@@ -126,7 +137,8 @@ async function away(replica: Replica, how: "cut" | "freeze", ms: number, { recov
 
 const redisFaults: readonly Fault[] = [
   {
-    ...{ name: "redis-cut", weight: 5 },
+    name: "redis-cut",
+    weight: 5,
     act: async ({ redis }, { random }) => {
       await redis?.cut();
       await sleep(random.between(200, 4000));
@@ -134,7 +146,8 @@ const redisFaults: readonly Fault[] = [
     },
   },
   {
-    ...{ name: "redis-freeze", weight: 2 },
+    name: "redis-freeze",
+    weight: 2,
     act: async ({ redis }, { random }) => {
       redis?.freeze();
       await sleep(random.between(500, 6000));

@@ -36,9 +36,20 @@ export function readOptions(args: readonly string[]): ChaosOptions {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      ...{ seed: text("1"), minutes: text("0.75"), executions: text(""), lease: text("8"), replicas: text("3") },
-      ...{ database: text(process.env.TEST_DATABASE_URL ? "postgres" : "embedded"), calm: text("10"), pause: text("1") },
-      ...{ weights: text(""), trouble: text("1"), backlog: text("96"), window: text(""), times: text("4"), logs: text("") },
+      seed: text("1"),
+      minutes: text("0.75"),
+      executions: text(""),
+      lease: text("8"),
+      replicas: text("3"),
+      database: text(process.env.TEST_DATABASE_URL ? "postgres" : "embedded"),
+      calm: text("10"),
+      pause: text("1"),
+      weights: text(""),
+      trouble: text("1"),
+      backlog: text("96"),
+      window: text(""),
+      times: text("4"),
+      logs: text(""),
       redis: { type: "boolean", default: false },
     },
   });
@@ -53,8 +64,14 @@ export function readOptions(args: readonly string[]): ChaosOptions {
   if (database === "postgres" && !process.env.TEST_DATABASE_URL) throw new Error("--database postgres needs TEST_DATABASE_URL");
   if (values.redis && !process.env.TEST_REDIS_URL) throw new Error("--redis needs TEST_REDIS_URL");
   return {
-    ...{ seed: number("seed"), minutes: number("minutes"), lease: number("lease"), calm: number("calm") },
-    ...{ pause: number("pause"), trouble: number("trouble"), backlog: number("backlog"), times: number("times") },
+    seed: number("seed"),
+    minutes: number("minutes"),
+    lease: number("lease"),
+    calm: number("calm"),
+    pause: number("pause"),
+    trouble: number("trouble"),
+    backlog: number("backlog"),
+    times: number("times"),
     executions: values.executions === "" ? null : Number(values.executions),
     // The embedded database serves one process.
     replicas: database === "embedded" ? 1 : number("replicas"),

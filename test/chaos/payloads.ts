@@ -31,13 +31,23 @@ const payloads: Readonly<Record<Source, (issue: number, title: string) => object
     ),
   gamma: (number, summary) =>
     gammaIssueHook("jira:issue_created", {
-      ...{ key: `APP-${number}`, id: `10${number}`, summary, description: "It fails since Monday.", creator: ann, created: at },
+      key: `APP-${number}`,
+      id: `10${number}`,
+      summary,
+      description: "It fails since Monday.",
+      creator: ann,
+      created: at,
     }),
   delta: (number, name) =>
     deltaIssueHook(
       {
-        ...{ id: deltaIssue(number), project: deltaProject, name, description_html: "<p>It fails since Monday.</p>" },
-        ...{ state: { id: states.todo, name: "Todo", group: "unstarted" }, actor: deltaUser(people.ann, "ann"), created_at: at },
+        id: deltaIssue(number),
+        project: deltaProject,
+        name,
+        description_html: "<p>It fails since Monday.</p>",
+        state: { id: states.todo, name: "Todo", group: "unstarted" },
+        actor: deltaUser(people.ann, "ann"),
+        created_at: at,
       },
       "created",
     ),
@@ -46,7 +56,9 @@ const payloads: Readonly<Record<Source, (issue: number, title: string) => object
 /** The platforms' own headers. A platform that repeats a delivery repeats its id. */
 const headers: Readonly<Record<Source, (id: string, body: string) => Record<string, string>>> = {
   alpha: (id, body) => ({
-    ...{ "x-github-event": "issues", "x-github-delivery": id, "x-hub-signature-256": `sha256=${hmac(body)}` },
+    "x-github-event": "issues",
+    "x-github-delivery": id,
+    "x-hub-signature-256": `sha256=${hmac(body)}`,
   }),
   beta: (id) => ({ "x-gitlab-event": "Issue Hook", "x-gitlab-event-uuid": id, "x-gitlab-token": secret }),
   gamma: (id, body) => ({ "x-atlassian-webhook-identifier": id, "x-hub-signature": `sha256=${hmac(body)}` }),

@@ -144,10 +144,19 @@ export class Trackers {
   env(): Record<string, string> {
     const { alpha, beta, gamma, delta } = this.all;
     return {
-      ...{ ALPHA_API_URL: alpha.front.url, ALPHA_TOKEN: "test-token-1", ALPHA_WEBHOOK_SECRET: secret },
-      ...{ BETA_URL: beta.front.url, BETA_TOKEN: "test-token-1", BETA_WEBHOOK_SECRET: secret },
-      ...{ GAMMA_URL: gamma.front.url, GAMMA_EMAIL: "bot@example.com", GAMMA_API_TOKEN: "t", GAMMA_WEBHOOK_SECRET: secret },
-      ...{ DELTA_API_URL: delta.front.url, DELTA_API_KEY: "test-key-1", DELTA_WORKSPACE_SLUG: workspace },
+      ALPHA_API_URL: alpha.front.url,
+      ALPHA_TOKEN: "test-token-1",
+      ALPHA_WEBHOOK_SECRET: secret,
+      BETA_URL: beta.front.url,
+      BETA_TOKEN: "test-token-1",
+      BETA_WEBHOOK_SECRET: secret,
+      GAMMA_URL: gamma.front.url,
+      GAMMA_EMAIL: "bot@example.com",
+      GAMMA_API_TOKEN: "t",
+      GAMMA_WEBHOOK_SECRET: secret,
+      DELTA_API_URL: delta.front.url,
+      DELTA_API_KEY: "test-key-1",
+      DELTA_WORKSPACE_SLUG: workspace,
       DELTA_WEBHOOK_SECRET: secret,
     };
   }

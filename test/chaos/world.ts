@@ -83,10 +83,16 @@ export async function startWorld(options: WorldOptions): Promise<World> {
 }
 
 const settings = ({ lease }: WorldOptions): Record<string, string> => ({
-  ...{ EXECUTION_LEASE_SECONDS: String(lease), EXECUTION_RETRY_DELAY_SECONDS: "1", EXECUTION_RETRY_LIMIT: "7" },
-  ...{ LLM_TIMEOUT_SECONDS: "10", WATCHDOG_ENABLED: "true" },
+  EXECUTION_LEASE_SECONDS: String(lease),
+  EXECUTION_RETRY_DELAY_SECONDS: "1",
+  EXECUTION_RETRY_LIMIT: "7",
+  LLM_TIMEOUT_SECONDS: "10",
+  WATCHDOG_ENABLED: "true",
   // One author writes everything, and all of it shall run: limits of trust are shown elsewhere.
-  ...{ WRITE_MIN_STANDING: "none", BUDGET_AUTHOR_RUNS_PER_HOUR: "0", BUDGET_ISSUE_RUNS_PER_HOUR: "0", LOOP_MAX_HOPS: "0" },
+  WRITE_MIN_STANDING: "none",
+  BUDGET_AUTHOR_RUNS_PER_HOUR: "0",
+  BUDGET_ISSUE_RUNS_PER_HOUR: "0",
+  LOOP_MAX_HOPS: "0",
 });
 
 interface Surroundings {

@@ -38,8 +38,13 @@ beforeAll(async () => {
   const { service } = world;
   const made = [
     await service.post("/api/agents", {
-      ...{ id: "a2a_agent", name: "A2A", role_id: "dev", prompt: "Look at the issue." },
-      ...{ auth_enabled: true, auth_secret: secret, trust_level: "privileged" },
+      id: "a2a_agent",
+      name: "A2A",
+      role_id: "dev",
+      prompt: "Look at the issue.",
+      auth_enabled: true,
+      auth_secret: secret,
+      trust_level: "privileged",
     }),
     await service.post("/api/tasks", { id: "a2a_look", name: "A look", description: "Look.", actor_id: "a2a_agent" }),
     await service.post("/api/tasks/triggers", { canonical_trigger: "issue.created", task_id: "a2a_look" }),

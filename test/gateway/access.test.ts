@@ -18,7 +18,10 @@ beforeAll(async () => {
   const { service } = world;
   for (const id of ["plain", "other", "chief"])
     await service.post("/api/agents", {
-      ...{ id, name: id, role_id: "dev", prompt: "Help." },
+      id,
+      name: id,
+      role_id: "dev",
+      prompt: "Help.",
       ...(id === "chief" && { trust_level: "privileged" }),
     });
   const guarded = { id: "guarded", name: "Guarded", role_id: "dev", prompt: "Help.", auth_enabled: true, auth_secret: secret };

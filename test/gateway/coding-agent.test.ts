@@ -41,8 +41,14 @@ describe("a coding agent behind the gateway", { tags: ["bubblewrap"] }, () => {
   };
   const startBridge = async (command: string) => {
     const env = {
-      ...{ SIGNALBOX_URL: world.service.url, AGENT_SECRET: secret, HEARTBEAT_SECONDS: "0.5", CODING_COMMAND: command },
-      ...{ REPOSITORIES: repo, GIT_URL: join(folder, "origin.git"), WORK_FOLDER: join(folder, "work"), GITHUB_TOKEN: token },
+      SIGNALBOX_URL: world.service.url,
+      AGENT_SECRET: secret,
+      HEARTBEAT_SECONDS: "0.5",
+      CODING_COMMAND: command,
+      REPOSITORIES: repo,
+      GIT_URL: join(folder, "origin.git"),
+      WORK_FOLDER: join(folder, "work"),
+      GITHUB_TOKEN: token,
       GITHUB_API_URL: `http://127.0.0.1:${(github.address() as AddressInfo).port}`,
     };
     bridge = run("node", "examples/agent-bridges/coding-agent.ts", { cwd: root, env });
@@ -80,8 +86,12 @@ describe("a coding agent behind the gateway", { tags: ["bubblewrap"] }, () => {
     const { service } = world;
     const made = [
       await service.post("/api/agents", {
-        ...{ id: "coding_agent", name: "Coder", role_id: "dev", prompt: "Fix the issue." },
-        ...{ auth_enabled: true, auth_secret: secret },
+        id: "coding_agent",
+        name: "Coder",
+        role_id: "dev",
+        prompt: "Fix the issue.",
+        auth_enabled: true,
+        auth_secret: secret,
       }),
       await service.post("/api/tasks", { id: "fix", name: "Fix it", description: "Fix the issue.", actor_id: "coding_agent" }),
       await service.post("/api/tasks/triggers", { canonical_trigger: "issue.created", task_id: "fix" }),

@@ -29,7 +29,8 @@ test("200 connected agents, 2,000 tasks, a tenth of the agents killed: every tas
   const crowd = (delay: number, ids: readonly string[]) =>
     run("node", "test/harness/crowd.ts", {
       args: [`http://127.0.0.1:${service.grpcPort}`, String(delay), ...ids],
-      ...{ cwd: root, env: {} },
+      cwd: root,
+      env: {},
     });
   // So slow that they die over a task.
   const slow = dying.map((ids) => crowd(60_000, ids));

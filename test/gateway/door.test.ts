@@ -98,7 +98,12 @@ test("errors name what is wrong; messages have at most 4 MiB; deadlines apply", 
 
 test("health watches whether the service can serve, to the end", async () => {
   const watch = run(buf, [
-    ...["curl", "--http2-prior-knowledge", "--protocol", "grpc", "-d", JSON.stringify({ service })],
+    "curl",
+    "--http2-prior-knowledge",
+    "--protocol",
+    "grpc",
+    "-d",
+    JSON.stringify({ service }),
     `http://127.0.0.1:${plain.grpcPort}/grpc.health.v1.Health/Watch`,
   ]);
   let seen = "";

@@ -22,8 +22,12 @@ async function prepare({ service }: World, name: Name): Promise<string> {
   const [id, task_id] = [agentOf(name), `${name}_look`];
   const made = [
     await service.post("/api/agents", {
-      ...{ id, name, role_id: "dev", prompt: "Look at the issue." },
-      ...{ auth_enabled: true, auth_secret: secret },
+      id,
+      name,
+      role_id: "dev",
+      prompt: "Look at the issue.",
+      auth_enabled: true,
+      auth_secret: secret,
     }),
     await service.post("/api/tasks", { id: task_id, name: `A look in ${name}`, description: "Look.", actor_id: id }),
     await service.post<{ id: string }>("/api/tasks/triggers", { canonical_trigger: "issue.created", task_id }),

@@ -154,7 +154,10 @@ test("tokens reported by an agent count towards usage and budgets; over budget, 
     expect((await agents.call("CompleteTask", { session_id, execution_id, result: "Done.", ...used })).code).toBeNull();
     const first = sent.find(({ id }) => id === execution_id);
     expect((await waitForExecutions(service, { event_id: first?.event_id ?? "" }))[0]).toMatchObject({
-      ...{ state: "succeeded", prompt_tokens: 900, completion_tokens: 100, cost_usd: 0.5 },
+      state: "succeeded",
+      prompt_tokens: 900,
+      completion_tokens: 100,
+      cost_usd: 0.5,
     });
     expect((await usage()).total).toBe(before.total + 1_000);
     for (const { event_id } of others)
@@ -171,7 +174,8 @@ test("tokens reported by an agent count towards usage and budgets; over budget, 
     const failed = { session_id, execution_id: released?.id, error: "no idea", prompt_tokens: 7 };
     expect((await agents.call("FailTask", failed)).code).toBeNull();
     expect((await waitForExecutions(service, { event_id: released?.event_id ?? "" }))[0]).toMatchObject({
-      ...{ state: "failed", prompt_tokens: 7 },
+      state: "failed",
+      prompt_tokens: 7,
     });
   } finally {
     stream.close();

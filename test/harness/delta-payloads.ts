@@ -12,8 +12,14 @@ const states = {
 export type State = keyof typeof states;
 
 const about = (project: string, id: string, state: State, more: Partial<DeltaIssue> = {}): DeltaIssue => ({
-  ...{ id, project, name: "Login fails", description_html: "<p>It <strong>fails</strong> since Monday.</p>", actor: ann },
-  ...{ state: { name: state, ...states[state] }, created_at: at, ...more },
+  id,
+  project,
+  name: "Login fails",
+  description_html: "<p>It <strong>fails</strong> since Monday.</p>",
+  actor: ann,
+  state: { name: state, ...states[state] },
+  created_at: at,
+  ...more,
 });
 
 export const issueCreated = (project: string, id: string) => deltaIssueHook(about(project, id, "Todo"), "created");
@@ -29,16 +35,33 @@ export function issueMoved(project: string, id: string, from: State, to: State, 
 
 export const issueRenamed = (project: string, id: string, state: State) =>
   deltaIssueHook(about(project, id, state, { updated_at: later }), "updated", {
-    ...{ field: "name", old_value: "Login", new_value: "Login fails" },
+    field: "name",
+    old_value: "Login",
+    new_value: "Login fails",
   });
 
 export function commented(project: string, issue: string, comment_html = "<p>Any <em>news</em> on this?</p>") {
   const { webhook_id, workspace_id, activity } = issueCreated(project, issue);
   const data = {
-    ...{ id: "33333333-0000-4000-8000-000000000001", created_at: later, updated_at: later, edited_at: null, comment_html },
-    ...{ comment_stripped: "Any news on this?", comment_json: {}, attachments: [], access: "INTERNAL", external_source: null },
-    ...{ external_id: null, created_by: ann.id, updated_by: ann.id, project, workspace: workspace_id, issue, actor: ann.id },
-    ...{ parent: null, is_member: true },
+    id: "33333333-0000-4000-8000-000000000001",
+    created_at: later,
+    updated_at: later,
+    edited_at: null,
+    comment_html,
+    comment_stripped: "Any news on this?",
+    comment_json: {},
+    attachments: [],
+    access: "INTERNAL",
+    external_source: null,
+    external_id: null,
+    created_by: ann.id,
+    updated_by: ann.id,
+    project,
+    workspace: workspace_id,
+    issue,
+    actor: ann.id,
+    parent: null,
+    is_member: true,
   };
   return { event: "issue_comment", action: "created", webhook_id, workspace_id, data, activity };
 }

@@ -19,7 +19,8 @@ export const startFour = async () => ({ alpha: await startAlpha({ autoCreate: tr
 
 /** Variables by which a service finds them. */
 export const fourEnv = (trackers: FourTrackers, token: string): Record<string, string> => ({
-  ...{ ALPHA_API_URL: trackers.alpha.url, ALPHA_TOKEN: token },
+  ALPHA_API_URL: trackers.alpha.url,
+  ALPHA_TOKEN: token,
   ...trackersEnv(trackers),
 });
 

@@ -6,14 +6,13 @@ const later = "2026-01-06T11:30:00.000Z";
 const ann = gammaUser("5b10-ann", "Ann");
 
 const about = (key: string, more: Partial<GammaIssue> = {}): GammaIssue => ({
-  ...{
-    key,
-    id: `10${key.replace(/\D/g, "")}`,
-    summary: "Login fails",
-    description: "It *fails* since\n\n# Monday",
-    creator: ann,
-  },
-  ...{ created: at, ...more },
+  key,
+  id: `10${key.replace(/\D/g, "")}`,
+  summary: "Login fails",
+  description: "It *fails* since\n\n# Monday",
+  creator: ann,
+  created: at,
+  ...more,
 });
 
 export const issueCreated = (key: string) => gammaIssueHook("jira:issue_created", about(key));
@@ -48,8 +47,13 @@ export function commentCreated(key: string, body = "Any *news* on this?") {
   const { summary, issuetype, project, assignee, priority, status } = fields as Record<string, unknown>;
   const times = { created: gammaTime(later), updated: gammaTime(later) };
   const comment = {
-    ...{ self: `https://acme.atlassian.net/rest/api/2/issue/${id}/comment/301`, id: "301", author: ann, body, updateAuthor: ann },
-    ...{ ...times, jsdPublic: true },
+    self: `https://acme.atlassian.net/rest/api/2/issue/${id}/comment/301`,
+    id: "301",
+    author: ann,
+    body,
+    updateAuthor: ann,
+    ...times,
+    jsdPublic: true,
   };
   const issue = { id, self, key, fields: { summary, issuetype, project, assignee: assignee ?? null, priority, status } };
   return { timestamp: Date.parse(later), webhookEvent: "comment_created", comment, issue, eventType: "primaryAction" };

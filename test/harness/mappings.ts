@@ -30,6 +30,9 @@ export const mappingsAt = (service: () => Service) => {
 };
 /** A mapping of the first shape, for alpha. */
 export const pull = (event_type: string, jq_filter: string | null, canonical_trigger: string) => ({
-  ...{ source: "alpha", event_type, jq_filter, canonical_trigger },
+  source: "alpha",
+  event_type,
+  jq_filter,
+  canonical_trigger,
 });
 export const triggersOf = ({ status, body }: JsonAnswer<Receipt>) => [status, body.canonical_triggers ?? body.status];

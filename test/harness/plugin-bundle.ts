@@ -22,7 +22,12 @@ export async function buildPlugin(
 ): Promise<Built> {
   const { outputFiles } = await build({
     stdin: { contents: source, resolveDir: root, loader: "ts" },
-    ...{ bundle: true, write: false, format: "esm", platform: "neutral", target: "es2024", minify: true },
+    bundle: true,
+    write: false,
+    format: "esm",
+    platform: "neutral",
+    target: "es2024",
+    minify: true,
     mainFields: ["module", "main"],
     conditions: ["import"],
     external: ["node:*"],

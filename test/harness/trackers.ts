@@ -7,7 +7,12 @@ export const startTrackers = async () => ({ beta: await startBeta(), gamma: awai
 
 /** Variables by which a service finds them. */
 export const trackersEnv = (trackers: Awaited<ReturnType<typeof startTrackers>>): Record<string, string> => ({
-  ...{ BETA_URL: trackers.beta.url, BETA_TOKEN: "test-token-1" },
-  ...{ GAMMA_URL: trackers.gamma.url, GAMMA_EMAIL: "bot@example.com", GAMMA_API_TOKEN: "t" },
-  ...{ DELTA_API_URL: trackers.delta.url, DELTA_API_KEY: "test-key-1", DELTA_WORKSPACE_SLUG: workspace },
+  BETA_URL: trackers.beta.url,
+  BETA_TOKEN: "test-token-1",
+  GAMMA_URL: trackers.gamma.url,
+  GAMMA_EMAIL: "bot@example.com",
+  GAMMA_API_TOKEN: "t",
+  DELTA_API_URL: trackers.delta.url,
+  DELTA_API_KEY: "test-key-1",
+  DELTA_WORKSPACE_SLUG: workspace,
 });

@@ -47,8 +47,15 @@ describeOnDatabases("knowledge sources", (database) => {
     const made = await add();
     const { id } = made;
     expect(made).toEqual({
-      ...{ id: expect.any(String), name: "Handbook", type: "wiki", config: visible, project_id: null, enabled: false },
-      ...{ last_synced_at: null, created_at: expect.any(String), updated_at: expect.any(String) },
+      id: expect.any(String),
+      name: "Handbook",
+      type: "wiki",
+      config: visible,
+      project_id: null,
+      enabled: false,
+      last_synced_at: null,
+      created_at: expect.any(String),
+      updated_at: expect.any(String),
     });
     expect(await service.get(path(id))).toMatchObject({ status: 200, body: made });
     const listed = await service.get<Body[]>("/api/knowledge-sources?limit=1000");
@@ -114,7 +121,9 @@ describeOnDatabases("knowledge sources", (database) => {
     expect(found).toMatchObject({
       key: `${wiki.url}/wiki/spaces/DOCS/pages/1001/Deployments#chunk-1`,
       content: "Deployments › Rollback\n\nPress the red button.",
-      ...{ scope: "project", project_id: mine, agent_id: null },
+      scope: "project",
+      project_id: mine,
+      agent_id: null,
     });
     expect(await search("button", { project_id: other })).toEqual([]);
     await eventually(async () => {

@@ -85,7 +85,11 @@ test("a wiki of 2,000 pages: a sync that is killed resumes where it was, and the
   const job = await ended(service, source, started.body.id);
   expect(job).toMatchObject({
     status: "succeeded",
-    ...{ pages_seen: pages, pages_changed: pages, pages_deleted: 0, chunks_written: 2 * pages, error: null },
+    pages_seen: pages,
+    pages_changed: pages,
+    pages_deleted: 0,
+    chunks_written: 2 * pages,
+    error: null,
   });
   // None was read again after the crash; the request that hung was not answered.
   expect(wiki.reads).toBe(pages / 25);
@@ -115,7 +119,10 @@ test("a sync without a change embeds nothing, an edit embeds only what changed, 
   wiki.remove(ids[8] as string);
   expect(await synced(service, source)).toMatchObject({
     status: "succeeded",
-    ...{ pages_seen: pages - 1, pages_changed: 1, pages_deleted: 1, chunks_written: 1 },
+    pages_seen: pages - 1,
+    pages_changed: 1,
+    pages_deleted: 1,
+    chunks_written: 1,
   });
   expect(await index()).toEqual(
     expected(

@@ -49,18 +49,18 @@ test("bad values stop the start, with one line for each, and secrets are not sho
   const [title, ...lines] = logs.trim().split("\n");
   expect(title).toBe("Invalid configuration:");
   expect(lines.map((line) => line.split(":")[0]).sort()).toEqual([
-    ...[
-      "ALLOWED_HOSTS",
-      "API_KEYS",
-      "DATABASE_URL",
-      "ENCRYPTION_KEY",
-      "GRPC_PORT",
-      "LLM_BASE_URL",
-      "LLM_MAX_TOOL_ROUNDS",
-      "LLM_TIMEOUT_SECONDS",
-    ],
+    "ALLOWED_HOSTS",
+    "API_KEYS",
+    "DATABASE_URL",
+    "ENCRYPTION_KEY",
+    "GRPC_PORT",
+    "LLM_BASE_URL",
+    "LLM_MAX_TOOL_ROUNDS",
+    "LLM_TIMEOUT_SECONDS",
     "PORT",
-    ...["SIGNALBOX_ROLE", "TRACKER_UPDATES_ENABLED", "TRUSTED_PROXIES"],
+    "SIGNALBOX_ROLE",
+    "TRACKER_UPDATES_ENABLED",
+    "TRUSTED_PROXIES",
   ]);
   expect(logs).toContain('"eighty"');
   expect(logs).not.toContain("hunter2");

@@ -57,8 +57,12 @@ describe("compose.yaml", () => {
   test("every container has no capabilities but those that it names, a read-only disk, and limits", () => {
     for (const service of Object.values(composed({ INSTALLATION_KEY: key }).services))
       expect(service).toMatchObject({
-        ...{ cap_drop: ["ALL"], read_only: true, security_opt: ["no-new-privileges:true"] },
-        ...{ mem_limit: expect.any(String), pids_limit: expect.any(Number), cpus: expect.any(Number) },
+        cap_drop: ["ALL"],
+        read_only: true,
+        security_opt: ["no-new-privileges:true"],
+        mem_limit: expect.any(String),
+        pids_limit: expect.any(Number),
+        cpus: expect.any(Number),
       });
   });
   test("only the service is published, on this machine; the databases have no outside network", () => {
@@ -89,9 +93,14 @@ describe("the Helm chart", { tags: ["helm"] }, () => {
   test("split: requests and executions apart, workers scaled by queued executions", () => {
     const manifests = rendered(split);
     expect(kinds(manifests)).toEqual([
-      ...["Deployment signalbox-api", "Deployment signalbox-worker", "HorizontalPodAutoscaler signalbox-worker"],
-      ...["Ingress signalbox", "NetworkPolicy signalbox"],
-      ...["PodDisruptionBudget signalbox-api", "PodDisruptionBudget signalbox-worker", "Service signalbox"],
+      "Deployment signalbox-api",
+      "Deployment signalbox-worker",
+      "HorizontalPodAutoscaler signalbox-worker",
+      "Ingress signalbox",
+      "NetworkPolicy signalbox",
+      "PodDisruptionBudget signalbox-api",
+      "PodDisruptionBudget signalbox-worker",
+      "Service signalbox",
     ]);
     const of = (kind: string, name: string) => manifests.find((one) => one.kind === kind && one.metadata.name === name)?.spec;
     expect(of("Deployment", "signalbox-worker").replicas).toBeUndefined();
@@ -117,7 +126,9 @@ describe("the Helm chart", { tags: ["helm"] }, () => {
         expect(ports).toContain((probe.httpGet ?? probe.tcpSocket).port);
       expect(spec.template.spec).toMatchObject({ automountServiceAccountToken: false, securityContext: { runAsNonRoot: true } });
       expect(container.securityContext).toEqual({
-        ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } },
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ["ALL"] },
       });
       expect(container.envFrom).toEqual([{ secretRef: { name: "signalbox" } }]);
       // A stop lets executions end.

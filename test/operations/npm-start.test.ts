@@ -19,7 +19,8 @@ test.each([
   const folder = await mkdtemp(join(tmpdir(), "signalbox-npm-"));
   const where = database ? { DATABASE_URL: database.url } : { DATA_DIR: folder };
   const npm = runProgram("npm", ["run", script], {
-    ...{ cwd: root, group: whom !== "npm" },
+    cwd: root,
+    group: whom !== "npm",
     env: { ...where, PORT: "0", GRPC_PORT: "0" },
   });
   const url = await eventually(async () => address.exec(npm.logs())?.[1], { timeout: 60_000 });

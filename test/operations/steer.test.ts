@@ -179,7 +179,11 @@ test("a model request under way is a started step, in the API and in the stream"
   expect(states).toEqual(["started", "succeeded", expect.stringMatching(/started|succeeded/), ...states.slice(3)]);
   const ended = await transcript();
   expect(ended.map(({ kind, state }) => `${kind} ${state}`)).toEqual([
-    ...["prompt succeeded", "model succeeded", "tool succeeded", "model succeeded", "post succeeded"],
+    "prompt succeeded",
+    "model succeeded",
+    "tool succeeded",
+    "model succeeded",
+    "post succeeded",
   ]);
   for (const { started_at, ended_at } of ended) expect(Date.parse(ended_at ?? "")).toBeGreaterThanOrEqual(Date.parse(started_at));
 });

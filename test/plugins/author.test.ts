@@ -18,7 +18,7 @@ const plugin = () => join(folder, id);
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "signalbox-author-"));
   world = await startWorld({
-    ...{ env: { ENCRYPTION_KEY: "5".repeat(64) } },
+    env: { ENCRYPTION_KEY: "5".repeat(64) },
     script: (request) =>
       roundsOf(request) === 0 && (request.tools ?? []).some((tool) => tool.function.name === "word-count__count_words")
         ? { tool_calls: [{ name: "word-count__count_words", arguments: { text: "three short words" } }] }

@@ -8,7 +8,11 @@ const limit = 120_000;
 
 /** A manifest with everything that an approval covers. */
 const full = {
-  ...{ manifest: 1, id: "acme", version: "1.0.0", kinds: ["tools"], sdk: "^0.1.0" },
+  manifest: 1,
+  id: "acme",
+  version: "1.0.0",
+  kinds: ["tools"],
+  sdk: "^0.1.0",
   bundle: { sha256: "0".repeat(64), bytes: 1 },
   needs: ["fetch"],
   permissions: { http: [{ host: "api.acme.example", methods: ["GET"], why: "Reads." }] },
@@ -158,8 +162,14 @@ describe("no manifest may", () => {
     },
   );
   test.each([
-    ...["keys.create", "keys.revoke", "plugins.approve", "plugins.configure", "integrations.create", "mcp-servers.create"],
-    ...["audit-log.list", "audit.verify"],
+    "keys.create",
+    "keys.revoke",
+    "plugins.approve",
+    "plugins.configure",
+    "integrations.create",
+    "mcp-servers.create",
+    "audit-log.list",
+    "audit.verify",
   ])("ask for the operation %s", (id) => {
     const asking = {
       ...authored,
@@ -195,7 +205,8 @@ const code = (version: string, setUp = "") => `
   });`;
 const build = (version: string, setUp = ""): Promise<Built> =>
   buildPlugin(code(version, setUp), {
-    ...{ id: "teller", version },
+    id: "teller",
+    version,
     config: {
       type: "object",
       properties: {

@@ -25,15 +25,19 @@ const start = (args: readonly string[], env: Record<string, string> = {}) =>
 beforeAll(async () => {
   folder = join(mkdtempSync(join(tmpdir(), "signalbox-dev-")), id);
   const made = run(runtimeUnderTest(), "runtime/cli/main.ts", {
-    ...{ args: ["plugin", "new", id, "--kind", "sources"], env: {}, cwd: join(folder, "..") },
+    args: ["plugin", "new", id, "--kind", "sources"],
+    env: {},
+    cwd: join(folder, ".."),
   });
   expect([(await made.ended).code, made.logs()]).toEqual([0, expect.any(String)]);
   writeFileSync(join(folder, "..", "key"), `${apiKey}\n`);
   tracker = await new TestTracker().listen();
   world = await startWorld({
-    ...{ apiKey },
+    apiKey,
     env: {
-      ...{ API_KEYS: apiKey, PLUGIN_TICKETS__URL: tracker.url, PLUGIN_TICKETS__TOKEN: "test-token" },
+      API_KEYS: apiKey,
+      PLUGIN_TICKETS__URL: tracker.url,
+      PLUGIN_TICKETS__TOKEN: "test-token",
       PLUGIN_TICKETS__WEBHOOK_SECRET: secret,
     },
   });
@@ -92,7 +96,8 @@ test("a save serves without a new approval, and the last webhook is replayed thr
   const sent = await fetch(`${world.service.url}/webhook/${id}`, {
     method: "POST",
     headers: {
-      ...{ "content-type": "application/json", "x-delivery": "d-1" },
+      "content-type": "application/json",
+      "x-delivery": "d-1",
       "x-signature": createHmac("sha256", secret).update(body).digest("hex"),
     },
     body,

@@ -23,7 +23,9 @@ const box = (version: string, name = "box") => `
   });`;
 const build = (version: string, name = "box") =>
   buildPlugin(box(version, name), {
-    ...{ id: "box", version, kinds: ["queues"] },
+    id: "box",
+    version,
+    kinds: ["queues"],
     contributes: { queues: { [name]: { about: "In memory." } } },
   });
 const pending = (service: Service) => service.get<{ id: string; data: { event_id: string } }[]>("/api/box/events/pending");

@@ -24,7 +24,8 @@ let service: Service;
 let body: object;
 beforeAll(async () => {
   const built = await buildPlugin(code, {
-    ...{ id: "reacher", needs: ["fetch"] },
+    id: "reacher",
+    needs: ["fetch"],
     permissions: { http: [{ host: "localhost:8443", methods: ["GET"], why: "a test" }] },
     contributes: { tools: { reach: toolOf("Reaches.") } },
   });

@@ -52,7 +52,12 @@ const manifestOf = (given: Members): BuiltManifest => {
   const open = Object.entries(given.routes).filter(([, scope]) => scope === "open");
   const about = { about: "A." };
   return builtManifest.parse({
-    ...{ manifest: 1, id: "p", kinds: ["tools"], sdk: "^0.1.0", version: "1.0.0", limits: given.limits },
+    manifest: 1,
+    id: "p",
+    kinds: ["tools"],
+    sdk: "^0.1.0",
+    version: "1.0.0",
+    limits: given.limits,
     bundle: { sha256: "0".repeat(64), bytes: 1 },
     needs: [...given.needs, ...(reached.length > 0 ? ["fetch"] : []), ...(given.operations.length > 0 ? ["operations"] : [])],
     permissions: {
@@ -120,7 +125,12 @@ describe("permissionDiff", () => {
   });
   const built = (contributes: object) =>
     builtManifest.parse({
-      ...{ manifest: 1, id: "p", kinds: ["tools"], sdk: "^0.1.0", version: "1.0.0", contributes },
+      manifest: 1,
+      id: "p",
+      kinds: ["tools"],
+      sdk: "^0.1.0",
+      version: "1.0.0",
+      contributes,
       bundle: { sha256: "0".repeat(64), bytes: 1 },
     });
   test("describes who may call what, and what writes", () => {

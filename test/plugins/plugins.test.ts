@@ -160,7 +160,8 @@ test(
     expect((await service.post("/api/plugins/twin/approve", {})).status).toBe(200);
     await eventually(async () =>
       expect(await get("twin")).toMatchObject({
-        ...{ state: "ready", code: "NAME_TAKEN" },
+        state: "ready",
+        code: "NAME_TAKEN",
         reason: "Not in service, because another plugin has these names: useCases.module-update",
       }),
     );

@@ -16,8 +16,11 @@ beforeAll(async () => {
   folder = await buildPlugin("slack");
   slack = await new SlackServer().listen();
   const settings = {
-    ...{ PLUGIN_SLACK__URL: slack.url, PLUGIN_SLACK__CHANNEL: channel, PLUGIN_SLACK__APPROVERS: approver },
-    ...{ PLUGIN_SLACK__TOKEN: token, PLUGIN_SLACK__SIGNING_SECRET: signingSecret },
+    PLUGIN_SLACK__URL: slack.url,
+    PLUGIN_SLACK__CHANNEL: channel,
+    PLUGIN_SLACK__APPROVERS: approver,
+    PLUGIN_SLACK__TOKEN: token,
+    PLUGIN_SLACK__SIGNING_SECRET: signingSecret,
   };
   world = await startWorld({ tasks: ["summarize"], env: { SIGNALBOX_PLUGINS: folder, ...settings, ...unlimited } });
 }, 120_000);

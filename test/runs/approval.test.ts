@@ -63,7 +63,9 @@ describeOnDatabases("approval", (database) => {
     const { id, number, texts } = await proposed();
     const waiting = await read(id);
     expect(waiting).toMatchObject({
-      ...{ result: "Answer of first", result_url: null, error: null },
+      result: "Answer of first",
+      result_url: null,
+      error: null,
       waiting_for: "approval of 2 proposals: alpha.add_comment, the comment",
     });
     const target = `alpha:${repo}#${number}`;

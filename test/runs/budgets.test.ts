@@ -11,7 +11,10 @@ beforeAll(async () => {
     tasks: ["first"],
     env: {
       // So many that a crowd has to wait.
-      ...{ UPDATE_DEBOUNCE_SECONDS: "1", EXECUTION_RETRY_LIMIT: "0", WORKER_CONCURRENCY: "16", WATCHDOG_ENABLED: "true" },
+      UPDATE_DEBOUNCE_SECONDS: "1",
+      EXECUTION_RETRY_LIMIT: "0",
+      WORKER_CONCURRENCY: "16",
+      WATCHDOG_ENABLED: "true",
       MODEL_PRICES: JSON.stringify({ "script*": { input: 1_000, output: 2_000 } }),
     },
     script: (request) => {
@@ -140,7 +143,8 @@ describe("a budget of an hour or a day holds further runs", () => {
 
 /** Who opens an issue: accounts differ by their ids. */
 const by = (id: number, author_association: string) => ({
-  ...{ sender: { login: `user-${id}`, id, type: "User" }, issue: { user: { login: `user-${id}`, id }, author_association } },
+  sender: { login: `user-${id}`, id, type: "User" },
+  issue: { user: { login: `user-${id}`, id }, author_association },
 });
 
 describe("budgets of authors and of money", () => {
@@ -159,7 +163,8 @@ describe("budgets of authors and of money", () => {
     const repo = await project({ day_usd: 0.2 });
     for (const number of [1, 2])
       expect(await only((await send(issueOpened({ repo, number }))).event_id, "succeeded")).toMatchObject({
-        ...{ cost_usd: 0.14, unpriced_tokens: 0 },
+        cost_usd: 0.14,
+        unpriced_tokens: 0,
       });
     expect(await only((await send(issueOpened({ repo, number: 3 }))).event_id, "held")).toMatchObject({
       held_reason: expect.stringMatching(
@@ -175,7 +180,8 @@ describe("budgets of authors and of money", () => {
     world.model.answerWith({ when: `${repo}#\\d+\\.`, reply: { raw: { model: "unheard-of", choices, usage } }, times: 2 });
     for (const number of [1, 2])
       expect(await only((await send(issueOpened({ repo, number }))).event_id, "succeeded")).toMatchObject({
-        ...{ cost_usd: null, unpriced_tokens: 100 },
+        cost_usd: null,
+        unpriced_tokens: 100,
       });
     const { body } = await world.service.get<{ context: object }[]>("/api/watchdog?search=without%20a%20price");
     expect(body.map(({ context }) => context)).toMatchObject([
@@ -192,7 +198,8 @@ describe("commands and order", () => {
     const failed = await only(event_id, "failed");
     const command = await comment(repo, 1, "/retry");
     expect(await event(command.event_id)).toMatchObject({
-      ...{ outcome: "dispatched", reason: expect.stringMatching(new RegExp(`^/retry by .*: restarted execution ${failed.id}$`)) },
+      outcome: "dispatched",
+      reason: expect.stringMatching(new RegExp(`^/retry by .*: restarted execution ${failed.id}$`)),
     });
     await only(event_id, "succeeded");
     const again = await comment(repo, 1, "/retry");

@@ -28,7 +28,7 @@ beforeAll(async () => {
   tracker = await startTracker({ token: "t0ken", autoCreate: true });
   model = await startModel({ script: () => ({ content: "From the script." }) });
   service = await startService({
-    ...{ seed: true },
+    seed: true,
     env: {
       ALPHA_API_URL: tracker.url,
       ALPHA_TOKEN: "t0ken",

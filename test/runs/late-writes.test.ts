@@ -19,7 +19,9 @@ describeOnDatabases("a tracker carries out an approved post after the service ha
     { name: "its process was killed", isKilled: true },
   ])("$name", { timeout: 180_000 }, async ({ isKilled }) => {
     await using world = await startWorld({
-      ...{ database, tasks: ["first"], script: commentingScript },
+      database,
+      tasks: ["first"],
+      script: commentingScript,
       env: { WATCHDOG_ENABLED: "true" },
     });
     const { service, tracker } = world;

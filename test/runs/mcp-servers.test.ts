@@ -40,7 +40,7 @@ beforeAll(async () => {
   tracker = await startTracker({ token: "t0ken", autoCreate: true });
   model = await startModel();
   service = await startService({
-    ...{ seed: true },
+    seed: true,
     env: {
       ALPHA_API_URL: tracker.url,
       ALPHA_TOKEN: "t0ken",

@@ -40,11 +40,9 @@ testOnDatabases(
       await ends((await edit(title, second)).event_id, "succeeded");
     const older = await edit("older", 15);
     expect((await service.get(`/api/webhook-events/${older.event_id}`)).body).toMatchObject({
-      ...{
-        outcome: "discarded",
-        reason: "it tells of an older state of the issue than an event that came before it",
-        executions: [],
-      },
+      outcome: "discarded",
+      reason: "it tells of an older state of the issue than an event that came before it",
+      executions: [],
     });
     expect(textsOf(world.tracker, repo, 1)).toHaveLength(3);
 

@@ -46,12 +46,10 @@ beforeAll(async () => {
   trackers = await startFour();
   service = await startService({
     env: {
-      ...{
-        LLM_BASE_URL: model.url,
-        LLM_MODEL: "scripted",
-        WATCHDOG_ENABLED: "true",
-        PUBLIC_URL: "https://signalbox.example/base/",
-      },
+      LLM_BASE_URL: model.url,
+      LLM_MODEL: "scripted",
+      WATCHDOG_ENABLED: "true",
+      PUBLIC_URL: "https://signalbox.example/base/",
       ...fourEnv(trackers, token),
       WRITE_MIN_STANDING: "none",
       ENCRYPTION_KEY: randomBytes(32).toString("base64"),

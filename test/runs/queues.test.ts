@@ -44,8 +44,11 @@ test("received events and finished executions are CloudEvents 1.0, pending until
   const events = listed.map(asCloudEvent);
   expect(new Set(events.map(({ id, source }) => `${source} ${id}`)).size).toBe(3);
   expect(events[0]).toMatchObject({
-    ...{ type: "dev.signalbox.event.received", source: "/webhook/alpha", subject: "alpha:octo/app#7" },
-    ...{ datacontenttype: "application/json", data: { event_id: body.event_id, event_name: "issues", action: "opened" } },
+    type: "dev.signalbox.event.received",
+    source: "/webhook/alpha",
+    subject: "alpha:octo/app#7",
+    datacontenttype: "application/json",
+    data: { event_id: body.event_id, event_name: "issues", action: "opened" },
   });
   for (const { id } of ended) {
     const event = events.find(({ data }) => data?.execution_id === id);

@@ -88,7 +88,11 @@ describe("a model that refuses", () => {
     expect(textsOf(world.tracker, repo, number)).toEqual([answer, note]);
     const steps = await transcriptOf(execution.id);
     expect(steps.map(({ kind, state }) => `${kind} ${state}`)).toEqual([
-      ...["prompt succeeded", "model succeeded", "tool succeeded", "model succeeded", "post succeeded"],
+      "prompt succeeded",
+      "model succeeded",
+      "tool succeeded",
+      "model succeeded",
+      "post succeeded",
     ]);
     expect((await world.service.post(`/api/tasks/${execution.id}/restart`)).status).toBe(409);
   });

@@ -52,7 +52,7 @@ beforeAll(async () => {
     errorBody: () => ({}),
   });
   service = await startService({
-    ...{ seed: true },
+    seed: true,
     env: { ALPHA_API_URL: tracker.url, ALPHA_TOKEN: "t0ken", LLM_BASE_URL: model.url, LLM_API_KEY: "x", LLM_MODEL: "m" },
   });
 }, limit);

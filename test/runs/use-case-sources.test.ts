@@ -26,7 +26,7 @@ describe("the use case module-update at the trackers beside alpha", () => {
   beforeAll(async () => {
     model = await startModel({ script: plainScript });
     trackers = await startTrackers();
-    const env = { ...{ LLM_BASE_URL: model.url, LLM_MODEL: "scripted" }, ...trackersEnv(trackers) };
+    const env = { LLM_BASE_URL: model.url, LLM_MODEL: "scripted", ...trackersEnv(trackers) };
     service = await startService({ seed: true, env });
   }, 180_000);
   afterAll(async () => {

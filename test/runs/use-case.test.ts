@@ -68,7 +68,8 @@ describe("with alpha as the tracker", () => {
     expect(made).toMatchObject({
       status: 200,
       body: {
-        ...{ status: "ready", agents_verified: ["pm_default", "ta_default", "qa_default"] },
+        status: "ready",
+        agents_verified: ["pm_default", "ta_default", "qa_default"],
         project: { project_id: repo, name: expect.any(String), id: expect.any(Number) },
         tracker_issue: { key: `${repo}#1`, url: expect.stringContaining("/issues/1") },
       },

@@ -10,8 +10,12 @@ const operator = "the-key-of-the-operator";
 let service: Service;
 beforeAll(async () => {
   const env = {
-    ...{ MAX_INFLIGHT_BODY_BYTES: "1000000", WATCHDOG_ENABLED: "true", API_KEYS: operator, HOST: "127.0.0.1" },
-    ...{ ENCRYPTION_KEY: "00".repeat(32), WEBHOOK_REPLAY_HOURS: "1" },
+    MAX_INFLIGHT_BODY_BYTES: "1000000",
+    WATCHDOG_ENABLED: "true",
+    API_KEYS: operator,
+    HOST: "127.0.0.1",
+    ENCRYPTION_KEY: "00".repeat(32),
+    WEBHOOK_REPLAY_HOURS: "1",
   };
   service = await startService({ seed: true, webhookSecret: secret, apiKey: operator, env });
 }, 120_000);

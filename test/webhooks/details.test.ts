@@ -26,9 +26,15 @@ describe("missing facts are looked up when a task runs, and private stays privat
     model = await startModel({ script: plainScript });
     [gamma, delta] = await Promise.all([startGamma(2), startDelta()]);
     const env = {
-      ...{ LLM_BASE_URL: model.url, LLM_MODEL: "scripted", UPDATE_DEBOUNCE_SECONDS: "0" },
-      ...{ GAMMA_URL: gamma.url, GAMMA_API_TOKEN: "t", GAMMA_IS_CLOUD: "false" },
-      ...{ DELTA_API_URL: delta.url, DELTA_API_KEY: "test-key-1", DELTA_WORKSPACE_SLUG: workspace },
+      LLM_BASE_URL: model.url,
+      LLM_MODEL: "scripted",
+      UPDATE_DEBOUNCE_SECONDS: "0",
+      GAMMA_URL: gamma.url,
+      GAMMA_API_TOKEN: "t",
+      GAMMA_IS_CLOUD: "false",
+      DELTA_API_URL: delta.url,
+      DELTA_API_KEY: "test-key-1",
+      DELTA_WORKSPACE_SLUG: workspace,
     };
     service = await startService({ seed: true, env });
     await service.post("/api/tasks/sources", {
@@ -64,7 +70,10 @@ describe("missing facts are looked up when a task runs, and private stays privat
     webhookEvent: "comment_created",
     comment: {
       self: `${gamma.url}/rest/api/2/issue/${gamma.issues[0]?.id}/comment/77`,
-      ...{ id: "77", author: gamma.ann, body: "Me too.", ...more },
+      id: "77",
+      author: gamma.ann,
+      body: "Me too.",
+      ...more,
     },
   });
 
@@ -92,8 +101,12 @@ describe("missing facts are looked up when a task runs, and private stays privat
         ...comment({ id, ...times, self: `${gamma.url}/rest/api/2/issue/${gamma.issues[0]?.id}/comment/${id}` }),
       };
       const update = {
-        ...{ ...hooks, webhookEvent: "jira:issue_updated", issue_event_type_name: "issue_commented", user: gamma.ann },
-        ...{ comment: alone.comment, issue: gamma.issues[0] },
+        ...hooks,
+        webhookEvent: "jira:issue_updated",
+        issue_event_type_name: "issue_commented",
+        user: gamma.ann,
+        comment: alone.comment,
+        issue: gamma.issues[0],
       };
       const [first, second] = isUpdateFirst ? [update, alone] : [alone, update];
       const before = (await service.get<object[]>("/api/task-executions?limit=1000")).body.length;
@@ -124,7 +137,12 @@ describe("missing facts are looked up when a task runs, and private stays privat
 
   test("a move at Plane names both states", async () => {
     const { prompt } = await ran("delta", {
-      ...{ version: "v2", event: "workitem.updated", event_id: "e-1", entity_id: item, entity_type: "issue", webhook_id: "w" },
+      version: "v2",
+      event: "workitem.updated",
+      event_id: "e-1",
+      entity_id: item,
+      entity_type: "issue",
+      webhook_id: "w",
       data: { id: item, name: "Late parcels", project_id: deltaProject, state_id: states.done, updated_by_id: people.ann },
       previous_attributes: { state_id: states.todo },
     });
@@ -135,7 +153,11 @@ describe("missing facts are looked up when a task runs, and private stays privat
 
   test("an internal comment of Plane, which names no project, gets an internal comment", async () => {
     const { subject } = await ran("delta", {
-      ...{ version: "v2", event: "workitem.comment.created", event_id: "e-2", entity_id: item, entity_type: "issue" },
+      version: "v2",
+      event: "workitem.comment.created",
+      event_id: "e-2",
+      entity_id: item,
+      entity_type: "issue",
       data: {
         id: item,
         comment: { id: "c-9", access: "INTERNAL", actor_id: people.ann, issue_id: item, comment_stripped: "Hi" },

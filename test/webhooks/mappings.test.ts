@@ -118,7 +118,11 @@ test("a custom source: events by JSONPath are stored, run and replayed", { timeo
   expect(execution).toMatchObject({ state: "succeeded", result: "Answer of Look", result_url: null, error: null });
   expect(JSON.stringify(world.model.requests.at(-1))).toContain("The printer burns.");
   expect((await service.get(`/api/webhook-events/${first.body.event_id}`)).body).toMatchObject({
-    ...{ source: "acme", slug: "acme/printers", subject: "acme:printers#12", actor: "ada", delivery_id: "d1" },
+    source: "acme",
+    slug: "acme/printers",
+    subject: "acme:printers#12",
+    actor: "ada",
+    delivery_id: "d1",
   });
   expect((await send("acme/printers", payload)).body.status).toBe("duplicate");
   expect((await service.post(`/api/webhook-events/${first.body.event_id}/replay`)).status).toBe(202);
@@ -193,7 +197,11 @@ test("a source of a mapping is explained, found by its issues, and paused", { ti
   const payload = { kind: "arrived", ticket: "7" };
   const explain = (more: object) => service.post("/api/tasks/resolve", { source: "depot", payload, ...more });
   expect((await explain({ path: "/webhook/depot/north" })).body).toMatchObject({
-    ...{ source: "depot", event: "arrived", subject: "depot:north#7", outcome: "dispatched", canonical_trigger: "issue.created" },
+    source: "depot",
+    event: "arrived",
+    subject: "depot:north#7",
+    outcome: "dispatched",
+    canonical_trigger: "issue.created",
     checks: [{ check: "event" }, { check: `webhook_mapping:${id}`, passes: true }, { check: "source_mapping", passes: true }],
     tasks: [{ starts: true }, { starts: true }],
   });

@@ -67,7 +67,10 @@ describe("real payloads", () => {
         const { status, body } = await world.service.webhook(payload, { event, delivery: `real-${at}` });
         const wanted = mapped.has(`${event}/${payload.action}`) ? "accepted" : "discarded";
         expect({ release, event, action: payload.action, status, said: body.status }).toEqual({
-          ...{ release, event, action: payload.action, said: wanted },
+          release,
+          event,
+          action: payload.action,
+          said: wanted,
           status: wanted === "accepted" ? 202 : 200,
         });
         receipts.set(body.status, (receipts.get(body.status) ?? 0) + 1);

@@ -31,10 +31,16 @@ describe("every row of the payload tables, as its platform sends it, through the
     model = await startModel({ script: plainScript });
     trackers = await startAll();
     const env = {
-      ...{ LLM_BASE_URL: model.url, LLM_MODEL: "scripted", ENCRYPTION_KEY: "a1".repeat(32) },
-      ...{ ALPHA_API_URL: trackers.alpha.url, ALPHA_TOKEN: "t", ALPHA_WEBHOOK_SECRET: secret },
+      LLM_BASE_URL: model.url,
+      LLM_MODEL: "scripted",
+      ENCRYPTION_KEY: "a1".repeat(32),
+      ALPHA_API_URL: trackers.alpha.url,
+      ALPHA_TOKEN: "t",
+      ALPHA_WEBHOOK_SECRET: secret,
       ...trackersEnv(trackers),
-      ...{ BETA_WEBHOOK_SECRET: secret, GAMMA_WEBHOOK_SECRET: secret, DELTA_WEBHOOK_SECRET: secret },
+      BETA_WEBHOOK_SECRET: secret,
+      GAMMA_WEBHOOK_SECRET: secret,
+      DELTA_WEBHOOK_SECRET: secret,
     };
     service = await startService({ seed: true, env });
     // Rows that the default mappings leave out, and triggers that fire nothing by default.

@@ -33,7 +33,9 @@ describe("an internal note", () => {
 
   const send = async (internal = true) => {
     const payload = {
-      ...{ object_kind: "note", event_type: internal ? "confidential_note" : "note", user: { id: 5, username: "ann" } },
+      object_kind: "note",
+      event_type: internal ? "confidential_note" : "note",
+      user: { id: 5, username: "ann" },
       project: { id: 77, path_with_namespace: "octo/team/app" },
       object_attributes: { id: ++last, note: "What do we do?", noteable_type: "Issue", internal },
       issue: { iid: 12, title: "Crash", state: "opened" },

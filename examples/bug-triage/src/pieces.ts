@@ -21,7 +21,9 @@ export const piecesOf = (project: string): Piece[] => [
     noun: "agents",
     known: ["id"],
     row: {
-      ...{ id: "bug_triager", name: "Bug triager", role_id: "qa" },
+      id: "bug_triager",
+      name: "Bug triager",
+      role_id: "qa",
       prompt:
         "You triage bug reports: describe how to reproduce the bug, name what is missing, rate the severity, and ask for what you need.",
       constraints: ["Never promise a date."],
@@ -46,7 +48,9 @@ export const piecesOf = (project: string): Piece[] => [
     noun: "webhook-mappings",
     known: ["source", "event_type", "canonical_trigger"],
     row: {
-      ...{ source: "alpha", event_type: "issues.opened", canonical_trigger: "bug_triage.opened" },
+      source: "alpha",
+      event_type: "issues.opened",
+      canonical_trigger: "bug_triage.opened",
       jq_filter: `(.repository.full_name | ascii_downcase) == (${JSON.stringify(project)} | ascii_downcase)`,
     },
   },

@@ -45,7 +45,8 @@ const findVulnerabilities = (client: HttpClient) =>
       return {
         total: data.vulns.length,
         vulnerabilities: found.map(({ id, summary, details, aliases }) => ({
-          ...{ id, aliases },
+          id,
+          aliases,
           summary: truncate(summary ?? details ?? "", 300),
         })),
       };
@@ -74,7 +75,9 @@ const getVulnerability = (client: HttpClient) =>
       const { data } = await client.read({ route: "GET /v1/vulns/{id}", path: { id }, schema: entry, signal });
       const { summary = "", details = "", published = null } = data;
       return {
-        ...{ id: data.id, severity: data.severity, published },
+        id: data.id,
+        severity: data.severity,
+        published,
         details: truncate(details || summary, 20_000),
         references: data.references.slice(0, 20).map(({ url }) => url),
       };

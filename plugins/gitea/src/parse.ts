@@ -14,12 +14,24 @@ import { authorOf } from "./people.ts";
 
 /** Events about an issue or a pull request; https://docs.gitea.com/usage/webhooks, https://forgejo.org/docs/latest/user/webhooks/. */
 const tabled = new Set([
-  ...["issues", "issue_comment", "pull_request", "pull_request_comment"],
-  ...["pull_request_approved", "pull_request_rejected", "pull_request_review"],
+  "issues",
+  "issue_comment",
+  "pull_request",
+  "pull_request_comment",
+  "pull_request_approved",
+  "pull_request_rejected",
+  "pull_request_review",
 ]);
 /** Actions after which only the newest state counts. */
 const snapshots = new Set([
-  ...["edited", "label_updated", "label_cleared", "assigned", "unassigned", "milestoned", "demilestoned", "synchronized"],
+  "edited",
+  "label_updated",
+  "label_cleared",
+  "assigned",
+  "unassigned",
+  "milestoned",
+  "demilestoned",
+  "synchronized",
 ]);
 
 /** Parses any event. Never throws, whatever the payload is. */

@@ -18,13 +18,20 @@ export const tools = (client: ClientOf) => ({ ...reading(client), ...commenting(
 
 const issueInput = z.object({ issue, project });
 const issueOutput = z.object({
-  ...{ title: z.string(), state: z.string(), description: z.string(), url: z.string() },
+  title: z.string(),
+  state: z.string(),
+  description: z.string(),
+  url: z.string(),
   author: z.string().nullable(),
   labels: z.array(z.string()),
 });
 const shown = (found: Issue): z.output<typeof issueOutput> => ({
-  ...{ title: sanitizeText(found.title), state: found.state, description: sanitizeText(found.body ?? ""), url: found.html_url },
-  ...{ author: found.user?.login ?? null, labels: namesOf(found.labels) },
+  title: sanitizeText(found.title),
+  state: found.state,
+  description: sanitizeText(found.body ?? ""),
+  url: found.html_url,
+  author: found.user?.login ?? null,
+  labels: namesOf(found.labels),
 });
 const listed = z.object({
   comments: z.array(z.object({ author: z.string().nullable(), body: z.string(), created_at: z.string().nullable() })),
@@ -40,24 +47,35 @@ const found = z.object({ issues: z.array(z.object({ issue: z.int(), title: z.str
 const reading = (client: ClientOf) => ({
   get_issue: tool<typeof issueInput, typeof issueOutput, Settings>({
     about: "Read an issue or pull request: title, state, description and labels.",
-    ...{ category, effect: "read", input: issueInput, output: issueOutput },
+    category,
+    effect: "read",
+    input: issueInput,
+    output: issueOutput,
     run: async (given, call) => shown(await readIssue(client, place(given), call)),
   }),
   list_comments: tool<typeof issueInput, typeof listed, Settings>({
     about: "Read the last 100 comments of an issue or pull request, oldest first.",
-    ...{ category, effect: "read", input: issueInput, output: listed },
+    category,
+    effect: "read",
+    input: issueInput,
+    output: listed,
     run: async (given, call) => {
       const all = (await readComments(client, place(given), call)).slice(-100);
       return {
         comments: all.map(({ user, body, created_at }) => ({
-          ...{ author: user?.login ?? null, body: sanitizeText(stripMarker(body)), created_at: created_at ?? null },
+          author: user?.login ?? null,
+          body: sanitizeText(stripMarker(body)),
+          created_at: created_at ?? null,
         })),
       };
     },
   }),
   search_issues: tool<typeof searchInput, typeof found, Settings>({
     about: "Search the issues and pull requests of a repository.",
-    ...{ category, effect: "read", input: searchInput, output: found },
+    category,
+    effect: "read",
+    input: searchInput,
+    output: found,
     run: async ({ project, ...given }, call) => {
       repositoryOf(project ?? "");
       const all = await searchIssues(client, { ...given, project: project ?? "" }, call);
@@ -72,7 +90,10 @@ const commentInput = z.object({ issue, project, body });
 const commenting = (client: ClientOf) => ({
   add_comment: tool<typeof commentInput, typeof postedComment, Settings>({
     about: "Add a comment to an issue or pull request.",
-    ...{ category, effect: "write", input: commentInput, output: postedComment },
+    category,
+    effect: "write",
+    input: commentInput,
+    output: postedComment,
     run: async (given, call) => postComment(client, place(given), given.body, call),
     find: async (given, call) => (await findComments(client, place(given), call))[0] ?? null,
     findAll: async (given, call) => findComments(client, place(given), call),
@@ -84,7 +105,8 @@ const descriptionInput = z.object({ issue, project, description });
 const stateInput = z.object({ issue, project, state: z.enum(["open", "closed"]).describe("The new state.") });
 const names = z.array(z.string().trim().min(1).max(100)).max(20).default([]);
 const labelInput = z.object({
-  ...{ issue, project },
+  issue,
+  project,
   add: names.describe("Names of labels to add. They must exist."),
   remove: names.describe("Names of labels to remove."),
 });
@@ -95,17 +117,29 @@ const changing = (client: ClientOf) => ({
   update_description: tool<typeof descriptionInput, typeof changed, Settings>({
     about:
       "Replace the description of an issue or pull request. The old text is lost: read it first and keep what is still valid.",
-    ...{ category, effect: "write", idempotent: true, input: descriptionInput, output: changed },
+    category,
+    effect: "write",
+    idempotent: true,
+    input: descriptionInput,
+    output: changed,
     run: async (given, call) => result(await changeIssue(client, place(given), { body: sanitizeText(given.description) }, call)),
   }),
   update_state: tool<typeof stateInput, typeof changed, Settings>({
     about: "Close or reopen an issue or pull request.",
-    ...{ category, effect: "write", idempotent: true, input: stateInput, output: changed },
+    category,
+    effect: "write",
+    idempotent: true,
+    input: stateInput,
+    output: changed,
     run: async (given, call) => result(await changeIssue(client, place(given), { state: given.state }, call)),
   }),
   update_labels: tool<typeof labelInput, typeof changed, Settings>({
     about: "Add labels to an issue or pull request and remove labels from it, by their names.",
-    ...{ category, effect: "write", idempotent: true, input: labelInput, output: changed },
+    category,
+    effect: "write",
+    idempotent: true,
+    input: labelInput,
+    output: changed,
     run: async (given, call) => result(await changeLabels(client, place(given), given, call)),
   }),
 });

@@ -40,7 +40,9 @@ export async function checkWebhook(client: ClientOf, wanted: WantedWebhook, call
 
 const absent = { id: null, active: false, configured: [], notes: ["No webhook of the repository points to this URL."] };
 const reportOf = ({ id, active, events }: Hook) => ({
-  ...{ id: String(id), active, configured: [...events] },
+  id: String(id),
+  active,
+  configured: [...events],
   notes: active ? [] : ["The webhook is switched off."],
 });
 const isSame = (one: string, other: string): boolean =>

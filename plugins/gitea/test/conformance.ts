@@ -13,9 +13,15 @@ const link = "https://gitea.example/octo/app/issues/7";
 
 const golden: readonly GoldenWebhook[] = [
   {
-    ...{ name: "an opened issue", ...opened },
+    name: "an opened issue",
+    ...opened,
     expect: {
-      ...{ ...about, event_name: "issues", action: "opened", actor: "ann", incomplete: false, snapshot: false },
+      ...about,
+      event_name: "issues",
+      action: "opened",
+      actor: "ann",
+      incomplete: false,
+      snapshot: false,
       delivery_id: "f6266f16-1bf3-46a5-9ea4-602e06ead473",
       text: `# Issue #7: Login fails\n\n- State: open\n- By: ann\n- Link: ${link}\n\nIt says 500 since this morning.`,
       occurred_at: "2026-01-31T09:30:00.000Z",
@@ -24,27 +30,41 @@ const golden: readonly GoldenWebhook[] = [
     },
   },
   {
-    ...{ name: "a comment", ...commented },
+    name: "a comment",
+    ...commented,
     expect: {
-      ...{ ...about, event_name: "issue_comment", action: "created", actor: "bob", comment: "88" },
+      ...about,
+      event_name: "issue_comment",
+      action: "created",
+      actor: "bob",
+      comment: "88",
       text: `# Issue #7: Login fails\n\n- State: open\n- By: bob\n- Link: ${link}\n\nIt says 500 since this morning.\n\n## Comment by bob\n\nSame here, on **Firefox**.`,
-      ...{ occurred_at: "2026-01-31T09:00:00.000Z", comment_text: "Same here, on **Firefox**." },
+      occurred_at: "2026-01-31T09:00:00.000Z",
+      comment_text: "Same here, on **Firefox**.",
       change_key: "issue_comment/created/octo/app#7/88",
     },
   },
   {
-    ...{ name: "an issue that Forgejo's own account closed, with Forgejo's headers alone", ...closed },
+    name: "an issue that Forgejo's own account closed, with Forgejo's headers alone",
+    ...closed,
     expect: {
-      ...{ ...about, event_name: "issues", action: "closed", actor: "forgejo-actions", changes: ["state: open → closed"] },
+      ...about,
+      event_name: "issues",
+      action: "closed",
+      actor: "forgejo-actions",
+      changes: ["state: open → closed"],
       delivery_id: "1f0e9d8c-7b6a-4958-8473-625140f3e2d1",
       author: { id: null, name: "forgejo-actions", kind: "bot", standing: "unknown" },
       change_key: "issues/closed/octo/app#7@2026-01-31T13:00:00.000Z",
     },
   },
   {
-    ...{ name: "a review", ...approved },
+    name: "a review",
+    ...approved,
     expect: {
-      ...{ event_name: "pull_request_approved", action: "reviewed", subject: { project: "octo/app", issue: "9" } },
+      event_name: "pull_request_approved",
+      action: "reviewed",
+      subject: { project: "octo/app", issue: "9" },
       text: "# Pull request #9: Answer 500 no more\n\n- State: open\n- By: bob\n- From: fix-login\n- Into: main\n- Link: https://forgejo.example/octo/app/pulls/9\n\nFixes the login.\n\n## Approval by bob\n\nLooks right.",
     },
   },
@@ -53,7 +73,10 @@ const golden: readonly GoldenWebhook[] = [
 export const conformance: Conformance = {
   sources: {
     gitea: {
-      ...{ connection, tracker, golden, subject: about.subject },
+      connection,
+      tracker,
+      golden,
+      subject: about.subject,
       signature: {
         settings: { webhook_secret: "gitea-test-secret" },
         sign: (body) => ({ "x-gitea-signature": createHmac("sha256", "gitea-test-secret").update(body).digest("hex") }),
@@ -79,7 +102,8 @@ export const conformance: Conformance = {
     },
   },
   tools: {
-    ...{ connection, tracker },
+    connection,
+    tracker,
     tools: {
       add_comment: {
         inputs: [

@@ -133,7 +133,11 @@ function issueEvents(item: z.output<typeof changedIssue>, from: string): Polled[
   const moved = changes.some(({ toState }) => toState) ? { stateId: null } : {};
   const payload = {
     ...(created.payload as Record<string, Json>),
-    ...{ action: "update", actor: actorOf(last.actor), createdAt: last.createdAt, changes: lines, updatedFrom: moved },
+    action: "update",
+    actor: actorOf(last.actor),
+    createdAt: last.createdAt,
+    changes: lines,
+    updatedFrom: moved,
   };
   return [
     ...events,

@@ -17,11 +17,20 @@ const name = z.string().trim().min(1).max(100);
 
 const issueInput = z.object({ issue, project });
 const issueOutput = z.object({
-  ...{ issue: z.string(), title: z.string(), state: z.string(), description: z.string(), url: z.string() },
-  ...{ author: z.string().nullable(), assignee: z.string().nullable(), labels: z.array(z.string()) },
+  issue: z.string(),
+  title: z.string(),
+  state: z.string(),
+  description: z.string(),
+  url: z.string(),
+  author: z.string().nullable(),
+  assignee: z.string().nullable(),
+  labels: z.array(z.string()),
 });
 const shown = (found: shapes.Issue): z.output<typeof issueOutput> => ({
-  ...{ issue: found.identifier, title: sanitizeText(found.title), state: found.state.name, url: found.url },
+  issue: found.identifier,
+  title: sanitizeText(found.title),
+  state: found.state.name,
+  url: found.url,
   description: sanitizeText(found.description ?? ""),
   author: found.creator?.displayName ?? found.creator?.name ?? null,
   assignee: found.assignee?.displayName ?? found.assignee?.name ?? null,
@@ -29,7 +38,9 @@ const shown = (found: shapes.Issue): z.output<typeof issueOutput> => ({
 });
 const changedIssue = z.object({ issue: z.string(), state: z.string(), labels: z.array(z.string()), url: z.string() });
 const changed = (found: shapes.Issue): z.output<typeof changedIssue> => ({
-  ...{ issue: found.identifier, state: found.state.name, url: found.url },
+  issue: found.identifier,
+  state: found.state.name,
+  url: found.url,
   labels: found.labels.nodes.map((label) => label.name),
 });
 const made = z.object({ issue: z.string(), url: z.string() });
@@ -50,12 +61,18 @@ export function tools(clientOf: ClientOf) {
 const reading = (on: On) => ({
   get_issue: tool<typeof issueInput, typeof issueOutput, Settings>({
     about: "Read an issue: title, state, description, labels, author and assignee.",
-    ...{ category, effect: "read", input: issueInput, output: issueOutput },
+    category,
+    effect: "read",
+    input: issueInput,
+    output: issueOutput,
     run: async (given, call) => shown(await readIssue(on(call), issueOf(given.issue, given.project))),
   }),
   list_comments: tool<typeof issueInput, typeof comments, Settings>({
     about: "Read the last 100 comments of an issue, oldest first.",
-    ...{ category, effect: "read", input: issueInput, output: comments },
+    category,
+    effect: "read",
+    input: issueInput,
+    output: comments,
     run: async (given, call) => {
       const all = await lastComments(on(call), issueOf(given.issue, given.project));
       return {
@@ -69,7 +86,10 @@ const reading = (on: On) => ({
   }),
   search_issues: tool<typeof searchInput, typeof found, Settings>({
     about: "Search the issues of a team by words in their title, description and comments.",
-    ...{ category, effect: "read", input: searchInput, output: found },
+    category,
+    effect: "read",
+    input: searchInput,
+    output: found,
     run: async (given, call) => {
       const asked = { term: given.query, team: teamOf(given.project), limit: given.limit };
       const all = await searchIssues(on(call), asked);
@@ -86,7 +106,10 @@ const searchInput = z.object({
 const commenting = (on: On) => ({
   add_comment: tool<typeof commentInput, typeof postedComment, Settings>({
     about: "Add a comment to an issue.",
-    ...{ category, effect: "write", input: commentInput, output: postedComment },
+    category,
+    effect: "write",
+    input: commentInput,
+    output: postedComment,
     run: async (given, call) =>
       postComment(on(call), { issue: issueOf(given.issue, given.project), body: given.body, key: call.key }),
     find: async (given, call) => findComment(on(call), issueOf(given.issue, given.project), call.key),
@@ -97,7 +120,10 @@ const commentInput = z.object({ issue, project, body });
 const creating = (on: On) => ({
   create_issue: tool<typeof newIssue, typeof made, Settings>({
     about: "Create an issue in a team.",
-    ...{ category, effect: "write", input: newIssue, output: made },
+    category,
+    effect: "write",
+    input: newIssue,
+    output: made,
     run: async (given, call) => {
       const asked = { project: teamOf(given.project), title: given.title, body: given.description };
       const { identifier, url } = await createIssue(on(call), asked, call.key);
@@ -114,7 +140,11 @@ const newIssue = z.object({ project, title, description: z.string().default("").
 const changing = (on: On) => ({
   update_description: tool<typeof descriptionInput, typeof made, Settings>({
     about: "Replace the description of an issue. The old text is lost: read it first and keep what is still valid.",
-    ...{ category, effect: "write", idempotent: true, input: descriptionInput, output: made },
+    category,
+    effect: "write",
+    idempotent: true,
+    input: descriptionInput,
+    output: made,
     run: async (given, call) => {
       const input = { description: sanitizeText(given.description) };
       const { identifier, url } = await updateIssue(on(call), issueOf(given.issue, given.project), input);
@@ -123,12 +153,20 @@ const changing = (on: On) => ({
   }),
   update_state: tool<typeof stateInput, typeof changedIssue, Settings>({
     about: "Move an issue to another state of its team, for example to In Progress.",
-    ...{ category, effect: "write", idempotent: true, input: stateInput, output: changedIssue },
+    category,
+    effect: "write",
+    idempotent: true,
+    input: stateInput,
+    output: changedIssue,
     run: async (given, call) => changed(await moveIssue(on(call), issueOf(given.issue, given.project), stateNamed(given.state))),
   }),
   update_labels: tool<typeof labelInput, typeof changedIssue, Settings>({
     about: "Add labels to an issue and remove labels from it, by their names.",
-    ...{ category, effect: "write", idempotent: true, input: labelInput, output: changedIssue },
+    category,
+    effect: "write",
+    idempotent: true,
+    input: labelInput,
+    output: changedIssue,
     run: async (given, call) => {
       const id = issueOf(given.issue, given.project);
       const ids = (names: readonly string[]) => labelIds(on(call), id.split("-")[0] as string, names);

@@ -8,8 +8,21 @@ import * as shapes from "./shapes.ts";
 
 /** What Linear delivers webhooks about, as far as triggers can use it. */
 const deliverable = new Set([
-  ...["Attachment", "Comment", "Cycle", "Document", "Issue", "IssueLabel", "IssueSLA", "Project", "ProjectUpdate", "Reaction"],
-  ...["Customer", "CustomerNeed", "Initiative", "InitiativeUpdate", "User"],
+  "Attachment",
+  "Comment",
+  "Cycle",
+  "Document",
+  "Issue",
+  "IssueLabel",
+  "IssueSLA",
+  "Project",
+  "ProjectUpdate",
+  "Reaction",
+  "Customer",
+  "CustomerNeed",
+  "Initiative",
+  "InitiativeUpdate",
+  "User",
 ]);
 const hook = z.object({
   id: z.string(),

@@ -18,9 +18,15 @@ const author = { id: ann.id, name: "Ann Lee", kind: "human", standing: "unknown"
 
 const golden: readonly GoldenWebhook[] = [
   {
-    ...{ name: "a created issue", ...created },
+    name: "a created issue",
+    ...created,
     expect: {
-      ...{ ...about, event_name: "Issue", action: "create", author, closes: false, snapshot: false },
+      ...about,
+      event_name: "Issue",
+      action: "create",
+      author,
+      closes: false,
+      snapshot: false,
       delivery_id: "234d1a4e-b617-4388-90fe-adc3633d6b72",
       text: `# Issue ENG-42: Login fails\n\n- State: Todo\n- By: Ann Lee\n- Labels: Bug\n- Priority: High\n- Link: ${link}\n\nIt says **500** since this morning.`,
       occurred_at: "2026-01-31T09:30:00.123Z",
@@ -31,40 +37,65 @@ const golden: readonly GoldenWebhook[] = [
     },
   },
   {
-    ...{ name: "an issue that was done", ...done },
+    name: "an issue that was done",
+    ...done,
     expect: {
-      ...{ ...about, event_name: "Issue", action: "update", closes: true, snapshot: true },
+      ...about,
+      event_name: "Issue",
+      action: "update",
+      closes: true,
+      snapshot: true,
       changes: ["state: → Done", "label added: Docs"],
       change_key: "Issue/update/ENG-42@2026-01-31T10:00:00.400Z",
     },
   },
   {
-    ...{ name: "a comment in a thread", ...commented },
+    name: "a comment in a thread",
+    ...commented,
     expect: {
-      ...{ ...about, event_name: "Comment", action: "create", author, comment: "2174add1-f7c8-44e3-bbf3-2d60b5ea8bc9" },
-      ...{ comment_text: "/stop it is *solved*", thread: "9d0a7a10-5a80-4b1e-9d3e-2f7a5d1b0c04", incomplete: true },
+      ...about,
+      event_name: "Comment",
+      action: "create",
+      author,
+      comment: "2174add1-f7c8-44e3-bbf3-2d60b5ea8bc9",
+      comment_text: "/stop it is *solved*",
+      thread: "9d0a7a10-5a80-4b1e-9d3e-2f7a5d1b0c04",
+      incomplete: true,
       change_key: "Comment/create/2174add1-f7c8-44e3-bbf3-2d60b5ea8bc9",
       text: "# Issue ENG-42: Login fails\n\n## In answer to\n\n> Looking into it.\n\n## Comment by Ann Lee\n\n/stop it is *solved*",
     },
   },
   {
-    ...{ name: "a customer's comment, which is answered outside of the thread that the customer reads", ...fromCustomer },
+    name: "a customer's comment, which is answered outside of the thread that the customer reads",
+    ...fromCustomer,
     expect: {
-      ...{ event_name: "Comment", subject, thread: null, actor: "ext-carl" },
+      event_name: "Comment",
+      subject,
+      thread: null,
+      actor: "ext-carl",
       author: { id: "ext-carl", name: "Carl Customer", kind: "human", standing: "none" },
     },
   },
   {
-    ...{ name: "a reaction", ...reacted },
+    name: "a reaction",
+    ...reacted,
     expect: {
-      ...{ ...about, event_name: "Reaction", action: "create", comment: "2174add1-f7c8-44e3-bbf3-2d60b5ea8bc9" },
+      ...about,
+      event_name: "Reaction",
+      action: "create",
+      comment: "2174add1-f7c8-44e3-bbf3-2d60b5ea8bc9",
       text: "# Issue ENG-42: Login fails\n\nAnn Lee reacted with +1\n\n> Shall I try?",
     },
   },
   {
-    ...{ name: "a new label, by an application", ...labelled },
+    name: "a new label, by an application",
+    ...labelled,
     expect: {
-      ...{ event_name: "IssueLabel", action: "create", subject: null, missing_field: null, text: "" },
+      event_name: "IssueLabel",
+      action: "create",
+      subject: null,
+      missing_field: null,
+      text: "",
       author: { id: "oauth-1", name: "Label Importer", kind: "app", standing: "unknown" },
     },
   },
@@ -73,7 +104,11 @@ const golden: readonly GoldenWebhook[] = [
 export const conformance: Conformance = {
   sources: {
     linear: {
-      ...{ connection, tracker, subject, golden, delivery_header: "linear-delivery" },
+      connection,
+      tracker,
+      subject,
+      golden,
+      delivery_header: "linear-delivery",
       signature: {
         settings: { webhook_secret: secret },
         sign: (body) => ({ "linear-signature": createHmac("sha256", secret).update(body).digest("hex") }),
@@ -107,7 +142,8 @@ export const conformance: Conformance = {
     },
   },
   tools: {
-    ...{ connection, tracker },
+    connection,
+    tracker,
     tools: {
       add_comment: {
         inputs: [

@@ -90,7 +90,10 @@ export class LinearServer extends FakeServer implements TestTracker {
   });
   issueShown = (one: Issue) => ({
     ...one,
-    ...{ url: `${this.url}/acme/issue/${one.identifier}`, team, creator: ann, assignee: null },
+    url: `${this.url}/acme/issue/${one.identifier}`,
+    team,
+    creator: ann,
+    assignee: null,
     state: states.find(({ id }) => id === one.stateId),
     labels: { nodes: labels.filter(({ id }) => one.labelIds.includes(id)) },
   });
@@ -113,7 +116,12 @@ export function newIssue(id: string, number: number, title: string, description:
   const now = new Date().toISOString();
   const times = { createdAt: now, updatedAt: now };
   return {
-    ...{ id, identifier: `ENG-${number}`, number, title, description, stateId: "st-todo" },
+    id,
+    identifier: `ENG-${number}`,
+    number,
+    title,
+    description,
+    stateId: "st-todo",
     labelIds: ["lb-bug"],
     ...times,
   };

@@ -65,7 +65,9 @@ function webhookOf(message: AMQPMessage, number: number, { incoming_webhook }: C
   const { headers = {}, messageId = null, contentType } = message.properties;
   const texts = Object.entries(headers).filter((entry): entry is [string, string] => typeof entry[1] === "string");
   return {
-    ...{ receipt: `${number}.${message.deliveryTag}`, id: messageId, body: message.bodyString() ?? "" },
+    receipt: `${number}.${message.deliveryTag}`,
+    id: messageId,
+    body: message.bodyString() ?? "",
     webhook: incoming_webhook || (message.routingKey.split(".").at(-1) ?? ""),
     headers: {
       ...(contentType && { "content-type": contentType }),

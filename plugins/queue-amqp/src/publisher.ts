@@ -84,7 +84,10 @@ async function readToEnd({ client, channel, known }: Publishing, stream: string)
 }
 
 const propertiesOf = ({ id, type, time }: CloudEvent) => ({
-  ...{ messageId: id, type, contentType: "application/cloudevents+json", deliveryMode: 2 },
+  messageId: id,
+  type,
+  contentType: "application/cloudevents+json",
+  deliveryMode: 2,
   timestamp: new Date(time),
 });
 

@@ -29,9 +29,14 @@ export function openConnection({ tcp, secret, log }: Needs, { servers }: Config)
     const authenticator = await authenticatorOf(secret);
     try {
       const connection = await NatsConnectionImpl.connect({
-        ...{ servers: servers.split(",").map((one) => one.trim()), name: "signalbox", timeout: connectMs },
+        servers: servers.split(",").map((one) => one.trim()),
+        name: "signalbox",
+        timeout: connectMs,
         // The host connects to the servers of the settings only. A lost connection is made anew by the next call.
-        ...{ ignoreClusterUpdates: true, reconnect: false, maxReconnectAttempts: 0, pingInterval: 10_000 },
+        ignoreClusterUpdates: true,
+        reconnect: false,
+        maxReconnectAttempts: 0,
+        pingInterval: 10_000,
         ...(authenticator && { authenticator }),
       });
       void connection.closed().then((error) => {

@@ -140,7 +140,9 @@ function webhookOf(message: JsMsg, created: string, { incoming_stream, incoming_
   // A stream that was deleted and created again counts from one.
   const id = sent["nats-msg-id"] ?? `${incoming_stream}@${created}:${message.seq}`;
   return {
-    ...{ id, receipt: `${message.seq}.${message.info.deliveryCount}`, body: message.string() },
+    id,
+    receipt: `${message.seq}.${message.info.deliveryCount}`,
+    body: message.string(),
     webhook: incoming_webhook || (message.subject.split(".").at(-1) ?? ""),
     headers: Object.fromEntries(given.filter(([name]) => !name.startsWith("nats-"))),
   };

@@ -51,11 +51,25 @@ const slackOn = (client: HttpClient): Slack => ({
 
 /** Slack answers 200 to most errors, with `ok: false`. */
 const statuses: Readonly<Record<string, number>> = {
-  ...{ ratelimited: 429, rate_limited: 429, message_limit_exceeded: 429 },
-  ...{ invalid_auth: 401, not_authed: 401, account_inactive: 401, token_revoked: 401, token_expired: 401 },
-  ...{ missing_scope: 403, not_allowed_token_type: 403, not_in_channel: 403, access_denied: 403 },
-  ...{ channel_not_found: 404, message_not_found: 404, is_archived: 404 },
-  ...{ internal_error: 500, fatal_error: 500, service_unavailable: 503, request_timeout: 504 },
+  ratelimited: 429,
+  rate_limited: 429,
+  message_limit_exceeded: 429,
+  invalid_auth: 401,
+  not_authed: 401,
+  account_inactive: 401,
+  token_revoked: 401,
+  token_expired: 401,
+  missing_scope: 403,
+  not_allowed_token_type: 403,
+  not_in_channel: 403,
+  access_denied: 403,
+  channel_not_found: 404,
+  message_not_found: 404,
+  is_archived: 404,
+  internal_error: 500,
+  fatal_error: 500,
+  service_unavailable: 503,
+  request_timeout: 504,
 };
 
 const withStatuses =

@@ -13,11 +13,18 @@ export interface Message {
 const kinds = ["waiting", "held", "failed", "succeeded", "cancelled"] as const;
 export type Kind = (typeof kinds)[number];
 const signs: Readonly<Record<Kind, string>> = {
-  ...{ waiting: ":raised_hand:", held: ":double_vertical_bar:", failed: ":x:" },
-  ...{ succeeded: ":white_check_mark:", cancelled: ":no_entry_sign:" },
+  waiting: ":raised_hand:",
+  held: ":double_vertical_bar:",
+  failed: ":x:",
+  succeeded: ":white_check_mark:",
+  cancelled: ":no_entry_sign:",
 };
 const words: Readonly<Record<Kind, string>> = {
-  ...{ waiting: "waits for approval", held: "is held", failed: "failed", succeeded: "succeeded", cancelled: "was cancelled" },
+  waiting: "waits for approval",
+  held: "is held",
+  failed: "failed",
+  succeeded: "succeeded",
+  cancelled: "was cancelled",
 };
 
 /** What a message of the host tells about an execution; `null` for a received event. */
@@ -89,7 +96,10 @@ function buttonsFor(event: CloudEvent, kind: Kind, proposals: readonly Proposal[
   const value = JSON.stringify({ execution, ...(proposals.length > 0 && { proposals: proposals.map(({ id }) => id) }) });
   const elements = actions.map(
     (action): Json => ({
-      ...{ type: "button", action_id: `signalbox_${action}`, value, text: { type: "plain_text", text: labels[action] } },
+      type: "button",
+      action_id: `signalbox_${action}`,
+      value,
+      text: { type: "plain_text", text: labels[action] },
       ...(action === "approve" && { style: "primary" }),
       ...((action === "reject" || action === "stop") && { style: "danger" }),
     }),

@@ -20,7 +20,9 @@ export const form = (fields: Record<string, string>) => new URLSearchParams(fiel
 export const button = (action: string, value: object, { user = approver, ts = "1769850000.000100" } = {}) =>
   form({
     payload: JSON.stringify({
-      ...{ type: "block_actions", team: { id: "T9TK3CUKW", domain: "example" }, api_app_id: "AABA1ABCD" },
+      type: "block_actions",
+      team: { id: "T9TK3CUKW", domain: "example" },
+      api_app_id: "AABA1ABCD",
       user: { id: user, username: "ann", team_id: "T9TK3CUKW" },
       container: { type: "message", message_ts: ts, channel_id: channel },
       channel: { id: channel, name: "agents" },
@@ -34,8 +36,12 @@ export const command = (text: string, user = approver) =>
   form({ command: "/signalbox", text, user_id: user, channel_id: channel });
 
 export const event = (kind: string, number: number, more: object = {}): CloudEvent => ({
-  ...{ specversion: "1.0", id: `${execution}.${number}.${kind}`, source: "/api/task-executions" },
-  ...{ type: `dev.signalbox.execution.${kind}`, subject: `alpha:octo/app#${number}`, time: new Date().toISOString() },
+  specversion: "1.0",
+  id: `${execution}.${number}.${kind}`,
+  source: "/api/task-executions",
+  type: `dev.signalbox.execution.${kind}`,
+  subject: `alpha:octo/app#${number}`,
+  time: new Date().toISOString(),
   datacontenttype: "application/json",
   data: { execution_id: execution, task_id: "triage", state: kind, ...more },
 });
@@ -53,8 +59,11 @@ export const conformance: Conformance = {
       start,
       forwarded: {
         messages: [
-          ...[event("failed", 1, { error: "the model answered 500" }), event("held", 2), event("succeeded", 3)],
-          ...[event("succeeded", 4), event("cancelled", 5)],
+          event("failed", 1, { error: "the model answered 500" }),
+          event("held", 2),
+          event("succeeded", 3),
+          event("succeeded", 4),
+          event("cancelled", 5),
           { ...event("received", 6), type: "dev.signalbox.event.received" },
         ],
         read: (started) => (started as Awaited<ReturnType<typeof start>>).server.messages.map((one) => JSON.stringify(one)),

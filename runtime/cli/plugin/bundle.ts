@@ -7,8 +7,25 @@ import { PackageError } from "./package-error.ts";
 
 /** What a plugin may import of the runtime: what works without files, processes, sockets and the host's name. */
 const builtins = [
-  ...["assert", "assert/strict", "async_hooks", "buffer", "crypto", "events", "path", "path/posix", "querystring", "stream"],
-  ...["stream/promises", "stream/web", "string_decoder", "timers", "timers/promises", "url", "util", "util/types", "zlib"],
+  "assert",
+  "assert/strict",
+  "async_hooks",
+  "buffer",
+  "crypto",
+  "events",
+  "path",
+  "path/posix",
+  "querystring",
+  "stream",
+  "stream/promises",
+  "stream/web",
+  "string_decoder",
+  "timers",
+  "timers/promises",
+  "url",
+  "util",
+  "util/types",
+  "zlib",
 ];
 const maxBytes = 16 * 1024 * 1024;
 
@@ -80,14 +97,26 @@ const usedZod: Plugin = {
 export async function bundle(folder: string, source: string, { version }: { version?: string } = {}): Promise<Bundle> {
   const { build } = await import("esbuild");
   const made = await build({
-    ...{ absWorkingDir: folder, bundle: true, write: false, metafile: true, outfile: "plugin.js" },
+    absWorkingDir: folder,
+    bundle: true,
+    write: false,
+    metafile: true,
+    outfile: "plugin.js",
     ...(version === undefined
       ? { entryPoints: [source] }
       : { stdin: { contents: renamed(source, version), resolveDir: folder } }),
-    ...{ format: "esm", platform: "neutral", target: "es2024", charset: "utf8", logLevel: "silent", legalComments: "inline" },
-    ...{ mainFields: ["module", "main"], conditions: ["worker", "import", "default"] },
+    format: "esm",
+    platform: "neutral",
+    target: "es2024",
+    charset: "utf8",
+    logLevel: "silent",
+    legalComments: "inline",
+    mainFields: ["module", "main"],
+    conditions: ["worker", "import", "default"],
     // Names stay, so that a stack and a review of the bundle say something.
-    ...{ minifyWhitespace: true, minifySyntax: true, nodePaths: ownPackages() },
+    minifyWhitespace: true,
+    minifySyntax: true,
+    nodePaths: ownPackages(),
     plugins: [full, ownPackage(folder), usedZod],
   }).catch((error: BuildFailure) => {
     throw new PackageError("CANNOT_BUNDLE", failures(error), error);

@@ -126,7 +126,11 @@ async function plays(built: Built, { folder, signal, out }: Round): Promise<bool
   const began = performance.now();
   const failed: CaseResult[] = [];
   const { cases, left } = await runConformance({
-    ...{ folder, built, record: false, quick: true, signal },
+    folder,
+    built,
+    record: false,
+    quick: true,
+    signal,
     onCase: (result) => !result.ok && !signal.aborted && failed.push(result),
   });
   if (signal.aborted) return false;

@@ -22,7 +22,9 @@ const seen = z.object({ signalbox: z.unknown().optional(), "dist.attestations": 
 
 const tested = z.object({
   plugin: z.object({ sha256: z.string() }),
-  ...{ suites: z.string(), passed: z.number(), failed: z.number() },
+  suites: z.string(),
+  passed: z.number(),
+  failed: z.number(),
 });
 
 /** Plugins of the registry that npm is configured for, each with what it would ask for. Only `--reports` downloads them. */

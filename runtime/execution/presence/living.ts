@@ -82,7 +82,11 @@ async function carryOut(write: LivingWrite, found: LivingComment, held: Held): P
   const before = await resolved(write, found, held);
   const done = (comment: PostedComment | null) =>
     storeLiving(sql, living, lease, {
-      ...{ comment_id: comment?.id ?? null, url: comment?.url ?? null, key: comment && key, pending_key: null, ends: true },
+      comment_id: comment?.id ?? null,
+      url: comment?.url ?? null,
+      key: comment && key,
+      pending_key: null,
+      ends: true,
       ...(isAnswer && { answered_by: executionId }),
     }).then(() => comment);
   if (before.comment && before.key === key) return done(before.comment);

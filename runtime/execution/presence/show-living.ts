@@ -27,13 +27,20 @@ export async function showLiving(
   const goesOn = sign.sign === "working" && sign.state === "running";
   if (goesOn && text === sign.shown) return text;
   const post: NewComment = {
-    ...{ subject: { project, issue }, body: text },
+    subject: { project, issue },
+    body: text,
     ...(place?.private && { private: true }),
     ...(place?.thread && { thread: place.thread }),
   };
   const digest = createHash("sha256").update(text).digest("hex").slice(0, 12);
   const write = {
-    ...{ sql, connection, subject, post, agentId: sign.agent_id, executionId: sign.execution_id, isAnswer: false },
+    sql,
+    connection,
+    subject,
+    post,
+    agentId: sign.agent_id,
+    executionId: sign.execution_id,
+    isAnswer: false,
     key: `${sign.execution_id}.p${sign.version}.${digest}`,
     content: (found: LivingComment) => contentOf(sign, post, found, { connection, sql }),
   };

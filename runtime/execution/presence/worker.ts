@@ -57,7 +57,11 @@ const longestRetryMs = 120_000;
 export function startPresence(options: PresenceOptions): Presence & Pick<Worker, "stop"> {
   const { sql, bus, log, sweepMs = 5_000 } = options;
   const worker = startLeasedWork<Sign>({
-    ...{ name: "signs of life", concurrency, leaseSeconds, sweepMs, log },
+    name: "signs of life",
+    concurrency,
+    leaseSeconds,
+    sweepMs,
+    log,
     prepare: () => beginSignsOfConnected(sql, quietMs / 1000),
     claim: (lease) => claimSign(sql, lease, leaseSeconds),
     untilDue: () => nextSign(sql),

@@ -5,9 +5,19 @@ import type { StepRow } from "./queries.ts";
 
 /** The row of a step, with defaults for the members that it does not name. */
 export const newStep = (step: NewStep, seq: number): StepRow => ({
-  ...{ started_at: new Date().toISOString(), ended_at: step.state === "started" ? null : new Date().toISOString() },
-  ...{ name: null, key: null, input: null, output: null, error: null, agent_id: null, cost_usd: null, in_flight_ms: null },
-  ...{ prompt_tokens: 0, completion_tokens: 0, duration_ms: 0 },
+  started_at: new Date().toISOString(),
+  ended_at: step.state === "started" ? null : new Date().toISOString(),
+  name: null,
+  key: null,
+  input: null,
+  output: null,
+  error: null,
+  agent_id: null,
+  cost_usd: null,
+  in_flight_ms: null,
+  prompt_tokens: 0,
+  completion_tokens: 0,
+  duration_ms: 0,
   ...storable(step),
   id: newId(),
   seq,

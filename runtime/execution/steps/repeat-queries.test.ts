@@ -81,7 +81,10 @@ test("of changes that are repeated together, those that are not stored are writt
 });
 
 const change = ({ id, lease }: Held, steps: Partial<Pick<Change, "steps" | "completed">>, patch: Patch = {}): Change => ({
-  ...{ id, lease, steps: [], completed: [] },
+  id,
+  lease,
+  steps: [],
+  completed: [],
   ...steps,
   patch,
 });

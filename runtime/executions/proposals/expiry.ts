@@ -10,7 +10,11 @@ const sweepMs = 5_000;
 /** Ends executions whose proposals were not decided on in time. An approval checks the time itself. */
 export function startExpiry(sql: Sql, log: Log): Worker {
   return startLeasedWork<string>({
-    ...{ name: "proposals that expire", concurrency: 1, leaseSeconds: 30, sweepMs, log },
+    name: "proposals that expire",
+    concurrency: 1,
+    leaseSeconds: 30,
+    sweepMs,
+    log,
     claim: () =>
       sql.begin(async (tx) => {
         const id = await findExpired(tx);

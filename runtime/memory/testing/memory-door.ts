@@ -35,9 +35,15 @@ export async function openMemoryDoor(
     const long = { name: "pgvector", backend: memories?.pgvector as MemoryStore };
     const bus = await openBus(database, quiet);
     memory = await openMemory({
-      ...{ sql: database.sql, bus, log: quiet, embedder, vectors },
+      sql: database.sql,
+      bus,
+      log: quiet,
+      embedder,
+      vectors,
       stores: storesOf(long, given.short ? { name: "short", backend: given.short } : long),
-      ...{ topK: 10, promptLimit: 10, shortTtlSeconds: given.shortTtlSeconds ?? 3600 },
+      topK: 10,
+      promptLimit: 10,
+      shortTtlSeconds: given.shortTtlSeconds ?? 3600,
       warn: (message) => void warnings.push(message),
       intervalMs: 200,
     });

@@ -67,10 +67,19 @@ const types = {
  */
 export const openDriver = ({ url, settings, prepare = true, socket, closed, notified }: DriverOptions): Sql => {
   const options = {
-    ...{ types, socket, prepare, max: 1, fetch_types: false, no_subscribe: true },
-    ...{ onnotice: () => {}, onclose: closed, onnotify: (_: string, payload: string) => notified?.(payload) },
+    types,
+    socket,
+    prepare,
+    max: 1,
+    fetch_types: false,
+    no_subscribe: true,
+    onnotice: () => {},
+    onclose: closed,
+    onnotify: (_: string, payload: string) => notified?.(payload),
     // `Connection` and `Pool` handle deadlines and the age of connections.
-    ...{ connect_timeout: 0, idle_timeout: 0, max_lifetime: null },
+    connect_timeout: 0,
+    idle_timeout: 0,
+    max_lifetime: null,
     connection: { application_name: "signalbox", TimeZone: "UTC", ...settings },
   } as unknown as postgres.Options<Record<string, postgres.PostgresType>>;
   return (url === undefined ? postgres(options) : postgres(url, options)) as unknown as Sql;

@@ -86,7 +86,8 @@ describe("a pool", { tags: ["postgres"] }, () => {
   test("a long statement continues while the server answers a probe, and fails otherwise", async () => {
     let answers = true;
     const sql = openPool({
-      ...{ max: 1, deadlineMs: 600_000 },
+      max: 1,
+      deadlineMs: 600_000,
       probe: async () => {
         if (!answers) throw Object.assign(new Error("silent"), { code: "DATABASE_UNAVAILABLE" });
       },

@@ -145,7 +145,8 @@ export class ConnectionPool {
   #connect(): void {
     this.#openedAt = this.#now;
     const connection = new Connection({
-      ...{ ...this.#options, deadlineMs: this.#deadlineMs },
+      ...this.#options,
+      deadlineMs: this.#deadlineMs,
       now: () => this.#now,
       answered: (one) => this.#answered(one),
       closed: (one, reason, late) => this.#gone(one, reason, late),

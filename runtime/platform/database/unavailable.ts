@@ -7,9 +7,14 @@ export class DatabaseUnavailable extends Error {
 const unavailable = new Set([
   "DATABASE_UNAVAILABLE",
   // shutting down, crashed, starting up, too many clients
-  ...["57P01", "57P02", "57P03", "53300"],
+  "57P01",
+  "57P02",
+  "57P03",
+  "53300",
   // statement_timeout, idle_in_transaction_session_timeout, idle_session_timeout
-  ...["57014", "25P03", "57P05"],
+  "57014",
+  "25P03",
+  "57P05",
 ]);
 
 /** Whether a query failed because the server could not be reached or did not answer in time: it may be tried again later. */
@@ -29,18 +34,19 @@ const isOfPooler = (error: { code?: unknown; routine?: unknown }): boolean =>
 
 /** Codes of connections that were not made, or are lost: the system's, and the driver's. */
 const networkCodes = new Set([
-  ...["CONNECT_TIMEOUT", "CONNECTION_CLOSED", "CONNECTION_ENDED", "CONNECTION_DESTROYED"],
-  ...[
-    "ECONNREFUSED",
-    "ECONNRESET",
-    "ECONNABORTED",
-    "EPIPE",
-    "ENOTFOUND",
-    "EAI_AGAIN",
-    "ETIMEDOUT",
-    "EHOSTUNREACH",
-    "ENETUNREACH",
-  ],
+  "CONNECT_TIMEOUT",
+  "CONNECTION_CLOSED",
+  "CONNECTION_ENDED",
+  "CONNECTION_DESTROYED",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ECONNABORTED",
+  "EPIPE",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
 ]);
 
 /** A failure of the network. */

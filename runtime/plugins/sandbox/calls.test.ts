@@ -43,7 +43,8 @@ const call = (tool: string) =>
 beforeAll(async () => {
   const { bytes } = await buildPlugin(eager, { id: "eager" });
   sandbox = await openSandbox({
-    ...{ bundle: cachedBundle(bytes).file, name: "eager" },
+    bundle: cachedBundle(bytes).file,
+    name: "eager",
     serve: async (method, params) => {
       asked.methods.push(method);
       asked.now += 1;

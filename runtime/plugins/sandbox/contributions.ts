@@ -101,7 +101,10 @@ function source(name: string, described: DeclaredContributions["sources"][string
     ]);
   };
   return {
-    ...{ about, secrets, required, ...(signature && { signature: signature as NonNullable<Source["signature"]> }) },
+    about,
+    secrets,
+    required,
+    ...(signature && { signature: signature as NonNullable<Source["signature"]> }),
     connection: connectionSchema(described.connection),
     verify: withSignature(signature, asVerdict),
     parse: (request) => ask(call, target("parse"), shapes.sourceEvent, [request]),
@@ -174,7 +177,11 @@ function tool(name: string, described: DeclaredContributions["tools"][string], c
     ask(call, { kind: "tools", name, method }, shapes.json, [given], callOf(use, mask));
   const members = typeof input.properties === "object" && input.properties !== null ? Object.keys(input.properties) : [];
   return {
-    ...{ about, effect, idempotent, keeps_private, ...(category !== undefined && { category }) },
+    about,
+    effect,
+    idempotent,
+    keeps_private,
+    ...(category !== undefined && { category }),
     // The process checks by the plugin's own schema; the host by the JSON Schema of it.
     input: z.looseObject(Object.fromEntries(members.map((member) => [member, z.unknown()]))),
     output: z.unknown(),
@@ -195,7 +202,9 @@ function knowledge(
     (first: unknown, use: AnyCall) =>
       ask(call, { kind: "knowledge", name, method }, shape, [first], callOf(use, mask));
   return {
-    ...{ about, secrets, config: connectionSchema(config) },
+    about,
+    secrets,
+    config: connectionSchema(config),
     list: asked("list", shapes.pageList),
     read: asked("read", shapes.pages),
   };
@@ -203,7 +212,10 @@ function knowledge(
 
 /** The process checks the input, by the plugin's own schema. */
 const route = (name: string, { about, method, scope, raw }: DeclaredContributions["routes"][string], call: Caller): Route => ({
-  ...{ about, method, scope, raw },
+  about,
+  method,
+  scope,
+  raw,
   run: ({ query, headers, body, bytes }, { signal, caller }) => {
     const request = { query, headers, body, ...(bytes && { bytes: Buffer.from(bytes).toString("base64") }) };
     const options = { signal, call: { caller } };

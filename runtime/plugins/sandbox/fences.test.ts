@@ -35,7 +35,8 @@ const hostFetch = fencedFetch((async (input: string | URL | Request) => {
 beforeAll(async () => {
   const { bytes } = await buildPlugin(writer, { id: "writer" });
   sandbox = await openSandbox({
-    ...{ bundle: cachedBundle(bytes).file, name: "writer" },
+    bundle: cachedBundle(bytes).file,
+    name: "writer",
     serve: async (_, params) => {
       const { url, method } = params as { url: string; method: string };
       const { status } = await hostFetch(url, { method });

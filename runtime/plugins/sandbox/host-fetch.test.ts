@@ -6,7 +6,9 @@ import { createPlaceholders } from "./placeholders.ts";
 const reached = async () => new Response("{}");
 const ways = (methods: EgressRules["permissions"][0]["methods"]): EgressRules => ({
   permissions: [{ host: "api.example.com", methods, why: "Reads." }],
-  ...{ guarded: reached, direct: reached, userHosts: () => [] },
+  guarded: reached,
+  direct: reached,
+  userHosts: () => [],
   // As a setting with this address would have it.
   operatorHosts: () => ["api.example.com"],
 });

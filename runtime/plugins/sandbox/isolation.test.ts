@@ -4,7 +4,9 @@ import { launchOf, noIsolation } from "./launch.ts";
 import { seccompFilter } from "./seccomp.ts";
 
 const layer = (name: IsolationLayer["layer"], active: boolean): IsolationLayer => ({
-  ...{ layer: name, active, reason: active ? null : `${name} was not found` },
+  layer: name,
+  active,
+  reason: active ? null : `${name} was not found`,
 });
 
 test("PLUGIN_WALLS=require refuses a start with fewer layers, and names them", () => {

@@ -51,9 +51,14 @@ function choices(all: Isolation): Isolation[] {
   const withoutFilter = { ...all, seccomp: null };
   const withoutNamespaces = { ...withoutFilter, bwrap: null };
   return [
-    ...[all, withoutFilter, { ...all, ownUser: false }, { ...withoutFilter, ownUser: false }],
-    ...[withoutNamespaces, { ...withoutNamespaces, ownUser: false }],
-    ...[{ ...withoutNamespaces, ownUser: false, setpriv: null }, noIsolation],
+    all,
+    withoutFilter,
+    { ...all, ownUser: false },
+    { ...withoutFilter, ownUser: false },
+    withoutNamespaces,
+    { ...withoutNamespaces, ownUser: false },
+    { ...withoutNamespaces, ownUser: false, setpriv: null },
+    noIsolation,
   ];
 }
 
@@ -76,7 +81,9 @@ const forbidden = (what: string) => `${what} is not permitted here`;
 function layersOf(all: Isolation, working: Isolation): IsolationLayer[] {
   const linux = process.platform === "linux";
   const of = (layer: IsolationLayer["layer"], active: boolean, reason: string): IsolationLayer => ({
-    ...{ layer, active, reason: active ? null : linux ? reason : `${process.platform} has no such layer` },
+    layer,
+    active,
+    reason: active ? null : linux ? reason : `${process.platform} has no such layer`,
   });
   const root = process.getuid?.() === 0;
   return [

@@ -61,7 +61,10 @@ const names = z.array(short).max(1_000);
 export const webhookReport = z.object({
   id: short.nullable(),
   active: z.boolean(),
-  ...{ configured: names, missing: names, unknown: names, notes: names },
+  configured: names,
+  missing: names,
+  unknown: names,
+  notes: names,
   changed: z.enum(["created", "updated"]).nullable(),
 });
 export const projectId = z.string().max(1_000);

@@ -29,7 +29,9 @@ function stand() {
 }
 const target = { kind: "tools", name: "x", method: "run" } as const;
 const options = (open: () => Promise<Sandbox>, states: ProcessState[]) => ({
-  ...{ name: "p", open, concurrency: 1 },
+  name: "p",
+  open,
+  concurrency: 1,
   changed: ({ state }: { state: ProcessState }) => void states.push(state),
   times: { firstBackoff: 5, longestBackoff: 10, crashes: 3 },
 });

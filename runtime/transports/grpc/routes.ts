@@ -64,7 +64,10 @@ const stream = (rpc: Rpc, bound: Bound, context: GrpcContext) =>
   };
 
 const contextOf = ({ sql, log }: GrpcContext, actor: Actor, call: HandlerContext, signal: AbortSignal): Context => ({
-  ...{ sql, log, actor, signal },
+  sql,
+  log,
+  actor,
+  signal,
   address: call.values.get(addressKey),
   request_id: requestIdOf(call.requestHeader),
 });

@@ -8,12 +8,34 @@ const asked = (headers: { host?: string; origin?: string }, target = "/api/agent
 
 describe("while there are no API keys", () => {
   test.each([
-    ...["localhost", "localhost:8000", "LOCALHOST", "localhost.", "app.localhost:1", "127.0.0.1", "127.1.2.3:8000", "[::1]:8000"],
-    ...["signalbox", "signalbox:8000", "192.168.1.5:8000", "10.0.0.7", "[fd00::1]:8000", "signalbox.example.com:443"],
+    "localhost",
+    "localhost:8000",
+    "LOCALHOST",
+    "localhost.",
+    "app.localhost:1",
+    "127.0.0.1",
+    "127.1.2.3:8000",
+    "[::1]:8000",
+    "signalbox",
+    "signalbox:8000",
+    "192.168.1.5:8000",
+    "10.0.0.7",
+    "[fd00::1]:8000",
+    "signalbox.example.com:443",
   ])("the host %s is served", (host) => expect(asked({ host })).toBeNull());
   test.each([
-    ...["evil.example", "evil.example:8000", "127.0.0.1.evil.example", "localhost.evil.example", "a.signalbox.example.com"],
-    ...["", "127.0.0.1:8000@evil.example", "0x7f.1", "evil.example.", "EVIL.example", "127.0.0.1 evil.example", ":8000"],
+    "evil.example",
+    "evil.example:8000",
+    "127.0.0.1.evil.example",
+    "localhost.evil.example",
+    "a.signalbox.example.com",
+    "",
+    "127.0.0.1:8000@evil.example",
+    "0x7f.1",
+    "evil.example.",
+    "EVIL.example",
+    "127.0.0.1 evil.example",
+    ":8000",
   ])("the host %j is not", (host) => expect(asked({ host })).toMatch(/^Host: .*API_KEYS/));
 
   test.each(["http://127.0.0.1:8000", "https://127.0.0.1:8000", "http://localhost:8000", "http://[::1]:8000"])(
@@ -21,8 +43,17 @@ describe("while there are no API keys", () => {
     (origin) => expect(asked({ origin })).toBeNull(),
   );
   test.each([
-    ...["https://evil.example", "null", "http://127.0.0.1.evil.example", "file://", "https://localhost@evil.example", ""],
-    ...["http://localhost:3000", "http://127.0.0.1", "https://[::1]", "http://app.localhost:3000", "http://192.168.1.5:8000"],
+    "https://evil.example",
+    "null",
+    "http://127.0.0.1.evil.example",
+    "file://",
+    "https://localhost@evil.example",
+    "",
+    "http://localhost:3000",
+    "http://127.0.0.1",
+    "https://[::1]",
+    "http://app.localhost:3000",
+    "http://192.168.1.5:8000",
   ])("a page of %j may not", (origin) => {
     expect(asked({ origin })).toMatch(/^Origin: .*API_KEYS/);
     // Nor may it play the tracker.
@@ -42,15 +73,24 @@ describe("while there are no API keys", () => {
     (path) => expect(asked(tunnel, path)).toBeNull(),
   );
   test.each([
-    ...["/webhooks", "/healthy", "/docsx", "/signalbox.api.v1.AgentService/ListAgents", "/", "*", "/webhook/"],
-    ...[
-      "/webhook/../api/agents",
-      "/docs/%2e%2e/api/agents",
-      "/docs/.%2E/api/keys",
-      "/webhook/a/../../api/agents",
-      "/docs/..\\api",
-    ],
-    ...["/webhook\\..\\api", "//webhook/alpha", "/./docs", "/webhook/./alpha", "/docs/..", "http://tunnel.example/api/agents"],
+    "/webhooks",
+    "/healthy",
+    "/docsx",
+    "/signalbox.api.v1.AgentService/ListAgents",
+    "/",
+    "*",
+    "/webhook/",
+    "/webhook/../api/agents",
+    "/docs/%2e%2e/api/agents",
+    "/docs/.%2E/api/keys",
+    "/webhook/a/../../api/agents",
+    "/docs/..\\api",
+    "/webhook\\..\\api",
+    "//webhook/alpha",
+    "/./docs",
+    "/webhook/./alpha",
+    "/docs/..",
+    "http://tunnel.example/api/agents",
   ])("%s is not", (path) => expect(asked(tunnel, path)).toMatch(/^Host/));
 
   test("no spelling of an API path bypasses the host check", () => {

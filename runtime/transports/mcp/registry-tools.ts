@@ -18,7 +18,8 @@ function toolOf(tool: RegisteredTool, execute: Bound): McpTool {
     group: tool.provider,
     scope: execute.op.scope,
     listed: {
-      ...{ name, description },
+      name,
+      description,
       title: tool.qualifiedName,
       inputSchema: { ...parameters, type: "object" },
       // Whether a write destroys something is not known; left out, clients assume that it may.

@@ -64,7 +64,11 @@ export const sampleKnowledge = (change: Change = () => ({})): Plugin =>
         read: async (ids, call) => {
           const rows = await ask(call, { ids: ids.join(",") });
           return rows.map(({ id, version, title, body }) => ({
-            ...{ id, title, revision: String(version), url: null, space: null },
+            id,
+            title,
+            revision: String(version),
+            url: null,
+            space: null,
             body: body.replaceAll("\0", "").toWellFormed(),
           }));
         },

@@ -5,7 +5,10 @@ const integration = () => ({ source: "alpha", name: unique("account"), credentia
 const made = async ({ make }: World) => ({ params: { id: (await make("integrations.create", { body: integration() })).id } });
 
 const mapping = () => ({
-  ...{ source: "alpha", event_type: unique("event"), jq_filter: ".issue", canonical_trigger: "custom.happened" },
+  source: "alpha",
+  event_type: unique("event"),
+  jq_filter: ".issue",
+  canonical_trigger: "custom.happened",
 });
 const mapped = async ({ make }: World) => ({ params: { id: (await make("webhook-mappings.create", { body: mapping() })).id } });
 const nothing = "00000000-0000-7000-8000-000000000000";
@@ -25,7 +28,8 @@ export const connections: Cases = {
   "integrations.update": {
     valid: async (world) => ({ ...(await made(world)), body: { name: "Renamed" } }),
     503: () => ({
-      ...{ at: "bare", params: { id: "00000000-0000-7000-8000-000000000000" } },
+      at: "bare",
+      params: { id: "00000000-0000-7000-8000-000000000000" },
       body: { credentials: { token: "another" } },
     }),
   },
@@ -84,7 +88,8 @@ export const connections: Cases = {
       return pollSource(world);
     },
     503: async ({ make }) => ({
-      ...{ at: "bare", params: await make<{ id: number }>("poll-sources.create", { at: "bare", body: polled }) },
+      at: "bare",
+      params: await make<{ id: number }>("poll-sources.create", { at: "bare", body: polled }),
     }),
   },
   "sources.check": {

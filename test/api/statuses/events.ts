@@ -21,7 +21,8 @@ const delivered = (event: string, body = payload()): ReturnType<Arrange> => ({
   params: slug,
   body,
   headers: {
-    ...{ "x-alpha-event": event, "x-alpha-delivery": unique("delivery") },
+    "x-alpha-event": event,
+    "x-alpha-delivery": unique("delivery"),
     "x-hub-signature-256": signature(body, webhookSecret),
   },
 });

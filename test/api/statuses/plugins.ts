@@ -40,8 +40,12 @@ export const unverifiable: Arrange = async ({ make }) => {
 
 const build = (id: string, says = "hello") =>
   buildPlugin(code(id, says), {
-    ...{ id, needs: ["secret"], config: { type: "object", properties: {} }, permissions: { http: [] } },
-    ...{ secrets: { token: { title: "Token" } }, contributes: { tools: { say: toolOf("Says it.", {}) } } },
+    id,
+    needs: ["secret"],
+    config: { type: "object", properties: {} },
+    permissions: { http: [] },
+    secrets: { token: { title: "Token" } },
+    contributes: { tools: { say: toolOf("Says it.", {}) } },
   });
 
 let built: Promise<Built> | undefined;

@@ -68,7 +68,9 @@ export async function startWorld(): Promise<World> {
 
 const startMain = (tracker: Tracker, model: Model) =>
   startService({
-    ...{ seed: true, apiKey: adminKey, webhookSecret },
+    seed: true,
+    apiKey: adminKey,
+    webhookSecret,
     env: {
       ...surroundings(tracker, model),
       API_KEYS: adminKey,

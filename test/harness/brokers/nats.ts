@@ -62,7 +62,8 @@ export async function startNats(): Promise<Broker> {
         const { num_pending, num_ack_pending } = await consumers.info(incoming, consumer);
         return num_pending + num_ack_pending;
       }),
-    ...{ kill, start },
+    kill,
+    start,
     [Symbol.asyncDispose]: async () => {
       await kill();
       rmSync(folder, { recursive: true, force: true });

@@ -23,12 +23,20 @@ export async function startRabbitmq(): Promise<Broker> {
   writeFileSync(join(folder, "enabled_plugins"), "[].");
   for (const name of ["rabbitmq.conf", "environment"]) writeFileSync(join(folder, name), "");
   const env = {
-    ...{ HOME: folder, ERL_EPMD_PORT: String(names), ERL_EPMD_ADDRESS: "127.0.0.1" },
+    HOME: folder,
+    ERL_EPMD_PORT: String(names),
+    ERL_EPMD_ADDRESS: "127.0.0.1",
     RABBITMQ_NODENAME: `test-${randomBytes(4).toString("hex")}@localhost`,
-    ...{ RABBITMQ_NODE_PORT: String(port), RABBITMQ_NODE_IP_ADDRESS: "127.0.0.1", RABBITMQ_DIST_PORT: String(between) },
-    ...{ RABBITMQ_MNESIA_BASE: join(folder, "data"), RABBITMQ_LOG_BASE: join(folder, "log"), RABBITMQ_LOGS: "-" },
-    ...{ RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, "enabled_plugins"), RABBITMQ_CONFIG_FILE: join(folder, "rabbitmq") },
-    ...{ RABBITMQ_ADVANCED_CONFIG_FILE: join(folder, "advanced.config"), RABBITMQ_CONF_ENV_FILE: join(folder, "environment") },
+    RABBITMQ_NODE_PORT: String(port),
+    RABBITMQ_NODE_IP_ADDRESS: "127.0.0.1",
+    RABBITMQ_DIST_PORT: String(between),
+    RABBITMQ_MNESIA_BASE: join(folder, "data"),
+    RABBITMQ_LOG_BASE: join(folder, "log"),
+    RABBITMQ_LOGS: "-",
+    RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, "enabled_plugins"),
+    RABBITMQ_CONFIG_FILE: join(folder, "rabbitmq"),
+    RABBITMQ_ADVANCED_CONFIG_FILE: join(folder, "advanced.config"),
+    RABBITMQ_CONF_ENV_FILE: join(folder, "environment"),
     RABBITMQ_PID_FILE: join(folder, "pid"),
   };
   let program: Running | null = null;
@@ -71,7 +79,8 @@ export async function startRabbitmq(): Promise<Broker> {
       }),
     published: () => connected(readAll),
     waiting: () => connected(async (channel) => (await channel.queueDeclare(incoming, { passive: true })).messageCount),
-    ...{ kill, start },
+    kill,
+    start,
     [Symbol.asyncDispose]: async () => {
       await kill();
       // The name server that Erlang starts beside it.

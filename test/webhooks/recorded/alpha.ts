@@ -31,8 +31,14 @@ const triggers: Readonly<Record<string, string>> = {
 };
 /** `author_association` of the platform's schema. */
 const standings: Readonly<Record<string, string>> = {
-  ...{ OWNER: "owner", MEMBER: "member", COLLABORATOR: "collaborator", CONTRIBUTOR: "contributor" },
-  ...{ FIRST_TIMER: "none", FIRST_TIME_CONTRIBUTOR: "none", MANNEQUIN: "none", NONE: "none" },
+  OWNER: "owner",
+  MEMBER: "member",
+  COLLABORATOR: "collaborator",
+  CONTRIBUTOR: "contributor",
+  FIRST_TIMER: "none",
+  FIRST_TIME_CONTRIBUTOR: "none",
+  MANNEQUIN: "none",
+  NONE: "none",
 };
 
 /** What the agent needs of each event, by the paths of the platform's documentation. */
@@ -128,8 +134,15 @@ function expected({ file, payload, headers }: Recorded): Expected {
   const actor = (at(payload, "sender", "login") as string | undefined) ?? null;
   const more = event === "pull_request" && action === "synchronize" ? [String(at(payload, "after")).slice(0, 12)] : [];
   return {
-    ...{ file, event, action, trigger: triggers[`${event}/${action}`] ?? null, refused: null, subject, actor },
-    ...{ kind: actor && kindOf(payload), standing: actor && standingOf(payload, actor) },
+    file,
+    event,
+    action,
+    trigger: triggers[`${event}/${action}`] ?? null,
+    refused: null,
+    subject,
+    actor,
+    kind: actor && kindOf(payload),
+    standing: actor && standingOf(payload, actor),
     text: [...firstLines(payload, [...(titled.test(event) ? [] : always), ...(texts[event] ?? [])]), ...more],
     answer: subject && answerOf(event, payload, number),
   };

@@ -4,17 +4,21 @@ import type { RecordedPlatform } from "./suite.ts";
 
 /** Values of `X-Gitlab-Event` by the kind of object, as the platform documents them. */
 const hooks: Readonly<Record<string, string>> = {
-  ...{ issue: "Issue Hook", work_item: "Issue Hook", note: "Note Hook", merge_request: "Merge Request Hook" },
-  ...{
-    push: "Push Hook",
-    tag_push: "Tag Push Hook",
-    pipeline: "Pipeline Hook",
-    build: "Job Hook",
-    job: "Job Hook",
-    wiki_page: "Wiki Page Hook",
-  },
-  ...{ deployment: "Deployment Hook", release: "Release Hook", feature_flag: "Feature Flag Hook" },
-  ...{ access_token: "Resource Access Token Hook", subgroup_create: "Subgroup Hook" },
+  issue: "Issue Hook",
+  work_item: "Issue Hook",
+  note: "Note Hook",
+  merge_request: "Merge Request Hook",
+  push: "Push Hook",
+  tag_push: "Tag Push Hook",
+  pipeline: "Pipeline Hook",
+  build: "Job Hook",
+  job: "Job Hook",
+  wiki_page: "Wiki Page Hook",
+  deployment: "Deployment Hook",
+  release: "Release Hook",
+  feature_flag: "Feature Flag Hook",
+  access_token: "Resource Access Token Hook",
+  subgroup_create: "Subgroup Hook",
 };
 function hookOf(file: string, payload: unknown): string {
   if (/system/i.test(file)) return "System Hook";
@@ -41,9 +45,15 @@ function expected({ file, payload, headers }: Recorded): Expected {
   const isUnreadable = event === "Merge Request Hook" && at(payload, "object_attributes", "iid") === undefined;
   const refused = isSystem ? "add a webhook to the project" : isUnreadable ? "missing object_attributes.iid" : null;
   return {
-    ...{ file, event, action, trigger: refused ? null : (triggers[`${event}/${action}`] ?? null), refused },
-    ...{ subject: place && `beta:${place.project}#${place.issue}`, actor },
-    ...{ kind: actor && "human", standing: actor && "unknown" },
+    file,
+    event,
+    action,
+    trigger: refused ? null : (triggers[`${event}/${action}`] ?? null),
+    refused,
+    subject: place && `beta:${place.project}#${place.issue}`,
+    actor,
+    kind: actor && "human",
+    standing: actor && "unknown",
     text: refused ? [] : textOf(event, payload),
     answer: refused || !place ? null : answerOf(event, payload, place),
   };
@@ -162,7 +172,8 @@ export const beta: RecordedPlatform = {
   source: "beta",
   recorded: () =>
     recordedOf("beta", (file, payload) => ({
-      ...{ "x-gitlab-event": hookOf(file, payload), "x-gitlab-event-uuid": "{delivery}" },
+      "x-gitlab-event": hookOf(file, payload),
+      "x-gitlab-event-uuid": "{delivery}",
       "x-gitlab-token": "test-token-1",
     })),
   expected,

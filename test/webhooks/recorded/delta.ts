@@ -49,14 +49,15 @@ function expected({ file, payload }: Recorded): Expected {
   const internal = isComment(event) && at(commentOf(payload), "access") === "INTERNAL" ? ' {"access":"INTERNAL"}' : "";
   const path = `/api/v1/workspaces/${workspace}/projects/${project ?? found}/issues/${issue}/comments/`;
   return {
-    ...{ file, event, action: null, trigger: /^issue\.(created|updated)$/.test(event) ? event : null },
+    file,
+    event,
+    action: null,
+    trigger: /^issue\.(created|updated)$/.test(event) ? event : null,
     refused: isRefused ? "missing data.issue_id" : null,
-    ...{
-      subject: issue ? `delta:${project ?? "-"}#${issue}` : null,
-      actor,
-      kind: actor && "unknown",
-      standing: actor && "unknown",
-    },
+    subject: issue ? `delta:${project ?? "-"}#${issue}` : null,
+    actor,
+    kind: actor && "unknown",
+    standing: actor && "unknown",
     text: isRefused ? [] : textOf(event, payload),
     answer: issue ? `POST ${path}${internal}` : null,
   };
@@ -85,7 +86,9 @@ function textOf(event: string, payload: unknown): string[] {
 const recorded = () => recordedOf("delta", () => ({ "x-delta-delivery": "{delivery}", "x-api-key": "test-key-1" }));
 
 export const delta: RecordedPlatform = {
-  ...{ source: "delta", recorded, expected },
+  source: "delta",
+  recorded,
+  expected,
   /** Beside the text and the id by which it is found again. */
   beside: ({ comment_html: _, external_id: __, external_source: ___, ...more }) => more,
   tracker: async () => {

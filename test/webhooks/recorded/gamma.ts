@@ -78,9 +78,15 @@ const expectedAt =
       ? ' {"properties":[{"key":"sd.public.comment","value":{"internal":true}}]}'
       : "";
     return {
-      ...{ file, event, action: null, trigger: triggers[event] ?? null, refused: null },
-      ...{ subject: key ? `gamma:${project}#${key}` : `gamma:-#${idOf(payload)}`, actor },
-      ...{ kind: actor && (type === "atlassian" ? "human" : "unknown"), standing: actor && "unknown" },
+      file,
+      event,
+      action: null,
+      trigger: triggers[event] ?? null,
+      refused: null,
+      subject: key ? `gamma:${project}#${key}` : `gamma:-#${idOf(payload)}`,
+      actor,
+      kind: actor && (type === "atlassian" ? "human" : "unknown"),
+      standing: actor && "unknown",
       text: textOf(event, payload),
       answer: `POST /rest/api/${version}/issue/${key ?? keys[idOf(payload)]}/comment${isHidden}`,
     };
@@ -101,7 +107,10 @@ function recorded(): Recorded[] {
 }
 
 const platform = (name: string, version: 2 | 3): RecordedPlatform => ({
-  ...{ source: "gamma", name, recorded, expected: expectedAt(version) },
+  source: "gamma",
+  name,
+  recorded,
+  expected: expectedAt(version),
   /** Beside the text and the property by which it is found again. */
   beside: ({ properties }) => {
     const more = (properties as { key: string }[]).filter(({ key }) => key !== "signalbox");

@@ -16,8 +16,11 @@ const shape = z.looseObject({
   secrets: each(z.string()),
   tools: z.looseObject({ tools: z.record(z.string(), z.looseObject({ inputs: z.array(z.unknown()).min(1) })) }).optional(),
   routes: each(z.looseObject({})),
-  ...{ sources: each(z.looseObject({})), memories: each(z.looseObject({})), knowledge: each(z.looseObject({})) },
-  ...{ queues: each(z.looseObject({})), useCases: each(z.looseObject({})) },
+  sources: each(z.looseObject({})),
+  memories: each(z.looseObject({})),
+  knowledge: each(z.looseObject({})),
+  queues: each(z.looseObject({})),
+  useCases: each(z.looseObject({})),
 });
 
 function checked(conformance: Conformance): Conformance {
@@ -34,8 +37,16 @@ export async function readConformance(folder: string): Promise<Conformance | nul
   const outfile = join(work, "conformance.mjs");
   try {
     await build({
-      ...{ absWorkingDir: folder, entryPoints: [conformancePath], outfile, bundle: true, format: "esm", platform: "node" },
-      ...{ target: "node22", logLevel: "silent", nodePaths: ownPackages(), sourcemap: "inline" },
+      absWorkingDir: folder,
+      entryPoints: [conformancePath],
+      outfile,
+      bundle: true,
+      format: "esm",
+      platform: "node",
+      target: "node22",
+      logLevel: "silent",
+      nodePaths: ownPackages(),
+      sourcemap: "inline",
       banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
     });
     const { conformance } = (await import(pathToFileURL(outfile).href)) as { conformance?: Conformance };

@@ -101,6 +101,7 @@ function reportOf({ manifest }: Built, cases: readonly CaseResult[], warnings: r
     runtime: globalThis.process.version,
     passed: cases.length - failed,
     failed,
-    ...{ cases, warnings },
+    cases,
+    warnings,
   };
 }

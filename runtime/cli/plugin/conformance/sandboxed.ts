@@ -75,7 +75,13 @@ export function sandboxed({ manifest, bundle }: Built, conformance: Conformance,
   };
   const { id, version, sdk, about } = manifest;
   const plugin = Object.freeze({
-    ...{ id, version, sdk, needs, setup, config: z.looseObject({}), ...(about !== undefined && { about }) },
+    id,
+    version,
+    sdk,
+    needs,
+    setup,
+    config: z.looseObject({}),
+    ...(about !== undefined && { about }),
     [PLUGIN_BRAND]: Object.freeze({ contract: manifest.contract, sdk }),
   }) as unknown as Plugin;
   return {
@@ -101,7 +107,10 @@ async function open(manifest: Built["manifest"], bundle: string, { conformance, 
   const secrets = conformance.secrets ?? {};
   const standIns = createPlaceholders(manifest.secrets, () => secrets);
   const process: Omit<Process, "sandbox" | "key"> & { sandbox?: Sandbox } = {
-    ...{ given, busy: true, gone: false, mask: standIns.mask },
+    given,
+    busy: true,
+    gone: false,
+    mask: standIns.mask,
   };
   const ways = {
     permissions: manifest.permissions.http,
@@ -128,7 +137,11 @@ async function open(manifest: Built["manifest"], bundle: string, { conformance, 
   });
   const { vectors, trackers } = given;
   process.sandbox = await openSandbox({
-    ...{ bundle, serve, name: manifest.id, memoryMb: manifest.limits.memory_mb, mask: standIns.mask },
+    bundle,
+    serve,
+    name: manifest.id,
+    memoryMb: manifest.limits.memory_mb,
+    mask: standIns.mask,
     callMs: manifest.limits.call_ms,
     config: { ...config, ...masked },
     facts: { ...(vectors && { vectors: JSON.parse(JSON.stringify(vectors)) }), trackers: trackers?.configured() ?? [] },

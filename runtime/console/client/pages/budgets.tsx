@@ -27,16 +27,27 @@ export function Budgets() {
     const dollars = (value: number) => dollarText(value);
     return [
       {
-        ...{ name: "Tokens today", setting: "BUDGET_DAY_TOKENS", text: countText },
-        ...{ used: today.tokens.total, limit: policy.day_tokens.value },
+        name: "Tokens today",
+        setting: "BUDGET_DAY_TOKENS",
+        text: countText,
+        used: today.tokens.total,
+        limit: policy.day_tokens.value,
       },
       {
-        ...{ name: "Cost today", setting: "BUDGET_DAY_USD", text: dollars },
-        ...{ used: today.cost_usd ?? 0, limit: policy.day_usd.value, unpriced: today.unpriced_tokens },
+        name: "Cost today",
+        setting: "BUDGET_DAY_USD",
+        text: dollars,
+        used: today.cost_usd ?? 0,
+        limit: policy.day_usd.value,
+        unpriced: today.unpriced_tokens,
       },
       {
-        ...{ name: "Cost this month", setting: "BUDGET_MONTH_USD", text: dollars },
-        ...{ used: thisMonth.cost_usd ?? 0, limit: policy.month_usd.value, unpriced: thisMonth.unpriced_tokens },
+        name: "Cost this month",
+        setting: "BUDGET_MONTH_USD",
+        text: dollars,
+        used: thisMonth.cost_usd ?? 0,
+        limit: policy.month_usd.value,
+        unpriced: thisMonth.unpriced_tokens,
       },
     ] satisfies Budget[];
   });

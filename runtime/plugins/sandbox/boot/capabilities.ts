@@ -14,7 +14,15 @@ export interface Facts {
 
 /** All that a plugin may name in `needs`. */
 export const capabilityNames: readonly string[] = [
-  ...["log", "fetch", "secret", "embed", "operations", "vectors", "offload", "throttle", "trackers"],
+  "log",
+  "fetch",
+  "secret",
+  "embed",
+  "operations",
+  "vectors",
+  "offload",
+  "throttle",
+  "trackers",
 ];
 
 type Offloaded = Readonly<Record<string, (...input: unknown[]) => unknown>>;

@@ -115,7 +115,11 @@ export class Contract1 {
       tools: each("tools", describeTool),
       knowledge: each("knowledge", ({ about, config, secrets }) => ({ about, secrets, config: schemaOf(config, "config") })),
       routes: each("routes", ({ about, method, scope, input, raw }) => ({
-        ...{ about, method, scope, ...(input !== undefined && { input: schemaOf(input, "input") }), raw: raw === true },
+        about,
+        method,
+        scope,
+        ...(input !== undefined && { input: schemaOf(input, "input") }),
+        raw: raw === true,
       })),
       queues: each("queues", ({ about, take, receive }) => ({
         about,
@@ -129,7 +133,9 @@ export class Contract1 {
 }
 
 const describeTool = ({ about, category, effect, idempotent, keeps_private, find, input, output }: Target) => ({
-  ...{ about, category, effect },
+  about,
+  category,
+  effect,
   idempotent: idempotent === true,
   find: typeof find === "function",
   keeps_private: keeps_private === true,
@@ -137,7 +143,10 @@ const describeTool = ({ about, category, effect, idempotent, keeps_private, find
   output: schemaOf(output, "output"),
 });
 const describeSource = (source: Target) => ({
-  ...{ about: source.about, secrets: source.secrets, required: source.required, signature: source.signature },
+  about: source.about,
+  secrets: source.secrets,
+  required: source.required,
+  signature: source.signature,
   connection: schemaOf(source.connection, "connection"),
   has: [
     "poll",

@@ -52,7 +52,10 @@ export async function makePlace(built: Built): Promise<Place> {
   await new Promise<void>((done) => unix.listen(file("socket"), done));
   chmodSync(file("socket"), 0o777);
   return {
-    ...{ folder, secret, reached, neighbour },
+    folder,
+    secret,
+    reached,
+    neighbour,
     bundle: file("plugin.mjs"),
     secretFile: file("secret.txt"),
     link: file("link"),
@@ -105,7 +108,8 @@ export interface Sent {
 export function hostFor(built: Built, settings: Readonly<Record<string, string>>, operations: string[]) {
   const sent: Sent[] = [];
   const guard = createGuard({
-    ...{ allowed: [], loopback: false },
+    allowed: [],
+    loopback: false,
     lookup: (_, options, done) => (options.all ? done(null, [{ address: "127.0.0.1", family: 4 }]) : done(null, "127.0.0.1", 4)),
   });
   const quiet = { info: () => {}, warn: () => {}, error: () => {}, with: () => quiet };

@@ -59,7 +59,9 @@ export async function openDoor(
     return { status: response.status, total: total === null ? null : Number(total), body: text === "" ? null : JSON.parse(text) };
   };
   return {
-    ...{ sql, database, send },
+    sql,
+    database,
+    send,
     get: (path) => send("GET", path),
     post: (path, body) => send("POST", path, body),
     put: (path, body) => send("PUT", path, body),

@@ -46,7 +46,11 @@ export function knowledge(fetch: typeof globalThis.fetch): KnowledgeConnector<ty
     },
     read: async (ids, call) =>
       (await pages(call, { ids: JSON.stringify(ids) }, read)).map(({ id, version, title, markdown, url }) => ({
-        ...{ id, url, revision: String(version), title: sanitizeText(title), body: sanitizeText(markdown) },
+        id,
+        url,
+        revision: String(version),
+        title: sanitizeText(title),
+        body: sanitizeText(markdown),
         space: call.connection.book,
       })),
   };
