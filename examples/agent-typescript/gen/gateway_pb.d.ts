@@ -221,14 +221,14 @@ export declare type CompleteTaskRequest = Message<"signalbox.gateway.v1.Complete
   executionId: string;
 
   /**
-   * Result in Markdown. If it is empty, nothing is posted.
+   * Result in Markdown. If empty, nothing is posted.
    *
    * @generated from field: string result = 3;
    */
   result: string;
 
   /**
-   * Tokens that the agent's model read. They count for budgets and usage.
+   * Tokens that the agent's model read. They count towards budgets and usage.
    *
    * @generated from field: optional int32 prompt_tokens = 4;
    */
@@ -242,7 +242,7 @@ export declare type CompleteTaskRequest = Message<"signalbox.gateway.v1.Complete
   completionTokens?: number | undefined;
 
   /**
-   * What they cost, in US dollars. If absent, `MODEL_PRICES` prices them under the name `agent:<id>`.
+   * Cost of the tokens, in US dollars. Default: the price of `agent:<id>` in `MODEL_PRICES`.
    *
    * @generated from field: optional double cost_usd = 6;
    */
@@ -298,7 +298,7 @@ export declare type FailTaskRequest = Message<"signalbox.gateway.v1.FailTaskRequ
   retryable?: boolean | undefined;
 
   /**
-   * Tokens that the agent's model read. They count for budgets and usage.
+   * Tokens that the agent's model read. They count towards budgets and usage.
    *
    * @generated from field: optional int32 prompt_tokens = 5;
    */
@@ -312,7 +312,7 @@ export declare type FailTaskRequest = Message<"signalbox.gateway.v1.FailTaskRequ
   completionTokens?: number | undefined;
 
   /**
-   * What they cost, in US dollars. If absent, `MODEL_PRICES` prices them under the name `agent:<id>`.
+   * Cost of the tokens, in US dollars. Default: the price of `agent:<id>` in `MODEL_PRICES`.
    *
    * @generated from field: optional double cost_usd = 7;
    */
@@ -928,7 +928,7 @@ export declare const AgentGateway: GenService<{
     output: typeof ReceiveTasksResponseSchema;
   },
   /**
-   * Complete a task. The result is posted to the tracker like an answer of the LLM.
+   * Complete a task. The result is posted to the tracker like an LLM answer.
    *
    * @generated from rpc signalbox.gateway.v1.AgentGateway.CompleteTask
    */
