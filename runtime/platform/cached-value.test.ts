@@ -85,7 +85,7 @@ test("a failed read is followed by another one", async () => {
   });
   fails = true;
   const failing = fresh.refresh();
-  await expect(failing).rejects.toThrow("away");
+  await expect(failing).rejects.toThrow("unavailable");
   fails = false;
   await fresh.refresh();
   expect(reads).toBe(3);

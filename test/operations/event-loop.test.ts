@@ -205,13 +205,17 @@ const doors: readonly Door[] = [
   ),
 ];
 
-/** Stalls over the bound, by what was sent. */
+/** Fails if what is sent stalls the loop over the bound each time: a collection of garbage comes once. */
 async function over(most: number, { name, run, takes }: Door, filling: Filling): Promise<void> {
-  await stall();
-  const status = await run(filling);
-  // Work that the answer did not wait for.
-  await sleep(200);
-  const used = await stall();
+  let used = Number.POSITIVE_INFINITY;
+  let status = 0;
+  for (let tries = 0; tries < 3 && used >= most + idle; tries++) {
+    await stall();
+    status = await run(filling);
+    // Work that the answer did not wait for.
+    await sleep(200);
+    used = await stall();
+  }
   const sent = JSON.stringify(filling[takes]);
   expect(used, `${name}: ${sent.slice(0, 60)} (${sent.length}), answered ${status}; idle: ${idle} ms`).toBeLessThan(most + idle);
   expect(status).toBeLessThan(500);

@@ -289,7 +289,7 @@ describe("on a service", () => {
       await eventually(async () => expect(await say()).toBe("1.2.0 quiet"));
       const { status, body } = await configure({ corp_token: "bad" });
       expect(status).toBe(400);
-      expect(body.error).toMatch(/does not start with them \(SETUP_FAILED: .*The old settings stay/);
+      expect(body.error).toMatch(/does not start with them \(SETUP_FAILED: .*The old settings still apply/);
       expect(await say()).toBe("1.2.0 quiet");
     },
     limit,

@@ -65,8 +65,12 @@ test("a waiting run is posted with buttons; an approver approves it, and it is w
   expect((await press(body)).status).toBe(200);
   await eventually(() => textsOf(world.tracker, repo, 1).length === 1, { timeout: 30_000 });
   expect(message?.text).toBe(`Approved by <@${approver}>`);
-  const { body: execution } = await world.service.get<{ proposals: unknown[] }>(`/api/task-executions/${value.execution}`);
-  expect(execution.proposals).toMatchObject([{ state: "applied", decided_by: `slack:${approver}` }]);
+  // The tracker has the comment before its outcome is stored.
+  await eventually(async () => {
+    const { body: execution } = await world.service.get<{ proposals: unknown[] }>(`/api/task-executions/${value.execution}`);
+    expect(execution.proposals).toMatchObject([{ state: "applied", decided_by: `slack:${approver}` }]);
+    return true;
+  });
   // Pressed again, in a window that still shows it: it says why not.
   await press(body);
   expect(slack.ephemeral).toHaveLength(2);

@@ -3,10 +3,9 @@ import type { AddressInfo, Socket } from "node:net";
 import { Code, ConnectError, type ConnectRouter, createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { Problem } from "@signalbox/schema/problem";
-import { hasMoreValuesThan, maxValues } from "../../platform/json.ts";
 import { type BodyBudget, boundedBody } from "../http/body.ts";
 import { isAuthority } from "../http/cross-site.ts";
-import { tooManyValues } from "../http/request.ts";
+import { refuseCostly } from "../http/request.ts";
 import { fromProblem } from "./errors.ts";
 import { healthRoutes } from "./health.ts";
 import { reflectionRoutes } from "./reflection.ts";
@@ -121,7 +120,7 @@ function adapter(budget: BodyBudget | undefined, options: Parameters<typeof conn
 const isJsonCall = ({ headers }: NodeRequest): boolean => /json/i.test(headers["content-type"] ?? "");
 
 /**
- * A JSON body in one piece, refused if its values would take long to validate. gRPC and streams put five bytes before it. The
+ * A JSON body in one piece, refused if it would take long to parse or to validate. gRPC and streams put five bytes before it. The
  * adapter refuses a body that is too large.
  */
 async function* fewValues(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -135,7 +134,7 @@ async function* fewValues(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
     chunks = [];
   }
   const bytes = Buffer.concat(chunks);
-  if (size <= readMaxBytes && hasMoreValuesThan(maxValues, bytes[0] === 0 ? bytes.subarray(5) : bytes)) throw tooManyValues;
+  if (size <= readMaxBytes) refuseCostly(bytes[0] === 0 ? bytes.subarray(5) : bytes);
   yield bytes;
 }
 

@@ -3,7 +3,7 @@ import { httpRoute, type Operation } from "@signalbox/schema/operation";
 import { problem } from "@signalbox/schema/problem";
 import type { Context as HonoContext } from "hono";
 import type { z } from "zod";
-import { hasMoreValuesThan, maxDepth, maxValues, readJson as readJsonText } from "../../platform/json.ts";
+import { hasMoreValuesThan, isDeeperThan, maxDepth, maxValues, readJson as readJsonText } from "../../platform/json.ts";
 import { type BodyLimits, readBody } from "./body.ts";
 
 /** Where an HTTP request carries each member of an operation's input. */
@@ -78,15 +78,18 @@ export async function readJson(c: HonoContext, limits: BodyLimits): Promise<unkn
 
 /** Parses the JSON of a call of operations: as `parseJson`, and not with so many values that validating them takes long. */
 export function parseCall(bytes: Uint8Array, headers: Headers): unknown {
-  if (hasMoreValuesThan(maxValues, bytes)) throw tooManyValues;
+  refuseCostly(bytes);
   return parseJson(bytes, headers);
 }
 
-/** Refuses a body that `hasMoreValuesThan` the limit. */
-export const tooManyValues = problem(
-  "bad_request",
-  `The body has more than ${maxValues} members and list items; send less at a time.`,
-);
+/** Throws for a JSON text that would hold the event loop when it is parsed or validated. */
+export function refuseCostly(bytes: Uint8Array): void {
+  if (isDeeperThan(maxDepth, bytes)) throw tooDeep;
+  if (hasMoreValuesThan(maxValues, bytes)) throw tooManyValues;
+}
+
+const tooDeep = problem("bad_request", `The body is nested more than ${maxDepth} levels deep.`);
+const tooManyValues = problem("bad_request", `The body has more than ${maxValues} members and list items; send less at a time.`);
 
 async function readObject(c: HonoContext, places: Places, limits: BodyLimits): Promise<Record<string, unknown>> {
   const value = await readJson(c, limits);
@@ -114,7 +117,7 @@ export const parseJson = (bytes: Uint8Array, headers: Headers): unknown => bodyV
 /** The value that was read. Throws a problem that says why there is none. */
 export function bodyValue(read: ReturnType<typeof readJsonText>, headers: Headers): unknown {
   if ("value" in read) return read.value;
-  if (read.fault === "depth") throw problem("bad_request", `The body is nested more than ${maxDepth} levels deep.`);
+  if (read.fault === "depth") throw tooDeep;
   const position = read.fault === "syntax" && read.at ? `, at ${read.at}` : "";
   const why = describeFormat(headers) ?? (read.fault === "utf8" ? ": it is not UTF-8" : position);
   throw problem("bad_request", `The body is not valid JSON${why}.`);
