@@ -64,6 +64,30 @@ describe("an internal note", () => {
     tracker.internal = true;
   });
 
+  test("is answered internally also by a living comment, an approved proposal, and the notice of a hold", async () => {
+    const written = async (
+      policy: object,
+      state: "succeeded" | "waiting" | "held",
+      then: (id: string) => Promise<unknown> = async () => {},
+    ) => {
+      const before = tracker.notes.length;
+      expect((await service.put("/api/agents/pm_default", { policy })).status).toBe(200);
+      const { event_id } = await send();
+      const [{ id } = { id: "" }] = await waitForExecutions(service, { event_id, count: 1, state });
+      await then(id);
+      await eventually(() => tracker.notes.length > before);
+      return tracker.notes.slice(before);
+    };
+    const approve = async (id: string) => expect((await service.post(`/api/task-executions/${id}/approve`, {})).status).toBe(200);
+    for (const notes of [
+      await written({ presence: "comment" }, "succeeded"),
+      await written({ staged: true }, "waiting", approve),
+      await written({ issue_runs_per_hour: 1 }, "held"),
+    ])
+      expect(notes).toMatchObject([{ of: "issues/12", internal: true }]);
+    expect((await service.put("/api/agents/pm_default", { policy: {} })).status).toBe(200);
+  });
+
   test("what only members can read is in the prompt of no run whose answer is public", async () => {
     const open = { source: "beta", event_name: "Note Hook", action: null, canonical_trigger: "note.seen" };
     expect((await service.post("/api/tasks/sources", open)).status).toBe(201);
