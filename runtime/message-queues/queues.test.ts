@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { newId } from "../platform/ids.ts";
 import { type Door, openDoor, quiet } from "../transports/http/testing/door.ts";
 import { insertArrivals } from "../webhooks/queries.ts";
+import { openedEvent } from "../webhooks/test-event.ts";
 import { openQueues } from "./open.ts";
 import { queueOperations } from "./operations.ts";
 import { keptDays, sweepQueues } from "./queries.ts";
@@ -57,37 +58,11 @@ beforeEach(async () => {
 
 /** An event at the door, with one execution. */
 async function event(issue: number, task_id = "triage"): Promise<{ event: string; execution: string }> {
-  const [id, execution] = [newId(), newId()];
-  const row = {
-    id,
-    source: "alpha",
-    slug: "alpha",
-    delivery_id: id,
-    change_key: null,
-    event_name: "issues",
-    action: "opened",
-    actor: "mona",
-    subject: `alpha:octo/app#${issue}`,
-    canonical_triggers: ["issue.created"],
-    outcome: "dispatched" as const,
-    reason: null,
-    replay_of: null,
-    polled: false,
-    author: null,
-    occurred_at: null,
-    hook_id: null,
-    snapshot: false,
-    private: false,
-    comment: null,
-    thread: null,
-    incomplete: false,
-    traceparent: null,
-    headers: "{}",
-    body: Buffer.from('{"secret":1}'),
-  };
+  const execution = newId();
+  const row = openedEvent({ actor: "mona", subject: `alpha:octo/app#${issue}`, body: Buffer.from('{"secret":1}') });
   const executions = [{ id: execution, task_id, canonical_trigger: "issue.created" }];
   await insertArrivals(door.sql, [{ event: row, project: "octo/app", issue: String(issue), content: "text", executions }]);
-  return { event: id, execution };
+  return { event: row.id, execution };
 }
 const finish = (id: string, state = "succeeded") =>
   door.sql`update task_executions set state = ${state}, attempts = attempts + 1, finished_at = now(), result = 'Done.' where id = ${id}`;

@@ -8,6 +8,7 @@ import { insertTask } from "../tasks/queries.ts";
 import { type Door, openDoor, quiet } from "../transports/http/testing/door.ts";
 import { insertWebhookMapping } from "../webhook-mappings/queries.ts";
 import { insertArrivals } from "../webhooks/queries.ts";
+import { openedEvent } from "../webhooks/test-event.ts";
 import { projectOperations } from "./operations.ts";
 
 let door: Door;
@@ -77,34 +78,7 @@ describe("projects", () => {
 
 /** An event at the door, as the dispatcher stores it, with one execution. */
 async function event(project: string, task_id: string) {
-  const id = newId();
-  const row = {
-    id,
-    source: "alpha",
-    slug: "alpha",
-    delivery_id: id,
-    change_key: null,
-    event_name: "issues",
-    action: "opened",
-    actor: null,
-    subject: `alpha:${project}#1`,
-    canonical_triggers: ["issue.created"],
-    outcome: "dispatched" as const,
-    reason: null,
-    replay_of: null,
-    polled: false,
-    author: null,
-    occurred_at: null,
-    hook_id: null,
-    snapshot: false,
-    private: false,
-    comment: null,
-    thread: null,
-    incomplete: false,
-    traceparent: null,
-    headers: "{}",
-    body: Buffer.from("{}"),
-  };
+  const row = openedEvent({ subject: `alpha:${project}#1` });
   const executions = [{ id: newId(), task_id, canonical_trigger: "issue.created" }];
   await insertArrivals(door.sql, [{ event: row, project, issue: "1", content: "text", executions }]);
   return executions[0]?.id;

@@ -5,6 +5,7 @@ import type { Database } from "../platform/database/client.ts";
 import { type TestDatabase, testDatabase, testServer } from "../platform/database/test-database.ts";
 import { newId } from "../platform/ids.ts";
 import { type Arrival, type ArrivalLimits, findEarlier, insertArrivals } from "./queries.ts";
+import { openedEvent } from "./test-event.ts";
 
 let first: Database;
 let second: Database;
@@ -25,34 +26,14 @@ const limits: ArrivalLimits = { replayHours: 0, loops: { windowSeconds: 15, cool
 const tags = ["postgres" as const];
 
 const arrival = (more: Partial<Arrival> = {}, event: Partial<Arrival["event"]> = {}): Arrival => ({
-  event: {
-    id: newId(),
-    source: "alpha",
-    slug: "alpha",
-    delivery_id: newId(),
-    change_key: null,
-    polled: false,
+  event: openedEvent({
     event_name: "issue_comment",
     action: "created",
     actor: "mona",
     subject,
     canonical_triggers: [],
-    outcome: "dispatched",
-    reason: null,
-    replay_of: null,
-    author: null,
-    occurred_at: null,
-    hook_id: null,
-    snapshot: false,
-    private: false,
-    comment: null,
-    thread: null,
-    incomplete: false,
-    traceparent: null,
-    headers: "{}",
-    body: new Uint8Array([123, 125]),
     ...event,
-  },
+  }),
   project: "octo/app",
   issue: "1",
   content: "",

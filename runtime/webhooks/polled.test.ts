@@ -1,38 +1,20 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Database } from "../platform/database/client.ts";
 import { type TestDatabase, testDatabase, testServer } from "../platform/database/test-database.ts";
-import { newId } from "../platform/ids.ts";
 import { type Arrival, findEarlier, insertArrivals } from "./queries.ts";
+import { openedEvent } from "./test-event.ts";
 
 let deliveries = 0;
 const arrival = (change_key: string, polled: boolean, slug = "alpha"): Arrival => ({
-  event: {
-    id: newId(),
-    source: "alpha",
+  event: openedEvent({
     slug,
     delivery_id: `d${++deliveries}`,
     change_key,
     polled,
-    event_name: "issues",
-    action: "opened",
-    actor: null,
-    subject: null,
     canonical_triggers: [],
     outcome: "discarded",
     reason: "test",
-    replay_of: null,
-    author: null,
-    occurred_at: null,
-    hook_id: null,
-    snapshot: false,
-    private: false,
-    comment: null,
-    thread: null,
-    incomplete: false,
-    traceparent: null,
-    headers: "{}",
-    body: new Uint8Array([123, 125]),
-  },
+  }),
   project: null,
   issue: null,
   content: "",

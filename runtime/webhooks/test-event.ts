@@ -1,0 +1,35 @@
+import { newId } from "../platform/ids.ts";
+import type { NewEvent } from "./queries.ts";
+
+/** An issue that was opened, as the dispatcher stores it; tests name the members that they are about. */
+export function openedEvent(own: Partial<NewEvent> = {}): NewEvent {
+  const id = newId();
+  return {
+    id,
+    source: "alpha",
+    slug: "alpha",
+    delivery_id: id,
+    change_key: null,
+    event_name: "issues",
+    action: "opened",
+    actor: null,
+    subject: null,
+    canonical_triggers: ["issue.created"],
+    outcome: "dispatched",
+    reason: null,
+    replay_of: null,
+    polled: false,
+    author: null,
+    occurred_at: null,
+    hook_id: null,
+    snapshot: false,
+    private: false,
+    comment: null,
+    thread: null,
+    incomplete: false,
+    traceparent: null,
+    headers: "{}",
+    body: Buffer.from("{}"),
+    ...own,
+  };
+}
