@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, expect } from "vitest";
+import { issueCommented } from "./alpha-payloads.ts";
+import { type ExecutionSeen, waitForExecutions } from "./wait.ts";
+import { callOf, roundsOf, startWorld, type World } from "./world.ts";
+
+/** Tokens of each answer of the model. */
+export const usage = { prompt_tokens: 60, completion_tokens: 40 };
+
+export interface Seen extends ExecutionSeen {
+  readonly held_reason: string | null;
+  readonly held_until: string | null;
+  readonly waiting_for: string | null;
+  readonly reason: string | null;
+}
+
+/** The author of an issue, with a standing. */
+export const by = (id: number, author_association: string) => ({
+  sender: { login: `user-${id}`, id, type: "User" },
+  issue: { user: { login: `user-${id}`, id }, author_association },
+});
+
+/** A world for the tests of a file, with projects of their own: budgets, commands and order. */
+export function limitedWorld() {
+  let world: World;
+  let projects = 0;
+  beforeAll(async () => {
+    world = await startLimited();
+  });
+  afterAll(() => world?.[Symbol.asyncDispose]());
+  const send = async (payload: object) => {
+    const { status, body } = await world.service.webhook(payload);
+    expect(status).toBeLessThan(203);
+    return body;
+  };
+  return {
+    get world() {
+      return world;
+    },
+    send,
+    project: async (policy: object): Promise<string> => {
+      const repo = `octo/budget-${++projects}`;
+      const made = await world.service.post("/api/projects", { name: repo, source: "alpha", source_project_id: repo, policy });
+      expect(made.status).toBe(201);
+      return repo;
+    },
+    only: async (event_id: string, state?: ExecutionSeen["state"]): Promise<Seen> =>
+      (await waitForExecutions(world.service, { event_id, ...(state && { state }) }))[0] as Seen,
+    comment: (repo: string, number: number, text: string) => send(issueCommented({ repo, number, comment: text })),
+    event: async (id: string) => (await world.service.get<{ outcome: string; reason: string }>(`/api/webhook-events/${id}`)).body,
+  };
+}
+
+async function startLimited(): Promise<World> {
+  const world = await startWorld({
+    tasks: ["first"],
+    env: {
+      // So many that a crowd has to wait.
+      UPDATE_DEBOUNCE_SECONDS: "1",
+      EXECUTION_RETRY_LIMIT: "0",
+      WORKER_CONCURRENCY: "16",
+      WATCHDOG_ENABLED: "true",
+      MODEL_PRICES: JSON.stringify({ "script*": { input: 1_000, output: 2_000 } }),
+    },
+    script: (request) => {
+      const text = JSON.stringify(request.messages);
+      const delayMs = text.includes("slowly") ? 600 : 0;
+      if (request.tools?.length && text.includes("keep calling")) return { ...callOf("get_issue", request), usage, delayMs };
+      if (request.tools?.length && text.includes("keep writing"))
+        return { ...callOf("add_comment", request, { body: `Note ${roundsOf(request)}` }), usage };
+      return { content: "Done.", usage };
+    },
+  });
+  const { service } = world;
+  const edited = { source: "alpha", event_name: "issues", action: "edited", canonical_trigger: "issue.updated" };
+  expect((await service.post("/api/tasks/sources", edited)).status).toBe(201);
+  for (const canonical_trigger of ["issue.updated", "issue.closed"])
+    expect((await service.post("/api/tasks/triggers", { canonical_trigger, task_id: "first" })).status).toBe(201);
+  return world;
+}

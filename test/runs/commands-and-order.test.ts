@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import { issueClosed, issueCommented, issueEdited, issueOpened } from "../harness/alpha-payloads.ts";
+import { limitedWorld } from "../harness/limited-world.ts";
+import { eventually, waitForExecutions } from "../harness/wait.ts";
+import { issueOf, textsOf } from "../harness/world.ts";
+
+const limited = limitedWorld();
+const { project, send, only, comment, event } = limited;
+
+describe("commands and order", () => {
+  test.concurrent("/retry restarts the last failed execution of the issue, and says so", async () => {
+    const repo = await project({});
+    limited.world.model.answerWith({ when: `${repo}#1\\.`, reply: { status: 400 } });
+    const { event_id } = await send(issueOpened({ repo, number: 1 }));
+    const failed = await only(event_id, "failed");
+    const command = await comment(repo, 1, "/retry");
+    expect(await event(command.event_id)).toMatchObject({
+      outcome: "dispatched",
+      reason: expect.stringMatching(new RegExp(`^/retry by .*: restarted execution ${failed.id}$`)),
+    });
+    await only(event_id, "succeeded");
+    const again = await comment(repo, 1, "/retry");
+    expect((await event(again.event_id)).reason).toMatch(/nothing on this issue has failed/);
+  });
+
+  test.concurrent("on_close finish: runs of a closed issue finish with their comment", async () => {
+    const repo = await project({ on_close: "finish" });
+    limited.world.model.answerWith({ when: `${repo}#1\\.`, reply: { content: "Finished.", delayMs: 500 } });
+    const opened = await send(issueOpened({ repo, number: 1 }));
+    await eventually(() => limited.world.model.chats().some((request) => issueOf(request) === `${repo}#1`));
+    const close = await send(issueClosed({ repo, number: 1 }));
+    for (const { event_id } of [opened, close]) await only(event_id, "succeeded");
+    expect(textsOf(limited.world.tracker, repo, 1)).toEqual(["Done.", "Finished."]);
+  });
+
+  test.concurrent("/stop cancels everything on the issue and starts nothing; strangers may not use it", async () => {
+    const repo = await project({ issue_runs_per_hour: 1 });
+    await only((await send(issueOpened({ repo, number: 1 }))).event_id, "succeeded");
+    const { event_id } = await send(issueOpened({ repo, number: 1 }));
+    await only(event_id, "held");
+    const stranger = issueCommented({ repo, number: 1, comment: "/stop" });
+    (stranger as { comment: { author_association: string } }).comment.author_association = "NONE";
+    expect(await event((await send(stranger)).event_id)).toMatchObject({
+      outcome: "discarded",
+      reason: expect.stringMatching(/requires the standing collaborator or higher/),
+    });
+    const command = await comment(repo, 1, "/stop");
+    expect(await event(command.event_id)).toMatchObject({
+      outcome: "dispatched",
+      reason: expect.stringMatching(/^\/stop by .*: 1 execution cancelled$/),
+    });
+    expect(await only(event_id, "cancelled")).toMatchObject({ reason: expect.stringContaining(command.event_id) });
+    expect((await waitForExecutions(limited.world.service, { event_id, count: 1 })).length).toBe(1);
+  });
+
+  test.concurrent("a close cancels runs of earlier events, and its own tasks run", async () => {
+    const repo = await project({});
+    limited.world.model.answerWith({ when: `${repo}#1`, reply: { hang: true } });
+    const opened = await send(issueOpened({ repo, number: 1 }));
+    await only(opened.event_id, "running");
+    await eventually(() => limited.world.model.chats().some((request) => issueOf(request) === `${repo}#1`));
+    const edited = await send(issueEdited({ repo, number: 1 }));
+    const close = await send(issueClosed({ repo, number: 1 }));
+    for (const { event_id } of [opened, edited])
+      expect(await only(event_id, "cancelled")).toMatchObject({ reason: `the issue was closed (event ${close.event_id})` });
+    await only(close.event_id, "succeeded");
+    expect(textsOf(limited.world.tracker, repo, 1)).toHaveLength(1);
+  });
+
+  test.concurrent("edits in a row make one run with all changes; comments are not joined", async () => {
+    const repo = await project({});
+    const events: string[] = [];
+    for (let n = 1; n <= 5; n++) events.push((await send(issueEdited({ repo, number: 1, title: `Title ${n}` }))).event_id);
+    const states = await Promise.all(events.map((event_id) => only(event_id)));
+    expect(states.map(({ state }) => state)).toEqual([...Array(4).fill("cancelled"), "succeeded"]);
+    expect(states[0]?.reason).toBe(`superseded by event ${events[1]}`);
+    expect(textsOf(limited.world.tracker, repo, 1)).toHaveLength(1);
+  });
+});
