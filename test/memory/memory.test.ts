@@ -180,12 +180,14 @@ describe("redis", { tags: ["redis-server"] }, () => {
     expect((await service.post("/api/memory", { key: "s", content: "c", scope: "agent" })).status).toBe(409);
 
     let stop = false;
-    const seen = { long: new Set<number>(), short: new Set<number>() };
+    let seen = { long: new Set<number>(), short: new Set<number>() };
     const load = async (worker: number) => {
       for (let i = 0; !stop; i++) {
         const short = i % 2 === 0;
+        // The answer belongs to the phase in which its request was sent.
+        const phase = seen;
         const { status } = await create(service, { key: `${worker}-${i}`, content: "load", scope: short ? "task" : "agent" });
-        seen[short ? "short" : "long"].add(status);
+        phase[short ? "short" : "long"].add(status);
       }
     };
     const workers = Promise.all([0, 1, 2, 3].map(load));
@@ -201,8 +203,8 @@ describe("redis", { tags: ["redis-server"] }, () => {
     expect([...seen.short].sort()).toEqual([201, 503]);
     await redis.start();
     await eventually(async () => (await service.get("/health")).status === 200, { timeout: 15_000 });
-    seen.short.clear();
-    await eventually(() => seen.short.size > 0);
+    seen = { long: new Set(), short: new Set() };
+    await eventually(() => seen.short.size > 0 && seen.long.size > 0);
     stop = true;
     await workers;
     expect([...seen.short]).toEqual([201]);
