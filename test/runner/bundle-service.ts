@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type BuildOptions, build } from "esbuild";
 import { buildConsole } from "../../runtime/console/build.ts";
@@ -10,9 +10,8 @@ import { bundledService, root, runtimeUnderTest } from "../harness/process.ts";
  */
 export async function setup(): Promise<void> {
   if (runtimeUnderTest() !== "node") return;
-  // Written over, not removed: another run of the tests may be starting services from it.
-  rmSync(join(bundledService, "console"), { recursive: true, force: true });
-  mkdirSync(join(bundledService, "console"), { recursive: true });
+  // Replaced file by file, never emptied: another run of the tests may be starting services from it.
+  mkdirSync(bundledService, { recursive: true });
   // Without it, Node would parse each file to find out that it is a module.
   writeFileSync(join(bundledService, "package.json"), '{ "type": "module" }\n');
   const from = (file: string) => join(root, "runtime", file);
@@ -29,7 +28,7 @@ export async function setup(): Promise<void> {
 const __dirname = import.meta.dirname; const __filename = import.meta.filename;`,
     },
   };
-  await build({
+  await bundle({
     ...common,
     splitting: true,
     outdir: bundledService,
@@ -42,11 +41,34 @@ const __dirname = import.meta.dirname; const __filename = import.meta.filename;`
     },
   });
   const boot = from("plugins/sandbox/boot/main.ts");
-  await build({ ...common, banner: {}, outfile: join(bundledService, "boot.js"), entryPoints: [boot] });
-  for (const { name, bytes } of await buildConsole()) writeFileSync(join(bundledService, "console", name), bytes);
-  cpSync(from("transports/http/docs"), join(bundledService, "docs"), { recursive: true });
-  const [migrations, copied] = [join(root, "migrations"), join(bundledService, "migrations")];
-  cpSync(migrations, copied, { recursive: true });
-  // One that has got another number since the last run would be applied twice.
-  for (const name of readdirSync(copied)) if (!existsSync(join(migrations, name))) rmSync(join(copied, name));
+  await bundle({ ...common, banner: {}, outfile: join(bundledService, "boot.js"), entryPoints: [boot] });
+  fill("console", await buildConsole());
+  fill("docs", filesOf(from("transports/http/docs")));
+  fill("migrations", filesOf(join(root, "migrations")));
+}
+
+const filesOf = (folder: string) => readdirSync(folder).map((name) => ({ name, bytes: readFileSync(join(folder, name)) }));
+
+/** Fills a folder beside the bundle with these files alone: a migration that has got another number would be applied twice. */
+function fill(name: string, files: readonly { name: string; bytes: Uint8Array }[]): void {
+  const folder = join(bundledService, name);
+  mkdirSync(folder, { recursive: true });
+  for (const { name, bytes } of files) replaceFile(join(folder, name), bytes);
+  const names = new Set(files.map((file) => file.name));
+  for (const name of readdirSync(folder)) if (!names.has(name)) rmSync(join(folder, name));
+}
+
+async function bundle(options: BuildOptions): Promise<void> {
+  const { outputFiles } = await build({ ...options, write: false });
+  for (const { path, contents } of outputFiles) replaceFile(path, contents);
+}
+
+/**
+ * A file with the same name may be read at this moment, or may have hard links in copies of this folder: their content does not
+ * change.
+ */
+function replaceFile(path: string, contents: Uint8Array): void {
+  const written = `${bundledService}.${process.pid}`;
+  writeFileSync(written, contents);
+  renameSync(written, path);
 }
