@@ -38,7 +38,11 @@ const longestRetryAfterMs = 3_600_000;
 
 /** How an attempt ended. `interrupted`: without a stored outcome; another attempt resumes it behind its last step. */
 export type AttemptOutcome =
-  | { readonly kind: "recorded" }
+  | {
+      readonly kind: "recorded";
+      /** It succeeded: its execution does not run again. */
+      readonly isDone: boolean;
+    }
   | {
       readonly kind: "interrupted";
       /** No request of it can still be under way. */
@@ -98,7 +102,7 @@ async function attempt(execution: Claimed, bounds: AttemptBounds, deps: AttemptD
     await deps.breakers.succeeded(execution).catch((error) => log.warn("failed to close a breaker", { error }));
     attempts.inc({ outcome: outcome.kind === "offered" ? "offered" : "succeeded" });
     if (transcript.steps.some(isOpen)) deps.presence.wake();
-    return { kind: "recorded" };
+    return { kind: "recorded", isDone: outcome.kind !== "offered" };
   } catch (error) {
     if (error instanceof LeaseLost || signal.aborted) {
       attempts.inc({ outcome: "interrupted" });
@@ -110,14 +114,14 @@ async function attempt(execution: Claimed, bounds: AttemptBounds, deps: AttemptD
       if (isUnavailable(error)) throw error;
       if (error instanceof HoldExecution) {
         await recordHold(execution, error, transcript, deps);
-        return { kind: "recorded" };
+        return { kind: "recorded", isDone: false };
       }
       if (error instanceof OutageError) {
         await postpone(execution, error, transcript, deps);
-        return { kind: "recorded" };
+        return { kind: "recorded", isDone: false };
       }
       await recordFailure(execution, error, transcript, deps);
-      return { kind: "recorded" };
+      return { kind: "recorded", isDone: false };
     } catch (second) {
       log.warn("failed to persist the execution's outcome", { error: second });
       return interrupted();

@@ -14,8 +14,10 @@ export interface HeldExecutionsOptions {
   readonly leaseSeconds: number;
   /** How long a request of an attempt may be under way, milliseconds. */
   readonly windowMs: number;
-  /** An execution can be claimed: a slot or a subject is free, or a lease has expired. */
+  /** An execution can be claimed: it waits for another attempt, or a lease has expired. */
   readonly wake: () => void;
+  /** A slot and a subject are free. */
+  readonly freed: () => void;
 }
 
 interface Running {
@@ -140,7 +142,8 @@ export class HeldExecutions {
     lease.end();
     if (this.#running.get(execution.id)?.lease === lease) this.#running.delete(execution.id);
     if (outcome.kind === "interrupted") this.#noteInterrupted({ execution, ...outcome });
-    this.#options.wake();
+    if (outcome.kind === "recorded" && outcome.isDone) this.#options.freed();
+    else this.#options.wake();
   }
 
   #noteInterrupted(one: Interrupted): void {

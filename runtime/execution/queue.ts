@@ -72,6 +72,8 @@ class LeasedQueue implements ExecutionQueue {
   /** Until then, assume that no project or author is waiting but these, which have more than their share. */
   #alone: { readonly until: number; readonly owners: readonly string[] } = { until: 0, owners: [] };
   #woken = true;
+  /** The last look found places free and nothing due: an execution that ends leaves nothing to claim. */
+  #idle = false;
   /** Next sleep while executions are due and none can be claimed. */
   #againMs = shortestSleepMs;
   #endSleep = () => {};
@@ -81,7 +83,12 @@ class LeasedQueue implements ExecutionQueue {
     this.#windowMs = windowMsOf(options.leaseSeconds);
     this.#share = Math.max(1, Math.floor(options.concurrency / 2));
     this.#deps = { ...options, ...groupedWrites(options) };
-    this.#held = new HeldExecutions({ ...options, windowMs: this.#windowMs, wake: () => this.wake() });
+    this.#held = new HeldExecutions({
+      ...options,
+      windowMs: this.#windowMs,
+      wake: () => this.wake(),
+      freed: () => this.#idle || this.wake(),
+    });
     options.bus.on("queue", () => this.wake());
     options.bus.on("cancel", (id) => this.#held.cancel(id));
   }
@@ -141,7 +148,8 @@ class LeasedQueue implements ExecutionQueue {
 
   /** Claims as many executions as there are free slots. Returns how long to sleep before the next claim, milliseconds. */
   async #claim(): Promise<number> {
-    const { sql, log, concurrency, leaseSeconds } = this.#options;
+    const { sql, log, concurrency, leaseSeconds, breakers } = this.#options;
+    this.#idle = false;
     await this.#held.release().catch((error) => log.warn("failed to release interrupted executions", { error }));
     // A stop may have begun meanwhile: what it has interrupted is not claimed again here.
     const free = this.#stopping.signal.aborted ? 0 : Math.min(mostAtOnce, concurrency - this.#held.size);
@@ -153,12 +161,18 @@ class LeasedQueue implements ExecutionQueue {
     }
     this.#lookForOthers(free > 0);
     if (claimed.length > 0) this.#againMs = shortestSleepMs;
-    if (claimed.length > 0) return claimed.length === free ? 0 : shortestSleepMs;
+    if (claimed.length > 0 && claimed.length === free) return 0;
+    if (claimed.length > 0 && (this.#woken || breakers.any)) return shortestSleepMs;
     if (free === 0) return sweepMs;
     const probe = await this.#probe();
     // Fewer executions are due than there are slots: ask when the next one is.
     const due = await nextDue(sql);
-    if (due === null || due > 0) return Math.min(sweepMs, Math.max(shortestSleepMs, Math.min(due ?? sweepMs, probe ?? sweepMs)));
+    if (due === null || due > 0) {
+      // What waits for a breaker is not due, and may be once an execution has ended.
+      this.#idle = !breakers.any;
+      return Math.min(sweepMs, Math.max(shortestSleepMs, Math.min(due ?? sweepMs, probe ?? sweepMs)));
+    }
+    if (claimed.length > 0) return shortestSleepMs;
     // Something is due that waits for a run of its subject, perhaps on another replica: ask again, less and less often.
     const again = this.#againMs;
     this.#againMs = Math.min(longestAgainMs, 2 * again);

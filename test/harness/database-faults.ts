@@ -27,28 +27,27 @@ export const pollsUnderWay = (database: FreshDatabase): Promise<number> =>
 export const makeAllPollsDue = (database: FreshDatabase): Promise<unknown> =>
   database.query("update poll_sources set last_polled_at = null, lease = null, lease_expires_at = null, next_poll_at = now()");
 
-/** As if the model and the trackers had answered again. */
-export const closeBreakers = (database: FreshDatabase): Promise<unknown> => database.query("delete from breakers");
-
-const release = (event: string) =>
-  `update task_executions set state = 'queued', run_after = now(), lease = null, lease_expires_at = null where event_id = '${event}'`;
-const wake = "select pg_notify('signalbox', 'test queue')";
-
 /** Takes an event's execution away from its worker without telling it, as after a pause of the whole process. */
 export async function releaseExecution(database: FreshDatabase, event: string): Promise<void> {
-  await database.query(release(event));
-  await database.query(wake);
+  await database.query(
+    `update task_executions set state = 'queued', run_after = now(), lease = null, lease_expires_at = null where event_id = '${event}'`,
+  );
+  await database.query("select pg_notify('signalbox', 'test queue')");
 }
 
-/** Releases an event's execution, and runs `meanwhile` while the claim for it is held up in the database. */
+/**
+ * Releases an event's execution and closes all breakers, and runs `meanwhile` while the claim for it is held up in the database.
+ * Of the queue's statements only a claim that takes an execution reads `agents`, so no other one is held up in its place.
+ */
 export async function duringClaim(database: FreshDatabase, event: string, meanwhile: () => Promise<void>): Promise<void> {
   const sql = postgres(database.url, { max: 1, onnotice: () => {} });
   const claims = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%claim_executions%'";
   try {
     await sql.begin(async (tx) => {
-      await tx`lock table task_executions in access exclusive mode`;
-      await tx.unsafe(release(event));
-      await database.query(wake);
+      await tx`lock table agents in access exclusive mode`;
+      // Not before the lock: what waits for a breaker can be claimed once it is closed.
+      await database.query("delete from breakers");
+      await releaseExecution(database, event);
       await eventually(async () => (await database.query(claims)).length > 0);
       await meanwhile();
     });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { closeBreakers, duringClaim, releaseExecution, storedExecution, withDeaths } from "../harness/database-faults.ts";
+import { duringClaim, releaseExecution, storedExecution, withDeaths } from "../harness/database-faults.ts";
 import { freshDatabase } from "../harness/databases.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { startWorld, textsOf } from "../harness/world.ts";
@@ -32,7 +32,6 @@ test("an execution that its worker claims again, and a stop during a claim", { t
   model.answerWith({ reply: { status: 429, headers: { "retry-after": "600" } } });
   const late = await open(2);
   await eventually(async () => (await waitForExecutions(service, { event_id: late, state: "queued" }))[0]?.attempts === 1);
-  await closeBreakers(database);
   // The stop may reach the queue only after the claim is answered: then the execution must still be at work.
   model.answerWith({ reply: { hang: true } });
   let stopped: Promise<unknown> | undefined;
