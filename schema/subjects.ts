@@ -35,9 +35,9 @@ export const search = operation({
   rpc: "MonitoringService.SearchSubjects",
   summary: "Find issues and pull requests",
   description:
-    "Searches by name, key or URL, otherwise for a part of the name among the newest events. Returns the latest first.",
+    "Searches by name, key, URL or number, otherwise for a part of the name among the newest events. Returns the latest first.",
   input: z.object({
-    q: text(2_000).describe("`acme/webshop#42`, `CONF-7`, the URL of the issue, or a part of its name such as `#42`."),
+    q: text(2_000).describe("`acme/webshop#42`, `CONF-7`, the URL of the issue, its number such as `42`, or a part of its name."),
     limit: z.int().min(1).max(100).default(20).describe("Maximum number of items to return. Default: 20."),
   }),
   output: pageOf(subjectFound),

@@ -1,11 +1,20 @@
 import { z } from "zod";
 import { tokens } from "./audit.ts";
 import { zonedTime } from "./history.ts";
+import { nearestName } from "./nearest.ts";
 import { operation } from "./operation.ts";
 
 /** What usage can be grouped by. */
 export const usageGroups = ["day", "month", "project", "agent", "model", "task", "source"] as const;
 type UsageGroup = (typeof usageGroups)[number];
+
+function unknownGroup(name: string): string {
+  const meant = nearestName(name, usageGroups);
+  const help = meant ? `did you mean "${meant}"?` : `it takes ${usageGroups.join(", ")}`;
+  return name === ""
+    ? `has an empty name; it takes ${usageGroups.join(", ")}`
+    : `usage is not grouped by ${JSON.stringify(name.slice(0, 100))}; ${help}`;
+}
 
 const figures = {
   runs: z.int().describe("Number of executions created."),
@@ -53,10 +62,10 @@ export const get = operation({
     group_by: z
       .string()
       .optional()
-      .refine(
-        (text) => text === undefined || text.split(",").every((name) => usageGroups.includes(name.trim() as UsageGroup)),
-        `must be a comma-separated list of ${usageGroups.join(", ")}`,
-      )
+      .superRefine((text, { addIssue }) => {
+        const unknown = text?.split(",").find((name) => !usageGroups.includes(name.trim() as UsageGroup));
+        if (unknown !== undefined) addIssue({ code: "custom", message: unknownGroup(unknown.trim()) });
+      })
       .describe(`What to group by, comma-separated: ${usageGroups.join(", ")}.`),
   }),
   output: z

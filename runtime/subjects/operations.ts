@@ -6,7 +6,7 @@ import { listExecutionsOfEvents } from "../executions/queries.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { type Bound, handle } from "../platform/operation.ts";
 import { subjectsMeant } from "../platform/subject.ts";
-import { findDeferred, findSubjects, searchSubjects } from "./queries.ts";
+import { findDeferred, findNumbered, findSubjects, searchSubjects } from "./queries.ts";
 import { eventVerdict, executionVerdict, subjectVerdict } from "./verdict.ts";
 
 /** `sources`: names of the sources that a subject may belong to. */
@@ -14,7 +14,8 @@ export function subjectOperations(sources: () => Iterable<string>): Bound[] {
   return [
     handle(subjects.search, async ({ q, limit }, { sql }) => {
       const meant = subjectsMeant(q, sources());
-      const exact = meant.length > 0 ? await findSubjects(sql, meant, limit) : [];
+      const number = /^[#!]?(\d+)$/.exec(q)?.[1];
+      const exact = number ? await findNumbered(sql, number, limit) : await findSubjects(sql, meant, limit);
       const found = exact.length > 0 ? exact : await searchSubjects(sql, wordsOf(q), limit);
       const items = found.map((one) => ({ ...one, ...partsOf(one.subject) }));
       return { items, total: items.length };

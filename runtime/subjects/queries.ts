@@ -15,15 +15,25 @@ export const findSubjects = (sql: Queryable, subjects: readonly string[], limit:
 /** Events that a search by a part of the name reads, the newest. */
 const maxSearched = 30_000;
 
-/** Subjects of the newest events whose name contains each of the words. */
+const newest = (sql: Queryable) =>
+  sql`select subject, received_at from webhook_events where subject is not null order by id desc limit ${maxSearched}`;
+
+/** Subjects of the newest events whose name contains each of the words, or ends with it if it ends with a number, as `webshop#4`. */
 export function searchSubjects(sql: Queryable, words: readonly string[], limit: number): Promise<Found[]> {
-  const patterns = words.map((word) => `%${word.replace(/[\\%_]/g, "\\$&")}%`);
+  const patterns = words.map((word) => `%${word.replace(/[\\%_]/g, "\\$&")}${/[#!]\d+$/.test(word) ? "" : "%"}`);
   return sql<Found[]>`
-    with newest as materialized (
-      select subject, received_at from webhook_events where subject is not null order by id desc limit ${maxSearched}
-    )
+    with newest as materialized (${newest(sql)})
     select subject, count(*) as events, max(received_at) as last_event_at from newest
     where subject ilike all (${patterns}::text[]) group by subject order by last_event_at desc limit ${limit}`;
+}
+
+/** The issues of one number, of any age, in the projects of the newest events and in those of `/api/projects`. */
+export async function findNumbered(sql: Queryable, number: string, limit: number): Promise<Found[]> {
+  const projects = await sql<{ project: string }[]>`
+    select distinct regexp_replace(subject, '#[^#]*$', '') as project from (${newest(sql)}) newest
+    union select source || ':' || source_project_id from projects`;
+  const subjects = projects.flatMap(({ project }) => [`${project}#${number}`, `${project}#!${number}`]);
+  return findSubjects(sql, subjects, limit);
 }
 
 export interface Deferred {

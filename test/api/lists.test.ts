@@ -31,7 +31,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => world?.[Symbol.asyncDispose]());
 
-describe("unknown query members are refused", () => {
+describe("unknown members of a query are refused", () => {
   test.each([
     ["/api/task-executions?stat=failed", /stat: is not a query member of GET \/api\/task-executions; did you mean "state"\?/],
     ["/api/webhook-events?outcom=discarded", /did you mean "outcome"\?/],
@@ -39,6 +39,7 @@ describe("unknown query members are refused", () => {
     ["/api/task-executions?fields=resutl", /fields: .*did you mean "result"\?/],
     ["/api/task-executions?from=yesterday", /from: must be a time in ISO 8601 with a zone/],
     ["/api/task-executions?to=2026-01-31T09:30:00", /to: must be a time in ISO 8601 with a zone/],
+    ["/api/usage?group_by=month,projct", /group_by: usage is not grouped by "projct"; did you mean "project"\?/],
     ["/api/usage?from=2026-01-31", /from: must be a time in ISO 8601 with a zone/],
     ["/api/task-executions?order=up", /order/],
     ["/api/task-executions?cursor=bm90aGluZw", /cursor: is not a cursor of this list/],
@@ -62,6 +63,33 @@ describe("unknown query members are refused", () => {
     );
     expect(JSON.stringify(answer.body)).toMatch(/did you mean .*state/);
   });
+});
+
+test("a slip in the body of an operation that can be tried first is refused, and changes nothing", async () => {
+  const [event] = (await page("/api/webhook-events?limit=1")).rows;
+  const before = ids((await page("/api/webhook-events?limit=1")).rows);
+  const replay = `/api/webhook-events/${event?.id}/replay`;
+  for (const [path, body, error] of [
+    [replay, { dryrun: true }, /dryrun: is not a member of POST .*; did you mean "dry_run"\?/],
+    [replay, { preview: true }, /preview: is not a member of POST .*; it takes dry_run, agent_id, task_id, prompt/],
+    ["/api/erase", { subject: `${repo}#1`, dryRun: true }, /dryRun: .*did you mean "dry_run"\?/],
+    ["/api/task-executions/bulk", { action: "cancel", filter: {}, confirmed: "x" }, /confirmed: .*did you mean "confirm"\?/],
+  ] as const)
+    expectRefused(await world.service.post(path, body), 400, error);
+  expect(ids((await page("/api/webhook-events?limit=1")).rows)).toEqual(before);
+  // Other operations ignore what they do not know.
+  const memory = { key: "k", scope: "organizational", content: "c", dryrun: true };
+  expect((await world.service.post("/api/memory", memory)).status).toBe(201);
+});
+
+test("q finds an issue by its number, by the end of its name, and by a part of it", async () => {
+  const found = async (q: string) =>
+    (await page(`/api/subjects?q=${encodeURIComponent(q)}`)).rows.map(({ subject }) => subject).sort();
+  const one = [`alpha:${repo}#1`];
+  for (const q of ["1", "#1", " 1 ", "webshop#1", `${repo}#1`, `https://github.com/${repo}/issues/1`])
+    expect(await found(q)).toEqual(one);
+  expect(await found("WEBSHOP")).toHaveLength(12);
+  expect(await found("999")).toEqual([]);
 });
 
 describe.each(["desc", "asc"])("a cursor, order=%s", (order) => {

@@ -30,6 +30,7 @@ const questions: readonly (readonly [string, string])[] = [
   ["tool executions", "/api/tool-executions"],
   ["tool executions, failed", "/api/tool-executions?status=failed"],
   ["issues found", "/api/subjects?q=octo/app1%2310"],
+  ["issues found by number", "/api/subjects?q=10"],
   ["one issue", "/api/subjects/alpha/octo%2Fapp1/10"],
   ["usage of this month", "/api/usage"],
   ["usage by day", `/api/usage?from=${since}&group_by=day`],

@@ -15,6 +15,10 @@ export interface Places {
   readonly bodyNeeded: boolean;
 }
 
+/** Whether the operation can be tried first. It refuses unknown members: with a slip in `dry_run`, it would change something. */
+export const hasTrial = ({ input }: Operation): boolean =>
+  ["dry_run", "confirm"].some((name) => Object.hasOwn(input.shape, name));
+
 export function placesOf(op: Operation): Places {
   const { method, params } = httpRoute(op);
   const rest = Object.keys(op.input.shape).filter((name) => !params.includes(name));
@@ -31,12 +35,20 @@ export async function readInput(c: HonoContext, op: Operation, places: Places, l
     Object.defineProperty(input, name, { value, enumerable: true, configurable: true, writable: true });
   if (places.body.length > 0) {
     const body = await readObject(c, places, limits);
+    if (hasTrial(op))
+      refuseUnknown(c, op, {
+        given: Object.keys(body).filter((name) => !places.params.includes(name)),
+        known: places.body,
+        kind: "",
+      });
     for (const name of places.body) if (Object.hasOwn(body, name)) put(name, body[name]);
     if (c.req.method === "PUT" && Object.keys(input).length === 0) {
       throw problem("bad_request", `The body has no known member. Send at least one of: ${places.body.join(", ")}.`);
     }
   }
-  if (op.http?.includes(" /api/")) refuseUnknownQuery(c, op, places);
+  // A filter with a slip in its name would answer with everything.
+  if (op.http?.includes(" /api/") && c.req.raw.url.includes("?"))
+    refuseUnknown(c, op, { given: Object.keys(c.req.queries()), known: places.query, kind: "query " });
   for (const name of places.query) {
     const values = c.req.queries(name);
     if (values === undefined) continue;
@@ -48,20 +60,25 @@ export async function readInput(c: HonoContext, op: Operation, places: Places, l
   return input;
 }
 
-/** A filter with a slip in its name would answer with everything. */
-function refuseUnknownQuery(c: HonoContext, op: Operation, { query }: Places): void {
-  if (!c.req.raw.url.includes("?")) return;
-  const unknown = Object.keys(c.req.queries()).find((name) => !query.includes(name));
+interface Members {
+  readonly given: readonly string[];
+  readonly known: readonly string[];
+  /** `query `, or nothing for members of the body. */
+  readonly kind: string;
+}
+
+function refuseUnknown(c: HonoContext, op: Operation, { given, known, kind }: Members): void {
+  const unknown = given.find((name) => !known.includes(name));
   if (unknown === undefined) return;
-  const { method } = httpRoute(op);
-  throw problem("bad_request", unknownMember(unknown, query, `${method} ${c.req.path}`), { field: unknown.slice(0, 100) });
+  const of = `${httpRoute(op).method} ${c.req.path}`;
+  throw problem("bad_request", unknownMember(unknown, { known, kind, of }), { field: unknown.slice(0, 100) });
 }
 
 /** `status: is not a query member of GET /api/task-executions; did you mean "state"?` */
-export function unknownMember(name: string, known: readonly string[], of: string): string {
+export function unknownMember(name: string, { known, kind, of }: Omit<Members, "given"> & { readonly of: string }): string {
   const meant = nearestName(name, known);
   const help = meant ? `did you mean "${meant}"?` : known.length > 0 ? `it takes ${known.join(", ")}` : "it takes none";
-  return `${name.slice(0, 100)}: is not a query member of ${of}; ${help}`;
+  return `${name.slice(0, 100)}: is not a ${kind}member of ${of}; ${help}`;
 }
 
 /** The JSON of a request's body; `undefined` if it is empty. */

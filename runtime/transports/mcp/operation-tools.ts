@@ -2,7 +2,7 @@ import { documentationOf, httpRoute, type Operation, type Scope } from "@signalb
 import { problem } from "@signalbox/schema/problem";
 import { z } from "zod";
 import { type Bound, type Context, invoke } from "../../platform/operation.ts";
-import { placesOf, unknownMember } from "../http/request.ts";
+import { hasTrial, placesOf, unknownMember } from "../http/request.ts";
 import type { McpTool } from "./tool.ts";
 
 /** Every operation that HTTP offers, as a tool: `agents.list` is `agents_list`. */
@@ -58,12 +58,12 @@ function refuseNoChange(op: Operation, given: Record<string, unknown>): void {
   throw problem("bad_request", `No known member is given. Send at least one of: ${body.join(", ")}.`);
 }
 
-/** As over HTTP: a filter with a slip in its name would answer with everything. */
+/** As over HTTP: with a slip in its name, a filter would answer with everything, and a trial would change something. */
 function refuseUnknown(op: Operation, given: Record<string, unknown>): void {
-  if (httpRoute(op).method !== "GET") return;
+  if (httpRoute(op).method !== "GET" && !hasTrial(op)) return;
   const known = Object.keys(op.input.shape);
   const unknown = Object.keys(given).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw problem("bad_request", unknownMember(unknown, known, op.id));
+  if (unknown !== undefined) throw problem("bad_request", unknownMember(unknown, { known, kind: "", of: op.id }));
 }
 
 const inResult = (schema: object) => ({
