@@ -41,6 +41,13 @@ test("an account's permission decides its standing; reading a public repository 
   expect(await standing("read")).toBe("collaborator");
 });
 
+test("the check reports what is left of a proxy's rate limit", async () => {
+  const { server, source, call } = await open();
+  expect(await source.check(call())).toEqual({ may_write: null, rate_limit: null });
+  server.headers = { "ratelimit-remaining": "1999", "ratelimit-limit": "2000" };
+  expect(await source.check(call())).toEqual({ may_write: null, rate_limit: { remaining: 1999, limit: 2000, resets_at: null } });
+});
+
 test("a poll returns the events that webhooks would have sent, with the same keys", async () => {
   const { server, source, call } = await open();
   const { id } = await source.deliver({ subject: { project: "octo/app", issue: "7" }, body: "Hello." }, call());

@@ -71,6 +71,18 @@ test("a rate limit in the errors of a response is recognised, with its wait", as
   expect(waitOf(new Headers({ "x-ratelimit-requests-remaining": "7", "x-ratelimit-requests-reset": "900000" }), 0)).toBe(60);
 });
 
+test("the check reports what is left of the limit of requests", async () => {
+  const { server, source, call } = await open();
+  expect(await source.check(call())).toEqual({ may_write: null, rate_limit: null });
+  const resets_at = "2026-01-31T10:00:00.000Z";
+  server.headers = {
+    "x-ratelimit-requests-remaining": "2499",
+    "x-ratelimit-requests-limit": "2500",
+    "x-ratelimit-requests-reset": String(Date.parse(resets_at)),
+  };
+  expect(await source.check(call())).toEqual({ may_write: null, rate_limit: { remaining: 2499, limit: 2500, resets_at } });
+});
+
 test("GraphQL errors get their code, whatever the HTTP status", async () => {
   const { server, source, call } = await open();
   const coded = async (code: string, status: number, message = "no") => {

@@ -1,8 +1,10 @@
 import {
+  type AccountReport,
   addMarker,
   type CallContext,
   PluginError,
   type PostedComment,
+  rateLimitOf,
   readMarker,
   sanitizeText,
   writeShorter,
@@ -20,6 +22,15 @@ const single = "/repos/{owner}/{repo}/issues/comments/{id}";
 
 export async function login(client: ClientOf, { connection, signal }: GiteaCall): Promise<string> {
   return (await client(connection).read({ route: "GET /user", schema: shapes.user, signal })).data.login;
+}
+
+/**
+ * Reads the account, which needs a valid token. The server has no limit of its own, but a proxy in front of it may report one, and
+ * a token does not learn its scopes. Throws a `PluginError`.
+ */
+export async function check(client: ClientOf, { connection, signal }: GiteaCall): Promise<AccountReport> {
+  const { headers } = await client(connection).read({ route: "GET /user", schema: shapes.user, signal });
+  return { may_write: null, rate_limit: rateLimitOf(headers) };
 }
 
 export async function postComment(client: ClientOf, path: Place, body: string, call: GiteaCall): Promise<PostedComment> {

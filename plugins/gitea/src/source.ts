@@ -1,7 +1,7 @@
 import { PluginError, type Source, type Subject } from "@signalbox/sdk";
 import { placeOf } from "./address.ts";
 import type { ClientOf } from "./client.ts";
-import { deleteComment, findComments, login, postComment, updateComment } from "./comments.ts";
+import { check, deleteComment, findComments, login, postComment, updateComment } from "./comments.ts";
 import { closeIssue, createIssue, describe } from "./issues.ts";
 import { parse } from "./parse.ts";
 import { standingOf } from "./people.ts";
@@ -24,7 +24,7 @@ export const source = (client: ClientOf): Source<typeof settings> => ({
   verify,
   parse,
   account: (call) => login(client, call),
-  check: async (call) => void (await login(client, call)),
+  check: async (call) => check(client, call),
   deliver: async ({ subject, body, private: isPrivate }, call) => {
     if (isPrivate) throw new PluginError("unsupported", "Gitea and Forgejo have no comments that only members can read");
     return postComment(client, at(subject), body, call);

@@ -32,6 +32,8 @@ export class GiteaServer extends FakeTracker {
   /** What accounts may do, by their login. */
   readonly permissions = new Map<string, string>();
   isPrivate = false;
+  /** Of the answer that names the account. */
+  headers: Readonly<Record<string, string>> = {};
 
   constructor() {
     super();
@@ -55,7 +57,7 @@ export class GiteaServer extends FakeTracker {
     const { path, headers } = request;
     if (headers.authorization !== `token ${token}`)
       return { status: 401, body: { message: "invalid username, password or token" } };
-    if (path === "/api/v1/user") return { status: 200, body: bot };
+    if (path === "/api/v1/user") return { status: 200, headers: this.headers, body: bot };
     const pattern = /\/issues\/(?:comments\/(\d+)|(\d+))\/reactions(?:\/(\d+))?$/;
     return (
       this.reacted(request, pattern, "content", bot) ??

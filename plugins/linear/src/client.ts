@@ -14,6 +14,8 @@ export interface Document<T> {
 /** A GraphQL client for one account. It throws a `PluginError` for every failure. */
 export interface Client {
   query<T>(document: Document<T>, signal: AbortSignal): Promise<T>;
+  /** As `query`, with the headers of the response. */
+  queryWithHeaders<T>(document: Document<T>, signal: AbortSignal): Promise<{ readonly data: T; readonly headers: Headers }>;
   /** Never repeated, because a mutation without a response may have succeeded. */
   mutate<T>(document: Document<T>, signal: AbortSignal): Promise<T>;
 }
@@ -49,12 +51,19 @@ const authorization = (token: string): string => (token.startsWith("lin_api_") ?
 
 function clientOn(http: HttpClient): Client {
   const sender =
-    (send: HttpClient["read"]): Client["query"] =>
+    (send: HttpClient["read"]): Client["queryWithHeaders"] =>
     async ({ document, variables = {}, data }, signal) => {
       const operationName = /^\s*(?:query|mutation)\s+(\w+)/.exec(document)?.[1];
       const body = { query: document, variables, operationName };
       const schema = z.object({ data });
-      return (await send({ route: "POST /graphql", body, schema, signal })).data.data;
+      const answer = await send({ route: "POST /graphql", body, schema, signal });
+      return { data: answer.data.data, headers: answer.headers };
     };
-  return { query: sender(http.read), mutate: sender(http.write) };
+  const queryWithHeaders = sender(http.read);
+  const mutate = sender(http.write);
+  return {
+    queryWithHeaders,
+    query: async (document, signal) => (await queryWithHeaders(document, signal)).data,
+    mutate: async (document, signal) => (await mutate(document, signal)).data,
+  };
 }

@@ -1,4 +1,4 @@
-import { valueAt } from "@signalbox/sdk";
+import { type RateLimit, valueAt } from "@signalbox/sdk";
 
 /** Linear waits at most this long with its answer about a limit that it does not name. Seconds. */
 const unknownWait = 60;
@@ -57,4 +57,14 @@ export function waitOf(headers: Headers, now: number): number {
     return left !== null && Number(left) <= 0 && Number.isFinite(reset) ? Math.ceil((reset - now) / 1000) : [];
   });
   return Math.min(3600, Math.max(1, ...(waits.length > 0 ? waits : [unknownWait])));
+}
+
+/** The limit of requests an hour, as the headers of a response report it. */
+export function rateLimitIn(headers: Headers): RateLimit | null {
+  const [remaining, limit, reset] = ["remaining", "limit", "reset"].map((name) => {
+    const text = headers.get(`x-ratelimit-requests-${name}`) ?? "";
+    return /^\d{1,15}$/.test(text) ? Number(text) : null;
+  });
+  if (remaining == null) return null;
+  return { remaining, limit: limit ?? null, resets_at: reset == null ? null : new Date(reset).toISOString() };
 }

@@ -1,6 +1,7 @@
-import { type EventAuthor, PluginError, type StandingQuery, stringAt, valueAt } from "@signalbox/sdk";
+import { type AccountReport, type EventAuthor, PluginError, type StandingQuery, stringAt, valueAt } from "@signalbox/sdk";
 import { z } from "zod";
 import type { Account } from "./comments.ts";
+import { rateLimitIn } from "./errors.ts";
 import * as shapes from "./shapes.ts";
 
 /** Who caused an event: its actor; in older payloads and in comments that are synchronised from elsewhere, its author. */
@@ -51,8 +52,15 @@ export async function standingOf({ client, signal }: Account, { author }: Standi
   }
 }
 
+const viewer = { document: "query Account { viewer { id name displayName } }", data: z.object({ viewer: shapes.person }) };
+
 /** Id of the account that the token belongs to; it is the `actor` of its events. */
 export async function accountOf({ client, signal }: Account): Promise<string> {
-  const document = "query Account { viewer { id name displayName } }";
-  return (await client.query({ document, data: z.object({ viewer: shapes.person }) }, signal)).viewer.id;
+  return (await client.query(viewer, signal)).viewer.id;
+}
+
+/** Reads the account, which needs a valid token. Linear does not tell what a token may do. Throws a `PluginError`. */
+export async function check({ client, signal }: Account): Promise<AccountReport> {
+  const { headers } = await client.queryWithHeaders(viewer, signal);
+  return { may_write: null, rate_limit: rateLimitIn(headers) };
 }

@@ -4,7 +4,7 @@ import type { ClientOf } from "./client.ts";
 import { type Account, deleteComment, findComment, postComment, updateComment } from "./comments.ts";
 import { closeIssue, createdEvent, createIssue, describe } from "./issues.ts";
 import { parse } from "./parse.ts";
-import { accountOf, standingOf } from "./people.ts";
+import { accountOf, check, standingOf } from "./people.ts";
 import { poll } from "./poll.ts";
 import { react } from "./react.ts";
 import { type Settings, settings } from "./settings.ts";
@@ -25,7 +25,7 @@ export function source(clientOf: ClientOf): Source<typeof settings> {
     verify: (request, connection) => verify(request, connection),
     parse,
     account: (call) => accountOf(account(call)),
-    check: async (call) => void (await accountOf(account(call))),
+    check: async (call) => check(account(call)),
     deliver: async ({ subject, thread, body, private: isPrivate }, call) => {
       if (isPrivate) throw new PluginError("unsupported", "Linear has no comments that only some members of a team can read");
       return postComment(account(call), { issue: at(subject), body, key: call.key, thread });

@@ -56,6 +56,8 @@ export class LinearServer extends FakeServer implements TestTracker {
   readonly hooks: Hook[] = [];
   readonly users: Data[] = [{ ...ann, active: true, admin: false, guest: false, app: false }];
   readonly #reactions: Reaction[] = [];
+  /** Of each answer without errors. */
+  headers: Readonly<Record<string, string>> = {};
 
   comments = ({ issue }: Subject): string[] =>
     this.all.filter(({ issueId }) => issueId === this.#issue(issue)?.id).map(({ body }) => body);
@@ -74,7 +76,7 @@ export class LinearServer extends FakeServer implements TestTracker {
     const answer = operations[operationName]?.(this, variables as never);
     if (!answer) return failure(`no operation ${operationName}`, "GRAPHQL_VALIDATION_FAILED", 400);
     if ("status" in answer) return answer as unknown as FakeResponse;
-    return { status: 200, body: { data: answer }, wrote: !this.readsOnly(request) };
+    return { status: 200, headers: this.headers, body: { data: answer }, wrote: !this.readsOnly(request) };
   }
 
   /** By its id or its identifier. */
