@@ -78,9 +78,15 @@ function print(terminal: Terminal, { values }: Arguments, value: unknown, lines:
   return 0;
 }
 
+type QueueStatus = NonNullable<Output<typeof getStatus>["queue"]>;
+
 async function status(args: Arguments, terminal: Terminal): Promise<number> {
   const answer = await ask<Output<typeof getStatus>>("status.get", {});
   const { state, checks, queue, paused, replicas, agents, version } = answer;
+  const unwell =
+    args.values.json || !queue
+      ? []
+      : [...(await newestQueued(queue)), ...(await recentFailures(queue)), ...(await recentRefusals())];
   print(terminal, args, answer, () => {
     const bad = checks.filter((check) => check.state !== "ok");
     const lines = [
@@ -96,14 +102,46 @@ async function status(args: Arguments, terminal: Terminal): Promise<number> {
       ),
       ...bad.map(({ name, state: how, since, message }) => `${how.toUpperCase()} ${name} since ${toSecond(since)}: ${message}`),
       ...(bad.length === 0 ? [`All ${checks.length} checks are ok.`] : []),
-      ...(queue?.failed_last_hour ? ["What failed, and why: signalbox runs --state failed"] : []),
+      ...unwell,
     ];
     return lines.map((line) => `${wrapped(line, terminal.columns, "  ")}\n`).join("");
   });
   return state === "ok" ? 0 : 1;
 }
 
-function queueLine(queue: NonNullable<Output<typeof getStatus>["queue"]>): string {
+/** Whose executions fill the queue. */
+async function newestQueued({ queued }: QueueStatus): Promise<string[]> {
+  if (queued < 20) return [];
+  const rows = await ask<Output<typeof listExecutions>["items"]>("task-executions.list", { state: "queued", limit: 100 });
+  const projects = largestFirst(Map.groupBy(rows, ({ subject }) => subject?.replace(/#[^#]*$/, "") ?? "no issue"));
+  return [`Newest ${rows.length} queued: ${projects.map(([project, of]) => `${of.length} of ${project}`).join(", ")}`];
+}
+
+/** What failed in the last hour, by its error: a check of a connection does not show that the platform refuses its comments. */
+async function recentFailures({ failed_last_hour }: QueueStatus): Promise<string[]> {
+  if (failed_last_hour === 0) return [];
+  const failed = await ask<Output<typeof listExecutions>["items"]>("task-executions.list", { state: "failed", limit: 100 });
+  const since = Date.now() - hourMs;
+  const recent = failed.filter(({ finished_at }) => finished_at !== null && Date.parse(finished_at) >= since);
+  const lines = largestFirst(Map.groupBy(recent, ({ error }) => error ?? "no error is stored")).map(
+    ([error, rows]) => `Failed in the last hour: ${rows.length} of "${error}", the last about ${rows[0]?.subject ?? "no issue"}`,
+  );
+  return [...lines, "All of them: signalbox runs --state failed. Restart them together: signalbox task-executions bulk --help"];
+}
+
+async function recentRefusals(): Promise<string[]> {
+  const lines = largestFirst(await refusedLately()).map(
+    ([words, events]) =>
+      `Webhooks refused in the last day: ${events.length} of ${words}, the last at ${toSecond(events[0]?.received_at ?? "")}`,
+  );
+  return lines.length > 0 ? [...lines, "What to do about them: signalbox doctor"] : [];
+}
+
+/** The three largest groups. */
+const largestFirst = <T>(groups: ReadonlyMap<string, T[]>): [string, T[]][] =>
+  [...groups].sort(([, a], [, b]) => b.length - a.length).slice(0, 3);
+
+function queueLine(queue: QueueStatus): string {
   const { queued, running, held, waiting, failed_last_hour, oldest_queued_seconds: oldest } = queue;
   const age = oldest === null ? "" : ` (the oldest for ${oldest < 120 ? `${oldest} s` : `${Math.round(oldest / 60)} min`})`;
   return `${queued} queued${age}, ${running} running, ${held} held, ${waiting} waiting, ${failed_last_hour} failed in the last hour`;
@@ -136,18 +174,24 @@ async function why(args: Arguments, terminal: Terminal): Promise<number> {
   });
 }
 
-const dayMs = 86_400_000;
-/** What was refused lately: an issue of which nothing is stored is most often one of these. */
-async function unknownIssue(q: string, columns: number): Promise<string> {
-  const from = new Date(Date.now() - dayMs).toISOString();
+const hourMs = 3_600_000;
+
+/** What was refused in the last day, by source and reason. */
+async function refusedLately() {
+  const from = new Date(Date.now() - 24 * hourMs).toISOString();
   const refused = await ask<Output<typeof listEvents>["items"]>("webhook-events.list", { outcome: "refused", from, limit: 100 });
-  const groups = Map.groupBy(refused, ({ source, reason }) => `${source}: ${reason ?? "no reason is stored"}`);
+  return Map.groupBy(refused, ({ source, reason }) => `${source}: ${reason ?? "no reason is stored"}`);
+}
+
+/** An issue of which nothing is stored is most often one of those that were refused. */
+async function unknownIssue(q: string, columns: number): Promise<string> {
+  const groups = await refusedLately();
   const lines = [...groups].map(([words, events]) => {
     const last = toSecond(events[0]?.received_at ?? "");
     return wrapped(`${events.length} of ${words} (the last at ${last})`, columns, "    ", "  ");
   });
   const none = "No webhook was refused in the last day either: look at the webhook's deliveries at the tracker.";
-  const head = refused.length === 0 ? none : "Webhooks refused in the last day, perhaps about this issue:";
+  const head = groups.size === 0 ? none : "Webhooks refused in the last day, perhaps about this issue:";
   return [wrapped(`No stored event is about ${q}. ${head}`, columns), ...lines, ""].join("\n");
 }
 
