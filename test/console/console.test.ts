@@ -68,13 +68,13 @@ describe("the console", { tags: ["chromium"] }, () => {
     await waitForExecutions(world.service, { count: 1, state: "failed" });
     await tab.open("/console/now");
     await tab.sees("scripted fault");
-    await tab.page.locator("main .list a.title").click();
+    await tab.click("main .list a.title");
     await tab.sees("The run ended with an error");
     await tab.sees("restart the run");
     mended = true;
     await tab.press("Restart");
     await tab.sees("resumes after its last finished step");
-    await tab.page.locator("dialog button.primary").click();
+    await tab.click("dialog button.primary");
     await tab.sees("The agent has answered, and the answer is posted.");
     expect(textsOf(world.tracker, "octo/app", 1)).toHaveLength(1);
     await tab.open("/console/issues?q=octo%2Fapp%231");
@@ -93,18 +93,18 @@ describe("the console", { tags: ["chromium"] }, () => {
     await tab.press("Restart all");
     await tab.press("Restart all: 1");
     await tab.sees("triage for octo/app#2");
-    await tab.page.locator("dialog button.primary").click();
+    await tab.click("dialog button.primary");
     await tab.sees("1 done");
     const done = await waitForExecutions(world.service, { count: 2, state: "succeeded" });
     await tab.open(`/console/run/${done[0]?.id}`);
-    await tab.page.locator("details.card summary").click();
+    await tab.click("details.card summary");
     await tab.fill("Prompt", "You answer in VOICE two.");
     await tab.press("Run as a dry run");
     await tab.sees("Compare runs");
     await tab.sees("done in VOICE two");
     expect(await tab.violations()).toEqual([]);
     expect([1, 2].map((issue) => textsOf(world.tracker, "octo/app", issue).length)).toEqual([1, 1]);
-    await tab.page.locator(".compared ::-p-text(dry run)").click();
+    await tab.click(".compared ::-p-text(dry run)");
   });
 
   test("a page of another origin cannot write with the cookie, and a read key cannot press", async () => {
@@ -159,7 +159,7 @@ describe("the console", { tags: ["chromium"] }, () => {
     await tab.open("/console/now");
     await tab.press("Pause");
     await tab.fill("Why", "the tracker is being moved");
-    await tab.page.locator("dialog button.danger").click();
+    await tab.click("dialog button.danger");
     await tab.sees("Everything is paused: the tracker is being moved");
     await deliver(7, "while paused");
     await tab.open("/console/issue?subject=alpha%3Aocto%2Fapp%237");
@@ -175,12 +175,12 @@ describe("the console", { tags: ["chromium"] }, () => {
     await deliver(8, "wants approval");
     await tab.open("/console/now");
     await tab.sees("Waiting for you");
-    await tab.page.locator("main a.title").click();
+    await tab.click("main a.title");
     await tab.sees("Proposals");
     expect(textsOf(world.tracker, "octo/app", 8)).toEqual([]);
     await tab.press("Approve");
     await tab.sees("This cannot be undone");
-    await tab.page.locator("dialog button.primary").click();
+    await tab.click("dialog button.primary");
     await tab.sees("The agent has answered, and the answer is posted.");
     expect(textsOf(world.tracker, "octo/app", 8)).toHaveLength(1);
     await world.service.put("/api/agents/pm_default", { policy: {} });
@@ -248,7 +248,7 @@ describe("the console", { tags: ["chromium"] }, () => {
     await tab.press("Erase");
     await tab.sees("It cannot be undone");
     expect(await tab.violations()).toEqual([]);
-    await tab.page.locator("dialog button.danger").click();
+    await tab.click("dialog button.danger");
     await tab.sees("Erased: 1 delivery, 1 run");
     const { body } = await world.service.get<{ result: string | null }[]>(
       "/api/task-executions?subject=octo%2Fapp%2341&fields=result",
@@ -276,7 +276,7 @@ describe("the console", { tags: ["chromium"] }, () => {
   test("a prompt is tried on the last issues of an agent", async () => {
     await tab.open("/console/agent/pm_default");
     await tab.sees("Try a prompt on the last issues");
-    await tab.page.locator("details.card summary").click();
+    await tab.click("details.card summary");
     await tab.fill("Prompt to try", "You answer in VOICE four.");
     await tab.press("Run as dry runs");
     await tab.sees(/octo\/app#42: both answers side by side.*VOICE four/);
@@ -301,7 +301,7 @@ describe("the console", { tags: ["chromium"] }, () => {
     await tab.sees(/It does not work: .*401/);
     await tab.sees("requests left");
     expect(await tab.violations()).toEqual([]);
-    const confirm = () => tab.page.locator("dialog[open] .buttons button:first-child").click();
+    const confirm = () => tab.click("dialog[open] .buttons button:first-child");
     await tab.press("Rotate secret");
     await tab.sees("A new webhook secret is generated and shown once.");
     await confirm();
@@ -364,33 +364,37 @@ describe("the console", { tags: ["chromium"] }, () => {
     ["dark", 1280],
     ["light", 360],
     ["dark", 360],
-  ] as const)("%s, %i px: axe objects to nothing, and nothing is wider than the screen", async (theme, width) => {
-    const seen = await openBeside(tab, world.service.url);
-    await seen.page.setViewport({ width, height: 900 });
-    await seen.page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
-    const runs = await world.service.get<{ id: string; event_id: string }[]>("/api/task-executions?subject=octo%2Fapp%231");
-    const [one] = runs.body;
-    const own = [
-      `run/${one?.id}?step=1`,
-      `delivery/${one?.event_id}`,
-      "issue?subject=alpha%3Aocto%2Fapp%231",
-      "agent/pm_default",
-    ];
-    const bad: string[] = [];
-    for (const path of [...pages, ...settings, ...own]) {
-      await seen.open(`/console/${path}`);
-      await seen.page.waitForFunction(() => document.querySelector("main h1") && !document.querySelector(".waiting"));
-      const wide = await seen.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-      if (wide > 0) bad.push(`${path}: ${wide} px too wide`);
-      // A table is read from top to bottom on a phone, not sideways.
-      const tables = await seen.page.$$eval(".scroll", (all) => all.filter((one) => one.scrollWidth > one.clientWidth).length);
-      if (tables > 0) bad.push(`${path}: ${tables} tables scroll sideways`);
-      bad.push(...(await seen.violations()).map((one) => `${path}: ${one}`));
-      const folder = process.env.TEST_PICTURES;
-      const name = `${path.replaceAll(/\W+/g, "-").slice(0, 40)}-${theme}-${width}`;
-      if (folder) await seen.page.screenshot({ path: `${folder}/${name}.png` as `${string}.png`, fullPage: true });
-    }
-    expect(bad).toEqual([]);
-    await seen.page.close();
-  });
+  ] as const)(
+    "%s, %i px: axe objects to nothing, nothing is wider than the screen, nothing moves while a page loads",
+    async (theme, width) => {
+      const seen = await openBeside(tab, world.service.url);
+      await seen.page.setViewport({ width, height: 900 });
+      await seen.page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
+      await seen.wait();
+      const runs = await world.service.get<{ id: string; event_id: string }[]>("/api/task-executions?subject=octo%2Fapp%231");
+      const [one] = runs.body;
+      const own = [
+        `run/${one?.id}?step=1`,
+        `delivery/${one?.event_id}`,
+        "issue?subject=alpha%3Aocto%2Fapp%231",
+        "agent/pm_default",
+      ];
+      const bad: string[] = [];
+      for (const path of [...pages, ...settings, ...own]) {
+        await seen.open(`/console/${path}`);
+        await seen.page.waitForFunction(() => document.querySelector("main h1") && !document.querySelector(".waiting"));
+        const wide = await seen.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+        if (wide > 0) bad.push(`${path}: ${wide} px too wide`);
+        // A table is read from top to bottom on a phone, not sideways.
+        const tables = await seen.page.$$eval(".scroll", (all) => all.filter((one) => one.scrollWidth > one.clientWidth).length);
+        if (tables > 0) bad.push(`${path}: ${tables} tables scroll sideways`);
+        for (const one of [...(await seen.violations()), ...(await seen.moved())]) bad.push(`${path}: ${one}`);
+        const folder = process.env.TEST_PICTURES;
+        const name = `${path.replaceAll(/\W+/g, "-").slice(0, 40)}-${theme}-${width}`;
+        if (folder) await seen.page.screenshot({ path: `${folder}/${name}.png` as `${string}.png`, fullPage: true });
+      }
+      expect(bad).toEqual([]);
+      await seen.page.close();
+    },
+  );
 });

@@ -37,8 +37,8 @@ describe("the first start", { tags: ["chromium"] }, () => {
     await tab.sees(/Connect a model\S+ answers\. Test it/);
     await tab.press("Create the defaults");
     await tab.sees("Creates five agents");
-    await tab.page.locator("dialog label ::-p-text(Closes:)").click();
-    await tab.page.locator("dialog button.primary").click();
+    await tab.click("dialog label ::-p-text(Closes:)");
+    await tab.click("dialog button.primary");
     await tab.page.waitForFunction(() => !document.querySelector("dialog"), { polling: 100 });
     const mapped = (await service.get<{ canonical_trigger: string }[]>("/api/tasks/triggers?limit=1000")).body;
     expect([...new Set(mapped.map((one) => one.canonical_trigger))].sort()).toEqual([
@@ -51,10 +51,10 @@ describe("the first start", { tags: ["chromium"] }, () => {
     ]);
     await tab.press("Start work for more events");
     await tab.sees("Comments: an agent interprets");
-    await tab.page.locator("dialog button.quiet").click();
+    await tab.click("dialog button.quiet");
     await tab.press("Send a test event");
     await tab.sees("Sends “issue opened”");
-    await tab.page.locator("dialog button.primary").click();
+    await tab.click("dialog button.primary");
     await tab.sees("issue.created");
     expect(new URL(tab.page.url()).pathname).toMatch(/^\/box\/console\/delivery\//);
     await tab.press("octo/app#1");

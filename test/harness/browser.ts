@@ -14,10 +14,16 @@ export interface Tab {
   sees(text: string | RegExp): Promise<void>;
   /** Presses the button, link or field with this name, once it can be pressed. */
   press(name: string): Promise<void>;
+  /** Presses what the selector finds, once it can be pressed. */
+  click(selector: string): Promise<void>;
   fill(label: string, text: string): Promise<void>;
   text(): Promise<string>;
   /** What axe objects to, one line each. */
   violations(): Promise<string[]>;
+  /** Lets pages wait for their answers, however late these are on a busy machine, instead of showing a part without them. */
+  wait(): Promise<void>;
+  /** The parts of this page that moved by themselves, one line each. */
+  moved(): Promise<string[]>;
 }
 
 /** Debian's chromium; one for a file of tests. */
@@ -46,6 +52,18 @@ async function tabIn(page: Page, base: string, { width, dark }: { width: number;
   page.on("request", (request) => {
     if (!request.url().startsWith(base) && !request.url().startsWith("data:")) faults.push(`request to ${request.url()}`);
   });
+  await page.evaluateOnNewDocument(() => {
+    const counted = globalThis as unknown as Counted;
+    counted.clicksSeen = 0;
+    addEventListener("click", () => counted.clicksSeen++, { capture: true });
+    counted.moved = [];
+    const nameOf = (node: Node | null) => (node?.textContent ?? "").slice(0, 40);
+    new PerformanceObserver((list) => {
+      for (const { value, sources } of list.getEntries() as unknown as Shift[])
+        if (value > 0.002)
+          counted.moved.push(`moves by ${value.toFixed(3)} ${sources.map(({ node }) => nameOf(node)).join(" | ")}`);
+    }).observe({ type: "layout-shift", buffered: true });
+  });
   await page.setBypassCSP(false);
   await page.setViewport({ width, height: 900 });
   await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }]);
@@ -59,21 +77,62 @@ async function tabIn(page: Page, base: string, { width, dark }: { width: number;
       // A tab behind another one neither updates nor paints.
       await page.bringToFront();
       const [source, flags] = typeof wanted === "string" ? [wanted, null] : [wanted.source, wanted.flags];
-      const found = (given: string, pattern: string | null) =>
-        pattern === null
-          ? (document.body.textContent ?? "").includes(given)
-          : new RegExp(given, pattern).test(document.body.textContent ?? "");
+      const found = (given: string, pattern: string | null) => {
+        // A page is hidden until its parts have loaded.
+        if (document.querySelector("main > [hidden]")) return false;
+        const shown = document.body.textContent ?? "";
+        return pattern === null ? shown.includes(given) : new RegExp(given, pattern).test(shown);
+      };
       await page.waitForFunction(found, { polling: 100 }, source, flags).catch(async () => {
         throw new Error(`The page at ${page.url()} does not show ${wanted}:\n${(await text()).slice(0, 2_000)}`);
       });
     },
-    press: async (name) => {
-      await page.bringToFront();
-      await page.locator(`::-p-aria([name="${name}"])`).click();
-    },
+    press: (name) => clickIn(page, `::-p-aria([name="${name}"])`),
+    click: (selector) => clickIn(page, selector),
     fill: (label, value) => page.locator(`::-p-aria([name="${label}"])`).fill(value),
     violations: () => violationsOf(page),
+    wait: async () => {
+      await page.evaluateOnNewDocument(() => {
+        const original = setTimeout;
+        globalThis.setTimeout = ((run: () => void, ms = 0) => (ms < 500 ? original(run, ms) : 0)) as typeof setTimeout;
+      });
+    },
+    moved: () => page.evaluate(() => (globalThis as unknown as Counted).moved),
   };
+}
+
+interface Counted {
+  clicksSeen: number;
+  moved: string[];
+}
+/** An entry of the browser's layout-shift observer. */
+interface Shift {
+  readonly value: number;
+  readonly sources: readonly { readonly node: Node | null }[];
+}
+
+/**
+ * Clicks once. On a busy machine puppeteer may wait for a frame, or for the answer to an input event, until its time is over:
+ * then it tries again, unless the page has seen the click.
+ */
+async function clickIn(page: Page, selector: string): Promise<void> {
+  const seen = () => page.evaluate(() => [performance.timeOrigin, (globalThis as unknown as Counted).clicksSeen].join());
+  const before = await seen();
+  for (let left = 3; ; left--) {
+    await page.bringToFront();
+    const error = await page
+      .locator(selector)
+      .setTimeout(10_000)
+      .click()
+      .then(
+        () => null,
+        (fault: unknown) => fault,
+      );
+    if (error === null || (await seen()) !== before) return;
+    if (left > 1) continue;
+    const [state, text] = await page.evaluate(() => [document.visibilityState, document.body.textContent ?? ""] as const);
+    throw new Error(`${selector} cannot be clicked at ${page.url()} (${state}): ${error}\n${text.slice(0, 2_000)}`);
+  }
 }
 
 /** The rules of WCAG 2.2 AA. They are run in a world of their own, which the page's policy does not bind. */

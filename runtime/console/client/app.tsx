@@ -2,6 +2,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { CallError } from "./api/call.ts";
 import { connected } from "./api/live.ts";
+import { awaited } from "./api/query.ts";
 import { logIn, logOut, readSession, session } from "./api/session.ts";
 import { Dialog } from "./parts/dialog.tsx";
 import { ThemeChoice } from "./parts/theme.tsx";
@@ -30,6 +31,7 @@ export function App() {
             The service does not answer. What you see may be old; it is updated as soon as the service is back.
           </p>
         )}
+        {awaited.value > 0 && <div class="loading" aria-hidden="true" />}
         <Outlet />
       </main>
       {helpShown.value && <KeyHelp />}

@@ -14,14 +14,25 @@ const pollMs = 4_000;
 const slowMs = 12_000;
 const longestWaitMs = 15_000;
 
+/** Nothing is moved by a change while the pointer is on its way to it. */
+const handMs = 700;
+/** A pointer that never rests holds changes back for this long. */
+const longestHoldMs = 3_000;
+
 let announcing = false;
+let moved = Number.NEGATIVE_INFINITY;
 const announce = () => {
   if (announcing) return;
   announcing = true;
-  setTimeout(() => {
+  const end = performance.now() + longestHoldMs;
+  const tell = () => {
+    const now = performance.now();
+    const rest = Math.min(moved + handMs, end) - now;
+    if (rest > 0) return void setTimeout(tell, rest);
     announcing = false;
     if (document.visibilityState === "visible") changed.value++;
-  }, calmMs);
+  };
+  setTimeout(tell, calmMs);
 };
 
 /** Follows the service's events, and polls while it has no stream. */
@@ -60,6 +71,8 @@ export function followChanges(): void {
     announce();
   });
   addEventListener("online", announce);
+  for (const type of ["pointermove", "pointerdown"] as const)
+    addEventListener(type, () => (moved = performance.now()), { passive: true });
 }
 
 /** Whether the service answers at all: a service without the stream does. */

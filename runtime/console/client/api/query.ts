@@ -1,5 +1,5 @@
 import { type Signal, signal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { CallError } from "./call.ts";
 import { changed } from "./live.ts";
 import { readSession } from "./session.ts";
@@ -23,32 +23,44 @@ interface Entry {
 }
 
 const entries = new Map<string, Entry>();
+/** First answers that the shown page still waits for. */
+export const awaited = signal(0);
+const count = () => {
+  awaited.value = [...entries.values()].filter(({ watchers, state }) => watchers > 0 && state.peek().loading).length;
+};
 /** Answers that no page shows are kept, so that going back shows something at once. */
 const maxEntries = 60;
 
 /**
  * The answer of `load`, which is loaded again when something has changed at the service. The last answer stays while the next
- * one loads. `key`: what it depends on; null loads nothing. `live` false: only `reload` loads it again.
+ * one loads. `key`: what it depends on; null loads nothing. `live` false: only `reload` loads it again. `keep`: the answer of
+ * the key before stays too, so that a filter does not empty its list first.
  */
 export function useQuery<T>(
   key: string | null,
   load: (signal: AbortSignal) => Promise<T>,
-  { live = true }: { live?: boolean } = {},
+  { live = true, keep = false }: { live?: boolean; keep?: boolean } = {},
 ): Query<T> {
   const entry = useMemo(() => entryOf(key ?? ""), [key]);
   entry.load = load;
-  useEffect(() => {
+  // Before the next frame: a page knows at once which first answers it waits for.
+  useLayoutEffect(() => {
     if (key === null) return;
     entry.watchers++;
     void refresh(entry);
+    count();
     const stop = live ? changed.subscribe(() => void refresh(entry)) : undefined;
     return () => {
       stop?.();
       if (--entry.watchers === 0) entry.running?.abort();
+      count();
     };
   }, [entry, key, live]);
   const { data, error, loading } = entry.state.value as Loaded<T>;
-  return { data, error, loading, reload: () => refresh(entry) };
+  const before = useRef<T>(undefined);
+  if (data !== undefined) before.current = data;
+  const kept = keep && loading ? before.current : undefined;
+  return { data: data ?? kept, error, loading, reload: () => refresh(entry) };
 }
 
 function entryOf(key: string): Entry {
@@ -87,6 +99,7 @@ async function refresh(entry: Entry): Promise<void> {
     if (fault.status === 401) await readSession().catch(() => {});
   } finally {
     entry.running = null;
+    count();
     if (entry.again && entry.watchers > 0) {
       entry.again = false;
       void refresh(entry);

@@ -22,13 +22,17 @@ export function CostPage() {
   const days = Number(query.value.get("days") ?? 30);
   const by = (query.value.get("by") ?? "agent") as Group;
   const from = new Date(Math.floor(Date.now() / 86_400_000 - days + 1) * 86_400_000).toISOString();
-  const usage = useQuery(`cost ${from} ${by}`, async (signal) => {
-    const [daily, grouped] = await Promise.all([
-      call("usage.get", { from, group_by: "day" }, signal),
-      call("usage.get", { from, group_by: by }, signal),
-    ]);
-    return { total: daily, daily: daily.groups ?? [], grouped: grouped.groups ?? [] };
-  });
+  const usage = useQuery(
+    `cost ${from} ${by}`,
+    async (signal) => {
+      const [daily, grouped] = await Promise.all([
+        call("usage.get", { from, group_by: "day" }, signal),
+        call("usage.get", { from, group_by: by }, signal),
+      ]);
+      return { total: daily, daily: daily.groups ?? [], grouped: grouped.groups ?? [] };
+    },
+    { keep: true },
+  );
   return (
     <Page title="Cost">
       <Filters>

@@ -20,8 +20,10 @@ export function DeliveriesPage() {
   const outcome = (query.value.get("outcome") ?? undefined) as WebhookEvent["outcome"] | undefined;
   const filter = { ...given, outcome };
   const { cursor: _, ...bulkFilter } = given;
-  const events = useQuery(`deliveries ${JSON.stringify(filter)}`, (signal) =>
-    list("webhook-events.list", { ...filter, limit: 50 }, signal),
+  const events = useQuery(
+    `deliveries ${JSON.stringify(filter)}`,
+    (signal) => list("webhook-events.list", { ...filter, limit: 50 }, signal),
+    { keep: true },
   );
   return (
     <Page title="Deliveries">

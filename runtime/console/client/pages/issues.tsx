@@ -14,14 +14,18 @@ const recent = 200;
 /** Issues that match the search, or that something happened to lately. */
 export function IssuesPage() {
   const q = query.value.get("q") ?? "";
-  const issues = useQuery(`issues ${q}`, async (signal) => {
-    if (q) return await call("subjects.search", { q, limit: 50 }, signal);
-    const { items } = await list("webhook-events.list", { limit: recent }, signal);
-    const groups = Map.groupBy(items, ({ subject }) => subject);
-    return [...groups].flatMap(([subject, [latest, ...more]]) =>
-      subject && latest ? [{ subject, source: latest.source, events: more.length + 1, last_event_at: latest.received_at }] : [],
-    );
-  });
+  const issues = useQuery(
+    `issues ${q}`,
+    async (signal) => {
+      if (q) return await call("subjects.search", { q, limit: 50 }, signal);
+      const { items } = await list("webhook-events.list", { limit: recent }, signal);
+      const groups = Map.groupBy(items, ({ subject }) => subject);
+      return [...groups].flatMap(([subject, [latest, ...more]]) =>
+        subject && latest ? [{ subject, source: latest.source, events: more.length + 1, last_event_at: latest.received_at }] : [],
+      );
+    },
+    { keep: true },
+  );
   return (
     <Page title="Issues">
       <Filters>

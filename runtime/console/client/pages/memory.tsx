@@ -29,6 +29,7 @@ export function MemoryPage() {
       q
         ? await call("memory.search", { query: q, scope, mode: "hybrid", limit: 50 }, signal)
         : (await list("memory.list", { limit: 100, scope }, signal)).items,
+    { keep: true },
   );
   return (
     <Page title="Memory">

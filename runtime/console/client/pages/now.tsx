@@ -2,7 +2,7 @@ import type { Status } from "../../../../schema/gen/client.ts";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { State } from "../parts/badge.tsx";
-import { Page, Section, Shown, Waiting } from "../parts/page.tsx";
+import { Page, Section, Shown } from "../parts/page.tsx";
 import { RunList } from "../parts/run-list.tsx";
 import { Text } from "../parts/text.tsx";
 import { countText, durationText, Time } from "../parts/time.tsx";
@@ -19,31 +19,23 @@ export function NowPage() {
   const held = useRuns("held");
   const running = useRuns("running");
   const failed = useFailures();
-  // All at once: a part that came later would move what someone is about to press.
-  const isComplete = [status, steps, waiting, held, running, failed].every(({ loading }) => !loading);
   return (
     <Page title="Now" actions={<PauseButton reload={status.reload} />}>
-      {isComplete ? (
-        <>
-          <FirstSteps steps={steps} />
-          <Shown query={status}>
-            {(data) => (
-              <>
-                <Paused pauses={data.paused} reload={status.reload} />
-                <Health status={data} />
-                <Queue queue={data.queue} />
-              </>
-            )}
-          </Shown>
-          <Runs title="Waiting for you" runs={waiting} />
-          <Runs title="Held by a limit" runs={held} />
-          <Runs title="Working on" runs={running} empty="No agent is at work." />
-          <Failures failed={failed} />
-          {status.data && <Replicas replicas={status.data.replicas} />}
-        </>
-      ) : (
-        <Waiting lines={12} />
-      )}
+      <FirstSteps steps={steps} />
+      <Shown query={status}>
+        {(data) => (
+          <>
+            <Paused pauses={data.paused} reload={status.reload} />
+            <Health status={data} />
+            <Queue queue={data.queue} />
+          </>
+        )}
+      </Shown>
+      <Runs title="Waiting for you" runs={waiting} />
+      <Runs title="Held by a limit" runs={held} />
+      <Runs title="Working on" runs={running} empty="No agent is at work." />
+      <Failures failed={failed} />
+      {status.data && <Replicas replicas={status.data.replicas} />}
     </Page>
   );
 }

@@ -22,8 +22,10 @@ export function runFilter() {
 
 export function RunsPage() {
   const filter = runFilter();
-  const runs = useQuery(`runs ${JSON.stringify(filter)}`, (signal) =>
-    list("task-executions.list", { ...filter, limit: 50 }, signal),
+  const runs = useQuery(
+    `runs ${JSON.stringify(filter)}`,
+    (signal) => list("task-executions.list", { ...filter, limit: 50 }, signal),
+    { keep: true },
   );
   const filtered = Object.values(filter).some(Boolean);
   return (

@@ -14,7 +14,9 @@ const names = ["actor", "operation", "object", "cursor"] as const;
 /** Who changed what. */
 export function AuditSettings() {
   const filter = Object.fromEntries(names.map((name) => [name, query.value.get(name) ?? undefined]));
-  const log = useQuery(`audit ${JSON.stringify(filter)}`, (signal) => list("audit-log.list", { ...filter, limit: 50 }, signal));
+  const log = useQuery(`audit ${JSON.stringify(filter)}`, (signal) => list("audit-log.list", { ...filter, limit: 50 }, signal), {
+    keep: true,
+  });
   return (
     <>
       <Filters>

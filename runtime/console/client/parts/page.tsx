@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
-import type { Loaded } from "../api/query.ts";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { awaited, type Loaded } from "../api/query.ts";
 
 interface PageProps {
   readonly title: ComponentChildren;
@@ -10,18 +10,45 @@ interface PageProps {
   readonly children: ComponentChildren;
 }
 
+/** A page that waits for a slow answer is shown without it after this time. */
+const longestWaitMs = 600;
+
+/** Whether the first answers have arrived. A part that came later would move what someone is about to press. */
+function useComplete(): boolean {
+  const [complete, setComplete] = useState(false);
+  useLayoutEffect(() => {
+    const timer = setTimeout(() => setComplete(true), longestWaitMs);
+    const look = () => awaited.peek() === 0 && setComplete(true);
+    // The questions around this page are counted after it, those of a part once an answer has shown the part.
+    queueMicrotask(look);
+    const stop = awaited.subscribe((left) => {
+      if (left === 0) setTimeout(look);
+    });
+    return () => {
+      clearTimeout(timer);
+      stop();
+    };
+  }, []);
+  return complete;
+}
+
+/** A page is shown once its parts have loaded, all at once. */
 export function Page({ title, name, actions, children }: PageProps) {
+  const complete = useComplete();
   const text = name ?? (typeof title === "string" ? title : "Signalbox");
   useEffect(() => {
     document.title = `${text} · Signalbox`;
   }, [text]);
   return (
     <>
-      <header class="page-head">
-        <h1>{title}</h1>
-        {actions && <div class="buttons">{actions}</div>}
-      </header>
-      {children}
+      {!complete && <Waiting lines={8} />}
+      <div hidden={!complete}>
+        <header class="page-head">
+          <h1>{title}</h1>
+          {actions && <div class="buttons">{actions}</div>}
+        </header>
+        {children}
+      </div>
     </>
   );
 }

@@ -48,7 +48,8 @@ export function Outlet() {
       () => setFailed(name),
     );
   }, [name, Found, load]);
-  if (Found) return <Found id={rest.map(decoded).join("/")} key={place.value.path} />;
+  // The tabs of the settings stay where they are while one of them loads.
+  if (Found) return <Found id={rest.map(decoded).join("/")} key={name === "settings" ? name : place.value.path} />;
   if (failed === name) return <Outdated />;
   return load ? null : <Missing />;
 }
