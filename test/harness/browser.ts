@@ -42,7 +42,7 @@ export const openBeside = async (tab: Tab, base: string): Promise<Tab> =>
 
 async function tabIn(page: Page, base: string, { width, dark }: { width: number; dark: boolean }): Promise<Tab> {
   const faults: string[] = [];
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(60_000);
   page.on("pageerror", (error) => faults.push(String(error)));
   page.on("console", (message) => /Content Security Policy|TrustedHTML/i.test(message.text()) && faults.push(message.text()));
   page.on("dialog", (dialog) => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonClient } from "./json-client.ts";
 
 export interface Waiting {
-  /** Milliseconds; 10,000 where absent. */
+  /** Milliseconds; 30,000 where absent: a bound on a hang, not on speed. A test of a time limit names its own. */
   readonly timeout?: number;
   readonly interval?: number;
 }
@@ -13,7 +13,7 @@ export interface Waiting {
  */
 export async function eventually<T>(
   fn: () => T | Promise<T>,
-  { timeout = 10_000, interval = 50 }: Waiting = {},
+  { timeout = 30_000, interval = 50 }: Waiting = {},
 ): Promise<Exclude<T, false | null | undefined>> {
   const end = performance.now() + timeout;
   let calls = 0;
@@ -74,6 +74,6 @@ export function waitForExecutions(
       }
       return there;
     },
-    { timeout: 30_000, ...waiting },
+    { timeout: 60_000, ...waiting },
   );
 }
