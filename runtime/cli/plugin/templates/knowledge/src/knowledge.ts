@@ -1,7 +1,7 @@
 import { type CallContext, httpClient, type KnowledgeConnector, PluginError, sanitizeText } from "@signalbox/sdk";
 import { z } from "zod";
 
-/** One place whose pages are indexed. */
+/** The settings of one knowledge source. */
 const settings = z.object({
   url: z.url({ protocol: /^https?$/ }).describe("Address of the handbook's API."),
   book: z.string().min(1).max(100).describe("The book whose pages are indexed."),
@@ -11,7 +11,7 @@ type Settings = z.output<typeof settings>;
 
 const listed = z.array(z.object({ id: z.string(), version: z.number() }));
 const read = z.array(z.object({ id: z.string(), version: z.number(), title: z.string(), markdown: z.string(), url: z.string() }));
-/** Pages in one portion of the list. */
+/** Pages per request to the list. */
 const portion = 100;
 
 export function knowledge(fetch: typeof globalThis.fetch): KnowledgeConnector<typeof settings> {
@@ -34,7 +34,7 @@ export function knowledge(fetch: typeof globalThis.fetch): KnowledgeConnector<ty
     about: "Pages of a handbook, API version 1.",
     config: settings,
     secrets: ["token"],
-    // A cursor is handed to whichever process lists next, so it says itself where to go on.
+    // Another process may request the next part, so the cursor itself must contain the position.
     list: async ({ cursor }, call) => {
       const after = cursor === null ? 0 : Number(/^after-(\d{1,9})$/.exec(cursor)?.[1] ?? Number.NaN);
       if (Number.isNaN(after)) throw new PluginError("invalid_input", "This cursor was not made by this connector.");

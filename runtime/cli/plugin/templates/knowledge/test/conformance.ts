@@ -1,7 +1,7 @@
 import type { Conformance } from "@signalbox/sdk/testing";
 import { startHandbook } from "./handbook.ts";
 
-/** What `signalbox plugin test` plays with the built plugin. */
+/** Input for the suites of `signalbox plugin test`. */
 export const conformance: Conformance = {
   knowledge: {
     "my-plugin": {

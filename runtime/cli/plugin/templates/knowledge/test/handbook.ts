@@ -8,7 +8,7 @@ interface Page {
   readonly url: string;
 }
 
-/** The other side, as far as the plugin uses it. Faults (time-outs, cut-off answers, 429) come from FakeServer. */
+/** The part of the handbook's API that the plugin uses. FakeServer injects faults (timeouts, truncated responses, 429). */
 export class Handbook extends FakeServer implements TestWiki {
   readonly #pages = new Map<string, Page>();
   #made = 0;
@@ -41,7 +41,7 @@ export class Handbook extends FakeServer implements TestWiki {
   }
 }
 
-/** With enough pages for two portions of the list. */
+/** A handbook with enough pages for two requests to the list. */
 export async function startHandbook(): Promise<Handbook> {
   const handbook = await new Handbook().listen();
   for (let i = 1; i <= 130; i++) handbook.add({ title: `Page ${i}`, body: `What page ${i} says.` });

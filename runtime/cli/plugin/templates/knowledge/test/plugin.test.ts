@@ -4,7 +4,7 @@ import { callContext, setUpPlugin } from "@signalbox/sdk/testing";
 import plugin from "../src/plugin.ts";
 import { startHandbook } from "./handbook.ts";
 
-// Your own cases, in this process; `signalbox plugin test` runs those that every connector must pass, in the sandbox.
+// Your own tests, which run in this process. `signalbox plugin test` runs the cases that every connector must pass, in the sandbox.
 test("a page says which book it is in", async () => {
   const handbook = await startHandbook();
   const { knowledge } = await setUpPlugin(plugin);

@@ -11,13 +11,13 @@ import {
 } from "@signalbox/sdk";
 import type { Document, Store } from "./store.ts";
 
-/** Enough for the common endings; a store with full-text search does this better. */
+/** Handles the common endings only; a store with full-text search does this better. */
 const words = wordMatcher((word) => (word.length > 4 ? word.replace(/(ing|ed|es|s|e)$/, "") : word));
 
 const newestFirst = (a: StoredMemory, b: StoredMemory): number =>
   b.created_at.localeCompare(a.created_at) || (a.id < b.id ? 1 : -1);
 
-/** Searches here, over what the store finds by its filter. A store that can search by vector or words should do that itself. */
+/** Ranks the documents that match the filter in this process. If your store can search by vector or words, let it search instead. */
 export function backend(store: Store, vectors: Pick<VectorSettings, "dimension" | "metric" | "model">): MemoryStore {
   const similarity = (vector: readonly number[] | null, { embedding, model }: Document): number | null =>
     !vector || !embedding || model !== vectors.model || embedding.length !== vector.length

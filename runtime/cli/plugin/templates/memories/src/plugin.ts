@@ -8,7 +8,7 @@ export default definePlugin({
   id: "my-plugin",
   version: own.version,
   sdk: "^0.1.0",
-  about: "Keeps memories in a store of JSON documents.",
+  about: "Stores memories in a store of JSON documents.",
   config: z.object({
     url: z.url({ protocol: /^https?$/ }).describe("Address of the store."),
     token: z.string().min(1).optional().describe("Token of the store."),

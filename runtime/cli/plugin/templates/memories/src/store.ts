@@ -1,7 +1,7 @@
 import { httpClient, type MemoryMatch, type PluginError } from "@signalbox/sdk";
 import { z } from "zod";
 
-/** One memory as the store keeps it. It forgets by itself what has expired. */
+/** A memory as the store contains it. The store deletes expired documents itself. */
 export const document = z.object({
   memory: z.object({
     id: z.string(),
@@ -15,25 +15,25 @@ export const document = z.object({
     updated_at: z.string(),
   }),
   embedding: z.array(z.number()).nullable(),
-  /** Model that made the vector. */
+  /** Model that computed the vector. */
   model: z.string().nullable(),
 });
 export type Document = z.output<typeof document>;
 
-/** The calls of the store's API that are used. Replace these by yours. */
+/** The requests to the store's API. Replace them with requests to yours. */
 export interface Store {
-  /** `false` where a live document has the key. */
+  /** `false` if a document that has not expired has the key. */
   create(one: Document, ttlMs: number | null): Promise<boolean>;
   byKey(key: string): Promise<Document | null>;
-  /** Those whose memories match one of the alternatives. */
+  /** Documents whose memory matches at least one of the filters. */
   find(filter: readonly MemoryMatch[]): Promise<Document[]>;
-  /** Changes the vector; a document that is gone is passed over. */
+  /** Replaces the vector; does nothing if the document no longer exists. */
   embed(id: string, embedding: readonly number[] | null, model: string | null): Promise<void>;
-  /** `false` where there is none. */
+  /** `false` if it does not exist. */
   remove(id: string): Promise<boolean>;
 }
 
-/** Longest wait for the store, milliseconds: a webhook or an agent waits meanwhile. */
+/** Timeout of a request to the store, in milliseconds. It is short, because a webhook or an agent waits for the response. */
 const timeoutMs = 1_500;
 
 export function store(config: { url: string; token?: string | undefined }, fetch: typeof globalThis.fetch): Store {

@@ -1,7 +1,7 @@
 import type { Conformance } from "@signalbox/sdk/testing";
 import { startStore } from "./store.ts";
 
-/** What `signalbox plugin test` plays with the built plugin: a store of its own, started for it. */
+/** Input for the suites of `signalbox plugin test`, which start their own store. */
 export const conformance: Conformance = {
   config: { url: "http://127.0.0.1:9" },
   secrets: { token: "test-token" },

@@ -4,7 +4,7 @@ import { setUpPlugin } from "@signalbox/sdk/testing";
 import plugin from "../src/plugin.ts";
 import { startStore } from "./store.ts";
 
-// Your own cases, in this process; `signalbox plugin test` runs those that every store must pass, in the sandbox.
+// Your own tests, which run in this process. `signalbox plugin test` runs the cases that every store must pass, in the sandbox.
 test("a wrong token is reported as unauthorized", async () => {
   const store = await startStore();
   const { memories } = await setUpPlugin(plugin, { config: { ...store.config, token: "wrong" } });

@@ -8,7 +8,7 @@ interface Stored extends Document {
   readonly until: number;
 }
 
-/** The store, as far as the plugin uses it. */
+/** The part of the store's API that the plugin uses. */
 export async function startStore(): Promise<TestService> {
   const kept = new Map<string, Stored>();
   const live = () => [...kept.values()].filter(({ until }) => until > Date.now());

@@ -7,7 +7,7 @@ export default definePlugin({
   id: "my-plugin",
   version: own.version,
   sdk: "^0.1.0",
-  about: "Keeps Signalbox's messages in a queue service.",
+  about: "Publishes Signalbox's messages to a queue service.",
   config: z.object({
     url: z.url({ protocol: /^https?$/ }).describe("Address of the queue service."),
     token: z.string().min(1).optional().describe("Token of the queue service."),

@@ -4,12 +4,15 @@ import { z } from "zod";
 const messages = z.array(z.custom<CloudEvent>((value) => typeof value === "object" && value !== null && "id" in value));
 const page = z.object({ items: messages, total: z.number() });
 
-/** Longest wait for the service, milliseconds. */
+/** Timeout of a request to the queue service, in milliseconds. */
 const timeoutMs = 5_000;
-/** Most messages that it takes at once. */
+/** Maximum number of messages per request. */
 const portion = 100;
 
-/** Replace these calls by yours: a message is known by its id, and no other consumer gets a taken one until its lease ends. */
+/**
+ * Replace these requests with requests to your service. Publishing a message with a known id must have no effect, and no
+ * other consumer may get a taken message until its lease ends.
+ */
 export function queue(config: { url: string; token?: string | undefined }, fetch: typeof globalThis.fetch): Queue {
   const { url, token } = config;
   const client = httpClient({

@@ -4,7 +4,7 @@ import { setUpPlugin } from "@signalbox/sdk/testing";
 import plugin from "../src/plugin.ts";
 import { startQueue } from "./server.ts";
 
-// Your own cases, in this process; `signalbox plugin test` runs those that every queue must pass, in the sandbox.
+// Your own tests, which run in this process. `signalbox plugin test` runs the cases that every queue must pass, in the sandbox.
 test("a wrong token is reported as unauthorized", async () => {
   const service = await startQueue();
   const { queues } = await setUpPlugin(plugin, { config: { ...service.config, token: "wrong" } });

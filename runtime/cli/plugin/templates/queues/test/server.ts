@@ -3,12 +3,12 @@ import { type FakeResponse, FakeServer, type RecordedRequest, type TestService }
 
 interface Message {
   readonly message: CloudEvent;
-  /** End of its lease, milliseconds; 0: not taken. */
+  /** End of the lease, in milliseconds since the epoch; 0 if the message is not leased. */
   lease: number;
   done: boolean;
 }
 
-/** The queue service, as far as the plugin uses it. */
+/** The part of the queue service's API that the plugin uses. */
 class QueueServer extends FakeServer {
   readonly #kept = new Map<string, Message>();
 

@@ -2,7 +2,7 @@ import { definePlugin, type OperationsAccess, route } from "@signalbox/sdk";
 import { z } from "zod";
 import own from "../package.json" with { type: "json" };
 
-/** `scope` is what the caller's API key must have. A route that asks for no key is `open`, and named in package.json. */
+/** The caller's API key must have `scope`. For a route without a key, use `open`, and name the route in package.json. */
 const countWords = route({
   about: "Counts the words of a text.",
   method: "POST",
@@ -13,7 +13,7 @@ const countWords = route({
 
 const page = z.object({ items: z.array(z.object({ id: z.number(), name: z.string() })), total: z.number() });
 
-/** The host's operations are those of its API; this plugin may call the ones that package.json names. */
+/** Host operations are the operations of its API. This plugin can call those that package.json names. */
 const projects = (operations: OperationsAccess) =>
   route({
     about: "Lists the projects whose name contains a text.",

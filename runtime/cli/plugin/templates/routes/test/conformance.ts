@@ -1,6 +1,6 @@
 import type { Conformance } from "@signalbox/sdk/testing";
 
-/** What `signalbox plugin test` asks the built plugin. The host has no projects. */
+/** Requests that `signalbox plugin test` sends to the built plugin. The simulated host has no projects. */
 export const conformance: Conformance = {
   routes: {
     projects: { requests: [{}, { query: { name: "shop" } }], refused: [{ query: { name: "x".repeat(101) } }] },

@@ -4,7 +4,7 @@ import { callRoute } from "@signalbox/sdk";
 import { FakeOperations, fakeCapabilities, setUpPlugin } from "@signalbox/sdk/testing";
 import plugin from "../src/plugin.ts";
 
-// Your own cases, in this process; `signalbox plugin test` runs those that every route must pass, in the sandbox.
+// Your own tests, which run in this process. `signalbox plugin test` runs the cases that every route must pass, in the sandbox.
 test("projects are found by a part of their name", async () => {
   const operations = new FakeOperations();
   for (const name of ["Shop", "Workshop", "Depot"]) await operations.call("projects.create", { name });

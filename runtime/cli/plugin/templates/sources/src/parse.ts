@@ -9,7 +9,7 @@ import {
   type WebhookPayload,
 } from "@signalbox/sdk";
 
-/** Reads any webhook. It never throws: what is missing is named in `missing_field`. */
+/** Parses any webhook and never throws. `missing_field` names a required member that is missing. */
 export function parse({ headers, payload }: WebhookPayload): SourceEvent {
   const delivery = firstHeader(headers, "x-delivery");
   const project = stringAt(payload, ["project"], 200);

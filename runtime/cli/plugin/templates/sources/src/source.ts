@@ -13,7 +13,7 @@ import {
 import { z } from "zod";
 import { parse } from "./parse.ts";
 
-/** One account at the tracker. Operators set these by `signalbox plugin configure`, or store them as an integration. */
+/** The settings of one account at the tracker. Operators set them with `signalbox plugin configure` or as an integration. */
 const connection = z.object({
   url: z.url({ protocol: /^https?$/ }).describe("Address of the tracker's API."),
   token: z.string().min(1).optional().describe("Token that may write comments."),
@@ -43,7 +43,7 @@ export function source(fetch: typeof globalThis.fetch): Source<typeof connection
     connection,
     secrets: ["token", "webhook_secret"],
     required: ["url", "token"],
-    // Declared as data too, so that webhooks are verified and stored while this plugin is unavailable.
+    // This declaration lets the host verify and store webhooks while the plugin is unavailable.
     signature: { type: "hmac-sha256", header: "x-signature", secret: "webhook_secret" },
     verify: ({ headers, body }, { webhook_secret }) => {
       if (!webhook_secret) return { ok: false, reason: "missing setting webhook_secret: without it webhooks cannot be verified" };
@@ -56,9 +56,9 @@ export function source(fetch: typeof globalThis.fetch): Source<typeof connection
     parse,
     account: login,
     check: async (call) => void (await login(call)),
-    // The key goes into the comment, so that the comment is found again if its answer was lost.
+    // The comment contains the key, so that `find` can find the comment if the response was lost.
     deliver: async ({ subject, body, private: isPrivate }: NewComment, call) => {
-      // The answer to something private must not be public. If your tracker has internal comments, post one here.
+      // An answer to private content must not be public. If your tracker has internal comments, post one here.
       if (isPrivate) throw new PluginError("unsupported", "my-plugin has no internal comments");
       const sent = { body: addMarker(body, call.key) };
       const { data } = await client(call).write({

@@ -3,7 +3,7 @@ import type { Conformance } from "@signalbox/sdk/testing";
 import { TestTracker } from "./tracker.ts";
 import commented from "./webhooks/commented.json" with { type: "json" };
 
-/** What `signalbox plugin test` plays with the built plugin. */
+/** Input for the suites of `signalbox plugin test`. */
 export const conformance: Conformance = {
   sources: {
     "my-plugin": {
@@ -31,11 +31,11 @@ export const conformance: Conformance = {
       ],
       delivery_header: "x-delivery",
       comment_event: (body) => ({ headers: {}, payload: { ...commented.payload, comment: { body } } }),
-      // A delivery as the platform repeats it: with the same id, or the event would run twice.
+      // A repeated delivery must get the same delivery id, or its event would start a second run.
       repetitions: [{ first: commented, again: commented }],
-      // One webhook of each envelope that the platform has: each must name its actor.
+      // One webhook for each payload format of the platform. Each must name its actor.
       envelopes: [commented],
-      // Each other place where a comment can be: a review, a diff, a commit.
+      // All other places where people can comment: a review, a diff, a commit.
       comment_places: [(body) => ({ headers: {}, payload: { ...commented.payload, event: "review", comment: { body } } })],
       subject: { project: "octo/app", issue: "7" },
       tracker: () => new TestTracker().listen(),

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { parse } from "../src/parse.ts";
 import commented from "./webhooks/commented.json" with { type: "json" };
 
-// Your own cases, in this process; `signalbox plugin test` runs those that every source must pass, in the sandbox.
+// Your own tests, which run in this process. `signalbox plugin test` runs the cases that every source must pass, in the sandbox.
 test("a webhook without an issue names what is missing", () => {
   const { issue: _, ...payload } = commented.payload;
   assert.equal(parse({ headers: commented.headers, payload }).missing_field, "issue.number");

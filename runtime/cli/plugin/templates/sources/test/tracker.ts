@@ -7,7 +7,7 @@ interface Comment {
   readonly url: string;
 }
 
-/** The tracker as far as the plugin uses it. Faults (time-outs, cut-off answers, 429) come from FakeTracker. */
+/** The part of the tracker's API that the plugin uses. FakeTracker injects faults (timeouts, truncated responses, 429). */
 export class TestTracker extends FakeTracker {
   readonly #comments = new Map<string, Comment[]>();
 

@@ -12,7 +12,7 @@ const countWords = tool({
 
 const status = z.object({ state: z.enum(["up", "down"]), since: z.string() });
 
-/** `fetch` goes through the host, and only to the hosts that package.json names under `signalbox.permissions.http`. */
+/** `fetch` sends requests through the host, and only to the hosts in `signalbox.permissions.http` of package.json. */
 const getStatus = (fetch: typeof globalThis.fetch) => {
   const client = httpClient({ platform: "the status page", base: "https://status.example.com", headers: {}, fetch, secrets: [] });
   return tool({

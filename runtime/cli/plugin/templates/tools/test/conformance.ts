@@ -1,6 +1,6 @@
 import type { Conformance } from "@signalbox/sdk/testing";
 
-/** What `signalbox plugin test` calls the built plugin with. HTTP is answered from `test/http/*.json`. */
+/** Inputs with which `signalbox plugin test` calls the tools. `test/http/*.json` contains the HTTP responses. */
 export const conformance: Conformance = {
   tools: {
     tools: {

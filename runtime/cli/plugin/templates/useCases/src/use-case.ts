@@ -4,7 +4,7 @@ interface Project {
   readonly id: number;
   readonly name: string;
 }
-/** What is kept between two calls. */
+/** The state that the host stores between setup and teardown. */
 interface State {
   readonly source: string;
   readonly project: string;
@@ -13,7 +13,7 @@ interface State {
 const name = "Triage";
 const agent = "pm_default";
 
-/** Setup may be broken off anywhere and called again: whatever an earlier call made is looked for before it is made. */
+/** A setup can be interrupted at any point and called again, so it looks for each object before it creates it. */
 export const triage = (operations: OperationsAccess): UseCase => {
   const find = async ({ source, project }: State): Promise<Project | undefined> => {
     const { items } = (await operations.call("projects.list", { limit: 1000 })) as unknown as {
@@ -46,7 +46,7 @@ export const triage = (operations: OperationsAccess): UseCase => {
             "conflict",
             `${own.source} already has the project ${own.project}. Set project_id to another one.`,
           );
-        // Said before anything is made: what is found under this name afterwards is ours.
+        // Saved before the project is created, so that a later call knows that a project with this name is ours.
         await save({ ...own });
       }
       const project = await made(own);
