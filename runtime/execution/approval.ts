@@ -6,7 +6,7 @@ import type { StepRow } from "./steps/queries.ts";
 export interface Approval {
   /** `write`: the qualified name of a tool, or `comment` for the answer. */
   needs(write: string): boolean;
-  /** How long a proposal can be approved, milliseconds; `null`: for ever. */
+  /** How long a proposal can be approved, in milliseconds; `null`: without limit. */
   readonly ttlMs: number | null;
 }
 
@@ -22,7 +22,7 @@ function covers(pattern: string, write: string): boolean {
   );
 }
 
-/** The key of an execution's project in the policies: its id here, else by what its platform calls it. */
+/** The key of an execution's project in the policies: its id, or else its name at the platform. */
 export const projectKeyOf = ({ project_id, source, project }: Pick<Claimed, "project_id" | "source" | "project">) =>
   project_id ?? (project === null ? null : { source, project });
 
@@ -34,7 +34,7 @@ export const proposedResult = {
 
 /** A proposal without a decision. */
 export const isOpen = ({ state, decided }: StepRow): boolean => state === "proposed" && !decided;
-/** Approved and not yet written, or not known to be. */
+/** Approved, and not known to be written. */
 export const isApproved = ({ state, decided }: StepRow): boolean =>
   decided === true && (state === "proposed" || state === "started");
 

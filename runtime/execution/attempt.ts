@@ -18,12 +18,12 @@ import type { AttemptLimits } from "./write-step.ts";
 
 export interface AttemptDeps extends RunDeps {
   readonly bus: Bus;
-  /** Writes the changes of an execution; `false` where its lease is lost. */
+  /** Writes the changes of an execution; `false` if its lease is lost. */
   readonly write: (change: Change) => Promise<boolean>;
-  /** The same after a `write` that the database did not answer: what it has stored is not written again. */
+  /** Repeats a `write` that the database did not answer. Changes that it has already stored are not written again. */
   readonly writeAgain: (change: Change) => Promise<boolean>;
   readonly presence: Presence;
-  /** Tells the people on the issue that the execution is held. Never rejects. */
+  /** Notifies the people on the issue that the execution is held. Never rejects. */
   readonly onHeld: (execution: Claimed) => Promise<void>;
   readonly retryLimit: number;
   readonly retryDelaySeconds: number;
@@ -36,18 +36,18 @@ const maxDeaths = 5;
 /** A model or a tracker may postpone an execution for this long at most; a longer Retry-After is a mistake. */
 const longestRetryAfterMs = 3_600_000;
 
-/** How an attempt ended. `interrupted`: without a stored outcome; another attempt resumes it behind its last step. */
+/** How an attempt ended. `interrupted`: no outcome is stored, and another attempt resumes after the last step. */
 export type AttemptOutcome =
   | {
       readonly kind: "recorded";
-      /** It succeeded: its execution does not run again. */
+      /** It succeeded, so its execution does not run again. */
       readonly isDone: boolean;
     }
   | {
       readonly kind: "interrupted";
-      /** No request of it can still be under way. */
+      /** None of its requests can still be in flight. */
       readonly clean: boolean;
-      /** Ids of its steps whose write was sent and is not stored as done. */
+      /** Ids of its steps that sent a write whose outcome is not stored. */
       readonly unconfirmed: readonly string[];
     };
 
@@ -58,11 +58,11 @@ export interface AttemptBounds {
   readonly windowMs: number;
 }
 
-/** Longest work of an attempt between two steps that has no timeouts of its own: reading rows, finding memories. */
+/** Maximum duration of work between two steps that has no timeout of its own: reading rows, finding memories. */
 const betweenStepsMs = 60_000;
 /** Pause between two tries of a write while the database is unavailable. */
 const databaseAgainMs = 250;
-/** A write that is not answered for longer may itself be the cause: the attempt ends, and another one begins. */
+/** A write that gets no answer for longer may itself be the cause, so the attempt ends and another one begins. */
 const longestOutageMs = 60_000;
 
 /** One attempt at an execution, with its outcome recorded. Never rejects. */
@@ -131,15 +131,15 @@ async function attempt(execution: Claimed, bounds: AttemptBounds, deps: AttemptD
   }
 }
 
-/** A first attempt has no steps to read. */
+/** The first attempt has no steps to read. */
 function openTranscript(execution: Claimed, bounds: AttemptBounds, deps: AttemptDeps): Promise<Transcript> | Transcript {
   const write = (change: Change) => outlastOutage(change, bounds, deps);
   return execution.attempts > 1 ? Transcript.open(deps.sql, execution, write) : new Transcript(execution, [], write);
 }
 
 /**
- * Writes a change. While the database is unavailable it tries again, for as long as the lease holds: an attempt that ended
- * here would leave its writes at trackers to be looked for by the next one. Every try is progress.
+ * Writes a change. While the database is unavailable, it retries for as long as the lease is valid: if the attempt ended
+ * here, the next one would have to look for its writes at trackers. Each retry counts as progress.
  */
 async function outlastOutage(change: Change, { lease, stopping }: AttemptBounds, deps: AttemptDeps): Promise<boolean> {
   const end = performance.now() + longestOutageMs;
@@ -183,7 +183,7 @@ async function recordHold(
   if (!isQuiet) await deps.onHeld({ ...execution, held_reason: reason, held_until: until });
 }
 
-/** Something that it needs is unavailable: it resumes after its last step later, without using up an attempt. */
+/** Queues the execution again because something that it needs is unavailable. This uses up no attempt. */
 async function postpone(
   execution: Claimed,
   { breaker, failure, heldReason, message }: OutageError,

@@ -9,7 +9,7 @@ import type { StepLog } from "./conversation.ts";
 import type { Claimed } from "./queries.ts";
 import type { StepRow } from "./steps/queries.ts";
 
-/** Why an execution is held, and until when; without a time, until it is released. */
+/** Why an execution is held, and until when. Without a time, it is held until it is released. */
 export interface Hold {
   readonly reason: string;
   readonly until: string | null;
@@ -33,15 +33,15 @@ const holdOf = ({ reason, until, member }: Exceeded): Hold => ({ reason, until, 
 
 /** The budget of an execution. */
 export interface RunBudget {
-  /** Why the run ends with one last request without tools; `null` while it may go on. */
+  /** Why the run ends with one last request without tools; `null` if it may continue. */
   exhausted(log: StepLog): string | null;
-  /** Why a further write by a tool is not carried out; `null` where it may be. */
+  /** Why a tool must not write again; `null` if it may. */
   writesExhausted(log: StepLog, isWrite: (tool: string) => boolean): string | null;
-  /** Reserves a request of the budgets of a day and a month. Waits while others have reserved the rest; throws `HoldExecution`. */
+  /** Reserves a request in the daily and monthly budgets. Waits while others have reserved the rest. Throws `HoldExecution` if a budget is used up. */
   reserve(request: ChatRequest, signal: AbortSignal): Promise<void>;
-  /** A request has failed: what it reserved is free. */
+  /** Frees the reservation of a failed request. */
   release(): Promise<void>;
-  /** A request was answered, and its cost is not known. */
+  /** Reports an answered request whose cost is unknown. */
   unpriced(model: string): void;
 }
 

@@ -1,7 +1,7 @@
 import { totalmem } from "node:os";
 import { getHeapStatistics } from "node:v8";
 
-/** Memory of a run that waits for its model, with its prompt and its answers so far: many times what most take. */
+/** Memory reserved for a run that waits for its model, including its prompt and answers. Most runs need far less. */
 const bytesOfRun = 4 * 1_048_576;
 const [least, most, mostEmbedded] = [16, 512, 64];
 

@@ -40,37 +40,37 @@ export interface StepLog {
 
 /** A model that works with tools, by a plan. */
 export interface Conversation {
-  /** Prefix of the keys of its writes. */
+  /** Prefix of the keys of its writes to trackers. */
   readonly id: string;
   readonly plan: Plan;
   readonly log: StepLog;
   readonly signal: AbortSignal;
   /** Bounds of the attempt; absent outside of executions, where no other worker can resume it. */
   readonly limits?: AttemptLimits;
-  /** What the run may use; absent outside of executions. */
+  /** Budget of the run; absent outside of executions. */
   readonly budget?: RunBudget;
-  /** The `project` of a tool call where the tool takes one and the model names none. */
+  /** Default `project` of a tool call, for tools that have this parameter. */
   readonly project: string | null;
   /** Subject of the event, `<source>:<project>#<issue>`. */
   readonly subject?: string | null;
-  /** Whether it is about something that is not visible to everyone in the project; absent outside of executions. */
+  /** Whether its subject is not visible to everyone in the project; absent outside of executions. */
   readonly private?: boolean;
-  /** When the event that started it happened, milliseconds: results of tools say what was written later. */
+  /** When the event that started it happened, in milliseconds since the epoch. Tool results mark texts that were written later. */
   readonly since?: number | null;
   readonly connectionFor: (source: string) => Promise<Connection | null>;
   /** Calls a service that executions share, and postpones the run while it is unavailable. Absent outside of executions. */
   readonly guarded?: <T>(target: Target, call: () => Promise<T>) => Promise<T>;
   /** An empty or invisible answer is a failure. */
   readonly mustAnswer?: boolean;
-  /** The arguments of a call as they may be sent. Throws a `Failure` where the call is refused. */
+  /** Returns the arguments of a call as they may be sent. Throws a `Failure` if the call is refused. */
   readonly outgoing?: (tool: RegisteredTool, input: Parameters) => Promise<Parameters>;
-  /** Why it may not call tools that write; absent or `null` where it may. */
+  /** Why it may not call tools that write; absent or `null` if it may. */
   readonly readOnly?: string | null;
   /** Which of its writes wait for approval; absent outside of executions. */
   readonly approval?: Approval;
-  /** A transient failure of a tool ends the attempt, because it will be retried. Otherwise the model gets the error. */
+  /** Whether another attempt can follow. If so, a transient failure of a tool ends the attempt; otherwise the model gets the error. */
   readonly resumable: boolean;
-  /** Longest wait between two attempts of one request, milliseconds. */
+  /** Maximum wait between two attempts of one request, in milliseconds. */
   readonly longestRetryWaitMs?: number;
   /** Gets the answer in pieces while the model writes it. */
   readonly onDelta?: (text: string) => void;
@@ -81,13 +81,13 @@ export interface ConversationDeps {
   readonly tools: Pick<ToolRegistry, "get">;
   /** `null` while no LLM is configured. */
   readonly llm: Llm | null;
-  /** What requests cost where the proxy does not report it. */
+  /** Prices of requests whose cost the proxy does not report. */
   readonly prices: Prices;
   readonly maxToolRounds: number;
   readonly trackerUpdates: boolean;
 }
 
-/** Alternates between the model and its tools until an answer without tool calls, or the last round. Resumes behind the last step of the log. */
+/** Alternates between the model and its tools until an answer without tool calls, or the last round. Resumes after the last step of the log. */
 export async function converse(conversation: Conversation, deps: ConversationDeps): Promise<string> {
   const tools = conversation.plan.tools.map((name) => deps.tools.get(name)).filter((tool) => tool !== undefined);
   for (let round = 0; ; round++) {

@@ -3,9 +3,9 @@ import type { Log } from "../platform/log.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Claimed } from "./queries.ts";
 
-/** Longest wait for a tracker to describe a subject. A run goes on without. */
+/** Maximum wait for a tracker to describe a subject, in milliseconds. After that, the run continues without the description. */
 const longestWaitMs = 5_000;
-/** Pause after a failed look-up, so that a burst of runs does not wait for the tracker one by one. */
+/** Pause after a failed look-up, so that a burst of runs does not wait for the tracker one after another. */
 const restMs = 30_000;
 const maxEntries = 500;
 

@@ -10,11 +10,11 @@ export const goOn = "Your answer was cut off at its length limit. Go on exactly 
 
 const cutNote = "> **Cut off.** The model reached its length limit, and the end of this answer is missing.";
 
-/** Whether the model stopped because its answer was too long for it, and can be asked to go on. */
+/** Whether the answer was cut off at the model's length limit, so that the model can continue it. */
 export const isCut = ({ finish_reason, tool_calls }: ModelOutput): boolean =>
   finish_reason === "length" && tool_calls.length === 0;
 
-/** The text of an answer that the model gave in one piece, or in two where the first was cut off. */
+/** The text of an answer, joined from its two parts if the first was cut off. */
 export function joinAnswer(parts: readonly ModelOutput[]): string {
   const text = parts.map(({ content }) => content).join("");
   const last = parts.at(-1);
@@ -24,7 +24,7 @@ export function joinAnswer(parts: readonly ModelOutput[]): string {
 }
 
 /**
- * Throws where an answer is none: refused, filtered, or without anything to see. Its step becomes a failed one, so that a
+ * Throws if the answer was refused or filtered, or has no visible text. Its step is then marked as failed, so that a
  * restart asks the model again.
  */
 export function requireAnswer(text: string, step: StepRow, log: StepLog): void {

@@ -26,7 +26,7 @@ export interface LateStandingDeps {
 export async function withLateStanding(execution: Claimed, deps: LateStandingDeps): Promise<Claimed> {
   const { origin, project, event_id } = execution;
   const author = origin?.author;
-  // The gate already judged a known standing.
+  // The gate has already checked a known standing.
   if (!author || execution.author_standing !== "unknown" || project === null || event_id === null) return execution;
   const connection = await deps.connectionFor(execution.source, execution, null);
   if (!connection?.source.adapter.standing) return execution;

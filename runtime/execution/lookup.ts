@@ -4,8 +4,8 @@ import type { Sql } from "../platform/database/client.ts";
 import { findTasks, type Task } from "../tasks/queries.ts";
 
 /**
- * Reads tasks and agents by id; runs that start together share one query. `version` is the row's version that the claim
- * returned: a row of that version is read once. So nothing is stale, and no invalidation is needed.
+ * Reads tasks and agents by id; runs that start together share one query. `version` is the version of the row that the claim
+ * returned. Each version is read once, so nothing is stale and no invalidation is needed.
  */
 export interface Lookup {
   task(id: string, version: string | null): Promise<Task | undefined>;
@@ -29,7 +29,7 @@ function cachedByVersion<T>(read: (id: string) => Promise<T | undefined>) {
     const before = known.get(id);
     if (before && before.version === version) return before.row;
     const row = await read(id);
-    // It may be a later version already. Then the next claim returns that version, and the row is read once more.
+    // The row may have a later version already. The next claim then returns that version, and the row is read again.
     if (row && version !== null) {
       if (known.size >= maxCached) known.clear();
       known.set(id, { version, row });

@@ -24,8 +24,8 @@ export const modelSteps = (log: StepLog): StepRow[] =>
   log.steps.filter((step) => step.kind === "model" && step.state !== "failed" && step.state !== "started");
 
 /**
- * Adds the step that comes next as started: a call of a tool, else a request to the model. It is stored together with the step
- * before it, and so before its own request goes out.
+ * Adds the next step as started: a call of a tool, or else a request to the model. It is stored together with the previous
+ * step, and so before its own request is sent.
  */
 export function beginStep({ plan, log }: Conversation, call?: ToolCall): StepRow {
   const { agent_id } = plan;
@@ -33,11 +33,11 @@ export function beginStep({ plan, log }: Conversation, call?: ToolCall): StepRow
   return log.add({ kind: "tool", state: "started", name: eligibleName(plan, call), agent_id, input: call.arguments });
 }
 
-/** A request to the model from an earlier attempt, without an answer: it is sent again. */
+/** Whether the step is a model request of an earlier attempt that got no answer. It is sent again. */
 const isUnanswered = ({ kind, state, output, prompt_tokens }: StepRow): boolean =>
   kind === "model" && (state === "started" || (state === "failed" && output === null && prompt_tokens === 0));
 
-/** The step of the next request to the model, stored as started. A call without limits is answered in the same request, so there it is not stored before its end. */
+/** The step of the next request to the model, stored as started. Outside of executions nothing can resume it, so it is stored only at its end. */
 async function beginRequest(conversation: Conversation): Promise<StepRow> {
   const { plan, log, limits } = conversation;
   const last = log.steps.at(-1);
@@ -56,7 +56,7 @@ export function toolStepsAfter(log: StepLog, answer: StepRow): StepRow[] {
   return end === -1 ? rest : rest.slice(0, end);
 }
 
-/** Sends the rounds so far to the model as one step. `limit`: the limit that the run has reached, whose last request this is. */
+/** Sends the rounds so far to the model as one step. `limit`: the limit that the run has reached, if this is its last request. */
 export async function askModel(
   conversation: Conversation,
   tools: readonly RegisteredTool[],

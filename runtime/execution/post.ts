@@ -22,7 +22,7 @@ export interface Posted {
 }
 export const nowhere: Posted = { url: null, error: null };
 
-/** The stored part of a post, needed to look for it: its text, and its place if that is not the issue. */
+/** The stored part of a post that is needed to find it again: its text, and its place unless that is the issue. */
 export interface PostInput {
   readonly body: string;
   readonly private?: true;
@@ -35,9 +35,9 @@ const inputOf = ({ place }: Claimed, body: string): PostInput => ({
 });
 
 /**
- * Posts the final answer, once: to the issue, or to the thread of it that the event names, and privately where the event is
- * private. A source that cannot do that posts nothing. Like a tool's
- * write it is stored as started before it is sent, and looked for before it is repeated.
+ * Posts the final answer once, to the issue or to the thread that the event names. If the event is private, the answer is
+ * private too; a source without private comments posts nothing. Like a tool's write, the post is stored as started before
+ * it is sent, and looked for before it is repeated.
  */
 export async function postAnswer(
   { execution, transcript, signal, limits, approval, outbox }: Run & { readonly approval: Approval; readonly outbox: WayOut },
@@ -76,10 +76,10 @@ export async function postAnswer(
   return sendAnswer({ execution, transcript, signal, limits }, step, connection, deps);
 }
 
-/** A living comment that is written is there: this is for the type. */
+/** Placeholder for the type: a living comment that was written exists. */
 const noComment: PostedComment = { id: "", url: "" };
 
-/** Posts the answer of a step that is new, approved, or was started by an earlier attempt. */
+/** Posts the answer of a step that is new, was approved, or was started by an earlier attempt. */
 async function sendAnswer(
   { execution, transcript, signal, limits }: Run,
   step: StepRow,
@@ -112,7 +112,7 @@ async function sendAnswer(
     }
     const edit = { sql: deps.sql, connection, post, key, isAnswer: true, executionId: execution.id, agentId: step.agent_id };
     const at = { ...edit, subject: execution.subject ?? "", content: () => post };
-    // It looks for earlier writes itself.
+    // `writeLiving` looks for earlier writes itself.
     return reconcile(undefined, async () => (await writeLiving(at, call().signal)) ?? noComment, signal, false);
   };
   const target = connectionTarget(execution.source, connection.id, "write");
@@ -129,7 +129,7 @@ async function sendAnswer(
   }
 }
 
-/** Why the platform cannot accept the answer at its place; `null`: another error. */
+/** Why the platform does not support posting the answer there; `null` for all other errors. */
 function unsupported(error: unknown): string | null {
   if (!(error instanceof Failure) || (error.cause as { code?: unknown } | undefined)?.code !== "unsupported") return null;
   return `nothing was posted: ${error.message}`;

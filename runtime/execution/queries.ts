@@ -54,11 +54,11 @@ export interface Claimed {
   readonly held_until: string | null;
   /** Key of the breaker that it probes: see `breakers/`. */
   readonly probes: string | null;
-  /** An operator released it: budgets of an hour, a day or a month do not hold it. */
+  /** An operator released it, so hourly, daily and monthly budgets do not hold it. */
   readonly is_released: boolean;
   /** What changed since the last execution for this issue and task. */
   readonly changes: readonly string[];
-  /** It writes nothing at trackers. */
+  /** It writes nothing to trackers. */
   readonly dry_run: boolean;
   /** The agent and the prompt that a replay names. */
   readonly overrides: { readonly agent_id?: string; readonly prompt?: string } | null;
@@ -74,16 +74,17 @@ export interface ClaimRequest {
   readonly leaseSeconds: number;
   /** The limits of the settings. */
   readonly limits: Policy;
-  /** Most places that one project or one author gets while others wait; `null`: any number. */
+  /** Maximum number of slots for one project or author while others wait; `null`: no limit. */
   readonly share: number | null;
   /** Project and author of each execution that the worker holds. */
   readonly busy: readonly Pick<Claimed, "source" | "project" | "author">[];
 }
 
 /**
- * Claims executions that are due, oldest first. Of several on one subject only the oldest, and none while one of that subject
- * runs. Those that a budget holds have the state `held`. How, and why it is a function: `0046_budgets.sql`, `0126_claim_at_depth.sql`; why what goes with
- * them is read by another: `0095_claimed.sql`; what it passes over: `0115_lanes.sql`.
+ * Claims executions that are due, oldest first: only the oldest of each subject, and none of a subject that has a running
+ * one. Executions that a budget holds are returned with the state `held`. See `0046_budgets.sql` and
+ * `0126_claim_at_depth.sql` (how it works, and why it is a function), `0095_claimed.sql` (why a second function reads the
+ * related rows) and `0115_lanes.sql` (which executions it skips).
  */
 export const claimExecutions = (sql: Sql, request: ClaimRequest): Promise<Claimed[]> =>
   sql<Claimed[]>`
@@ -95,8 +96,8 @@ export const claimExecutions = (sql: Sql, request: ClaimRequest): Promise<Claime
       ${request.busy.flatMap(({ author }) => author ?? [])}::text[]) c, claimed_with(c.id, c.event_id, c.task_id, c.agent_id) w`;
 
 /**
- * Queues the executions whose hold has ended. Returns the milliseconds until the next queued execution that nothing keeps back is due or the next
- * hold ends; `null` while none waits.
+ * Queues the executions whose hold has ended. Returns the milliseconds until the next queued execution that can run is due
+ * or the next hold ends; `null` if there is none.
  */
 export async function nextDue(sql: Sql): Promise<number | null> {
   const [row] = await sql<{ wait: number | null }[]>`
@@ -114,14 +115,14 @@ export async function nextDue(sql: Sql): Promise<number | null> {
 }
 
 /**
- * Counts reservations that no attempt reconciles any more as used, and removes usage whose windows have passed: each now and then,
- * by any replica.
+ * Counts the reservations of ended attempts as used, and removes the usage of past windows. Any replica calls it from time
+ * to time.
  */
 export async function reconcileBudgets(sql: Sql): Promise<void> {
   const orphans = await sql<{ id: string; lease: string }[]>`
     select r.execution_id as id, r.lease from budget_reservations r join task_executions e on e.id = r.execution_id
     where e.state <> 'running' or e.lease is distinct from r.lease order by r.execution_id limit 100`;
-  // Each in a transaction of its own: one that held the usage of several could deadlock with another replica.
+  // One transaction for each, because a transaction that locks the usage of several could deadlock with another replica.
   for (const { id, lease } of orphans) await sql`select settle_orphan(${id}, ${lease})`;
   await sql`
     delete from budget_usage where scope in (
@@ -130,7 +131,7 @@ export async function reconcileBudgets(sql: Sql): Promise<void> {
   await sql`delete from issue_notices where due_at is null and hour < now() - interval '1 day'`;
 }
 
-/** Any number will do, as long as every replica takes the same one. */
+/** Key of an advisory lock: an arbitrary number, the same on every replica. */
 const selection = 7_160_414;
 
 /**

@@ -47,10 +47,10 @@ export interface RunDeps extends ConversationDeps, BudgetDeps, LateStandingDeps 
 
 /** How long an offer to a connected agent lasts. The replicas that serve its streams renew it. */
 export const offerSeconds = 10;
-/** After this many connected agents that did not finish it, an execution goes to the LLM. */
+/** After this many connected agents failed to finish an execution, the LLM runs it. */
 const maxHandovers = 2;
 
-/** `offered`: to the connected agent of this id, in place of the LLM. */
+/** `offered`: to the connected agent with this id, instead of the LLM. */
 export type RunOutcome = { readonly kind: "done" } | { readonly kind: "offered"; readonly to: string };
 
 export interface Run {
@@ -62,8 +62,8 @@ export interface Run {
 }
 
 /**
- * Runs an execution to its end: selects the agent, composes the prompt, asks the model and runs the tools it calls, posts the
- * answer. Resumes behind the last step of the transcript.
+ * Runs an execution to its end: selects the agent, composes the prompt, asks the model, runs the tools that it calls, and
+ * posts the answer. Resumes after the last step of the transcript.
  */
 export async function runExecution(begun: Run, given: RunDeps): Promise<RunOutcome> {
   const deps = begun.execution.dry_run ? { ...given, trackerUpdates: false } : given;
@@ -130,7 +130,7 @@ function endingOf(steps: readonly StepRow[]): Patch {
   throw new Failure(`${count} could not be written: ${first.name}: ${first.error}`, { retryable: false });
 }
 
-/** The model has not begun to answer, and the agent is connected. */
+/** Whether the agent is connected and the model has not begun to answer. */
 function isForConnected({ execution, transcript }: Run, plan: Plan, deps: RunDeps): boolean {
   const untouched = transcript.steps.every(({ kind, state }) => kind === "prompt" || (kind === "model" && state === "started"));
   return (
@@ -142,7 +142,7 @@ function isForConnected({ execution, transcript }: Run, plan: Plan, deps: RunDep
   );
 }
 
-/** The execution by the subject that was looked up, where its webhook had another name for it. */
+/** The execution with the subject that was looked up, if its webhook named the subject differently. */
 const withSubject = (execution: Claimed, about: SubjectDetails | null | undefined): Claimed =>
   about?.subject
     ? { ...execution, ...about.subject, subject: `${execution.source}:${about.subject.project}#${about.subject.issue}` }
@@ -150,7 +150,7 @@ const withSubject = (execution: Claimed, about: SubjectDetails | null | undefine
 
 async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<Plan> {
   const { agent: find } = deps.lookup;
-  // The agent that the claim named is usually the one that runs, so it is read together with the task.
+  // The agent of the claim is usually the agent that runs, so it is read together with the task.
   const [task, named] = await Promise.all([
     deps.lookup.task(execution.task_id, execution.task_version),
     execution.agent_id && find(execution.agent_id, execution.agent_version),

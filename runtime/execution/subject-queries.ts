@@ -23,7 +23,7 @@ export async function renameSubject(
   return subject;
 }
 
-/** What decides, beside the policy, which standing the author of an execution's event must have. */
+/** The facts that determine, together with the policy, which standing the author of an execution's event must have. */
 export async function standingRules(
   sql: Sql,
   { event_id, canonical_trigger, task_id }: Pick<Claimed, "event_id" | "canonical_trigger" | "task_id">,
@@ -35,7 +35,7 @@ export async function standingRules(
   return row ?? { is_replay: false, min_standing: null };
 }
 
-/** Keeps what the author of an execution's event is in its project. Other executions of the event find it themselves. */
+/** Stores the standing of the author of an execution's event. Other executions of the event look it up themselves. */
 export async function recordStanding(
   sql: Sql,
   { id, event_id }: Pick<Claimed, "id" | "event_id">,

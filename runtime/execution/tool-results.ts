@@ -4,13 +4,13 @@ import { remarkEdits } from "../untrusted/edits.ts";
 import { enclosed, newTag, type Provenance } from "../untrusted/fence.ts";
 import type { StepRow } from "./steps/queries.ts";
 
-/** Longest tool result that a model reads, and longest of all results in one request, in characters. The transcript has the whole. */
+/** Maximum length of one tool result, and of all results in one request, in characters. The transcript contains the full results. */
 const longestResult = 50_000;
 const longestTogether = 200_000;
 
 /** Cleaned results by step, cached because a conversation sends them with every request. */
 const rendered = new WeakMap<object, string>();
-/** One tag for a result for as long as its run lasts here: requests that begin alike cost less at the model. */
+/** The tag of each result, kept while its run is in this process: requests with the same beginning are cheaper for the model. */
 const tags = new WeakMap<StepRow, string>();
 
 /**

@@ -26,9 +26,9 @@ interface CallDeps extends ConversationDeps {
 }
 
 /**
- * Runs one tool call as one step. A write is stored as started before it is sent. The model gets permanent errors; a
- * transient failure that outlasts its retries ends the attempt, where another attempt can follow. `begun` is the step that
- * was stored as started before. Where it has a key, an earlier attempt may have sent it: its outcome is unknown.
+ * Runs one tool call as one step. A write is stored as started before it is sent. The model gets permanent errors. A
+ * transient failure that outlasts its retries ends the attempt, if another attempt can follow. `begun` is the step that
+ * was stored as started before. If it has a key, an earlier attempt may have sent the call, so its outcome is unknown.
  */
 export function callTool(
   conversation: Conversation,
@@ -80,10 +80,10 @@ async function runCall(conversation: Conversation, call: ToolCall, begun: StepRo
   return finishing(conversation, step, work, deps.next);
 }
 
-/** Calls of one tool with the same arguments that a run carries out. */
+/** Maximum number of calls of one tool with the same arguments in a run. */
 const maxSameCalls = 5;
 
-/** The answer to a call that the run has made too often; `null` otherwise. */
+/** The result for a call that the run has made too often; `null` for other calls. */
 function repeatedResult(steps: readonly StepRow[], step: StepRow): Pick<StepRow, "state" | "output"> | null {
   const asked = argumentsOf(step);
   const same = steps.filter((one) => one !== step && one.kind === "tool" && one.name === step.name && argumentsOf(one) === asked);
@@ -158,7 +158,7 @@ async function send(conversation: Conversation, tool: RegisteredTool, step: Step
   return conversation.guarded(connectionTarget(account.source.name, account.id, tool.effect), limited);
 }
 
-/** Runs a read as it is, and a write of an execution under its fence. */
+/** Runs a read directly, and a write of an execution under its fence. */
 async function runLimited(
   { limits, signal }: Conversation,
   tool: RegisteredTool,
@@ -178,7 +178,7 @@ const toolError = (message: string) => new Failure(message, { retryable: false }
 const wouldPublish = ({ qualifiedName }: RegisteredTool) =>
   `This run is about something private, and ${qualifiedName} cannot restrict who reads what it writes. Nothing was written.`;
 
-/** The arguments of a call: the model's, and the event's project where the tool takes one and the model names none. */
+/** The arguments of a call. If the tool has a parameter `project` and the model omits it, the event's project is added. */
 function readArguments(tool: RegisteredTool, text: string, project: string | null): Parameters {
   let given: unknown;
   try {

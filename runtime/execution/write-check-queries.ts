@@ -14,7 +14,7 @@ export interface WriteCheck extends Pick<StepRow, "kind" | "state" | "name" | "k
   readonly issue: string | null;
 }
 
-/** Has writes looked for again after `delayMs`: their outcome is unknown, and another worker may have made them too. */
+/** Schedules checks of writes after `delayMs`: their outcome is unknown, and another worker may have made them too. */
 export async function scheduleWriteChecks(sql: Sql, stepIds: readonly string[], delayMs: number): Promise<void> {
   await sql`
     insert into write_checks (step_id, due_at)
@@ -22,7 +22,7 @@ export async function scheduleWriteChecks(sql: Sql, stepIds: readonly string[], 
     on conflict (step_id) do update set due_at = greatest(write_checks.due_at, excluded.due_at)`;
 }
 
-/** Claims the check that is due for the longest time. */
+/** Claims the check that has been due for the longest time. */
 export async function claimWriteCheck(sql: Sql, lease: string, leaseSeconds: number): Promise<WriteCheck | undefined> {
   const [row] = await sql<WriteCheck[]>`
     with due as (
@@ -64,7 +64,7 @@ export async function postponeWriteCheck(sql: Sql, { step_id, lease }: Held, ms:
     where step_id = ${step_id} and lease = ${lease}`;
 }
 
-/** The step's write is another one than was stored: the one that remains at the platform. */
+/** Replaces the stored write of a step with the one that remains at the platform. */
 export async function replaceOutput(sql: Sql, check: WriteCheck, output: unknown, url: string | null): Promise<void> {
   await sql`
     with step as (update execution_steps set output = ${JSON.stringify(output)}::text::json where id = ${check.step_id})

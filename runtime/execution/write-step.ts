@@ -10,7 +10,7 @@ export interface AttemptLimits {
   readonly lease: Lease;
   /** The service stops. */
   readonly stopping: AbortSignal;
-  /** How long a request that writes may be under way, milliseconds. */
+  /** How long a request that writes may be in flight, in milliseconds. */
   readonly windowMs: number;
   /** Ids of steps that sent a write and whose outcome is not stored yet. */
   readonly unconfirmed: Set<string>;
@@ -26,16 +26,16 @@ export interface WriteStep {
 }
 
 /**
- * Runs the write of a step: stores it as started, with the time for which its requests may be on their way, before the first
- * of them is sent. A resumed step first waits until nothing of its earlier attempt can be on its way. The caller completes
- * the step.
+ * Runs the write of a step. Before the first request is sent, stores the step as started, with the time for which its
+ * requests may be in flight. A resumed step first waits until no request of its earlier attempt can be in flight. The caller
+ * completes the step.
  */
 export async function runWrite<T>(
   { step, log, resumed, patch }: WriteStep,
   { lease, stopping, windowMs, unconfirmed }: AttemptLimits,
   call: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  // `null`: the earlier attempt ended with no request under way.
+  // `null`: the earlier attempt ended with no request in flight.
   const wasLost = resumed && step.in_flight_ms !== null;
   if (wasLost) await sleep(step.in_flight_ms ?? 0, AbortSignal.any([lease.signal, stopping]));
   const store = async (ms: number) => {

@@ -1,24 +1,24 @@
 import type { WriteFence } from "../platform/write-fence.ts";
 import type { Lease } from "./lease.ts";
 
-/** How long a request may be under way, milliseconds: as long as a lease, within bounds. */
+/** How long a request may be in flight, in milliseconds: as long as a lease, within limits. */
 export const windowMsOf = (leaseSeconds: number): number => Math.min(30_000, Math.max(10_000, leaseSeconds * 1000));
-/** After a stop, the answer of a write that was under way is read for this long. */
+/** How long to wait after a stop for the response to a write that is in flight, in milliseconds. */
 const answerGraceMs = 2_000;
 
 export interface WindowOptions {
   readonly lease: Lease;
-  /** The service stops: a request that was sent is finished, and no further one is sent. */
+  /** Aborted when the service stops: a request that was sent may finish, and no further one is sent. */
   readonly stopping: AbortSignal;
   readonly windowMs: number;
-  /** Stores that a request of this step may be under way for `windowMs` from now. Throws `LeaseLost` where the lease is lost. */
+  /** Stores that a request of this step may be in flight for `windowMs` from now. Throws `LeaseLost` if the lease is lost. */
   readonly store: (windowMs: number) => Promise<void>;
 }
 
 /**
- * The fence of one write. Before a request is sent, the database knows until when it may be under way, so that a worker that
- * takes the execution over waits for that before it looks for the write. The request is aborted at that moment, or when the
- * lease ends.
+ * The fence of one write. Before a request is sent, the database stores until when it may be in flight. A worker that takes
+ * the execution over waits until then before it looks for the write. The request is aborted at that time, or when the lease
+ * ends.
  */
 export class WriteWindow implements WriteFence {
   readonly #options: WindowOptions;
@@ -26,9 +26,9 @@ export class WriteWindow implements WriteFence {
   #until = Number.NEGATIVE_INFINITY;
   #underWay = 0;
   #sent = 0;
-  /** Requests that ended without an answer: the server may still be at work on them. */
+  /** Requests that ended without a response: the server may still be processing them. */
   #lost = 0;
-  /** Those, and the ones that a gateway answered with an error, which says nothing about the server behind it. */
+  /** The same, plus requests that a gateway answered with an error, which says nothing about the server behind it. */
   #unknown = 0;
   #answeredAt = Number.NEGATIVE_INFINITY;
 
@@ -41,13 +41,13 @@ export class WriteWindow implements WriteFence {
     else stopping.addEventListener("abort", this.#stop, { once: true });
   }
 
-  /** The write has ended: nothing aborts it any more. The signal of a stop lives as long as the service and must not keep it. */
+  /** Ends the write, so that nothing aborts it any more. The signal `stopping` lives as long as the service and must not keep a reference to it. */
   close(): void {
     this.#options.lease.signal.removeEventListener("abort", this.#leaseEnded);
     this.#options.stopping.removeEventListener("abort", this.#stop);
   }
 
-  /** Aborts the call that writes. A stop does so only once no request of it is under way. */
+  /** Aborts the call that writes. A stop aborts it only when none of its requests is in flight. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
@@ -57,22 +57,22 @@ export class WriteWindow implements WriteFence {
     return this.#sent > 0;
   }
 
-  /** Whether a request may still be on its way. */
+  /** Whether a request may still be in flight. */
   get mayBeUnderWay(): boolean {
     return this.#underWay > 0 || this.#lost > 0;
   }
 
-  /** Whether a request ended without an answer of the server itself. */
+  /** Whether a request ended without a response from the server itself. */
   get isUnknown(): boolean {
     return this.#unknown > 0;
   }
 
-  /** Whether this worker itself may have written twice: it sent a request again after one of unknown outcome. */
+  /** Whether this worker may have written twice: it repeated a request whose outcome was unknown. */
   get mayHaveWrittenTwice(): boolean {
     return this.#sent > 1 && this.isUnknown;
   }
 
-  /** Stores the window, measured from before the database is asked: it never ends later here than there. */
+  /** Stores the window. Here it is measured from before the statement, so it never ends later than in the database. */
   async open(): Promise<void> {
     const { windowMs, store } = this.#options;
     const asked = performance.now();
@@ -83,7 +83,7 @@ export class WriteWindow implements WriteFence {
   async send(request: (signal: AbortSignal) => Promise<Response>): Promise<Response> {
     const { lease, stopping, windowMs } = this.#options;
     stopping.throwIfAborted();
-    // It waited for its turn, for a Retry-After, or for the database.
+    // The request has waited for the throttle, for a Retry-After, or for the database.
     while (this.#until - performance.now() < windowMs / 2) {
       await this.open();
       stopping.throwIfAborted();

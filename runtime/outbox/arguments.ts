@@ -1,8 +1,8 @@
 import type { Parameters } from "../tools/registered-tool.ts";
 
-/** Parameters that name things at a platform. Nothing but a secret is taken out of them. */
+/** Parameters that name things at a platform. Only secrets are removed from them. */
 const identifiers = new Set("issue project transition color id key url name label labels state status number".split(" "));
-/** Parameters that are texts, however short. */
+/** Parameters that count as texts even if they are one word. */
 const texts = new Set("body description text message content comment title summary note markdown".split(" "));
 
 export interface Rewrites {

@@ -13,7 +13,7 @@ export interface DefuseOptions {
   readonly hosts: readonly string[];
 }
 
-/** An invisible joiner: it keeps a platform from reading two characters as one command, and people read the same. */
+/** An invisible joiner. Between two characters, it keeps a platform from recognising a command, but people see no difference. */
 const joiner = "\u200d";
 
 /**
@@ -32,7 +32,7 @@ export function defuse(text: string, { allow, participants, hosts }: DefuseOptio
 
 const account = "(?=([A-Za-z0-9_](?:[\\w.-]{0,100}\\w)?(?:\\[bot\\])?)(\\/[\\w.-])?)";
 const asReference = "&#64;|&#[xX]40;|&commat;";
-/** An address of e-mail has a letter, a digit or these before the sign. `_@ann_` is a mention in italics. */
+/** Excludes e-mail addresses, which have a letter or digit before the @. `_@ann_` is a mention in italics. */
 const notInAddress = "(?<![A-Za-z0-9]_{0,3})";
 const mention = new RegExp(`${notInAddress}(@|${asReference})${account}`, "g");
 const mentionByReference = new RegExp(`${notInAddress}(${asReference})${account}`, "g");
@@ -41,7 +41,7 @@ const bots =
   /^(?:dependabot|renovate|mergify(?:io)?|coderabbitai|codecov|github-actions|homu|allcontributors|netlify|vercel|snyk|stale|pre-commit-ci|azure-pipelines)\b|bot$|\[bot\]$/i;
 const everyone = /^(?:everyone|here|channel|all|team|group)$/i;
 
-/** Mentions in a text whose names are looked at. One with more notifies no one. */
+/** Maximum number of mentions that are checked. A text with more notifies no one. */
 const mostMentions = 20_000;
 
 function withoutMentions(text: string, participants: ReadonlySet<string>): string {
@@ -89,7 +89,7 @@ function withoutClosing(text: string): string {
   return safe.replace(smartCommit, (line) => line.replace(/(?<=\s)#(?=[A-Za-z])/g, `#${joiner}`));
 }
 
-/** Lines that platforms and bots carry out, by who does. Mentions of bots are in `bots`. */
+/** Lines that platforms and bots execute, by platform or bot. `bots` covers mentions of bots. */
 const commands: Readonly<Record<string, RegExp>> = {
   "quick actions of GitLab, Prow, ChatOps, review bots": /^([^\S\n]*\/)(?=[A-Za-z_][\w-]*(?:[\s:]|$))/gm,
   "branch deploys on GitHub": /^([^\S\n]*\.)(?=(?:deploy|noop|lock|unlock|rollback|help|wcid)\b)/gm,

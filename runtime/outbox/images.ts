@@ -10,10 +10,10 @@ const loading =
 /** Any other element with an attribute that does. */
 const styled = /<(?=[A-Za-z][^<>]{0,2000}?\s(?:background|poster|srcset|style)\s{0,5}=[^<>]{0,2000}?(?:url|\/\/))/g;
 
-/** Images and elements in a text whose addresses are looked at. Further images become links, further elements text. */
+/** Maximum number of images and elements whose URLs are checked. Further images become links, further elements text. */
 const mostImages = 5_000;
 
-/** Replaces images of other hosts by links: loading an image would reveal the reader of the issue, and data in the URL, to its host. */
+/** Replaces images from other hosts with links. Loading an image would reveal the reader, and data in the URL, to its host. */
 export function withoutForeignImages(text: string, hosts: readonly string[]): string {
   let safe = text;
   if (safe.includes("![")) {

@@ -25,15 +25,15 @@ export interface OutgoingRun {
   readonly issue: string | null;
 }
 
-/** The one way by which the texts and calls of a run's agent reach a tracker, or any other service. */
+/** All texts and calls of a run's agent pass this interface before they reach a tracker or any other service. */
 export interface WayOut {
   /** A text without the secrets of this service and other people's keys. */
   withoutSecrets(text: string): string;
   /** A text as it may be posted to the issue of the run. */
   comment(text: string, connection: Connection | null): Promise<string>;
-  /** The same for an answer: in the length that the platform takes, and signed. */
+  /** An answer as it may be posted to the issue of the run: cut to the length that the platform accepts, and signed. */
   answer(text: string, connection: Connection | null): Promise<string>;
-  /** The arguments of a call as they may be sent. Throws a `Failure` where the call is refused. */
+  /** The arguments of a call as they may be sent. Throws a `Failure` if the call is refused. */
   arguments(tool: RegisteredTool, input: Parameters, connection: Connection | null): Promise<Parameters>;
 }
 
@@ -50,7 +50,7 @@ export interface OutboxOptions {
 
 export interface Outbox {
   of(run: OutgoingRun, agentId: string | null): WayOut;
-  /** The arguments of a call that an operator has asked for: they go where the operator says, without secrets of ours. */
+  /** The arguments of an operator's call, without the service's secrets. Their targets are not checked. */
   withoutSecrets(tool: RegisteredTool, input: Parameters): Parameters;
 }
 
@@ -115,7 +115,7 @@ class RunOutbox implements WayOut {
       await this.#options.refused({ execution: id, agent: this.#agentId, tool: tool.qualifiedName, reason });
       throw new Failure(reason, { retryable: false });
     }
-    // Whoever is asked reads the question, so a read tells no secret either.
+    // The arguments of a read also reach another service, so they must not contain a secret either.
     const other = (text: string) => this.#redacted(text, tool.qualifiedName);
     if (tool.effect !== "write") return rewriteArguments(verdict.input, { text: other, other });
     const participants = await this.#participantsFor(JSON.stringify(verdict.input));
@@ -148,7 +148,7 @@ class RunOutbox implements WayOut {
     return cutMarkdown(text, most - footer.length - markerLength) + footer;
   }
 
-  /** Asked for only where a text mentions anyone. */
+  /** Reads the participants only if a text mentions someone. */
   #participantsFor(text: string): Promise<ReadonlySet<string>> {
     const { event_id } = this.#run;
     if (event_id === null || !text.includes("@")) return Promise.resolve(new Set());

@@ -18,7 +18,7 @@ export function placeOf(
   const named = inIssue.project ?? inProject;
   const number = inIssue.issue;
   if (source !== "gamma" || number === null) return { project: named, issue: number };
-  // Jira's keys hold the project.
+  // Jira's keys contain the project.
   const key = /^([a-z][a-z0-9_]{0,99})-(\d+)$/.exec(number);
   if (key) return { project: key[1] as string, issue: number };
   return { project: named, issue: named !== null && /^\d+$/.test(number) ? `${named}-${number}` : number };
@@ -36,7 +36,7 @@ function readIssue(given: string, hosts: readonly string[]): Place {
   return { project: null, issue: text.replace(/^#/, "").toLowerCase() };
 }
 
-/** Issues and merge requests of GitLab are numbered apart. */
+/** GitLab numbers issues and merge requests separately. */
 const numbered = (sign: string, number: string): string => `${sign === "!" ? "!" : ""}${number.replace(/^0+(?=\d)/, "")}`;
 
 function readProject(given: string, hosts: readonly string[]): string {
@@ -83,6 +83,6 @@ function readUrl(text: string, hosts: readonly string[]): Place {
   return { project: projectPath(path), issue: null };
 }
 
-/** Without what the APIs put before a project: `/repos/octo/app`, `/api/v4/projects/12`, `/workspaces/team/projects/<id>`. */
+/** The project in an API path, without its prefix: `/repos/octo/app`, `/api/v4/projects/12`, `/workspaces/team/projects/<id>`. */
 const projectPath = (path: string): string =>
   pathOf(path.replace(/^\/?(?:api\/v\d\/)?(?:repos\/|projects\/|(?:workspaces\/)?[\w.-]+\/projects\/(?=[0-9a-f-]{36}))/i, ""));

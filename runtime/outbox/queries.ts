@@ -1,14 +1,14 @@
 import type { Queryable } from "../platform/database/client.ts";
 
-/** Larger payloads are not read again for the names in them, bytes. */
+/** Larger payloads are not searched for names; bytes. */
 const largestPayload = 4_000_000;
 
-/** The payload of an event, as JSON; `null` where it is not stored, or too large. */
+/** The payload of an event, as JSON; `null` if it is not stored or too large. */
 const payloadOf = (sql: Queryable, eventId: string) => sql`
   (select case when octet_length(w.body) <= ${largestPayload} then convert_from(w.body, 'UTF8')::json end as p
     from webhook_events w where w.id = ${eventId})`;
 
-/** Other names of the project of an event, as its payload tells them. */
+/** Other names of the project of an event, from its payload. */
 export async function projectNames(sql: Queryable, eventId: string): Promise<string[]> {
   const [row] = await sql<{ names: (string | null)[] }[]>`
     select array[p #>> '{project,id}', p #>> '{project,path_with_namespace}', p #>> '{repository,id}', p #>> '{repository,full_name}',

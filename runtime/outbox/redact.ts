@@ -3,7 +3,7 @@ import { type SecretFinder, withoutMarkup } from "./secret-finder.ts";
 
 export interface Redacted {
   readonly text: string;
-  /** What was taken out: names of our secrets, and whose keys the others look like. Never a value. */
+  /** What was removed: the names of our secrets, and the platforms whose keys the other texts resemble. Never a value. */
   readonly found: readonly string[];
 }
 

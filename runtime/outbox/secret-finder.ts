@@ -11,12 +11,12 @@ export interface FoundSecret {
   readonly name: string;
 }
 
-/** Letters and digits in a row that tell a secret: a part of it is as good as the whole to whoever collects parts. */
+/** Number of consecutive letters and digits that reveal a secret. Parts are found too, because they can be put together. */
 const gram = 12;
-/** Shorter values are words as well. */
+/** Shorter values are ignored, because they may be ordinary words. */
 const shortest = 5;
 const longest = 4_096;
-/** Values of letters alone, like those of demonstrations and tests, are words up to this length. */
+/** Values that consist of letters only, as in demonstrations and tests, count as words up to this length. */
 const longestWord = 14;
 
 interface Spelling {
@@ -34,7 +34,7 @@ export class SecretFinder {
   readonly #filter = new Uint8Array(1 << 16);
   /** Values, without markup, that are looked for as they are, because parts of them may be words. */
   readonly #exact: Spelling[] = [];
-  /** Those of them that no part tells. A text that holds one of the others holds a part of it too. */
+  /** Those values of which no part is recognised. A text that contains any other value also contains a part of it. */
   readonly #withoutParts: Spelling[] = [];
 
   constructor(secrets: readonly KnownSecret[]) {
@@ -146,7 +146,7 @@ function lettersAndDigits(text: string, codes: Uint8Array, positions: Uint32Arra
   return length;
 }
 
-/** A text without the signs by which Markdown formats, and without characters that are not seen. */
+/** A text without Markdown's formatting characters and without invisible characters. */
 export function withoutMarkup(text: string): { plain: string; positions: Uint32Array | null } {
   if (!markup.test(text)) return { plain: text, positions: null };
   const positions = new Uint32Array(text.length);

@@ -43,7 +43,7 @@ export const settingSecrets = (plugin: string, settings: Readonly<Record<string,
     secretName.test(name) ? [{ name: `${name} of the plugin ${plugin}`, value }] : passwordIn(name, value),
   );
 
-/** Everything that is stored encrypted. Credentials and settings hold more than secrets; the rest is secret as it is. */
+/** Everything that is stored encrypted. Credentials and settings also contain values that are not secret; all others are secrets. */
 export const storedSecrets = (opened: readonly OpenedSecret[]): KnownSecret[] =>
   opened.flatMap(({ kind, name, member, value }) => {
     const label = `${member ?? "secret"} of the ${kind} ${name}`;

@@ -11,7 +11,7 @@ export interface TargetRules {
   readonly hosts: readonly string[];
   readonly targets: EffectivePolicy["targets"]["value"];
   readonly reads: EffectivePolicy["reads"]["value"];
-  /** Other names of the event's project, for example its number. Asked for only where a call names another one. */
+  /** Other names of the event's project, for example its number. Called only if a call names another project. */
   readonly aliases: () => Promise<readonly string[]>;
 }
 
@@ -58,7 +58,7 @@ const shown = ({ own }: TargetRules): string =>
 const isGlobal = (issue: string | null): boolean =>
   issue !== null && /^(?:[0-9a-f]{8}-[0-9a-f-]{27}|[a-z][a-z0-9_]*-\d+)$/.test(issue);
 
-/** Whether a name is one that the platform reads in one way only. */
+/** Whether the platform can understand a name in only one way. */
 const isReadable = (source: string, issue: string | null): boolean =>
   issue !== null &&
   (source === "alpha" ? /^\d+$/ : source === "beta" ? /^!?\d+$/ : source === "gamma" ? /-\d+$/ : /^[\w-]+$/).test(issue);

@@ -16,7 +16,7 @@ const unavailableBody = new Proxy(new Uint8Array(0), {
 
 export const withoutBody = (head: WebhookHead): SentRequest => ({ ...head, body: unavailableBody });
 
-/** Runs a check without the body. If it throws a `Problem`, that is its verdict; any other error means that it needs the body. */
+/** Runs a check without the body. If it throws a `Problem`, that is the result; any other error means that it needs the body. */
 export async function judgedByHead<T>(check: () => T | Promise<T>): Promise<T | undefined> {
   try {
     return await check();
@@ -26,10 +26,10 @@ export async function judgedByHead<T>(check: () => T | Promise<T>): Promise<T | 
   }
 }
 
-/** The headers with which a connection's check got as far as the body, with the lengths of their values. */
+/** The headers with which a connection's check last needed the body, with the lengths of their values. */
 const seenBefore = new WeakMap<Connection, readonly (readonly [name: string, length: number | undefined])[]>();
 
-/** Whether a check without the body would need it, as an earlier one with such headers did. Trying again would cost an exception. */
+/** Whether the check needs the body, because an earlier one with such headers did. Trying it without the body would cost an exception. */
 export const endsAtBody = (connection: Connection, headers: SentRequest["headers"]): boolean =>
   seenBefore.get(connection)?.every(([name, length]) => headers[name]?.length === length) ?? false;
 

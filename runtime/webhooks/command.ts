@@ -43,10 +43,10 @@ export interface Effect {
   readonly isDone: boolean;
 }
 
-/** Carries a command out in the transaction that stores its event, so that both happen once or neither does. */
+/** Executes a command in the transaction that stores its event, so that both happen once or not at all. */
 export type CarryOut = (tx: Queryable, command: Command, place: CommandPlace) => Promise<Effect>;
 
-/** Longest rest of a command, in characters. */
+/** Maximum length of the text after a command, in characters. */
 const longestRest = 500;
 const pattern = new RegExp(`^\\s*/(${commandNames.join("|")})(?:[^\\S\\n]+([^\\n]*))?\\s*(?:\\n|$)`, "i");
 
@@ -75,7 +75,7 @@ export function refusalOf({ name }: Command, author: EventAuthor | null | undefi
 
 const isDecision = (name: CommandName): boolean => name === "approve" || name === "reject";
 
-/** Why the command waits: the platform may yet say what its author's standing is. `null`: it does not wait. */
+/** Why the command waits for its author's standing, which is looked up at the platform; `null` if it does not wait. */
 export function pendingReason({ name }: Command, author: EventAuthor | null | undefined): string | null {
   if (author?.standing !== "unknown" || !isDecision(name)) return null;
   return `/${name} waits for the standing of ${author.name ?? "the author"}, which is being looked up`;

@@ -43,7 +43,7 @@ export interface Incoming {
   readonly viaPath?: boolean;
   /** It came from a poll: a duplicate of any event with the same change key. */
   readonly polled?: boolean;
-  /** Id of the message that brought it: its delivery id if the source gives it none. */
+  /** Id of the message that contained it. It is the delivery id if the source provides none. */
   readonly messageId?: string | null;
   /** Signalbox caused it and wants it to run: see `DeliveryContext`. */
   readonly own?: boolean;
@@ -80,7 +80,7 @@ export interface DecisionDeps {
 
 const closing: ReadonlySet<string> = new Set(["issue.closed", "pr.closed", "pr.merged"]);
 
-/** Whether the event cancels runs of earlier events on its issue. Our own close does not end the run that made it. */
+/** Whether the event cancels runs of earlier events on its issue. A close by our own account does not, so that the run that closed the issue can finish. */
 const closes = ({ event, replayOf, own }: Incoming, triggers: readonly string[], reason: string | null): boolean =>
   reason === null && !replayOf && !own && event.subject !== null && (event.closes ?? triggers.some((one) => closing.has(one)));
 
@@ -129,7 +129,7 @@ function executionOf(incoming: Incoming, mapping: TaskMapping, { policies, loops
   };
 }
 
-/** With the seed that would map one. */
+/** The reason why an event starts nothing, with the seed that would add a task. */
 function withoutTasks(triggers: readonly string[]): string {
   const set = triggers.map(setOf).find((one) => one !== null);
   const seed = set ? ` or POST /api/tasks/triggers/seed with {"include": ["${set}"]}` : "";
@@ -151,7 +151,7 @@ export function triggersOf(
   return { triggers: [], unmapped: `no source event mapping for ${source} ${eventName}` };
 }
 
-/** Facts about one mapping of an event, for the rules. */
+/** The input of the rules for one mapping of an event. */
 export const gateInput = (incoming: Incoming, mapping: TaskMapping, policies: Pick<Policies, "of">): GateInput => {
   const { event, source, payload = null, replayOf, own = false } = incoming;
   const project = event.subject && { source, project: event.subject.project };
@@ -159,7 +159,7 @@ export const gateInput = (incoming: Incoming, mapping: TaskMapping, policies: Pi
   return { event, payload, mapping, policy, trusted: replayOf !== undefined || own };
 };
 
-/** The tasks that the event may start, each once, and the reasons against others. */
+/** The tasks that the event may start, each once, and the reasons why it may not start the others. */
 function tasksOf(incoming: Incoming, triggers: readonly string[], { routing, policies, warn }: DecisionDeps) {
   const only = incoming.replay?.task_id;
   if (only !== undefined) return { allowed: [chosenTask(only, triggers)], refusals: [] };

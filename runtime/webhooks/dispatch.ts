@@ -26,9 +26,9 @@ export interface Dispatcher {
 
 export interface DispatcherOptions extends DecisionDeps {
   readonly sql: Sql;
-  /** Executions were stored, or released: a worker can take them. `newcomer`: whose they are. */
+  /** Called after executions were stored or released, so that a worker claims them. `newcomer`: their project and author. */
   readonly wake: (newcomer?: { source: string; project: string | null; author: string | null }) => void;
-  /** Executions were cancelled; those that run end. */
+  /** Called after executions were cancelled, to end those that are running. */
   readonly cancelled: (ids: readonly string[]) => void;
   /** Carries out commands of comments; `null`: comments give none. */
   readonly carryOut: CarryOut | null;
@@ -89,7 +89,7 @@ class EventDispatcher implements Dispatcher {
     acknowledge?.(effect.isDone);
   }
 
-  /** The webhook was answered; its command is carried out once the platform has said what its author's standing is. */
+  /** Executes a command after its webhook was answered, once the platform has reported its author's standing. */
   async #carryOutLate(incoming: Incoming, event: NewEvent, command: Command): Promise<void> {
     const { sql, carryOut, log } = this.#options;
     try {
@@ -172,7 +172,7 @@ interface Dispatched {
   readonly pending?: Command | null;
 }
 
-/** Stores the event of a command, and carries it out, in one transaction. It starts nothing else. */
+/** Stores the event of a command and executes the command in one transaction. The event starts no tasks. */
 async function storeCommand(
   given: Arrival,
   command: Command,

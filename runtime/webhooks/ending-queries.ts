@@ -40,11 +40,11 @@ export function endingOf(sql: Queryable, arrivals: readonly Arrival[]) {
   return { use, cancelled: sql`array(select e.id from ended e where e.event_id = stored.id)` };
 }
 
-/** Says why, or with what effect, an event was stored. */
+/** Sets the reason of an event, or the effect of its command. */
 export const setReason = (sql: Queryable, id: string, reason: string): Promise<unknown> =>
   sql`update webhook_events set reason = ${reason.slice(0, 500)} where id = ${id}`;
 
-/** Records the standing that a pending command waited for. `false`: the command does not wait any more. */
+/** Records the standing that a pending command waited for. Returns `false` if the command is no longer waiting. */
 export async function endPending(sql: Queryable, id: string, pending: string, standing: string): Promise<boolean> {
   const rows = await sql`
     update webhook_events set author = jsonb_set(author, '{standing}', to_jsonb(${standing}::text))

@@ -35,7 +35,7 @@ type Task = Explanation["tasks"][number];
 
 export const explainOperation = (deps: ExplainDeps): Bound => handle(explain, (input, { sql }) => explained(input, sql, deps));
 
-/** Follows the path of a webhook without storing anything. Each verdict comes from the function that decides for real. */
+/** Follows the path of a webhook without storing anything. Each verdict comes from the function that dispatches real webhooks. */
 async function explained(input: Input<typeof explain>, sql: Sql, deps: ExplainDeps): Promise<Explanation> {
   const { incoming, checks: ofPath } = await read(input, deps);
   const { source, event } = incoming;
@@ -73,7 +73,7 @@ async function explained(input: Input<typeof explain>, sql: Sql, deps: ExplainDe
 const subjectOf = ({ source, event }: Incoming): string | null =>
   event.subject && `${source}:${event.subject.project}#${event.subject.issue}`;
 
-/** The event as its source, or the webhook mappings of its path, read it. */
+/** The event, parsed by its source or by the webhook mappings of its path. */
 async function read(input: Input<typeof explain>, deps: ExplainDeps): Promise<{ incoming: Incoming; checks: Check[] }> {
   const { path } = input;
   const slug = path?.replace(/^\/webhook\//, "") ?? input.source;

@@ -3,7 +3,7 @@ import { hasMarker, type SourceEvent } from "@signalbox/sdk";
 import type { Evaluator } from "../platform/evaluator.ts";
 import type { PathRule } from "./mapping-rules.ts";
 
-/** How much of a payload an agent reads if no rule extracts a text, in bytes. */
+/** Number of bytes of a payload that an agent reads if no rule extracts a text. */
 const maxPayload = 20_000;
 /** Longest value of a rule other than `text`, in characters. */
 const maxValue = 500;

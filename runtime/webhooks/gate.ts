@@ -108,7 +108,7 @@ function isNamed({ id, name }: EventAuthor, actor: string | null, allowed: reado
 /** Hops in a row that a bot or an app may make. */
 const maxHopsOfBots = 3;
 
-/** How many events in a row may answer our writes, and the reason for holding the next. 0: any number. */
+/** Maximum number of consecutive events that answer our writes (0: no limit), and the reason for holding the next one. */
 export function hopLimit(policy: EffectivePolicy, kind: EventAuthor["kind"], windowSeconds: number) {
   const { value, level } = policy.loop_max_hops;
   const isBot = kind === "bot" || kind === "app";

@@ -1,7 +1,7 @@
 import type { Queryable } from "../platform/database/client.ts";
 import type { Arrival } from "./queries.ts";
 
-/** Two hooks that deliver one change do so within this time. */
+/** Two hooks deliver the same change within this many minutes. */
 const minutes = 5;
 
 /** An event with the digest of what all hooks would deliver. `leader`: the first of the statement with this digest. */

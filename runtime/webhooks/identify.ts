@@ -23,7 +23,7 @@ export function identify(incoming: Incoming, replayHours: number): Pick<Arrival,
 
 const sha256 = (content: Uint8Array | string): string => createHash("sha256").update(content).digest("hex");
 
-/** Two projects of one source may have the same names, at servers of their own. */
+/** Includes the slug, because projects on different servers of one source can have the same name. */
 const sameDigest = ({ event, slug }: Incoming): string | null => (event.same_as ? sha256(`${slug} ${event.same_as}`) : null);
 
 function hookDigest(payload: Json, body: Uint8Array): string {
@@ -31,7 +31,7 @@ function hookDigest(payload: Json, body: Uint8Array): string {
   return sha256(JSON.stringify(Object.fromEntries(Object.entries(payload).filter(([name]) => !ofHooks.has(name)))));
 }
 
-/** An event with a marker, or without an actor, can be our own change. The database has the ledger of our writes. */
+/** An event with a marker, or without an actor, can be our own change. The database compares it with the ledger of our writes. */
 function suspectOf({ event, payload = null, viaPath, polled, source }: Incoming): NonNullable<Arrival["suspect"]> | null {
   const comment = event.comment ?? null;
   if (event.marked) return { marks: markersIn(JSON.stringify(payload)), comment, kinds: [], digests: [] };
@@ -42,7 +42,7 @@ function suspectOf({ event, payload = null, viaPath, polled, source }: Incoming)
   return { marks: [], comment, kinds, digests: digestsIn(payload), moved_at: isVague ? event.occurred_at : null };
 }
 
-/** Platforms where a reaction updates the time of the issue's last change, which is all that a poll sees of some changes. */
+/** Platforms where a reaction changes the issue's update time. For some changes, a poll sees nothing but this time. */
 const movedBySigns: ReadonlySet<string> = new Set(["beta"]);
 const builtIn = new Set<string>(sources);
 

@@ -8,7 +8,7 @@ interface LateCommand {
   readonly command: Command;
   /** The stored event of the command. */
   readonly event: NewEvent;
-  /** What the platform said; `unknown` if it did not answer. */
+  /** The standing that the platform reported; `unknown` if it did not answer. */
   readonly standing: EventAuthor["standing"];
   readonly carryOut: CarryOut;
 }

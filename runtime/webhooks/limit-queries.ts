@@ -22,7 +22,7 @@ export interface BudgetUse {
   readonly reason: string;
 }
 
-/** Each budget that a level sets, with what was used of it in its window. What counts for which scope: `0046_budgets.sql`. */
+/** Each budget that a level sets, with its usage in the current window. `0046_budgets.sql` defines what counts for each scope. */
 export const readBudgets = (sql: Queryable, settings: Policy, given: Limited): Promise<BudgetUse[]> =>
   sql<BudgetUse[]>`
     with levels as (
@@ -54,7 +54,7 @@ export const readBudgets = (sql: Queryable, settings: Policy, given: Limited): P
     select member, level, used >= value as is_used_up, budget_reason(member, used, value, level, until) as reason
     from used order by member, n`;
 
-/** Which pauses cover this work. */
+/** The pauses that apply to this work. */
 export const readPauses = (sql: Queryable, given: Limited): Promise<{ scope: string; id: string; reason: string }[]> =>
   sql<{ scope: string; id: string; reason: string }[]>`
     select scope, id, reason from pauses
@@ -63,7 +63,7 @@ export const readPauses = (sql: Queryable, given: Limited): Promise<{ scope: str
         select id::text from projects where source = ${given.source} and source_project_id = ${given.project}))
     order by scope, id`;
 
-/** How many events in a row on the subject would answer writes of ours, the next one included. See `count_hops`. */
+/** Number of consecutive events on the subject that answer our writes, including the next one. See `count_hops`. */
 export async function readHops(sql: Queryable, { subject, occurredAt }: Limited, windowSeconds: number): Promise<number> {
   const [row] = await sql<{ hops: number }[]>`
     with recent as (select now() - make_interval(secs => ${windowSeconds}) as at), write as (

@@ -11,7 +11,7 @@ export interface LimitVerdict {
 interface LimitOptions {
   readonly settings: Policy;
   readonly windowSeconds: number;
-  /** Events in a row that may answer our writes, and the reason why more may not; 0: any number. */
+  /** Maximum number of consecutive events that answer our writes (0: no limit), and the reason for holding more. */
   readonly hops: { readonly max: number; readonly reason: string };
 }
 

@@ -1,15 +1,15 @@
 import type { Queryable } from "../platform/database/client.ts";
 import type { Arrival } from "./queries.ts";
 
-/** When events that answer our own writes form a loop. */
+/** Limits that define when events that answer our own writes form a loop. */
 export interface LoopLimits {
-  /** An event that happens or arrives within so many seconds after a write of ours answers it; 0: loops are not detected. */
+  /** An event answers a write of ours if it happens or arrives within this many seconds after it. 0: loops are not detected. */
   readonly windowSeconds: number;
   /** How long the executions of a loop are held. */
   readonly cooldownSeconds: number;
 }
 
-/** Maximum duration of a write: how far back the write that an event answers is looked for. */
+/** Maximum duration of a write. It limits how far back the search for the answered write goes. */
 const longestWriteSeconds = 300;
 
 /**

@@ -16,7 +16,7 @@ export interface MappingRule {
   readonly jq_filter: string | null;
   readonly canonical_trigger: string | null;
   readonly rules: Readonly<Record<string, string>>;
-  /** `null`: senders do not authenticate. Throws a problem where the secret cannot be decrypted. */
+  /** `null`: senders do not authenticate. Throws a problem if the secret cannot be decrypted. */
   readonly check: AuthCheck | null;
   /** Header that carries the proof; never stored. */
   readonly authHeader: string | null;
@@ -38,7 +38,7 @@ export interface MappingRules extends CachedValue {
   byPathOf(source: string): readonly PathRule[];
   /** Mappings whose path pattern matches. */
   atPath(path: string): readonly PathRule[];
-  /** Those whose filter matches. A filter that fails does not match, and is reported to the watchdog. */
+  /** The rules whose filter matches. A filter that fails does not match, and is reported to the watchdog. */
   matching<R extends MappingRule>(rules: readonly R[], body: Uint8Array): Promise<readonly R[]>;
 }
 

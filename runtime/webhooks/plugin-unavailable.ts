@@ -1,6 +1,6 @@
 /** A sandboxed plugin could not be called. */
 export class PluginUnavailable extends Error {
-  /** Its process ended, or did not answer, during this very call. */
+  /** Its process ended or did not answer during this call. */
   readonly duringCall: boolean;
   constructor(message: string, duringCall: boolean) {
     super(message);
@@ -8,7 +8,7 @@ export class PluginUnavailable extends Error {
   }
 }
 
-/** Longest that a webhook's sender waits for a plugin to parse it. */
+/** Maximum time that a plugin may take to parse a webhook while its sender waits, in milliseconds. */
 const timeoutMs = 5_000;
 
 /** Calls a sandboxed plugin. Throws `PluginUnavailable` if it cannot respond now; every other error is its response. */

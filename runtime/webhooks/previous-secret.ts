@@ -16,7 +16,7 @@ export const hasPrevious = (connection: Connection): boolean => {
   return typeof previous === "string" && previous !== "";
 };
 
-/** How the uses of a connection's previous secret are stored: that of the environment by its source. */
+/** The key under which uses of a connection's previous secret are stored: the id of the integration, or the source for the environment's connection. */
 export const previousKeyOf = ({ id, source }: Pick<Connection, "id" | "source">): string =>
   id === "environment" ? source.name : id;
 
@@ -36,7 +36,7 @@ function asBefore(connection: Connection): Connection {
 type Check<R> = (connection: Connection, request: R) => Promise<VerificationResult | undefined>;
 
 export interface PreviousSecrets {
-  /** Runs a check, and where it fails runs it again with the previous secret, if there is one. `undefined`: it needs the body. */
+  /** Runs a check. If it fails and there is a previous secret, runs it again with that secret. `undefined`: the check needs the body. */
   verify<R extends WebhookRequest>(connection: Connection, request: R, check: Check<R>): Promise<VerificationResult | undefined>;
 }
 

@@ -9,7 +9,7 @@ export interface NewExecution {
   readonly id: string;
   readonly task_id: string;
   readonly canonical_trigger: string;
-  /** Events in a row that may answer our writes before an execution is held; 0: any number. */
+  /** Maximum number of consecutive events that answer our writes before an execution is held; 0: no limit. */
   readonly max_hops?: number;
   /** Why it is held, with `{hops}` for their number. */
   readonly loop_reason?: string | null;
@@ -55,7 +55,7 @@ export interface Arrival {
   readonly content: string;
   /** What changed, one line for each change. */
   readonly changes?: readonly string[];
-  /** Cancels what earlier events began on its issue. */
+  /** Cancels the executions that earlier events started on its issue. */
   readonly closes?: boolean;
   /** Its executions wait this long for a newer snapshot, which replaces them. 0: they do not wait and are not replaced. */
   readonly delayMs?: number;
@@ -63,18 +63,18 @@ export interface Arrival {
   readonly digest?: string | null;
   /** SHA-256 of what all hooks would deliver, in hexadecimal, for an event that names its hook. */
   readonly hookDigest?: string | null;
-  /** It may report our own change. */
+  /** Set if the event may report our own change. */
   readonly suspect?: Omit<Suspect, "id" | "subject"> | null;
   readonly executions: readonly NewExecution[];
 }
 export interface ArrivalLimits {
-  /** A copy of a body is a duplicate for so many hours. */
+  /** Number of hours during which a copy of a body is a duplicate. */
   readonly replayHours: number;
   readonly loops: LoopLimits;
 }
 const noLimits: ArrivalLimits = { replayHours: 0, loops: { windowSeconds: 0, cooldownSeconds: 0 } };
 
-/** The outcome of a new event: the database may know that we made the change ourselves. */
+/** The outcome of a new event. Only the database knows whether we made the change ourselves. */
 export interface StoredEvent {
   readonly id: string;
   readonly outcome: "dispatched" | "discarded";
@@ -154,7 +154,7 @@ function rowsOf(arrivals: readonly Arrival[]) {
   // Snapshots come first, in the order of their subjects, which they lock.
   const place = ({ event }: Arrival) => `${event.slug} ${event.snapshot ? `0 ${event.subject}` : "1"} ${event.delivery_id ?? ""}`;
   const ordered = arrivals.map((one) => ({ one, at: place(one) })).sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
-  // One text: half the size of bytes on the wire, and the same statement for any number of events.
+  // One text parameter is half the size of bytes on the wire, and keeps the statement the same for any number of events.
   const bodies = ordered.map(({ one: { event } }) =>
     Buffer.from(event.body.buffer, event.body.byteOffset, event.body.byteLength).toString(),
   );

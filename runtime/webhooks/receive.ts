@@ -128,7 +128,7 @@ class WebhookReceiver implements Receiver {
     });
   }
 
-  /** What the dispatch of an event may ask of its tracker. */
+  /** The calls to the tracker that the dispatch of an event may need. */
   #replies(connection: Connection, event: SourceEvent): Pick<Incoming, "acknowledge" | "findStanding"> {
     const { author, subject } = event;
     return {
@@ -141,7 +141,7 @@ class WebhookReceiver implements Receiver {
     };
   }
 
-  /** Best effort: a reaction that fails is logged. */
+  /** Adds a reaction. A failure is only logged. */
   #react(connection: Connection, { subject, comment = null }: SourceEvent, isDone: boolean): void {
     const { log, trackerUpdates } = this.#options;
     const { react } = connection.source.adapter;
@@ -189,7 +189,7 @@ function storedHeaders(entry: Entry, headers: Readonly<Record<string, string>>, 
   return sandboxed ? extensionHeaders(headers, source.signature?.header) : recorded.read();
 }
 
-/** The source checks its webhooks. A plugin that is unavailable, and declares no `signature`, cannot. */
+/** Lets the source verify the webhook. Fails if its plugin is unavailable and declares no `signature`. */
 async function verifyBySource({ source, settings }: Connection, request: WebhookRequest) {
   if (!source.sandboxed) return source.adapter.verify(request, settings);
   try {

@@ -18,15 +18,15 @@ export interface DeliveryContext {
   /** Id of the event that is replayed. */
   readonly replayOf?: string;
   readonly polled?: boolean;
-  /** Signalbox caused the event and wants its mappings to run; the webhook about it, which follows, runs nothing. */
+  /** Signalbox caused the event and wants its mappings to run. The platform's webhook about the same change then starts nothing. */
   readonly own?: boolean;
   /** What an operator changes for this replay. */
   readonly replay?: ReplayOptions;
-  /** Id of the event; a second attempt with it is a duplicate. */
+  /** Id of the event. A second attempt with the same id is a duplicate. */
   readonly id?: string;
-  /** Id of the message that brought the webhook, for one whose source gives deliveries no id: a second one is a duplicate. */
+  /** Id of the message that contained the webhook, for sources without delivery ids. A second message with the same id is a duplicate. */
   readonly messageId?: string | null;
-  /** Stores it after those that arrived before it. */
+  /** Stores it after the events that arrived before it. */
   readonly inOrder?: InOrder;
   /** The webhook was stored while its plugin was unavailable. */
   readonly deferred?: DeferredDelivery;
@@ -47,7 +47,7 @@ export type Entry =
   | { readonly kind: "connection"; readonly connection: Connection }
   | { readonly kind: "path"; readonly rules: readonly PathRule[] };
 
-/** A webhook. With `address` it comes from the network and must authenticate; without, it did so before. */
+/** A webhook. With `address`, it comes from the network and must authenticate; without, it was authenticated before. */
 export interface Received extends WebhookRequest, Partial<Pick<SentRequest, "address">> {
   /** Its source checked a secret or signature. */
   readonly signed?: boolean;
@@ -63,13 +63,13 @@ export interface Admitted {
 }
 
 export interface Receiver {
-  /** What `/webhook/<slug>` leads to: the name of a source, the id of an integration, or the path of a webhook mapping. */
+  /** The target of `/webhook/<slug>`. The slug is the name of a source, the id of an integration, or the path of a webhook mapping. */
   entry(slug: string): Promise<Entry | undefined>;
   /** Judges a webhook before its body is read. Throws `not_found` or `unauthenticated`; nothing is stored then. */
   admit(slug: string, head: WebhookHead): Promise<Admitted>;
   /** Authenticates an admitted webhook on its raw bytes. Throws `unauthenticated`; nothing is stored then. */
   verify(entry: Entry, slug: string, request: SentRequest): Promise<Entry>;
-  /** Parses and dispatches an authenticated webhook, or an event that a poll or a replay brings in the same form. */
+  /** Parses and dispatches an authenticated webhook, or an event of a poll or a replay in the same format. */
   accept(entry: Entry, slug: string, request: Received, payload: Json, context?: DeliveryContext): Promise<Receipt>;
   /** Stores the event of a webhook that could not be parsed, as discarded for this reason. */
   storeUnreadable(webhook: UnreadableWebhook, reason: string): Promise<void>;

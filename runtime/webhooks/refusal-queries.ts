@@ -9,7 +9,7 @@ export interface RefusedDelivery {
   readonly reason: string;
 }
 
-/** Any number will do, as long as every replica takes the same one. */
+/** Key of an advisory lock: an arbitrary number, the same on every replica. */
 const counting = 7_160_416;
 
 /**

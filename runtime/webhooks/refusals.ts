@@ -15,7 +15,7 @@ const waitMs = 1_000;
 export interface Refusals {
   /** Stores a refused delivery without its body. Never throws or delays its caller. */
   add(refused: { source: string; slug: string; headers: Readonly<Record<string, string>>; reason: string }): void;
-  /** Resolves once everything that was refused so far is stored, or could not be. */
+  /** Resolves once the attempts to store all refusals so far have ended. */
   stored(): Promise<void>;
 }
 

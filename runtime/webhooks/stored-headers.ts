@@ -6,9 +6,9 @@ const secret = /auth|cookie|signature|token|key|secret|pass|credential|session|h
 export interface RecordedHeaders {
   /** The same headers, to pass to the source. */
   readonly headers: Headers;
-  /** Names of those that were looked for so far. */
+  /** Names of the headers that were read so far, whether they exist or not. */
   readonly names: ReadonlySet<string>;
-  /** Those that were read so far, without credentials. */
+  /** The headers that were read so far, without credentials. */
   read(): Record<string, string>;
 }
 

@@ -24,11 +24,11 @@ interface Taking {
   readonly lease: string;
   readonly key: string;
   readonly leaseMs: number;
-  /** The execution whose answer is about to be written: stored before, so that no sign of it replaces the answer after a crash. */
+  /** The execution whose answer is about to be written. It is stored first, so that no progress update replaces the answer after a crash. */
   readonly answeredBy: string | null;
 }
 
-/** Takes a living comment for one write under `key`. `undefined`: another writer has it. */
+/** Leases a living comment for one write under `key`; `undefined` if another writer has the lease. */
 export async function takeLiving(
   sql: Sql,
   living: LivingPlace,
@@ -62,7 +62,7 @@ type Change = Partial<Pick<LivingComment, "comment_id" | "url" | "key" | "answer
   readonly ends: boolean;
 };
 
-/** Stores what is known of a living comment. Absent members keep their value. */
+/** Stores the new state of a living comment. Absent members keep their value. */
 export async function storeLiving(sql: Sql, living: LivingPlace, lease: string, change: Change): Promise<void> {
   const given = (name: "comment_id" | "url" | "key" | "answered_by") => name in change;
   await sql`

@@ -13,13 +13,13 @@ export interface LivingWrite {
   readonly subject: string;
   readonly agentId: string | null;
   readonly executionId: string;
-  /** Key of this write, which becomes the comment's: so it can be found out whether the write succeeded. */
+  /** Key of this write, which becomes the comment's marker and so shows whether the write succeeded. */
   readonly key: string;
-  /** Its new text; `null` deletes it. Answers `undefined` if it should stay as it is. */
+  /** Returns the new text; `null` deletes the comment, `undefined` leaves it unchanged. */
   readonly content: (found: LivingComment) => Promise<NewComment | null | undefined> | NewComment | null | undefined;
-  /** Used to find it: everything except the text. */
+  /** Everything except the text. Used to find the comment. */
   readonly post: NewComment;
-  /** It shows the answer of its execution: signs of that execution no longer change it. */
+  /** The write contains the answer of its execution, so progress updates of that execution no longer change the comment. */
   readonly isAnswer: boolean;
 }
 
@@ -32,8 +32,9 @@ export const isLiving = (presence: string, { source: { adapter: source } }: Conn
   presence === "comment" && source.update !== undefined;
 
 /**
- * Posts or edits the living comment of an agent on an issue. One writer at a time, over all replicas; a write that was left
- * unfinished is looked for first, so there are never two comments, and no edit is made twice.
+ * Posts or edits the living comment of an agent on an issue: the one comment that the agent keeps up to date. Only one
+ * replica writes at a time, and it looks for an unfinished write first. So there are never two comments, and no edit is
+ * made twice.
  */
 export async function writeLiving(write: LivingWrite, signal: AbortSignal): Promise<PostedComment | null> {
   const { sql, key } = write;
@@ -52,7 +53,7 @@ export async function writeLiving(write: LivingWrite, signal: AbortSignal): Prom
       const limited = AbortSignal.any([signal, AbortSignal.timeout(Math.max(1, Math.floor(until - performance.now())))]);
       return await runFenced(fence, () => carryOut(write, found, { living, lease, signal: limited }));
     } catch (error) {
-      // Where a request may still be under way, the next writer waits for the end of the lease.
+      // If a request may still be in flight, the next writer must wait for the end of the lease.
       if (!fence.mayBeUnderWay) {
         const pending_key = fence.hasSent ? key : found.unfinished;
         const restored = write.isAnswer && !fence.hasSent ? { answered_by: found.answered_by } : {};
@@ -102,7 +103,7 @@ async function carryOut(write: LivingWrite, found: LivingComment, held: Held): P
   return done(await replace(write, before.comment, content, held));
 }
 
-/** The comment as it is now, with the key of its last write: one that was left unfinished may have succeeded. */
+/** The current comment with the key of its last write. A write that was left unfinished may have succeeded. */
 async function resolved(write: LivingWrite, found: LivingComment, { signal }: Held) {
   const { comment_id, url, key, unfinished } = found;
   const comment = comment_id === null ? null : { id: comment_id, url: url ?? "" };
@@ -134,7 +135,7 @@ async function replace(
   }
 }
 
-/** Lets requests pass until the lease of the comment ends, and through the fence of the run that they belong to. */
+/** Allows requests until the lease of the comment ends, if the fence of their run allows them too. */
 class LivingFence implements WriteFence {
   readonly #until: number;
   readonly #outer: WriteFence | undefined;

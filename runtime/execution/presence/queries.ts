@@ -1,7 +1,7 @@
 import type { Queryable, Sql } from "../../platform/database/client.ts";
 import type { AnswerPlace, Claimed } from "../queries.ts";
 
-/** A sign that is to be shown, with the execution that it is about. */
+/** A pending update of the progress sign (reaction or comment) of an execution. */
 export interface Sign
   extends Pick<Claimed, "slug" | "source" | "agent_id" | "project_id" | "project" | "issue" | "subject" | "task_id"> {
   readonly execution_id: string;
@@ -19,7 +19,7 @@ export interface Sign
   readonly place: AnswerPlace | null;
 }
 
-/** Has an execution that this worker runs shown as worked on. */
+/** Requests the sign for a run of this worker that takes long. */
 export async function beginSign(sql: Sql, { id, lease }: Pick<Claimed, "id" | "lease">): Promise<void> {
   await sql`
     with marked as (
@@ -31,7 +31,7 @@ export async function beginSign(sql: Sql, { id, lease }: Pick<Claimed, "id" | "l
       where execution_signs.sign is distinct from 'working'`;
 }
 
-/** The same for executions that connected agents have had for longer than `seconds`. */
+/** Requests the sign for executions that connected agents have had for longer than `seconds`. */
 export async function beginSignsOfConnected(sql: Sql, seconds: number): Promise<void> {
   await sql`
     with marked as (
@@ -59,7 +59,7 @@ export async function claimSign(sql: Sql, lease: string, leaseSeconds: number): 
   return row;
 }
 
-/** Milliseconds until the next sign is due; `null` where none waits. */
+/** Milliseconds until the next sign is due; `null` if none is pending. */
 export async function nextSign(sql: Sql): Promise<number | null> {
   const [row] = await sql<{ wait: number | null }[]>`
     select (extract(epoch from min(greatest(due_at, lease_expires_at)) - now()) * 1000)::float8 as wait from execution_signs`;
@@ -75,7 +75,7 @@ export async function renewSign(sql: Sql, { execution_id, lease }: Held, leaseSe
   return result.count > 0;
 }
 
-/** The sign is shown or abandoned. One that changed meanwhile stays due. */
+/** Ends the update of a sign that is shown or abandoned. If the sign has changed meanwhile, it stays due. */
 export async function finishSign(sql: Queryable, { execution_id, lease, version }: Held): Promise<void> {
   await sql`
     with shown as (
@@ -85,7 +85,7 @@ export async function finishSign(sql: Queryable, { execution_id, lease, version 
     where execution_id = ${execution_id} and lease = ${lease} and version <> ${version}`;
 }
 
-/** Looks at the sign again after `ms`, or at once if it changed meanwhile. */
+/** Makes the sign due again after `ms`, or immediately if it has changed meanwhile. */
 export async function postponeSign(sql: Sql, { execution_id, lease, version }: Held, ms: number, shown?: string): Promise<void> {
   await sql`
     update execution_signs

@@ -11,8 +11,8 @@ import type { Sign } from "./queries.ts";
 export const lookMs = 5_000;
 
 /**
- * Edits the living comment of an agent to what its execution does, or how it ended; its answer is posted by the run itself.
- * Answers what is shown of a running execution, so that it is checked again; `null`: nothing will change.
+ * Edits the living comment of an agent to show the progress or the end of its execution. The run itself posts the answer.
+ * Returns the text that is shown for a running execution, which must be checked again; `null` if nothing will change.
  */
 export async function showLiving(
   sign: Sign,
@@ -22,7 +22,7 @@ export async function showLiving(
 ): Promise<string | null> {
   const { project, issue, subject, place } = sign;
   if (sign.sign === "done" || project === null || issue === null || subject === null) return null;
-  // A reason to fail may quote anything, a secret too.
+  // The reason of a failure may quote anything, including a secret.
   const text = outbox.of({ ...sign, id: sign.execution_id, event_id: null }, sign.agent_id).withoutSecrets(textOf(sign));
   const goesOn = sign.sign === "working" && sign.state === "running";
   if (goesOn && text === sign.shown) return text;
@@ -48,7 +48,7 @@ export async function showLiving(
   return goesOn ? text : null;
 }
 
-/** What the comment is to be; `null`: to be deleted; `undefined`: to stay as it is. */
+/** The new content of the comment; `null` deletes it, `undefined` leaves it unchanged. */
 async function contentOf(
   sign: Sign,
   post: NewComment,
@@ -56,19 +56,19 @@ async function contentOf(
   { connection, sql }: { readonly connection: Connection; readonly sql: Sql },
 ): Promise<NewComment | null | undefined> {
   if (found.answered_by === sign.execution_id) {
-    // The answer is posted or about to be; if it could not be written, that failure is shown.
+    // The answer is posted or about to be posted. If it could not be written, the failure is shown.
     const isLost = sign.sign === "failed" && (await findAnswer(sql, sign.execution_id)) === null;
     return isLost ? post : undefined;
   }
   if (sign.sign !== null) return post;
   if (found.comment_id === null) return undefined;
-  // Cancelled: what was there before is shown again.
+  // Cancelled: show the previous content again.
   const earlier = found.answered_by === null ? null : await findAnswer(sql, found.answered_by);
   if (earlier !== null) return { ...post, body: earlier };
   return connection.source.adapter.retract ? null : post;
 }
 
-/** Names of tools that are shown at most. */
+/** Maximum number of tool names shown. */
 const maxTools = 10;
 
 function textOf({ sign, state, agent_name, agent_id, tools, error, waiting_for }: Sign): string {
@@ -91,6 +91,6 @@ const addresses = [
 /** Everyone at the issue may read why an agent failed, but not the names of internal hosts. */
 const withoutAddresses = (text: string): string => addresses.reduce((safe, one) => safe.replace(one, "[address]"), text);
 
-/** A reason may quote anything; in a code span, nothing has an effect. */
+/** A reason may quote anything; in a code span, markup and mentions have no effect. */
 const code = (text: string): string => `\`${text.replace(/[`\s]+/g, (run) => (run.includes("`") ? "'" : " ")).slice(0, 500)}\``;
 const plain = (text: string): string => text.replace(/[^\p{L}\p{N} .,()-]+/gu, " ").slice(0, 100);

@@ -5,9 +5,9 @@ export const quietMs = 3_000;
 
 /** Shows on issues what agents do there. */
 export interface Presence {
-  /** Watches a run, and shows that it works once it takes long. `end` stops that. */
+  /** Watches a run, and shows its progress once it takes long. `end` stops watching. */
   watch(execution: Claimed): { end(): void };
-  /** An execution ended: update what its issue shows. */
+  /** Call after an execution has ended, to update its sign. */
   wake(): void;
 }
 

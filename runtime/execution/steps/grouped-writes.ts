@@ -3,12 +3,12 @@ import type { Sql } from "../../platform/database/client.ts";
 import { type Change, writeChanges } from "./queries.ts";
 import { repeatChanges } from "./repeat-queries.ts";
 
-/** Writes changes of many executions together; each call answers `false` where its execution's lease is lost. */
+/** Writes changes of many executions together. Each call resolves to `false` if the lease of its execution is lost. */
 export function groupedWrites({ sql, onlyProcess }: { readonly sql: Sql; readonly onlyProcess: boolean }) {
   const options = { maxItems: 64, beside: 16, concurrency: onlyProcess ? 1 : 4 };
   return {
     write: batch((changes: Change[]) => writeChanges(sql, changes), options),
-    /** For changes of which an earlier write was not answered. */
+    /** For changes whose earlier write got no answer. */
     writeAgain: batch((changes: Change[]) => repeatChanges(sql, changes), options),
   };
 }

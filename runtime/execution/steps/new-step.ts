@@ -23,6 +23,6 @@ export const newStep = (step: NewStep, seq: number): StepRow => ({
   seq,
 });
 
-/** A change of a step, with the time of its end where it ends. */
+/** A change of a step, with the time of its end if the change ends it. */
 export const endOf = (change: Partial<StepRow>): Partial<StepRow> =>
   change.state === undefined ? {} : { ended_at: change.state === "started" ? null : new Date().toISOString() };

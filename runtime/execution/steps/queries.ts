@@ -22,7 +22,7 @@ export interface StepRow {
   cost_usd: number | null;
   duration_ms: number;
   started_at: string | null;
-  /** `null` while its request is under way. */
+  /** `null` while its request is in flight. */
   ended_at: string | null;
   /**
    * How long a request of the step may still be on its way, milliseconds from now; 0 where that time has passed. `null`:
@@ -31,13 +31,13 @@ export interface StepRow {
   in_flight_ms: number | null;
   /** Whether it was approved, rejected or has expired: see `0054_approval.sql`. */
   readonly decided?: boolean;
-  /** Of a step that becomes `proposed`: how long it can be approved; `null`: for ever. */
+  /** For a step that becomes `proposed`: how long it can be approved; `null`: without limit. */
   expires_ms?: number | null;
-  /** Set to have the completed write looked for again after so many milliseconds: it may have been made twice. */
+  /** Milliseconds after which to check whether the completed write exists twice. Absent: it cannot have been made twice. */
   check_ms?: number;
-  /** Set with the answer of a model to a request that was stored before it was sent: it is counted when it is stored. */
+  /** Set on the model's answer to a request that was stored before it was sent. Its usage is counted when it is stored. */
   is_answered?: boolean;
-  /** What it writes to a tracker; stored with the step, and again with its outcome. */
+  /** The write to a tracker; stored with the step, and again with its outcome. */
   wrote?: OwnWrite;
   /** Set on a post that is a living comment: the next edit of the comment reads its text. */
   is_living?: boolean;
@@ -61,14 +61,14 @@ export interface Patch {
   readonly failed_tool_calls?: number;
   /** Model of its last model call. */
   readonly model?: string | null;
-  /** Cost of the model calls whose cost is known, US dollars; null where none is. */
+  /** Cost in US dollars of the model calls whose cost is known; null if none is known. */
   readonly cost_usd?: number | null;
   /** Tokens of the model calls whose cost is not known. */
   readonly unpriced_tokens?: number;
   /** With the state `queued`: the connected agent to which it is offered, for `offered_seconds`, before the LLM runs it. */
   readonly offered_to?: string;
   readonly offered_seconds?: number;
-  /** With the state `held`: why, and until when; without a time until it is released. */
+  /** With the state `held`: why, and until when. Without a time, it is held until it is released. */
   readonly held_reason?: string;
   readonly held_until?: string | null;
   /** With the state `queued`: key of the breaker that it waits for. */
@@ -131,7 +131,7 @@ function usageOf(sql: Queryable, changes: readonly Change[]) {
   return { use, counted: sql`where (select count(*) from used) >= 0` };
 }
 
-/** Why it does not run; a new state without a reason clears it. */
+/** The columns with the reason why an execution does not run. A new state without a reason clears them. */
 const hold = (sql: Queryable) => sql`held_reason = case when g.state is null then e.held_reason else g.held_reason end,
   held_until = case when g.state is null then e.held_until else g.held_until end,
   blocked_by = case when g.state is null then e.blocked_by else g.blocked_by end,
@@ -143,23 +143,23 @@ const answered = (sql: Queryable) => sql`
   prompt_tokens = s.prompt_tokens, completion_tokens = s.completion_tokens, cost_usd = s.cost_usd,
   duration_ms = s.duration_ms, started_at = s.started_at, ended_at = s.ended_at`;
 
-/** Only the plan and its first request to the model. Where a crash of the server forgets them, the next attempt plans again. */
+/** Whether the change contains only the plan and its first request to the model. If a crash of the server loses them, the next attempt plans again. */
 const isBeginning = ({ steps, completed, patch }: Change): boolean =>
   completed.length === 0 &&
   Object.keys(patch).every((member) => member === "agent_id") &&
   steps.every(({ kind, state }) => kind === "prompt" || (kind === "model" && state === "started"));
 
 /**
- * Writes the changes of many executions in one statement and returns which of them their lease still holds. Nothing is
- * written for the others. An execution that only gets further steps gets no new row version. One that succeeded loses its
- * text, which its prompt has. Rows are locked in the order of their ids, as every statement does that locks several.
+ * Writes the changes of many executions in one statement. Returns the executions whose lease is still valid; nothing is
+ * written for the others. If only steps are added, the row of the execution gets no new version. The row of a successful
+ * execution loses its text, because its prompt contains it. Like all statements, this one locks rows in the order of their ids.
  */
 export async function writeChanges(sql: Queryable, changes: readonly Change[]): Promise<boolean[]> {
   const flat = (pick: "steps" | "completed") =>
     JSON.stringify(changes.flatMap((one) => one[pick].map((step) => ({ ...packedStep(step), execution_id: one.id }))));
   const patches = changes.map(patchRow);
-  // The ids also go in as an array: the planner estimates a JSON set as so large that it reads the whole table. The rows are
-  // locked before their state is checked; otherwise it reads the index of running executions, which is full of dead rows.
+  // The ids are also passed as an array, because the planner overestimates a JSON set and would read the whole table. Rows are
+  // locked before their state is checked; otherwise it would read the index of running executions, which is full of dead rows.
   const [ids, spent] = [changes.map(({ id }) => id), usageOf(sql, changes)];
   const rows = await sql<{ id: string }[]>`
     with given as (select * from json_to_recordset(${JSON.stringify(patches)}::text::json) as g (${sql.unsafe(patchTypes)})),
@@ -206,7 +206,7 @@ export async function writeChanges(sql: Queryable, changes: readonly Change[]): 
   return changes.map(({ id }) => held.has(id));
 }
 
-/** The writes of steps, each with the comment that it made. A step may be given more than once. */
+/** The writes of steps, each with the comment that it created. The list may contain a step more than once. */
 function writesOf(steps: readonly StepRow[]): StoredWrite[] {
   return [...new Set(steps)].flatMap(({ wrote, output }) => {
     const id = (output as { id?: unknown } | null)?.id;
@@ -223,7 +223,7 @@ export async function loadSteps(sql: Queryable, executionId: string): Promise<St
   return rows.map(withInput);
 }
 
-/** Stores steps that belong to no execution, or their changes. */
+/** Stores steps that belong to no execution, or changes of them. */
 export async function saveSteps(sql: Queryable, chatId: string | null, steps: readonly StepRow[]): Promise<void> {
   const writes = writesOf(steps);
   const wrote = writes.length > 0 ? sql`with wrote as (${insertWrites(sql, writes)})` : sql``;

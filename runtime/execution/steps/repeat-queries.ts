@@ -8,7 +8,7 @@ import { type Change, type StepRow, writeChanges } from "./queries.ts";
 export const repeatChanges = (sql: Sql, changes: readonly Change[]): Promise<boolean[]> =>
   sql.begin(async (tx) => {
     const ids = changes.map(({ id }) => id);
-    // The earlier statement may still be running: its locks are waited for.
+    // The earlier statement may still be running, so this one waits for its locks.
     const held = await tx<{ id: string; lease: string | null; state: string }[]>`
       select id, lease, state from task_executions where id = any(${ids}::uuid[]) order by id for update`;
     const stored = await storedSteps(tx, changes);
@@ -32,7 +32,7 @@ export const repeatChanges = (sql: Sql, changes: readonly Change[]): Promise<boo
 const recognisedBy = ({ steps, completed }: Change): readonly StepRow[] =>
   steps.length > 0 ? steps : completed.filter(({ state }) => state !== "started");
 
-/** Ids of the steps that are stored as the changes have them. */
+/** Ids of the steps that are stored with the content of the changes. */
 async function storedSteps(tx: Queryable, changes: readonly Change[]): Promise<Set<string>> {
   const wanted = changes.flatMap((change) =>
     recognisedBy(change).map(({ id, state, ended_at }) => ({ id, state, ended_at, is_new: change.steps.length > 0 })),

@@ -7,11 +7,11 @@ import type { Claimed } from "../queries.ts";
 import { endOf, newStep } from "./new-step.ts";
 import { type Change, loadSteps, type Patch, type StepRow } from "./queries.ts";
 
-/** The execution that changes are written to: its id, and the lease that must hold it. */
+/** The execution that changes are written to: its id, and the lease that must still be valid. */
 export type Held = Pick<Claimed, "id" | "lease">;
 
 /**
- * The steps of an execution, each stored before the next begins. A run that dies is resumed behind its last step.
+ * The steps of an execution, each stored before the next begins. After a crash, the run resumes after its last step.
  * Nothing is written once the lease is lost.
  */
 export class Transcript implements StepLog {
@@ -73,7 +73,7 @@ export class Transcript implements StepLog {
     return { steps: steps.map(short), completed: [...[...changed].map(short), ...shortened] };
   }
 
-  /** What the execution's row stores about its steps: sums, and the agent that the prompt was made for. */
+  /** The columns of the execution's row that are derived from its steps: sums, and the agent of the prompt. */
   totals(): Partial<Patch> {
     const [prompt] = this.steps;
     const models = this.steps.filter((step) => step.kind === "model" && step.state !== "started");
