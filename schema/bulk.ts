@@ -8,7 +8,7 @@ import { outcome, replayOptions, webhookEvent } from "./webhooks.ts";
 const { from, to, subject, q } = historyFilter;
 const shared = { from, to, subject, q };
 
-/** A member with a slip in its name would select everything. */
+/** Strict, because a misspelled member would otherwise select everything. */
 const executionFilter = z
   .strictObject({
     ...shared,

@@ -1,6 +1,6 @@
 import { truncate } from "./json.ts";
 
-/** The line at the end of an answer that names its agent and run: small print, or in italics. */
+/** The line at the end of an answer that names its agent and run, in small print or italics. */
 const signature = /\n\n(?:<sub>[^\n]{1,600}<\/sub>|\*[^\s*][^\n*]{0,600}\*)\s*$/;
 
 /**
@@ -23,7 +23,7 @@ export function cutMarkdown(text: string, longest: number): string {
   return `${shown}${fence ? `\n${fence}` : ""}${note}`;
 }
 
-/** The sign and length of the fence that a text leaves open at its end; `null` if no fence is open. */
+/** Character and length of the fence that is still open at the end of a text; `null` if there is none. */
 export function openFence(text: string): string | null {
   if (!text.includes("```") && !text.includes("~~~")) return null;
   let open: string | null = null;

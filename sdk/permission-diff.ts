@@ -6,17 +6,17 @@ type Asking = Pick<Manifest, "permissions" | "secrets" | "needs"> &
 type Schema = Readonly<Record<string, unknown>>;
 type Source = DeclaredContributions["sources"][string];
 
-/** An own member: `constructor` may be a name too. */
+/** Reads an own member only, because a name can be `constructor`. */
 const own = <T>(all: Readonly<Record<string, T>> | undefined, name: string): T | undefined =>
   all && Object.hasOwn(all, name) ? all[name] : undefined;
 
-/** From what everyone may call to what an administrator may. */
+/** The scopes in order: from callable by everyone to callable by administrators only. */
 const scopes = ["open", "read", "write", "admin"] as const;
 const defaultLimits = { memory_mb: 64, concurrency: 32, call_ms: 30_000 };
 
 /**
- * What a version may do, or no longer checks, compared with another version, in words for the operator. Empty where it asks for
- * nothing more and checks nothing less. `null`: there is no other version.
+ * The permissions that a version adds and the checks that it removes, compared with another version, as texts for the
+ * operator. Empty if there are none. `before` is `null` for a first version.
  */
 export const permissionDiff = (before: Asking | null, after: Asking): string[] => [
   ...permissionsOf(before, after),
@@ -60,7 +60,7 @@ const propertiesOf = ({ properties }: Schema): Schema =>
 /** Names of the settings that the plugin receives. */
 const settingNames = (one: Asking): string[] => settingSchemas(one).flatMap((schema) => Object.keys(propertiesOf(schema)));
 
-/** Addresses that a default opens, with their scheme: `http://10.0.0.1:8080`. */
+/** Addresses that the default of a setting allows, with their scheme: `http://10.0.0.1:8080`. */
 function defaultHostsOf(one: Asking): string[] {
   const found = new Set<string>();
   const search = (value: unknown, isDefault: boolean): void => {
@@ -83,7 +83,7 @@ function secretsOf(before: Asking | null, after: Asking): string[] {
     if (!had) more.push(`secret: ${key}, ${use}`);
     else if (had.inject && (!one.inject || !isWithin(one.inject, had.inject))) more.push(`secret: ${key}, now ${use}`);
   }
-  // A secret that is no longer declared is handed out in plain, if a setting still has its name.
+  // If a secret is no longer declared but a setting still has its name, the plugin receives its value.
   for (const [key, had] of Object.entries(before?.secrets ?? {})) {
     if (had.inject && !own(after.secrets, key) && settingNames(after).includes(key))
       more.push(`secret: ${key}, now readable by the plugin as a setting`);
@@ -95,17 +95,17 @@ type Injection = NonNullable<Manifest["secrets"][string]["inject"]>;
 const isWithin = (after: Injection, before: Injection): boolean =>
   after.name === before.name && after.format === before.format && after.hosts.every((host) => before.hosts.includes(host));
 
-/** Settings that the plugin newly receives, if they are no secrets, which are listed by themselves. */
+/** Settings that only the new version receives, except secrets, which are listed separately. */
 function settingsOf(before: Asking | null, after: Asking): string[] {
   const had = before ? settingNames(before) : [];
   const fresh = new Set(settingNames(after).filter((name) => !had.includes(name) && !own(after.secrets, name)));
-  // For a first version they are no news: the operator sets them.
+  // Not listed for a first version, because the operator sets them.
   return before
     ? [...fresh].flatMap((name) => (own(before.secrets, name) ? [] : [`setting: ${name}, readable by the plugin`]))
     : [];
 }
 
-/** Sources, and the checks of their webhooks. */
+/** Differences of sources and of their webhook checks. */
 function sourcesOf(before: Readonly<Record<string, Source>> = {}, after: Readonly<Record<string, Source>> = {}): string[] {
   const more: string[] = [];
   for (const [name, one] of Object.entries(after)) {
@@ -133,7 +133,7 @@ const isSameSignature = (before: NonNullable<Source["signature"]>, after: Source
   before.secret === after.secret &&
   (before.prefix ?? "") === (after.prefix ?? "");
 
-/** What callers get, and what the plugin receives through its contributions. */
+/** Differences of the other contributions: which callers can use them, and what the plugin receives through them. */
 function contributionsOf(
   isFirst: boolean,
   before: Partial<DeclaredContributions> = {},
@@ -142,7 +142,7 @@ function contributionsOf(
   const more: string[] = [];
   for (const [name, { scope }] of Object.entries(after.routes ?? {})) {
     const had = own(before.routes, name)?.scope;
-    // Open routes are among the permissions.
+    // Open routes are listed with the permissions.
     if (scope === "open" || (had !== undefined && scopes.indexOf(scope) >= scopes.indexOf(had))) continue;
     more.push(`route: ${name}, for API keys with the scope ${scope}${had === undefined ? "" : `, before ${had}`}`);
   }
@@ -150,7 +150,7 @@ function contributionsOf(
     const had = own(before.tools, name)?.effect;
     if (effect === "write" && had !== "write")
       more.push(`tool: ${name}, which writes${had === undefined ? "" : `, before it only read`}`);
-    // The tools of a first version are listed by themselves.
+    // The tools of a first version are listed separately.
     else if (had === undefined && !isFirst) more.push(`tool: ${name}, which reads`);
   }
   for (const [name, { secrets }] of Object.entries(after.knowledge ?? {})) {

@@ -1,7 +1,7 @@
 import { Failure } from "../platform/retry.ts";
 import type { ChatAnswer } from "./client.ts";
 
-/** An answer of which nothing is certain: proxies and models differ. */
+/** An unchecked answer: proxies and models differ, so every member may be missing. */
 interface Loose {
   model?: unknown;
   choices?: {
@@ -15,7 +15,7 @@ interface Loose {
   usage?: { prompt_tokens?: unknown; completion_tokens?: unknown; cost?: unknown };
 }
 
-/** Reads the answer to a request to this model. Throws a `Failure` where it has no message. */
+/** Reads the answer to a request to this model. Throws a `Failure` if it contains no message. */
 export function readAnswer(answer: unknown, model: string): ChatAnswer {
   const loose = (answer ?? {}) as Loose;
   const choice = loose.choices?.[0];

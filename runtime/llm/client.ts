@@ -26,13 +26,13 @@ export interface ChatAnswer {
   readonly model: string;
   readonly content: string;
   readonly toolCalls: readonly ToolCall[];
-  /** Why the model stopped: `stop`, `tool_calls`, `length`, `content_filter`; `null` where the proxy does not say. */
+  /** Why the model stopped: `stop`, `tool_calls`, `length`, `content_filter`; `null` if the proxy does not report it. */
   readonly finishReason: string | null;
-  /** What the model says in place of an answer that it refuses. */
+  /** The model's text if it refuses to answer. */
   readonly refusal: string | null;
   readonly promptTokens: number;
   readonly completionTokens: number;
-  /** As the proxy reported it; null where it did not. */
+  /** Cost as reported by the proxy; null if it reported none. */
   readonly costUsd: number | null;
 }
 
@@ -40,8 +40,8 @@ export interface Llm {
   /** Timeout of one request. */
   readonly timeoutMs: number;
   /**
-   * One request. With `onDelta` the answer's text is also handed over piece by piece while it is written. Throws a
-   * `Failure` that says whether another try may work; none may once a piece was handed over.
+   * Sends one request. With `onDelta`, the answer's text is also passed on piece by piece while the model writes it. Throws a
+   * `Failure` that says whether a retry may succeed; after the first piece, no retry is possible.
    */
   chat(request: ChatRequest, signal: AbortSignal, onDelta?: (text: string) => void): Promise<ChatAnswer>;
 }
@@ -78,8 +78,8 @@ export function createLlm(options: Endpoint & { timeoutMs: number }): Llm {
 type Post = (body: object, signal: AbortSignal, headers: Readonly<Record<string, string>>) => Promise<unknown>;
 
 /**
- * Requests that are answered whole. Their address and headers are those of the package, made once: what it does for each request costs more
- * than the rest of the step.
+ * Requests without streaming. The package creates their URL and headers only once, because its processing of each request
+ * would cost more than the rest of the step.
  */
 function createPost(client: OpenAI, path: string, { fetch, timeoutMs }: Endpoint & { timeoutMs: number }): Post {
   let head: Promise<{ readonly url: string; readonly headers: Record<string, string> }> | undefined;
@@ -118,7 +118,7 @@ function createPost(client: OpenAI, path: string, { fetch, timeoutMs }: Endpoint
   };
 }
 
-/** The operating system's own time limit is one, too. */
+/** Throws a `Failure` for a request that got no response. The operating system's own timeout counts as a timeout, too. */
 function unreached(error: Error): never {
   const isTimeout = /timed? ?out/i.test(`${error} ${error.cause ?? ""}`);
   throw isTimeout
@@ -126,7 +126,7 @@ function unreached(error: Error): never {
     : new APIConnectionError({ message: error.message, cause: error });
 }
 
-/** Absent where the text is no JSON: the error's message is the text then. */
+/** `undefined` if the text is not JSON: the error's message is then the text. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -135,7 +135,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The same answer, heard while it is written. Once a piece of it was handed over, another try would tell it twice. */
+/** The same request, with a streamed answer. After `onDelta` got a piece, no retry is possible, because it would repeat the piece. */
 async function streamed(
   client: OpenAI,
   request: ChatRequest,
@@ -144,7 +144,7 @@ async function streamed(
   onDelta: (text: string) => void,
 ): Promise<ChatAnswer> {
   let told = false;
-  // The client's own time limit ends with the headers.
+  // The timeout of the client package covers only the headers.
   const late = AbortSignal.timeout(timeoutMs);
   try {
     const chunks = await client.chat.completions.create(
@@ -182,10 +182,10 @@ function toWire(message: Message): OpenAI.Chat.ChatCompletionMessageParam {
   return { role: "assistant", content: message.content, tool_calls };
 }
 
-/** Some proxies repeat in their refusal the key that they were sent. */
+/** Masks the API key, which some proxies repeat in their error messages. */
 const without = (text: string, apiKey: string | undefined) => (apiKey ? text.replaceAll(apiKey, "********") : text);
 
-/** The error of a request as a `Failure` that says whether another try may work; `apiKey` is masked in its text. */
+/** The error of a request as a `Failure` that says whether a retry may succeed. `apiKey` is masked in its text. */
 export function classify(error: unknown, apiKey: string | undefined): unknown {
   if (error instanceof Failure || error instanceof APIUserAbortError) return error;
   if (error instanceof APIConnectionTimeoutError)

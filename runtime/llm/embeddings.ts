@@ -1,13 +1,13 @@
 import { Failure } from "../platform/retry.ts";
 import { classify, type Endpoint, openAiClient } from "./client.ts";
 
-/** Vectors of texts, in their order. Throws a `Failure` that says whether another try may work. */
+/** Vectors of texts, in their order. Throws a `Failure` that says whether a retry may succeed. */
 export type Embed = (texts: readonly string[], signal: AbortSignal) => Promise<number[][]>;
 
 /** An embedding model behind an OpenAI-compatible API. */
 export function createEmbed(options: Endpoint & { model: string; dimension: number }): Embed {
   const client = openAiClient(options);
-  // Asked for only where the model's own length is another one: many models and proxies refuse the parameter.
+  // The dimension is requested only if the model's own differs, because many models and proxies refuse the parameter.
   let shorten = false;
   const call = async (texts: readonly string[], signal: AbortSignal, shortened: boolean): Promise<number[][]> => {
     try {
@@ -38,7 +38,7 @@ export function createEmbed(options: Endpoint & { model: string; dimension: numb
   };
 }
 
-/** The largest number of a `halfvec`; what a model makes is about 1. */
+/** The largest value in a `halfvec`. The values of models are around 1. */
 const largest = 65_504;
 const isNumber = (value: unknown): boolean => Number.isFinite(value) && Math.abs(value as number) <= largest;
 

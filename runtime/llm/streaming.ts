@@ -1,7 +1,7 @@
 import { Failure } from "../platform/retry.ts";
 import type { ChatAnswer, ToolCall } from "./client.ts";
 
-/** A piece of an answer of which nothing is certain: proxies and models differ. */
+/** An unchecked piece of an answer: proxies and models differ, so every member may be missing. */
 interface Chunk {
   model?: unknown;
   choices?: {
@@ -15,7 +15,7 @@ interface Chunk {
   usage?: { prompt_tokens?: unknown; completion_tokens?: unknown; cost?: unknown } | null;
 }
 
-/** Puts a streamed answer together. Throws a `Failure` where it ends before the model said that it is finished. */
+/** Assembles a streamed answer. Throws a `Failure` if the stream ends before the model has finished. */
 export async function gather(
   chunks: AsyncIterable<unknown>,
   asked: string,
@@ -76,7 +76,7 @@ interface PartialCall {
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** A piece belongs to the call of its number; where that has another id and the piece a name, it begins one: some proxies number all 0. */
+/** Adds a piece to the call with its index. Some proxies give all calls the index 0, so a piece with a name and another id begins a new call. */
 function addTo(calls: PartialCall[], piece: PartialCall): void {
   const known = calls.findLast(({ index }) => index === piece.index);
   const isNew = !known || (piece.name !== "" && piece.id !== "" && known.id !== "" && known.id !== piece.id);

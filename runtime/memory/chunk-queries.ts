@@ -52,7 +52,7 @@ export const nearestChunks = (
       from found f join knowledge_sources s on s.id = f.knowledge_source_id order by f.distance, f.id`,
   });
 
-/** Most chunks ranked for one query that consists of common words. */
+/** Maximum number of chunks that are ranked for a query of common words. */
 const mostRanked = 1000;
 
 export function matchChunks(

@@ -23,7 +23,7 @@ export function memoryOperations(service: Memory): Bound[] {
     handle(memory.get, ({ key }) => service.get(key)),
     handle(memory.uses, async ({ key, limit, offset }, { sql }) => {
       const uses = await listUses(sql, key, { limit, offset });
-      // Of a memory that was deleted the uses are kept. What has none must exist.
+      // Uses are kept after their memory is deleted. A memory without uses must exist.
       if (uses.total === 0) await service.get(key);
       return uses;
     }),

@@ -6,9 +6,9 @@ export interface KeyRow {
   readonly key: string;
   readonly id: string;
   readonly store: string;
-  /** The key is free: its memory expired, or the replica that created it died. */
+  /** Whether the key is free: its memory expired, or the replica that created it died. */
   readonly free: boolean;
-  /** The memory is being written right now. */
+  /** Whether the memory is being written now. */
   readonly pending: boolean;
 }
 

@@ -54,7 +54,7 @@ export function createRecall(deps: FindDeps, options: { limit: number; occupied:
   };
 }
 
-/** Says of each memory who stored it and when. Documents tell that themselves. */
+/** Adds to each memory who stored it and when. Documents contain this already. */
 async function withAuthors(sql: Sql, memories: readonly Found[]): Promise<Found[]> {
   const authors = await authorsOf(
     sql,
@@ -70,7 +70,7 @@ async function withAuthors(sql: Sql, memories: readonly Found[]): Promise<Found[
 /** Characters of a task's content that form the search query: the important part comes first. */
 const longestQuery = 8_000;
 
-/** Whether any memory or document may exist, answered without a query: on an empty service recall costs nothing. */
+/** Whether any memory or document may exist. It needs no query, so recall costs nothing while there are none. */
 export interface StoredKinds {
   readonly maybe: () => boolean;
   /** The same for document chunks alone: without any, a search makes one query fewer. */

@@ -30,7 +30,7 @@ export async function reembed(
   const { model, dimension } = embedder;
   const before = await findSettings(sql);
   const changed = before.model !== model || before.dimension !== dimension;
-  // Check the model first: an unavailable one, or one with vectors of another length, must not cost the existing vectors.
+  // Check the model first: if it is unavailable or its vectors have another length, the existing vectors must be kept.
   if (changed) await embedder.embedAll(["hello"], AbortSignal.any([signal, AbortSignal.timeout(answerMs)]));
   if (changed) await changeModel(sql, vectorTables, model, dimension);
   const resources = await prepareMemory(config, database, log);

@@ -5,7 +5,7 @@ import type { Queryable } from "../platform/database/client.ts";
 
 type Uses = Output<typeof uses>;
 
-/** Keeps which memories the prompt of an execution contains. */
+/** Records which memories the prompt of an execution contains. */
 export async function saveUses(sql: Queryable, executionId: string, keys: readonly string[]): Promise<void> {
   await sql`update task_executions set memories = ${[...new Set(keys)]}::text[] where id = ${executionId} and ${asyncCommit(sql)}`;
 }

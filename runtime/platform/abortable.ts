@@ -1,4 +1,4 @@
-/** Rejects with the signal's reason once it is aborted, even if the work ignores the signal, so slow work delays only itself. */
+/** The result of the work. Rejects with the signal's reason once the signal is aborted, even if the work ignores it. */
 export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((done, fail) => {
     const stop = () => fail(signal.reason);

@@ -14,7 +14,7 @@ export type Topic =
   | "tools"
   /** Executions wait for a worker. */
   | "queue"
-  /** A model or a connection became unavailable or available for everybody. */
+  /** A model or a connection became unavailable or available for all executions. */
   | "breakers"
   /** An execution was cancelled; its id. */
   | "cancel"
@@ -28,18 +28,18 @@ export type Topic =
   | "handed-in"
   /** An external agent connected or left. */
   | "streams"
-  /** Plugins changed; with an id, its process is to be started again. */
+  /** Plugins changed. With an id, the process of that plugin must be restarted. */
   | "plugins"
   /** API keys changed. */
   | "keys"
-  /** A secret of a knowledge source or a plugin was stored. Those of integrations and mappings have topics of their own. */
+  /** A secret of a knowledge source or a plugin was stored. Integrations and mappings have their own topics. */
   | "secrets";
 type Listener = (payload: string) => void | Promise<void>;
 
 /**
- * Publishes to this replica, awaiting all of its listeners, and to the others by a channel; throws what a listener here threw.
- * For topics that decide about the next request, other replicas are awaited for at most half a second. Delivery is not
- * guaranteed: every listener also polls from time to time.
+ * Publishes to the listeners of this replica, waits for all of them and throws the first error of one. Publishes to other
+ * replicas through a channel, and for topics that affect the next request waits for them for at most half a second. Delivery
+ * is not guaranteed, so every listener also polls from time to time.
  */
 export interface Bus {
   publish(topic: Topic, payload?: string): Promise<void>;
@@ -47,7 +47,7 @@ export interface Bus {
   close(): void;
 }
 
-/** After a change of these, another replica must not answer with the old state. */
+/** After a message about one of these topics, no replica may use the old state. */
 const decisive: ReadonlySet<Topic> = new Set(["mappings", "integrations", "policy", "tools", "keys", "secrets"]);
 /** Topics that may have changed while the connection was lost. */
 const cached: readonly Topic[] = [...decisive, "queue", "breakers", "streams", "plugins", "knowledge"];
@@ -101,7 +101,7 @@ export async function openBus(database: Database, log: Log, openChannel: OpenCha
       try {
         await tell(topic, payload);
       } finally {
-        // The change is made, even if a listener of this replica fails.
+        // The change is stored, so the others must be notified even if a listener of this replica fails.
         if (channel) await (decisive.has(topic) ? sendAndWait(channel, topic) : channel.send(`${self} ${topic} ${payload}`));
       }
     },

@@ -10,7 +10,7 @@ export interface CachedValueOptions {
   read(): Promise<void>;
   readonly bus: Bus;
   readonly log: Log;
-  /** Maximum time that a lost notification goes unnoticed, milliseconds. */
+  /** Maximum age of the value if a notification is lost, in milliseconds. */
   readonly sweepMs?: number | undefined;
 }
 
@@ -21,9 +21,9 @@ export interface CachedValue {
 }
 
 /**
- * Reads at once, and again whenever there is a change. One read at a time, so that an older answer never replaces a newer
- * one; one that is under way may have missed the change, so whoever asks meanwhile waits for the next, together with all
- * others who do.
+ * Reads immediately, and again after each change. Only one read runs at a time, so that an older result never replaces a
+ * newer one. A read that is in progress may have missed a change, so callers of `refresh` wait for the next read, which they
+ * share.
  */
 export async function openCachedValue({
   name,

@@ -1,4 +1,4 @@
-/** The innermost cause of an error, in words: fetch says `fetch failed` and keeps the reason to itself. */
+/** The innermost cause of an error as text. The message of an error of fetch is only `fetch failed`. */
 export function causeOf(error: unknown): string {
   let innermost = error;
   for (let depth = 0; depth < 5 && innermost instanceof Error && innermost.cause instanceof Error; depth++)

@@ -31,7 +31,7 @@ export interface Config extends Parsed {
    * variable `PLUGIN_ACME_CORP_TOKEN` of `acme-corp`.
    */
   readonly pluginSettingsOf: (plugin: string) => Readonly<Record<string, string>>;
-  /** Variables that begin with `PLUGIN_` and are not read, because the two underscores are missing. */
+  /** Variables that begin with `PLUGIN_` but are ignored, because they do not contain two underscores in a row. */
   readonly unusedPluginVariables: readonly string[];
   /** Variables that are probably misspelled. */
   readonly mistyped: readonly Mistyped[];
@@ -50,7 +50,7 @@ export class StartError extends Error {
   override readonly name = "StartError";
 }
 
-/** Reads `.env` (where present) and the environment, which wins. Throws a `ConfigError` with one line per problem. */
+/** Reads `.env`, if it exists, and the environment, which takes precedence. Throws a `ConfigError` with one line per problem. */
 export function readConfig(environment: Environment = process.env, file = ".env"): Config {
   const merged = readEnvironment(environment, file);
   const parsed = parse(schema, { ...uncheckedLimit(merged), ...merged });
@@ -67,11 +67,11 @@ export function readConfig(environment: Environment = process.env, file = ".env"
   });
 }
 
-/** The same for the command line, which needs nothing of the service's own configuration. */
+/** Reads the configuration of the command line, which needs no settings of the service. */
 export const readClientConfig = (environment: Environment = process.env, file = ".env"): z.output<typeof clientSchema> =>
   parse(clientSchema, readEnvironment(environment, file));
 
-/** Whether the caller named the service that the command line asks. */
+/** Whether the user has named the service that the command line calls. */
 export const isServiceNamed = (environment: Environment = process.env, file = ".env"): boolean =>
   readEnvironment(environment, file).SIGNALBOX_URL !== undefined;
 

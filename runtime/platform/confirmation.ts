@@ -5,13 +5,13 @@ import { newId } from "./ids.ts";
 /** What a preview showed and its confirmation refers to. */
 export interface Confirmed {
   readonly count: number;
-  /** Items up to this id were counted; those that came later are left out. */
+  /** Items up to this id were counted. Later items are left out. */
   readonly upTo: string;
   /** Identifies the preview. */
   readonly token: string;
 }
 
-/** `confirm` of a preview: it belongs to one request, and to what was counted for it. */
+/** The value for `confirm` that a preview returns. It is valid for the same request and the same count only. */
 export const confirmationOf = (request: unknown, { count, upTo }: Omit<Confirmed, "token">): string =>
   `${count}.${upTo}.${createHash("sha256")
     .update(JSON.stringify([request, count, upTo]))
@@ -31,7 +31,7 @@ function readConfirmation(request: unknown, token: string): Confirmed {
 }
 
 export interface Look {
-  /** What the confirmation must match: action, filter and everything else that affects the result. */
+  /** The request that the confirmation must match: action, filter and everything else that affects the result. */
   readonly asked: unknown;
   /** Of an earlier preview; `undefined` asks for one. */
   readonly confirm: string | undefined;
@@ -44,8 +44,8 @@ export interface Look {
 }
 
 /**
- * Counts the items up to an id: a new one for a preview, that of the preview for its confirmation (`token`, else `null`). Throws
- * where they are too many, more than were shown, or not as many as expected.
+ * Counts the items up to an id: a new id for a preview, the id of the preview for its confirmation (`token`, else `null`).
+ * Throws if there are too many items, more than the preview showed, or not as many as expected.
  */
 export async function countFirst({ asked, confirm, expect, most, noun }: Look, countUpTo: (id: string) => Promise<number>) {
   const confirmed = confirm === undefined ? null : readConfirmation(asked, confirm);

@@ -8,7 +8,7 @@ export class ConfigError extends Error {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `.env` (where present) and the environment, which wins. Empty variables are unset. */
+/** The variables in `.env`, if it exists, and in the environment, which takes precedence. Empty variables count as unset. */
 export function readEnvironment(environment: Environment, file: string): Record<string, string> {
   const stored = existsSync(file) ? (parseEnv(readText(file)) as Record<string, string>) : {};
   const merged: Record<string, string> = {};

@@ -7,10 +7,10 @@ import { type Jq, loadJq } from "jq-wasm";
 import { JSONPathEnvironment } from "json-p3";
 import type { Answer, Question } from "./evaluator.ts";
 
-/** A new instance after so many calls, or after a large payload: its memory grows and never shrinks. */
+/** Number of calls after which a new instance is created, as after a large payload: its memory grows and never shrinks. */
 const mostCalls = 2000;
 const largeBytes = 4_000_000;
-/** Longest text that is taken out of a payload, in characters. */
+/** Maximum length of an extracted text, in characters. */
 const maxText = 200_000;
 
 const paths = new JSONPathEnvironment();
@@ -43,7 +43,7 @@ async function compile(program: string): Promise<Answer> {
   return exitCode === 0 ? { matched: true } : { error: tidy(stderr) || "jq rejected it" };
 }
 
-/** The first line of jq's own message, without what belongs to the wrapping. */
+/** The first line of jq's message, without the parts that come from the wrapper. */
 const tidy = (stderr: string): string =>
   (stderr.trim().split("\n")[0] ?? "")
     .replace(/^jq: error(?: \(at [^)]*\))?:? ?/, "")

@@ -28,7 +28,7 @@ export interface Evaluator {
   close(): void;
 }
 
-/** What one evaluation may take: a second, and a share for the size of the payload. */
+/** Time limit of one evaluation: a second, plus a part that depends on the size of the payload. */
 const baseMs = 1_000;
 const perMegabyteMs = 150;
 /** How long an evaluation may wait for its turn. */
@@ -80,7 +80,7 @@ interface Waiting {
   readonly fail: (error: Error) => void;
 }
 
-/** One process and those who wait for it, one at a time. */
+/** One process and the queue of evaluations that wait for it. */
 function createProcess(limitMs: number) {
   let child: { process: ChildProcess; ready: boolean } | null = null;
   let current: Waiting | null = null;

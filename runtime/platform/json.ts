@@ -1,4 +1,4 @@
-/** How deep a JSON text from outside may be nested. */
+/** Maximum nesting depth of a JSON text from outside. */
 export const maxDepth = 200;
 
 const [quote, comma, backslash, open, close] = [34, 44, 92, [91, 123], [93, 125]] as const;
@@ -17,7 +17,7 @@ export function isDeeperThan(most: number, utf8: Uint8Array): boolean {
   return false;
 }
 
-/** Whether a text has some bytes more often than that, in strings too: fewer are found fast. */
+/** Whether a text contains some bytes more than `most` times, including those in strings. This check is fast. */
 function hasMoreThan(most: number, utf8: Uint8Array, bytes: readonly number[]): boolean {
   let count = 0;
   for (const byte of bytes) {
@@ -26,7 +26,7 @@ function hasMoreThan(most: number, utf8: Uint8Array, bytes: readonly number[]): 
   return false;
 }
 
-/** How many members and list items a JSON text may have where each of them costs time: validation, an error for each. */
+/** Maximum number of members and list items in a JSON text whose values are validated one by one, which costs time. */
 export const maxValues = 30_000;
 
 /** Whether a JSON text has more members and list items than `most`. Stops there, and builds nothing. */
@@ -68,7 +68,7 @@ export function depthOf(text: string): number {
   return deepest;
 }
 
-/** A text that PostgreSQL stores: without NUL characters and halves of surrogate pairs. */
+/** The text without NUL characters and unpaired surrogates, which PostgreSQL cannot store. */
 export const storableText = (text: string): string => text.replaceAll("\0", "\uFFFD").toWellFormed();
 
 /** The same for every text in a JSON value. */
@@ -96,7 +96,7 @@ export function readJson(bytes: Uint8Array): { readonly value: unknown } | JsonF
   try {
     return { value: JSON.parse(text) };
   } catch (error) {
-    // V8 quotes the text around the fault; only the position is of use to the sender.
+    // V8 quotes the text around the error. The sender needs only the position.
     return { fault: "syntax", at: /position \d+( \(line \d+ column \d+\))?/.exec(String(error))?.[0] ?? null };
   }
 }

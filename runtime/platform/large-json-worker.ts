@@ -5,7 +5,7 @@ import type { Answer, Question } from "./large-json.ts";
 
 /** Maximum number of values, including arrays and objects, nearest to the top. */
 const maxValues = 50_000;
-/** Most characters of strings, all together and for one. */
+/** Maximum number of characters in all strings together. */
 const maxCharacters = 4_000_000;
 const maxString = 1_000_000;
 

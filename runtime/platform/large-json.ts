@@ -2,18 +2,18 @@ import { Worker } from "node:worker_threads";
 import { problem } from "@signalbox/schema/problem";
 import { type JsonFault, readJson } from "./json.ts";
 
-/** Texts up to this size are parsed at once: that takes a few milliseconds. */
+/** Texts up to this size, in bytes, are parsed on the calling thread, which takes a few milliseconds. */
 const smallBytes = 262_144;
-/** Longest time that the worker may take over one text, waiting not included; milliseconds. */
+/** Maximum time for parsing one text, not including the wait for the worker; milliseconds. */
 const limitMs = 20_000;
-/** A worker without work ends after this time and gives its memory back, milliseconds. */
+/** An idle worker ends after this time and frees its memory; milliseconds. */
 const idleMs = 10_000;
 const memoryMb = 1_024;
 
 export interface Question {
   readonly bytes: Uint8Array;
 }
-/** `text`: JSON of the value, without what is too much of it; see `large-json-worker.ts`. */
+/** `text`: JSON of the value, cut to the limits of `large-json-worker.ts`. */
 export type Answer = { readonly text: string } | JsonFault;
 
 type Read = ReturnType<typeof readJson>;

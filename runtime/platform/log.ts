@@ -8,7 +8,7 @@ export interface Log {
   info(message: string, fields?: Fields): void;
   warn(message: string, fields?: Fields): void;
   error(message: string, fields?: Fields): void;
-  /** A log whose lines carry these fields too. */
+  /** A log that adds these fields to each line. */
   with(fields: Fields): Log;
 }
 
@@ -67,7 +67,7 @@ function shown(value: unknown): string {
   return visible(typeof value === "string" ? value : (JSON.stringify(value) ?? String(value)));
 }
 
-/** The frames of a stack keep their lines; the message before them may be anyone's text. */
+/** Keeps the lines of the stack's frames. The message before them may be external text, so it becomes one line. */
 function shownError({ name, message, stack = "" }: Error): string {
   const head = message === "" ? name : `${name}: ${message}`;
   if (!stack.startsWith(head)) return visible(stack || head);
@@ -86,7 +86,7 @@ const control = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u206
 export const visible = (text: string): string =>
   text.replace(control, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/** Errors as their text: an Error is `{}` to JSON. */
+/** Replaces errors with their text, because JSON turns an Error into `{}`. */
 const plain = (fields: Fields): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? (value.stack ?? String(value)) : value]),

@@ -26,7 +26,7 @@ export interface Context {
   readonly signal: AbortSignal;
   /** Address of the caller; `null` if unknown. */
   readonly address?: () => string | null;
-  /** The last server-sent event that the caller has received, where it continues a stream. */
+  /** Id of the last server-sent event that the caller received, if it resumes a stream. */
   readonly last_event_id?: string | undefined;
   /** Id that the caller gave to the request. */
   readonly request_id?: string | undefined;
@@ -87,7 +87,7 @@ async function* parsed(all: AsyncIterable<ServerEvent>, data: z.ZodType): AsyncG
   for await (const one of all) yield { ...one, data: data.parse(one.data) };
 }
 
-/** The same for a server stream: one parsed output after the other. */
+/** The same for a server stream, which yields parsed outputs. */
 export async function* invokeStream(bound: Bound, raw: unknown, context: Context): AsyncIterable<unknown> {
   const input = parseInput(bound.op, raw);
   for await (const output of bound.run(input, context) as AsyncIterable<unknown>) yield bound.op.output.parse(output);
@@ -103,7 +103,7 @@ function parseInput(op: Operation, raw: unknown): unknown {
   throw invalid(parsed.error);
 }
 
-/** The first thing wrong with an input, as the caller reads it: `messages[0].role: Invalid option: …`. */
+/** The first error of an input as a message for the caller: `messages[0].role: Invalid option: …`. */
 export function invalid(error: z.ZodError): Problem {
   const [first] = error.issues;
   if (!first) return problem("bad_request", "The request is not valid.");

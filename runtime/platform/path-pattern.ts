@@ -10,8 +10,8 @@ const grammar = new RegExp(`^/webhook(?:${segment}|\\{${segment}\\}\\?)*(?:/\\*)
 
 /**
  * Compiles the whole path of a webhook in URLPattern's style: `/webhook/acme/:team`. Throws an Error that says what is wrong.
- * A pattern becomes a regular expression that runs on this thread, so only those are taken that cannot take long: one
- * parameter in a segment, `*` at the end only, few optional parts, no expressions of its own.
+ * A pattern becomes a regular expression that runs on this thread, so patterns that could take long are refused: a segment
+ * has at most one parameter, `*` is allowed only at the end, optional parts are few, and there are no custom expressions.
  */
 export function compilePath(pattern: string): (path: string) => PathMatch | null {
   if (!/^\/webhook\/./.test(pattern)) throw new Error("must be a path below /webhook/, for example /webhook/acme/:team");

@@ -3,8 +3,8 @@ import { unavailableBehind } from "./database/unavailable.ts";
 import { Failure, retry } from "./retry.ts";
 
 /**
- * Looks for the result of an earlier attempt, then acts; up to three times. If our own database fails meanwhile (a fence or
- * a lease could not be checked), that error is thrown as it is: it says nothing about the other side.
+ * Looks for the result of an earlier attempt, and acts if there is none; up to three times. If our own database fails (so
+ * that a fence or lease cannot be checked), that error is thrown unchanged, because it says nothing about the remote service.
  */
 export function reconcile<T>(
   find: (() => Promise<T | null>) | undefined,

@@ -34,12 +34,12 @@ export class Failure extends Error {
 /** Longest wait that a server may ask for within one call; longer ones are left to the execution's retries. */
 const usualLongestWaitMs = 60_000;
 
-/** The longest that `retry` takes with calls of this timeout, milliseconds. */
+/** Maximum duration of `retry` for calls with this timeout, in milliseconds. */
 export const longestRetryMs = (timeoutMs: number): number => 3 * timeoutMs + 2 * usualLongestWaitMs;
 
 /**
- * Calls up to three times while the failure is a passing one: after 1 s and 2 s with jitter, or after what the other side
- * asked for. Stops at once when the signal is aborted.
+ * Calls up to three times while the failure is transient, with waits of 1 s and 2 s with jitter, or the wait that the server
+ * asked for. Stops immediately when the signal is aborted.
  */
 export async function retry<T>(
   call: (attempt: number) => Promise<T>,
@@ -59,7 +59,7 @@ export async function retry<T>(
   }
 }
 
-/** Resolves after `ms`; rejects with the signal's reason when that is aborted first. */
+/** Resolves after `ms` milliseconds. Rejects with the signal's reason if the signal is aborted first. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((done, fail) => {
     const stop = () => {

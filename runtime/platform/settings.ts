@@ -11,7 +11,7 @@ export interface Setting {
   readonly about: string;
 }
 
-/** Shown in the place of a secret. */
+/** Shown instead of a secret. */
 export const mask = "********";
 
 export interface Given {

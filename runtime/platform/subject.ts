@@ -1,6 +1,6 @@
 const uuid = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 
-/** Project and issue, as the source's plugin names them. `source`: `null` where any source may be meant. */
+/** Project and issue, as the source's plugin names them. `source`: `null` if it can be any source. */
 interface Meant {
   readonly source: string | null;
   readonly project: string;

@@ -1,4 +1,4 @@
-/** Longest time that one turn of the event loop may use the processor. Milliseconds. */
+/** Maximum CPU time of one turn of the event loop, in milliseconds. */
 export const longestStall = 50;
 export const mebibyte = 1 << 20;
 

@@ -2,15 +2,15 @@ import { createHash } from "node:crypto";
 import { problem } from "@signalbox/schema/problem";
 import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from "jose";
 
-/** Encrypts what is stored and must not be readable in the database. */
+/** Encrypts stored values that must not be readable in the database. */
 export interface Vault {
-  /** Throws the problem `unavailable` where there is no `ENCRYPTION_KEY`. */
+  /** Throws the problem `unavailable` if `ENCRYPTION_KEY` is not set. */
   requireKey(): void;
-  /** A JSON value as a JWE. `purpose` names the row it belongs to: it opens under this name only. */
+  /** Encrypts a JSON value as a JWE. `purpose` names its row; `open` needs the same name. */
   seal(value: unknown, purpose: string): Promise<string>;
-  /** Throws an Error with the reason, which never contains the value or a key. */
+  /** Decrypts a value. Throws an Error with the reason, which never contains the value or a key. */
   open(sealed: string, purpose: string): Promise<unknown>;
-  /** Encrypted with the key that encrypts now. */
+  /** Whether a value is encrypted with the current key. */
   isCurrent(sealed: string): boolean;
 }
 

@@ -14,7 +14,7 @@ export type AuthCheck = (request: SentRequest) => VerificationResult;
 const refused = (reason: string): VerificationResult => ({ ok: false, reason });
 const accepted: VerificationResult = { ok: true };
 
-/** The check of a mapping's `auth`. `secret` is that of the methods that have one. All comparisons take constant time. */
+/** The check of a mapping's `auth`. `secret` is `null` for methods without one. All comparisons take constant time. */
 export function authCheck(auth: Auth, secret: string | null): AuthCheck {
   switch (auth.method) {
     case "none":

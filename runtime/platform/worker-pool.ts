@@ -4,12 +4,12 @@ export interface WorkerPoolOptions {
   /** The program of each thread. It answers a `WorkerRequest` with a `WorkerReply`. */
   readonly entry: URL;
   readonly size?: number;
-  /** Longest time that a job may run; its thread is then ended and replaced. Milliseconds. */
+  /** Maximum duration of a job, in milliseconds. After that, its thread is terminated and replaced. */
   readonly deadlineMs?: number;
-  /** Longest time that a job may wait for a thread. Milliseconds. */
+  /** Maximum time that a job waits for a thread, in milliseconds. */
   readonly queueMs?: number;
 }
-/** Texts, or any JSON value as text: the cost of moving both between threads does not depend on their structure. */
+/** Texts, or any JSON value as text, so that the cost of moving them between threads does not depend on their structure. */
 export type Parcel = { readonly texts: readonly string[] } | { readonly json: string };
 /** `load`: imports a module ahead of its first job. `run`: runs a function of it; `input` are its arguments. */
 export type WorkerRequest = { readonly load: string } | { readonly run: string; readonly module: string; readonly input: Parcel };
@@ -34,7 +34,7 @@ interface Job {
   readonly input: Parcel;
   readonly done: (result: Parcel) => void;
   readonly fail: (error: WorkerFailure) => void;
-  /** The wait for a thread, then the deadline. */
+  /** Timer for the wait for a thread, then for the deadline. */
   timer?: ReturnType<typeof setTimeout>;
 }
 interface Thread {
@@ -65,7 +65,7 @@ export class WorkerPool {
     this.#queueMs = queueMs;
   }
 
-  /** Makes a module known, so that its jobs do not wait for its import. */
+  /** Imports a module in advance, so that its jobs do not wait for the import. */
   load(module: string): void {
     if (this.#closed || this.#modules.has(module)) return;
     this.#modules.add(module);
@@ -132,7 +132,7 @@ export class WorkerPool {
     this.#next();
   }
 
-  /** Hands waiting jobs to idle threads that have loaded their module. */
+  /** Assigns waiting jobs to idle threads that have loaded their module. */
   #next(): void {
     this.#waiting = this.#waiting.filter((job) => {
       const reason = this.#broken.get(job.module);
@@ -180,7 +180,7 @@ export class WorkerPool {
     await thread.worker.terminate();
   }
 
-  /** A thread that ended by itself, for example because its heap was full. */
+  /** Called for a thread that ended by itself, for example because its heap was full. */
   #lost(thread: Thread, reason: string): void {
     if (!this.#threads.has(thread)) return;
     void this.#end(thread, new WorkerFailure("failed", `the worker thread ended: ${reason}`));

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Decides on every request that may change something outside, immediately before it is sent. */
+/** Checks each request that may write to another service, immediately before it is sent. */
 export interface WriteFence {
-  /** Sends a request with a signal that aborts it when it may no longer be under way. Throws without sending if it must not be sent. */
+  /** Sends a request, with a signal that aborts it at the end of its time. Throws without sending if it must not be sent. */
   send(request: (signal: AbortSignal) => Promise<Response>): Promise<Response>;
 }
 
@@ -10,15 +10,15 @@ type Fetch = typeof globalThis.fetch;
 
 const fences = new AsyncLocalStorage<WriteFence>();
 
-/** Runs a call under a fence: all writes that its asynchronous work sends through `fencedFetch` ask the fence. */
+/** Runs a call under a fence, which checks all writes that the call sends through `fencedFetch`, also asynchronously. */
 export const runFenced = <T>(fence: WriteFence, call: () => Promise<T>): Promise<T> => fences.run(fence, call);
 
-/** The fence of the call that runs now, for work that is handed to another process. */
+/** The fence of the current call, for work that another process does. */
 export const currentFence = (): WriteFence | undefined => fences.getStore();
 
 const safeMethods = new Set(["GET", "HEAD", "OPTIONS"]);
 
-/** `fetch` that asks the fence of its call before each request that may write. Without a fence it is left as it is. */
+/** A `fetch` whose requests that may write pass the fence of their call, if it has one. */
 export const fencedFetch =
   (fetch: Fetch): Fetch =>
   (input, init) => {
@@ -30,7 +30,7 @@ export const fencedFetch =
     return fence.send((signal) => fetch(input, { ...init, signal: given ? AbortSignal.any([given, signal]) : signal }));
   };
 
-/** Sends one request under several fences: each must let it pass. */
+/** Sends one request under several fences, all of which must allow it. */
 export const sendUnder = (all: readonly WriteFence[], request: (signal: AbortSignal) => Promise<Response>): Promise<Response> => {
   const [first, ...rest] = all;
   if (!first) return request(new AbortController().signal);

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 5b6bf36d67b94ff8
+-- Made from 133e769f2e79ca68
 
 create extension if not exists vector;
 

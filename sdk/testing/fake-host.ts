@@ -42,7 +42,7 @@ export function fakeCapabilities(given: Partial<Capabilities> = {}): FakeCapabil
   };
 }
 
-/** The plugin's own functions, called in this process: `setUp` puts them in. */
+/** Placeholder for `offload`. `setUpPlugin` replaces it with one that calls the plugin's functions in this process. */
 const inProcess: Offload = () => absent("offload");
 const offloadIn =
   ({ offloaded = {} }: Plugin): Offload =>

@@ -46,7 +46,7 @@ export class FakeOperations implements OperationsAccess {
     return Object.fromEntries([...this.#rows].filter(([, rows]) => rows.length > 0).map(([noun, rows]) => [noun, [...rows]]));
   }
 
-  /** Counts a change, also one that is not a row, and fails if it is the one of `failAt`. */
+  /** Counts a change, even if it is not a row, and fails if its number is `failAt`. */
   change(): void {
     if (++this.#changes === this.failAt && !this.made)
       throw new PluginError("unavailable", "This change fails because the test injects a fault.");

@@ -21,7 +21,7 @@ export interface FakeResponse {
   readonly wrote?: boolean;
 }
 
-/** The parts of msw that a fake server uses, so that the sdk does not depend on it. */
+/** The parts of msw that a fake server uses. Declared here, so that the SDK does not depend on msw. */
 export interface Msw<Handler> {
   readonly http: { all(path: string, resolver: (info: { readonly request: Request }) => Promise<Response>): Handler };
   setupServer(...handlers: Handler[]): { listen(options: { onUnhandledRequest: "error" }): void; close(): void };
@@ -41,7 +41,7 @@ export abstract class FakeServer {
     return method === "GET";
   }
 
-  /** Listens on a free loopback port, for clients in other processes and for tests of what a broken connection does. */
+  /** Listens on a free loopback port, for clients in other processes and for tests of broken connections. */
   async listen(): Promise<this> {
     const server = createServer((request, response) => void this.#serve(request, response));
     await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
@@ -95,7 +95,7 @@ export abstract class FakeServer {
     return new Response(fault === "truncate" ? cut : isEmpty ? null : json, { status, headers });
   }
 
-  /** Records a request and answers it, unless a fault keeps the answer back: `hang`, `drop` or `truncate`. */
+  /** Records a request and answers it, unless a fault prevents the response: `hang`, `drop` or `truncate`. */
   #answer(method: string, target: string, asked: RecordedRequest["headers"], text: string) {
     const { pathname, searchParams } = new URL(target, this.url);
     const body = text === "" ? undefined : JSON.parse(text);

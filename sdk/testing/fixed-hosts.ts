@@ -5,15 +5,15 @@ import type { TestCase, TestTracker } from "./fixtures.ts";
 
 type Start = () => Promise<TestTracker>;
 
-/** Leads the requests of a plugin to the hosts that it declares to the tracker of the case under way. */
+/** Redirects a plugin's requests to the hosts that it declares to the tracker of the current case. */
 export interface FixedHosts {
   readonly fetch: typeof globalThis.fetch;
-  /** The same tracker, which then answers for these hosts too. */
+  /** Starts a tracker that also answers for these hosts. */
   readonly started: (start: Start) => Start;
   readonly within: (one: TestCase) => TestCase;
 }
 
-/** A platform with one address for everybody has none in the settings of a connection. Cases may run concurrently. */
+/** For platforms with the same URL for all users, whose connections have no URL in their settings. Cases may run concurrently. */
 export function fixedHosts({ hosts = [] }: Pick<Plugin, "hosts">): FixedHosts {
   const underWay = new AsyncLocalStorage<{ url: string | null }>();
   return {

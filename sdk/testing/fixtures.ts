@@ -32,7 +32,7 @@ export interface TestTracker {
   comments(subject: Subject): readonly string[];
   /** The reactions on an issue or comment. Required if the source has `react`. */
   reactions?(target: ReactionTarget): readonly string[];
-  /** Those of them that only members can read. Omit it if the platform has no such: the source must refuse to post them then. */
+  /** Bodies of the comments that only members can read. Omit it if the platform has none; the source must then refuse to post them. */
   privateComments?(subject: Subject): readonly string[];
   /** Number of requests so far that changed something. Tests detect repeated writes with it. */
   writes(): number;
@@ -76,11 +76,11 @@ export interface SourceFixtures {
   readonly own_event?: WebhookPayload;
   /** Deliveries with their repetitions as the platform sends them, other headers included. */
   readonly repetitions?: readonly { readonly first: WebhookPayload; readonly again: WebhookPayload }[];
-  /** One webhook of each envelope that the platform has, each with an author. */
+  /** One webhook for each payload format of the platform, each with an author. */
   readonly envelopes?: readonly WebhookPayload[];
-  /** As `comment_event`, for each other place where a comment can be: a review, a diff, a commit. */
+  /** Like `comment_event`, for all other places where people can comment: a review, a diff, a commit. */
   readonly comment_places?: readonly ((body: string) => WebhookPayload)[];
-  /** A webhook about something that only members can see. Omit it if the platform has no such. */
+  /** A webhook about something that only members can see. Omit it if the platform has none. */
   readonly private_event?: WebhookPayload;
   /** An issue that exists at the tracker. */
   readonly subject: Subject;

@@ -25,7 +25,7 @@ async function givesBack({ backend, other, memory, put }: MemoryHarness): Promis
   assert.equal(await backend.get(memory("").key), null, "get of an absent key must return null");
 }
 
-/** Of every kind: separators of stores and paths, marks that combine, right to left, beyond 16 bits, spaces, long ones. */
+/** Unusual keys: separators of stores and paths, combining marks, right-to-left text, characters beyond 16 bits, spaces, long keys. */
 const strange = [
   "a/b//c/../d",
   "a:b:c",
@@ -164,7 +164,7 @@ async function filters({ backend, put, agent, vector }: MemoryHarness): Promise<
       [{ agent_id: other }, { agent_id: other, scope: "agent" }],
       [1, 3],
     ],
-    // What one passes over another one may want.
+    // Entries that one filter skips may match another.
     [places.filter(({ agent_id }) => agent_id === agent), [0, 2, 4, 5, 6]],
     [[], []],
   ];

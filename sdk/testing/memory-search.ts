@@ -6,7 +6,7 @@ import { keysOf, type MemoryHarness } from "./memory-harness.ts";
 
 type Open = () => Promise<MemoryHarness>;
 
-/** By vector, by words, and the vectors that come late. */
+/** Cases for searches by vector and by words, and for vectors that are stored later. */
 export const searchCases = (open: Open): TestCase[] => [
   { name: "finds the closest first, with their similarity", run: async () => closest(await open()) },
   { name: "a filtered search returns all matches", run: async () => filtered(await open()) },
@@ -48,7 +48,7 @@ async function filtered({ backend, put, agent, vector }: MemoryHarness): Promise
   const wanted: string[] = [];
   for (let i = 0; i < 120; i++) {
     const rare = i % 40 === 0;
-    // The rare ones are the farthest of all.
+    // The rare ones are the most distant.
     const one = await put(`row ${i}`, {
       embedding: vector(rare ? 60 + i / 10 : i / 10),
       ...(rare ? { agent_id: `${agent}_rare` } : {}),

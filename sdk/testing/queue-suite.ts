@@ -16,7 +16,7 @@ export interface QueueFixtures {
    * Provides an empty queue: the capabilities and the configuration for it. Called once for each case, followed by `close`.
    */
   readonly start?: () => Promise<QueueEnvironment>;
-  /** For a `ForwardingQueue`: what messages became at the other side, in order, for example the texts in a chat. `messages`: some that are forwarded. */
+  /** For a `ForwardingQueue`: what the destination received, in order, for example the texts in a chat. `messages`: sample messages. */
   readonly forwarded?: {
     readonly messages: readonly CloudEvent[];
     readonly read: (environment: QueueEnvironment) => MaybePromise<readonly string[]>;
@@ -59,7 +59,7 @@ export function testQueues(plugin: Plugin, fixtures: QueueFixtures = {}): TestCa
   }));
 }
 
-/** Cases for a queue without consumers: what it publishes is at the other side once, whoever publishes it and however often. */
+/** Cases for a queue without consumers: the destination gets each message once, whichever replica publishes it and however often. */
 function forwardingCases(plugin: Plugin, name: string, { config, start, forwarded, incoming }: QueueFixtures): TestCase[] {
   const { messages = [], read = () => [] } = forwarded ?? {};
   const on = (
@@ -176,7 +176,7 @@ function feedCases(
 type Case = readonly [what: string, run: (queue: Queue, other: Queue) => Promise<void>, slow?: boolean];
 
 const minute = 60_000;
-/** A message from so many minutes ago. */
+/** A message that was created this many minutes ago. */
 const message = (minutes: number, more: Partial<CloudEvent> = {}): CloudEvent => ({
   specversion: "1.0",
   id: randomUUID(),

@@ -9,7 +9,7 @@ import { isUnavailable } from "./unavailable.ts";
 export interface BatchOptions<T> {
   /** At most this many items in one write. */
   readonly maxItems: number;
-  /** At most this much in one write, by `sizeOf`; one item alone may be larger. */
+  /** Maximum total of `sizeOf` in one write; a single item may be larger. */
   readonly maxSize?: number;
   readonly sizeOf?: (item: T) => number;
   /** Writes under way at the same time. */
@@ -18,9 +18,9 @@ export interface BatchOptions<T> {
   readonly beside?: number;
 }
 
-/** A write that takes longer than this lets others begin beside it. */
+/** A write that takes longer than this, in milliseconds, no longer delays other writes. */
 const slowMs = 500;
-/** Longest wait for other writes after one of them got no answer. */
+/** Maximum wait for other writes after one of them got no answer, in milliseconds. */
 const longestWaitMs = 2_000;
 
 export function batch<T, R>(writeAll: (items: T[]) => Promise<R[]>, options: BatchOptions<T>): (item: T) => Promise<R> {
@@ -55,7 +55,7 @@ export function batch<T, R>(writeAll: (items: T[]) => Promise<R[]>, options: Bat
     for (const { since, fail } of waiting) if (since < before) fail(error);
     waiting = waiting.filter(({ since }) => since >= before);
   };
-  /** A slow write is not waited for. */
+  /** Whether another write may begin. Slow writes do not count. */
   const mayBegin = () => {
     if (underWay.size === 0) return true;
     if (underWay.size >= options.concurrency) return false;
@@ -91,7 +91,7 @@ export function batch<T, R>(writeAll: (items: T[]) => Promise<R[]>, options: Bat
   return (item) =>
     new Promise((done, fail) => {
       waiting.push({ item, done, fail, since: performance.now() });
-      // The microtask lets everything that arrived in this turn of the event loop into the same write.
+      // The microtask adds everything that arrives in this turn of the event loop to the same write.
       queueMicrotask(pump);
     });
 }

@@ -7,7 +7,7 @@ import { isUnavailable } from "./unavailable.ts";
 export type { Fragment, Queryable, Row, Sql };
 export { constraintOf, isUnavailable };
 
-/** Connections with work and without, and statements and transactions that wait for one. */
+/** Busy and idle connections, and statements and transactions that wait for a connection. */
 export interface PoolUsage {
   readonly busy: number;
   readonly idle: number;
@@ -16,27 +16,27 @@ export interface PoolUsage {
 
 export interface Database {
   readonly sql: Sql;
-  /** For statements that may take long: migrations, building an index. The same as `sql` where there is one session only. */
+  /** For statements that may take long: migrations, index builds. The same as `sql` if there is only one session. */
   readonly longRunning: Sql;
   readonly kind: "postgres" | "embedded";
-  /** At most so many further sessions with settings of their own, closed with the rest; where no session has its own, absent. */
+  /** Opens up to `max` more sessions with these settings, which `close` closes too. Absent if sessions cannot have settings. */
   readonly sessions?: (max: number, settings: Readonly<Record<string, string>>) => Sql;
-  /** Hears what other sessions send to a channel. `reconnected`: anything may have been missed. Where there is one session only, absent. */
+  /** Listens to a channel. `reconnected`: messages may have been missed. Absent if there is only one session. */
   readonly listen?: (channel: string, hear: (payload: string) => void, reconnected: () => void) => Promise<Listening>;
-  /** Of the pool of `sql`, now. */
+  /** The current usage of the pool of `sql`. */
   usage(): PoolUsage;
-  /** For a stop: the new deadline of all statements, also those under way, milliseconds. */
+  /** Sets the deadline of all statements, including those in flight, in milliseconds. Used when the service stops. */
   hasten(ms: number): void;
   close(): Promise<void>;
 }
 
-/** Longest time that this process waits for an answer, including the wait for a connection. */
+/** Maximum time that this process waits for an answer, including the wait for a connection, in milliseconds. */
 const deadlineMs = 9_000;
-/** Longest time that the server works on a statement. Shorter, so that a connection survives a slow statement. */
+/** Maximum duration of a statement on the server, in milliseconds. It is shorter, so that a connection survives a slow statement. */
 const statementMs = 8_000;
 const longRunningMs = 60 * 60_000;
 
-/** Statements that every session begins with. A server finds out by itself that a replica was cut off, and frees what it has locked. */
+/** The first statements of every session. With them, the server detects a lost replica by itself and releases its locks. */
 const firstOf = (statementTimeout: number, idleInTransaction: number) =>
   `set statement_timeout = ${statementTimeout}; set idle_in_transaction_session_timeout = ${idleInTransaction};
    set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3; set tcp_user_timeout = 20000`;
@@ -51,7 +51,7 @@ interface PostgresOptions {
   readonly direct?: string | undefined;
 }
 
-/** A pool on a PostgreSQL server. A statement is answered within its deadline or fails as unavailable; it may be tried again. */
+/** A pool on a PostgreSQL server. A statement is answered within its deadline or fails as unavailable; the caller may retry it. */
 export function connectPostgres(url: string, { max, direct }: PostgresOptions): Database {
   const pools: ConnectionPool[] = [];
   const open = (max: number, settings: Readonly<Record<string, string>>, more = {}) => {

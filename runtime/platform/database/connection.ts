@@ -7,19 +7,19 @@ import { DatabaseUnavailable, isNetworkError, isUnavailable } from "./unavailabl
 export interface ConnectionOptions {
   readonly url?: string;
   readonly settings: Readonly<Record<string, string>>;
-  /** Statements that a new session begins with. */
+  /** The first statements of a new session. */
   readonly first: string | null;
   /** Whether the session keeps prepared statements. Default: `true`. */
   readonly prepare?: boolean | undefined;
-  /** Makes the stream to the server; a TCP connection where absent. */
+  /** Opens the stream to the server. Default: a TCP connection. */
   readonly stream?: () => Duplex;
-  /** Milliseconds that pass only while this process runs. */
+  /** A clock in milliseconds that advances only while this process runs. */
   readonly now: () => number;
-  /** Longest time to an answer, from when a statement was handed to the pool. */
+  /** Maximum time from passing a statement to the pool until its answer, in milliseconds. */
   readonly deadlineMs: number;
-  /** A statement was answered. */
+  /** Called when a statement was answered. */
   readonly answered: (connection: Connection) => void;
-  /** It accepts no more statements. `late`: the server was silent. */
+  /** Called when the connection accepts no more statements. `late`: the server did not answer in time. */
   readonly closed: (connection: Connection, reason: Error, late: boolean) => void;
   readonly notified?: (payload: string) => void;
 }
@@ -29,10 +29,10 @@ interface Pending {
   readonly fail: (error: Error) => void;
 }
 
-/** One session of the server. It is never connected anew: after a failure the pool makes another. */
+/** One session of the server. It never reconnects: after a failure, the pool opens another. */
 export class Connection {
   readonly born = performance.now();
-  /** It belongs to a transaction, or is reserved. */
+  /** Whether it belongs to a transaction or is reserved. */
   exclusive = false;
   readonly #options: ConnectionOptions;
   readonly #driver: Sql;
@@ -53,7 +53,7 @@ export class Connection {
     });
   }
 
-  /** Statements that are not answered. */
+  /** Number of unanswered statements. */
   get load(): number {
     return this.#pending.size;
   }
@@ -94,13 +94,13 @@ export class Connection {
     if ([...this.#pending].some(({ until }) => until <= now)) this.#end(new DatabaseUnavailable(overdue), true);
   }
 
-  /** Limits the time of statements under way. */
+  /** Limits the remaining time of statements in flight. */
   hasten(ms: number): void {
     const until = this.#options.now() + ms;
     for (const one of this.#pending) one.until = Math.min(one.until, until);
   }
 
-  /** Closes properly if nothing is under way, otherwise at once. */
+  /** Closes in an orderly way if no statement is in flight, otherwise immediately. */
   close(reason: Error = new DatabaseUnavailable("The connection to the database was closed.")): void {
     this.#end(reason, false);
   }
@@ -144,7 +144,7 @@ export class Connection {
   }
 }
 
-/** SQLSTATE of a statement that took longer than the server lets it; its session goes on. */
+/** SQLSTATE of a statement that exceeded the server's timeout. Its session remains usable. */
 const cancelled = "57014";
 const lost = "The connection to the database was lost.";
 const overdue = "The database did not answer in time.";

@@ -6,24 +6,24 @@ export type Sql = postgres.Sql<Record<string, never>>;
 /** The parameter of a query function: the pool, or a transaction. */
 export type Queryable = Sql | postgres.TransactionSql<Record<string, never>>;
 export type Row = postgres.Row;
-/** A part of a statement, made as one is. */
+/** A part of a statement, written with the same tagged template. */
 export type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
 export interface DriverOptions {
-  /** `postgres://…`; absent where `socket` needs no address. */
+  /** `postgres://…`; absent if `socket` needs no address. */
   readonly url?: string;
   /** Settings of the session, sent with its start. */
   readonly settings: Readonly<Record<string, string>>;
   /** Whether the session keeps prepared statements. Default: `true`. */
   readonly prepare?: boolean | undefined;
-  /** Makes the stream to the server. Called again when the driver wants to connect anew. */
+  /** Opens the stream to the server. Called again when the driver reconnects. */
   readonly socket: (address: Address) => Duplex;
-  /** The connection was closed. */
+  /** Called when the connection was closed. */
   readonly closed: () => void;
   readonly notified?: (payload: string) => void;
 }
 
-/** Where the server is, as the driver reads it from the address. Several hosts may be named. */
+/** The address of the server, as the driver parses it from the URL, which may name several hosts. */
 export interface Address {
   host: string[];
   port: number[];
@@ -38,7 +38,7 @@ const array = (to: number, parse: (text: string) => unknown = String) => ({
   parse: (text: string) => parseArray(text, parse),
 });
 
-/** Object id of the type `boolean[]`. The driver takes an array of booleans for one boolean where it is not named. */
+/** Object id of the type `boolean[]`. Without it, the driver treats an array of booleans as one boolean. */
 export const booleanArray = 1000;
 
 const types = {

@@ -9,8 +9,8 @@ import { vector } from "@electric-sql/pglite-pgvector";
 import { StartError } from "../config.ts";
 
 /**
- * PostgreSQL in this process, kept in a folder. It runs with fsync off: what was committed survives a kill -9 of the
- * process, not a power cut.
+ * PostgreSQL in this process, with its data in a folder. It runs without fsync: committed data survives a kill -9 of the
+ * process, but not a power failure.
  */
 export interface Embedded {
   /** A stream that speaks the PostgreSQL protocol. One at a time: there is one session. */
@@ -57,16 +57,16 @@ function makePrivate(folder: string): void {
   }
 }
 
-/** Where the process that has a folder open listens. */
+/** Path of the socket on which the process that uses a folder listens. */
 export function claimOf(folder: string): string {
   const name = `signalbox-${createHash("sha256").update(realpathSync(folder)).digest("hex").slice(0, 24)}`;
   return process.platform === "win32" ? `\\\\.\\pipe\\${name}` : join(resolve(tmpdir()), `${name}.sock`);
 }
 
 /**
- * Makes sure that one process only has the folder open: two would destroy it. The claim is a Unix socket, because the
- * kernel lets go of it however the process ends; a pid file would have to be believed. Of several that listen at one path
- * one succeeds.
+ * Makes sure that only one process uses the folder, because two would destroy it. The claim is a Unix socket on which the
+ * process listens: the kernel releases it however the process ends, whereas a pid file could be outdated. Only one process
+ * can listen on a path.
  */
 async function claim(folder: string): Promise<() => Promise<void>> {
   const path = claimOf(folder);
@@ -87,7 +87,7 @@ async function claim(folder: string): Promise<() => Promise<void>> {
   }
 }
 
-/** A folder of this age belongs to a dead process, milliseconds. */
+/** A clearing folder older than this belongs to a dead process; milliseconds. */
 const longestClearing = 5_000;
 
 /** Removes what a dead process left. One process at a time, otherwise a slower one could remove the socket of a new listener. */
@@ -107,7 +107,7 @@ async function removeLeftovers(path: string): Promise<void> {
   }
 }
 
-/** `held`: a process listens. `left`: none does, and none can while the socket file is there. */
+/** `held`: a process listens. `left`: a dead process left the socket file, so no other can listen. */
 const stateOf = (path: string): Promise<"held" | "left" | "free"> =>
   new Promise((done) => {
     const states = { ECONNREFUSED: "left", ENOENT: "free" } as const;

@@ -30,14 +30,14 @@ export interface History {
   readonly text: Fragment;
 }
 
-/** Counting stops here, because it would cost more than the list itself. */
+/** Maximum count. Counting further would cost more than the list itself. */
 const maxCounted = 10_000;
-/** Rows that one page of a search reads at most; `q` in schema/history.ts names the number. */
+/** Maximum number of rows that a page of a search reads. The description of `q` in schema/history.ts contains the number. */
 const maxSearched = 10_000;
-/** The clock of the replica that made an id, and that of the database, differ by less. */
+/** Maximum difference between the database's clock and the clock of a replica that creates ids. */
 const clockSkewMs = 10 * 60_000;
 
-/** One page, newest or oldest first, behind the cursor. Rows that arrive meanwhile neither repeat nor hide others. */
+/** One page after the cursor, newest or oldest first. New rows do not shift the pages. */
 export async function readHistory<T>(sql: Queryable, history: History, filter: Filter): Promise<HistoryPage<T>> {
   const behind = filter.cursor === undefined ? null : readCursor(filter, history.keyType);
   if (behind !== null && filter.offset > 0)
@@ -49,7 +49,7 @@ export async function readHistory<T>(sql: Queryable, history: History, filter: F
 
 interface Scope {
   readonly where: Fragment;
-  /** Key of the last row of the page before. */
+  /** Key of the last row of the previous page. */
   readonly behind: string | null;
 }
 
@@ -128,7 +128,7 @@ function beyond(sql: Queryable, { key, keyType }: History, { order }: Filter, la
   return order === "asc" ? sql`and ${key} > ${last}::text::${type}` : sql`and ${key} < ${last}::text::${type}`;
 }
 
-/** A key begins with the time it was made at, so a bound of time is also one of the key's index. */
+/** A key begins with its creation time, so a time range is also a range of the key's index. */
 function timeBounds(
   sql: Queryable,
   { key, keyType, time }: Pick<History, "key" | "keyType" | "time">,

@@ -3,7 +3,7 @@ import { Connection, type ConnectionOptions } from "./connection.ts";
 export interface ListenOptions extends Pick<ConnectionOptions, "url" | "settings" | "first"> {
   readonly channel: string;
   readonly hear: (payload: string) => void;
-  /** Called after each connection that follows a lost one: anything may have been missed. */
+  /** Called after each reconnection, because messages may have been missed. */
   readonly reconnected: () => void;
 }
 
@@ -11,13 +11,13 @@ export interface Listening {
   close(): void;
 }
 
-/** The server is asked so often whether it still answers, and given so long. */
+/** Interval of the checks whether the server still answers, and the timeout of a check; milliseconds. */
 const heartbeatMs = 4_000;
 const answerMs = 4_000;
 const againMs = 500;
 const checkMs = 500;
 
-/** Listens to a channel on a connection of its own, which is made anew whenever it is lost or silent. Resolves once it listens. */
+/** Listens to a channel on a separate connection, and reconnects if the connection is lost or does not answer. Resolves once it listens. */
 export async function listen(options: ListenOptions): Promise<Listening> {
   const now = () => performance.now();
   const statement = `listen "${options.channel}"`;
@@ -29,7 +29,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     timer?.unref();
   };
   const subscribe = (on: Connection) => on.run((driver) => driver.unsafe(statement), now() + answerMs);
-  // The same statement again: it changes nothing, and replicas are counted by it.
+  // Repeating LISTEN has no effect, and keeps it the last statement of the session, by which replicas are counted.
   const beat = (on: Connection) => subscribe(on).then(() => later(heartbeatMs, () => beat(on)), on.close.bind(on));
   const open = async (closed: () => void) => {
     const made = new Connection({ ...options, now, deadlineMs: answerMs, notified: options.hear, answered: () => {}, closed });

@@ -1,6 +1,6 @@
 import type { Queryable } from "./client.ts";
 
-/** How many connections listen to a channel of this database, as far as the account may see: one for each replica. */
+/** Number of connections that listen to a channel of this database, one for each replica, as far as the role may see them. */
 export async function countListeners(sql: Queryable, channel: string): Promise<number> {
   const [row] = await sql<[{ n: number }]>`
     select count(*)::int as n from pg_stat_activity

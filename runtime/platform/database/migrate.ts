@@ -6,12 +6,12 @@ import { StartError } from "../config.ts";
 import type { Log } from "../log.ts";
 import { type Database, isDeadlock, isLockTimeout, type Sql } from "./client.ts";
 
-/** An arbitrary number, the same for every replica. */
+/** Key of an advisory lock: an arbitrary number, the same on every replica. */
 const lock = 7_160_413;
 
-/** Longest wait of a migration for one lock, milliseconds. */
+/** Maximum wait of a migration for one lock, in milliseconds. */
 const lockMs = 500;
-/** After this time, a migration waits for its locks as long as it takes. */
+/** After this time, in milliseconds, a migration waits for its locks without limit. */
 const impatientMs = 60_000;
 const mostDeadlocks = 20;
 
@@ -53,8 +53,8 @@ export async function migrate(database: Database, log: Log, folder = findFolder(
 }
 
 /**
- * Applies one migration. Other replicas serve meanwhile: a lock that waits makes their statements on the table wait behind it, so
- * it waits only briefly, and the migration is repeated.
+ * Applies one migration while other replicas continue to serve. Their statements on a table wait behind a migration that
+ * waits for its lock, so it waits only briefly and is then repeated.
  */
 async function apply(
   connection: Awaited<ReturnType<Sql["reserve"]>>,
@@ -87,7 +87,7 @@ interface Applied {
   readonly digest: string | null;
 }
 
-/** A migration that was edited after it was applied would leave two kinds of databases behind. */
+/** Throws if a migration was edited after it was applied, because databases would then differ. */
 function requireSameText(known: readonly Applied[], all: readonly Migration[]): void {
   const edited = known.filter(
     (row) => row.digest !== null && all.some(({ id, digest }) => id === row.id && digest !== row.digest),
@@ -111,8 +111,8 @@ function readMigrations(folder: string): Migration[] {
 }
 
 /**
- * `migrations/` is beside the bundle in a published package, and beside `runtime/` in the sources. Looked for in this
- * order: folders above an installed bundle is the project that uses it, which may have migrations of its own.
+ * `migrations/` is next to the bundle in a published package, and next to `runtime/` in the sources. The order matters: the
+ * folder above an installed bundle is the project that uses it, which may have its own migrations.
  */
 export function findFolder(): string {
   for (const place of ["./migrations", "../../../migrations"]) {

@@ -8,19 +8,19 @@ import type { VectorColumn } from "./vectors.ts";
 const fewestCandidates = 200;
 const mostCandidates = 1000;
 /**
- * Up to so many rows are compared, all of them: a filter's own index is quicker then, and in an HNSW graph of few vectors
- * those that have little in common with the others are in no list of neighbours, so that no search reaches them.
+ * Up to this number of rows, a search compares all of them. The filter's own index is then faster, and an HNSW graph of few
+ * vectors does not reach those that have little in common with the others.
  */
 const fewestForIndex = 400;
-/** Sessions for searches: each is busy with one, and more than these only wait for the processors. */
+/** Maximum number of sessions for searches. With more, searches would only wait for the processors. */
 const sessions = 8;
 
 /** Finds the nearest neighbours of a vector. */
 export type FindNearest = <Row>(query: VectorQuery) => Promise<Row[]>;
 
 /**
- * On a PostgreSQL server searches have sessions of their own, whose settings are made once: a search is one statement.
- * Elsewhere, and where a pooler refuses such sessions, the settings travel with each search, in its transaction.
+ * On a PostgreSQL server, searches use separate sessions whose settings are set once, so a search is one statement. On the
+ * embedded database, and if a pooler refuses such settings, each search sets them in its transaction.
  */
 export async function openNearest(database: Database, column: VectorColumn): Promise<FindNearest> {
   const settings = settingsOf(column);
@@ -43,7 +43,7 @@ async function openSession(database: Database, settings: Record<string, string>)
     await session`select 1`;
     return session;
   } catch (error) {
-    // 08P01: a pooler in between does not take the settings.
+    // 08P01: a pooler refuses the settings.
     if ((error as { code?: string }).code !== "08P01") throw error;
     await session.end({ timeout: 1 });
     return null;
@@ -51,9 +51,9 @@ async function openSession(database: Database, settings: Record<string, string>)
 }
 
 /**
- * The statement itself chooses between an index on the vectors and comparing all that a filter lets through, by counting
- * them. The planner could not: vectors are stored out of line, where it does not see what reading them costs. So it is set
- * neither to sort nor to read whole tables where there is another way, and one plan serves all values.
+ * The statement counts the rows that match the filter, and chooses between the vector index and comparing all of them. The
+ * planner cannot choose, because vectors are stored out of line and it does not know the cost of reading them. So the
+ * settings keep it from sorting and from reading whole tables if possible, and one plan is used for all values.
  */
 function settingsOf({ kind, iterative, probes }: VectorColumn): Record<string, string> {
   const always = { enable_seqscan: "off", enable_sort: "off", jit: "off", plan_cache_mode: "force_generic_plan" };

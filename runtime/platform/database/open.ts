@@ -3,7 +3,7 @@ import type { Log } from "../log.ts";
 import { connectEmbedded, connectPostgres, type Database } from "./client.ts";
 import { openEmbedded } from "./embedded.ts";
 
-/** The PostgreSQL that `DATABASE_URL` names, else the embedded one in `DATA_DIR`. */
+/** Opens the PostgreSQL at `DATABASE_URL`, or else the embedded database in `DATA_DIR`. Throws a `StartError` if it is not available. */
 export async function openDatabase(
   config: Pick<Config, "DATABASE_URL" | "DIRECT_DATABASE_URL" | "DATA_DIR">,
   log: Log,
@@ -27,7 +27,7 @@ export async function openDatabase(
   return connectEmbedded(await openEmbedded(config.DATA_DIR));
 }
 
-/** Whether a different session answers than the one that was opened, because a pooler reports its own number. */
+/** Whether a pooler is in between: it reports a process id of its own, which differs from that of the server. */
 async function isPooled({ sql }: Database): Promise<boolean> {
   const rows = await sql<[{ pid: number }]>`select pg_backend_pid() as pid`;
   const { state } = rows as unknown as { readonly state?: { readonly pid?: number } };

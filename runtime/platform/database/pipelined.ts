@@ -1,18 +1,18 @@
 import type { Queryable, Sql } from "./client.ts";
 
 /**
- * Statements in one transaction, sent together with its begin and its commit: one wait for the network, where `sql.begin`
- * waits three times. So none can depend on another's answer. Gives the rows of each; throws what failed first.
+ * Sends statements together with the begin and commit of their transaction, in one round trip; `sql.begin` needs three. So
+ * no statement can depend on the result of another. Returns the rows of each statement, and throws the first error.
  */
 export async function pipelined<Row extends object>(
   sql: Sql,
   statements: (tx: Queryable) => readonly PromiseLike<readonly unknown[]>[],
-  /** What is sent before them with the begin, for example settings of the transaction. */
+  /** Statements that are sent with the begin, for example settings of the transaction. */
   first = "",
 ): Promise<Row[][]> {
   const tx = await sql.reserve();
   try {
-    // Sent in this order as they are awaited, without a pause in between. After a failure the commit is a rollback.
+    // They are sent in this order, without waiting in between. After a failure, the commit rolls back.
     const results = await Promise.allSettled([tx.unsafe(`begin; ${first}`), ...statements(tx), tx.unsafe("commit")]);
     const failed = results.find((one) => one.status === "rejected");
     if (failed) throw failed.reason;

@@ -6,19 +6,19 @@ import { DatabaseUnavailable, isUnavailable } from "./unavailable.ts";
 
 export interface PoolOptions extends Pick<ConnectionOptions, "url" | "settings" | "first" | "prepare" | "stream" | "deadlineMs"> {
   readonly max: number;
-  /** An unused connection is closed after so long. */
+  /** Milliseconds after which an unused connection is closed. */
   readonly idleMs?: number;
   /** Probed while a statement takes long; rejects if the server does not answer at all. */
   readonly probe?: () => PromiseLike<unknown>;
 }
 
-/** Longest time until a new session is ready. */
+/** Maximum time until a new session is ready, in milliseconds. */
 const openMs = 5_000;
-/** Interval of further attempts while none succeeds, so that a lost packet is not waited for. */
+/** Interval between further attempts while none has succeeded, so that a lost packet causes no long wait; milliseconds. */
 const againMs = 1_000;
-/** Connections that are opened at the same time, without such attempts. */
+/** Maximum number of connections that are opened at the same time, not counting these attempts. */
 const mostOpening = 4;
-/** Statements under way on one connection. */
+/** Maximum number of statements in flight on one connection. */
 const mostPending = 100;
 const tickMs = 250;
 const lifetimeMs = 45 * 60_000;
@@ -27,22 +27,22 @@ const probeMs = 5_000;
 interface Waiter {
   until: number;
   readonly exclusive: boolean;
-  /** Attempts to connect that were begun before it waited. */
+  /** Number of connection attempts that began before it started to wait. */
   readonly before: number;
   readonly take: (connection: Connection) => void;
   readonly fail: (error: Error) => void;
 }
 
 /**
- * Connections to one server. A statement has its answer by its deadline or is rejected as unavailable, wherever it got lost, and
- * the connection that it was lost on is replaced.
+ * Connections to one server. A statement that gets no answer by its deadline is rejected as unavailable, and its connection
+ * is replaced.
  */
 export class ConnectionPool {
   readonly sql: Sql;
   readonly #options: PoolOptions;
   #deadlineMs: number;
   readonly #open = new Set<Connection>();
-  /** With the number of the attempt. */
+  /** Connections that are being opened, with the number of the attempt. */
   readonly #opening = new Map<Connection, number>();
   #attempts = 0;
   readonly #idleSince = new Map<Connection, number>();
@@ -112,7 +112,7 @@ export class ConnectionPool {
     });
   }
 
-  /** An unused connection; once there are as many as there may be, the one with the least to do. */
+  /** An unused connection. If the pool is full and none is unused, the one with the fewest statements in flight. */
   #free(exclusive: boolean): Connection | undefined {
     if (this.#closed || (this.#waiting.length > 0 && !exclusive)) return;
     return this.#least();
@@ -187,8 +187,8 @@ export class ConnectionPool {
   }
 
   /**
-   * What waits is not kept waiting for a server that refuses; a silent one may still answer another attempt, as one may that
-   * was begun later.
+   * Rejects waiting statements if the server refused the connection. If it did not answer, another attempt, or one that began
+   * later, may still succeed.
    */
   #failedToOpen(attempt: number, late: boolean, reason: Error): void {
     if (this.#open.size > 0 || late) return;
@@ -226,7 +226,7 @@ export class ConnectionPool {
     });
   }
 
-  /** An exclusive connection; earlier statements on it come first. */
+  /** A connection for exclusive use. Earlier statements on it finish first. */
   async #hold(): Promise<Held> {
     const until = this.#now + this.#deadlineMs;
     const connection = await this.#wait(until, true, (given) => given);

@@ -1,6 +1,6 @@
 import { isDeadlock } from "./client.ts";
 
-/** A deadlock ends when one side is rolled back; after this many, the cause is another one. */
+/** Maximum number of tries. A deadlock ends when one side is rolled back, so more failures have another cause. */
 const mostTries = 5;
 
 /** Repeats a write that a deadlock rolled back. It must be one statement or one transaction. */

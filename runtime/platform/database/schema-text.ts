@@ -41,7 +41,7 @@ const readEnums = (sql: Sql) =>
     from pg_type t where t.typnamespace = 'public'::regnamespace and t.typtype = 'e' and ${notOfExtension(sql, "pg_type", "t")}
     order by t.typname collate "C"`);
 
-/** Those of identity columns come with their columns. */
+/** The sequences, except those of identity columns, which their columns create. */
 const readSequences = (sql: Sql) =>
   lines(sql<Line[]>`
     select format('create sequence %I as %s;', c.relname, format_type(s.seqtypid, null)) as line
@@ -50,7 +50,7 @@ const readSequences = (sql: Sql) =>
       and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'i')
     order by c.relname collate "C"`);
 
-/** Functions that take or give rows of tables follow the tables; the others precede them, so that defaults may call them. */
+/** Functions that accept or return rows of tables follow the tables. The others precede them, so that defaults can call them. */
 const readFunctions = (sql: Sql, ofTables: boolean) =>
   lines(sql<Line[]>`
     select pg_get_functiondef(p.oid) || ';' as line from pg_proc p
@@ -58,7 +58,7 @@ const readFunctions = (sql: Sql, ofTables: boolean) =>
       and ${ofTables} = exists (select from pg_type t where t.typrelid <> 0 and (t.oid = p.prorettype or t.oid = any(p.proargtypes)))
     order by p.oid::regprocedure::text collate "C"`);
 
-/** Each with its columns in their order, its constraints but foreign keys, and its indexes. */
+/** Each table with its columns in order, its constraints except foreign keys, and its indexes. */
 async function readTables(sql: Sql): Promise<string[]> {
   const rows = await sql<{ name: string; head: string; options: string; members: string[]; indexes: string[] }[]>`
     select c.relname as name,

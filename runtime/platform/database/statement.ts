@@ -1,13 +1,13 @@
 import { booleanArray, openDriver, type Sql } from "./driver.ts";
 
-/** Makes the driver's own query, on the connection that is to carry it out. */
+/** Creates the driver's query for the connection that executes it. */
 export type Build = (driver: Sql) => PromiseLike<unknown>;
-/** Carries a statement out on a connection of its choice. */
+/** Executes a statement on a connection that it chooses. */
 export type Run = (build: Build) => Promise<unknown>;
 
 /**
- * A statement that is sent when it is first awaited, on whichever connection is free then. As a part of another statement it
- * is never sent by itself.
+ * A statement that is sent when it is first awaited, on a connection that is free at that time. If it is a part of another
+ * statement, it is never sent by itself.
  */
 export class Statement implements PromiseLike<unknown> {
   readonly build: Build;
@@ -20,7 +20,7 @@ export class Statement implements PromiseLike<unknown> {
     this.#run = run;
   }
 
-  /** Sends it by the simple protocol, which allows several statements in one text. */
+  /** Uses the simple protocol, which allows several statements in one text. */
   simple(): this {
     this.#simple = true;
     return this;
@@ -46,7 +46,7 @@ export class Statement implements PromiseLike<unknown> {
   }
 }
 
-/** Never connects. Names and lists of columns are the same for every connection. */
+/** A driver that never connects. It escapes names and column lists, which are the same for every connection. */
 const unconnected = openDriver({
   settings: {},
   socket: () => {
@@ -55,7 +55,7 @@ const unconnected = openDriver({
   closed: () => {},
 });
 
-/** The tagged template and `unsafe`, over a way to carry statements out; with further members. */
+/** The tagged template and `unsafe`, which execute statements with `run`; `members` are added. */
 export function sqlOver(run: Run, members: object = {}): Sql {
   const tagged = (first: unknown, ...rest: unknown[]) => {
     if (!isTemplate(first)) return (unconnected as unknown as (...all: unknown[]) => unknown)(first, ...rest);

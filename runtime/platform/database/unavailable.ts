@@ -1,4 +1,4 @@
-/** The database did not answer in time, or the connection to it was lost. Whether a statement was carried out is not known. */
+/** The database did not answer in time, or the connection was lost. It is unknown whether the statement was executed. */
 export class DatabaseUnavailable extends Error {
   override readonly name = "DatabaseUnavailable";
   readonly code = "DATABASE_UNAVAILABLE";
@@ -21,18 +21,18 @@ const unavailable = new Set([
 export const isUnavailable = (error: unknown): boolean =>
   typeof error === "object" && error !== null && "code" in error && (unavailable.has(String(error.code)) || isOfPooler(error));
 
-/** The failure of the database behind an error, in whatever it was wrapped; `null` if there is none. */
+/** The database failure that caused an error, however deeply it is wrapped; `null` if there is none. */
 export function unavailableBehind(error: unknown): unknown {
   for (let one = error, depth = 0; one instanceof Error && depth < 8; one = one.cause, depth++)
     if (isUnavailable(one)) return one;
   return null;
 }
 
-/** From a pooler (a server would name its routine): no session was free in time, or the one in use was lost. */
+/** Whether an error comes from a pooler (a server would add `routine`): no session was free in time, or the session was lost. */
 const isOfPooler = (error: { code?: unknown; routine?: unknown }): boolean =>
   error.code === "08P01" && error.routine === undefined;
 
-/** Codes of connections that were not made, or are lost: the system's, and the driver's. */
+/** Codes of failed or lost connections, from the system and from the driver. */
 const networkCodes = new Set([
   "CONNECT_TIMEOUT",
   "CONNECTION_CLOSED",

@@ -12,14 +12,14 @@ export interface VectorOptions {
 }
 
 const operators = { cosine: "<=>", l2: "<->", ip: "<#>" } as const;
-/** pgvector's indexes hold up to so many dimensions; `halfvec`, of half the precision, twice as many. */
+/** Maximum number of dimensions in an index of pgvector. `halfvec`, with half the precision, allows twice as many. */
 const widestVector = 2000;
 const widestHalfvec = 4000;
-/** Under so many rows an ivfflat index would be trained on too little, and an exact search is quick. */
+/** Below this number of rows, an ivfflat index has too little training data, and an exact search is fast. */
 const fewestForIvfflat = 1000;
 /**
- * Neighbours that an HNSW index considers for each row. With pgvector's own 64 it leads past some of 100,000 rows, however long
- * one looks; the embedded database, which is slow at it, holds fewer.
+ * Number of neighbours that an HNSW index considers for each row (`ef_construction`). With pgvector's default of 64, no search
+ * finds some of 100,000 rows. The embedded database builds indexes slowly, and holds fewer rows.
  */
 const thoroughness = { postgres: 200, embedded: 64 };
 const lock = 7_160_414;
@@ -40,8 +40,8 @@ export interface OpenVectors extends VectorSettings {
 }
 
 /**
- * Makes the column `embedding` and its index on tables, as they are configured. Replicas that start together take turns:
- * by polling, because building an index concurrently would wait for a replica that waits for the lock.
+ * Creates the column `embedding` and its index on tables, as configured. Replicas that start together take turns by polling,
+ * because a concurrent index build would wait for a replica that waits for the lock.
  */
 export async function openVectors(
   database: Database,
@@ -107,7 +107,7 @@ async function prepareTables(sql: Queryable, database: Database["kind"], tables:
   }
 }
 
-/** Holds a lock that one session has at a time, without a statement that waits for it. */
+/** Runs work under a lock that one session holds at a time. Polls for the lock, so that no statement waits for it. */
 async function takingTurns<T>(database: Database, work: (sql: Queryable) => Promise<T>): Promise<T> {
   const sql = await database.longRunning.reserve();
   try {

@@ -1,4 +1,4 @@
-/** A code fence that is open: its sign, its length, and the block that it is in. */
+/** An open code fence: its character, its length, and the block that contains it. */
 interface Fence {
   readonly sign: string;
   readonly length: number;
@@ -24,7 +24,7 @@ export class CodeLines {
   readonly #closers: readonly { readonly at: number; readonly sign: string; readonly longestFrom: number }[];
   #nextCloser = 0;
   #fence: Fence | null = null;
-  /** Columns by which the content of the list item at hand is indented. */
+  /** Indentation of the content of the current list item, in columns. */
   #listIndent = 0;
 
   constructor(text: string) {
@@ -91,7 +91,7 @@ export class CodeLines {
   }
 }
 
-/** The lines that can close a fence, each with the longest run of its sign from there on. */
+/** The lines that can close a fence, each with the longest run of its character from that line on. */
 function closersOf(text: string) {
   if (!text.includes("```") && !text.includes("~~~")) return [];
   const found = [...text.matchAll(/^[ \t>]*(`{3,}|~{3,})[ \t]*\r?$/gm)].map((match) => ({
@@ -113,7 +113,7 @@ export function runOf(text: string, from: number, sign: string): number {
   return at - from;
 }
 
-/** Length of a list marker with the blanks after it; 0 where there is none. */
+/** Length of a list marker including the blanks after it; 0 if there is none. */
 function markerAt(text: string, at: number, end: number): number {
   let next = at;
   while (next < at + 9 && isDigit(text.charCodeAt(next))) next++;

@@ -1,16 +1,16 @@
 import { CodeLines } from "./code-lines.ts";
 
-/** Signs of code in a text at most. One with more is all prose: looking for its code would take too long. */
+/** Maximum number of backticks or tildes. A text with more is treated as prose only, because finding its code would take too long. */
 const mostSigns = 40_000;
 
-/** Takes the place of code while the prose around it is rewritten. No character: no text may contain it. */
+/** Placeholder for code while the prose around it is rewritten. It is a noncharacter, which no text may contain. */
 const gap = "\uffff";
 
 /**
- * Rewrites what is not code in a Markdown text, and leaves code blocks and code spans as they are. What the platforms may read
- * differently is not code: a fence that is not closed, a span over several lines, backticks in HTML. All prose is rewritten at
- * once, because a text can have a piece of code every few characters. If the rewritten prose has lost a piece of code, such as one
- * in an attribute of an element, the whole text is rewritten as prose.
+ * Rewrites the prose of a Markdown text, and leaves code blocks and code spans unchanged. Text that platforms may read
+ * differently does not count as code: a fence that is not closed, a span over several lines, backticks in HTML. All prose is
+ * rewritten in one call, because a text can contain code every few characters. If the rewritten prose has lost a piece of
+ * code, for example in an attribute of an element, the whole text is rewritten as prose.
  */
 export function rewriteProse(given: string, rewrite: (prose: string) => string): string {
   if ((!given.includes("`") && !given.includes("~~~")) || hasMore(given, "`", mostSigns) || hasMore(given, "~", mostSigns))

@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 import { type Config, StartError } from "../config.ts";
 
-/** Throws a `StartError` where a port of the service is taken: before anything is changed, and not after minutes of migrations. */
+/** Throws a `StartError` if a port of the service is in use. Called before anything is changed, not after minutes of migrations. */
 export async function requireFreePorts(config: Pick<Config, "PORT" | "GRPC_PORT" | "HOST" | "API_KEYS">): Promise<void> {
   const host = config.HOST ?? (config.API_KEYS.length > 0 ? "0.0.0.0" : "127.0.0.1");
   for (const variable of ["PORT", "GRPC_PORT"] as const) {
@@ -17,7 +17,7 @@ export async function requireFreePorts(config: Pick<Config, "PORT" | "GRPC_PORT"
 
 const listenOnce = (port: number, host: string): Promise<void> =>
   new Promise((done, fail) => {
-    // A probe of a load balancer may come in just now: its connection would keep the port open.
+    // A load balancer may probe the port now, and its connection would keep the port open.
     const server = createServer((socket) => socket.destroy());
     server.once("error", fail);
     server.listen(port, host, () => server.close(() => done()));

@@ -9,11 +9,11 @@ export interface GuardOptions {
   readonly allowed: readonly string[];
   /** Whether this machine's own addresses may be reached: while the service itself is on loopback only, without keys. */
   readonly loopback: boolean | (() => boolean);
-  /** How names are resolved; the system's way by default. */
+  /** Resolves names. Default: the system's resolver. */
   readonly lookup?: LookupFunction;
 }
 
-/** Prevents user-given addresses from reaching private networks. */
+/** Prevents requests to user-supplied URLs from reaching private networks. */
 export interface Guard {
   /**
    * For input validation: refuses an address that `fetch` would refuse. Throws the problem `bad_request`, naming the address. A name
@@ -28,7 +28,7 @@ export interface Guard {
   close(): Promise<void>;
 }
 
-/** How long `check` waits for a name server. */
+/** Maximum time that `check` waits for a name server, in milliseconds. */
 const checkMs = 2_000;
 
 export function createGuard(options: GuardOptions): Guard {

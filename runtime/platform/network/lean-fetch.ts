@@ -7,16 +7,16 @@ import { WholeResponse } from "./whole-response.ts";
 
 type Fetch = typeof globalThis.fetch;
 
-/** Answers up to this many bytes are read whole, which costs a fraction of a stream. */
+/** Responses up to this size, in bytes, are read as a whole, which costs a fraction of a stream. */
 const smallBytes = 1_000_000;
 const redirects = [301, 302, 303, 307, 308];
-/** Statuses whose answers have no body: a `Response` refuses to be made with one. */
+/** Statuses without a body: the constructor of `Response` refuses one. */
 const bodiless = [204, 205, 304];
 
 /**
- * `fetch` for the requests of every run. On Node it goes past the stream machinery of the global one, at a third of its cost;
- * on Deno it is the global one, made to send a body at most once. What is unusual (a `Request`, a streamed body) is handed
- * to the global one. Every caller brings a deadline of its own: none is set here.
+ * `fetch` for the requests of runs. On Node, it bypasses the streams of the global `fetch`, at a third of the cost. On Deno,
+ * it is the global `fetch`, which sends a body at most once. Unusual calls (a `Request`, a streamed body) use the global
+ * `fetch`. It sets no deadline, because every caller has its own.
  */
 export function leanFetch(config: Pick<Config, "NODE_USE_ENV_PROXY">, isDeno = "Deno" in globalThis): Fetch {
   // Looked up at each call, so that a replaced global fetch is used.

@@ -34,12 +34,12 @@ function parseNetwork(text: string): [Address, number] {
 /** Four-part decimal IPv4 only: the octal and hexadecimal spellings of `inet_aton` mean other things to other programs. */
 const isAddress = (text: string): boolean => ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
 
-/** An address in its own family: `::ffff:10.0.0.1` is 10.0.0.1. `null` where the text is none. */
+/** An address in its own family: `::ffff:10.0.0.1` is 10.0.0.1. `null` if the text is not an address. */
 export function parseAddress(text: string): Address | null {
   return isAddress(text) ? ipaddr.process(text) : null;
 }
 
-/** The network that one sender is counted by: an IPv4 address, or the /64 of an IPv6 one, since a sender has all of that. */
+/** The network by which a sender is counted: an IPv4 address, or the /64 of an IPv6 address, because a sender can use all of it. */
 export function networkOf(text: string): string {
   const address = parseAddress(text);
   if (!(address instanceof ipaddr.IPv6)) return address?.toString() ?? text;

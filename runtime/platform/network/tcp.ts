@@ -15,7 +15,7 @@ export interface TcpConnections extends TcpAccess {
   closeAll(): void;
 }
 
-/** `servers`: where connections may lead, as `host:port`. */
+/** `servers`: the servers that connections may reach, as `host:port`. */
 export function openTcp(name: string, servers: () => readonly string[]): TcpConnections {
   const open = new Set<Connection>();
   return {

@@ -1,8 +1,8 @@
 const utf8 = new TextDecoder();
 
 /**
- * An answer whose body has arrived. It is used as a `Response`; one of the runtime, which costs as much as a small request, is made only for
- * a body that is read in an unusual way.
+ * A response whose body has arrived. Callers use it as a `Response`. It creates one of the runtime's own, which costs as much
+ * as a small request, only if the body is read in an unusual way.
  */
 export class WholeResponse {
   readonly status: number;

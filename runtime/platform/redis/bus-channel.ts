@@ -2,8 +2,8 @@ import type { OpenChannel } from "../bus-channels.ts";
 import { subscribe } from "./client.ts";
 
 /**
- * What is published while Redis is unavailable reaches no other replica; each reads everything cached anew once its connection is
- * back. A change over the API does not fail because other replicas could not be notified.
+ * Messages that are published while Redis is unavailable reach no other replica, so each replica reloads its cached values
+ * when its connection is back. A change over the API does not fail because other replicas could not be notified.
  */
 export const overRedis =
   (url: string | undefined, name: string): OpenChannel =>

@@ -13,17 +13,17 @@ export interface Redis extends RedisAccess {
   close(): Promise<void>;
 }
 
-/** Longest wait for an answer. Redis answers within a millisecond or is in trouble. */
+/** Timeout of a command, in milliseconds. A healthy Redis answers within one. */
 const commandMs = 1_000;
 const connectMs = 2_000;
-/** A connection without an answer for this long is dead; the system itself would notice after a quarter of an hour. */
+/** A connection without an answer for this time, in milliseconds, is dead. The operating system would notice only after 15 minutes. */
 const silentMs = 3_000;
 /** Default address of Redis. */
 const local = "redis://127.0.0.1:6379";
 
 /**
- * The Redis that `REDIS_URL` names: required, though the start does not wait for it. Without the variable the local
- * address is tried once, and `null` says that nothing serves there.
+ * Connects to the Redis at `REDIS_URL`. It is then required, but the start does not wait for it. Without the variable, tries
+ * the default address once, and returns `null` if there is no Redis.
  */
 export async function openRedis(url: string | undefined, prefix: string, log: Log): Promise<Redis | null> {
   const client = connect(url ?? local);

@@ -4,7 +4,7 @@ import type { Log } from "../log.ts";
 import { version } from "../version.ts";
 import { enableTracing } from "./tracing.ts";
 
-/** Sends spans to the collector that the configuration names. The packages are loaded only then. Returns what ends it. */
+/** Sends spans to the configured collector, for which it loads the OpenTelemetry SDK. Returns a function that stops it. */
 export async function exportTraces(
   config: Pick<Config, "OTEL_EXPORTER_OTLP_ENDPOINT" | "OTEL_CAPTURE_CONTENT" | "OTEL_SERVICE_NAME">,
   log: Log,

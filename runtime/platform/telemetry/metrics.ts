@@ -134,7 +134,7 @@ export function measureProcess(): void {
   }
 }
 
-/** `fetch` whose requests are counted by host and class of the status, and whose answers tell what a rate limit leaves. */
+/** A `fetch` that counts requests by host and status class, and records the remaining rate limit from the responses. */
 export const counted =
   (fetch: typeof globalThis.fetch): typeof globalThis.fetch =>
   async (input, init) => {

@@ -34,7 +34,7 @@ export const validTraceparent = (header: string | undefined): string | null => {
   return /[1-9a-f]/.test(traceId) && /[1-9a-f]/.test(spanId) ? (header as string) : null;
 };
 
-/** The span that all work on an event has as its ancestor, on whatever replica. */
+/** The span that is the ancestor of all work on an event, on every replica. */
 function parentOf(eventId: string, traceparent: string | null): SpanContext {
   const [, traceId, spanId] = shape.exec(traceparent ?? "") ?? [];
   return {
@@ -45,7 +45,7 @@ function parentOf(eventId: string, traceparent: string | null): SpanContext {
   };
 }
 
-/** Runs something as a span of the trace of an event. */
+/** Runs a function as a span of an event's trace. */
 export function inTrace<T>(
   event: { readonly id: string; readonly traceparent: string | null },
   name: string,
@@ -57,7 +57,7 @@ export function inTrace<T>(
   return context.with(parent, () => inSpan(name, attributes, run));
 }
 
-/** Runs something as a span within the current one. An error marks it as failed and is thrown on. */
+/** Runs a function as a span within the current one. An error marks the span as failed and is rethrown. */
 export function inSpan<T>(name: string, attributes: Attributes, run: (span: Span | null) => Promise<T>): Promise<T> {
   if (!recording.enabled) return run(null);
   return tracer.startActiveSpan(name, { attributes }, async (span) => {
@@ -72,7 +72,7 @@ export function inSpan<T>(name: string, attributes: Attributes, run: (span: Span
   });
 }
 
-/** Headers that hand the current trace on to another service; none without tracing. */
+/** Headers that pass the current trace to another service; empty without tracing. */
 export function traceHeaders(): Record<string, string> {
   const headers: Record<string, string> = {};
   if (recording.enabled) propagation.inject(context.active(), headers);

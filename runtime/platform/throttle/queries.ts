@@ -1,6 +1,6 @@
 import type { Queryable } from "../database/client.ts";
 
-/** Takes the next start of a key: `0`, or the milliseconds until it is free. By the database's clock: replicas' own may differ. */
+/** Takes the next start of a key. Returns 0, or the milliseconds until it is free. Uses the database's clock, because the replicas' clocks may differ. */
 export async function takeStart(sql: Queryable, key: string, interval: number): Promise<number> {
   const [row] = await sql<{ wait: number }[]>`
     with taken as (
@@ -12,7 +12,7 @@ export async function takeStart(sql: Queryable, key: string, interval: number): 
     union all
     select (extract(epoch from next_at - clock_timestamp()) * 1000)::double precision as wait
     from paces where key = ${key} and not exists (select from taken)`;
-  // Another replica took it at this moment, and the statement still sees the row as it was.
+  // Another replica took the start concurrently, and this statement still sees the old row.
   return row ? (row.wait <= 0 && row.wait !== 0 ? 1 : Math.ceil(row.wait)) : 1;
 }
 
@@ -21,5 +21,5 @@ export const holdStarts = (sql: Queryable, key: string, ms: number) =>
     insert into paces as throttle (key, next_at) values (${key}, clock_timestamp() + ${ms}::double precision * interval '1 millisecond')
     on conflict (key) do update set next_at = greatest(throttle.next_at, excluded.next_at)`;
 
-/** Credentials are rotated: keys that are no longer used. */
+/** Deletes unused keys, which remain after credentials are rotated. */
 export const deleteOldThrottles = (sql: Queryable) => sql`delete from paces where next_at < now() - interval '1 day'`;

@@ -1,6 +1,6 @@
 import type { SharedThrottle } from "@signalbox/sdk";
 
-/** Until when platforms asked plugins to wait. */
+/** Records until when platforms have asked plugins to wait. */
 export interface Holds {
   /** The same throttle, which remembers what it blocks. Its keys begin with the id of a plugin. */
   recorded(throttle: SharedThrottle): SharedThrottle;
