@@ -36,18 +36,20 @@ export function listLog(
   return readHistory<AuditLogEntry>(sql, history, filter);
 }
 
-/** Computes the chain again. Retention may have removed the oldest entries, never the newest one. */
+/** Computes the chain again. Its oldest entry must be the one that retention left, and its newest the one that was appended last. */
 export async function verifyLog(sql: Queryable): Promise<Output<typeof verify>> {
+  // Times are compared as texts: in a tampered entry there may be none.
   const [row] = await sql<[{ entries: number; first_seq: number | null; broken_at: number | null; hash: string }]>`
-    with chain as (
+    with head as (select seq, hash, removed_to from audit_head), chain as (
       select seq, hash, sha256(previous_hash || convert_to(entry::text, 'UTF8')) as computed,
-        previous_hash = coalesce(lag(hash) over w, case when seq = 1 then decode(repeat('00', 32), 'hex') else previous_hash end)
-          and seq = coalesce(lag(seq) over w + 1, seq) and created_at = (entry ->> 'at')::timestamptz as follows
+        (previous_hash = coalesce(lag(hash) over w, case when seq = 1 then decode(repeat('00', 32), 'hex') else previous_hash end)
+          and seq = coalesce(lag(seq) over w, (select removed_to from head), seq - 1) + 1
+          and to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') = entry ->> 'at') is true as follows
       from audit_log window w as (order by seq)
-    ), head as (select seq, hash from audit_head)
-    select count(*) as entries, min(chain.seq) as first_seq, encode((select hash from head), 'hex') as hash,
+    )
+    select count(*) as entries, min(chain.seq) as first_seq, coalesce(encode((select hash from head), 'hex'), '') as hash,
       coalesce(min(chain.seq) filter (where not follows or chain.hash <> computed), case
-        when max(chain.seq) is null and (select seq from head) > 0 then 1
+        when max(chain.seq) is null and coalesce((select seq from head), 1) > 0 then 1
         when max(chain.seq) <> (select seq from head) then least(max(chain.seq), (select seq from head)) + 1
         when not exists (select 1 from audit_log l join head h on h.seq = l.seq and h.hash = l.hash) and count(*) > 0 then max(chain.seq)
       end) as broken_at

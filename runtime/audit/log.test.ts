@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { removeAuditEntries } from "../retention/queries.ts";
 import { type Door, openDoor } from "../transports/http/testing/door.ts";
 import { appendToLog, verifyLog } from "./log-queries.ts";
 import { masked } from "./masked.ts";
@@ -10,7 +11,8 @@ beforeAll(async () => {
 afterAll(() => door?.close());
 beforeEach(async () => {
   await door.sql`delete from audit_log`;
-  await door.sql`update audit_head set seq = 0, hash = decode(repeat('00', 32), 'hex')`;
+  await door.sql`delete from audit_head`;
+  await door.sql`insert into audit_head (seq, hash) values (0, decode(repeat('00', 32), 'hex'))`;
 });
 
 const entry = (object: string) => JSON.stringify({ at: "2026-01-01T00:00:00.000Z", actor: "a", operation: "o", object });
@@ -28,7 +30,8 @@ describe("the chain", () => {
       door.sql,
       Array.from({ length: 10 }, (_, i) => entry(String(i))),
     );
-    await door.sql`delete from audit_log where seq <= 4`;
+    // All of them are of this time; the limit leaves six.
+    expect(await removeAuditEntries(door.sql, Date.parse("2026-01-02"), 4)).toBe(4);
     expect(await verifyLog(door.sql)).toMatchObject({ state: "intact", entries: 6, first_seq: 5 });
   });
 
@@ -43,6 +46,25 @@ describe("the chain", () => {
       "insert into audit_log (seq, created_at, entry, previous_hash, hash) select 11, created_at, entry, hash, hash from audit_log where seq = 10",
       11,
     ],
+    ["removed oldest entries", "delete from audit_log where seq <= 4", 5],
+    ["an entry without its time", "update audit_log set entry = '{}' where seq = 7", 7],
+    ["a time that is none", `update audit_log set entry = '{"at":"x"}' where seq = 7`, 7],
+    ["a text in place of an entry", `update audit_log set entry = '"x"' where seq = 7`, 7],
+    ["a moved end", "update audit_head set seq = 9", 10],
+    ["another end", "update audit_head set hash = sha256('x')", 10],
+    ["a removed end of the chain", "delete from audit_head", 10],
+    ["an empty log without its end", "delete from audit_head; delete from audit_log", 1],
+    [
+      "exchanged entries",
+      "update audit_log a set entry = b.entry, created_at = b.created_at from audit_log b where (a.seq, b.seq) in ((4, 5), (5, 4))",
+      4,
+    ],
+    [
+      "an edited last entry with a hash that fits it",
+      `update audit_log set entry = '{"at":"2026-01-01T00:00:00Z"}', hash = sha256(previous_hash || '{"at":"2026-01-01T00:00:00Z"}'::bytea) where seq = 10`,
+      10,
+    ],
+    ["a repeated entry with another number", "update audit_log set seq = 21 where seq = 10", 21],
   ])("shows %s", async (_, attack, at) => {
     await appendToLog(
       door.sql,

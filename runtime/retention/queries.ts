@@ -103,13 +103,19 @@ export async function removeAttempts(sql: Sql, before: number, limit: number): P
   return result.count;
 }
 
-/** Removes the oldest entries of the audit log, never the newest one, so that the chain can still be verified. */
+/** Removes the oldest entries of the audit log, never the newest one, and notes how far, so that the chain can still be verified. */
 export async function removeAuditEntries(sql: Sql, before: number, limit: number): Promise<number> {
-  const result = await sql`
-    delete from audit_log where seq in (
-      select seq from audit_log where created_at < ${new Date(before).toISOString()}::timestamptz
-        and seq < (select seq from audit_head) order by seq limit ${limit})`;
-  return result.count;
+  const [row] = await sql<[{ removed: number }]>`
+    with removed as (
+      delete from audit_log where seq in (
+        select seq from audit_log where created_at < ${new Date(before).toISOString()}::timestamptz
+          and seq < (select seq from audit_head) order by seq limit ${limit})
+      returning seq
+    ), noted as (
+      update audit_head set removed_to = greatest(removed_to, (select max(seq) from removed)) where exists (select 1 from removed)
+    )
+    select count(*) as removed from removed`;
+  return row.removed;
 }
 
 /** Removes watchdog entries before `before`, and all but the newest `most`. */

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 133e769f2e79ca68
+-- Made from d5d1f82755770f41
 
 create extension if not exists vector;
 
@@ -709,6 +709,7 @@ create table audit_head (
   singleton boolean default true not null,
   seq bigint not null,
   hash bytea not null,
+  removed_to bigint default 0 not null,
   constraint audit_head_pkey PRIMARY KEY (singleton),
   constraint audit_head_singleton_check CHECK (singleton)
 );
