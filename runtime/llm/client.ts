@@ -1,4 +1,5 @@
 import OpenAI, { APIConnectionError, APIConnectionTimeoutError, APIError, APIUserAbortError } from "openai";
+import { withoutUrlSecrets } from "../platform/network/url-secrets.ts";
 import { Failure } from "../platform/retry.ts";
 import { traceHeaders } from "../platform/telemetry/tracing.ts";
 import { readAnswer } from "./answer.ts";
@@ -68,7 +69,7 @@ export function createLlm(options: Endpoint & { timeoutMs: number }): Llm {
       try {
         return readAnswer(await post({ ...body(request), stream: false }, signal, traceHeaders()), request.model);
       } catch (error) {
-        throw classify(error, options.apiKey);
+        throw classify(error, options);
       }
     },
   };
@@ -140,12 +141,12 @@ async function streamed(
   client: OpenAI,
   request: ChatRequest,
   signal: AbortSignal,
-  { apiKey, timeoutMs }: Endpoint & { timeoutMs: number },
+  endpoint: Endpoint & { timeoutMs: number },
   onDelta: (text: string) => void,
 ): Promise<ChatAnswer> {
   let told = false;
   // The timeout of the client package covers only the headers.
-  const late = AbortSignal.timeout(timeoutMs);
+  const late = AbortSignal.timeout(endpoint.timeoutMs);
   try {
     const chunks = await client.chat.completions.create(
       { ...body(request), stream: true, stream_options: { include_usage: true } },
@@ -157,7 +158,7 @@ async function streamed(
     });
   } catch (error) {
     signal.throwIfAborted();
-    const fault = classify(late.aborted ? new APIConnectionTimeoutError() : error, apiKey);
+    const fault = classify(late.aborted ? new APIConnectionTimeoutError() : error, endpoint);
     if (!told || !(fault instanceof Failure)) throw fault;
     throw new Failure(fault.message, { retryable: false, retryAfterMs: fault.retryAfterMs, cause: fault });
   }
@@ -182,11 +183,12 @@ function toWire(message: Message): OpenAI.Chat.ChatCompletionMessageParam {
   return { role: "assistant", content: message.content, tool_calls };
 }
 
-/** Masks the API key, which some proxies repeat in their error messages. */
-const without = (text: string, apiKey: string | undefined) => (apiKey ? text.replaceAll(apiKey, "********") : text);
+/** Masks what some proxies repeat in their error messages: the API key, and keys in the address. */
+const without = (text: string, { apiKey, baseUrl }: Endpoint) =>
+  withoutUrlSecrets(apiKey ? text.replaceAll(apiKey, "********") : text, baseUrl);
 
-/** The error of a request as a `Failure` that says whether a retry may succeed. `apiKey` is masked in its text. */
-export function classify(error: unknown, apiKey: string | undefined): unknown {
+/** The error of a request as a `Failure` that says whether a retry may succeed, without the keys of the endpoint in its text. */
+export function classify(error: unknown, endpoint: Endpoint): unknown {
   if (error instanceof Failure || error instanceof APIUserAbortError) return error;
   if (error instanceof APIConnectionTimeoutError)
     return new Failure("The LLM did not answer in time.", { retryable: true, unavailable: true, timedOut: true, cause: error });
@@ -195,7 +197,7 @@ export function classify(error: unknown, apiKey: string | undefined): unknown {
   if (error instanceof APIError) {
     const status = error.status ?? 0;
     const retryable = status === 408 || status === 409 || status === 429 || status >= 500;
-    const said = without(error.message, apiKey).replace(`${status} `, "").slice(0, 300);
+    const said = without(error.message, endpoint).replace(`${status} `, "").slice(0, 300);
     const retryAfterMs = retryAfter(error.headers?.get("retry-after"));
     return new Failure(`The LLM answered ${status}: ${said}`, {
       retryable,

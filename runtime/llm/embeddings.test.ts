@@ -57,3 +57,13 @@ test("texts that are embedded at the same time learn together that vectors must 
   await shortening(["e"], never);
   expect(asked).toEqual([4]);
 });
+
+test("a proxy that repeats the request in its refusal: the reason contains neither the key nor that of the address", async () => {
+  const refusal = ({ request }: { request: Request }) =>
+    HttpResponse.text(`no ${request.headers.get("authorization")} for ${request.url}`, { status: 401 });
+  server.use(http.post(`${baseUrl}/embeddings`, refusal));
+  const endpoint = { baseUrl: `${baseUrl}?api_key=of-the-address-1`, apiKey: "of-the-header-1", model: "m", dimension: 2 };
+  const asking = createEmbed({ fetch: (...given) => fetch(...given), ...endpoint })(["a"], AbortSignal.timeout(5_000));
+  const message = expect.stringMatching(/no Bearer \*{8} for \S+\?api_key=\[redacted\]/);
+  await expect(asking).rejects.toMatchObject({ name: "Failure", message });
+});

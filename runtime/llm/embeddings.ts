@@ -18,7 +18,7 @@ export function createEmbed(options: Endpoint & { model: string; dimension: numb
       );
       return readVectors(answer as unknown as { data?: unknown }, texts.length);
     } catch (error) {
-      throw classify(error, options.apiKey);
+      throw classify(error, options);
     }
   };
   return async (texts, signal) => {

@@ -1,6 +1,8 @@
 import type { Config } from "../platform/config.ts";
+import { secretsInUrl } from "../platform/network/url-secrets.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { OpenedSecret } from "../stored-secrets/known.ts";
+import type { StoredAddress } from "../stored-secrets/queries.ts";
 import { type KnownSecret, SecretFinder } from "./secret-finder.ts";
 
 /** Variables and settings that hold a secret, by their names. */
@@ -8,14 +10,14 @@ const secretName = /(?:token|secret|password|credential|api_?key|_key|keys)s?(?:
 /** Such variables whose value is a path. */
 const paths = new Set(["GRPC_TLS_KEY"]);
 
-/** The secrets in the environment: variables by their names, and passwords in URLs. */
+/** The secrets in the environment: variables by their names, and those in URLs. */
 export function configSecrets(config: Config): KnownSecret[] {
   return Object.entries(config).flatMap(([name, value]) => {
     if (typeof value === "function" || paths.has(name)) return [];
     const values = (Array.isArray(value) ? value : [value]).filter((one): one is string => typeof one === "string");
     const named = secretName.test(name) ? values.map((one) => ({ name, value: one })) : [];
     const bytes = name === "ENCRYPTION_KEY" ? values.flatMap((one) => otherForms(name, one)) : [];
-    return [...named, ...bytes, ...values.flatMap((one) => passwordIn(name, one))];
+    return [...named, ...bytes, ...values.flatMap((one) => inUrl(name, one))];
   });
 }
 
@@ -33,14 +35,14 @@ export const connectionSecrets = (connections: readonly Connection[]): KnownSecr
     return [...Object.entries(settings), ...previous].flatMap(([member, value]) => {
       if (typeof value !== "string") return [];
       const isSecret = (source.adapter.secrets as readonly string[]).includes(member.replace(/_previous$/, ""));
-      return isSecret ? [{ name: label(member), value }] : passwordIn(label(member), value);
+      return isSecret ? [{ name: label(member), value }] : inUrl(label(member), value);
     });
   });
 
 /** The secrets among the settings of a plugin. */
 export const settingSecrets = (plugin: string, settings: Readonly<Record<string, string>>): KnownSecret[] =>
   Object.entries(settings).flatMap(([name, value]) =>
-    secretName.test(name) ? [{ name: `${name} of the plugin ${plugin}`, value }] : passwordIn(name, value),
+    secretName.test(name) ? [{ name: `${name} of the plugin ${plugin}`, value }] : inUrl(name, value),
   );
 
 /** Everything that is stored encrypted. Credentials and settings also contain values that are not secret; all others are secrets. */
@@ -48,18 +50,15 @@ export const storedSecrets = (opened: readonly OpenedSecret[]): KnownSecret[] =>
   opened.flatMap(({ kind, name, member, value }) => {
     const label = `${member ?? "secret"} of the ${kind} ${name}`;
     const isMixed = kind === "integration" || kind === "plugin";
-    return member === null || !isMixed || secretName.test(member) ? [{ name: label, value }] : passwordIn(label, value);
+    return member === null || !isMixed || secretName.test(member) ? [{ name: label, value }] : inUrl(label, value);
   });
 
-function passwordIn(name: string, value: string): KnownSecret[] {
-  if (!/^[a-z][a-z0-9+.-]*:\/\/[^/@]*@/i.test(value)) return [];
-  try {
-    const { password } = new URL(value);
-    return password === "" ? [] : [{ name: `password in ${name}`, value: decodeURIComponent(password) }];
-  } catch {
-    return [];
-  }
-}
+const inUrl = (name: string, value: string): KnownSecret[] =>
+  /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? secretsInUrl(value).map((one) => ({ name: `secret in ${name}`, value: one })) : [];
+
+/** The secrets in addresses that are stored as they are: those of tools and of MCP servers. */
+export const addressSecrets = (addresses: readonly StoredAddress[]): KnownSecret[] =>
+  addresses.flatMap(({ owner, url }) => inUrl(`the address of ${owner}`, url));
 
 /**
  * The finder of the secrets that there are now. `parts`: the objects that hold them. They are never changed in place, so the

@@ -1,6 +1,13 @@
 import { recordDecision } from "../audit/record-decision.ts";
 import { openOutbox as open } from "../outbox/open.ts";
-import { configSecrets, connectionSecrets, secretsFinder, settingSecrets, storedSecrets } from "../outbox/secrets.ts";
+import {
+  addressSecrets,
+  configSecrets,
+  connectionSecrets,
+  secretsFinder,
+  settingSecrets,
+  storedSecrets,
+} from "../outbox/secrets.ts";
 import { openStoredSecrets } from "../stored-secrets/known.ts";
 import type { Core } from "./core.ts";
 import type { Plugins } from "./plugins.ts";
@@ -15,12 +22,13 @@ export async function openOutbox(
   shutdown.add(() => stored.close());
   const settings = () => [...pluginsOf(host)].map((plugin) => connections.pluginSettings(plugin));
   const secrets = secretsFinder(
-    () => [stored.all(), ...connections.everyAccount(), ...settings()],
+    () => [stored.all(), stored.addresses(), ...connections.everyAccount(), ...settings()],
     () => [
       ...ofConfig,
       ...connectionSecrets(connections.everyAccount()),
       ...[...pluginsOf(host)].flatMap((plugin) => settingSecrets(plugin, connections.pluginSettings(plugin))),
       ...storedSecrets(stored.all()),
+      ...addressSecrets(stored.addresses()),
     ],
   );
   return open({

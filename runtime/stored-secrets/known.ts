@@ -3,7 +3,7 @@ import { openCachedValue } from "../platform/cached-value.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
 import type { Vault } from "../platform/vault.ts";
-import { listStoredSecrets, type StoredSecret } from "./queries.ts";
+import { listStoredAddresses, listStoredSecrets, type StoredAddress, type StoredSecret } from "./queries.ts";
 
 /** A value of what is stored encrypted, in the clear. */
 export interface OpenedSecret extends Pick<StoredSecret, "kind" | "name"> {
@@ -15,6 +15,8 @@ export interface OpenedSecret extends Pick<StoredSecret, "kind" | "name"> {
 export interface StoredSecrets {
   /** All of them. The same array while nothing changes. */
   all(): readonly OpenedSecret[];
+  /** The addresses of tools and MCP servers. The same array while nothing changes. */
+  addresses(): readonly StoredAddress[];
   close(): void;
 }
 
@@ -25,23 +27,26 @@ export interface StoredSecretsOptions {
   readonly vault: Vault;
 }
 
-/** Keeps every stored secret in memory, to recognise it in texts. One that cannot be decrypted cannot be recognised. */
+/** Keeps every stored secret, and addresses that may contain one, in memory, to recognise it in texts. One that cannot be decrypted cannot be recognised. */
 export async function openStoredSecrets({ sql, bus, log, vault }: StoredSecretsOptions): Promise<StoredSecrets> {
   let opened: readonly OpenedSecret[] = [];
+  let addresses: readonly StoredAddress[] = [];
   let known = new Map<string, readonly OpenedSecret[]>();
   const open = async ({ kind, name, sealed, purpose }: StoredSecret): Promise<readonly OpenedSecret[]> =>
     known.get(sealed) ?? valuesOf(await vault.open(sealed, purpose).catch(() => null)).map((one) => ({ kind, name, ...one }));
   const read = async () => {
     const rows = await listStoredSecrets(sql);
+    const named = await listStoredAddresses(sql);
+    if (JSON.stringify(named) !== JSON.stringify(addresses)) addresses = named;
     const found = new Map<string, readonly OpenedSecret[]>();
     for (const row of rows) found.set(row.sealed, await open(row));
     const isSame = found.size === known.size && [...found.keys()].every((sealed) => known.has(sealed));
     known = found;
     if (!isSame) opened = [...found.values()].flat();
   };
-  const topic = ["integrations", "mappings", "secrets"] as const;
+  const topic = ["integrations", "mappings", "secrets", "tools"] as const;
   const cached = await openCachedValue({ name: "stored secrets", topic, read, bus, log });
-  return { all: () => opened, close: () => cached.close() };
+  return { all: () => opened, addresses: () => addresses, close: () => cached.close() };
 }
 
 /** The texts in what was encrypted: it, or its members. */

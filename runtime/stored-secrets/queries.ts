@@ -19,6 +19,19 @@ export const listStoredSecrets = (sql: Queryable): Promise<StoredSecret[]> =>
     union all select 'knowledge source', id::text, name, secrets, 'knowledge ' || id from knowledge_sources where secrets is not null
     union all select 'plugin', id, id, settings, 'plugin ' || id from plugins where settings is not null`;
 
+/** An address that is stored as it is, though it may contain a secret. */
+export interface StoredAddress {
+  /** What an operator knows its owner by. */
+  readonly owner: string;
+  readonly url: string;
+}
+
+export const listStoredAddresses = (sql: Queryable): Promise<StoredAddress[]> =>
+  sql<StoredAddress[]>`
+    select 'the tool ' || provider || '.' || name as owner, endpoint as url from tools where endpoint is not null
+    union all select 'the MCP server ' || name, url from mcp_servers
+    order by owner`;
+
 /** Replaces an encrypted value by itself under another key. `false` if it was changed meanwhile. */
 export async function replaceStoredSecret(sql: Queryable, { kind, id, sealed }: StoredSecret, after: string): Promise<boolean> {
   const update = {

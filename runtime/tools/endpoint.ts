@@ -1,4 +1,5 @@
 import { depthOf, maxDepth } from "../platform/json.ts";
+import { withoutUrlSecrets } from "../platform/network/url-secrets.ts";
 import { Failure } from "../platform/retry.ts";
 import type { Parameters, ToolUse } from "./registered-tool.ts";
 
@@ -27,7 +28,8 @@ export async function callEndpoint(fetch: Fetch, endpoint: string, input: Parame
     });
     const text = await readText(response, longest);
     if (text === null) throw failure(`answered more than ${longest} bytes`);
-    if (!response.ok) throw failure(`answered ${response.status}: ${text.slice(0, 300) || "(no text)"}`);
+    if (!response.ok)
+      throw failure(`answered ${response.status}: ${withoutUrlSecrets(text, endpoint).slice(0, 300) || "(no text)"}`);
     return read(text, response.headers.get("content-type") ?? "");
   } catch (error) {
     use.signal.throwIfAborted();

@@ -287,12 +287,14 @@ test("no secret reaches a server, not even in arguments of a read", { timeout: l
   const search = { name: "search", annotations: { readOnlyHint: true }, inputSchema: { type: "object" } };
   const asked = await startLoopback({ handler: changingServer(() => [search], heard), errorBody: () => ({}) });
   try {
-    await add("asked", asked.url);
+    // The only credential that a server takes is in its address.
+    await add("asked", `${asked.url}/?access_token=of-the-server-1`);
     await discovered("asked");
-    model.answerWith({ reply: { tool_calls: [{ name: "asked__search", arguments: { q: "is t0ken valid?", id: "t0ken" } }] } });
+    const q = "are t0ken and of-the-server-1 valid?";
+    model.answerWith({ reply: { tool_calls: [{ name: "asked__search", arguments: { q, id: "t0ken" } }] } });
     const { body } = await service.webhook(issueOpened({ repo: "octo/app", number: 44 }));
     await waitForExecutions(service, { event_id: body.event_id as string, count: 2, state: "succeeded" });
-    expect(heard).toEqual([{ q: "is [redacted] valid?", id: "[redacted]" }]);
+    expect(heard).toEqual([{ q: "are [redacted] and [redacted] valid?", id: "[redacted]" }]);
   } finally {
     await asked.close();
   }

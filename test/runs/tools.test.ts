@@ -33,7 +33,7 @@ let model: Model;
 let endpoint: LoopbackServer;
 let service: Service;
 /** What the endpoint answers, by path. */
-const answers: Record<string, () => Response | Promise<Response>> = {
+const answers: Record<string, (request: Request) => Response | Promise<Response>> = {
   "/weather": () => Response.json({ sky: "clear" }),
   "/text": () => new Response("plain words"),
   "/empty": () => new Response(null, { status: 204 }),
@@ -41,6 +41,7 @@ const answers: Record<string, () => Response | Promise<Response>> = {
   "/lies": () => new Response("{not json", { headers: { "content-type": "application/json" } }),
   "/deep": () => new Response("[".repeat(2000), { headers: { "content-type": "application/json" } }),
   "/huge": () => new Response("x".repeat(3_000_000)),
+  "/repeats": ({ url }) => new Response(`no key in ${url}`, { status: 401 }),
   "/moved": () => new Response(null, { status: 307, headers: { location: "/weather" } }),
 };
 
@@ -48,7 +49,7 @@ beforeAll(async () => {
   tracker = await startTracker({ token: "t0ken", autoCreate: true });
   model = await startModel();
   endpoint = await startLoopback({
-    handler: (request) => answers[new URL(request.url).pathname]?.() ?? new Response(null, { status: 404 }),
+    handler: (request) => answers[new URL(request.url).pathname]?.(request) ?? new Response(null, { status: 404 }),
     errorBody: () => ({}),
   });
   service = await startService({
@@ -172,6 +173,7 @@ test.each([
   ["/deep", 502, /levels deep/],
   ["/huge", 502, /more than 1048576 bytes/],
   ["/moved", 502, /answered 307/],
+  ["/repeats?page=2&api_key=of-the-endpoint-1", 502, /answered 401: no key in \S+\/repeats\?page=2&api_key=\[redacted\]\.$/],
 ])("an endpoint that answers %s", { timeout: limit }, async (path, status, expected) => {
   expect((await service.put("/api/tools/weather.today", { endpoint: `${endpoint.url}${path}` })).status).toBe(200);
   const before = endpoint.requests.length;

@@ -1,6 +1,7 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { jsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/types.js";
+import { withoutUrlSecrets } from "../../platform/network/url-secrets.ts";
 import { traceHeaders } from "../../platform/telemetry/tracing.ts";
 import { version } from "../../platform/version.ts";
 import { ServerFault } from "./server-fault.ts";
@@ -47,7 +48,7 @@ export async function withSession<T>(options: SessionOptions, use: (client: Clie
     return await Promise.race([run, broken.promise]);
   } catch (error) {
     options.signal.throwIfAborted();
-    throw error instanceof ServerFault ? error : new ServerFault(reason(error), error);
+    throw error instanceof ServerFault ? error : new ServerFault(withoutUrlSecrets(reason(error), options.url), error);
   } finally {
     over.removeEventListener("abort", stop);
     void endSession(transport, client);
