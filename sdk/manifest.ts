@@ -58,8 +58,13 @@ const httpPermission = z.strictObject({
   methods: z.array(z.enum(httpMethods)).min(1),
   why: sentence(300),
 });
-/** Operations with these nouns control access, so no plugin can call them, even with an approval. */
-const reservedNouns = ["keys", "plugins", "integrations", "mcp-servers", "gateway", "audit", "audit-log", "pause", "erase"];
+/**
+ * Operations with these nouns control access, or require the scope `admin`, so no plugin can call them, even with an approval.
+ */
+export const reservedNouns: readonly string[] = [
+  ...["keys", "plugins", "integrations", "mcp-servers", "gateway", "audit", "audit-log"],
+  ...["pauses", "data", "configuration", "knowledge-sources", "sources"],
+];
 /** Whether a plugin may be permitted to call an operation of the host. */
 export const isGrantable = (operation: string): boolean => !reservedNouns.includes(operation.split(".")[0] as string);
 

@@ -2,6 +2,8 @@ import { createHmac } from "node:crypto";
 import type { Contributions, Source } from "@signalbox/sdk";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { isGrantable, reservedNouns } from "../../sdk/manifest.ts";
+import { declared } from "../declared.ts";
 import { openThrottle } from "../platform/throttle/open.ts";
 import { admitDeclared } from "./admit.ts";
 import { connectionsOf } from "./connections.ts";
@@ -91,4 +93,12 @@ test("the throttle keys of one plugin do not evict those of another", async () =
   for (let i = 0; i < 3_000; i++) await throttle.reserve(`flood/${i}`, 60_000);
   expect(await throttle.reserve("acme/account", 1)).toBeGreaterThan(1_000);
   expect(await throttle.reserve("other/account", 1)).toBe(0);
+});
+
+test("no plugin may call an operation that requires the scope admin, and each reserved noun is one of an operation", () => {
+  const operations = declared().map(({ op }) => op);
+  expect(operations.filter(({ id, scope }) => scope === "admin" && isGrantable(id)).map(({ id }) => id)).toEqual([]);
+  const nouns = new Set(operations.map(({ id }) => id.split(".")[0] as string));
+  expect(reservedNouns.filter((noun) => !nouns.has(noun))).toEqual([]);
+  for (const id of ["pauses.pause", "data.erase", "gateway.register"]) expect([id, isGrantable(id)]).toEqual([id, false]);
 });
