@@ -19,7 +19,7 @@ export interface TestService {
 export interface Conformance {
   /** Configuration of the plugin. */
   readonly config?: Record<string, unknown>;
-  /** Values of the secrets in the manifest. They must not appear in any output. */
+  /** A value for each secret in the manifest; "" for one that is not set. No value may appear in any output. */
   readonly secrets?: Readonly<Record<string, string>>;
   /** One entry for each tool. */
   readonly tools?: Omit<ToolFixtures, "config" | "secrets">;

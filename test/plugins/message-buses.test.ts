@@ -36,7 +36,7 @@ for (const { name, need, start } of buses) {
     }, 120_000);
     afterAll(async () => {
       await world?.[Symbol.asyncDispose]();
-      await broker?.[Symbol.asyncDispose]();
+      await broker?.close();
       rmSync(folder, { recursive: true, force: true });
     });
 

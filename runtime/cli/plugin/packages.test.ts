@@ -32,13 +32,20 @@ const failures = ({ cases }: Report) => cases.filter(({ ok }) => !ok).map(({ nam
 /** Their cases run at a fake platform, whose address is a setting; none reaches the platform's own address. */
 const ofThePlatform = /^the permission (GET|POST) https:\/\/(api\.linear\.app|slack\.com) was not used by any case$/;
 
-/** Folders of the plugins that are packages of their own. Those of message buses need a broker: test/plugins/message-buses.test.ts. */
+/** Folders of the plugins that are packages of their own. */
 const packages = ["examples", "plugins"]
   .flatMap((room) => readdirSync(join(root, room)).map((name) => `${room}/${name}`))
   .filter((folder) => {
     const file = join(root, folder, "package.json");
-    return existsSync(file) && "signalbox" in JSON.parse(readFileSync(file, "utf8")) && !/^plugins\/queue-/.test(folder);
+    return existsSync(file) && "signalbox" in JSON.parse(readFileSync(file, "utf8"));
   });
+/** What the conformance file of a message bus starts, as a tag. */
+const needs = (folder: string) =>
+  folder === "plugins/queue-nats"
+    ? ["nats-server" as const]
+    : folder === "plugins/queue-amqp"
+      ? ["rabbitmq-server" as const]
+      : [];
 
 // At the same time: most of what they take is waiting for faults to pass.
 describe.concurrent("packages", () => {
@@ -48,9 +55,8 @@ describe.concurrent("packages", () => {
     );
     expect([...new Set(kinds)]).toEqual(expect.arrayContaining(["tools", "sources", "memories", "useCases"]));
   });
-  test.each(packages)(
-    "%s passes",
-    async (path) => {
+  for (const path of packages)
+    test(`${path} passes`, { timeout: needs(path).length > 0 ? 300_000 : 120_000, tags: needs(path) }, async () => {
       const folder = join(work, path);
       cpSync(join(root, path), folder, {
         recursive: true,
@@ -59,9 +65,7 @@ describe.concurrent("packages", () => {
       const report = await play(folder);
       expect(failures(report)).toEqual([]);
       expect(report.warnings.filter((warning) => !ofThePlatform.test(warning))).toEqual([]);
-    },
-    120_000,
-  );
+    });
 });
 
 describe.concurrent("plugin new", () => {

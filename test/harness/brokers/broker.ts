@@ -20,5 +20,5 @@ export interface Broker {
   kill(): Promise<void>;
   /** Starts it again on its port, with what it kept. */
   start(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
+  close(): Promise<void>;
 }

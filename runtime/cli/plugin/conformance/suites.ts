@@ -69,7 +69,7 @@ export function suitesOf(around: Around): Suite[] {
 
 function routeCases({ conformance, plugin }: Around): TestCase[] {
   const { config = {}, routes = {}, secrets = {} } = conformance;
-  return testRoutes(plugin, { routes, config, secrets: Object.values(secrets) });
+  return testRoutes(plugin, { routes, config, secrets: Object.values(secrets).filter(Boolean) });
 }
 
 /** Without a fake server, the recordings answer. */
@@ -79,7 +79,7 @@ function toolCases({ built, conformance, plugin, stage, recorded }: Around): Tes
   return testTools(plugin, {
     ...given,
     config: conformance.config ?? {},
-    secrets: Object.values(conformance.secrets ?? {}),
+    secrets: Object.values(conformance.secrets ?? {}).filter(Boolean),
     ...(start && { tracker: onStage(stage, start) }),
   });
 }

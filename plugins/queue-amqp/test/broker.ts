@@ -1,0 +1,157 @@
+import { execFileSync, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type AMQPChannel, AMQPClient } from "@cloudamqp/amqp-client";
+import type { IncomingWebhook } from "@signalbox/sdk";
+
+const incoming = "webhooks";
+const published = "signalbox.events";
+const mark = "dev.signalbox.publisher.read";
+
+/** Debian's command in /usr/sbin changes to a user of its own. */
+const program = "/usr/lib/rabbitmq/bin/rabbitmq-server";
+
+/** A RabbitMQ without plugins on loopback, which keeps what it acknowledged over `kill`. `ports`: three that are free. */
+export async function startBroker(given: { command?: string; ports?: readonly number[] } = {}) {
+  const { command = program, ports = await freePorts(3) } = given;
+  const [port = 0, between = 0, names = 0] = ports;
+  const folder = mkdtempSync(join(tmpdir(), "signalbox-rabbitmq-"));
+  writeFileSync(join(folder, "enabled_plugins"), "[].");
+  for (const name of ["rabbitmq.conf", "environment"]) writeFileSync(join(folder, name), "");
+  const env = {
+    HOME: folder,
+    ERL_EPMD_PORT: String(names),
+    ERL_EPMD_ADDRESS: "127.0.0.1",
+    RABBITMQ_NODENAME: `test-${randomBytes(4).toString("hex")}@localhost`,
+    RABBITMQ_NODE_PORT: String(port),
+    RABBITMQ_NODE_IP_ADDRESS: "127.0.0.1",
+    RABBITMQ_DIST_PORT: String(between),
+    RABBITMQ_MNESIA_BASE: join(folder, "data"),
+    RABBITMQ_LOG_BASE: join(folder, "log"),
+    RABBITMQ_LOGS: "-",
+    RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, "enabled_plugins"),
+    RABBITMQ_CONFIG_FILE: join(folder, "rabbitmq"),
+    RABBITMQ_ADVANCED_CONFIG_FILE: join(folder, "advanced.config"),
+    RABBITMQ_CONF_ENV_FILE: join(folder, "environment"),
+    RABBITMQ_PID_FILE: join(folder, "pid"),
+  };
+  let kill = async () => {};
+  const start = async () => {
+    kill = await startServer(command, env);
+  };
+  const connected = async <T>(run: (channel: AMQPChannel) => Promise<T>): Promise<T> => {
+    const client = new AMQPClient(`amqp://127.0.0.1:${port}`);
+    await client.connect();
+    try {
+      return await run(await client.channel());
+    } finally {
+      await client.close();
+    }
+  };
+  await start();
+  await connected(async (channel) => {
+    await channel.queueDeclare(incoming, { durable: true });
+    // Now, not by the plugin: RabbitMQ 3.10 loses a stream if it is killed within a second of its declaration.
+    await channel.queueDeclare(published, { durable: true }, { "x-queue-type": "stream", "x-max-age": "7D" });
+  });
+  return {
+    /** Settings of the plugin. */
+    config: { url: `amqp://127.0.0.1:${port}/`, incoming_queue: incoming },
+    /** Puts webhooks where the plugin takes them; resolves once the broker has them. */
+    send: (webhooks: readonly Omit<IncomingWebhook, "receipt">[]) =>
+      connected(async (channel) => {
+        await channel.exchangeDeclare("webhooks", "topic", { durable: true });
+        await channel.queueBind(incoming, "webhooks", "webhooks.#");
+        await channel.confirmSelect();
+        await Promise.all(
+          webhooks.map(({ id, webhook, body, headers }) =>
+            channel.basicPublish("webhooks", `webhooks.${webhook}`, body, {
+              ...(id && { messageId: id }),
+              headers,
+              deliveryMode: 2,
+            }),
+          ),
+        );
+      }),
+    /** Ids of the CloudEvents that the plugin published, in the order of the stream. */
+    published: () => connected(readAll),
+    /** How many webhooks are not acknowledged, once the service has disconnected. */
+    waiting: () => connected(async (channel) => (await channel.queueDeclare(incoming, { passive: true })).messageCount),
+    /** kill -9. */
+    kill: () => kill(),
+    /** Starts it again on its ports, with what it kept. */
+    start,
+    close: async () => {
+      await kill();
+      // The name server that Erlang starts beside it.
+      try {
+        execFileSync("epmd", ["-port", String(names), "-kill"], { stdio: "ignore" });
+      } catch {}
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
+  await Promise.all(servers.map((server) => once(server, "listening")));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => once(server.close(), "close")));
+  return ports;
+}
+
+/** Starts the server and waits until it is ready. Returns what kills it. Throws what the server wrote if it ends before. */
+async function startServer(command: string, env: NodeJS.ProcessEnv): Promise<() => Promise<void>> {
+  const { PATH } = process.env;
+  // The command is a script: signals go to all that it starts.
+  const server = spawn(command, { env: { PATH, ...env }, stdio: ["ignore", "pipe", "pipe"], detached: true });
+  const ended = once(server, "close");
+  const signal = () => {
+    try {
+      if (server.pid) process.kill(-server.pid, "SIGKILL");
+    } catch {}
+  };
+  process.once("exit", signal);
+  let written = "";
+  await new Promise<void>((done, fail) => {
+    server.once("error", (error) => fail(new Error(`${command} does not start (install rabbitmq-server): ${error.message}`)));
+    server.once("close", () => fail(new Error(`${command} ended before it was ready:\n${written}`)));
+    for (const stream of [server.stdout, server.stderr])
+      stream.setEncoding("utf8").on("data", (text: string) => {
+        written += text;
+        if (/Server startup complete/.test(written)) done();
+      });
+  });
+  return async () => {
+    signal();
+    await ended;
+  };
+}
+
+/** The stream up to a mark that this writes at its end. */
+async function readAll(channel: AMQPChannel): Promise<string[]> {
+  const end = randomBytes(8).toString("hex");
+  const ids: string[] = [];
+  await channel.prefetch(1_000);
+  await channel.confirmSelect();
+  try {
+    await channel.basicPublish("", published, "", { messageId: end, type: mark });
+  } catch {
+    return [];
+  }
+  await new Promise<void>((done, fail) => {
+    channel.onerror = (reason) => fail(new Error(reason));
+    channel
+      .basicConsume(published, { noAck: false, args: { "x-stream-offset": "first" } }, async (message) => {
+        await message.ack();
+        if (message.properties.messageId === end) done();
+        else if (message.properties.type !== mark) ids.push(message.properties.messageId ?? "");
+      })
+      .catch(fail);
+  });
+  return ids;
+}

@@ -1,0 +1,120 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type JsMsg, jetstream, jetstreamManager } from "@nats-io/jetstream";
+import { connect, headers, type NatsConnection } from "@nats-io/transport-node";
+import type { IncomingWebhook } from "@signalbox/sdk";
+
+const incoming = "WEBHOOKS";
+const published = "signalbox";
+const consumer = "signalbox";
+
+interface Options {
+  /** The program. Default: the one in the path. */
+  readonly command?: string;
+  readonly port?: number;
+  /** Who may connect. Default: everyone. */
+  readonly account?: { readonly user: string; readonly password: string };
+}
+
+/** A nats-server with JetStream on loopback, which keeps what it acknowledged over `kill`. */
+export async function startBroker({ command = "nats-server", port: given, account }: Options = {}) {
+  const port = given ?? (await freePort());
+  const login = account ? ["--user", account.user, "--pass", account.password] : [];
+  const folder = mkdtempSync(join(tmpdir(), "signalbox-nats-"));
+  let kill = async () => {};
+  const start = async () => {
+    kill = await startServer(command, ["-a", "127.0.0.1", "-p", String(port), "-js", "-sd", folder, ...login]);
+  };
+  const connected = async <T>(run: (nats: NatsConnection) => Promise<T>): Promise<T> => {
+    const nats = await connect({ servers: `127.0.0.1:${port}`, ...(account && { user: account.user, pass: account.password }) });
+    try {
+      return await run(nats);
+    } finally {
+      await nats.close();
+    }
+  };
+  await start();
+  await connected(async (nats) => {
+    const { streams } = await jetstreamManager(nats);
+    await streams.add({ name: incoming, subjects: ["webhooks.>"] });
+  });
+  return {
+    /** Settings of the plugin. */
+    config: { servers: `nats://127.0.0.1:${port}`, incoming_stream: incoming },
+    /** Puts webhooks where the plugin takes them; resolves once the broker has them. */
+    send: (webhooks: readonly Omit<IncomingWebhook, "receipt">[]) =>
+      connected(async (nats) => {
+        const js = jetstream(nats);
+        await Promise.all(
+          webhooks.map(({ id, webhook, body, headers: given }) => {
+            const all = headers();
+            for (const [name, value] of Object.entries(given)) all.set(name, value);
+            return js.publish(`webhooks.${webhook}`, body, { ...(id && { msgID: id }), headers: all });
+          }),
+        );
+      }),
+    /** Ids of the CloudEvents that the plugin published, in the order of the stream. */
+    published: () => connected(readAll),
+    /** How many webhooks are not acknowledged, once the service has disconnected. */
+    waiting: () =>
+      connected(async (nats) => {
+        const { consumers } = await jetstreamManager(nats);
+        const { num_pending, num_ack_pending } = await consumers.info(incoming, consumer);
+        return num_pending + num_ack_pending;
+      }),
+    /** kill -9. */
+    kill: () => kill(),
+    /** Starts it again on its port, with what it kept. */
+    start,
+    close: async () => {
+      await kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** Starts the server and waits until it is ready. Returns what kills it. Throws what the server wrote if it ends before. */
+async function startServer(command: string, args: readonly string[]): Promise<() => Promise<void>> {
+  const server = spawn(command, args, { stdio: ["ignore", "ignore", "pipe"] });
+  const ended = once(server, "close");
+  const kill = async () => {
+    server.kill("SIGKILL");
+    await ended;
+  };
+  process.once("exit", () => server.kill("SIGKILL"));
+  let written = "";
+  await new Promise<void>((done, fail) => {
+    server.once("error", (error) => fail(new Error(`${command} does not start (install nats-server): ${error.message}`)));
+    server.once("close", () => fail(new Error(`${command} ended before it was ready:\n${written}`)));
+    server.stderr.setEncoding("utf8").on("data", (text: string) => {
+      written += text;
+      if (/Server is ready/.test(written)) done();
+    });
+  });
+  return kill;
+}
+
+async function readAll(nats: NatsConnection): Promise<string[]> {
+  const { streams } = await jetstreamManager(nats);
+  const info = await streams.info(published).catch(() => null);
+  if (!info || info.state.messages === 0) return [];
+  const reader = await jetstream(nats).consumers.get(published);
+  const ids: string[] = [];
+  for await (const message of await reader.fetch({ max_messages: info.state.messages, expires: 5_000 })) {
+    ids.push((message as JsMsg).json<{ id: string }>().id);
+  }
+  return ids;
+}
