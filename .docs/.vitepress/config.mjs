@@ -12,6 +12,11 @@ const nouns = [...referencePages()].map(([file, text]) => ({
   link: `/${file.replace(/(index)?\.md$/, "")}`,
 }));
 
+/** The lamp of the console. Within the page: a file of its own would be asked for at another address under a path. */
+const icon = `data:image/svg+xml,${encodeURIComponent(
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="6" fill="#0b6b42"/></svg>',
+)}`;
+
 export default defineConfig({
   title: "Signalbox",
   description: "Turns events from issue trackers and code hosts into AI-agent work, and posts the results back.",
@@ -19,6 +24,7 @@ export default defineConfig({
   outDir: join(dist, "site"),
   cacheDir: join(dist, "cache"),
   cleanUrls: false,
+  head: [["link", { rel: "icon", href: icon }]],
   // What is on the site must not depend on the day or the machine that it was built on.
   lastUpdated: false,
   markdown: { anchor: { slugify: slugOf }, theme: { light: "github-light", dark: "github-dark" } },
