@@ -20,7 +20,7 @@ export interface Tab {
   text(): Promise<string>;
   /** What axe objects to, one line each. */
   violations(): Promise<string[]>;
-  /** Lets pages wait for their answers, however late these are on a busy machine, instead of showing a part without them. */
+  /** Lets pages wait for their answers, however late these are on a busy machine. What changes afterwards is not shown. */
   wait(): Promise<void>;
   /** The parts of this page that moved by themselves, one line each. */
   moved(): Promise<string[]>;
@@ -94,7 +94,7 @@ async function tabIn(page: Page, base: string, { width, dark }: { width: number;
     wait: async () => {
       await page.evaluateOnNewDocument(() => {
         const original = setTimeout;
-        globalThis.setTimeout = ((run: () => void, ms = 0) => (ms < 500 ? original(run, ms) : 0)) as typeof setTimeout;
+        globalThis.setTimeout = ((run: () => void, ms = 0) => (ms < 300 ? original(run, ms) : 0)) as typeof setTimeout;
       });
     },
     moved: () => page.evaluate(() => (globalThis as unknown as Counted).moved),
