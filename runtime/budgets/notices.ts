@@ -1,10 +1,11 @@
 import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
-import { startLeasedWork, type Worker } from "../platform/leases.ts";
+import { startLeasedWork } from "../platform/leases.ts";
 import type { Log, Report } from "../platform/log.ts";
+import type { Loop } from "../platform/loop.ts";
 import { reconcile } from "../platform/reconcile.ts";
 import type { Connection } from "../plugins/connections.ts";
-import { claimNotice, endNotice, insertNotice, type Notice, nextNotice, renewNotice } from "./queries.ts";
+import { claimNotice, endNotice, insertNotice, type Notice, noticeRows } from "./queries.ts";
 
 /** An execution that is held. */
 export interface HeldWork {
@@ -34,7 +35,7 @@ export interface NoticeOptions {
   ) => Promise<Connection | null>;
 }
 
-export interface Notices extends Worker {
+export interface Notices extends Loop {
   /** Tells the people of an issue and the operator that work is held: once an hour for each issue. Never throws. */
   held(work: HeldWork, reason: string, until: string | null): Promise<void>;
 }
@@ -47,15 +48,15 @@ const maxAttempts = 5;
 /** Posts the notices, each once: like an answer, a notice is looked for before it is sent again. */
 export function startNotices(options: NoticeOptions): Notices {
   const { sql, log, warn, leaseSeconds } = options;
-  const worker = startLeasedWork<Notice>({
+  const worker = startLeasedWork({
     name: "a notice",
+    sql,
+    rows: noticeRows,
     concurrency: 1,
     leaseSeconds,
     sweepMs: 15_000,
     log,
     claim: (lease) => claimNotice(sql, lease, leaseSeconds),
-    untilDue: () => nextNotice(sql),
-    renew: (notice) => renewNotice(sql, notice, leaseSeconds),
     carryOut: (notice, lost, stopping) => post(notice, AbortSignal.any([lost, stopping]), options),
   });
   const held = async (work: HeldWork, reason: string, until: string | null) => {

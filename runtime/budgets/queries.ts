@@ -1,5 +1,6 @@
 import type { Policy } from "@signalbox/schema/policy";
 import type { Queryable, Sql } from "../platform/database/client.ts";
+import { dueRow, leaseFor } from "../platform/lease-queries.ts";
 
 /** A request to a model that is about to be sent. */
 export interface Reservation {
@@ -60,33 +61,17 @@ export interface Notice extends NewNotice {
   readonly lease: string;
 }
 
+export const noticeRows = { table: "issue_notices", key: "id", due: "due_at" } as const;
+
 export async function claimNotice(sql: Sql, lease: string, leaseSeconds: number): Promise<Notice | undefined> {
   const [row] = await sql<Notice[]>`
-    with due as (
-      select id from issue_notices where due_at <= now() and (lease_expires_at is null or lease_expires_at < now())
-      order by due_at limit 1 for update skip locked
-    )
-    update issue_notices n
-    set lease = ${lease}, lease_expires_at = now() + make_interval(secs => ${leaseSeconds}), attempts = n.attempts + 1
+    with ${dueRow(sql, noticeRows)}
+    update issue_notices n set ${leaseFor(sql, lease, leaseSeconds)}, attempts = n.attempts + 1
     from due where n.id = due.id returning n.*`;
   return row;
 }
 
-export async function nextNotice(sql: Sql): Promise<number | null> {
-  const [row] = await sql<{ wait: number | null }[]>`
-    select (extract(epoch from min(greatest(due_at, lease_expires_at)) - now()) * 1000)::float8 as wait from issue_notices where due_at is not null`;
-  return row?.wait ?? null;
-}
-
-type Held = Pick<Notice, "id" | "lease">;
-
-export async function renewNotice(sql: Sql, { id, lease }: Held, leaseSeconds: number): Promise<boolean> {
-  const result =
-    await sql`update issue_notices set lease_expires_at = now() + make_interval(secs => ${leaseSeconds}) where id = ${id} and lease = ${lease}`;
-  return result.count > 0;
-}
-
 /** `delayMs`: until it is tried again; `null`: it is done with. */
-export const endNotice = (sql: Sql, { id, lease }: Held, delayMs: number | null): Promise<unknown> =>
+export const endNotice = (sql: Sql, { id, lease }: Pick<Notice, "id" | "lease">, delayMs: number | null): Promise<unknown> =>
   sql`update issue_notices set due_at = now() + make_interval(secs => ${delayMs === null ? null : delayMs / 1000}::float8), lease = null, lease_expires_at = null
     where id = ${id} and lease = ${lease}`;

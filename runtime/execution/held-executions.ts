@@ -1,7 +1,7 @@
 import { abortable } from "../platform/abortable.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
-import { sleep } from "../platform/retry.ts";
+import { type Loop, startLoop } from "../platform/loop.ts";
 import type { AttemptOutcome } from "./attempt.ts";
 import type { Lease } from "./lease.ts";
 import { releaseExecutions, releaseExpired, renewLeases } from "./lease-queries.ts";
@@ -94,23 +94,19 @@ export class HeldExecutions {
     return any;
   }
 
-  /** Renews the leases, until the signal is aborted. */
-  async renewUntil(stopped: AbortSignal): Promise<void> {
+  /** Renews the leases until it is stopped. */
+  startRenewing(): Loop {
     const { leaseSeconds, log } = this.#options;
     const everyMs = Math.floor((leaseSeconds * 1000) / 3);
-    let wait = everyMs;
-    while (!stopped.aborted) {
-      await sleep(wait, stopped).catch(() => {});
-      if (stopped.aborted) return;
-      try {
-        // A renewal whose answer is lost must not keep the next one from being sent.
-        await abortable(this.#renew(), AbortSignal.any([AbortSignal.timeout(everyMs), stopped]));
-        wait = everyMs;
-      } catch (error) {
-        if (!stopped.aborted) log.warn("failed to renew leases", { error });
-        wait = Math.min(1_000, everyMs / 4);
-      }
-    }
+    return startLoop({
+      everyMs,
+      // A renewal whose answer is lost must not keep the next one from being sent.
+      run: (stopping) => abortable(this.#renew(), AbortSignal.any([AbortSignal.timeout(everyMs), stopping])),
+      failed: (error) => {
+        log.warn("failed to renew leases", { error });
+        return { pauseMs: Math.min(1_000, everyMs / 4) };
+      },
+    });
   }
 
   /** Renews the leases of running executions, ends those that are lost, and releases those of dead workers. */

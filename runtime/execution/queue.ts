@@ -2,6 +2,7 @@ import type { Breakers } from "../breakers/breakers.ts";
 import { abortable } from "../platform/abortable.ts";
 import { isDeadlock, isUniqueViolation } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
+import { type Loop, type Pause, startLoop } from "../platform/loop.ts";
 import { sleep } from "../platform/retry.ts";
 import { type AttemptDeps, attemptExecution } from "./attempt.ts";
 import { HeldExecutions } from "./held-executions.ts";
@@ -64,19 +65,16 @@ class LeasedQueue implements ExecutionQueue {
   readonly #worker = newId();
   readonly #held: HeldExecutions;
   readonly #stopping = new AbortController();
-  readonly #stopped = new AbortController();
-  #claiming: Promise<void> = Promise.resolve();
-  #renewing: Promise<void> = Promise.resolve();
+  #claims: Loop | null = null;
+  #renewals: Loop | null = null;
   /** Places of one project or author while others wait. */
   readonly #share: number;
   /** Until then, assume that no project or author is waiting but these, which have more than their share. */
   #alone: { readonly until: number; readonly owners: readonly string[] } = { until: 0, owners: [] };
-  #woken = true;
   /** The last look found places free and nothing due: an execution that ends leaves nothing to claim. */
   #idle = false;
   /** Next sleep while executions are due and none can be claimed. */
   #againMs = shortestSleepMs;
-  #endSleep = () => {};
 
   constructor(options: QueueOptions) {
     this.#options = options;
@@ -94,8 +92,13 @@ class LeasedQueue implements ExecutionQueue {
   }
 
   begin(): void {
-    this.#claiming = this.#claimUntilStopped();
-    this.#renewing = this.#held.renewUntil(this.#stopped.signal);
+    this.#claims = startLoop({
+      everyMs: sweepMs,
+      firstMs: 0,
+      run: async (_, isWoken) => ({ pauseMs: await this.#claim(isWoken) }),
+      failed: (error) => this.#claimFailed(error),
+    });
+    this.#renewals = this.#held.startRenewing();
   }
 
   readonly running = (): number => this.#held.size;
@@ -103,18 +106,16 @@ class LeasedQueue implements ExecutionQueue {
 
   wake(newcomer?: Owners): void {
     if (newcomer) this.#makeRoomFor(ownersOf(newcomer));
-    this.#woken = true;
-    this.#endSleep();
+    this.#claims?.wake();
   }
 
   async stop(drainMs: number): Promise<void> {
     const { bus, log } = this.#options;
     const drained = AbortSignal.timeout(Math.max(0, drainMs - releaseMs));
     this.#stopping.abort(new Error("the service stops"));
-    this.#endSleep();
     const ending = async () => {
       // A claim under way may still bring executions.
-      await this.#claiming;
+      await this.#claims?.stop();
       await this.#held.ended();
     };
     await abortable(ending(), drained).catch(() => {});
@@ -126,28 +127,18 @@ class LeasedQueue implements ExecutionQueue {
     await abortable(release(), AbortSignal.timeout(releaseMs)).catch((error) =>
       log.warn("failed to release executions; other replicas take them when their leases expire", { error }),
     );
-    this.#stopped.abort();
-    await abortable(this.#renewing, AbortSignal.timeout(100)).catch(() => {});
+    await abortable(Promise.resolve(this.#renewals?.stop()), AbortSignal.timeout(100)).catch(() => {});
   }
 
-  async #claimUntilStopped(): Promise<void> {
-    while (!this.#stopping.signal.aborted) {
-      this.#woken = false;
-      let wait = sweepMs;
-      try {
-        wait = await this.#claim();
-      } catch (error) {
-        // Another replica claimed the same subject first, or both waited for each other's locks: claim again.
-        if (isUniqueViolation(error) || isDeadlock(error)) continue;
-        this.#options.log.warn("failed to claim executions", { error });
-        wait = 1000;
-      }
-      if (wait > 0 && !this.#woken && !this.#stopping.signal.aborted) await this.#sleep(wait);
-    }
+  #claimFailed(error: unknown): Pause {
+    // Another replica claimed the same subject first, or both waited for each other's locks: claim again.
+    if (isUniqueViolation(error) || isDeadlock(error)) return { pauseMs: 0 };
+    this.#options.log.warn("failed to claim executions", { error });
+    return { pauseMs: 1_000 };
   }
 
   /** Claims as many executions as there are free slots. Returns how long to sleep before the next claim, milliseconds. */
-  async #claim(): Promise<number> {
+  async #claim(isWoken: () => boolean): Promise<number> {
     const { sql, log, concurrency, leaseSeconds, breakers } = this.#options;
     this.#idle = false;
     await this.#held.release().catch((error) => log.warn("failed to release interrupted executions", { error }));
@@ -162,7 +153,7 @@ class LeasedQueue implements ExecutionQueue {
     this.#lookForOthers(free > 0);
     if (claimed.length > 0) this.#againMs = shortestSleepMs;
     if (claimed.length > 0 && claimed.length === free) return 0;
-    if (claimed.length > 0 && (this.#woken || breakers.any)) return shortestSleepMs;
+    if (claimed.length > 0 && (isWoken() || breakers.any)) return shortestSleepMs;
     if (free === 0) return sweepMs;
     const probe = await this.#probe();
     // Fewer executions are due than there are slots: ask when the next one is.
@@ -211,16 +202,6 @@ class LeasedQueue implements ExecutionQueue {
   #start(execution: Claimed, lease: Lease): void {
     const bounds = { lease, stopping: this.#stopping.signal, windowMs: this.#windowMs };
     this.#held.add(execution, lease, () => attemptExecution(execution, bounds, this.#deps));
-  }
-
-  #sleep(ms: number): Promise<void> {
-    return new Promise((done) => {
-      const timer = setTimeout(done, ms);
-      this.#endSleep = () => {
-        clearTimeout(timer);
-        done();
-      };
-    });
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Sql } from "../platform/database/client.ts";
+import { dueRow, leaseFor } from "../platform/lease-queries.ts";
 import type { StepRow } from "./steps/queries.ts";
 
 /** A write that may have been made twice, with the data needed to look for it. */
@@ -22,15 +23,13 @@ export async function scheduleWriteChecks(sql: Sql, stepIds: readonly string[], 
     on conflict (step_id) do update set due_at = greatest(write_checks.due_at, excluded.due_at)`;
 }
 
+export const checkRows = { table: "write_checks", key: "step_id", due: "due_at" } as const;
+
 /** Claims the check that has been due for the longest time. */
 export async function claimWriteCheck(sql: Sql, lease: string, leaseSeconds: number): Promise<WriteCheck | undefined> {
   const [row] = await sql<WriteCheck[]>`
-    with due as (
-      select step_id from write_checks where due_at <= now() and (lease_expires_at is null or lease_expires_at < now())
-      order by due_at limit 1 for update skip locked
-    )
-    update write_checks c
-    set lease = ${lease}, lease_expires_at = now() + make_interval(secs => ${leaseSeconds}), attempts = c.attempts + 1
+    with ${dueRow(sql, checkRows)}
+    update write_checks c set ${leaseFor(sql, lease, leaseSeconds)}, attempts = c.attempts + 1
     from due, execution_steps s, task_executions e
     where c.step_id = due.step_id and s.id = c.step_id and e.id = s.execution_id
     returning c.step_id, c.lease, c.attempts, s.kind, s.state, s.name, s.key, s.input, s.output, s.agent_id,
@@ -38,21 +37,7 @@ export async function claimWriteCheck(sql: Sql, lease: string, leaseSeconds: num
   return row;
 }
 
-/** Milliseconds until the next check is due; `null` if none waits. */
-export async function nextWriteCheck(sql: Sql): Promise<number | null> {
-  const [row] = await sql<{ wait: number | null }[]>`
-    select (extract(epoch from min(due_at) - now()) * 1000)::float8 as wait from write_checks`;
-  return row?.wait ?? null;
-}
-
 type Held = Pick<WriteCheck, "step_id" | "lease">;
-
-export async function renewWriteCheck(sql: Sql, { step_id, lease }: Held, leaseSeconds: number): Promise<boolean> {
-  const result = await sql`
-    update write_checks set lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
-    where step_id = ${step_id} and lease = ${lease}`;
-  return result.count > 0;
-}
 
 export async function finishWriteCheck(sql: Sql, { step_id, lease }: Held): Promise<void> {
   await sql`delete from write_checks where step_id = ${step_id} and lease = ${lease}`;

@@ -1,17 +1,17 @@
 import type { PostedComment } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
-import { startLeasedWork, type Worker } from "../platform/leases.ts";
+import { startLeasedWork } from "../platform/leases.ts";
 import type { Log, Report } from "../platform/log.ts";
+import type { Loop } from "../platform/loop.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Parameters } from "../tools/registered-tool.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import type { PostInput } from "./post.ts";
 import {
+  checkRows,
   claimWriteCheck,
   finishWriteCheck,
-  nextWriteCheck,
   postponeWriteCheck,
-  renewWriteCheck,
   replaceOutput,
   type WriteCheck,
 } from "./write-check-queries.ts";
@@ -51,17 +51,17 @@ interface Writes {
  * Looks again for writes that two workers may have made: one was frozen between the check of its lease and the request, say.
  * Of several writes with one key the oldest remains; the others are removed where the platform allows it.
  */
-export function startWriteChecks(options: WriteCheckOptions): Worker {
+export function startWriteChecks(options: WriteCheckOptions): Loop {
   const { sql, log, leaseSeconds, sweepMs = 5_000 } = options;
-  return startLeasedWork<WriteCheck>({
+  return startLeasedWork({
     name: "a check for duplicate writes",
+    sql,
+    rows: checkRows,
     concurrency,
     leaseSeconds,
     sweepMs,
     log,
     claim: (lease) => claimWriteCheck(sql, lease, leaseSeconds),
-    untilDue: () => nextWriteCheck(sql),
-    renew: (check) => renewWriteCheck(sql, check, leaseSeconds),
     carryOut: (check, lost, stopping) => carryOut(check, AbortSignal.any([lost, stopping]), options),
   });
 }

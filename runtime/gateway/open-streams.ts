@@ -4,6 +4,7 @@ import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
+import { type Loop, startLoop } from "../platform/loop.ts";
 import { AgentDesk } from "./agent-desk.ts";
 import * as queries from "./queries.ts";
 import { TaskStream } from "./task-stream.ts";
@@ -26,7 +27,7 @@ export class OpenStreams {
   readonly #options: OpenStreamsOptions;
   readonly #desks = new Map<string, AgentDesk>();
   readonly #leaving = new Set<Promise<void>>();
-  readonly #timer: ReturnType<typeof setInterval>;
+  readonly #sweeps: Loop;
 
   constructor(options: OpenStreamsOptions) {
     const { bus, log } = options;
@@ -34,10 +35,8 @@ export class OpenStreams {
     bus.on("gateway", (agentId) => this.#desks.get(agentId)?.look());
     bus.on("handed-in", (executionId) => this.#finished(executionId));
     bus.on("cancel", (executionId) => this.#finished(executionId));
-    this.#timer = setInterval(
-      () => this.#sweep().catch((error) => log.warn("failed to renew the streams of agents; retrying", { error })),
-      sweepMs,
-    );
+    const failed = (error: unknown) => log.warn("failed to renew the streams of agents; retrying", { error });
+    this.#sweeps = startLoop({ everyMs: sweepMs, run: () => this.#sweep(), failed });
   }
 
   /** The executions for one stream, until `signal` is aborted. What is not completed by then goes back to the queue. */
@@ -58,8 +57,7 @@ export class OpenStreams {
 
   /** Waits until the tasks of ended streams are back in the queue. */
   async close(): Promise<void> {
-    clearInterval(this.#timer);
-    await Promise.all(this.#leaving);
+    await Promise.all([this.#sweeps.stop(), ...this.#leaving]);
   }
 
   #finished(executionId: string): void {

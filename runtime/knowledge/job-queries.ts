@@ -1,6 +1,7 @@
 import type { jobs } from "@signalbox/schema/knowledge";
 import type { Output } from "@signalbox/schema/operation";
 import type { Queryable } from "../platform/database/client.ts";
+import { dueRow, leaseFor } from "../platform/lease-queries.ts";
 
 export type Job = Output<typeof jobs>["items"][number];
 
@@ -60,26 +61,21 @@ export async function openDueJobs(sql: Queryable, minutes: number, newId: () => 
   return due.length;
 }
 
+export const jobRows = {
+  table: "ingestion_jobs",
+  key: "id",
+  due: "next_attempt_at",
+  where: "status in ('queued', 'running')",
+} as const;
+
 /** Claims the oldest job that is due and that no live replica holds. */
 export async function claimJob(sql: Queryable, lease: string, leaseSeconds: number): Promise<ClaimedJob | undefined> {
   const [row] = await sql<ClaimedJob[]>`
-    with due as (
-      select id from ingestion_jobs
-      where status in ('queued', 'running') and next_attempt_at <= now() and (lease_expires_at is null or lease_expires_at < now())
-      order by next_attempt_at, id limit 1 for update skip locked
-    )
-    update ingestion_jobs j set status = 'running', lease = ${lease}, lease_expires_at = now() + make_interval(secs => ${leaseSeconds}),
-      started_at = coalesce(started_at, now())
+    with ${dueRow(sql, jobRows)}
+    update ingestion_jobs j set status = 'running', ${leaseFor(sql, lease, leaseSeconds)}, started_at = coalesce(started_at, now())
     from due where j.id = due.id
     returning j.id, j.knowledge_source_id, j.lease, j.cursor, j.listed, j.attempts`;
   return row;
-}
-
-/** `false` if another replica holds the job, it restarted, or its source was deleted. */
-export async function renewJob(sql: Queryable, { id, lease }: ClaimedJob, leaseSeconds: number): Promise<boolean> {
-  const result = await sql`
-    update ingestion_jobs set lease_expires_at = now() + make_interval(secs => ${leaseSeconds}) where id = ${id} and lease = ${lease}`;
-  return result.count > 0;
 }
 
 /** Releases a job at a clean stop: another replica, or the next start, resumes it. */
@@ -135,14 +131,6 @@ export const failJob = (sql: Queryable, { id, lease }: ClaimedJob, error: string
   sql`
     update ingestion_jobs set status = 'failed', error = ${error}, finished_at = now(), lease = null, lease_expires_at = null
     where id = ${id} and lease = ${lease}`;
-
-/** Milliseconds until a job is due; `null` if none is queued. */
-export async function nextJob(sql: Queryable): Promise<number | null> {
-  const [row] = await sql<{ wait: number | null }[]>`
-    select (extract(epoch from min(greatest(next_attempt_at, coalesce(lease_expires_at, next_attempt_at))) - now()) * 1000)::float8 as wait
-    from ingestion_jobs where status in ('queued', 'running')`;
-  return row?.wait ?? null;
-}
 
 /** Failures since the last progress; 0 if this replica no longer holds the job. */
 export async function attemptsOf(sql: Queryable, { id, lease }: ClaimedJob): Promise<number> {

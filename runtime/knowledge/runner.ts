@@ -40,16 +40,16 @@ const longestWaitMs = 3_600_000;
 /** Runs the jobs of knowledge sources, each on one replica at a time. */
 export function startRunner(options: RunnerOptions): { stop(): Promise<void> } {
   const { sql, bus, log, leaseSeconds, sweepMs, everyMinutes } = options;
-  const worker = startLeasedWork<jobs.ClaimedJob>({
+  const worker = startLeasedWork({
     name: "a sync",
+    sql,
+    rows: jobs.jobRows,
     concurrency,
     leaseSeconds,
     sweepMs,
     log,
     ...(everyMinutes > 0 && { prepare: () => jobs.openDueJobs(sql, everyMinutes, newId) }),
     claim: (lease) => jobs.claimJob(sql, lease, leaseSeconds),
-    untilDue: () => jobs.nextJob(sql),
-    renew: (job) => jobs.renewJob(sql, job, leaseSeconds),
     carryOut: (job, lost, stopping) => carryOut(job, lost, stopping, options),
   });
   bus.on("knowledge", worker.wake);

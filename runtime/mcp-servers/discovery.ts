@@ -4,6 +4,7 @@ import type { z } from "zod";
 import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log, Report } from "../platform/log.ts";
+import { startLoop } from "../platform/loop.ts";
 import { changesOf } from "./approved.ts";
 import { listTools } from "./client/list-tools.ts";
 import { allServers, claimDue, type ServerRow, saveAnswer } from "./queries.ts";
@@ -54,14 +55,16 @@ export function startDiscovery(options: DiscoveryOptions): Discovery {
     underWay.set(server.id, asked);
     return asked;
   };
-  const quietly = (work: Promise<unknown>) =>
-    void work.catch((error) => {
-      if (!stop.signal.aborted) log.warn("MCP discovery failed", { error });
-    });
-  const sweep = async (fresh: number, retry: number) => askAll(await claimDue(sql, fresh, retry), ask);
-
-  quietly(sweep(0, 0));
-  const timer = setInterval(() => quietly(sweep(freshSeconds, retrySeconds)), Math.min(freshSeconds, retrySeconds) * 1000);
+  const failed = (error: unknown) => {
+    if (!stop.signal.aborted) log.warn("MCP discovery failed", { error });
+  };
+  let isFirst = true;
+  const sweep = async () => {
+    const due = isFirst ? claimDue(sql, 0, 0) : claimDue(sql, freshSeconds, retrySeconds);
+    isFirst = false;
+    await askAll(await due, ask);
+  };
+  const sweeps = startLoop({ everyMs: Math.min(freshSeconds, retrySeconds) * 1000, firstMs: 0, run: sweep, failed });
   return {
     all: async () => {
       const servers = await allServers(sql);
@@ -74,11 +77,10 @@ export function startDiscovery(options: DiscoveryOptions): Discovery {
         ),
       };
     },
-    soon: (server) => quietly(ask(server)),
+    soon: (server) => void ask(server).catch(failed),
     close: async () => {
-      clearInterval(timer);
       stop.abort();
-      await Promise.allSettled(underWay.values());
+      await Promise.allSettled([sweeps.stop(), ...underWay.values()]);
     },
   };
 }

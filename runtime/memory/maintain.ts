@@ -2,7 +2,8 @@ import type { VectorSettings } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
-import { Failure, sleep } from "../platform/retry.ts";
+import { type Loop, startLoop } from "../platform/loop.ts";
+import { Failure } from "../platform/retry.ts";
 import { batchSize, embedBatch, SetAside, waitingChunks } from "./embed-waiting.ts";
 import type { Embedder } from "./embedder.ts";
 import { dropLease, holdLease, sweepKeys } from "./queries.ts";
@@ -17,59 +18,35 @@ export interface MaintainDeps {
   readonly intervalMs?: number;
 }
 
-export interface Maintenance {
-  /** A vector is pending: run soon. */
-  wake(): void;
-  stop(): Promise<void>;
-}
-
 const everyMs = 5_000;
 const lease = "maintenance";
 /** Lease renewed while a batch is embedded; after a crash another replica takes over when it expires. */
 const leaseSeconds = 10;
+const renewMs = 3_000;
 
 /** Deletes expired memories and computes pending vectors, on one replica at a time. */
-export function startMaintenance(deps: MaintainDeps): Maintenance {
+export function startMaintenance(deps: MaintainDeps): Loop {
   const { sql, log, intervalMs = everyMs } = deps;
   const holder = newId();
-  const stopping = new AbortController();
-  let rouse = () => {};
-  let woken = false;
   const aside = new SetAside();
-  const loop = async () => {
-    while (!stopping.signal.aborted) {
-      let more = false;
-      woken = false;
-      try {
-        if (await holdLease(sql, lease, holder, leaseSeconds)) {
-          const alive = setInterval(() => void holdLease(sql, lease, holder, leaseSeconds).catch(() => {}), 3_000);
-          try {
-            await sweep(deps);
-            more = await embedWaiting(deps, aside, stopping.signal);
-          } finally {
-            clearInterval(alive);
-          }
-        }
-      } catch (error) {
-        if (!stopping.signal.aborted)
-          log.warn("memory maintenance failed; retrying", { error: error instanceof Failure ? error.message : error });
-      }
-      if (more || woken) continue;
-      const roused = new Promise<void>((done) => {
-        rouse = done;
-      });
-      await Promise.race([sleep(intervalMs, stopping.signal).catch(() => {}), roused]);
+  const hold = () => holdLease(sql, lease, holder, leaseSeconds);
+  const run = async (stopping: AbortSignal) => {
+    if (!(await hold())) return undefined;
+    const renewing = startLoop({ everyMs: renewMs, run: async () => void (await hold()), failed: () => {} });
+    try {
+      await sweep(deps);
+      return (await embedWaiting(deps, aside, stopping)) ? { pauseMs: 0 } : undefined;
+    } finally {
+      await renewing.stop();
     }
   };
-  const done = loop();
+  const failed = (error: unknown) =>
+    log.warn("memory maintenance failed; retrying", { error: error instanceof Failure ? error.message : error });
+  const loop = startLoop({ everyMs: intervalMs, firstMs: 0, run, failed });
   return {
-    wake: () => {
-      woken = true;
-      rouse();
-    },
+    wake: loop.wake,
     stop: async () => {
-      stopping.abort();
-      await done;
+      await loop.stop();
       await dropLease(sql, lease, holder).catch(() => {});
     },
   };

@@ -2,6 +2,7 @@ import type { MemoryMatch } from "@signalbox/sdk";
 import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Report } from "../platform/log.ts";
+import { startLoop } from "../platform/loop.ts";
 import { type FindDeps, type Found, find } from "./find.ts";
 import { anythingStored } from "./queries.ts";
 import { authorsOf } from "./use-queries.ts";
@@ -94,10 +95,10 @@ export async function watchStoredKinds(sql: Sql, bus: Bus, failed: (error: unkno
     some[what === "chunks" ? "chunks" : "memories"] = true;
   });
   // Covers lost notifications.
-  const timer = setInterval(() => {
-    if (!some.memories || !some.chunks) look().catch(failed);
-  }, lookMs);
-  timer.unref();
+  const run = async () => {
+    if (!some.memories || !some.chunks) await look();
+  };
+  const looks = startLoop({ everyMs: lookMs, run, failed });
   return {
     maybe: () => some.memories || some.chunks,
     chunks: () => some.chunks,
@@ -106,6 +107,6 @@ export async function watchStoredKinds(sql: Sql, bus: Bus, failed: (error: unkno
       some[what] = true;
       bus.publish("memory", what).catch(failed);
     },
-    close: () => clearInterval(timer),
+    close: () => void looks.stop(),
   };
 }

@@ -1,5 +1,5 @@
 import type { Log } from "../platform/log.ts";
-import { sleep } from "../platform/retry.ts";
+import { type Loop, startLoop } from "../platform/loop.ts";
 
 /** `more`: again at once. `over`: the loop ends. */
 export type Found = "more" | "done" | "over";
@@ -10,8 +10,8 @@ const longestMs = 15_000;
 /** Named loops that run until they are over or all are stopped; each waits longer while it fails. */
 export class Loops {
   readonly #log: Log;
-  readonly #stopping = new AbortController();
-  readonly #running = new Map<string, Promise<void>>();
+  readonly #running = new Map<string, Loop>();
+  #isStopping = false;
 
   constructor(log: Log) {
     this.#log = log;
@@ -19,32 +19,30 @@ export class Loops {
 
   /** `failure`: what a failed run is called in the log. Resolves when the loop is over; `null` if one with this name runs. */
   start(name: string, failure: string, everyMs: number, run: () => Promise<Found>): Promise<void> | null {
-    if (this.#stopping.signal.aborted || this.#running.has(name)) return null;
-    const ended = this.#repeat(failure, everyMs, run).finally(() => this.#running.delete(name));
-    this.#running.set(name, ended);
-    return ended;
+    if (this.#isStopping || this.#running.has(name)) return null;
+    const over = Promise.withResolvers<void>();
+    let failures = 0;
+    const loop = startLoop({
+      everyMs,
+      firstMs: 0,
+      run: async () => {
+        const found = await run();
+        failures = 0;
+        if (found === "over") over.resolve(loop.stop());
+        return found === "more" ? { pauseMs: 0 } : undefined;
+      },
+      failed: (error) => {
+        this.#log.warn(failure, { error: String(error) });
+        return { pauseMs: Math.max(everyMs, Math.min(longestMs, everyMs * 2 ** failures++)) };
+      },
+    });
+    this.#running.set(name, loop);
+    return over.promise.finally(() => this.#running.delete(name));
   }
 
   async stop(): Promise<void> {
-    this.#stopping.abort();
-    await Promise.all(this.#running.values());
-  }
-
-  async #repeat(failure: string, everyMs: number, run: () => Promise<Found>): Promise<void> {
-    const { signal } = this.#stopping;
-    for (let failures = 0; !signal.aborted; ) {
-      let found: Found = "done";
-      try {
-        found = await run();
-        failures = 0;
-      } catch (error) {
-        failures += 1;
-        this.#log.warn(failure, { error: String(error) });
-      }
-      if (found === "over") return;
-      const wait = failures === 0 ? everyMs : Math.max(everyMs, Math.min(longestMs, everyMs * 2 ** (failures - 1)));
-      if (found !== "more") await sleep(wait, signal).catch(() => {});
-    }
+    this.#isStopping = true;
+    await Promise.all([...this.#running.values()].map((loop) => loop.stop()));
   }
 }
 

@@ -74,9 +74,12 @@ export const findOwn = (sql: Queryable, suspects: readonly Suspect[]) => sql`
     select explained, 'it names no actor, and tells of a change that Signalbox made' from explained
   ),`;
 
-/** Forgets writes after a day, counted hops after a day, and deliveries of hooks after five minutes. Returns the number of rows. */
-export async function forgetWrites(sql: Queryable): Promise<number> {
-  const [row] = await sql<[{ removed: number }]>`
+/**
+ * Forgets a portion of the writes and counted hops of the day before, and of the deliveries of hooks after six minutes. Returns
+ * whether there may be more.
+ */
+export async function forgetWrites(sql: Queryable): Promise<boolean> {
+  const [row] = await sql<[{ may_have_more: boolean }]>`
     with writes as (
       delete from own_writes where step_id in (
         select step_id from own_writes where at < now() - make_interval(hours => ${keepHours}) limit ${portion} for update skip locked)
@@ -90,6 +93,6 @@ export async function forgetWrites(sql: Queryable): Promise<number> {
         select source, digest from hook_deliveries where received_at < now() - interval '6 minutes' limit ${portion} for update skip locked)
       returning 1
     )
-    select (select count(*) from writes) + (select count(*) from hops) + (select count(*) from hooks) as removed`;
-  return row.removed;
+    select greatest((select count(*) from writes), (select count(*) from hops), (select count(*) from hooks)) = ${portion} as may_have_more`;
+  return row.may_have_more;
 }

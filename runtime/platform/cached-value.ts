@@ -1,5 +1,6 @@
 import type { Bus, Topic } from "./bus.ts";
 import type { Log } from "./log.ts";
+import { startLoop } from "./loop.ts";
 
 export interface CachedValueOptions {
   /** Name in the log: `routing`. */
@@ -48,6 +49,6 @@ export async function openCachedValue({
   };
   for (const one of [topic].flat()) bus.on(one, refresh);
   await refresh();
-  const timer = setInterval(() => void refresh().catch((error) => log.warn(`${name} not refreshed`, { error })), sweepMs);
-  return { refresh, close: () => clearInterval(timer) };
+  const sweeps = startLoop({ everyMs: sweepMs, run: refresh, failed: (error) => log.warn(`${name} not refreshed`, { error }) });
+  return { refresh, close: () => void sweeps.stop() };
 }

@@ -1,10 +1,16 @@
+import type { Sql } from "./database/client.ts";
 import { newId } from "./ids.ts";
+import { type LeasedRows, renewLease, untilDue } from "./lease-queries.ts";
 import type { Log } from "./log.ts";
-import { sleep } from "./retry.ts";
+import { type Loop, startLoop } from "./loop.ts";
 
-export interface LeasedWork<Item> {
+type Leased<Key extends string> = { readonly lease: string } & Readonly<Record<Key, string | number>>;
+
+export interface LeasedWork<Key extends string, Item extends Leased<Key>> {
   /** Name of an item in the log: `a poll`. */
   readonly name: string;
+  readonly sql: Sql;
+  readonly rows: LeasedRows & { readonly key: Key };
   /** Items that one replica works on at the same time. */
   readonly concurrency: number;
   /** A replica that is silent for this long loses its item. */
@@ -16,83 +22,56 @@ export interface LeasedWork<Item> {
   prepare?(): Promise<unknown>;
   /** Claims one item that is due and that no live replica holds. */
   claim(lease: string): Promise<Item | undefined>;
-  /** Milliseconds until an item is due; `null` where none waits. */
-  untilDue(): Promise<number | null>;
-  /** Renews an item's lease; `false` if this replica has lost it. */
-  renew(item: Item): Promise<boolean>;
   /** Never throws. `lost`: this replica has lost the item; `stopping`: release it. */
   carryOut(item: Item, lost: AbortSignal, stopping: AbortSignal): Promise<void>;
 }
 
-export interface Worker {
-  /** Something is due; look now. */
-  wake(): void;
-  /** Ends what is under way. */
-  stop(): Promise<void>;
-}
+const shortestWaitMs = 50;
 
 /** Works on due items. The replica with the lease owns an item; another takes it over if that replica dies. */
-export function startLeasedWork<Item>(work: LeasedWork<Item>): Worker {
-  const { name, concurrency, sweepMs = 15_000, log } = work;
-  const stopping = new AbortController();
+export function startLeasedWork<Key extends string, Item extends Leased<Key>>(work: LeasedWork<Key, Item>): Loop {
+  const { name, sql, rows, concurrency, sweepMs = 15_000, log } = work;
   const held = new Set<Promise<void>>();
-  let rouse = new AbortController();
-  const wake = () => rouse.abort();
-
-  const loop = async () => {
-    while (!stopping.signal.aborted) {
-      rouse = new AbortController();
-      let wait = sweepMs;
-      try {
-        await work.prepare?.();
-        const item = held.size < concurrency ? await work.claim(newId()) : undefined;
-        if (item) {
-          const run = whileKept(work, item, stopping.signal).finally(() => {
-            held.delete(run);
-            wake();
-          });
-          held.add(run);
-          continue;
-        }
-        if (held.size < concurrency) wait = Math.min(sweepMs, Math.max(50, (await work.untilDue()) ?? sweepMs));
-      } catch (error) {
-        log.warn(`failed to read what is due for ${name}`, { error });
-      }
-      await sleep(wait, AbortSignal.any([rouse.signal, stopping.signal])).catch(() => {});
-    }
+  const look = async (stopping: AbortSignal) => {
+    await work.prepare?.();
+    if (held.size >= concurrency) return undefined;
+    const item = await work.claim(newId());
+    if (!item) return { pauseMs: Math.min(sweepMs, Math.max(shortestWaitMs, (await untilDue(sql, rows)) ?? sweepMs)) };
+    const run = whileHeld(work, item, stopping).finally(() => {
+      held.delete(run);
+      loop.wake();
+    });
+    held.add(run);
+    return { pauseMs: 0 };
   };
-
-  const running = loop();
+  const failed = (error: unknown) => log.warn(`failed to read what is due for ${name}`, { error });
+  const loop = startLoop({ everyMs: sweepMs, firstMs: 0, run: look, failed });
   return {
-    wake,
+    wake: loop.wake,
     stop: async () => {
-      stopping.abort();
-      await running;
+      await loop.stop();
       await Promise.allSettled(held);
     },
   };
 }
 
-async function whileKept<Item>(work: LeasedWork<Item>, item: Item, stopping: AbortSignal): Promise<void> {
-  const ended = new AbortController();
+/** Works on an item, and renews its lease until it is done or lost. */
+async function whileHeld<Key extends string, Item extends Leased<Key>>(
+  { name, sql, rows, leaseSeconds, log, carryOut }: LeasedWork<Key, Item>,
+  item: Item,
+  stopping: AbortSignal,
+): Promise<void> {
   const lost = new AbortController();
-  const keeping = keep(work, item, ended.signal, lost);
+  const renewing = startLoop({
+    everyMs: (leaseSeconds * 1000) / 3,
+    run: async () => {
+      if (!(await renewLease(sql, rows, { id: item[rows.key], lease: item.lease }, leaseSeconds))) lost.abort();
+    },
+    failed: (error) => log.warn(`the lease of ${name} could not be renewed`, { error }),
+  });
   try {
-    await work.carryOut(item, lost.signal, stopping);
+    await carryOut(item, lost.signal, stopping);
   } finally {
-    ended.abort();
-    await keeping;
-  }
-}
-
-async function keep<Item>(work: LeasedWork<Item>, item: Item, ended: AbortSignal, lost: AbortController): Promise<void> {
-  while (!ended.aborted) {
-    await sleep((work.leaseSeconds * 1000) / 3, ended).catch(() => {});
-    if (ended.aborted) return;
-    try {
-      if (!(await work.renew(item))) return lost.abort();
-    } catch (error) {
-      work.log.warn(`the lease of ${work.name} could not be renewed`, { error });
-    }
+    await renewing.stop();
   }
 }

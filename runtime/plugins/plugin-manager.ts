@@ -1,4 +1,5 @@
 import type { Bus } from "../platform/bus.ts";
+import { type CachedValue, openCachedValue } from "../platform/cached-value.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log, Report } from "../platform/log.ts";
 import type { Vault } from "../platform/vault.ts";
@@ -41,9 +42,7 @@ export class PluginManager {
   readonly #contributions: ServedContributions;
   readonly #states: ProcessStates;
   #stopping = false;
-  /** Refreshes run one after the other, so that an older answer never replaces a newer one. */
-  #lastRefresh: Promise<void> = Promise.resolve();
-  #sweep: ReturnType<typeof setInterval> | undefined;
+  #following: CachedValue | undefined;
 
   private constructor(options: PluginManagerOptions) {
     this.#options = options;
@@ -61,10 +60,15 @@ export class PluginManager {
   static async open(options: PluginManagerOptions): Promise<PluginManager> {
     const manager = new PluginManager(options);
     for (const specifier of options.specifiers) await manager.#loadSpecifier(specifier);
-    await manager.refresh();
+    manager.#following = await openCachedValue({
+      name: "plugins",
+      topic: [],
+      read: () => manager.#follow(),
+      bus: options.bus,
+      log: options.log,
+      sweepMs: options.sweepMs,
+    });
     options.bus.on("plugins", (payload) => (payload === "" ? manager.refresh() : manager.restart(payload)));
-    const sweep = () => manager.refresh().catch((error) => options.log.warn("failed to refresh plugins", { error }));
-    manager.#sweep = setInterval(() => void sweep(), options.sweepMs ?? 30_000);
     return manager;
   }
 
@@ -118,9 +122,8 @@ export class PluginManager {
   }
 
   /** Brings this replica to the state in the database. */
-  refresh(): Promise<void> {
-    this.#lastRefresh = this.#lastRefresh.catch(() => {}).then(() => (this.#stopping ? undefined : this.#installed.follow()));
-    return this.#lastRefresh;
+  async refresh(): Promise<void> {
+    await this.#following?.refresh();
   }
 
   /** Starts a process that does not serve, and tries a failed upgrade again. */
@@ -132,9 +135,14 @@ export class PluginManager {
 
   async stop(): Promise<void> {
     this.#stopping = true;
-    clearInterval(this.#sweep);
-    await this.#lastRefresh.catch(() => {});
+    this.#following?.close();
+    // The refresh under way must not start further processes.
+    await this.refresh().catch(() => {});
     await Promise.all(this.all().map(({ process }) => process?.stop()));
+  }
+
+  async #follow(): Promise<void> {
+    if (!this.#stopping) await this.#installed.follow();
   }
 
   async #loadSpecifier(specifier: string): Promise<void> {

@@ -2,6 +2,7 @@ import type { Output } from "@signalbox/schema/operation";
 import type { create, get } from "@signalbox/schema/poll-sources";
 import type { z } from "zod";
 import type { Queryable } from "../platform/database/client.ts";
+import { dueRow, leaseFor } from "../platform/lease-queries.ts";
 
 export type PollSource = Output<typeof get>;
 type Settings = z.output<(typeof create)["input"]>;
@@ -74,39 +75,22 @@ export async function deletePollSource(sql: Queryable, id: number): Promise<bool
   return (await sql`delete from poll_sources where id = ${id}`).count > 0;
 }
 
+export const pollRows = { table: "poll_sources", key: "id", due: "next_poll_at", where: "enabled" } as const;
+
 /** Takes one source whose poll is due and that no living replica holds; the longest overdue first. */
 export async function claimDue(sql: Queryable, lease: string, leaseSeconds: number): Promise<Claimed | undefined> {
   const [row] = await sql<Claimed[]>`
-    with due as (
-      select id from poll_sources
-      where enabled and next_poll_at <= now() and (lease_expires_at is null or lease_expires_at < now())
-      order by next_poll_at limit 1 for update skip locked
-    )
-    update poll_sources p set lease = ${lease}, lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
+    with ${dueRow(sql, pollRows)}
+    update poll_sources p set ${leaseFor(sql, lease, leaseSeconds)}
     from due where p.id = due.id
     returning p.id, p.source, p.project_id, p.interval_minutes, p.enabled, p.since, p.cursor, p.last_polled_at, p.last_error,
       p.created_at, p.updated_at, p.lease`;
   return row;
 }
 
-/** `false` where another replica has taken the source, or it was deleted. */
-export async function renewLease(sql: Queryable, id: number, lease: string, leaseSeconds: number): Promise<boolean> {
-  const result = await sql`
-    update poll_sources set lease_expires_at = now() + make_interval(secs => ${leaseSeconds}) where id = ${id} and lease = ${lease}`;
-  return result.count > 0;
-}
-
 /** Lets a source go unpolled, for a clean stop: it stays due. */
 export const releaseLease = (sql: Queryable, id: number, lease: string): Promise<unknown> =>
   sql`update poll_sources set lease = null, lease_expires_at = null where id = ${id} and lease = ${lease}`;
-
-/** Milliseconds until the next poll is due; `null` where nothing is to be polled. */
-export async function nextDue(sql: Queryable): Promise<number | null> {
-  const [row] = await sql<{ wait: number | null }[]>`
-    select (extract(epoch from min(greatest(next_poll_at, coalesce(lease_expires_at, next_poll_at))) - now()) * 1000)::float8 as wait
-    from poll_sources where enabled`;
-  return row?.wait ?? null;
-}
 
 /** What a poll came to. */
 export interface Outcome {

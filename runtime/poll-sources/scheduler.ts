@@ -1,9 +1,10 @@
 import { Problem } from "@signalbox/schema/problem";
 import { isUnavailable } from "../platform/database/client.ts";
-import { startLeasedWork, type Worker } from "../platform/leases.ts";
+import { startLeasedWork } from "../platform/leases.ts";
 import type { Log, Report } from "../platform/log.ts";
+import type { Loop } from "../platform/loop.ts";
 import { type PollDeps, pollOnce, refusePoll } from "./poll.ts";
-import { type Claimed, claimDue, nextDue, releaseLease, renewLease } from "./queries.ts";
+import { type Claimed, claimDue, pollRows, releaseLease } from "./queries.ts";
 
 export interface SchedulerOptions extends PollDeps {
   readonly log: Log;
@@ -18,17 +19,17 @@ export interface SchedulerOptions extends PollDeps {
 const concurrency = 4;
 
 /** Polls the sources that are due, each on one replica. A poll that a stop interrupts leaves its source due. */
-export function startScheduler(options: SchedulerOptions): Worker {
+export function startScheduler(options: SchedulerOptions): Loop {
   const { sql, log, leaseSeconds, sweepMs } = options;
-  return startLeasedWork<Claimed>({
+  return startLeasedWork({
     name: "a poll",
+    sql,
+    rows: pollRows,
     concurrency,
     leaseSeconds,
     sweepMs,
     log,
     claim: (lease) => claimDue(sql, lease, leaseSeconds),
-    untilDue: () => nextDue(sql),
-    renew: ({ id, lease }) => renewLease(sql, id, lease, leaseSeconds),
     carryOut: (source, lost, stopping) => carryOut(source, lost, stopping, options),
   });
 }

@@ -1,6 +1,7 @@
 import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
+import { startLoop } from "../platform/loop.ts";
 import { sleep } from "../platform/retry.ts";
 import { daysToSum, sumDay } from "../usage/queries.ts";
 import {
@@ -43,33 +44,20 @@ const pauseMs = 20;
 /** Sums the usage of past days and removes what is older than its period, on one replica at a time. */
 export function startRetention(options: RetentionOptions): Retention {
   const { sql, log, everyMs = hourMs, firstMs = 10_000 } = options;
-  const stopping = new AbortController();
   const holder = newId();
   let last: { at: string; error: string | null } | null = null;
-  const loop = async () => {
-    for (let wait = firstMs; ; wait = everyMs) {
-      await sleep(wait, stopping.signal).catch(() => {});
-      if (stopping.signal.aborted) return;
-      try {
-        if (!(await holdRetention(sql, holder, leaseSeconds))) continue;
-        const removed = await pass(options, holder, stopping.signal);
-        last = { at: new Date().toISOString(), error: null };
-        if (Object.values(removed).some((count) => count > 0)) log.info("retention removed expired data", removed);
-      } catch (error) {
-        if (stopping.signal.aborted) return;
-        last = { at: new Date().toISOString(), error: String(error) };
-        log.warn("retention failed; retrying in an hour", { error });
-      }
-    }
+  const run = async (stopping: AbortSignal) => {
+    if (!(await holdRetention(sql, holder, leaseSeconds))) return;
+    const removed = await pass(options, holder, stopping);
+    last = { at: new Date().toISOString(), error: null };
+    if (Object.values(removed).some((count) => count > 0)) log.info("retention removed expired data", removed);
   };
-  const running = loop();
-  return {
-    last: () => last,
-    stop: async () => {
-      stopping.abort();
-      await running;
-    },
+  const failed = (error: unknown) => {
+    last = { at: new Date().toISOString(), error: String(error) };
+    log.warn("retention failed; retrying in an hour", { error });
   };
+  const loop = startLoop({ everyMs, firstMs, run, failed });
+  return { last: () => last, stop: loop.stop };
 }
 
 /** One pass over everything. Returns how many rows of each kind were removed. */

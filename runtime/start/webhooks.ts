@@ -1,7 +1,8 @@
 import { carryOut } from "../executions/commands.ts";
-import { startForgetting } from "../own-writes/forget.ts";
+import { forgetWrites } from "../own-writes/queries.ts";
 import { batch } from "../platform/database/batch.ts";
 import { createEvaluator } from "../platform/evaluator.ts";
+import { startLoop } from "../platform/loop.ts";
 import { createDeferred } from "../webhooks/deferred/defer.ts";
 import { readDeferred } from "../webhooks/deferred/read.ts";
 import { createDispatcher, type DispatcherOptions } from "../webhooks/dispatch.ts";
@@ -13,6 +14,8 @@ import { openRouting } from "../webhooks/routing.ts";
 import { type Core, concurrencyOf } from "./core.ts";
 import type { Plugins } from "./plugins.ts";
 import type { Queue } from "./queue.ts";
+
+const forgetEveryMs = 60_000;
 
 /** From webhooks to queued executions. */
 export async function openWebhooks(core: Core, { connections, accounts, standings, manager }: Plugins, queue: Queue) {
@@ -37,8 +40,12 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
     replayHours: config.WEBHOOK_REPLAY_HOURS,
     loops: { windowSeconds: config.LOOP_WINDOW_SECONDS, cooldownSeconds: config.LOOP_COOLDOWN_SECONDS },
   });
-  const forgetting = startForgetting(sql, log);
-  shutdown.add(() => forgetting.stop());
+  const forgetting = startLoop({
+    everyMs: forgetEveryMs,
+    run: async () => ((await forgetWrites(sql)) ? { pauseMs: 0 } : undefined),
+    failed: (error) => log.warn("failed to remove records of own writes", { error }),
+  });
+  shutdown.add(forgetting.stop);
   const deferred = createDeferred(sql, { log, alarm, ttl: config.DEFERRED_WEBHOOK_TTL });
   shutdown.add(() => deferred.close());
   const refusals = createRefusals(sql, log);

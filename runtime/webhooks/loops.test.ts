@@ -176,9 +176,13 @@ test("of two hooks that deliver one change, one counts, however they race", {
   await first.sql`update hook_deliveries set received_at = now() - interval '7 minutes'`;
   expect((await insertArrivals(first.sql, [delivered("org", digest)])).size).toBe(1);
   await first.sql`update own_writes set at = now() - interval '25 hours'`;
+  await first.sql`
+    insert into hook_deliveries (source, digest, hook_id, event_id)
+    select 'alpha', sha256(n::text::bytea), 'repo', gen_random_uuid() from generate_series(1, 5000) n`;
   await first.sql`update hook_deliveries set received_at = now() - interval '7 minutes'`;
-  expect(await forgetWrites(first.sql)).toBeGreaterThan(0);
-  expect(await first.sql`select 1 from own_writes`).toHaveLength(0);
+  expect([await forgetWrites(first.sql), await forgetWrites(first.sql)]).toEqual([true, false]);
+  for (const table of ["own_writes", "hook_deliveries"])
+    expect(await first.sql`select 1 from ${first.sql(table)}`).toHaveLength(0);
 });
 
 test("a session plans the statement that stores events once, whatever the statistics say", { tags }, async () => {

@@ -1,4 +1,5 @@
 import type { Queryable, Sql } from "../../platform/database/client.ts";
+import { leaseFor } from "../../platform/lease-queries.ts";
 import { inputOf } from "../../transcripts/repeat-queries.ts";
 
 /** Identifies a living comment. */
@@ -41,8 +42,7 @@ export async function takeLiving(
         where ${at(sql, living)} and (lease is null or lease_expires_at < now()) for update
       )
       update living_comments l
-      set lease = ${lease}, lease_expires_at = now() + make_interval(secs => ${leaseMs / 1000}),
-        pending_key = coalesce(l.pending_key, ${key}), settled_by = coalesce(${answeredBy}::uuid, l.settled_by)
+      set ${leaseFor(sql, lease, leaseMs / 1000)}, pending_key = coalesce(l.pending_key, ${key}), settled_by = coalesce(${answeredBy}::uuid, l.settled_by)
       from free where l.ctid = free.at
       returning free.comment_id, free.url, free.key, free.pending_key as unfinished, free.settled_by as answered_by`;
     return row;

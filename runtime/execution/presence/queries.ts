@@ -1,4 +1,5 @@
 import type { Queryable, Sql } from "../../platform/database/client.ts";
+import { dueRow, leaseFor } from "../../platform/lease-queries.ts";
 import type { AnswerPlace, Claimed } from "../queries.ts";
 
 /** A pending update of the progress sign (reaction or comment) of an execution. */
@@ -42,14 +43,12 @@ export async function beginSignsOfConnected(sql: Sql, seconds: number): Promise<
     insert into execution_signs (execution_id, sign) select id, 'working' from marked on conflict (execution_id) do nothing`;
 }
 
+export const signRows = { table: "execution_signs", key: "execution_id", due: "due_at" } as const;
+
 export async function claimSign(sql: Sql, lease: string, leaseSeconds: number): Promise<Sign | undefined> {
   const [row] = await sql<Sign[]>`
-    with due as (
-      select execution_id from execution_signs where due_at <= now() and (lease_expires_at is null or lease_expires_at < now())
-      order by due_at limit 1 for update skip locked
-    )
-    update execution_signs s
-    set lease = ${lease}, lease_expires_at = now() + make_interval(secs => ${leaseSeconds}), attempts = s.attempts + 1
+    with ${dueRow(sql, signRows)}
+    update execution_signs s set ${leaseFor(sql, lease, leaseSeconds)}, attempts = s.attempts + 1
     from due join task_executions e on e.id = due.execution_id left join webhook_events w on w.id = e.event_id
     where s.execution_id = due.execution_id
     returning s.execution_id, s.sign, s.version, s.attempts, s.shown, s.lease, e.source, e.slug, e.agent_id, e.project_id, e.project,
@@ -59,21 +58,7 @@ export async function claimSign(sql: Sql, lease: string, leaseSeconds: number): 
   return row;
 }
 
-/** Milliseconds until the next sign is due; `null` if none is pending. */
-export async function nextSign(sql: Sql): Promise<number | null> {
-  const [row] = await sql<{ wait: number | null }[]>`
-    select (extract(epoch from min(greatest(due_at, lease_expires_at)) - now()) * 1000)::float8 as wait from execution_signs`;
-  return row?.wait ?? null;
-}
-
 type Held = Pick<Sign, "execution_id" | "lease" | "version">;
-
-export async function renewSign(sql: Sql, { execution_id, lease }: Held, leaseSeconds: number): Promise<boolean> {
-  const result = await sql`
-    update execution_signs set lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
-    where execution_id = ${execution_id} and lease = ${lease}`;
-  return result.count > 0;
-}
 
 /** Ends the update of a sign that is shown or abandoned. If the sign has changed meanwhile, it stays due. */
 export async function finishSign(sql: Queryable, { execution_id, lease, version }: Held): Promise<void> {

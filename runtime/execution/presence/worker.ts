@@ -6,24 +6,16 @@ import type { Bus } from "../../platform/bus.ts";
 import type { Sql } from "../../platform/database/client.ts";
 import { unavailableBehind } from "../../platform/database/unavailable.ts";
 import { newId } from "../../platform/ids.ts";
-import { startLeasedWork, type Worker } from "../../platform/leases.ts";
+import { startLeasedWork } from "../../platform/leases.ts";
 import type { Log } from "../../platform/log.ts";
+import type { Loop } from "../../platform/loop.ts";
 import { toFailure } from "../../platform/reconcile.ts";
 import type { Connection } from "../../plugins/connections.ts";
 import type { Policies } from "../../policy/policies.ts";
 import { projectKeyOf } from "../approval.ts";
 import type { Claimed } from "../queries.ts";
 import { isLiving } from "./living.ts";
-import {
-  beginSign,
-  beginSignsOfConnected,
-  claimSign,
-  finishSign,
-  nextSign,
-  postponeSign,
-  renewSign,
-  type Sign,
-} from "./queries.ts";
+import { beginSign, beginSignsOfConnected, claimSign, finishSign, postponeSign, type Sign, signRows } from "./queries.ts";
 import { lookMs, showLiving } from "./show-living.ts";
 import { type Presence, quietMs, watchRun } from "./watch.ts";
 
@@ -54,18 +46,18 @@ const retryMs = 2_000;
 const longestRetryMs = 120_000;
 
 /** Shows signs of life: a reaction on what triggered a run. Errors here never fail a run. */
-export function startPresence(options: PresenceOptions): Presence & Pick<Worker, "stop"> {
+export function startPresence(options: PresenceOptions): Presence & Pick<Loop, "stop"> {
   const { sql, bus, log, sweepMs = 5_000 } = options;
-  const worker = startLeasedWork<Sign>({
+  const worker = startLeasedWork({
     name: "signs of life",
+    sql,
+    rows: signRows,
     concurrency,
     leaseSeconds,
     sweepMs,
     log,
     prepare: () => beginSignsOfConnected(sql, quietMs / 1000),
     claim: (lease) => claimSign(sql, lease, leaseSeconds),
-    untilDue: () => nextSign(sql),
-    renew: (sign) => renewSign(sql, sign, leaseSeconds),
     carryOut: (sign, lost, stopping) => carryOut(sign, AbortSignal.any([lost, stopping]), options),
   });
   bus.on("cancel", worker.wake);

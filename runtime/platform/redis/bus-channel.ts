@@ -1,5 +1,8 @@
 import type { OpenChannel } from "../bus-channels.ts";
+import { startLoop } from "../loop.ts";
 import { subscribe } from "./client.ts";
+
+const probeMs = 2_000;
 
 /**
  * Messages that are published while Redis is unavailable reach no other replica, so each replica reloads its cached values
@@ -10,13 +13,12 @@ export const overRedis =
   async ({ hear, reconnected, refresh }) => {
     const subscription = await subscribe(url, name, hear, reconnected);
     // While the connection is lost, this replica polls.
-    const timer = setInterval(() => subscription.count().catch(refresh), 2_000);
-    timer.unref();
+    const probes = startLoop({ everyMs: probeMs, run: async () => void (await subscription.count()), failed: refresh });
     return {
       send: (message) => subscription.publish(message).catch(() => {}),
       members: () => subscription.count().catch(() => 1),
       close: () => {
-        clearInterval(timer);
+        void probes.stop();
         subscription.close();
       },
     };

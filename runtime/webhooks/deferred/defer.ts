@@ -4,6 +4,7 @@ import type { Sql } from "../../platform/database/client.ts";
 import { newId } from "../../platform/ids.ts";
 import { storableText } from "../../platform/json.ts";
 import type { Log, Report } from "../../platform/log.ts";
+import { type Loop, startLoop } from "../../platform/loop.ts";
 import type { InOrder } from "../dispatch.ts";
 import { PluginUnavailable } from "../plugin-unavailable.ts";
 import {
@@ -67,12 +68,11 @@ export const createDeferred = (sql: Sql, options: DeferredOptions): DeferredWebh
 class DeferredQueue implements DeferredWebhooks {
   readonly #sql: Sql;
   readonly #options: DeferredOptions;
-  readonly #timer: ReturnType<typeof setInterval>;
+  readonly #sweeps: Loop;
   readonly isWaiting: (partition: Partition) => Promise<boolean>;
   #reader: Reader | null = null;
   #closed = false;
   #backlogs: readonly PartitionBacklog[] = [];
-  #sweeping: Promise<void> | null = null;
   readonly #draining = new Map<string, Promise<void>>();
   /** Partitions that received more webhooks while they were drained. */
   readonly #again = new Set<string>();
@@ -85,7 +85,8 @@ class DeferredQueue implements DeferredWebhooks {
   constructor(sql: Sql, options: DeferredOptions) {
     this.#sql = sql;
     this.#options = options;
-    this.#timer = setInterval(() => this.#startSweep(), sweepMs);
+    const failed = (error: unknown) => options.log.warn("failed to list deferred webhooks", { error });
+    this.#sweeps = startLoop({ everyMs: sweepMs, run: () => this.#sweep(), failed });
     this.isWaiting = batch(
       async (partitions: Partition[]) => {
         const found = new Set((await findWaiting(sql, partitions)).map(keyOf));
@@ -117,8 +118,7 @@ class DeferredQueue implements DeferredWebhooks {
 
   async close(): Promise<void> {
     this.#closed = true;
-    clearInterval(this.#timer);
-    await Promise.all([this.#sweeping, ...this.#draining.values()]);
+    await Promise.all([this.#sweeps.stop(), ...this.#draining.values()]);
   }
 
   #drain(partition: Partition): void {
@@ -139,14 +139,6 @@ class DeferredQueue implements DeferredWebhooks {
         if (this.#again.delete(key)) this.#drain(partition);
       });
     this.#draining.set(key, run);
-  }
-
-  #startSweep(): void {
-    this.#sweeping ??= this.#sweep()
-      .catch((error) => this.#options.log.warn("failed to list deferred webhooks", { error }))
-      .finally(() => {
-        this.#sweeping = null;
-      });
   }
 
   async #sweep(): Promise<void> {

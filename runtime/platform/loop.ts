@@ -1,0 +1,63 @@
+export interface Loop {
+  /** Runs now, or again at once after the run under way. */
+  wake(): void;
+  /** Resolves when the run under way has ended. */
+  stop(): Promise<void>;
+}
+
+export interface LoopOptions {
+  /** Pause after a run, milliseconds. */
+  readonly everyMs: number;
+  /** Pause before the first run, milliseconds. Default: `everyMs`. */
+  readonly firstMs?: number;
+  /** May return another pause. `stopping`: the loop is about to end; `isWoken`: another run follows at once. */
+  readonly run: (stopping: AbortSignal, isWoken: () => boolean) => Promise<Pause | undefined> | Promise<void>;
+  /** Handles the error of a run, and may return another pause. A run that fails during a stop is not reported. */
+  readonly failed: ((error: unknown) => Pause) | ((error: unknown) => void);
+}
+
+/** Milliseconds until the next run. */
+export interface Pause {
+  readonly pauseMs: number;
+}
+
+/** Repeats `run` until it is stopped, one run at a time. Its timer does not keep the process alive. */
+export function startLoop({ everyMs, firstMs = everyMs, run, failed }: LoopOptions): Loop {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let isWoken = false;
+  let endPause = () => {};
+  const pause = (ms: number) =>
+    new Promise<void>((done) => {
+      if (ms <= 0 || isWoken || signal.aborted) return done();
+      const timer = setTimeout(done, ms).unref();
+      endPause = () => {
+        clearTimeout(timer);
+        done();
+      };
+    });
+  const repeat = async () => {
+    for (let wait = firstMs; ; ) {
+      await pause(wait);
+      if (signal.aborted) return;
+      isWoken = false;
+      try {
+        wait = (await run(signal, () => isWoken))?.pauseMs ?? everyMs;
+      } catch (error) {
+        if (!signal.aborted) wait = failed(error)?.pauseMs ?? everyMs;
+      }
+    }
+  };
+  const ended = repeat();
+  return {
+    wake: () => {
+      isWoken = true;
+      endPause();
+    },
+    stop: async () => {
+      stopping.abort(new Error("the service stops"));
+      endPause();
+      await ended;
+    },
+  };
+}
