@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // No static imports: on an older Node they fail before the version is checked.
 await import("./node-version.ts");
+await import("../platform/compile-cache.ts");
 const { main } = await import("./process.ts");
 const { run } = await import("./run.ts");
 await main(run);
