@@ -8,10 +8,12 @@ export interface WorkerPoolOptions {
   readonly deadlineMs?: number;
   /** Maximum time that a job waits for a thread, in milliseconds. */
   readonly queueMs?: number;
+  /** The same while no thread has imported the job's module yet, in milliseconds. */
+  readonly loadMs?: number;
 }
 /** Texts, or any JSON value as text, so that the cost of moving them between threads does not depend on their structure. */
 export type Parcel = { readonly texts: readonly string[] } | { readonly json: string };
-/** `load`: imports a module ahead of its first job. `run`: runs a function of it; `input` are its arguments. */
+/** `load`: imports a module. `run`: runs a function of it; `input` are its arguments. */
 export type WorkerRequest = { readonly load: string } | { readonly run: string; readonly module: string; readonly input: Parcel };
 export type WorkerReply =
   | { readonly loaded: string; readonly error?: string }
@@ -45,12 +47,13 @@ interface Thread {
 
 const mostWaiting = 1_000;
 
-/** Threads that run pure functions. The first starts with the first module, others when jobs wait. Idle threads do not keep the process alive. */
+/** Threads that run pure functions. The first starts with the first job, others when jobs wait. Idle threads do not keep the process alive. */
 export class WorkerPool {
   readonly #entry: URL;
   readonly #size: number;
   readonly #deadlineMs: number;
   readonly #queueMs: number;
+  readonly #loadMs: number;
   readonly #threads = new Set<Thread>();
   readonly #modules = new Set<string>();
   /** Modules that could not be imported, and why. */
@@ -58,19 +61,12 @@ export class WorkerPool {
   #waiting: Job[] = [];
   #closed = false;
 
-  constructor({ entry, size = 2, deadlineMs = 500, queueMs = 3_000 }: WorkerPoolOptions) {
+  constructor({ entry, size = 2, deadlineMs = 500, queueMs = 3_000, loadMs = 10_000 }: WorkerPoolOptions) {
     this.#entry = entry;
     this.#size = size;
     this.#deadlineMs = deadlineMs;
     this.#queueMs = queueMs;
-  }
-
-  /** Imports a module in advance, so that its jobs do not wait for the import. */
-  load(module: string): void {
-    if (this.#closed || this.#modules.has(module)) return;
-    this.#modules.add(module);
-    if (this.#threads.size === 0) this.#start();
-    else for (const { worker } of this.#threads) worker.postMessage({ load: module } satisfies WorkerRequest);
+    this.#loadMs = loadMs;
   }
 
   /** Runs the function `run` of a module. Rejects with a `WorkerFailure`. */
@@ -79,9 +75,11 @@ export class WorkerPool {
       if (this.#closed) return fail(new WorkerFailure("unavailable", "the worker threads are stopped"));
       if (this.#waiting.length >= mostWaiting)
         return fail(new WorkerFailure("unavailable", `${mostWaiting} jobs already wait for a worker thread`));
-      this.load(module);
+      this.#load(module);
       const job: Job = { module, run, input, done, fail };
-      job.timer = setTimeout(() => this.#expire(job), this.#queueMs);
+      const isLoaded = [...this.#threads].some(({ loaded }) => loaded.has(module));
+      const waitMs = isLoaded ? this.#queueMs : Math.max(this.#queueMs, this.#loadMs);
+      job.timer = setTimeout(() => this.#expire(job, waitMs), waitMs);
       this.#waiting.push(job);
       this.#next();
     });
@@ -94,9 +92,17 @@ export class WorkerPool {
     await Promise.all([...this.#threads].map((thread) => this.#end(thread, error)));
   }
 
-  #expire(job: Job): void {
+  /** Threads import a module when its first job comes: most installations use few of the plugins, and a thread costs as much as half a start. */
+  #load(module: string): void {
+    if (this.#modules.has(module)) return;
+    this.#modules.add(module);
+    if (this.#threads.size === 0) this.#start();
+    else for (const { worker } of this.#threads) worker.postMessage({ load: module } satisfies WorkerRequest);
+  }
+
+  #expire(job: Job, waitMs: number): void {
     this.#waiting = this.#waiting.filter((one) => one !== job);
-    job.fail(new WorkerFailure("unavailable", `no worker thread was free within ${this.#queueMs} ms`));
+    job.fail(new WorkerFailure("unavailable", `no worker thread was free within ${waitMs} ms`));
     this.#refBusy();
   }
 

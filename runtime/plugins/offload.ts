@@ -25,9 +25,9 @@ export function openOffload(
     logged.add(cause);
     log.warn("an offloaded function failed", { plugin, function: name, code, characters, error: message });
   };
-  const offloadFor: OffloadFor = (plugin, module = plugin.id) => {
-    if (plugin.needs.includes("offload")) pool.load(module);
-    return async (name, ...input) => {
+  const offloadFor: OffloadFor =
+    (plugin, module = plugin.id) =>
+    async (name, ...input) => {
       if (!Object.hasOwn(plugin.offloaded ?? {}, name))
         throw new PluginError("failed", `${plugin.id} has no offloaded function "${name}"`);
       let characters = 0;
@@ -42,7 +42,6 @@ export function openOffload(
         throw failure;
       }
     };
-  };
   return { offloadFor };
 }
 
