@@ -1,9 +1,8 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { OpenAPIHono } from "@hono/zod-openapi";
 import { declared } from "../declared.ts";
 import { version } from "../platform/version.ts";
-import { describe, info } from "../transports/http/openapi.ts";
+import { documentOf } from "../transports/http/openapi.ts";
 import { clientTypes } from "./client-types.ts";
 import { configurationPage } from "./configuration.ts";
 import { generateProto } from "./proto.ts";
@@ -16,13 +15,10 @@ import { schemaSql } from "./schema-sql.ts";
 const folder = fileURLToPath(new URL("../../schema/gen/", import.meta.url));
 
 const bound = declared();
-const app = new OpenAPIHono();
-describe(
-  app,
+const document = documentOf(
   bound.filter(({ op }) => op.http !== null),
   version,
 );
-const document = app.getOpenAPI31Document(info(version));
 write("openapi.json", `${JSON.stringify(document, null, 2)}\n`);
 write("client.ts", clientTypes(document));
 

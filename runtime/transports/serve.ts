@@ -17,8 +17,8 @@ import { version } from "../platform/version.ts";
 import type { RouteEntry } from "../plugins/host.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import type { Receiver } from "../webhooks/receiver.ts";
-import { grpcRoutes } from "./grpc/routes.ts";
-import { type AddressOf, connectHandler, type NodeHandler, startGrpc } from "./grpc/server.ts";
+import type { GrpcContext } from "./grpc/routes.ts";
+import { type AddressOf, connectHandler, type NodeHandler, type Routes, startGrpc } from "./grpc/server.ts";
 import { createApp, type HttpOptions, refuse } from "./http/app.ts";
 import type { Authenticate } from "./http/authenticate.ts";
 import { BodyBudget } from "./http/body.ts";
@@ -103,7 +103,7 @@ export async function serve(serving: ServeOptions) {
   const fallback = getRequestListener((request, env) => app.fetch(request, env as object), {
     overrideGlobalObjects: !("Deno" in globalThis),
   }) as NodeHandler;
-  const rpc = { routes: grpcRoutes(bound, { authenticate, sql, log }), addressOf, budget };
+  const rpc = { routes: routesOf(bound, { authenticate, sql, log }), addressOf, budget, log };
   const handler = connectHandler({ ...rpc, shutdownSignal: shutdown.signal, fallback });
   const allowedHosts = new Set(config.ALLOWED_HOSTS);
   // Judged here, so that Connect and gRPC-Web are guarded, too. The other port speaks HTTP/2 only, which browsers speak over
@@ -144,6 +144,16 @@ export async function serve(serving: ServeOptions) {
     await Promise.all([closed, grpc.close()]);
   };
   return { port, grpcPort: grpc.port, close };
+}
+
+/** The routes of gRPC, made once for both ports. */
+function routesOf(bound: readonly Bound[], context: GrpcContext): () => Promise<Routes> {
+  let routes: Promise<Routes> | undefined;
+  const make = async () => (await import("./grpc/routes.ts")).grpcRoutes(bound, context);
+  return () => {
+    routes ??= make();
+    return routes;
+  };
 }
 
 interface Doors extends HttpOptions {

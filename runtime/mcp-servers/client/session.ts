@@ -1,5 +1,5 @@
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { jsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/types.js";
 import { withoutUrlSecrets } from "../../platform/network/url-secrets.ts";
 import { traceHeaders } from "../../platform/telemetry/tracing.ts";
@@ -37,6 +37,7 @@ export async function withSession<T>(options: SessionOptions, use: (client: Clie
     broken.reject(late.aborted ? new ServerFault(`did not answer within ${options.timeoutMs / 1000} s`) : over.reason);
   over.addEventListener("abort", stop, { once: true });
 
+  const { Client, StreamableHTTPClientTransport } = await loadClient();
   const transport = new StreamableHTTPClientTransport(new URL(options.url), {
     fetch: limitedFetch(options, over, broken.reject),
     reconnectionOptions: { maxRetries: 0, initialReconnectionDelay: 1, maxReconnectionDelay: 1, reconnectionDelayGrowFactor: 1 },
@@ -53,6 +54,15 @@ export async function withSession<T>(options: SessionOptions, use: (client: Clie
     over.removeEventListener("abort", stop);
     void endSession(transport, client);
   }
+}
+
+/** The package is loaded with the first session: most installations have no MCP servers. */
+async function loadClient() {
+  const [{ Client }, { StreamableHTTPClientTransport }] = await Promise.all([
+    import("@modelcontextprotocol/sdk/client/index.js"),
+    import("@modelcontextprotocol/sdk/client/streamableHttp.js"),
+  ]);
+  return { Client, StreamableHTTPClientTransport };
 }
 
 /** Schemas from a server are checked by `safeSchema`, never compiled. */

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
+import { connect as connectTcp } from "node:net";
 import { PluginError, type RedisAccess, type RedisReply } from "@signalbox/sdk";
-import { Redis as Client, ReplyError } from "ioredis";
+import type { Redis as Client } from "ioredis";
 import type { Log } from "../log.ts";
 
 export interface Redis extends RedisAccess {
@@ -20,14 +21,20 @@ const connectMs = 2_000;
 const silentMs = 3_000;
 /** Default address of Redis. */
 const local = "redis://127.0.0.1:6379";
+const noRedis = "no Redis: short-term memories are kept in the database; set REDIS_URL to use one";
 
 /**
  * Connects to the Redis at `REDIS_URL`. It is then required, but the start does not wait for it. Without the variable, tries
  * the default address once, and returns `null` if there is no Redis.
  */
 export async function openRedis(url: string | undefined, prefix: string, log: Log): Promise<Redis | null> {
-  const client = connect(url ?? local);
   const address = addressOf(url ?? local);
+  // Before the client package is loaded.
+  if (url === undefined && !(await listens(address))) {
+    log.info(noRedis, { tried: address });
+    return null;
+  }
+  const client = await createClient(url ?? local);
   let up = false;
   let closing = false;
   const note = (now: boolean, error?: unknown) => {
@@ -47,7 +54,7 @@ export async function openRedis(url: string | undefined, prefix: string, log: Lo
   } catch (error) {
     if (url === undefined) {
       client.disconnect();
-      log.info("no Redis: short-term memories are kept in the database; set REDIS_URL to use one", { tried: address });
+      log.info(noRedis, { tried: address });
       return null;
     }
     log.error("REDIS_URL: Redis does not answer; short-term memories fail until it does", { address, error: String(error) });
@@ -57,6 +64,20 @@ export async function openRedis(url: string | undefined, prefix: string, log: Lo
     client.disconnect();
   };
   return { ...access(client, prefix, address), close };
+}
+
+/** Whether anything accepts connections at a host and port. */
+function listens(address: string): Promise<boolean> {
+  const { hostname, port } = new URL(`tcp://${address}`);
+  return new Promise((done) => {
+    const socket = connectTcp({ host: hostname, port: Number(port), timeout: connectMs });
+    const end = (found: boolean) => {
+      socket.destroy();
+      done(found);
+    };
+    socket.once("connect", () => end(true));
+    for (const event of ["error", "timeout"]) socket.once(event, () => end(false));
+  });
 }
 
 /** A separate connection that subscribes to one channel and reconnects when it is lost. */
@@ -73,8 +94,7 @@ export async function subscribe(
   hear: (message: string) => void,
   reconnected: () => void,
 ): Promise<Subscription> {
-  const sender = connect(url ?? local);
-  const receiver = connect(url ?? local);
+  const [sender, receiver] = await Promise.all([createClient(url ?? local), createClient(url ?? local)]);
   let heard = false;
   receiver.on("message", (_, message: string) => hear(message));
   for (const client of [sender, receiver]) client.on("error", () => {});
@@ -101,8 +121,10 @@ export async function subscribe(
   };
 }
 
-const connect = (url: string): Client =>
-  new Client(url, {
+async function createClient(url: string): Promise<Client> {
+  // A bundle knows a package that is not an ES module by its default export only.
+  const { default: ioredis } = await import("ioredis");
+  return new ioredis.Redis(url, {
     lazyConnect: true,
     connectTimeout: connectMs,
     commandTimeout: commandMs,
@@ -114,6 +136,7 @@ const connect = (url: string): Client =>
     retryStrategy: (times) => Math.min(2000, 50 * 2 ** Math.min(times, 6)),
     keepAlive: 10_000,
   });
+}
 
 function access(client: Client, prefix: string, address: string): Omit<Redis, "close"> {
   const guarded = async <T>(run: () => Promise<T>): Promise<T> => {
@@ -121,8 +144,9 @@ function access(client: Client, prefix: string, address: string): Omit<Redis, "c
       return await run();
     } catch (error) {
       if (
-        error instanceof ReplyError &&
-        !/^(LOADING|READONLY|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|OOM|NOAUTH|WRONGPASS)/.test(String((error as Error).message))
+        error instanceof Error &&
+        error.name === "ReplyError" &&
+        !/^(LOADING|READONLY|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|OOM|NOAUTH|WRONGPASS)/.test(error.message)
       )
         throw error;
       throw new PluginError("unavailable", `Redis at ${address} does not answer.`, { cause: error });

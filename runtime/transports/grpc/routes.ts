@@ -17,7 +17,7 @@ export const stoppingKey = createContextKey<AbortSignal | undefined>(undefined, 
 /** Set by the server for each call: the address of the caller. */
 export const addressKey = createContextKey<() => string | null>(() => null, { description: "the address of the caller" });
 
-/** All operations that have an `rpc`, as Connect services. Made once at start; throws when a field has no committed number. */
+/** All operations that have an `rpc`, as Connect services. Throws when a field has no committed number. */
 export function grpcRoutes(
   bound: readonly Bound[],
   context: GrpcContext,

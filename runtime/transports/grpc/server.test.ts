@@ -16,7 +16,7 @@ import { bindWidgets } from "./testing/widgets.ts";
 import { Health } from "./well-known.ts";
 
 const quiet = { info: () => {}, warn: () => {}, error: () => {}, with: () => quiet };
-const routes = () =>
+const routes = async () =>
   grpcRoutes(
     bindWidgets(),
     { sql: undefined as never, log: quiet, authenticate: async () => ({ kind: "anonymous", name: "anyone", scopes: ["read"] }) },
@@ -26,7 +26,7 @@ const routes = () =>
 describe("the server's life", () => {
   test("health follows readiness, and a stop", async () => {
     let ready = true;
-    const server = await startGrpc({ routes: routes(), host: "127.0.0.1", port: 0, ready: () => ready, healthEveryMs: 20 });
+    const server = await startGrpc({ routes, log: quiet, host: "127.0.0.1", port: 0, ready: () => ready, healthEveryMs: 20 });
     const health = createClient(Health, grpc(server.port)) as Loose;
     const watching = health.watch({ service: "signalbox.api.v1.WidgetService" })[Symbol.asyncIterator]();
     const status = async () => (await watching.next()).value?.status;
@@ -40,7 +40,7 @@ describe("the server's life", () => {
     await closing;
   });
   test("close lets a running call finish, ends streams at once, and takes no more", async () => {
-    const server = await startGrpc({ routes: routes(), host: "127.0.0.1", port: 0 });
+    const server = await startGrpc({ routes, log: quiet, host: "127.0.0.1", port: 0 });
     const widgets = client(grpc(server.port));
     const running = widgets.waitWidget({ ms: 400 });
     const stream = failure(collect(widgets.watchWidgets({})));
@@ -53,7 +53,7 @@ describe("the server's life", () => {
     expect((await failure(client(grpc(server.port)).listWidgets({}))).code).toBe(Code.Unavailable);
   });
   test("close ends at its time limit", async () => {
-    const server = await startGrpc({ routes: routes(), host: "127.0.0.1", port: 0 });
+    const server = await startGrpc({ routes, log: quiet, host: "127.0.0.1", port: 0 });
     const running = failure(client(grpc(server.port)).waitWidget({ ms: 30_000, deaf: true }));
     await new Promise((resolve) => setTimeout(resolve, 100));
     const began = Date.now();
@@ -62,7 +62,7 @@ describe("the server's life", () => {
     expect([Code.Unavailable, Code.Aborted, Code.Canceled, Code.Internal]).toContain((await running).code);
   });
   test("a connection that answers no pings is dropped", async () => {
-    const server = await startGrpc({ routes: routes(), host: "127.0.0.1", port: 0, keepAliveMs: 100 });
+    const server = await startGrpc({ routes, log: quiet, host: "127.0.0.1", port: 0, keepAliveMs: 100 });
     const socket = connectTcp(server.port, "127.0.0.1", () => {
       socket.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
       socket.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0])); // an empty SETTINGS frame, and silence
@@ -72,13 +72,13 @@ describe("the server's life", () => {
     await server.close(100);
   });
   test("a port that is taken is an error", async () => {
-    const server = await startGrpc({ routes: routes(), host: "127.0.0.1", port: 0 });
-    await expect(startGrpc({ routes: routes(), host: "127.0.0.1", port: server.port })).rejects.toThrow("EADDRINUSE");
+    const server = await startGrpc({ routes, log: quiet, host: "127.0.0.1", port: 0 });
+    await expect(startGrpc({ routes, log: quiet, host: "127.0.0.1", port: server.port })).rejects.toThrow("EADDRINUSE");
     await server.close(0);
   });
   test("the same services as Connect and gRPC-Web over HTTP/1.1, beside another application", async () => {
     const fallback = (_: unknown, response: http.ServerResponse) => void response.end("the other application");
-    const server = http.createServer(connectHandler({ routes: routes(), fallback: fallback as never }));
+    const server = http.createServer(connectHandler({ routes, log: quiet, fallback: fallback as never }));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     for (const make of [createConnectTransport, createGrpcWebTransport]) {
@@ -121,7 +121,7 @@ describe("the server's life", () => {
     ]);
     const tls = { key: await readFile(key, "utf8"), cert: await readFile(cert, "utf8") };
     await rm(folder, { recursive: true });
-    const server = await startGrpc({ routes: routes(), host: "127.0.0.1", port: 0, tls });
+    const server = await startGrpc({ routes, log: quiet, host: "127.0.0.1", port: 0, tls });
     const baseUrl = `https://127.0.0.1:${server.port}`;
     const trusting = createGrpcTransport({ baseUrl, nodeOptions: { ca: tls.cert } });
     expect((await client(trusting).listWidgets({ limit: 1 })).items).toHaveLength(1);

@@ -1,28 +1,20 @@
 import http2 from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
-import { Code, ConnectError, type ConnectRouter, createContextValues } from "@connectrpc/connect";
-import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { Problem } from "@signalbox/schema/problem";
-import { type BodyBudget, boundedBody } from "../http/body.ts";
-import { isAuthority } from "../http/cross-site.ts";
-import { refuseCostly } from "../http/request.ts";
-import { fromProblem } from "./errors.ts";
-import { healthRoutes } from "./health.ts";
-import { reflectionRoutes } from "./reflection.ts";
-import { addressKey, stopped, stoppingKey } from "./routes.ts";
-import { Health } from "./well-known.ts";
+import type { ConnectRouter } from "@connectrpc/connect";
+import type { connectNodeAdapter } from "@connectrpc/connect-node";
+import type { Log } from "../../platform/log.ts";
+import type { BodyBudget } from "../http/body.ts";
 
-type Routes = (router: ConnectRouter) => void;
+export type Routes = (router: ConnectRouter) => void;
 export type NodeHandler = ReturnType<typeof connectNodeAdapter>;
-type NodeRequest = Parameters<NodeHandler>[0];
+export type NodeRequest = Parameters<NodeHandler>[0];
 /** The address that a request came from; `null` if unknown. */
 export type AddressOf = (request: NodeRequest) => string | null;
 
-/** Requests only: 4 MiB each, what gRPC servers take by default. Answers are bounded by the page limits. */
-const readMaxBytes = 4 * 1024 * 1024;
-
 export interface GrpcOptions {
-  readonly routes: Routes;
+  /** Made at the first call. */
+  readonly routes: () => Promise<Routes>;
+  readonly log: Log;
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
@@ -39,6 +31,16 @@ export interface GrpcOptions {
   readonly healthEveryMs?: number;
 }
 
+/** What connects HTTP requests with the routes. */
+export interface Calls {
+  readonly handle: NodeHandler;
+}
+
+export interface ConnectOptions extends Pick<GrpcOptions, "routes" | "log" | "addressOf" | "budget"> {
+  readonly fallback: NodeHandler;
+  readonly shutdownSignal?: AbortSignal;
+}
+
 export interface GrpcServer {
   readonly port: number;
   /** Refuses new calls, ends streams, lets running calls finish for `limitMs`, then breaks the remaining connections. */
@@ -47,27 +49,22 @@ export interface GrpcServer {
 
 /** Native gRPC, gRPC-Web and Connect over HTTP/2, with the standard health and reflection services. */
 export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
-  const stopping = new AbortController();
-  const shutdown = new AbortController();
-  const handler = adapter(options.budget, {
-    shutdownSignal: shutdown.signal,
-    contextValues: valuesOf(stopping.signal, options.addressOf),
-    routes: (router) => allRoutes(router, options, stopping.signal),
-  });
+  const calls = atFirstCall(async () => (await import("./adapter.ts")).grpcCalls(options), options.log);
   const settings = { maxConcurrentStreams: 1_000 };
   const server = options.tls
-    ? http2.createSecureServer({ ...options.tls, settings, allowHTTP1: true }, handler)
-    : http2.createServer({ settings }, handler);
+    ? http2.createSecureServer({ ...options.tls, settings, allowHTTP1: true }, calls.handle)
+    : http2.createServer({ settings }, calls.handle);
   const sessions = keepSessions(server, options.keepAliveMs ?? 30_000);
   await listen(server, options);
   return {
     port: (server.address() as AddressInfo).port,
     async close(limitMs = 10_000) {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      stopping.abort(stopped());
+      const made = await calls.made();
+      made?.stop();
       for (const session of sessions.open) session.close();
       const drained = await Promise.race([sessions.ended().then(() => true), after(limitMs)]);
-      if (!drained) shutdown.abort(new ConnectError("The server has stopped", Code.Unavailable));
+      if (!drained) made?.shutDown();
       sessions.breakAll();
       await closed;
     },
@@ -75,95 +72,35 @@ export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
 }
 
 /** The same routes on another HTTP server, including HTTP/1.1. Other requests go to `fallback`. */
-export function connectHandler(
-  options: Pick<GrpcOptions, "routes" | "addressOf" | "budget"> & {
-    readonly fallback: NodeHandler;
-    readonly shutdownSignal?: AbortSignal;
-  },
-): NodeHandler {
-  const { routes, fallback, shutdownSignal } = options;
-  const contextValues = valuesOf(shutdownSignal, options.addressOf);
-  return adapter(options.budget, { routes, fallback, contextValues, ...(shutdownSignal && { shutdownSignal }) });
+export function connectHandler(options: ConnectOptions): NodeHandler {
+  const calls = atFirstCall(async () => (await import("./adapter.ts")).connectCalls(options), options.log);
+  return (request, response) => (isCall(request.url ?? "") ? calls.handle : options.fallback)(request, response);
 }
 
-/**
- * Connect's adapter, which reads the body of a call before anyone is asked who makes it: within the budget for bodies, and in
- * their time. It throws for a request that names no host.
- */
-function adapter(budget: BodyBudget | undefined, options: Parameters<typeof connectNodeAdapter>[0]): NodeHandler {
-  const bounded = new Set<string>();
-  const handler = connectNodeAdapter({
-    ...options,
-    readMaxBytes,
-    routes: (router) => {
-      options.routes(router);
-      const calls = router.handlers.filter(({ method }) => method.methodKind !== "bidi_streaming");
-      for (const { requestPath } of calls) bounded.add(requestPath);
-    },
-  });
-  return (request, response) => {
-    const { ":authority": authority, host = authority } = request.headers;
-    if (!isAuthority(String(host ?? ""))) {
-      request.resume();
-      response.writeHead(400);
-      return void response.end();
-    }
-    if (budget && bounded.has(request.url?.split("?", 1)[0] ?? "")) {
-      const read = () => boundedBody(request, response, budget);
-      const body = () => asConnectErrors(isJsonCall(request) ? fewValues(read()) : read());
-      Object.defineProperty(request, Symbol.asyncIterator, { value: body });
-    }
-    return handler(request, response);
+/** `/package.Service/Method`. No other path has a dot in its first segment and a second one. */
+const isCall = (target: string): boolean => /^\/[^/?]*\.[^/?]*\//.test(target);
+
+/** Descriptors and codecs of all operations, and the packages for them, take a tenth of the service's start. Most services are never called. */
+function atFirstCall<T extends Calls>(make: () => Promise<T>, log: Log) {
+  let making: Promise<T> | undefined;
+  let made: T | undefined;
+  const handle: NodeHandler = (request, response) => {
+    if (made) return made.handle(request, response);
+    making ??= make();
+    making.then(
+      (calls) => {
+        made = calls;
+        if (!response.destroyed) calls.handle(request, response);
+      },
+      (error) => {
+        log.error("failed to prepare gRPC; calls fail until the service restarts", { error });
+        request.resume();
+        response.writeHead(500);
+        response.end();
+      },
+    );
   };
-}
-
-const isJsonCall = ({ headers }: NodeRequest): boolean => /json/i.test(headers["content-type"] ?? "");
-
-/**
- * A JSON body in one piece, refused if it would take long to parse or to validate. gRPC and streams put five bytes before it. The
- * adapter refuses a body that is too large.
- */
-async function* fewValues(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    chunks.push(chunk);
-    size += chunk.byteLength;
-    if (size <= readMaxBytes) continue;
-    yield Buffer.concat(chunks);
-    chunks = [];
-  }
-  const bytes = Buffer.concat(chunks);
-  if (size <= readMaxBytes) refuseCostly(bytes[0] === 0 ? bytes.subarray(5) : bytes);
-  yield bytes;
-}
-
-async function* asConnectErrors<T>(body: AsyncIterable<T>): AsyncGenerator<T> {
-  try {
-    yield* body;
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    const fault = fromProblem(error);
-    // The call may be sent again, which FAILED_PRECONDITION denies.
-    throw error.code === "unavailable" ? new ConnectError(error.message, Code.Unavailable, fault.metadata) : fault;
-  }
-}
-
-const valuesOf = (stopping: AbortSignal | undefined, addressOf: AddressOf | undefined) => (request: NodeRequest) =>
-  createContextValues()
-    .set(stoppingKey, stopping)
-    .set(addressKey, () => addressOf?.(request) ?? null);
-
-function allRoutes(router: ConnectRouter, options: GrpcOptions, stopping: AbortSignal): void {
-  options.routes(router);
-  const services = [...new Set(router.handlers.map(({ service }) => service)), Health];
-  healthRoutes(router, {
-    services: new Set(services.map(({ typeName }) => typeName)),
-    ready: options.ready ?? (() => true),
-    stopping,
-    everyMs: options.healthEveryMs ?? 5_000,
-  });
-  reflectionRoutes(router, services, stopping);
+  return { handle, made: async () => making?.catch(() => undefined) };
 }
 
 function listen(server: http2.Http2Server | http2.Http2SecureServer, { host, port }: GrpcOptions): Promise<void> {

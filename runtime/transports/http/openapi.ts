@@ -1,4 +1,4 @@
-import { type OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
+import { OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
 import { httpRoute, type Operation } from "@signalbox/schema/operation";
 import { type ProblemCode, problems } from "@signalbox/schema/problem";
 import { receive } from "@signalbox/schema/webhooks";
@@ -9,8 +9,17 @@ const errorBody = z
   .object({ error: z.string().describe("What is wrong, where, and what would be right.") })
   .meta({ id: "Error" });
 
-/** Registers every operation with the OpenAPI document and serves it. */
+/** Serves the OpenAPI document of all operations. It is made at the first request: its schemas are a part of the service's start that few need. */
 export function describe(app: OpenAPIHono, bound: readonly Bound[], version: string): void {
+  let document: object | undefined;
+  app.get("/openapi.json", (c) => {
+    document ??= documentOf(bound, version);
+    return c.json(document);
+  });
+}
+
+export function documentOf(bound: readonly Bound[], version: string) {
+  const app = new OpenAPIHono();
   app.openAPIRegistry.registerComponent("securitySchemes", "apiKey", {
     type: "http",
     scheme: "bearer",
@@ -25,10 +34,10 @@ export function describe(app: OpenAPIHono, bound: readonly Bound[], version: str
     app.openAPIRegistry.registerPath(pathOf(op, names.get(shape)));
   }
   app.openAPIRegistry.registerPath(doorPath());
-  app.get("/openapi.json", (c) => c.json(app.getOpenAPI31Document(info(version))));
+  return app.getOpenAPI31Document(info(version));
 }
 
-export const info = (version: string) => ({
+const info = (version: string) => ({
   openapi: "3.1.0" as const,
   info: {
     title: "Signalbox",

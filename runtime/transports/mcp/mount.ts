@@ -1,5 +1,4 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 import { problem } from "@signalbox/schema/problem";
 import type { Context as HonoContext } from "hono";
 import type { ToolRegistry } from "../../tools/registry.ts";
@@ -7,10 +6,8 @@ import { type HttpOptions, refuse } from "../http/app.ts";
 import { readBody } from "../http/body.ts";
 import { foreignOrigin } from "../http/cross-site.ts";
 import { parseCall } from "../http/request.ts";
-import { manifestError } from "./check-message.ts";
 import { operationTools } from "./operation-tools.ts";
 import { registryTools } from "./registry-tools.ts";
-import { serverFor } from "./server.ts";
 import type { McpTool } from "./tool.ts";
 
 const path = "/mcp";
@@ -22,7 +19,7 @@ const path = "/mcp";
 export function mountMcp(app: OpenAPIHono, registry: Pick<ToolRegistry, "eligible">, options: HttpOptions): void {
   const execute = options.bound.find(({ op }) => op.id === "tools.execute");
   if (!execute) throw new Error("there is no operation tools.execute");
-  // At the first request: the schemas of some hundred tools are a tenth of the service's start.
+  // At the first request, as the package for MCP: the schemas of some hundred tools are a tenth of the service's start.
   let operations: readonly McpTool[] | null = null;
   const all = () => {
     operations ??= operationTools(options.bound);
@@ -37,16 +34,9 @@ export function mountMcp(app: OpenAPIHono, registry: Pick<ToolRegistry, "eligibl
     const parsedBody = parseCall(await readBody(c, { maxBytes: options.maxBodyBytes, budget: options.budget }), {
       "content-encoding": c.req.header("content-encoding"),
     });
-    const fault = manifestError(parsedBody);
-    if (fault) return c.json(fault.body, fault.status);
-    const server = serverFor(chosen(c, all()), options.context(c.req.raw, actor), options.version);
-    const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
-    await server.connect(transport);
-    try {
-      return await transport.handleRequest(c.req.raw, { parsedBody });
-    } finally {
-      await server.close();
-    }
+    const tools = chosen(c, all());
+    const { answerCall } = await import("./server.ts");
+    return answerCall(c.req.raw, parsedBody, { tools, context: options.context(c.req.raw, actor), version: options.version });
   });
   app.all(path, (c) => {
     c.header("Allow", "POST");

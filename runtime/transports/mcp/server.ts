@@ -1,4 +1,5 @@
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 import {
   CallToolRequestSchema,
   type CallToolResult,
@@ -9,6 +10,7 @@ import {
 import { Problem } from "@signalbox/schema/problem";
 import { isUnavailable } from "../../platform/database/client.ts";
 import type { Context } from "../../platform/operation.ts";
+import { manifestError } from "./check-message.ts";
 import type { McpTool } from "./tool.ts";
 
 const instructions =
@@ -19,8 +21,28 @@ const noValidator = {
   getValidator: () => () => ({ valid: true as const, data: undefined as never, errorMessage: undefined }),
 };
 
+interface Serving {
+  readonly tools: readonly McpTool[];
+  readonly context: Context;
+  readonly version: string;
+}
+
+/** Answers one request with a body that was read. */
+export async function answerCall(request: Request, parsedBody: unknown, serving: Serving): Promise<Response> {
+  const fault = manifestError(parsedBody);
+  if (fault) return Response.json(fault.body, { status: fault.status });
+  const server = serverFor(serving);
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+  await server.connect(transport);
+  try {
+    return await transport.handleRequest(request, { parsedBody });
+  } finally {
+    await server.close();
+  }
+}
+
 /** The server of one request. It keeps nothing, so any replica may answer the next one. */
-export function serverFor(tools: readonly McpTool[], context: Context, version: string): Server {
+function serverFor({ tools, context, version }: Serving): Server {
   const { actor } = context;
   const server = new Server(
     { name: "signalbox", title: "Signalbox", version },

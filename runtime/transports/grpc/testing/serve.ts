@@ -10,11 +10,12 @@ import { bindWidgets, operations } from "./widgets.ts";
 /** A server of the made-up operations in a process of its own, on the runtime that runs this file. Prints its port; ends on SIGTERM. */
 const numbers = JSON.parse(generateProto(operations, { messages: {}, enums: {} }).fieldNumbers);
 const anyone: Actor = { kind: "anonymous", name: "anyone", scopes: ["read", "write"] };
+const log = createLog({ pretty: false });
 const routes = grpcRoutes(
   bindWidgets(),
   {
     sql: undefined as never, // none of these operations stores anything
-    log: createLog({ pretty: false }),
+    log,
     async authenticate({ authorization }, scope) {
       if (scope !== "open" && authorization === "Bearer wrong") throw problem("unauthenticated", "The API key is not known");
       return anyone;
@@ -22,7 +23,14 @@ const routes = grpcRoutes(
   },
   numbers,
 );
-const server = await startGrpc({ routes, host: "127.0.0.1", port: 0, healthEveryMs: 50, budget: new BodyBudget(2 ** 28) });
+const server = await startGrpc({
+  routes: async () => routes,
+  log,
+  host: "127.0.0.1",
+  port: 0,
+  healthEveryMs: 50,
+  budget: new BodyBudget(2 ** 28),
+});
 console.log(server.port);
 process.on("SIGTERM", async () => {
   await server.close(1_000);
