@@ -8,7 +8,7 @@ import { Empty, Page, Section, Shown } from "../parts/page.tsx";
 import { PolicyTable } from "../parts/policy-table.tsx";
 import { RunList } from "../parts/run-list.tsx";
 import { Text } from "../parts/text.tsx";
-import { countText, durationText } from "../parts/time.tsx";
+import { countText, dollarText, durationText } from "../parts/time.tsx";
 import { go, pageUrl } from "../route/location.ts";
 import { AgentTrial } from "./agent-trial.tsx";
 import { roles } from "./agents.tsx";
@@ -37,18 +37,25 @@ export function AgentPage({ id }: { id: string }) {
   );
 }
 
+const daysShown = 30;
+
 function Statistics({ id }: { id: string }) {
-  const { data } = useQuery(`agent usage ${id}`, (signal) => call("agents.usage-stats", { id }, signal));
+  const { data } = useQuery("usage by agent", (signal) => {
+    const from = new Date(Math.floor(Date.now() / 86_400_000 - daysShown + 1) * 86_400_000).toISOString();
+    return call("usage.get", { from, group_by: "agent" }, signal);
+  });
+  const used = data?.groups?.find(({ agent_id }) => agent_id === id);
   return (
     <div class="numbers">
       {[
-        [data && countText(data.tasks.total), "runs"],
-        [data && countText(data.tasks.failed), "failed"],
-        [data && countText(data.tokens.total), "tokens"],
-        [data && durationText(data.avg_duration_ms), "on average"],
+        [countText(used?.runs ?? 0), `runs in ${daysShown} days`],
+        [countText(used?.failed ?? 0), "failed"],
+        [countText(used?.tokens.total ?? 0), "tokens"],
+        [dollarText(used?.cost_usd), "cost"],
+        [durationText(used?.p50_duration_ms ?? null), "median duration"],
       ].map(([value, label]) => (
         <div key={label}>
-          <strong>{value ?? "–"}</strong>
+          <strong>{data ? value : "–"}</strong>
           <span>{label}</span>
         </div>
       ))}

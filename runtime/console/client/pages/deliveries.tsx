@@ -71,10 +71,10 @@ function DeliveryFilters() {
   const sources = new Set(["alpha", "beta", "gamma", "delta", ...(mappings.data?.items ?? []).map(({ source }) => source)]);
   return (
     <Filters>
+      <Choice name="outcome" label="Verdict" options={outcomes.map((one) => [one, one])} />
       <Word name="q" label="Words of the reason" />
       <Word name="subject" label="Issue" placeholder="acme/webshop#42" />
       <Choice name="source" label="Source" options={[...sources].map((one) => [one, one])} />
-      <Choice name="outcome" label="Verdict" options={outcomes.map((one) => [one, one])} />
     </Filters>
   );
 }

@@ -29,7 +29,7 @@ export function IssuesPage() {
   return (
     <Page title="Issues">
       <Filters>
-        <Word name="q" label="Find an issue" placeholder="acme/webshop#42, CONF-7, a URL" />
+        <Word name="q" label="Find an issue" placeholder="acme/webshop#42, CONF-7 or a URL" />
       </Filters>
       <Shown query={issues} lines={10}>
         {(items) =>

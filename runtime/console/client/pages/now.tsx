@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import type { Status } from "../../../../schema/gen/client.ts";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
@@ -19,6 +20,7 @@ export function NowPage() {
   const held = useRuns("held");
   const running = useRuns("running");
   const failed = useFailures();
+  const latest = useQuery("now latest", (signal) => list("task-executions.list", { limit: 8 }, signal));
   return (
     <Page title="Now" actions={<PauseButton reload={status.reload} />}>
       <FirstSteps steps={steps} />
@@ -35,6 +37,7 @@ export function NowPage() {
       <Runs title="Held by a limit" runs={held} />
       <Runs title="Working on" runs={running} empty="No agent is at work." />
       <Failures failed={failed} />
+      <Runs title="Latest runs" runs={latest} aside={<Link to="runs">All runs</Link>} />
       {status.data && <Replicas replicas={status.data.replicas} />}
     </Page>
   );
@@ -115,12 +118,13 @@ interface RunsProps {
   readonly runs: ReturnType<typeof useRuns>;
   /** Shown if there are none; without it the section is left out. */
   readonly empty?: string;
+  readonly aside?: ComponentChildren;
 }
 
-function Runs({ title, runs, empty }: RunsProps) {
+function Runs({ title, runs, empty, aside }: RunsProps) {
   if (!empty && !runs.data?.items.length) return null;
   return (
-    <Section title={title}>
+    <Section title={title} aside={aside}>
       <Shown query={runs} lines={1}>
         {({ items }) => (items.length > 0 ? <RunList runs={items} /> : <p class="soft">{empty}</p>)}
       </Shown>

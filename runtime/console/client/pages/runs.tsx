@@ -113,9 +113,9 @@ function RunFilters() {
   const agents = useQuery("agent ids", (signal) => list("agents.list", { limit: 1000 }, signal), { live: false });
   return (
     <Filters>
+      <Choice name="state" label="State" options={runStates.map((one) => [one, meaningOf(one).label])} />
       <Word name="q" label="Words of the error" />
       <Word name="subject" label="Issue" placeholder="acme/webshop#42" />
-      <Choice name="state" label="State" options={runStates.map((one) => [one, meaningOf(one).label])} />
       <Choice name="task_id" label="Task" options={(tasks.data?.items ?? []).map(({ id }) => [id, id])} />
       <Choice name="agent_id" label="Agent" options={(agents.data?.items ?? []).map(({ id }) => [id, id])} />
     </Filters>

@@ -17,9 +17,11 @@ export function Pager({ page }: { page: Pick<Page<unknown>, "total" | "atLeast" 
           Newest
         </button>
       )}
-      <button type="button" disabled={page.next === null} onClick={() => turn(page.next)}>
-        Older
-      </button>
+      {(behind || page.next !== null) && (
+        <button type="button" disabled={page.next === null} onClick={() => turn(page.next)}>
+          Older
+        </button>
+      )}
     </div>
   );
 }
