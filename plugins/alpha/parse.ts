@@ -44,9 +44,14 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
     thread: threadOf(event_name, payload),
     incomplete: subject !== null && isIncomplete(payload),
     comment_text: event_name === "issue_comment" && action === "created" ? stringAt(payload, ["comment", "body"], 65_536) : null,
-    ...(event_name === "issues" && action === "deleted" && { closes: true }),
+    ...(isClosed(event_name, action) && { closes: true }),
   };
 }
+
+/** Whether the subject was closed or deleted, whatever the mappings say of the event. */
+const isClosed = (event: string, action: string | null): boolean =>
+  (action === "closed" && Object.hasOwn(tabled, event)) ||
+  (action === "deleted" && (event === "issues" || event === "discussion"));
 
 /** The first header that is set; our own name comes before the platform's. Values over 200 characters are ignored. */
 function header(headers: Readonly<Record<string, string>>, ...names: readonly string[]): string | null {

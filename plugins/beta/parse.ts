@@ -58,6 +58,8 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
     thread: threadOf(event_name, payload),
     incomplete: isIncomplete(event_name, payload),
     comment_text: action !== "update" && typeof note === "string" ? sanitizeText(note) : null,
+    // Whatever the mappings say of the event.
+    ...(tabled.has(event_name) && (action === "close" || action === "merge") && { closes: true }),
   };
 }
 

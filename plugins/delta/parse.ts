@@ -43,7 +43,7 @@ export async function parse(convert: Convert, { headers, payload }: WebhookPaylo
     // Webhooks have no address of the issue, and ids in the place of most names.
     incomplete: subject !== null && event_name !== "issue.deleted",
     comment_text: comment !== null && event_name.endsWith(".created") ? plainBeginningOf(commentOf(comment)) : null,
-    ...(event_name === "issue.deleted" && { closes: true }),
+    ...((event_name === "issue.deleted" || isFinished(event_name, payload)) && { closes: true }),
   };
 }
 
@@ -55,6 +55,15 @@ function deliveryOf(headers: Readonly<Record<string, string>>, payload: unknown)
   const named = firstHeader(headers, "x-delta-delivery");
   const delivery = named ?? idAt({ id: stringAt(payload, ["event_id"], 201) }, "id") ?? firstHeader(headers, "x-plane-delivery");
   return delivery === null || delivery.length > 200 ? null : sanitizeText(delivery);
+}
+
+/** Whether an update moved the issue to a state in which work on it has ended. A webhook that names no group of its state does not say. */
+function isFinished(event: string, payload: unknown): boolean {
+  const group = valueAt(payload, "data", "state", "group");
+  if (event !== "issue.updated" || (group !== "completed" && group !== "cancelled")) return false;
+  const field = valueAt(payload, "activity", "field");
+  const before = [valueAt(payload, "data", "changes"), valueAt(payload, "previous_attributes")];
+  return ["state", "state_id"].some((name) => field === name || before.some((one) => valueAt(one, name) !== undefined));
 }
 
 function issueId(event: string, payload: unknown): string | null {

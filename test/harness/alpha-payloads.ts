@@ -33,6 +33,16 @@ export const issueOpened = (subject: Subject = {}, overrides: Overrides = {}): P
 export const issueClosed = (subject: Subject = {}, overrides: Overrides = {}): Payload =>
   about(example("issues", "opened"), "issue", subject, merge({ action: "closed", issue: closing }, overrides));
 
+export const issueDeleted = (subject: Subject = {}, overrides: Overrides = {}): Payload =>
+  about(example("issues", "deleted"), "issue", subject, overrides);
+
+/** `label`: the one that was added. */
+export const issueLabeled = (subject: Subject & { label: string }, overrides: Overrides = {}): Payload => {
+  const { label, ...rest } = subject;
+  const labels = { label: { name: label }, issue: { labels: [{ name: label }] } };
+  return about(example("issues", "labeled"), "issue", rest, merge(labels, overrides));
+};
+
 export const issueEdited = (subject: Subject = {}, overrides: Overrides = {}): Payload =>
   about(example("issues", "edited"), "issue", subject, overrides);
 

@@ -73,7 +73,7 @@ async function startLimited(): Promise<World> {
   const { service } = world;
   const edited = { source: "alpha", event_name: "issues", action: "edited", canonical_trigger: "issue.updated" };
   expect((await service.post("/api/tasks/sources", edited)).status).toBe(201);
-  for (const canonical_trigger of ["issue.updated", "issue.closed"])
+  for (const canonical_trigger of ["issue.updated", "issue.closed", "issue.commented", "pr.opened"])
     expect((await service.post("/api/tasks/triggers", { canonical_trigger, task_id: "first" })).status).toBe(201);
   return world;
 }
