@@ -4,14 +4,21 @@ import { type Json, type SourceEvent, valueAt } from "@signalbox/sdk";
 const maxDepth = 3;
 const maxLabels = 500;
 
-/** The labels that a payload names, by the members `labels` and `label` that all platforms use: texts, or objects with a name. */
+/**
+ * The labels that a payload names, by the members `labels` and `label` that all platforms use: texts, or objects with a name.
+ * `label` is the one that was added or removed, so it counts only in a payload without `labels`.
+ */
 export function labelsIn(payload: Json): string[] {
   const found = new Set<string>();
+  const changed: unknown[] = [];
+  let hasLabels = false;
   const visit = (value: unknown, depth: number): void => {
     if (typeof value !== "object" || value === null || Array.isArray(value) || found.size >= maxLabels) return;
     for (const [name, member] of Object.entries(value)) {
-      if (name === "labels" && Array.isArray(member)) for (const label of member) add(label);
-      else if (name === "label") add(member);
+      if (name === "labels" && Array.isArray(member)) {
+        hasLabels = true;
+        for (const label of member) add(label);
+      } else if (name === "label") changed.push(member);
       else if (depth < maxDepth) visit(member, depth + 1);
     }
   };
@@ -20,6 +27,7 @@ export function labelsIn(payload: Json): string[] {
     if (typeof name === "string" && found.size < maxLabels) found.add(name.trim());
   };
   visit(payload, 1);
+  if (!hasLabels) for (const label of changed) add(label);
   return [...found];
 }
 

@@ -77,11 +77,13 @@ test("a mention is a whole word; labels are found wherever a platform puts them"
   for (const text of ["@bot", "hey @Bot, go", "(@bot)", "@bots and @bot."]) expect(mentions(text, "bot")).toBe(true);
   for (const text of ["bot", "@bots", "me@bot.example", "@bot-2", ""]) expect(mentions(text, "@bot")).toBe(false);
   const payload = {
-    label: { name: "one" },
+    label: { name: "removed" },
     object_attributes: { labels: [{ title: "two" }] },
     issue: { fields: { labels: ["three"] } },
     a: { b: { c: { d: { labels: ["too deep"] } } } },
   };
-  expect(labelsIn(payload).sort()).toEqual(["one", "three", "two"]);
+  expect(labelsIn(payload).sort()).toEqual(["three", "two"]);
+  expect(labelsIn({ label: { name: "removed" }, issue: { labels: [] } })).toEqual([]);
+  expect(labelsIn({ label: { name: "one" } })).toEqual(["one"]);
   fc.assert(fc.property(fc.jsonValue(), (value) => labelsIn(value as Json).every((label) => typeof label === "string")));
 });
