@@ -31,6 +31,23 @@ export async function reserve(sql: Sql, settings: Policy, request: Reservation):
   return row;
 }
 
+/** Reserves what a request of a released execution may use: no budget keeps it back, but it counts. */
+export const reserveReleased = (sql: Sql, settings: Policy, request: Reservation): Promise<unknown> => {
+  const { execution, lease, projectId, agentId, tokens, usd } = request;
+  return sql.begin(async (tx) => {
+    await tx`select charge_reservation(${execution})`;
+    await tx`
+      insert into budget_reservations (execution_id, lease, scopes, tokens, usd)
+      select ${execution}, ${lease}, array_agg(s.scope order by s.scope), ${tokens}, ${usd} from (
+        select 'service' as scope, ${JSON.stringify(settings)}::text::jsonb as policy
+        union all select 'project ' || id, policy from projects where id = ${projectId}
+        union all select 'agent ' || id, policy from agents where id = ${agentId}
+      ) s
+      where exists (select 1 from unnest(array['day_tokens', 'day_usd', 'month_usd']) m where (s.policy ->> m)::float8 > 0)
+      having count(*) > 0`;
+  });
+};
+
 /** The request was refused or never sent: it has cost nothing. */
 export const cancelReservation = (sql: Sql, execution: string, lease: string): Promise<unknown> =>
   sql`delete from budget_reservations where execution_id = ${execution} and lease = ${lease}`;

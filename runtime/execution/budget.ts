@@ -1,6 +1,6 @@
 import type { EffectivePolicy, Policy } from "@signalbox/schema/policy";
 import type { Prices } from "../budgets/prices.ts";
-import { cancelReservation, type Exceeded, reserve } from "../budgets/queries.ts";
+import { cancelReservation, type Exceeded, reserve, reserveReleased } from "../budgets/queries.ts";
 import type { ChatRequest } from "../llm/client.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { sleep } from "../platform/retry.ts";
@@ -76,8 +76,14 @@ export function runBudget(
     const noun = value === 1 ? nouns[member].slice(0, -1) : nouns[member];
     return `${value.toLocaleString("en")} ${noun} (${placeOf(member, level)})`;
   };
-  const tryReserve = (tokens: number, usd: number) =>
-    reserve(sql, settings, { execution: execution.id, lease: execution.lease, projectId: project_id, agentId, tokens, usd });
+  const reservation = (tokens: number, usd: number) => ({
+    execution: execution.id,
+    lease: execution.lease,
+    projectId: project_id,
+    agentId,
+    tokens,
+    usd,
+  });
   return {
     exhausted: (log) => {
       earlierMs ??= log.steps.reduce((sum, step) => sum + step.duration_ms, 0);
@@ -96,11 +102,15 @@ export function runBudget(
       return limit && `${noMoreWrites}the run has made its ${limit}.`;
     },
     reserve: async (request, signal) => {
-      if (!windows || execution.is_released) return;
+      if (!windows) return;
       const tokens = Math.ceil(JSON.stringify(request.messages).length / charactersPerToken) + answerTokens;
       const usd = prices.of(request.model, tokens - answerTokens, answerTokens) ?? 0;
+      if (execution.is_released) {
+        await reserveReleased(sql, settings, reservation(tokens, usd));
+        return;
+      }
       for (let waits = 0; ; waits++) {
-        const exceeded = await tryReserve(tokens, usd);
+        const exceeded = await reserve(sql, settings, reservation(tokens, usd));
         if (!exceeded) return;
         if (!exceeded.is_busy) throw new HoldExecution(holdOf(exceeded));
         await sleep(Math.min(1_000, 100 * 2 ** waits), signal);

@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { by, limitedWorld, type Seen, usage } from "../harness/limited-world.ts";
@@ -92,8 +94,6 @@ describe("a budget of an hour or a day holds further runs", () => {
   });
 });
 
-/** Who opens an issue: accounts differ by their ids. */
-
 describe("budgets of authors and of money", () => {
   test.concurrent("runs of a stranger in an hour are held; those of others are not", async () => {
     const repo = await project({ author_runs_per_hour: 2 });
@@ -171,4 +171,57 @@ test("a burst under kill -9 uses at most the limit and what was under way; held 
   for (const { id } of held) expect((await service.post(`/api/task-executions/${id}/release`)).status).toBe(200);
   for (const { event_id } of sent) await only(event_id, "succeeded");
   for (const n of sent.keys()) expect(textsOf(tracker, repo, n + 1).filter((text) => text === "Done.")).toHaveLength(1);
+});
+
+test("budgets of the whole service count every project; after a crash, what they held is released together", {
+  timeout: 90_000,
+}, async () => {
+  const { service, tracker } = limited.world;
+  const repos = [await project({}), await project({})];
+  // 100 tokens cost 0.1 US dollars.
+  const prices = join(service.folder, "prices.json");
+  writeFileSync(prices, JSON.stringify({ "script*": 1_000 }));
+  const month = { MODEL_PRICES: prices, BUDGET_MONTH_USD: "0.25" };
+  await service.restart(month);
+  const open = (repo: string | undefined, number: number) => send(issueOpened({ repo: repo ?? "", number }));
+  for (const [repo, number] of [
+    [repos[0], 1],
+    [repos[1], 1],
+    [repos[0], 2],
+  ] as const)
+    expect(await only((await open(repo, number)).event_id, "succeeded")).toMatchObject({ cost_usd: 0.1 });
+  const late = [(await open(repos[0], 3)).event_id, (await open(repos[1], 3)).event_id];
+  for (const event_id of late) {
+    const held = await only(event_id, "held");
+    expect(held).toMatchObject({
+      held_reason: expect.stringMatching(
+        /0\.30 US dollars were spent this month.*limit is 0\.25 \(BUDGET_MONTH_USD in the settings\)/,
+      ),
+      held_until: expect.stringMatching(/-01T00:00:00\.000Z$/),
+    });
+  }
+
+  await service.kill();
+  await service.restart({ ...month, BUDGET_DAY_TOKENS: "550" });
+  const filter = { state: "held", q: "BUDGET_MONTH_USD" };
+  const bulk = async (confirm = {}) =>
+    (
+      await service.post<{ confirm: string; count: number; changed: number }>("/api/task-executions/bulk", {
+        action: "release",
+        filter,
+        ...confirm,
+      })
+    ).body;
+  const { confirm, count } = await bulk();
+  expect(count).toBe(2);
+  expect(await bulk({ confirm })).toMatchObject({ count: 2, changed: 2 });
+  for (const event_id of late) await only(event_id, "succeeded");
+  for (const repo of repos) expect(textsOf(tracker, repo, 3).filter((text) => text === "Done.")).toHaveLength(1);
+
+  // What was released counts: five runs, and one more.
+  await service.restart({ MODEL_PRICES: prices, BUDGET_DAY_TOKENS: "550" });
+  await only((await open(repos[0], 4)).event_id, "succeeded");
+  expect(await only((await open(repos[1], 4)).event_id, "held")).toMatchObject({
+    held_reason: expect.stringMatching(/600 tokens were used today.*limit is 550 \(BUDGET_DAY_TOKENS in the settings\)/),
+  });
 });
