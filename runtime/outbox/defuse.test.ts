@@ -43,6 +43,22 @@ describe("mentions, closing keywords and commands are defused, and read the same
     const bot = { ...options, participants: new Set(["dependabot[bot]", "dependabot", "ci-bot"]) };
     expect(defuse("@dependabot merge, @ci-bot go", bot)).not.toMatch(/@[a-z]/);
   });
+  test("accounts of Jira are notified as participants only, however their mention is spelled", () => {
+    const unknown = [
+      "[Ann](accountid:eve)",
+      "[x](<accountid:eve>)",
+      "[x][r]\n\n[r]: accountid:eve",
+      "[~eve]",
+      "[~accountid:eve]",
+    ];
+    const spelled = ["&#97;ccountid:eve", "account&#x69;d:eve", "accountid\\:eve", "accountid&colon;eve", "accountid&#058;eve"];
+    for (const text of [...unknown, ...spelled.map((address) => `[Ann](${address})`)]) {
+      expect(read(safe(text))).toBe(text);
+      expect(safe(text), text).toMatch(/(?::|;|~)\u200deve/);
+    }
+    for (const text of ["[@Ann](accountid:ann)", "[x](accountid:bob-x)", "[~ann]", "[~accountid:Ann]"])
+      expect(safe(text)).toBe(text);
+  });
   test("a policy may allow each", () => {
     const text = "@eve fixes #1\n/close\n![x](https://evil.example/x.png)";
     expect(defuse(text, { ...options, allow: ["mentions", "images", "closing", "commands"] })).toBe(text);

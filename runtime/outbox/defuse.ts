@@ -55,8 +55,22 @@ function withoutMentions(text: string, participants: ReadonlySet<string>): strin
           return known ? whole : `${sign}${joiner}`;
         })
       : given;
-  // Jira's wiki markup.
-  return safe.includes("[~") ? safe.replace(/\[~(?=[\w.:@-])/g, `[~${joiner}`) : safe;
+  return withoutAccounts(safe, notified);
+}
+
+/** A word in any spelling that Markdown reads as it in the address of a link. */
+const spelled = (word: string, colon: string): string =>
+  [...word]
+    .map((letter) => `(?:${letter}|&#0{0,5}${letter.charCodeAt(0)};|&#[xX]0{0,5}${letter.charCodeAt(0).toString(16)};)`)
+    .join("") + colon;
+const colon = "(?:\\\\?:|&colon;|&#0{0,5}58;|&#[xX]0{0,5}3[aA];)";
+/** Jira's mentions: in wiki markup `[~ann]` and `[~accountid:5b10]`, in Markdown the link `[Ann](accountid:5b10)`. */
+const ofAccount = new RegExp(`(?:\\[~|${spelled("accountid", colon)})(?=(?:accountid:)?([\\w.@:+-]{0,200}))`, "g");
+
+function withoutAccounts(text: string, notified: ReadonlySet<string>): string {
+  return text.replace(ofAccount, (start: string, id: string) =>
+    id === "" || notified.has(id.toLowerCase()) ? start : `${start}${joiner}`,
+  );
 }
 
 /** The words, in any case. */

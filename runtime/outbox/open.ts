@@ -71,6 +71,8 @@ function reporting(
   return text;
 }
 
+/** A text without any of these mentions no participant. */
+const mayMention = /@|\[~|accountid:/;
 /** Room for the marker in a comment, characters. */
 const markerLength = 300;
 
@@ -151,7 +153,7 @@ class RunOutbox implements WayOut {
   /** Reads the participants only if a text mentions someone. */
   #participantsFor(text: string): Promise<ReadonlySet<string>> {
     const { event_id } = this.#run;
-    if (event_id === null || !text.includes("@")) return Promise.resolve(new Set());
+    if (event_id === null || !mayMention.test(text)) return Promise.resolve(new Set());
     this.#participants ??= participantsOf(this.#options.sql, event_id).then(
       (names) => new Set(names.map((name) => name.toLowerCase())),
     );

@@ -27,7 +27,8 @@ export async function participantsOf(sql: Queryable, eventId: string): Promise<s
       p #>> '{assignees,1,username}', p #>> '{assignees,2,username}', p #>> '{issue,assignees,0,login}', p #>> '{issue,assignees,1,login}',
       p #>> '{issue,assignees,2,login}', p #>> '{pull_request,assignees,0,login}', p #>> '{issue,fields,reporter,name}',
       p #>> '{issue,fields,reporter,displayName}', p #>> '{issue,fields,assignee,name}', p #>> '{comment,author,name}',
-      p #>> '{comment,author,displayName}', p #>> '{data,actor_detail,display_name}', p #>> '{activity,actor,display_name}']) as name
+      p #>> '{comment,author,displayName}', p #>> '{user,accountId}', p #>> '{comment,author,accountId}',
+      p #>> '{issue,fields,reporter,accountId}', p #>> '{issue,fields,assignee,accountId}', p #>> '{data,actor_detail,display_name}', p #>> '{activity,actor,display_name}']) as name
     from x
     union
     select w.author ->> 'name' from webhook_events w join event e on w.subject = e.subject

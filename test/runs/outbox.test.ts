@@ -123,7 +123,7 @@ describe.each(sources)("a model that obeys every instruction, on %s", (source) =
 });
 
 test.each(sources)("the texts of a call pass the same way as an answer, on %s", async (source) => {
-  const body = `${harmless} ${token}\n\n@eve @everyone ![x](https://evil.example/x.png) fixes #1\n\n/close`;
+  const body = `${harmless} ${token}\n\n@eve @everyone [Ann](accountid:eve) ![x](https://evil.example/x.png) fixes #1\n\n/close`;
   script = (request) =>
     request.messages.some(({ role }) => role === "tool")
       ? { content: "Done." }
