@@ -123,8 +123,8 @@ test("a secret that was stored at one replica is redacted from what the other po
   }
 });
 
-test("a comment that Jira Server reports by two webhooks, one to each replica at the same time, runs once", {
-  timeout: 60_000,
+test("two replicas take the webhooks of one comment as one event, and changes of one issue make one run with the newest", {
+  timeout: 90_000,
   tags: ["postgres"],
 }, async () => {
   await using database = await freshDatabase();
@@ -156,6 +156,40 @@ test("a comment that Jira Server reports by two webhooks, one to each replica at
     expect(answers).toEqual(Array.from({ length: 20 }, () => ["accepted", "duplicate"]));
     const { headers } = await first.get("/api/task-executions?task_id=intent_interpretation&limit=1");
     expect(headers.get("x-total-count")).toBe("20");
+
+    // A rule that edits an issue again and again; each replica gets every other webhook, and not all come in their order.
+    const edits = await Promise.all(
+      Array.from({ length: 20 }, async (_, n) => {
+        const fields = { summary: `Title ${n}`, project: { key: "APP" } };
+        const changelog = { items: [{ field: "summary", fromString: `Title ${n - 1}`, toString: `Title ${n}` }] };
+        const payload = { webhookEvent: "jira:issue_updated", timestamp: 1_767_600_000_000 + n, changelog };
+        const replica = n % 2 ? first : second;
+        const issue = { id: "10002", key: "APP-13", fields };
+        return (await replica.post<Receipt>("/webhook/gamma", { ...payload, user: { name: "rule" }, issue })).body;
+      }),
+    );
+    const subject = encodeURIComponent("gamma:APP#APP-13");
+    const [run, ...others] = await eventually(
+      async () => {
+        const { body } = await second.get<{ id: string; event_id: string; state: string; attempts: number; reason: string }[]>(
+          `/api/task-executions?subject=${subject}&limit=100`,
+        );
+        return body.some(({ attempts }) => attempts > 0) && body.sort((a, b) => b.attempts - a.attempts);
+      },
+      { timeout: 30_000 },
+    );
+    expect(run?.event_id).toBe(edits.at(-1)?.event_id);
+    expect(others.map(({ state, reason }) => [state, /^superseded by event /.test(reason)])).toEqual(
+      others.map(() => ["cancelled", true]),
+    );
+    const discarded = edits.filter(({ status }) => status === "discarded").length;
+    expect(others.length + 1 + discarded).toBe(20);
+    await eventually(() => {
+      const read = model.chats().filter((request) => JSON.stringify(request).includes("APP#APP-13"));
+      expect(read).toHaveLength(1);
+      expect(JSON.stringify(read)).toContain("Title 19");
+      return true;
+    });
   } finally {
     await model.close();
     await Promise.all(replicas.map((one) => one.close()));

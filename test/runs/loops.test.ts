@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { startModel } from "../../examples/demo/model.ts";
 import { startTracker, type Tracker } from "../../examples/demo/tracker.ts";
-import { issueCommented, issueEdited, issueOpened, type Payload } from "../harness/alpha-payloads.ts";
+import { issueCommented, issueEdited, issueLabeled, issueOpened, type Payload } from "../harness/alpha-payloads.ts";
 import { type FreshDatabase, freshDatabase } from "../harness/databases.ts";
 import { testOnDatabases } from "../harness/on-databases.ts";
 import { type Service, startService } from "../harness/service.ts";
@@ -30,6 +30,11 @@ const accounts: readonly { name: string; most: number; answer: (number: number, 
     name: "an automation rule that edits the issue",
     most: 11,
     answer: (number, round) => issueEdited({ repo, number, title: `Rule ${round}`, sender: "automation" }),
+  },
+  {
+    name: "an automation rule that changes labels",
+    most: 11,
+    answer: (number, round) => issueLabeled({ repo, number, label: `round-${round}`, sender: "automation" }),
   },
   { name: "a second service", most: 11, answer: (number, round) => at(number, `Another service: ${round}`, "other-service") },
   {
@@ -83,11 +88,12 @@ class Reactors {
 }
 
 async function route(service: Service): Promise<void> {
-  const edited = { source: "alpha", event_name: "issues", action: "edited", canonical_trigger: "issue.updated" };
+  const updated = { source: "alpha", event_name: "issues", canonical_trigger: "issue.updated" };
   const made = [
     await service.post("/api/agents/seed"),
     await service.post("/api/tasks/sources/seed"),
-    await service.post("/api/tasks/sources", edited),
+    await service.post("/api/tasks/sources", { ...updated, action: "edited" }),
+    await service.post("/api/tasks/sources", { ...updated, action: "labeled" }),
     await service.post("/api/tasks", { id: "first", name: "first", description: "Answer.", actor_id: "pm_default" }),
   ];
   for (const canonical_trigger of ["issue.created", "issue.updated", "issue.commented"])
