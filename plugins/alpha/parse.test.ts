@@ -22,6 +22,18 @@ const names = [
 const of = (event: string, payload: unknown) => parse({ headers: { "x-alpha-event": event }, payload } as WebhookPayload);
 
 describe("parse", () => {
+  test("a close or deletion ends work on its subject, whatever the mappings say", () => {
+    const closes = (event: string, action: string) => of(event, { action }).closes;
+    for (const event of ["issues", "pull_request", "discussion"]) expect(closes(event, "closed"), event).toBe(true);
+    for (const event of ["issues", "discussion"]) expect(closes(event, "deleted"), event).toBe(true);
+    for (const [event, action] of [
+      ["issues", "edited"],
+      ["issue_comment", "deleted"],
+      ["milestone", "closed"],
+    ] as const)
+      expect(closes(event, action), event).toBeUndefined();
+  });
+
   test("parses any JSON without an error", () => {
     const strange = fc.jsonValue({ stringUnit: "binary", maxDepth: 4 });
     fc.assert(

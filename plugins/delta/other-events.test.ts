@@ -54,6 +54,21 @@ test("deletions say so", async () => {
   expect(deleted.text).toContain("- issue: deleted");
 });
 
+test("an update to a state of the group completed or cancelled closes the issue; another change of such an issue does not", async () => {
+  const state = (group: string) => ({ id: issue, project, state: { id: "s", name: "S", group } });
+  const update = { event: "issue", action: "updated" };
+  for (const group of ["completed", "cancelled"])
+    expect(await read({ ...update, data: state(group), activity: { field: "state_id" } })).toMatchObject({ closes: true });
+  const before = { version: "v2", event: "workitem.updated", previous_attributes: { state_id: "o" } };
+  expect(await read({ ...before, data: state("completed") })).toMatchObject({ closes: true });
+  for (const more of [
+    { data: state("started"), activity: { field: "state_id" } },
+    { data: state("completed"), activity: { field: "priority" } },
+    { data: { id: issue, project, state_id: "s" }, activity: { field: "state_id" } },
+  ])
+    expect((await read({ ...update, ...more })).closes).toBeUndefined();
+});
+
 test("the word None of the platform's documentation is nothing", async () => {
   const data = { id: issue, name: "Late", project_id: project, state_id: "None", parent_id: "None", updated_by_id: "None" };
   const event = await read({

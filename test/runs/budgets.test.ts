@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { issueOpened } from "../harness/alpha-payloads.ts";
+import { issueEdited, issueOpened } from "../harness/alpha-payloads.ts";
 import { by, limitedWorld, type Seen, usage } from "../harness/limited-world.ts";
 import { eventually } from "../harness/wait.ts";
 import { issueOf, textsOf } from "../harness/world.ts";
@@ -141,7 +141,7 @@ describe("budgets of authors and of money", () => {
   });
 });
 
-test("a burst under kill -9 uses at most the limit and what was under way; held runs continue after release", {
+test("a burst under kill -9 uses at most the limit and what was under way; held runs continue after release, edits in a row run once", {
   timeout: 90_000,
 }, async () => {
   const { service, model, tracker } = limited.world;
@@ -150,6 +150,8 @@ test("a burst under kill -9 uses at most the limit and what was under way; held 
   model.answerWith({ when: `${repo}#\\d+`, reply: { content: "Done.", usage, delayMs: 100 }, times: 0 });
   const sent = await Promise.all(Array.from({ length: 30 }, (_, n) => send(issueOpened({ repo, number: n + 1 }))));
   await eventually(() => about() >= 3);
+  const edited = await project({});
+  const edits = await Promise.all([1, 2, 3].map((n) => send(issueEdited({ repo: edited, number: 1, title: `Title ${n}` }))));
   await service.kill();
   const underWay = 16;
   await service.restart();
@@ -171,6 +173,10 @@ test("a burst under kill -9 uses at most the limit and what was under way; held 
   for (const { id } of held) expect((await service.post(`/api/task-executions/${id}/release`)).status).toBe(200);
   for (const { event_id } of sent) await only(event_id, "succeeded");
   for (const n of sent.keys()) expect(textsOf(tracker, repo, n + 1).filter((text) => text === "Done.")).toHaveLength(1);
+  // What waited for further changes when the process died is one run, too.
+  const ends = await Promise.all(edits.map(({ event_id }) => only(event_id)));
+  expect(ends.map(({ state }) => state).sort()).toEqual(["cancelled", "cancelled", "succeeded"]);
+  expect(textsOf(tracker, edited, 1)).toEqual(["Done."]);
 });
 
 test("budgets of the whole service count every project; after a crash, what they held is released together", {

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import * as beta from "../harness/beta-payloads.ts";
 import * as gamma from "../harness/gamma-payloads.ts";
 import { expectRefused } from "../harness/refused.ts";
 import { type Service, startService } from "../harness/service.ts";
@@ -116,4 +118,30 @@ test("conditions of a mapping are listed and checked, and refusals have a reason
     [{ lable: "x" }, /lable/],
   ] as const)
     expectRefused(await service.post("/api/tasks/triggers", { ...mapping, conditions: bad }), 400, name);
+});
+
+describe("the webhook of an organization or a group works like that of a repository, and a change that both deliver is one event", () => {
+  const statuses = async (send: (hook: number) => Promise<{ body: Receipt }>) => {
+    const answers: string[] = [];
+    for (const hook of [1, 2, 3]) answers.push((await send(hook)).body.status);
+    return answers;
+  };
+  test("GitHub", async () => {
+    const payload = issueOpened({ repo: "octo/app", number: 7 });
+    const ofHook = (hook: number) => ({ ...payload, ...(hook > 1 && { organization: { login: "octo", id: 1 } }) });
+    const send = (hook: number) => service.webhook(ofHook(hook), { headers: { "x-github-hook-id": String(hook) } });
+    expect(await statuses(send)).toEqual(["accepted", "duplicate", "duplicate"]);
+    const { body } = await service.webhook({ ...issueOpened({ repo: "octo/app", number: 8 }), organization: { login: "octo" } });
+    expect(body).toMatchObject({ status: "accepted", executions: [{}, {}] });
+  });
+  test("GitLab", async () => {
+    const payload = beta.issueOpened("octo/group/app", 7);
+    const headers = (hook: number) => ({
+      "x-gitlab-event": "Issue Hook",
+      "x-gitlab-webhook-uuid": `hook-${hook}`,
+      "idempotency-key": `delivery-${hook}`,
+    });
+    const send = (hook: number) => service.post<Receipt>("/webhook/beta", JSON.stringify(payload), { headers: headers(hook) });
+    expect(await statuses(send)).toEqual(["accepted", "duplicate", "duplicate"]);
+  });
 });
