@@ -43,16 +43,23 @@ export async function checkWebhook(
   const unknown = names.filter((name) => !deliverable.has(name));
   const needed = names.filter((name) => deliverable.has(name));
   const { list, hooks } = await readHooks(client, signal);
-  const hook = hooks.find((one) => isSame(one.url, url));
+  const [hook, ...others] = hooks.filter((one) => isSame(one.url, url));
+  const notes = others.length > 0 ? [repeated(others)] : [];
   const missing = hook ? needed.filter((name) => !delivers(hook, name, connection)) : needed;
   if (apply && (!hook || missing.length > 0)) {
     const wanted = { url, project, events: [...new Set([...(hook?.events ?? []), ...missing])] };
     const made = await write(client, list, hook, wanted, connection, signal);
     const left = needed.filter((name) => !delivers(made, name, connection));
-    return { ...reportOf(made, connection), missing: left, unknown, changed: hook ? "updated" : "created" };
+    const report = reportOf(made, connection);
+    return { ...report, notes: [...report.notes, ...notes], missing: left, unknown, changed: hook ? "updated" : "created" };
   }
-  return { ...(hook ? reportOf(hook, connection) : absent), missing, unknown, changed: null };
+  const report = hook ? reportOf(hook, connection) : absent;
+  return { ...report, notes: [...report.notes, ...notes], missing, unknown, changed: null };
 }
+
+/** Jira does not say which webhook made a delivery, so two deliveries of one change look like two changes. */
+const repeated = (others: readonly Hook[]): string =>
+  `Another webhook points to this URL (${others.map(({ id }) => id).join(", ")}), so every change starts its tasks again: delete all but one.`;
 
 const absent = { id: null, active: false, configured: [], notes: ["No webhook of the site points to this URL."] };
 
