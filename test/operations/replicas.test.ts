@@ -27,7 +27,7 @@ test("two replicas, one killed midway: every execution ends, no comment is missi
   try {
     // The seeds were sent to the first; the second hears of them.
     const resolved = "/api/tasks/resolve?source=alpha&event=issues&action=opened";
-    await eventually(async () => (await second.get<{ tasks: unknown[] }>(resolved)).body.tasks.length === 2);
+    await eventually(async () => (await second.get<{ tasks: unknown[] }>(resolved)).body.tasks.length === 2, { timeout: 30_000 });
     const numbers = Array.from({ length: webhooks }, (_, i) => i + 1);
     let answered = 0;
     const send = async () => {
@@ -42,7 +42,7 @@ test("two replicas, one killed midway: every execution ends, no comment is missi
       }
     };
     const sending = Promise.all(Array.from({ length: 16 }, send));
-    await eventually(() => answered >= webhooks / 2, { interval: 5 });
+    await eventually(() => answered >= webhooks / 2, { interval: 5, timeout: 60_000 });
     await first.kill();
     await sending;
 
