@@ -13,6 +13,7 @@ const benches: Record<string, () => Promise<{ run: (args: readonly string[]) => 
   gateway: () => import("./gateway.ts"),
   plugins: () => import("./plugins.ts"),
   text: () => import("./text.ts"),
+  start: () => import("./start.ts"),
   operate: () => import("./operate.ts"),
   rows: () => import("./rows.ts"),
   trust: () => import("./trust.ts"),

@@ -24,7 +24,7 @@ export interface Measured {
 const msPerTick = 10;
 
 /** CPU milliseconds of a process and its threads; 0 once it has ended. */
-function cpuOf(pid: number): number {
+export function cpuOf(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
