@@ -95,6 +95,7 @@ async function tabIn(page: Page, base: string, { width, dark }: { width: number;
       await page.evaluateOnNewDocument(() => {
         const original = setTimeout;
         globalThis.setTimeout = ((run: () => void, ms = 0) => (ms < 300 ? original(run, ms) : 0)) as typeof setTimeout;
+        globalThis.setInterval = (() => 0) as unknown as typeof setInterval;
       });
     },
     moved: () => page.evaluate(() => (globalThis as unknown as Counted).moved),
