@@ -1,4 +1,4 @@
-import { definePlugin, OwnEdits } from "@signalbox/sdk";
+import { definePlugin } from "@signalbox/sdk";
 import { z } from "zod";
 import { clients } from "./client.ts";
 import { alphaSource } from "./source.ts";
@@ -14,7 +14,6 @@ export default definePlugin({
   hosts: ["api.github.com"],
   setup: ({ fetch, log, throttle }) => {
     const clientOf = clients({ fetch, log, throttle });
-    const edits = new OwnEdits();
-    return { sources: { alpha: alphaSource(clientOf, edits) }, tools: alphaTools(clientOf, edits) };
+    return { sources: { alpha: alphaSource(clientOf) }, tools: alphaTools(clientOf) };
   },
 });

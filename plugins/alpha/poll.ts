@@ -1,4 +1,4 @@
-import { type Json, type OwnEdits, PluginError, type PollBatch, timestampAt, valueAt, type WebhookPayload } from "@signalbox/sdk";
+import { type Json, PluginError, type PollBatch, timestampAt, valueAt, type WebhookPayload } from "@signalbox/sdk";
 import { type Repository, repositoryOf } from "./address.ts";
 import { changeKey } from "./change-key.ts";
 import type { Client } from "./client.ts";
@@ -16,7 +16,6 @@ interface PolledEvent extends WebhookPayload {
 /** Reads the changes of a repository as the events that its webhooks would have sent. */
 export async function poll(
   client: Client,
-  edits: OwnEdits,
   from: { project: string; since: string; cursor: string | null },
   signal: AbortSignal,
 ): Promise<PollBatch> {
@@ -40,7 +39,7 @@ export async function poll(
       );
   }
   const commented = new Set(comments.items.map((comment) => `${issueOf(comment)} ${seconds(comment.updated_at)}`));
-  const events = found.filter((event) => !isOwnOrExplained(event, commented, edits)).sort((a, b) => a.when.localeCompare(b.when));
+  const events = found.filter((event) => !isExplained(event, commented)).sort((a, b) => a.when.localeCompare(b.when));
   return {
     events: events.map(({ headers, payload }) => ({ headers, payload })),
     cursor: JSON.stringify({ v: 1, issues: issues.position, comments: comments.position }),
@@ -105,10 +104,9 @@ function polledEvent(event: string, content: Record<string, unknown>, when: stri
   return { headers, payload, when };
 }
 
-/** Our own edit, or a change of `updated_at` that a comment within a second of it explains. */
-function isOwnOrExplained({ headers, payload, when }: PolledEvent, commented: ReadonlySet<string>, edits: OwnEdits): boolean {
+/** A change of `updated_at` that a comment within a second of it explains. */
+function isExplained({ payload, when }: PolledEvent, commented: ReadonlySet<string>): boolean {
   if (valueAt(payload, "action") !== "edited") return false;
   const number = valueAt(payload, "issue", "number") ?? valueAt(payload, "pull_request", "number");
-  const explained = [-1, 0, 1].some((shift) => commented.has(`${number} ${seconds(when, shift)}`));
-  return explained || edits.has(headers["x-alpha-delivery"]?.slice("poll:".length) ?? null);
+  return [-1, 0, 1].some((shift) => commented.has(`${number} ${seconds(when, shift)}`));
 }

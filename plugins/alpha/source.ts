@@ -1,4 +1,4 @@
-import { type OwnEdits, PluginError, type Source } from "@signalbox/sdk";
+import { PluginError, type Source } from "@signalbox/sdk";
 import { accountOf, check } from "./account.ts";
 import type { Client } from "./client.ts";
 import { findComment, postComment, updateComment } from "./comments.ts";
@@ -14,7 +14,7 @@ import { standingOf } from "./standing.ts";
 import { verify } from "./verify.ts";
 import { checkWebhook } from "./webhook.ts";
 
-export function alphaSource(clientOf: (connection: Settings) => Client, edits: OwnEdits): Source<typeof settings> {
+export function alphaSource(clientOf: (connection: Settings) => Client): Source<typeof settings> {
   return {
     about: "GitHub REST API, version 2022-11-28; also GitHub Enterprise Server 3.9 and later.",
     connection: settings,
@@ -43,6 +43,6 @@ export function alphaSource(clientOf: (connection: Settings) => Client, edits: O
     describe: async ({ subject }, { connection, signal }) => describe(clientOf(connection), subject, signal),
     createIssue: (issue, { connection, signal }) => createIssue(clientOf(connection), issue, signal),
     closeIssue: (issue, { connection, signal }) => closeIssue(clientOf(connection), issue, signal),
-    poll: (from, { connection, signal }) => poll(clientOf(connection), edits, from, signal),
+    poll: (from, { connection, signal }) => poll(clientOf(connection), from, signal),
   };
 }

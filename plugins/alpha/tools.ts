@@ -1,8 +1,7 @@
-import { issueParameters, type OwnEdits, postedComment, sanitizeText, stripMarker, tool, truncate } from "@signalbox/sdk";
+import { issueParameters, postedComment, sanitizeText, stripMarker, tool, truncate } from "@signalbox/sdk";
 import { z } from "zod";
 import { addressOf, repositoryOf } from "./address.ts";
 import { standingOf } from "./author.ts";
-import { changeKey } from "./change-key.ts";
 import type { Client } from "./client.ts";
 import { findComment, longest, postComment } from "./comments.ts";
 import { deleteComment, findAllComments } from "./duplicates.ts";
@@ -20,9 +19,9 @@ const { issue, project, body, description } = issueParameters({
   project: 'Repository as "owner/repo".',
 });
 
-export const alphaTools = (clientOf: ClientOf, edits: OwnEdits) => ({
+export const alphaTools = (clientOf: ClientOf) => ({
   add_comment: addComment(clientOf),
-  update_description: updateDescription(clientOf, edits),
+  update_description: updateDescription(clientOf),
   get_issue: getIssue(clientOf),
   create_label: label(clientOf),
 });
@@ -43,7 +42,7 @@ const placeFor = ({ issue, project }: { issue: string | number; project?: string
   placeOf({ issue: String(issue), project: project ?? "" });
 const addCommentInput = z.object({ issue, project, body });
 
-const updateDescription = (clientOf: ClientOf, edits: OwnEdits) =>
+const updateDescription = (clientOf: ClientOf) =>
   tool<typeof descriptionInput, typeof described, Settings>({
     about:
       "Replace the description of an issue or pull request. The old text is lost: read it first and keep what is still valid.",
@@ -57,9 +56,6 @@ const updateDescription = (clientOf: ClientOf, edits: OwnEdits) =>
       const body = truncate(sanitizeText(input.description), longest);
       const route = "PATCH /repos/{owner}/{repo}/issues/{issue_number}";
       const { data } = await clientOf(connection).write(route, { ...address, body }, shapes.issue, signal);
-      const repository = { full_name: `${address.owner}/${address.repo}` };
-      edits.add(changeKey("issues", "edited", { issue: data, repository }));
-      edits.add(changeKey("pull_request", "edited", { pull_request: data, repository }));
       return { number: data.number, url: data.html_url };
     },
   });

@@ -1,4 +1,4 @@
-import { definePlugin, OwnEdits } from "@signalbox/sdk";
+import { definePlugin } from "@signalbox/sdk";
 import { z } from "zod";
 import { clients } from "./client.ts";
 import { betaSource } from "./source.ts";
@@ -14,7 +14,6 @@ export default definePlugin({
   hosts: ["gitlab.com"],
   setup: ({ fetch, throttle }) => {
     const clientOf = clients({ fetch, throttle });
-    const edits = new OwnEdits();
-    return { sources: { beta: betaSource(clientOf, edits) }, tools: betaTools(clientOf, edits) };
+    return { sources: { beta: betaSource(clientOf) }, tools: betaTools(clientOf) };
   },
 });

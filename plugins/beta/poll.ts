@@ -1,4 +1,4 @@
-import type { HttpClient, OwnEdits, PollBatch } from "@signalbox/sdk";
+import type { HttpClient, PollBatch } from "@signalbox/sdk";
 import { z } from "zod";
 import { projectOf } from "./address.ts";
 import { detailsOf, type Item, type Kind, type PolledEvent, type Reading } from "./poll-details.ts";
@@ -33,7 +33,6 @@ const cursorShape = z.object({ v: z.literal(1), issues: position, merge_requests
 /** Reads the changes of a project as the events that its webhooks would have sent. */
 export async function poll(
   client: HttpClient,
-  edits: OwnEdits,
   from: { project: string; since: string; cursor: string | null },
   signal: AbortSignal,
 ): Promise<PollBatch> {
@@ -47,7 +46,7 @@ export async function poll(
     const rest = await readDetails(reading, kind, { items, start: cursor[kind], until }, found);
     ends[kind] = rest ?? end;
   }
-  const events = found.filter((event) => !edits.has(keyIn(event))).sort((a, b) => Date.parse(a.when) - Date.parse(b.when));
+  const events = found.sort((a, b) => Date.parse(a.when) - Date.parse(b.when));
   return { events: events.map(({ headers, payload }) => ({ headers, payload })), cursor: JSON.stringify({ v: 1, ...ends }) };
 }
 
@@ -115,5 +114,3 @@ async function readDetails(
 }
 
 const nameOf = ({ iid, updated_at }: Item): string => `${iid}@${updated_at}`;
-
-const keyIn = ({ headers }: PolledEvent): string | null => headers["x-beta-event-uuid"]?.slice("poll:".length) ?? null;

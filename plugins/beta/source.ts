@@ -1,4 +1,4 @@
-import type { CallContext, HttpClient, OwnEdits, Source } from "@signalbox/sdk";
+import type { CallContext, HttpClient, Source } from "@signalbox/sdk";
 import { accountOf, check } from "./account.ts";
 import { deleteComment, findAllComments, findComment, postComment, updateComment } from "./comments.ts";
 import { closeIssue, createIssue } from "./create-issue.ts";
@@ -13,7 +13,7 @@ import { verify } from "./verify.ts";
 import { refusePublicPlace } from "./visibility.ts";
 import { checkWebhook } from "./webhook.ts";
 
-export function betaSource(clientOf: (connection: Settings) => HttpClient, edits: OwnEdits): Source<typeof settings> {
+export function betaSource(clientOf: (connection: Settings) => HttpClient): Source<typeof settings> {
   const account = ({ connection, signal }: CallContext<Settings>) => ({ client: clientOf(connection), connection, signal });
   return {
     about: "GitLab REST API, version 4: gitlab.com and self-hosted servers 15.0 and later.",
@@ -41,6 +41,6 @@ export function betaSource(clientOf: (connection: Settings) => HttpClient, edits
     standing: (query, { connection, signal }) => standingOf(clientOf(connection), query, signal),
     createIssue: async (issue, { connection, signal }) => createIssue(clientOf(connection), issue, signal),
     closeIssue: async (issue, { connection, signal }) => closeIssue(clientOf(connection), issue, signal),
-    poll: async (from, { connection, signal }) => poll(clientOf(connection), edits, from, signal),
+    poll: async (from, { connection, signal }) => poll(clientOf(connection), from, signal),
   };
 }

@@ -2,7 +2,6 @@ import {
   type CallContext,
   type HttpClient,
   issueParameters,
-  type OwnEdits,
   PluginError,
   postedComment,
   sanitizeText,
@@ -12,7 +11,6 @@ import {
 } from "@signalbox/sdk";
 import { z } from "zod";
 import { addressOf, issueOf } from "./address.ts";
-import { changeKey } from "./change-key.ts";
 import { deleteComment, findAllComments, findComment, longest, postComment } from "./comments.ts";
 import { placeOf } from "./place.ts";
 import { withoutQuickActions } from "./quick-actions.ts";
@@ -29,9 +27,9 @@ const { issue, project, body, description } = issueParameters({
 });
 const route = "/projects/{project}/{kind}/{iid}";
 
-export const betaTools = (clientOf: ClientOf, edits: OwnEdits) => ({
+export const betaTools = (clientOf: ClientOf) => ({
   add_comment: addComment(clientOf),
-  update_description: updateDescription(clientOf, edits),
+  update_description: updateDescription(clientOf),
   get_issue: getIssue(clientOf),
 });
 
@@ -61,7 +59,7 @@ const placeFor = ({ issue, project }: { issue: string | number; project?: string
   placeOf({ issue: String(issue), project: project ?? "" });
 const addCommentInput = z.object({ issue, project, body });
 
-const updateDescription = (clientOf: ClientOf, edits: OwnEdits) =>
+const updateDescription = (clientOf: ClientOf) =>
   tool<typeof descriptionInput, typeof described, Settings>({
     about:
       "Replace the description of an issue or merge request. The old text is lost: read it first and keep what is still valid.",
@@ -78,8 +76,6 @@ const updateDescription = (clientOf: ClientOf, edits: OwnEdits) =>
       const body = { description: truncate(withoutQuickActions(sanitizeText(input.description)), longest) };
       const request = { route: `PUT ${route}`, path: { ...address }, body, schema: shapes.issue, signal };
       const { data } = await clientOf(connection).write(request);
-      const event = address.kind === "issues" ? "Issue Hook" : "Merge Request Hook";
-      edits.add(changeKey(event, "update", { object_attributes: data, project: { path_with_namespace: address.project } }));
       return { issue: issueOf(address.kind, data.iid), url: data.web_url };
     },
   });
