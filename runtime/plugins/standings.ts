@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { EventAuthor } from "@signalbox/sdk";
+import { within } from "../platform/abortable.ts";
 import type { Log } from "../platform/log.ts";
 import type { Connection } from "./connections.ts";
 
@@ -81,8 +81,7 @@ export function createStandings(log: Log): Standings {
     find: async (connection, project, author) => {
       if (author.standing !== "unknown") return author.standing;
       const entry = look(connection, project, author, () => true);
-      if (entry?.standing === "unknown" && entry.asked)
-        await Promise.race([entry.asked, sleep(longestWaitMs, undefined, { ref: false })]);
+      if (entry?.standing === "unknown" && entry.asked) await within(entry.asked, longestWaitMs, undefined);
       return entry?.standing ?? "unknown";
     },
     close: () => stop.abort(),
