@@ -92,7 +92,7 @@ export class WorkerPool {
     await Promise.all([...this.#threads].map((thread) => this.#end(thread, error)));
   }
 
-  /** Threads import a module when its first job comes: most installations use few of the plugins, and a thread costs as much as half a start. */
+  /** Threads import a module when its first job comes: most installations use few of the plugins, and a thread costs a quarter of a start. */
   #load(module: string): void {
     if (this.#modules.has(module)) return;
     this.#modules.add(module);
