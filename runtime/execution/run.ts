@@ -2,7 +2,7 @@ import type { SubjectDetails } from "@signalbox/sdk";
 import type { Breakers, Target } from "../breakers/breakers.ts";
 import type { Recall, Viewer } from "../memory/recall.ts";
 import { saveUses } from "../memory/use-queries.ts";
-import type { Outbox } from "../outbox/open.ts";
+import { type Outbox, turnAfter } from "../outbox/open.ts";
 import type { Log } from "../platform/log.ts";
 import { Failure } from "../platform/retry.ts";
 import { posts } from "../platform/telemetry/metrics.ts";
@@ -104,7 +104,8 @@ export async function runExecution(begun: Run, given: RunDeps): Promise<RunOutco
   };
   for (const step of transcript.steps)
     if (step.kind === "tool" && isApproved(step)) await writeApproved(conversation, step, deps);
-  const answer = outbox.withoutSecrets((await converse(conversation, deps)).trim());
+  const said = await turnAfter((await converse(conversation, deps)).trim());
+  const answer = await turnAfter(outbox.withoutSecrets(said));
   const post = () => postAnswer({ ...run, approval, outbox }, plan.agent_id, answer, deps);
   const { url, error } = await inSpan("post", {}, post);
   if (url !== null || error !== null) posts.inc({ source: execution.source, state: error === null ? "succeeded" : "failed" });

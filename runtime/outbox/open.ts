@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { EffectivePolicy } from "@signalbox/schema/policy";
 import { cutMarkdown } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
@@ -73,6 +74,15 @@ function reporting(
 
 /** A text without any of these mentions no participant. */
 const mayMention = /@|\[~|accountid:/;
+/** Longer texts are worked on in several turns of the event loop, characters. */
+const longText = 65_536;
+
+/** The same text; if it is long, in the next turn of the event loop. */
+export const turnAfter = async (text: string): Promise<string> => {
+  if (text.length > longText) await nextTurn();
+  return text;
+};
+
 /** Room for the marker in a comment, characters. */
 const markerLength = 300;
 
@@ -93,12 +103,12 @@ class RunOutbox implements WayOut {
   }
 
   async comment(text: string, connection: Connection | null): Promise<string> {
-    return this.#fit(await this.#safe(text, connection), connection, "");
+    return this.#fit(await turnAfter(await this.#safe(text, connection)), connection, "");
   }
 
   async answer(text: string, connection: Connection | null): Promise<string> {
     const footer = footerOf(this.#run, this.#agentId, this.#options.footer);
-    return this.#fit(await this.#safe(text, connection), connection, footer);
+    return this.#fit(await turnAfter(await this.#safe(text, connection)), connection, footer);
   }
 
   async arguments(tool: RegisteredTool, input: Parameters, connection: Connection | null): Promise<Parameters> {
@@ -120,9 +130,15 @@ class RunOutbox implements WayOut {
     // The arguments of a read also reach another service, so they must not contain a secret either.
     const other = (text: string) => this.#redacted(text, tool.qualifiedName);
     if (tool.effect !== "write") return rewriteArguments(verdict.input, { text: other, other });
-    const participants = await this.#participantsFor(JSON.stringify(verdict.input));
-    const text = (given: string) => this.#defused(other(given), participants, connection);
-    return rewriteArguments(verdict.input, { text: (given) => this.#fit(text(given), tool.source && connection, ""), other });
+    const written = JSON.stringify(verdict.input);
+    const participants = await this.#participantsFor(written);
+    const same = (given: string) => given;
+    await turnAfter(written);
+    const clean = rewriteArguments(verdict.input, { text: other, other });
+    await turnAfter(written);
+    const safe = rewriteArguments(clean, { text: (given) => this.#defused(given, participants, connection), other: same });
+    await turnAfter(written);
+    return rewriteArguments(safe, { text: (given) => this.#fit(given, tool.source && connection, ""), other: same });
   }
 
   #policy(): EffectivePolicy {
@@ -131,7 +147,7 @@ class RunOutbox implements WayOut {
   }
 
   async #safe(text: string, connection: Connection | null): Promise<string> {
-    const clean = this.#redacted(text, "comment");
+    const clean = await turnAfter(this.#redacted(text, "comment"));
     return this.#defused(clean, await this.#participantsFor(clean), connection);
   }
 

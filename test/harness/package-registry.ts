@@ -12,6 +12,8 @@ export interface Published {
   readonly manifest?: Readonly<Record<string, unknown>>;
   /** What the registry answers about where it was built. */
   readonly attestations?: () => readonly unknown[];
+  /** The registry's signatures on it. */
+  readonly signatures?: () => readonly unknown[] | undefined;
 }
 
 export interface PackageRegistry {
@@ -25,19 +27,24 @@ export interface PackageRegistry {
 
 /**
  * A registry on loopback with these packages, whose scripts an installation must not run; `npm publish` adds to them, and a
- * search finds them by keyword. Packages that it does not have are at `upstream`.
+ * search finds them by keyword. Packages that it does not have are at `upstream`. `keys`: those of its signatures; `null`: it publishes none.
  */
 export async function startRegistry(
   published: Published | readonly Published[],
-  { upstream }: { upstream?: string } = {},
+  { upstream, keys }: { upstream?: string; keys?: () => readonly unknown[] | null } = {},
 ): Promise<PackageRegistry> {
   const packages = [published].flat() as Published[];
   const uploaded = new Set<string>();
   let lies = false;
-  const versionOf = ({ name, version, read, manifest, attestations }: Published) => {
+  const versionOf = ({ name, version, read, manifest, attestations, signatures }: Published) => {
     const digest = lies ? `${"A".repeat(86)}==` : createHash("sha512").update(read()).digest("base64");
     const proof = attestations && { url: `${url}/-/npm/v1/attestations/${name}@${version}`, provenance: {} };
-    const dist = { tarball: `${url}/${name}/-/${fileOf(name, version)}`, integrity: `sha512-${digest}`, attestations: proof };
+    const dist = {
+      tarball: `${url}/${name}/-/${fileOf(name, version)}`,
+      integrity: `sha512-${digest}`,
+      attestations: proof,
+      signatures: signatures?.(),
+    };
     const scripts = uploaded.has(name) ? {} : { postinstall: "touch ran", prepare: "touch ran" };
     return { ...manifest, scripts, name, version, dist };
   };
@@ -57,6 +64,8 @@ export async function startRegistry(
       uploaded.add(one.name);
       return json({ ok: true }, 201);
     }
+    const published = path === "-/npm/v1/keys" ? keys?.() : null;
+    if (published) return json({ keys: published });
     if (path === "-/v1/search") return json(search(packages, searchParams.get("text") ?? ""));
     const [, proven] = /^-\/npm\/v1\/attestations\/(.+)$/.exec(path) ?? [];
     const attestations = packages.find(({ name, version }) => `${name}@${version}` === proven)?.attestations;

@@ -244,7 +244,8 @@ describe("from a registry", () => {
       const text = await good(["plugin", "install", name, "--approve"]);
       expect(text).toContain(`${id} 0.2.0 from ${name}@0.2.0`);
       expect(text).toContain("is approved");
-      // This registry has no keys, so npm cannot verify what it says.
+      // This registry has no keys, so what it says cannot be verified.
+      expect(text).toContain("\n  signature: not verified (the registry publishes no keys)\n");
       expect(text).toMatch(
         /provenance: not verified \(the registry publishes no keys\); the statement says: built from https:\/\/git\.example\/acme\/count \(refs\/tags\/v0\.2\.0, commit c0ffee\) by workflow \.github\/workflows\/publish\.yml\n/,
       );

@@ -60,7 +60,7 @@ export const rollback: OperatorVerb = async (args, around) => {
 };
 
 async function installFetched(fetched: Fetched, approving: boolean, around: Around): Promise<void> {
-  const { manifest, bundle, origin, integrity, publisher, provenance } = fetched;
+  const { manifest, bundle, origin, integrity, publisher, signature, provenance } = fetched;
   checkLocked(fetched);
   const input = {
     manifest,
@@ -71,9 +71,8 @@ async function installFetched(fetched: Fetched, approving: boolean, around: Arou
   };
   const stored = await around.call<PluginEntity>(plugins.install, input);
   saveLocked(fetched);
-  around.out(
-    `${manifest.id} ${manifest.version} from ${origin}\n  sha256 ${manifest.bundle.sha256}\n${integrity === null ? "" : `  ${integrity}\n`}${provenance === undefined ? "" : `  ${singleLine(provenance)}\n`}`,
-  );
+  const facts = [`sha256 ${manifest.bundle.sha256}`, integrity, signature, provenance].filter((fact) => fact != null);
+  around.out(`${manifest.id} ${manifest.version} from ${origin}\n${facts.map((fact) => `  ${singleLine(fact)}\n`).join("")}`);
   around.out(breakingChangesText(stored, manifest.version));
   if (stored.version !== manifest.version && stored.waiting?.version !== manifest.version) {
     if (approving) return void (await approveVersion(manifest.id, manifest.version, around));

@@ -8,6 +8,7 @@ import { integrityOf } from "./pack.ts";
 import { PackageError } from "./package-error.ts";
 import { manifestOf } from "./package-file.ts";
 import { provenanceOf } from "./provenance.ts";
+import { signatureOf } from "./signatures.ts";
 import { unpack } from "./tarball.ts";
 
 /** A plugin as it is handed to the service. Nothing of it has run. */
@@ -22,6 +23,8 @@ export interface Fetched {
   readonly integrity: string | null;
   /** Of a package of a registry: one line about where it was built. */
   readonly provenance?: string;
+  /** Of a package of a registry: one line about the registry's signature on the tarball. */
+  readonly signature?: string;
   /** The package's name and its registry, or `file`: an approval is valid for one publisher. */
   readonly publisher: string;
 }
@@ -139,9 +142,11 @@ async function fromRegistry(spec: string): Promise<Fetched> {
     const { name, ...contents } = await contentsOf(bytes, origin);
     // What is in the package is its author's word; the registry says what it is called.
     if (name !== packed.name) throw new PackageError("MISMATCH", `${origin}: its package.json is named ${name}.`);
-    const publisher = `${packed.name} (${await registryOf(packed.name)})`;
+    const registry = await registryOf(packed.name);
+    const publisher = `${packed.name} (${registry})`;
+    const signature = await signatureOf(packed.name, packed.version, integrity, registry);
     const provenance = await provenanceOf(packed.name, packed.version, integrity);
-    return { ...contents, origin, source: origin, integrity, publisher, provenance };
+    return { ...contents, origin, source: origin, integrity, publisher, signature, provenance };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
@@ -39,7 +39,7 @@ export async function provenanceOf(name: string, version: string, integrity: str
   const { repository, path, ref } = externalParameters.workflow;
   const commit = resolvedDependencies[0]?.digest.gitCommit;
   const from = `built from ${repository} (${ref}${commit ? `, commit ${commit}` : ""}) by workflow ${path}`;
-  const unverified = (await hasKeys(url.trim())) ? await verify(name, version) : "the registry publishes no keys";
+  const unverified = (await hasKeys(url.trim())) ? await verify(name, version, integrity) : "the registry publishes no keys";
   return unverified === null
     ? `provenance: ${from}; npm verified the signatures`
     : `provenance: not verified (${unverified}); the statement says: ${from}`;
@@ -59,13 +59,14 @@ const hasKeys = (url: string): Promise<boolean> =>
     () => false,
   );
 
+const installed = z.object({ packages: z.record(z.string(), z.object({ integrity: z.string().optional() })) });
 const audit = z.object({ invalid: z.array(z.unknown()), missing: z.array(z.unknown()) });
 
 /**
  * npm compares the signatures with the keys that it trusts. It does so for what is installed, so the package is installed into a folder
  * of its own, without scripts. Answers why they could not be verified; `null` if they are valid.
  */
-async function verify(name: string, version: string): Promise<string | null> {
+async function verify(name: string, version: string, integrity: string): Promise<string | null> {
   const folder = mkdtempSync(join(tmpdir(), "signalbox-provenance-"));
   const spec = `${name}@${version}`;
   // An operator without a way to the keys waits for them once.
@@ -76,6 +77,10 @@ async function verify(name: string, version: string): Promise<string | null> {
     if (existsSync(".npmrc")) cpSync(".npmrc", join(folder, ".npmrc"));
     const omitted = ["dev", "optional", "peer"].map((one) => `--omit=${one}`);
     await npm(["install", "--ignore-scripts", "--no-audit", "--no-fund", ...omitted], spec, folder);
+    // A registry could return another, signed tarball this time.
+    const lock = installed.parse(JSON.parse(readFileSync(join(folder, "package-lock.json"), "utf8")));
+    if (lock.packages[`node_modules/${name}`]?.integrity !== integrity)
+      throw new PackageError("INTEGRITY", `${spec}: the registry returned another tarball when npm verified its signatures.`);
     const { invalid, missing } = audit.parse(
       JSON.parse(await npm(["audit", "signatures", "--json", ...omitted, ...once], spec, folder)),
     );

@@ -1,0 +1,63 @@
+import { createPublicKey, verify } from "node:crypto";
+import { z } from "zod";
+import { npm } from "./npm.ts";
+import { PackageError } from "./package-error.ts";
+
+const signatures = z.array(z.object({ keyid: z.string(), sig: z.string() }));
+const published = z.object({
+  keys: z.array(z.object({ keyid: z.string(), key: z.string(), expires: z.string().nullish() })),
+});
+type Key = z.output<typeof published>["keys"][number];
+const longestMs = 30_000;
+
+/**
+ * One line about the registry's signature on a tarball. It is verified with the keys that the registry publishes, for the bytes
+ * that were fetched. Throws a `PackageError` if it is not valid.
+ */
+export async function signatureOf(name: string, version: string, integrity: string, registry: string): Promise<string> {
+  const keys = await keysOf(registry);
+  if (keys.length === 0) return "signature: not verified (the registry publishes no keys)";
+  const spec = `${name}@${version}`;
+  const stated = signatures.safeParse(read(await npm(["view", spec, "dist.signatures", "--json"], spec)));
+  if (!stated.success || stated.data.length === 0) return "signature: not verified (the registry returned no signature)";
+  const known = stated.data.flatMap(({ keyid, sig }) => keys.filter((key) => key.keyid === keyid).map((key) => ({ key, sig })));
+  if (known.length === 0) return "signature: not verified (the registry does not publish its key)";
+  for (const { key, sig } of known) {
+    if (!isSigned(`${spec}:${integrity}`, key, sig))
+      throw new PackageError("INTEGRITY", `${spec}: the registry's signature belongs to another tarball or key.`);
+    if (await isTooOld(key, name, version))
+      throw new PackageError("INTEGRITY", `${spec}: it was signed with a key that had expired when the version was published.`);
+  }
+  return "signature: the registry's key verifies this tarball";
+}
+
+const keysOf = (registry: string): Promise<Key[]> =>
+  fetch(`${registry.replace(/\/*$/, "/")}-/npm/v1/keys`, { signal: AbortSignal.timeout(longestMs) })
+    .then(async (response) => (response.ok ? published.parse(await response.json()).keys : []))
+    .catch(() => []);
+
+function isSigned(text: string, { key }: Key, sig: string): boolean {
+  try {
+    const publicKey = createPublicKey({ key: Buffer.from(key, "base64"), format: "der", type: "spki" });
+    return verify("sha256", Buffer.from(text), publicKey, Buffer.from(sig, "base64"));
+  } catch {
+    return false;
+  }
+}
+
+/** A registry replaces its keys. The one before remains valid for what it signed. */
+async function isTooOld({ expires }: Key, name: string, version: string): Promise<boolean> {
+  if (!expires || Date.parse(expires) > Date.now()) return false;
+  const times = z.record(z.string(), z.string()).safeParse(read(await npm(["view", name, "time", "--json"], name)));
+  const time = Date.parse(times.data?.[version] ?? "");
+  return !(time < Date.parse(expires));
+}
+
+/** npm prints nothing for a member that does not exist. */
+function read(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
