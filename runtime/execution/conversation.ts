@@ -2,6 +2,7 @@ import type { SubjectDetails } from "@signalbox/sdk";
 import type { Target } from "../breakers/breakers.ts";
 import type { Prices } from "../budgets/prices.ts";
 import type { Llm, Message } from "../llm/client.ts";
+import { turnAfter } from "../outbox/open.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Parameters, RegisteredTool } from "../tools/registered-tool.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
@@ -111,7 +112,7 @@ async function finish(conversation: Conversation, answer: StepRow, round: number
   const { log } = conversation;
   const first = answer.output as ModelOutput;
   if (!isCut(first)) {
-    if (conversation.mustAnswer) requireAnswer(first.content, answer, log);
+    if (conversation.mustAnswer) requireAnswer(await turnAfter(first.content), answer, log);
     return first.content;
   }
   const known = modelSteps(log)[round + 1];
@@ -121,6 +122,6 @@ async function finish(conversation: Conversation, answer: StepRow, round: number
   }
   const second = known ?? (await askModel(conversation, [], null, deps));
   const text = joinAnswer([first, second.output as ModelOutput]);
-  if (conversation.mustAnswer) requireAnswer(text, second, log);
+  if (conversation.mustAnswer) requireAnswer(await turnAfter(text), second, log);
   return text;
 }

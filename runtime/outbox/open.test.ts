@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import { openOutbox } from "./open.ts";
+import { SecretFinder } from "./secret-finder.ts";
+
+const outbox = openOutbox({
+  sql: undefined as never,
+  policies: { of: () => ({ allow: { value: [] } }) } as never,
+  secrets: () => new SecretFinder([]),
+  footer: { enabled: false, publicUrl: null },
+  alarm: () => {},
+  refused: async () => {},
+});
+const run = { id: "1", event_id: null, project_id: null, source: "alpha", project: null, issue: null };
+
+/** Turns of the event loop that others get while it works. */
+async function turnsOf(work: () => Promise<unknown>): Promise<number> {
+  let turns = 0;
+  let isOver = false;
+  const count = () => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  await work();
+  isOver = true;
+  return turns;
+}
+
+test.each(["*_", "`", "<b>", "@a ", "aGVsbG8gd29ybGQ="])("a long text of %j is worked on in several turns", async (piece) => {
+  const text = piece.repeat(2 ** 20 / piece.length);
+  expect(await turnsOf(() => outbox.of(run, null).answer(text, null))).toBeGreaterThanOrEqual(2);
+  expect(await turnsOf(() => outbox.of(run, null).comment(text, null))).toBeGreaterThanOrEqual(2);
+});
+
+test("a short text is worked on at once", async () => {
+  expect(await turnsOf(() => outbox.of(run, null).answer("Done.", null))).toBe(0);
+});
