@@ -29,6 +29,15 @@ beforeAll(async () => {
       response.writeHead(200, { "content-type": "application/json; charset=utf-8" }).write('{"a":"');
       return response.end(`${path === "/json" ? "b" : large}"}`);
     }
+    if (path === "/endless") {
+      const piece = Buffer.alloc(1 << 20, " ");
+      const more = () => {
+        while (!response.destroyed && response.write(piece));
+        if (!response.destroyed) response.once("drain", more);
+      };
+      response.writeHead(200, { "content-type": "application/json" });
+      return more();
+    }
     if (path === "/half") {
       response.writeHead(200, { "content-type": "text/event-stream" }).write("one ");
       return setTimeout(() => request.socket.destroy(), 20);
@@ -133,6 +142,11 @@ describe("a request", () => {
   test("fails as fetch does where its answer breaks off", async () => {
     const answer = await fetch(`${url}/half`);
     await expect(answer.text()).rejects.toThrow(new TypeError("terminated"));
+  });
+  test("fails where its answer has no end", async () => {
+    const answer = await fetch(`${url}/endless`);
+    const cause = expect.objectContaining({ message: expect.stringMatching(/longer than \d+ bytes/) });
+    await expect(answer.text()).rejects.toMatchObject({ name: "TypeError", message: "terminated", cause });
   });
   test("ends with its signal, for the signal's reason", async () => {
     const stop = new AbortController();

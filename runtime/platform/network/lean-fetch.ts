@@ -9,6 +9,8 @@ type Fetch = typeof globalThis.fetch;
 
 /** Responses up to this size, in bytes, are read as a whole, which costs a fraction of a stream. */
 const smallBytes = 1_000_000;
+/** Longer answers, decompressed, are not read to their end: a hostile server would fill the memory. */
+const longestBytes = 64 * 1024 * 1024;
 const redirects = [301, 302, 303, 307, 308];
 /** Statuses without a body: the constructor of `Response` refuses one. */
 const bodiless = [204, 205, 304];
@@ -95,10 +97,16 @@ async function bodyOf(
 /** A stream that breaks off as that of fetch does: for the signal's reason, else by a TypeError. */
 function streamOf(body: AsyncIterable<Uint8Array>, signal: Signal): ReadableStream<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]();
+  let bytes = 0;
   return new ReadableStream({
     pull: async (controller) => {
       try {
         const { done, value } = await chunks.next();
+        bytes += value?.byteLength ?? 0;
+        if (bytes > longestBytes) {
+          await chunks.return?.();
+          throw new Error(`The response is longer than ${longestBytes} bytes.`);
+        }
         if (done) controller.close();
         else controller.enqueue(value);
       } catch (error) {
