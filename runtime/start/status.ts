@@ -5,6 +5,7 @@ import {
   agentSecretsProbe,
   credentialsProbe,
   diskProbe,
+  fullness,
   partProbe,
   pluginProbe,
   retentionProbe,
@@ -49,7 +50,9 @@ function probesOf({ core, needed, network, resources, plugins, background }: Omi
   };
   const { accounts } = plugins;
   return [
-    ...needed.map((part) => partProbe(part, hosts[part.name] ?? part.name)),
+    ...needed.map((part) =>
+      partProbe(part, hosts[part.name] ?? part.name, part.name === "database" ? () => fullness(database.lastFull()) : undefined),
+    ),
     modelProbe({ baseUrl, apiKey, fetch: network.fetch }),
     embedderProbe(resources.embedder, baseUrl),
     connectionProbe({

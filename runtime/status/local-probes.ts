@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises";
 import type { Part } from "../health/operations.ts";
 import { causeOf } from "../platform/cause-of.ts";
-import type { Sql } from "../platform/database/client.ts";
+import type { Full, Sql } from "../platform/database/client.ts";
 import type { Vault } from "../platform/vault.ts";
 import type { PluginManager } from "../plugins/plugin-manager.ts";
 import { listStoredSecrets } from "../stored-secrets/queries.ts";
@@ -10,8 +10,17 @@ import { agentsWithShortSecrets, listKnowledge, listMcpServers, listPolls } from
 
 const everyMs = 10_000;
 
-/** Whether a part that the service needs answers. */
-export const partProbe = ({ name, probe }: Part, host: string): Probe => ({
+/** How long a database counts as full after it could not store something, milliseconds. */
+const fullMs = 60_000;
+
+/** Why the database stores nothing, and what to do; `null` while it does. */
+export function fullness(last: Full | null): string | null {
+  if (!last || performance.now() - last.at > fullMs) return null;
+  return `it cannot store anything (${last.reason}): make room on its disk, for example with shorter RETENTION_… periods; work then continues by itself`;
+}
+
+/** Whether a part that the service needs answers. `full`: why it does not store anything, if it is the database. */
+export const partProbe = ({ name, probe }: Part, host: string, full: () => string | null = () => null): Probe => ({
   name,
   everyMs: 5_000,
   asks: true,
@@ -21,7 +30,8 @@ export const partProbe = ({ name, probe }: Part, host: string): Probe => ({
       () => null,
       (error: unknown) => causeOf(error),
     );
-    if (failure !== null) return [{ name, state: "failed", message: `${host}: ${failure}` }];
+    const why = failure ?? full();
+    if (why !== null) return [{ name, state: "failed", message: `${host}: ${why}` }];
     return [{ name, state: "ok", message: `${host} answers in ${Math.ceil(performance.now() - began)} ms` }];
   },
 });
@@ -96,8 +106,9 @@ export const diskProbe = (folder: string): Probe => ({
     const { bavail, bsize, blocks } = await statfs(folder);
     const free = bavail * bsize;
     const gib = (free / 2 ** 30).toFixed(1);
-    const message = `${gib} GiB free of ${((blocks * bsize) / 2 ** 30).toFixed(1)} GiB at ${folder}`;
     const state = free < 256 * 2 ** 20 ? "failed" : free < 2 ** 30 || bavail / blocks < 0.05 ? "degraded" : "ok";
+    const cure = state === "ok" ? "" : "; make room: a full disk stops everything. signalbox storage get shows what takes it";
+    const message = `${gib} GiB free of ${((blocks * bsize) / 2 ** 30).toFixed(1)} GiB at ${folder}${cure}`;
     return [{ name: "disk", state, message }];
   },
 });

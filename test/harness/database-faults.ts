@@ -11,6 +11,20 @@ export const endSessions = (database: FreshDatabase): Promise<unknown> =>
     "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
   );
 
+/** While `meanwhile` runs, new events fail as if the disk of the server were full. */
+export async function withoutRoom(database: FreshDatabase, meanwhile: () => Promise<void>): Promise<void> {
+  await database.query(
+    `create function no_room() returns trigger language plpgsql as
+      $$ begin raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end $$`,
+  );
+  await database.query("create trigger no_room before insert on webhook_events execute function no_room()");
+  try {
+    await meanwhile();
+  } finally {
+    await database.query("drop function no_room cascade");
+  }
+}
+
 const count = async (database: FreshDatabase, from: string): Promise<number> =>
   Number((await database.query(`select count(*)::int as n from ${from}`))[0]?.n);
 /** Agents that are connected to any replica. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { withDeaths } from "../harness/database-faults.ts";
+import { withDeaths, withoutRoom } from "../harness/database-faults.ts";
 import { type FreshDatabase, freshDatabase } from "../harness/databases.ts";
 import { freePorts } from "../harness/ports.ts";
 import { run, runtimeUnderTest } from "../harness/process.ts";
@@ -48,6 +48,25 @@ describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
   test("a reset of all connections costs at most the requests under way", async () => {
     proxy.reset();
     await eventually(async () => (await webhook()).status === 202, { timeout: 2_000 });
+    await served();
+  });
+
+  test("a full disk: webhooks are answered 503, the status says what to do, and work continues when there is room", async () => {
+    await withoutRoom(database, async () => {
+      const refused = await webhook();
+      expect(refused).toMatchObject({ status: 503, body: { error: expect.stringContaining("cannot store anything") } });
+      expect(refused.headers.get("retry-after")).toMatch(/^\d+$/);
+      // What only reads is still served.
+      expect(await health()).toBe(200);
+      const found = await eventually(
+        async () => {
+          const { body } = await world.service.get<{ checks: { name: string; state: string; message: string }[] }>("/api/status");
+          return body.checks.find(({ name, state }) => name === "database" && state === "failed");
+        },
+        { timeout: 20_000, interval: 200 },
+      );
+      expect(found.message).toMatch(/No space left on device.*make room on its disk/);
+    });
     await served();
   });
 

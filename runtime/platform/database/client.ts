@@ -14,6 +14,21 @@ export interface PoolUsage {
   readonly waiting: number;
 }
 
+/** The database could not store anything: its disk is full, or it only reads. */
+export interface Full {
+  readonly at: number;
+  readonly reason: string;
+}
+
+/** Remembers the last of these failures. */
+function watchFull() {
+  let last: Full | null = null;
+  const full = (error: Error) => {
+    last = { at: performance.now(), reason: error.message };
+  };
+  return { full, lastFull: () => last };
+}
+
 export interface Database {
   readonly sql: Sql;
   /** For statements that may take long: migrations, index builds. The same as `sql` if there is only one session. */
@@ -23,6 +38,8 @@ export interface Database {
   readonly sessions?: (max: number, settings: Readonly<Record<string, string>>) => Sql;
   /** Listens to a channel. `reconnected`: messages may have been missed. Absent if there is only one session. */
   readonly listen?: (channel: string, hear: (payload: string) => void, reconnected: () => void) => Promise<Listening>;
+  /** When a statement last failed because the database cannot store anything, `performance.now()`, and why. */
+  lastFull(): Full | null;
   /** The current usage of the pool of `sql`. */
   usage(): PoolUsage;
   /** Sets the deadline of all statements, including those in flight, in milliseconds. Used when the service stops. */
@@ -54,8 +71,9 @@ interface PostgresOptions {
 /** A pool on a PostgreSQL server. A statement is answered within its deadline or fails as unavailable; the caller may retry it. */
 export function connectPostgres(url: string, { max, direct }: PostgresOptions): Database {
   const pools: ConnectionPool[] = [];
+  const { full, lastFull } = watchFull();
   const open = (max: number, settings: Readonly<Record<string, string>>, more = {}) => {
-    const pool = new ConnectionPool({ url, max, settings, first, deadlineMs, ...more });
+    const pool = new ConnectionPool({ url, max, settings, first, deadlineMs, full, ...more });
     pools.push(pool);
     return pool.sql;
   };
@@ -78,6 +96,7 @@ export function connectPostgres(url: string, { max, direct }: PostgresOptions): 
       listening.push(one);
       return one;
     },
+    lastFull,
     usage: () => (pools[0] as ConnectionPool).usage,
     hasten: (ms) => {
       for (const pool of pools) pool.hasten(ms);
@@ -95,12 +114,14 @@ export function connectPostgres(url: string, { max, direct }: PostgresOptions): 
  */
 export function connectEmbedded(embedded: Embedded): Database {
   const stream = () => embedded.connect();
-  const pool = new ConnectionPool({ settings: {}, stream, max: 1, first: null, deadlineMs: Number.POSITIVE_INFINITY });
+  const { full, lastFull } = watchFull();
+  const pool = new ConnectionPool({ settings: {}, stream, max: 1, first: null, deadlineMs: Number.POSITIVE_INFINITY, full });
   const close = async () => {
     await pool.close();
     await embedded.close();
   };
-  return { sql: pool.sql, longRunning: pool.sql, kind: "embedded", usage: () => pool.usage, hasten: () => {}, close };
+  const { sql } = pool;
+  return { sql, longRunning: sql, kind: "embedded", lastFull, usage: () => pool.usage, hasten: () => {}, close };
 }
 
 /** A referenced row does not exist. */

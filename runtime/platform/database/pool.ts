@@ -4,7 +4,8 @@ import { type Run, sqlOver } from "./statement.ts";
 import { type Held, inTransaction } from "./transaction.ts";
 import { DatabaseUnavailable, isUnavailable } from "./unavailable.ts";
 
-export interface PoolOptions extends Pick<ConnectionOptions, "url" | "settings" | "first" | "prepare" | "stream" | "deadlineMs"> {
+export interface PoolOptions
+  extends Pick<ConnectionOptions, "url" | "settings" | "first" | "prepare" | "stream" | "deadlineMs" | "full"> {
   readonly max: number;
   /** Milliseconds after which an unused connection is closed. */
   readonly idleMs?: number;

@@ -17,9 +17,19 @@ const unavailable = new Set([
   "57P05",
 ]);
 
-/** Whether a query failed because the server could not be reached or did not answer in time: it may be tried again later. */
+/** disk_full, out_of_memory, io_error, and read_only_sql_transaction: some hosts stop writes before the disk is full. */
+const storingNothing = new Set(["53100", "53200", "58030", "25006"]);
+
+/** Whether a query failed because the server answers, but cannot store anything until there is room again. */
+export const cannotStore = (error: unknown): boolean =>
+  typeof error === "object" && error !== null && "code" in error && storingNothing.has(String(error.code));
+
+/** Whether a query failed because the server cannot be reached, answer in time or store anything: it may be tried again later. */
 export const isUnavailable = (error: unknown): boolean =>
-  typeof error === "object" && error !== null && "code" in error && (unavailable.has(String(error.code)) || isOfPooler(error));
+  typeof error === "object" &&
+  error !== null &&
+  "code" in error &&
+  (unavailable.has(String(error.code)) || cannotStore(error) || isOfPooler(error));
 
 /** The database failure that caused an error, however deeply it is wrapped; `null` if there is none. */
 export function unavailableBehind(error: unknown): unknown {
