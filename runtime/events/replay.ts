@@ -23,7 +23,10 @@ export async function requireReplayable(sql: Queryable, { agent_id, task_id, pro
 /** Dispatches a stored event again. `id`: of the new event; a second replay with it is a duplicate. */
 export async function replayEvent(event: KeptEvent, replay: ReplayOptions, receiver: Receiver, id?: string): Promise<Receipt> {
   if (event.body_removed_at !== null)
-    throw problem("conflict", `The payload of the event was removed at ${event.body_removed_at}; it cannot be replayed.`);
+    throw problem(
+      "conflict",
+      `The payload of the event was removed at ${event.body_removed_at}, so it cannot be replayed: RETENTION_EVENT_DAYS and RETENTION_DISCARDED_DAYS say how long payloads are kept, and an erasure removes them at once.`,
+    );
   const entry = await receiver.entry(event.slug);
   if (!entry) throw problem("not_found", `The webhook "${event.slug}", by which the event arrived, no longer exists.`);
   const request = { headers: JSON.parse(event.headers), body: event.body };

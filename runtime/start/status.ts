@@ -10,6 +10,7 @@ import {
   pluginProbe,
   retentionProbe,
   storedProbes,
+  workersProbe,
 } from "../status/local-probes.ts";
 import { listPreviousUses } from "../status/queries.ts";
 import { connectionProbe, embedderProbe, hostOf, modelProbe } from "../status/remote-probes.ts";
@@ -62,6 +63,7 @@ function probesOf({ core, needed, network, resources, plugins, background }: Omi
       heldUntil: core.holds.until,
     }),
     pluginProbe(plugins.manager),
+    workersProbe(sql, config.SIGNALBOX_ROLE),
     ...storedProbes(sql),
     credentialsProbe(sql, vault),
     agentSecretsProbe(sql),

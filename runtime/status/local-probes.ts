@@ -6,7 +6,7 @@ import type { Vault } from "../platform/vault.ts";
 import type { PluginManager } from "../plugins/plugin-manager.ts";
 import { listStoredSecrets } from "../stored-secrets/queries.ts";
 import type { Finding, Probe } from "./board.ts";
-import { agentsWithShortSecrets, listKnowledge, listMcpServers, listPolls } from "./queries.ts";
+import { agentsWithShortSecrets, countWorkers, listKnowledge, listMcpServers, listPolls, type Replica } from "./queries.ts";
 
 const everyMs = 10_000;
 
@@ -56,6 +56,20 @@ export const storedProbes = (sql: Sql): Probe[] => [
   { name: "knowledge", everyMs, run: async () => findingsOf("knowledge", await listKnowledge(sql)) },
 ];
 
+/** Whether any replica runs executions. `role`: of this one. */
+export const workersProbe = (sql: Sql, role: Replica["role"]): Probe => ({
+  name: "workers",
+  everyMs: 2_000,
+  run: async () => {
+    const working = await countWorkers(sql);
+    if (role === "api" && working === 0)
+      return [
+        { name: "workers", state: "failed", message: "no replica runs executions: start one with SIGNALBOX_ROLE=worker or all" },
+      ];
+    return [{ name: "workers", state: "ok", message: `replicas that run executions: ${Math.max(1, working)}` }];
+  },
+});
+
 export const credentialsProbe = (sql: Sql, vault: Vault): Probe => ({
   name: "credentials",
   everyMs: 60_000,
@@ -90,7 +104,9 @@ export const pluginProbe = (manager: Pick<PluginManager, "all" | "refused">): Pr
       const status = process?.status();
       if (!status || status.state === "ready") return { name, state: "ok", message: `${manifest.version} is running` };
       const why = status.reason ?? `its process ended ${status.crashes} times`;
-      return { name, state: status.state === "degraded" ? "degraded" : "failed", message: `${status.state}: ${why}` };
+      const enable = status.state === "quarantined" ? `, and then signalbox plugin enable ${manifest.id}` : "";
+      const message = `${status.state}: ${why}; see signalbox plugin logs ${manifest.id}${enable}`;
+      return { name, state: status.state === "degraded" ? "degraded" : "failed", message };
     }),
     ...[...manager.refused].map(
       ([id, { reason }]): Finding => ({ name: `plugin:${id}`, state: "failed", message: `not loaded: ${reason}` }),

@@ -32,6 +32,13 @@ export const listReplicas = (sql: Queryable, own: string): Promise<Replica[]> =>
     select id, host, role, version, running, started_at, seen_at, id = ${own} as this from replicas
     where seen_at > now() - interval '30 seconds' order by started_at, id`;
 
+/** How many of them run executions. */
+export async function countWorkers(sql: Queryable): Promise<number> {
+  const [row] = await sql<[{ count: number }]>`
+    select count(*) as count from replicas where seen_at > now() - interval '30 seconds' and role <> 'api'`;
+  return row.count;
+}
+
 /** The external agents with an open stream on any replica. */
 export const listConnectedAgents = (sql: Queryable): Promise<Status["agents"]> =>
   sql<Status["agents"]>`

@@ -44,7 +44,7 @@ export const embedderProbe = (embedder: Embedder, baseUrl: string | undefined): 
       await embedder.embedAll(["status"], signal);
       return [{ name: "embedder", state: "ok", message: `${embedder.model} at ${host} answers` }];
     } catch (error) {
-      const message = `${embedder.model} at ${host}: ${causeOf(error)}; memories are found by keyword only`;
+      const message = `${embedder.model} at ${host}: ${causeOf(error).replace(/\.$/, "")}; memories are found by keyword only`;
       return [{ name: "embedder", state: "degraded", message }];
     }
   },

@@ -205,8 +205,16 @@ test("an api replica serves, a worker replica runs its executions and answers on
   const start = (SIGNALBOX_ROLE: string, seed: boolean) =>
     startService({ databaseUrl: database.url, seed, env: { LLM_BASE_URL: model.url, SIGNALBOX_ROLE } });
   const api = await start("api", true);
+  const workers = async () => {
+    const { body } = await api.get<{ checks: { name: string; state: string; message: string }[] }>("/api/status");
+    return body.checks.find(({ name }) => name === "workers");
+  };
+  expect(await eventually(async () => (await workers())?.state === "failed" && workers())).toMatchObject({
+    message: expect.stringContaining("SIGNALBOX_ROLE=worker"),
+  });
   const worker = await start("worker", false);
   try {
+    await eventually(async () => (await workers())?.state === "ok", { timeout: 20_000 });
     const { body } = await api.webhook(issueOpened({ repo, number: 1 }));
     const ended = await waitForExecutions(api, { event_id: body.event_id, count: 2, timeout: 30_000 });
     expect(ended.map(({ state }) => state)).toEqual(["succeeded", "succeeded"]);

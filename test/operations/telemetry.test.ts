@@ -13,10 +13,13 @@ interface Span {
   readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
 }
 interface Exported {
-  readonly resourceSpans: readonly { readonly scopeSpans: readonly { readonly spans: readonly Span[] }[] }[];
+  readonly resourceSpans: readonly {
+    readonly resource: Pick<Span, "attributes">;
+    readonly scopeSpans: readonly { readonly spans: readonly Span[] }[];
+  }[];
 }
 
-const spans: Span[] = [];
+const spans: (Span & { readonly instance: unknown })[] = [];
 const apiKey = "a-key-of-an-operator";
 let collector: Server;
 let world: World;
@@ -25,7 +28,10 @@ beforeAll(async () => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { resourceSpans } = JSON.parse(Buffer.concat(chunks).toString()) as Exported;
-    spans.push(...resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)));
+    for (const { resource, scopeSpans } of resourceSpans) {
+      const instance = resource.attributes.find(({ key }) => key === "service.instance.id")?.value.stringValue;
+      spans.push(...scopeSpans.flatMap((scope) => scope.spans.map((span) => ({ ...span, instance }))));
+    }
     response.end("{}");
   });
   await new Promise<void>((done) => collector.listen(0, "127.0.0.1", done));
@@ -67,6 +73,8 @@ test("a run that was killed and resumed is one trace, with the event's id and wi
   // The webhook and the run have the same ancestor, which both replicas know by the event.
   const run = all.find(({ name }) => name === "invoke_agent");
   expect(run?.parentSpanId).toBe(root?.parentSpanId);
+  expect(root?.instance).toEqual(expect.any(String));
+  expect(run?.instance).not.toBe(root?.instance);
   const chat = all.find(({ name }) => name.startsWith("chat "));
   expect(chat?.parentSpanId).toBe(run?.spanId);
   expect(chat?.attributes.map(({ key }) => key)).toEqual(

@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
 import { context, propagation, trace } from "@opentelemetry/api";
 import type { Config } from "../config.ts";
 import type { Log } from "../log.ts";
@@ -20,7 +22,13 @@ export async function exportTraces(
   ]);
   const url = `${endpoint.replace(/\/+$/, "")}/v1/traces`;
   const provider = new sdk.BasicTracerProvider({
-    resource: resources.resourceFromAttributes({ "service.name": config.OTEL_SERVICE_NAME, "service.version": version }),
+    resource: resources.resourceFromAttributes({
+      "service.name": config.OTEL_SERVICE_NAME,
+      "service.version": version,
+      // A run that another replica resumed has spans of both in its trace.
+      "service.instance.id": randomUUID(),
+      "host.name": hostname(),
+    }),
     spanProcessors: [new sdk.BatchSpanProcessor(new otlp.OTLPTraceExporter({ url }))],
   });
   context.setGlobalContextManager(new hooks.AsyncLocalStorageContextManager().enable());
