@@ -3,18 +3,20 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
 import { startModel } from "../../examples/demo/model.ts";
 import { startTracker } from "../../examples/demo/tracker.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { freshDatabase } from "../harness/databases.ts";
+import { multiplyHistory } from "../harness/database-faults.ts";
+import { type FreshDatabase, freshDatabase } from "../harness/databases.ts";
 import { jsonClient } from "../harness/json-client.ts";
 import { freePorts } from "../harness/ports.ts";
 import { deliver } from "../harness/webhooks.ts";
 import { login, plainScript, surroundings, textsOf, token } from "../harness/world.ts";
 
 /*
- * `node test/chaos/upgrade.ts [commit]`: two replicas of an old version under load are replaced, one after the other, by two of
- * this one, on one database. Afterwards every accepted webhook has its two comments, once, and no answer took longer than a second.
+ * `node test/chaos/upgrade.ts [commit] [--history=N]`: two replicas of an old version under load are replaced, one after the other, by two of
+ * this one, on one database with the history of N events. Afterwards every accepted webhook has its two comments, once, and no answer took longer than a second.
  */
 
 const root = join(import.meta.dirname, "../..");
@@ -111,7 +113,22 @@ async function sendOne(number: number, live: readonly Replica[], sent: Sent): Pr
   }
 }
 
-async function main(commit: string): Promise<number> {
+interface History {
+  readonly count: number;
+  /** Whether the event that is copied has both its comments. */
+  readonly isDone: () => boolean;
+}
+
+/** One event with its executions, and so many copies of them. */
+async function fillHistory({ url }: Replica, database: FreshDatabase, { count, isDone }: History): Promise<void> {
+  await deliver(jsonClient(url), issueOpened({ repo, number: 0, sender: "mona" }), { delivery: "d-0", secret });
+  for (let waited = 0; !isDone() && waited < 30_000; waited += 200) await sleep(200);
+  // Its end is stored after its comment.
+  await sleep(2_000);
+  await multiplyHistory(database, count);
+}
+
+async function main(commit: string, history: number): Promise<number> {
   const old = checkOut(commit);
   await using database = await freshDatabase();
   const tracker = await startTracker({ token, login, autoCreate: true });
@@ -135,6 +152,7 @@ async function main(commit: string): Promise<number> {
     for (const path of ["agents/seed", "tasks/seed", "tasks/triggers/seed", "tasks/sources/seed"])
       await jsonClient(first.url).post(`/api/${path}`);
     await sleep(1_000);
+    if (history > 0) await fillHistory(first, database, { count: history, isDone: () => textsOf(tracker, repo, 0).length === 2 });
     const sent: Sent = { accepted: [], refused: [], slowest: 0, slowestAt: "", phase: "before" };
     let over = false;
     const sending = sendUntil(() => over, live, sent);
@@ -175,4 +193,5 @@ function conclude(sent: Sent, wrong: readonly number[], comments: (number: numbe
   return good ? 0 : 1;
 }
 
-process.exitCode = await main(process.argv[2] ?? "64440a9");
+const { values, positionals } = parseArgs({ options: { history: { type: "string", default: "0" } }, allowPositionals: true });
+process.exitCode = await main(positionals[0] ?? "64440a9", Number(values.history));

@@ -25,6 +25,29 @@ export async function withoutRoom(database: FreshDatabase, meanwhile: () => Prom
   }
 }
 
+/**
+ * Copies the oldest event with its executions and their steps so many times, whatever columns this version's tables have: a
+ * database with a history.
+ */
+export async function multiplyHistory(database: FreshDatabase, times: number): Promise<void> {
+  const copies = `generate_series(1, ${times}) n`;
+  const oldest = "(select id from webhook_events order by id limit 1)";
+  const id = (letter: string, more = "''") => `md5('${letter}' || n || ${more})::uuid`;
+  const event = `jsonb_build_object('id', ${id("e")}, 'delivery_id', 'copy-' || n, 'change_key', null, 'subject', e.subject || n)`;
+  await database.query(
+    `insert into webhook_events select (jsonb_populate_record(e, ${event})).* from webhook_events e, ${copies} where e.id = ${oldest}`,
+  );
+  const run = `jsonb_build_object('id', ${id("x", "x.task_id")}, 'event_id', ${id("e")}, 'subject', x.subject || n)`;
+  await database.query(
+    `insert into task_executions select (jsonb_populate_record(x, ${run})).* from task_executions x, ${copies} where x.event_id = ${oldest}`,
+  );
+  const step = `jsonb_build_object('id', ${id("s", "s.id")}, 'execution_id', ${id("x", "x.task_id")})`;
+  await database.query(
+    `insert into execution_steps select (jsonb_populate_record(s, ${step})).* from execution_steps s
+      join task_executions x on x.id = s.execution_id, ${copies} where x.event_id = ${oldest}`,
+  );
+}
+
 const count = async (database: FreshDatabase, from: string): Promise<number> =>
   Number((await database.query(`select count(*)::int as n from ${from}`))[0]?.n);
 /** Agents that are connected to any replica. */
