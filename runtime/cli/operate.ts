@@ -1,20 +1,17 @@
 import { parseArgs } from "node:util";
 import type { list as listExecutions } from "@signalbox/schema/executions";
-import type { Operation, Output } from "@signalbox/schema/operation";
-import type { get as getStatus } from "@signalbox/schema/status";
+import type { Output } from "@signalbox/schema/operation";
 import type { get as getSubject, search as searchSubjects } from "@signalbox/schema/subjects";
 import type { get as getUsage } from "@signalbox/schema/usage";
-import type { list as listEvents } from "@signalbox/schema/webhooks";
-import { declared } from "../declared.ts";
-import { readClientConfig } from "../platform/config.ts";
 import { UsageError } from "./arguments.ts";
 import { asJson, tableOf, toSecond, withoutControlCharacters, wrapped } from "./output.ts";
-import { request } from "./request.ts";
+import { ask } from "./request.ts";
 import type { Terminal } from "./run.ts";
+import { refusedLately, type Status, statusLines } from "./status-lines.ts";
 import { follow } from "./tail.ts";
 
 /*
- * The commands of whoever is woken at night: each answers one question with one or two calls, as text, or as JSON with
+ * The commands of whoever is woken at night: each answers one question with a few calls, as text, or as JSON with
  * `--json`.
  */
 
@@ -65,86 +62,17 @@ export async function runOperatorCommand(name: string, args: readonly string[], 
   return command.run(parsed, terminal);
 }
 
-/** Asks the service for an operation, by its id. */
-async function ask<T>(id: string, input: Record<string, unknown>): Promise<T> {
-  const op = declared().find((bound) => bound.op.id === id)?.op as Operation;
-  const { SIGNALBOX_URL: url, SIGNALBOX_API_KEY: apiKey } = readClientConfig();
-  return (await request(op, input, { url, apiKey }, () => {})).value as T;
-}
-
 /** Prints JSON where that was asked for, and the text otherwise. */
 function print(terminal: Terminal, { values }: Arguments, value: unknown, lines: () => string): number {
   terminal.out(values.json ? asJson(value) : withoutControlCharacters(lines()));
   return 0;
 }
 
-type QueueStatus = NonNullable<Output<typeof getStatus>["queue"]>;
-
 async function status(args: Arguments, terminal: Terminal): Promise<number> {
-  const answer = await ask<Output<typeof getStatus>>("status.get", {});
-  const { state, checks, queue, paused, replicas, agents, version } = answer;
-  const unwell =
-    args.values.json || !queue
-      ? []
-      : [...(await newestQueued(queue)), ...(await recentFailures(queue)), ...(await recentRefusals())];
-  print(terminal, args, answer, () => {
-    const bad = checks.filter((check) => check.state !== "ok");
-    const lines = [
-      `Signalbox ${version}: ${state}`,
-      `Queue: ${queue ? queueLine(queue) : "unknown"}`,
-      `Replicas: ${replicas.map(({ host, role, running }) => `${host} (${role}, ${running} running)`).join(", ") || "none"}`,
-      ...(agents.length > 0
-        ? [`Connected agents: ${agents.map(({ agent_id, running }) => `${agent_id} (${running} running)`).join(", ")}`]
-        : []),
-      ...paused.map(
-        ({ scope, id, reason, paused_at }) =>
-          `Paused: ${[scope, id].filter(Boolean).join(" ")} since ${toSecond(paused_at)}: ${reason}`,
-      ),
-      ...bad.map(({ name, state: how, since, message }) => `${how.toUpperCase()} ${name} since ${toSecond(since)}: ${message}`),
-      ...(bad.length === 0 ? [`All ${checks.length} checks are ok.`] : []),
-      ...unwell,
-    ];
-    return lines.map((line) => `${wrapped(line, terminal.columns, "  ")}\n`).join("");
-  });
-  return state === "ok" ? 0 : 1;
-}
-
-/** Whose executions fill the queue. */
-async function newestQueued({ queued }: QueueStatus): Promise<string[]> {
-  if (queued < 20) return [];
-  const rows = await ask<Output<typeof listExecutions>["items"]>("task-executions.list", { state: "queued", limit: 100 });
-  const projects = largestFirst(Map.groupBy(rows, ({ subject }) => subject?.replace(/#[^#]*$/, "") ?? "no issue"));
-  return [`Newest ${rows.length} queued: ${projects.map(([project, of]) => `${of.length} of ${project}`).join(", ")}`];
-}
-
-/** What failed in the last hour, by its error: a check of a connection does not show that the platform refuses its comments. */
-async function recentFailures({ failed_last_hour }: QueueStatus): Promise<string[]> {
-  if (failed_last_hour === 0) return [];
-  const failed = await ask<Output<typeof listExecutions>["items"]>("task-executions.list", { state: "failed", limit: 100 });
-  const since = Date.now() - hourMs;
-  const recent = failed.filter(({ finished_at }) => finished_at !== null && Date.parse(finished_at) >= since);
-  const lines = largestFirst(Map.groupBy(recent, ({ error }) => error ?? "no error is stored")).map(
-    ([error, rows]) => `Failed in the last hour: ${rows.length} of "${error}", the last about ${rows[0]?.subject ?? "no issue"}`,
-  );
-  return [...lines, "All of them: signalbox runs --state failed. Restart them together: signalbox task-executions bulk --help"];
-}
-
-async function recentRefusals(): Promise<string[]> {
-  const lines = largestFirst(await refusedLately()).map(
-    ([words, events]) =>
-      `Webhooks refused in the last day: ${events.length} of ${words}, the last at ${toSecond(events[0]?.received_at ?? "")}`,
-  );
-  return lines.length > 0 ? [...lines, "What to do about them: signalbox doctor"] : [];
-}
-
-/** The three largest groups. */
-const largestFirst = <T>(groups: ReadonlyMap<string, T[]>): [string, T[]][] =>
-  [...groups].sort(([, a], [, b]) => b.length - a.length).slice(0, 3);
-
-function queueLine(queue: QueueStatus): string {
-  const { queued, running, held, waiting, failed_last_hour, oldest_queued_seconds: oldest } = queue;
-  const age = oldest === null ? "" : ` (the oldest for ${oldest < 120 ? `${oldest} s` : `${Math.round(oldest / 60)} min`})`;
-  return `${queued} queued${age}, ${running} running, ${held} held, ${waiting} waiting, ${failed_last_hour} failed in the last hour`;
+  const answer = await ask<Status>("status.get", {});
+  const lines = args.values.json ? [] : await statusLines(answer);
+  print(terminal, args, answer, () => lines.map((line) => `${wrapped(line, terminal.columns, "  ")}\n`).join(""));
+  return answer.state === "ok" ? 0 : 1;
 }
 
 async function why(args: Arguments, terminal: Terminal): Promise<number> {
@@ -172,15 +100,6 @@ async function why(args: Arguments, terminal: Terminal): Promise<number> {
     const summary = wrapped(timeline.verdict, terminal.columns);
     return [timeline.subject, ...(lines.length > 0 ? lines : [summary]), ""].join("\n");
   });
-}
-
-const hourMs = 3_600_000;
-
-/** What was refused in the last day, by source and reason. */
-async function refusedLately() {
-  const from = new Date(Date.now() - 24 * hourMs).toISOString();
-  const refused = await ask<Output<typeof listEvents>["items"]>("webhook-events.list", { outcome: "refused", from, limit: 100 });
-  return Map.groupBy(refused, ({ source, reason }) => `${source}: ${reason ?? "no reason is stored"}`);
 }
 
 /** An issue of which nothing is stored is most often one of those that were refused. */

@@ -191,7 +191,7 @@ test("a dry run", { timeout: 60_000 }, async () => {
   await eventually(async () => /first: Dry run: nothing was written/.test(await why(issue)), { timeout: 40_000 });
 });
 
-test("the plugin of the source does not run", { timeout: 120_000 }, async () => {
+test("the plugin of the source does not run", { timeout: 240_000 }, async () => {
   const { service } = world;
   const { body: plugin } = await buildTickets("tickets", true);
   await service.post("/api/plugins", plugin);
@@ -203,7 +203,8 @@ test("the plugin of the source does not run", { timeout: 120_000 }, async () => 
       for (const pid of childrenOf(service.pid)) process.kill(Number(pid), "SIGKILL");
       return !["ready", "backoff", "starting"].includes(await state());
     },
-    { timeout: 60_000, interval: 100 },
+    // Five crashes, with a wait before each start that doubles.
+    { timeout: 120_000, interval: 100 },
   );
   const body = JSON.stringify({ number: 7, title: "Ticket 7" });
   const signature = createHmac("sha256", ticketSecret).update(body).digest("hex");

@@ -1,0 +1,90 @@
+import type { list as listExecutions } from "@signalbox/schema/executions";
+import type { Output } from "@signalbox/schema/operation";
+import type { get as getStatus } from "@signalbox/schema/status";
+import type { list as listEvents } from "@signalbox/schema/webhooks";
+import { toSecond } from "./output.ts";
+import { ask } from "./request.ts";
+
+export type Status = Output<typeof getStatus>;
+type Queue = NonNullable<Status["queue"]>;
+type Executions = Output<typeof listExecutions>["items"];
+type Events = Output<typeof listEvents>["items"];
+
+/** Connections that work are shown up to this number. */
+const maxConnections = 20;
+const hourMs = 3_600_000;
+
+/** The status as lines of text, with what fills the queue, what failed and what was refused, which it asks for. */
+export async function statusLines({ state, checks, queue, paused, replicas, agents, version }: Status): Promise<string[]> {
+  const bad = checks.filter((check) => check.state !== "ok");
+  return [
+    `Signalbox ${version}: ${state}`,
+    `Queue: ${queue ? queueLine(queue) : "unknown"}`,
+    `Replicas: ${replicas.map(({ host, role, running }) => `${host} (${role}, ${running} running)`).join(", ") || "none"}`,
+    ...(agents.length > 0
+      ? [`Connected agents: ${agents.map(({ agent_id, running }) => `${agent_id} (${running} running)`).join(", ")}`]
+      : []),
+    ...paused.map(
+      ({ scope, id, reason, paused_at }) =>
+        `Paused: ${[scope, id].filter(Boolean).join(" ")} since ${toSecond(paused_at)}: ${reason}`,
+    ),
+    ...bad.map(({ name, state: how, since, message }) => `${how.toUpperCase()} ${name} since ${toSecond(since)}: ${message}`),
+    ...(bad.length === 0 ? [`All ${checks.length} checks are ok.`] : []),
+    // They show the rate that is left and, during a rotation, when the previous secret was last used.
+    ...checks
+      .filter((check) => check.state === "ok" && check.name.startsWith("connection:"))
+      .slice(0, maxConnections)
+      .map(({ name, message }) => `ok ${name}: ${message}`),
+    ...(queue ? await detailsOf(queue) : []),
+  ];
+}
+
+function queueLine({ queued, running, held, waiting, failed_last_hour, oldest_queued_seconds: oldest }: Queue): string {
+  const age = oldest === null ? "" : ` (the oldest for ${oldest < 120 ? `${oldest} s` : `${Math.round(oldest / 60)} min`})`;
+  return `${queued} queued${age}, ${running} running, ${held} held, ${waiting} waiting, ${failed_last_hour} failed in the last hour`;
+}
+
+/** A key that may not read a list still sees the status. */
+async function detailsOf(queue: Queue): Promise<string[]> {
+  const all = [newestQueued(queue), recentFailures(queue), recentRefusals()];
+  return (await Promise.all(all.map((lines) => lines.catch(() => [])))).flat();
+}
+
+/** Whose executions fill the queue. */
+async function newestQueued({ queued }: Queue): Promise<string[]> {
+  if (queued < 20) return [];
+  const rows = await ask<Executions>("task-executions.list", { state: "queued", limit: 100 });
+  const projects = largestFirst(Map.groupBy(rows, ({ subject }) => subject?.replace(/#[^#]*$/, "") ?? "no issue"));
+  return [`Newest ${rows.length} queued: ${projects.map(([project, of]) => `${of.length} of ${project}`).join(", ")}`];
+}
+
+/** What failed in the last hour, by its error: a check of a connection does not show that the platform refuses its comments. */
+async function recentFailures({ failed_last_hour }: Queue): Promise<string[]> {
+  if (failed_last_hour === 0) return [];
+  const failed = await ask<Executions>("task-executions.list", { state: "failed", limit: 100 });
+  const since = Date.now() - hourMs;
+  const recent = failed.filter(({ finished_at }) => finished_at !== null && Date.parse(finished_at) >= since);
+  const lines = largestFirst(Map.groupBy(recent, ({ error }) => error ?? "no error is stored")).map(
+    ([error, rows]) => `Failed in the last hour: ${rows.length} of "${error}", the last about ${rows[0]?.subject ?? "no issue"}`,
+  );
+  return [...lines, "All of them: signalbox runs --state failed. Restart them together: signalbox task-executions bulk --help"];
+}
+
+async function recentRefusals(): Promise<string[]> {
+  const lines = largestFirst(await refusedLately()).map(
+    ([words, events]) =>
+      `Webhooks refused in the last day: ${events.length} of ${words}, the last at ${toSecond(events[0]?.received_at ?? "")}`,
+  );
+  return lines.length > 0 ? [...lines, "What to do about them: signalbox doctor"] : [];
+}
+
+/** What was refused in the last day, by source and reason. */
+export async function refusedLately(): Promise<Map<string, Events>> {
+  const from = new Date(Date.now() - 24 * hourMs).toISOString();
+  const refused = await ask<Events>("webhook-events.list", { outcome: "refused", from, limit: 100 });
+  return Map.groupBy(refused, ({ source, reason }) => `${source}: ${reason ?? "no reason is stored"}`);
+}
+
+/** The three largest groups. */
+const largestFirst = <T>(groups: ReadonlyMap<string, T[]>): [string, T[]][] =>
+  [...groups].sort(([, a], [, b]) => b.length - a.length).slice(0, 3);
