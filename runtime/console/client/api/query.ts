@@ -49,7 +49,9 @@ export function useQuery<T>(
     entry.watchers++;
     void refresh(entry);
     count();
-    const stop = live ? changed.subscribe(() => void refresh(entry)) : undefined;
+    const seen = changed.peek();
+    // A subscription begins with the present value, which is no change.
+    const stop = live ? changed.subscribe((count) => count !== seen && void refresh(entry)) : undefined;
     return () => {
       stop?.();
       if (--entry.watchers === 0) entry.running?.abort();
