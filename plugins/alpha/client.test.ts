@@ -119,16 +119,18 @@ describe("requests", () => {
       const { sources } = await setUpPlugin(alpha, { capabilities: fakeCapabilities({ fetch }) });
       const connection = sources.alpha.connection.parse({ token: "t" });
       await sources.alpha.deliver({ subject: { project: "o/r", issue: "1" }, body: "x" }, callContext(connection, { deadline_ms: 60_000 }));
-      console.log(await sources.alpha.account(callContext(connection, { deadline_ms: 60_000 })));`;
-    const started = performance.now();
+      console.log(await sources.alpha.account(callContext(connection, { deadline_ms: 60_000 })));
+      const done = performance.now();
+      process.on("exit", () => console.log(performance.now() - done));`;
     const ended = spawnSync("node", ["--input-type=module", "-e", script], {
       cwd: import.meta.dirname,
-      timeout: 9000,
+      timeout: 60_000,
       encoding: "utf8",
     });
-    expect(ended.stdout.trim(), ended.stderr).toBe("x");
-    expect(performance.now() - started).toBeLessThan(4000);
-  }, 10_000);
+    const [account, aliveMs] = ended.stdout.trim().split("\n");
+    expect(account, ended.stderr).toBe("x");
+    expect(Number(aliveMs)).toBeLessThan(2000);
+  });
 });
 
 describe("a burst of 1,000 comments", () => {
