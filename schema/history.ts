@@ -36,7 +36,7 @@ export const historyFilter = {
     .string()
     .max(200)
     .optional()
-    .describe("Cursor of the page to return: the `X-Next-Cursor` of the page before. Cannot be combined with `offset`."),
+    .describe("Cursor of the page to return: the `X-Next-Cursor` of the previous page. Cannot be combined with `offset`."),
 } as const;
 
 /** Output of a list that only grows. Over HTTP the cursor is in `X-Next-Cursor` and in `Link`. */

@@ -65,7 +65,7 @@ function answerOf(found: A2ATask | Message): string {
   if (found.kind === "message") return textOf(found.parts);
   const said = textOf(found.status.message?.parts);
   if (found.status.state === "completed") return (found.artifacts ?? []).map(({ parts }) => textOf(parts)).join("\n\n") || said;
-  if (asksBack(found)) return `The agent asks back: ${said || "it needs input"}`;
+  if (asksBack(found)) return `The agent has a question: ${said || "it needs input"}`;
   throw new Error(`the A2A task ${found.id} is ${found.status.state}${said ? `: ${said}` : ""}`);
 }
 

@@ -59,7 +59,7 @@ async function work(task: Task): Promise<string> {
     const base = await checkOut(git);
     const prompt = [task.systemPrompt, task.content, instructions].filter(Boolean).join("\n\n");
     const { summary } = await runSandboxed({ ...settings, files: join(folder, "files"), prompt });
-    if ((await changedFiles(git)).length === 0) return summary || "The coding agent changed nothing and said nothing.";
+    if ((await changedFiles(git)).length === 0) return summary || "The coding agent changed no files and printed no answer.";
     const title = `${task.taskName} (#${issue})`;
     await commitAndPush(git, { branch, message: title });
     const url = await openPullRequest(github, repository, { branch, base, title, body: `${summary}\n\nFor #${issue}.` });

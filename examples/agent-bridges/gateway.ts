@@ -42,7 +42,7 @@ async function patient(send: () => Promise<Response>): Promise<Response> {
     const response = await send();
     const seconds = Number(response.headers.get("retry-after"));
     if (response.status !== 429 || !(seconds > 0)) return response;
-    console.warn(`too many calls: the next one in ${seconds} s`);
+    console.warn(`too many calls: retrying in ${seconds} s`);
     await response.body?.cancel();
     await new Promise((done) => setTimeout(done, seconds * 1000));
   }

@@ -95,7 +95,7 @@ function edits(payload: unknown): string[] {
 function pushed(payload: unknown): string[] {
   const [before, after] = ["before", "after"].map((name) => stringAt(payload, [name], 100)?.slice(0, 12));
   const count = valueAt(payload, "pull_request", "commits");
-  const total = typeof count === "number" ? `, ${count} commits in all` : "";
+  const total = typeof count === "number" ? `, ${count} commits in total` : "";
   return [`commits: ${before ?? "?"} → ${after ?? stringAt(payload, ["pull_request", "head", "sha"], 12) ?? "?"}${total}`];
 }
 

@@ -208,7 +208,7 @@ export class Breakers {
     await bus.publish("breakers");
     if (!closed) return;
     const { name, opened_at, released } = closed;
-    report("info", `${name} is available again; executions go on`, { unavailable_since: opened_at, released });
+    report("info", `${name} is available again; executions continue`, { unavailable_since: opened_at, released });
     await bus.publish("queue");
   }
 }

@@ -23,7 +23,7 @@ const commands: readonly (readonly [string, string])[] = [
 export function overview(verbs: readonly Verb[]): string {
   const nouns = [...Map.groupBy(verbs, (verb) => verb.noun)].sort(([a], [b]) => (a < b ? -1 : 1));
   const width = Math.max(...nouns.map(([noun]) => noun.length), ...commands.map(([name]) => name.length));
-  return `Signalbox ${version}: turns events of issue trackers and code hosts into work of AI agents.
+  return `Signalbox ${version}: turns events from issue trackers and code hosts into AI-agent work.
 
 Usage: signalbox <command>
        signalbox <noun> <verb> [<id>] [--flags]
@@ -73,7 +73,7 @@ const describe = ({ required, about }: Flag): string => [required ? "(required)"
 function common(verbs: readonly Verb[]): string {
   const keys = verbs.some((verb) => verb.noun === "keys");
   return `
-Every verb takes
+Flags of every command
     --json <json>            The input as a JSON object: JSON, @file, or - for standard input. Flags win over it.
     --format <json|table>    Output format. Default: a table for lists on a terminal, else JSON.
 ${keys ? "    --remote                 Use the service at SIGNALBOX_URL instead of the database.\n    --create                 Make a new database if there is none.\n" : ""}

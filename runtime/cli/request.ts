@@ -70,7 +70,7 @@ async function send(
     const reason =
       cause instanceof Error ? cause.message || ("code" in cause && String(cause.code)) || cause.name : String(cause);
     throw new RequestError(
-      `No service answers at ${url} (${reason}). Start one with \`signalbox start\`, or set SIGNALBOX_URL to where it is.`,
+      `No service answers at ${url} (${reason}). Start one with \`signalbox start\`, or set SIGNALBOX_URL to its URL.`,
     );
   }
 }

@@ -75,7 +75,7 @@ async function recentRefusals(): Promise<string[]> {
     ([words, events]) =>
       `Webhooks refused in the last day: ${events.length} of ${words}, the last at ${toSecond(events[0]?.received_at ?? "")}`,
   );
-  return lines.length > 0 ? [...lines, "What to do about them: signalbox doctor"] : [];
+  return lines.length > 0 ? [...lines, "To see what to do, run: signalbox doctor"] : [];
 }
 
 /** What was refused in the last day, by source and reason. */

@@ -95,7 +95,7 @@ async function attempt(execution: Claimed, bounds: AttemptBounds, deps: AttemptD
   try {
     transcript = await openTranscript(execution, bounds, deps);
     if (execution.deaths >= maxDeaths)
-      throw new Failure(`Its worker died ${execution.deaths} times while running it.`, { retryable: false });
+      throw new Failure(`Its worker crashed ${execution.deaths} times while running it.`, { retryable: false });
     const outcome = await runExecution({ execution, transcript, signal, limits }, { ...deps, log });
     if (outcome.kind === "offered") await deps.bus.publish("gateway", outcome.to);
     else log.info("execution succeeded", { attempts: execution.attempts });

@@ -121,7 +121,7 @@ async function removeDuplicates(check: WriteCheck, { found, remove }: Writes, { 
   if (!remove) return warn("a write was made twice, and the platform cannot remove it: remove the duplicate by hand", context);
   for (const duplicate of duplicates) await remove(duplicate);
   if (check.state === "succeeded") await replaceOutput(sql, check, kept, urlOf(kept));
-  warn("a write was made twice; the younger one was removed", context);
+  warn("a write was made twice; the newer one was removed", context);
 }
 
 async function abandon(check: WriteCheck, error: unknown, { sql, warn }: WriteCheckOptions): Promise<void> {

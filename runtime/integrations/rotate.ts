@@ -28,7 +28,7 @@ export async function rotateSecret(
   })) as Record<string, unknown>;
   const made = given === undefined ? randomBytes(32).toString("base64url") : null;
   const secret = given ?? made;
-  if (stored[name] === secret) throw problem("conflict", "webhook_secret: is the one that is stored");
+  if (stored[name] === secret) throw problem("conflict", "webhook_secret: is the same as the stored secret");
   const { [`${name}_previous`]: _, ...others } = stored;
   const credentials = { ...others, [name]: secret, ...(stored[name] !== undefined && { [`${name}_previous`]: stored[name] }) };
   const sealed = await vault.seal(credentials, purposeOf(before.id));

@@ -33,7 +33,7 @@ export function createEmbed(options: Endpoint & { model: string; dimension: numb
       return again;
     }
     const length = vectors[0]?.length;
-    const message = `EMBEDDING_DIMENSION is ${options.dimension}, but ${options.model} makes vectors of ${length}: set EMBEDDING_DIMENSION=${length}.`;
+    const message = `EMBEDDING_DIMENSION is ${options.dimension}, but the vectors of ${options.model} have ${length} dimensions: set EMBEDDING_DIMENSION=${length}.`;
     throw new Failure(message, { retryable: true });
   };
 }

@@ -85,7 +85,7 @@ export function admitDeclared(
     throw new Refusal("SDK_RANGE", `Expected "sdk" to be a range such as "^${SDK_VERSION}"; ${id} says "${sdk}".`);
   if (!semver.satisfies(host, sdk, { includePrerelease: true }))
     throw new Refusal("SDK_RANGE", `This host has sdk ${host}; ${id} ${version} was written for ${sdk}.`);
-  if (taken.has(id)) throw new Refusal("DUPLICATE_ID", `Expected an id of its own; "${id}" is taken by a plugin loaded before.`);
+  if (taken.has(id)) throw new Refusal("DUPLICATE_ID", `Expected a unique id; another plugin already has the id "${id}".`);
   const unknown = needs.filter((need) => !offered.includes(need));
   if (unknown.length > 0)
     throw new Refusal("UNKNOWN_NEED", `This host offers ${offered.join(", ")}; ${id} also needs ${unknown.join(", ")}.`);

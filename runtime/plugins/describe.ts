@@ -122,7 +122,7 @@ function clashOf(id: string, manager: PluginManager): Pick<PluginEntity, "code" 
   if (failed) return { code: failed.code, reason: failed.reason };
   const left = manager.skippedContributions(id);
   if (left.length === 0) return { code: null, reason: null };
-  return { code: "NAME_TAKEN", reason: `Not in service, because another plugin has these names: ${left.join(", ")}` };
+  return { code: "NAME_TAKEN", reason: `Disabled, because another plugin uses these names: ${left.join(", ")}` };
 }
 
 function stateOf(

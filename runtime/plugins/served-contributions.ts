@@ -29,7 +29,7 @@ export class ServedContributions {
     host.remove(id);
     const skipped = host.add(loaded);
     this.#skipped.set(id, skipped);
-    if (skipped.length > 0) alarm("a plugin's contributions have names that another plugin has", { plugin: id, skipped });
+    if (skipped.length > 0) alarm("another plugin already uses the names of a plugin's contributions", { plugin: id, skipped });
     await contributed();
   }
 

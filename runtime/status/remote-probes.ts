@@ -106,7 +106,8 @@ async function connectionFinding(
 }
 
 function sentencesOf({ may_write, rate_limit }: Pick<NonNullable<Check["connection"]>, "may_write" | "rate_limit">): string[] {
-  const write = may_write === null ? [] : [may_write ? "may write" : "its credential may not write: comments will be refused"];
+  const write =
+    may_write === null ? [] : [may_write ? "may write" : "its credential has no write permission, so comments will be refused"];
   if (!rate_limit) return write;
   const { remaining, limit, resets_at } = rate_limit;
   const until = resets_at === null ? "" : ` until ${resets_at}`;

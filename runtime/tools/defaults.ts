@@ -2,7 +2,7 @@ import type { NewTool } from "./queries.ts";
 
 const text = (description: string, required = false) => ({ type: "string" as const, required, description });
 const issue = text("Number or key of the issue or pull request.", true);
-const project = text("The project as its tracker names it. Absent: that of the event at hand.");
+const project = text("The project as its tracker names it. Default: the project of the event.");
 
 const addComment = (provider: string) =>
   tool(provider, "add_comment", "Add a comment to an issue or pull request.", {
@@ -14,7 +14,7 @@ const updateDescription = (provider: string) =>
   tool(
     provider,
     "update_description",
-    "Replace the description of an issue or pull request. The old one is lost: read it first and keep what still holds.",
+    "Replace the description of an issue or pull request. The old text is lost: read it first and keep what is still valid.",
     {
       issue,
       project,

@@ -31,7 +31,7 @@ export function toolOperations({ registry, bus, checkAddress }: ToolDeps): Bound
     if (endpoint === null || endpoint === undefined) return;
     const tool = registry.get(name);
     if (tool && tool.origin !== "database")
-      throw problem("conflict", `endpoint: ${name} is run by its provider; leave the endpoint out to describe it anew`, {
+      throw problem("conflict", `endpoint: ${name} is run by its provider; omit endpoint to store only another description`, {
         field: "endpoint",
       });
     const { protocol, hostname } = new URL(endpoint);

@@ -18,7 +18,7 @@ export function remarkEdits(value: unknown, since: number | null, depth = 0): un
 }
 
 export const writtenLater = "Written after the event that started this run.";
-export const editedLater = "Edited after the event that started this run: what it says now may not be what was there then.";
+export const editedLater = "Edited after the event that started this run: the text may have been different at that time.";
 
 /** Clocks of platforms, and of a webhook and its object, differ by this much, milliseconds. */
 const tolerance = 2_000;

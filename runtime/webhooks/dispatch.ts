@@ -77,7 +77,7 @@ class EventDispatcher implements Dispatcher {
         event_id: id,
         subject,
         held: stored.held,
-        reason: "events on this issue answer writes of Signalbox, one after the other",
+        reason: "consecutive events on this issue answer writes of Signalbox",
       });
     return receiptOf(arrival, stored);
   }

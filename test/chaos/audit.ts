@@ -81,7 +81,7 @@ const isOpen = ({ state }: ExecutionSeen): boolean => openStates.includes(state)
 
 /** Whether the execution says that so many workers died as were killed while it was there. */
 function wasKilled({ replicas }: World, { error, created_at, finished_at }: Execution): boolean {
-  const deaths = Number(/worker died (\d+) times/.exec(error ?? "")?.[1] ?? Number.POSITIVE_INFINITY);
+  const deaths = Number(/worker crashed (\d+) times/.exec(error ?? "")?.[1] ?? Number.POSITIVE_INFINITY);
   const [from, to] = [Date.parse(created_at), Date.parse(finished_at ?? "")];
   const kills = replicas.flatMap((replica) => replica.kills).filter((at) => at >= from && at <= to);
   return kills.length >= deaths;

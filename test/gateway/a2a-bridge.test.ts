@@ -105,7 +105,7 @@ test("a bridge that makes too many calls waits for as long as the gateway says",
   try {
     await eventually(() => calls.length === 4, { timeout: 30_000 });
     expect(calls).toEqual(["RegisterAgent", "ReceiveTasks", "CompleteTask", "CompleteTask"]);
-    expect(limited.logs()).toContain("too many calls: the next one in 1 s");
+    expect(limited.logs()).toContain("too many calls: retrying in 1 s");
   } finally {
     limited.signal("SIGKILL");
     gateway.closeAllConnections();

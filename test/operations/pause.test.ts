@@ -131,7 +131,7 @@ test("the status shows that a credential may only read", async () => {
   });
   expect(found).toMatchObject({
     state: "degraded",
-    message: expect.stringContaining("its credential may not write: comments will be refused"),
+    message: expect.stringContaining("its credential has no write permission, so comments will be refused"),
     next_try_at: expect.stringMatching(/Z$/),
     connection: { may_write: false },
   });

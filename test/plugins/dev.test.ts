@@ -80,7 +80,7 @@ const dev = /^0\.1\.0-dev\.\d+$/;
 test("the first build is tested, installed, and waits for approval", { timeout: limit }, async () => {
   const said = await after(() => {}, /Waiting for approval: signalbox plugin approve tickets/);
   expect(said).toMatch(/^tickets 0\.1\.0: good, \d+ cases, \d+ ms; \d+ slow cases run only in signalbox plugin test$/m);
-  expect(said).toContain(`Good builds are installed at ${world.service.url}\n`);
+  expect(said).toContain(`Builds that pass are installed at ${world.service.url}\n`);
   expect(said).toMatch(/^tickets 0\.1\.0-dev\.\d+ asks for:\n {2}capability: fetch$/m);
   expect(await plugin()).toMatchObject({ version: null, waiting: { version: expect.stringMatching(dev) } });
   expect((await world.service.post(`/api/plugins/${id}/approve`)).status).toBe(200);

@@ -162,7 +162,7 @@ test(
       expect(await get("twin")).toMatchObject({
         state: "ready",
         code: "NAME_TAKEN",
-        reason: "Not in service, because another plugin has these names: useCases.module-update",
+        reason: "Disabled, because another plugin uses these names: useCases.module-update",
       }),
     );
     const setup = await service.post<{ error: string }>("/api/use-cases/rubbish/setup", {});

@@ -130,7 +130,7 @@ const removed = ({ tracker }: World): number =>
 
 /** Comments whose removal the watchdog tells. */
 async function reported(service: World["service"]): Promise<number> {
-  const search = encodeURIComponent("the younger one was removed");
+  const search = encodeURIComponent("the newer one was removed");
   const { body } = await service.get<{ context: { duplicates: unknown[] } }[]>(`/api/watchdog?search=${search}`);
   return body.reduce((total, { context }) => total + context.duplicates.length, 0);
 }

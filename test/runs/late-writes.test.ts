@@ -42,7 +42,7 @@ describeOnDatabases("a tracker carries out an approved post after the service ha
     expect(textsOf(tracker, repo, 1)).toEqual(["Answer of first", ...texts]);
 
     await eventually(() => expect(textsOf(tracker, repo, 1)).toEqual(texts) ?? true, { timeout: 60_000 });
-    const search = "/api/watchdog?search=the%20younger%20one%20was%20removed";
+    const search = "/api/watchdog?search=the%20newer%20one%20was%20removed";
     const warned = await eventually(async () => {
       const { body } = await service.get<object[]>(search);
       return body.length > 0 && body;

@@ -77,7 +77,7 @@ describe.concurrent.each([
       textsOf(world.tracker, repo, 1).filter((text) => /^Work on this issue is paused: .* is released/.test(text));
     await eventually(() => notices().length > 0, { timeout: 60_000 });
     expect(notices()).toHaveLength(1);
-    await has(world, `info: ${words} is available again; executions go on`);
+    await has(world, `info: ${words} is available again; executions continue`);
   });
 });
 

@@ -25,10 +25,10 @@ export const config = z.object({
     "Stream that is bound to the exchange and keeps its messages for seven days. Default: signalbox.events.",
     "signalbox.events",
   ),
-  incoming_queue: name("Queue from which webhooks come in. It must exist. Default: none come in.", ""),
+  incoming_queue: name("Queue from which webhooks are received. It must exist. Default: none.", ""),
   incoming_webhook: z
     .string()
     .default("")
-    .describe("The webhook that all messages are for, for example alpha. Default: the last word of their routing key."),
+    .describe("Webhook of all messages, for example alpha. Default: the last word of their routing key."),
 });
 export type Config = z.output<typeof config>;

@@ -9,7 +9,7 @@ export default definePlugin({
   id: "queue-amqp",
   version: own.version,
   sdk: "^0.1.0",
-  about: "Publishes events and finished executions to RabbitMQ (AMQP 0-9-1), and takes webhooks from it.",
+  about: "Publishes events and finished executions to RabbitMQ (AMQP 0-9-1), and receives webhooks from it.",
   config,
   needs: ["tcp", "secret", "log"],
   setup: (context) => {
@@ -19,7 +19,7 @@ export default definePlugin({
     return {
       queues: {
         amqp: {
-          about: "RabbitMQ: events and executions as CloudEvents, and webhooks that come in.",
+          about: "RabbitMQ: events and executions as CloudEvents, and incoming webhooks.",
           publish: publisher.publish,
           receive: feed.receive,
           acknowledge: feed.acknowledge,

@@ -28,7 +28,10 @@ export function openPublisher(connect: Connect, config: Config): Pick<Forwarding
     publish: async (messages) => {
       if (messages.length === 0) return;
       const on = await publishing.get();
-      const late = setTimeout(() => on.client.end(new Error(`nothing was confirmed within ${confirmMs} ms`)), confirmMs);
+      const late = setTimeout(
+        () => on.client.end(new Error(`the broker confirmed no message within ${confirmMs} ms`)),
+        confirmMs,
+      );
       try {
         await publishNew(messages, on, config);
       } catch (error) {

@@ -22,7 +22,7 @@ export const config = z.object({
     .regex(/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/, "must be a subject without wildcards")
     .default("signalbox")
     .describe("Prefix of the subjects: signalbox.event.received, signalbox.execution.failed. Default: signalbox."),
-  incoming_stream: name("Stream from which webhooks come in. Default: none come in.", ""),
+  incoming_stream: name("Stream from which webhooks are received. Default: none.", ""),
   incoming_consumer: name(
     "Durable consumer of that stream. It is created if it does not exist. Default: signalbox.",
     "signalbox",
@@ -30,6 +30,6 @@ export const config = z.object({
   incoming_webhook: z
     .string()
     .default("")
-    .describe("The webhook that all messages are for, for example alpha. Default: the last token of their subject."),
+    .describe("Webhook of all messages, for example alpha. Default: the last token of their subject."),
 });
 export type Config = z.output<typeof config>;

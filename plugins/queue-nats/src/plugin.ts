@@ -8,7 +8,7 @@ export default definePlugin({
   id: "queue-nats",
   version: own.version,
   sdk: "^0.1.0",
-  about: "Publishes events and finished executions to NATS JetStream, and takes webhooks from it.",
+  about: "Publishes events and finished executions to NATS JetStream, and receives webhooks from it.",
   config,
   needs: ["tcp", "secret", "log"],
   setup: (context) => {

@@ -52,7 +52,7 @@ export function natsQueue(connection: Connection, { log }: Pick<Capabilities, "l
         await backlog.room();
       }
     })()
-      .catch((error) => log("stopped taking webhooks", { error: String(error) }))
+      .catch((error) => log("stopped receiving webhooks", { error: String(error) }))
       // The next call begins again.
       .finally(() => {
         if (consuming === nats) consuming = null;
@@ -64,7 +64,7 @@ export function natsQueue(connection: Connection, { log }: Pick<Capabilities, "l
   };
 
   return {
-    about: "NATS JetStream: events and executions as CloudEvents, and webhooks that come in.",
+    about: "NATS JetStream: events and executions as CloudEvents, and incoming webhooks.",
     publish: (messages) =>
       reachable(async () => {
         const js = await publisher();

@@ -39,7 +39,7 @@ const plain = (text: string, limit: number): string => truncate(sanitizeText(tex
 
 /** It is about something that not everyone in its project can see; the channel may have other members. */
 export const isPrivate = ({ data }: CloudEvent): boolean => valueAt(data, "private") === true;
-const hidden = "It is about something private, so nothing of it is shown here. See the run in the console.";
+const hidden = "The run is private, so its content is not shown here. See it in the console.";
 
 export const executionOf = ({ data }: CloudEvent): string | null => stringAt(data, ["execution_id"], 100);
 

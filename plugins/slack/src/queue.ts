@@ -45,7 +45,8 @@ export function channelQueue(slackOf: () => Promise<Slack>, { operations, log }:
       remember(await idsSince(slack, config.channel, oldestOf(wanted), signal));
       const left = wanted.filter(({ id }) => !known.has(id));
       for (const { ids, message } of postsOf(left, config, (id) => operations.call("task-executions.get", { id }))) {
-        if (Date.now() > until) throw new PluginError("unavailable", "Slack takes one message a second; the rest is posted next");
+        if (Date.now() > until)
+          throw new PluginError("unavailable", "Slack accepts one message per second; the others are posted next");
         const metadata = { event_type: eventType, event_payload: { ids: ids.join(",") } };
         const body = { channel: config.channel, ...(await message()), metadata, unfurl_links: false, unfurl_media: false };
         await slack.write("chat.postMessage", body, posted, signal);

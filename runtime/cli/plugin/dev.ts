@@ -46,7 +46,7 @@ export async function dev(args: readonly string[], terminal: Terminal): Promise<
   const isOwn = (path: string) => path === "package.json" && packageFile() === ours;
   const all = watchSaves(folder, isOwn, stop.signal);
   // The address may come from an environment that was made for something else.
-  if (around.service) out(`Good builds are installed at ${around.service.url}\n`);
+  if (around.service) out(`Builds that pass are installed at ${around.service.url}\n`);
   const work = (async () => {
     ours = await round(around, packageFile);
     for await (const names of all) {

@@ -18,9 +18,9 @@ export const authorVerbs = {
   },
   dev: {
     takes: "[folder] [--url <address>] [--flags]",
-    about: "Build and test the plugin at every save; install good builds in a running service.",
+    about: "Build and test the plugin each time you save, and install builds that pass in a running service.",
     more: `Runs the fast cases of its suites and shows failures on one screen.
-  --url      install every good build in this service, as a version such as 0.1.0-dev.1767225600000. Default:
+  --url      install each build that passes in this service, as a version such as 0.1.0-dev.1767225600000. Default:
              SIGNALBOX_URL; if that is not set either, builds are not installed
   --key      @file with the API key, or - for standard input. Default: SIGNALBOX_API_KEY
   --approve  approve new permissions at once. Default: a build that asks for more than the active version waits

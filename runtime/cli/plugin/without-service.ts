@@ -15,5 +15,7 @@ export const runWithoutService = (argv: readonly string[], terminal: Terminal): 
     }
     if (first === "--help" || first === "-h") return runPlugin(["--help"], terminal);
     const what = first === undefined ? "missing command" : `unknown command ${JSON.stringify(first)}`;
-    throw new UsageError(`${what}: this is @signalbox/cli, which has \`signalbox plugin\`; the package signalbox has the rest`);
+    throw new UsageError(
+      `${what}: @signalbox/cli contains only \`signalbox plugin\`; for all other commands, install the package signalbox`,
+    );
   }, terminal);

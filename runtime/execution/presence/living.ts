@@ -155,7 +155,7 @@ class LivingFence implements WriteFence {
   send(request: (signal: AbortSignal) => Promise<Response>): Promise<Response> {
     return sendUnder(this.#outer ? [this.#outer] : [], async (signal) => {
       const left = Math.floor(this.#until - performance.now());
-      if (left <= 0) throw new DOMException("The time to write the living comment is over.", "TimeoutError");
+      if (left <= 0) throw new DOMException("Timed out while writing the living comment.", "TimeoutError");
       this.#sent++;
       const response = await request(AbortSignal.any([signal, AbortSignal.timeout(left)]));
       // A gateway's error says nothing about the server behind it.

@@ -87,11 +87,11 @@ async function carryOut(sign: Sign, ended: AbortSignal, options: PresenceOptions
     await (shown === null ? finishSign(sql, sign) : postponeSign(sql, sign, lookMs, shown));
   } catch (error) {
     const { retryable, retryAfterMs = 0, message } = toFailure(error);
-    log.info("failed to show a sign of life", { execution: sign.execution_id, sign: sign.sign, error: message });
+    log.info("failed to show progress on an issue", { execution: sign.execution_id, sign: sign.sign, error: message });
     const again = ended.aborted || ((retryable || unavailableBehind(error) !== null) && sign.attempts < maxAttempts);
     const wait = ended.aborted ? 0 : Math.min(longestRetryMs, Math.max(retryMs * 2 ** sign.attempts, retryAfterMs));
     await (again ? postponeSign(sql, sign, wait) : finishSign(sql, sign)).catch((second) =>
-      log.warn("failed to record a sign of life", { execution: sign.execution_id, error: second }),
+      log.warn("failed to record the progress shown on an issue", { execution: sign.execution_id, error: second }),
     );
   }
 }

@@ -19,7 +19,10 @@ async function decideLocked(tx: Queryable, executionId: string, decision: Decisi
   const found = await lockOpen(tx, executionId);
   if (!found) return false;
   if (found.state !== "waiting")
-    throw problem("conflict", `The execution is ${found.state}; only one that waits for approval can be decided on.`);
+    throw problem(
+      "conflict",
+      `The execution is ${found.state}; only an execution that waits for approval can be approved or rejected.`,
+    );
   if (decision.verdict === "approve") {
     await approveLocked(tx, executionId, approvable(found, decision), decision.by);
   } else {

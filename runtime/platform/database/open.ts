@@ -12,7 +12,9 @@ export async function openDatabase(
     const database = connectPostgres(config.DATABASE_URL, { max: 20, direct: config.DIRECT_DATABASE_URL });
     try {
       if (!config.DIRECT_DATABASE_URL && (await isPooled(database)))
-        log.warn("DATABASE_URL leads to a pooler. If it pools by transaction, set DIRECT_DATABASE_URL to the database itself.");
+        log.warn(
+          "DATABASE_URL points to a pooler. If the pooler is in transaction mode, set DIRECT_DATABASE_URL to the URL of the database itself.",
+        );
     } catch (error) {
       await database.close();
       throw new StartError(`DATABASE_URL: the database does not answer: ${error instanceof Error ? error.message : error}`, {
@@ -21,7 +23,7 @@ export async function openDatabase(
     }
     return database;
   }
-  log.info("embedded database: survives a crash of this process, not a power cut; set DATABASE_URL for production", {
+  log.info("embedded database: survives a crash of this process, but not a power failure; set DATABASE_URL for production", {
     folder: config.DATA_DIR,
   });
   return connectEmbedded(await openEmbedded(config.DATA_DIR));

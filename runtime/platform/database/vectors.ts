@@ -56,10 +56,12 @@ export async function openVectors(
   const known = at(version, 0, 7) && options.dimension > widestVector ? "halfvec" : "vector";
   const indexable = options.dimension <= (known === "halfvec" ? widestHalfvec : widestVector);
   const iterative = at(version, 0, 8);
-  if (!iterative)
-    log.warn("pgvector is older than 0.8: searches with a filter may find less than there is; upgrade it", { version });
+  if (!iterative) log.warn("pgvector is older than 0.8: searches with a filter may miss results; upgrade it", { version });
   if (!indexable)
-    log.warn("vectors are too long for an index: every search reads all of them", { dimension: options.dimension, version });
+    log.warn("vectors have too many dimensions for an index: every search compares all of them", {
+      dimension: options.dimension,
+      version,
+    });
   const type = `${known}(${options.dimension})`;
   const kind = indexable ? options.index : null;
   const prepare = () =>

@@ -97,13 +97,13 @@ export const connectionsWaited = new Gauge({
 });
 export const rateRemaining = new Gauge({
   name: "signalbox_rate_limit_remaining",
-  help: "Requests that the rate limit of a host leaves, by its last answer. Absent for hosts that report none.",
+  help: "Remaining requests in the rate limit of a host, from its last response. Absent for hosts that report none.",
   labelNames: ["host"],
   registers,
 });
 export const pluginUp = new Gauge({
   name: "signalbox_plugin_up",
-  help: "Whether a plugin serves: 1 or 0.",
+  help: "Whether a plugin is running: 1 or 0.",
   labelNames: ["plugin"],
   registers,
 });

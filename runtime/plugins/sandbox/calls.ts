@@ -83,4 +83,4 @@ export class Calls {
 }
 
 export const unavailable = (): Promise<never> =>
-  Promise.reject(new PluginError("failed", "This host does not offer this capability here."));
+  Promise.reject(new PluginError("failed", "This capability is not available here."));

@@ -118,10 +118,7 @@ async function starts(bundle: string, isolation: Isolation, deno?: string): Prom
     const result = await tryStart(bundle, isolation, ms, deno);
     if (result !== "late") return result;
   }
-  throw new Refusal(
-    "NO_SANDBOX",
-    `The trial of the sandbox did not end within ${trialMs.at(-1)} ms; the machine may be overloaded.`,
-  );
+  throw new Refusal("NO_SANDBOX", `The test of the sandbox timed out after ${trialMs.at(-1)} ms; the machine may be overloaded.`);
 }
 
 async function tryStart(bundle: string, isolation: Isolation, ms: number, deno?: string): Promise<boolean | "late"> {

@@ -57,7 +57,8 @@ function buildRpc(op: Operation, name: string, messages: Messages): RpcModel {
 
 const clearFields = {
   name: "clear_fields",
-  about: "Names of members to clear: an unset member stays as it is, one that is named here becomes null (a list or map: empty).",
+  about:
+    "Names of members to clear. A member named here becomes null (a list or map becomes empty); all other unset members keep their values.",
   type: { kind: "scalar", scalar: "string" },
   label: "list",
   presence: true,

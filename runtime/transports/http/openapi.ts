@@ -5,9 +5,7 @@ import { receive } from "@signalbox/schema/webhooks";
 import type { Bound } from "../../platform/operation.ts";
 import { hasTrial, placesOf } from "./request.ts";
 
-const errorBody = z
-  .object({ error: z.string().describe("What is wrong, where, and what would be right.") })
-  .meta({ id: "Error" });
+const errorBody = z.object({ error: z.string().describe("What is wrong, where, and what to do.") }).meta({ id: "Error" });
 
 /** Serves the OpenAPI document of all operations. It is made at the first request: its schemas are a part of the service's start that few need. */
 export function describe(app: OpenAPIHono, bound: readonly Bound[], version: string): void {

@@ -14,7 +14,7 @@ import { manifestError } from "./check-message.ts";
 import type { McpTool } from "./tool.ts";
 
 const instructions =
-  "Signalbox turns events of issue trackers into work of AI agents. Tools named <noun>_<verb> manage it (agents, tasks, memory, executions, …); tools named <provider>__<tool> act at a tracker or another system, and are recorded.";
+  "Signalbox turns events from issue trackers into AI-agent work. Tools named <noun>_<verb> manage it (agents, tasks, memory, executions, …); tools named <provider>__<tool> act at a tracker or another system, and are recorded.";
 
 /** Never used: nothing is asked of clients. Without it each request would make a validator of its own. */
 const noValidator = {

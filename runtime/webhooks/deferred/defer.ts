@@ -156,7 +156,7 @@ class DeferredQueue implements DeferredWebhooks {
     const late = this.#backlogs.filter(({ oldest_at }) => Date.now() - Date.parse(oldest_at) > lateMs);
     for (const { plugin, slug, count, oldest_at } of late)
       if (!this.#reported.has(keyOf({ plugin, slug })))
-        alarm("webhooks wait for their plugin to serve", { plugin, slug, count, oldest_at });
+        alarm("webhooks wait until their plugin is running", { plugin, slug, count, oldest_at });
     this.#reported.clear();
     for (const partition of late) this.#reported.add(keyOf(partition));
   }
@@ -221,13 +221,13 @@ async function expire(sql: Sql, { discard }: Reader, { ttl, alarm }: Pick<Deferr
   for (let rows = await claimExpired(sql, ttl, concurrency); rows.length > 0; rows = await claimExpired(sql, ttl, concurrency)) {
     for (const row of rows) {
       const error = row.last_error === null ? "" : `; last error: ${row.last_error}`;
-      await discard(row, `the plugin ${row.plugin} did not serve within ${spanOf(ttl)}${error}`);
+      await discard(row, `the plugin ${row.plugin} was not running within ${spanOf(ttl)}${error}`);
       await deleteDeferred(sql, [row.id]);
       discarded.set(row.plugin, (discarded.get(row.plugin) ?? 0) + 1);
     }
   }
   for (const [plugin, count] of discarded)
-    alarm("webhooks were discarded because their plugin did not serve in time", { plugin, count });
+    alarm("webhooks were discarded because their plugin was not running in time", { plugin, count });
 }
 
 const idsOf = (rows: readonly DeferredRow[]): string[] => rows.map(({ id }) => id);

@@ -99,7 +99,7 @@ function Persona({ agent, reload }: { agent: Agent; reload: () => Promise<void> 
       <Field name="constraints" label="Hard rules, one per line" value={agent.constraints.join("\n")} lines={4} />
       <Field name="communication_style" label="How it writes" value={agent.communication_style} lines={2} />
       <Field name="model" label="Model" value={agent.model} placeholder="the default model" />
-      <Field name="temperature" label="Temperature" value={agent.temperature} type="number" placeholder="that of the model" />
+      <Field name="temperature" label="Temperature" value={agent.temperature} type="number" placeholder="default of the model" />
       <Field
         name="allowed_tools"
         label="Tools it may call, one per line"

@@ -59,7 +59,7 @@ function Health({ status }: { status: Status }) {
       <Checks checks={bad} />
       {good.length > 0 && (
         <details>
-          <summary>{good.length === 1 ? "1 check is well" : `${good.length} checks are well`}</summary>
+          <summary>{good.length === 1 ? "1 check is ok" : `${good.length} checks are ok`}</summary>
           <Checks checks={good} />
         </details>
       )}

@@ -37,7 +37,7 @@ export function Bulk<T>({ label, run, nameOf, about, reload, kind = "primary" }:
   };
   const perform = async () => {
     const { changed, skipped, first_error } = await run(preview?.confirm ?? undefined);
-    const rest = skipped === 0 ? "" : `, ${countText(skipped)} left as they were${first_error ? `: ${first_error}` : ""}`;
+    const rest = skipped === 0 ? "" : `, ${countText(skipped)} unchanged${first_error ? `: ${first_error}` : ""}`;
     setResult(`${countText(changed)} done${rest}`);
     setPreview(null);
     await reload();

@@ -12,9 +12,7 @@ export function Waterfall({ steps, state }: { steps: readonly ExecutionStep[]; s
   const isFailed = (step: ExecutionStep) =>
     step.state === "failed" || (state === "failed" && step.state === "started" && step === steps.at(-1));
   if (steps.length === 0)
-    return (
-      <Empty title={running ? "The first step is on its way." : "There is no step yet."}>Steps appear here as they happen.</Empty>
-    );
+    return <Empty title={running ? "The first step has started." : "No steps yet."}>Steps appear here as they happen.</Empty>;
   const spans = spansOf(steps, running);
   const end = Math.max(1, ...spans.map((span) => span.start + span.length));
   const open = query.value.get("step");
