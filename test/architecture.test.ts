@@ -209,7 +209,7 @@ describe("how files are written", () => {
     expect(sources.filter(({ lines }) => lines > 400).map(({ path, lines }) => `${path}: ${lines} lines`)).toEqual([]);
     expect(median).toBeLessThanOrEqual(120);
   });
-  test("members of an object are listed, not packed in groups that are spread", () => {
+  test("object literals list their members instead of spreading groups of them", () => {
     expect(sources.filter(({ path }) => /\.{3}\{/.test(textOf(path))).map(({ path }) => path)).toEqual([]);
   });
   // The nameless functions of a test file are its cases.

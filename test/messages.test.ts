@@ -11,7 +11,7 @@ describe("what users read", () => {
     const bad = faults.filter(({ place }) => !Object.hasOwn(stillAllowed, fileOf(place)));
     expect(bad.map(({ place, fault, text }) => `${place} ${fault}: ${text}`)).toEqual([]);
   });
-  test("neither do comments of the code and its tests", () => {
+  test("comments in code and tests contain none either", () => {
     const all = files.filter((path) => /\.tsx?$/.test(path) && !isGenerated(path)).flatMap(commentsOf);
     expect(all.length).toBeGreaterThan(2000);
     const bad = all.flatMap(({ place, text }) => faultsOf(text).map((fault) => `${place} ${fault}: ${text.trim()}`));

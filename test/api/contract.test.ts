@@ -101,7 +101,7 @@ describe("every operation", () => {
     }
   });
 
-  test("about nothing that exists: a declared status, in the one error shape", async () => {
+  test("for an object that does not exist: a declared status, in the one error shape", async () => {
     for (const one of endpoints.filter(({ path }) => path.includes("{") && !path.startsWith("/webhook"))) {
       const { status, body } = await request(one.method, sample(one), one.described.requestBody ? '{"name":"x"}' : undefined);
       expect({ of: named(one), status: String(status), body }).toMatchObject({

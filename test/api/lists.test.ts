@@ -65,7 +65,7 @@ describe("unknown members of a query are refused", () => {
   });
 });
 
-test("a slip in the body of an operation that can be tried first is refused, and changes nothing", async () => {
+test("a misspelt member of an operation with a preview is refused, and nothing is changed", async () => {
   const [event] = (await page("/api/webhook-events?limit=1")).rows;
   const before = ids((await page("/api/webhook-events?limit=1")).rows);
   const replay = `/api/webhook-events/${event?.id}/replay`;

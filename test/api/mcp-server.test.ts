@@ -115,7 +115,7 @@ describe("what is called", () => {
     });
   });
 
-  test("bad input: the error says what would be right", async () => {
+  test("invalid input: the error names the expected value", async () => {
     const bad = await call(keys.write, "agents_create", { id: "Bad Id", name: "M", role_id: "boss", prompt: "Hi." });
     expect([bad.isError, textOf(bad)]).toEqual([
       true,

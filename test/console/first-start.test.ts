@@ -30,7 +30,7 @@ describe("the first start", { tags: ["chromium"] }, () => {
     await service?.close();
   });
 
-  test("leads from nothing to the first comment", async () => {
+  test("the first steps lead to the first comment", async () => {
     await tab.open("/box/");
     await tab.sees("First steps");
     await tab.sees("alpha answers");
@@ -67,7 +67,7 @@ describe("the first start", { tags: ["chromium"] }, () => {
     expect(tab.faults).toEqual([]);
   });
 
-  test("a page that stays open beside much work does not grow", async () => {
+  test("a page that stays open during much work does not grow", async () => {
     await tab.open("/box/console/runs");
     const session = await tab.page.createCDPSession();
     const size = async () => {

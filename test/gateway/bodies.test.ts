@@ -66,7 +66,7 @@ function holdOverHttp1(path: string, bytes: number): { answer: Promise<string>; 
 const registers = async () =>
   (await gateway(service.url, `Bearer ${key}`).call("RegisterAgent", { agent_id: "pm_default" })).code !== "unavailable";
 
-test.each(calls)("%s: bodies of strangers have a budget on both ports; what they held is free again", async (path) => {
+test.each(calls)("%s: unauthenticated bodies share a budget on both ports, and free it when they end", async (path) => {
   const overHttp2 = Array.from({ length: 4 }, () => holdOverHttp2(path, 400_000));
   const refused = await Promise.race(overHttp2.map(({ ended }) => ended));
   expect(refused).toEqual({ status: String(Code.Unavailable), text: expect.stringMatching(/^Too many request bodies/) });

@@ -182,7 +182,7 @@ test("tokens reported by an agent count towards usage and budgets; over budget, 
   }
 });
 
-test("a broken stream returns its task, and the model runs it", async () => {
+test("the task of a broken stream returns to the queue, and the model runs it", async () => {
   const session_id = await register();
   const stream = await agents.receive({ session_id });
   const { event_id } = await open(2);

@@ -74,7 +74,7 @@ describe("the JSON client", () => {
   });
   afterAll(() => void server.close());
 
-  test("gives the answer whatever its status is", async () => {
+  test("returns the answer, whatever its status is", async () => {
     const client = jsonClient(base, "key");
     expect(await client.post("/x", { b: 2 })).toMatchObject({ status: 418, body: { a: 1 } });
     expect(await client.get("/x")).toMatchObject({ status: 418, body: "plain" });
@@ -127,7 +127,7 @@ test("a fresh database is empty, its own, and gone when dropped", { tags: ["post
   await expect(database.query(tables)).rejects.toThrow(/does not exist/);
 });
 
-test("what runs on each runtime: the files that start the service, by whatever file of the harness", () => {
+test("which files run on each runtime: those that start the service, through any file of the harness", () => {
   const files = blackBoxFiles();
   // By service.ts, by world.ts, by statuses/world.ts, and by none of them.
   expect(files).toEqual(

@@ -60,7 +60,7 @@ test("passes bytes and ends in both directions", async () => {
   await eventually(() => two.seen.text.length === large.length);
 });
 
-test("cut resets and refuses; mend serves again on the same port", async () => {
+test("cut resets and refuses connections; mend accepts them again on the same port", async () => {
   await using proxy = await startTcpProxy("127.0.0.1", port);
   const before = client(proxy.port);
   before.send("a");
@@ -80,7 +80,7 @@ test("cut resets and refuses; mend serves again on the same port", async () => {
   await eventually(() => again.seen.text === "c", { interval: 1 });
 });
 
-test("a freeze is silence, also for ends and new connections; mend passes on what was held", async () => {
+test("freeze passes on no data, closes or new connections; mend passes them on later", async () => {
   await using proxy = await startTcpProxy("127.0.0.1", port);
   const old = client(proxy.port);
   old.send("1");
@@ -126,7 +126,7 @@ test("delay holds bytes back in their order", async () => {
   expect(performance.now() - began).toBeGreaterThan(38);
 });
 
-test("a lost answer: the server has carried it out, the client never hears, other connections go on", async () => {
+test("a lost answer: the server has executed the query, the client gets no answer, other connections continue", async () => {
   await using proxy = await startTcpProxy("127.0.0.1", port);
   const [one, other] = [client(proxy.port), client(proxy.port)];
   const loss = proxy.loseAnswers({ when: /insert/ });
@@ -146,7 +146,7 @@ test("a lost answer: the server has carried it out, the client never hears, othe
   expect(other.seen.error).toBe("");
 });
 
-test("stranded connections are silent for good; new ones pass", async () => {
+test("stranded connections never pass data again; new ones do", async () => {
   await using proxy = await startTcpProxy("127.0.0.1", port);
   const old = client(proxy.port);
   old.send("1");

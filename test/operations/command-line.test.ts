@@ -117,7 +117,7 @@ describe("while there are no keys", () => {
   });
 });
 
-test("the questions of an operator: status, why, runs, cost, pause and resume", async () => {
+test("the commands for operators: status, why, runs, cost, pause and resume", async () => {
   const said = async (...args: string[]) => {
     const { code, text } = await signalbox(args);
     return `${code} ${text}`;

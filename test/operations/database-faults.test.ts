@@ -93,7 +93,7 @@ describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
     expect(await withDeaths(database)).toBe(0);
   });
 
-  test("silence is detected: 503 within ten seconds, and answers within two seconds of the return", async () => {
+  test("a database that stops answering is detected: 503 within ten seconds, and answers within two seconds of its return", async () => {
     proxy.freeze();
     const [refused, other, unhealthy] = await Promise.all([webhook(), world.service.get("/api/tasks"), health()]);
     expect([refused.status, other.status, unhealthy]).toEqual([503, 503, 503]);

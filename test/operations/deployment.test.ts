@@ -90,7 +90,7 @@ describe("the Helm chart", { tags: ["helm"] }, () => {
     ];
     expect(kinds(rendered())).toEqual(names);
   });
-  test("split: requests and executions apart, workers scaled by queued executions", () => {
+  test("split: separate replicas for requests and executions, workers scaled by queued executions", () => {
     const manifests = rendered(split);
     expect(kinds(manifests)).toEqual([
       "Deployment signalbox-api",

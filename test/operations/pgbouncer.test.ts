@@ -29,7 +29,7 @@ async function replicasBehind(pooled: string, direct: string, more: Record<strin
 const resolved = "/api/tasks/resolve?source=alpha&event=issues&action=opened";
 const knowsTasks = async (service: Service) => (await service.get<{ tasks: unknown[] }>(resolved)).body.tasks.length === 2;
 
-describe("PgBouncer that pools by transaction", { tags: ["postgres", "pgbouncer"] }, () => {
+describe("PgBouncer in transaction mode", { tags: ["postgres", "pgbouncer"] }, () => {
   test("two replicas, one of them killed midway: every comment is posted, once", { timeout: limit }, async () => {
     await using database = await freshDatabase();
     await using pooler = await startPooler(database.url);
@@ -86,7 +86,7 @@ describe("PgBouncer that pools by transaction", { tags: ["postgres", "pgbouncer"
     }
   });
 
-  test("without the address of the database itself, the start says what to set", { timeout: limit }, async () => {
+  test("without the URL of the database itself, the service logs which variable to set", { timeout: limit }, async () => {
     await using database = await freshDatabase();
     await using pooler = await startPooler(database.url);
     const service = await startService({ databaseUrl: pooler.url }).catch((error: Error) => error);

@@ -74,7 +74,7 @@ describe("an installed plugin", () => {
     },
     limit,
   );
-  test("a wrong parameter is named", async () => {
+  test("the error names an invalid parameter", async () => {
     const { status, body } = await run("greet", { text: 7 });
     expect(status).toBe(400);
     expect(body.error).toContain("parameters.text");

@@ -85,7 +85,7 @@ describe("an approved plugin's routes", () => {
     await eventually(async () => (await service.get("/plugins/doors/status")).status === 200 || null, { timeout: 30_000 });
   }, limit);
 
-  test("an open one answers everyone, uncached and without CORS headers", async () => {
+  test("an open route answers everyone, uncached and without CORS headers", async () => {
     const response = await anybody("/plugins/doors/status", { headers: { origin: "https://elsewhere.example" } });
     expect(await response.json()).toEqual({ version: "1.0.0", caller: "anonymous" });
     expect(response.headers.get("cache-control")).toBe("no-store");

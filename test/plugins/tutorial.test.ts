@@ -11,7 +11,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const plugin = (args: readonly string[], cwd: string) =>
   run(runtimeUnderTest(), "runtime/cli/main.ts", { args: ["plugin", ...args], env: {}, cwd });
 
-test("whoever follows the tutorial has a plugin with correct types that passes the conformance suite in the sandbox", {
+test("the code of the tutorial is a plugin with correct types that passes the conformance suite in the sandbox", {
   timeout: 240_000,
 }, async () => {
   const { fences } = parsePage(readFileSync(join(root, "sdk/tutorial.md"), "utf8"));

@@ -141,7 +141,7 @@ describe("budgets of authors and of money", () => {
   });
 });
 
-test("a burst under kill -9 uses at most the limit and what was under way; held runs continue after release, edits in a row run once", {
+test("a burst under kill -9 uses at most the limit and the requests in flight; held runs continue after release, edits in a row run once", {
   timeout: 90_000,
 }, async () => {
   const { service, model, tracker } = limited.world;

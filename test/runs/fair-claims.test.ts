@@ -7,7 +7,7 @@ import { issueOf } from "../harness/world.ts";
 const limited = limitedWorld();
 const { project, send, only } = limited;
 
-test("while others wait, one project has half of the places, so another does not wait for its 40 runs", {
+test("while others wait, one project has half of the slots, so another does not wait for its 40 runs", {
   timeout: 60_000,
 }, async () => {
   const { service, model } = limited.world;
@@ -28,7 +28,7 @@ test("while others wait, one project has half of the places, so another does not
   expect(order.slice(0, 16).filter((issue) => issue.startsWith(`${few}#`))).toHaveLength(3);
 });
 
-test("a project that comes while another one has all places gets its share of the next ones", { timeout: 60_000 }, async () => {
+test("a project that arrives while another one has all slots gets its share of the next ones", { timeout: 60_000 }, async () => {
   const { model } = limited.world;
   const [crowd, few] = [await project({}), await project({})];
   const about = (repo: string) => model.chats().filter((request) => issueOf(request).startsWith(`${repo}#`)).length;

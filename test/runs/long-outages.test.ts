@@ -87,7 +87,7 @@ describe.concurrent.each([
   ["tracker", "the connection alpha", { method: "POST", path: "comments", status: 429, retryAfter: 200, times: 0 }],
   ["tracker", "the connection alpha", { method: "POST", path: "comments", status: 503, retryAfter: 200, times: 0 }],
 ] as const)("%s sends a Retry-After of more than a minute", (server, words, rule) => {
-  test.concurrent(`${rule.status}: everybody waits until then, and no attempt is used up`, async () => {
+  test.concurrent(`${rule.status}: all executions wait until then, and no attempt is used up`, async () => {
     await using world = await startWith();
     const fault = world[server].fault(rule);
     const asked = Date.now();

@@ -97,7 +97,7 @@ test.each([
   expect(textsOf(world.tracker, repo, lone.number)).toEqual([answer]);
 });
 
-test("a failure of one issue uses up its attempts; a refusal fails at once", async () => {
+test("failures on one issue use up its attempts; a refusal fails immediately", async () => {
   const { model, tracker } = world;
   const bad = last + 1;
   const fault = tracker.fault({ method: "POST", path: `/issues/${bad}/comments`, status: 500, times: 0 });

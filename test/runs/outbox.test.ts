@@ -229,7 +229,7 @@ test("an answer that was cut off is asked for once more; one that is still cut s
   expect(comments[0]).toMatch(/The first and the second part of\n\n> \*\*Cut off\.\*\* The model reached its length limit/);
 });
 
-test("an answer that is longer than the platform takes is cut at a paragraph", async () => {
+test("an answer that is longer than the platform accepts is cut at a paragraph", async () => {
   script = () => ({ content: `${"word ".repeat(200).trim()}\n\n`.repeat(100) });
   const { comments } = await run("alpha", "Why?");
   expect(comments[0]?.length).toBeLessThanOrEqual(65_536);

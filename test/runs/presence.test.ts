@@ -44,7 +44,7 @@ const ends = async (event_id: string, state: string) => {
   expect(execution?.state).toBe(state);
 };
 
-test("a slow run shows on its issue that it works, then that it is done", async () => {
+test("a slow run shows on its issue that it is working, then that it is done", async () => {
   const { number, answer } = think();
   const event = await open(number);
   await shows({ issue: number }, "eyes");
@@ -69,7 +69,7 @@ test("a fast run shows nothing, unless it fails for good", async () => {
   await shows({ issue }, "+1");
 });
 
-test("the sign is on the comment that triggered the run; a cancelled run removes it", async () => {
+test("the reaction is on the comment that triggered the run; a cancelled run removes it", async () => {
   const { number } = think();
   world.tracker.createIssue({ repo, number, title: "Asked" });
   const { id } = world.tracker.comment(repo, number, "Any news?", "mona");
@@ -93,7 +93,7 @@ test("a run that waits for approval shows that, until it ends", async () => {
   await policy({});
 });
 
-test("a sign that cannot be shown fails no run, and is shown later if possible", async () => {
+test("a reaction that the tracker refuses fails no run, and is added later if possible", async () => {
   world.tracker.fault({ method: "POST", path: "/reactions", how: "status", status: 503, times: 2 });
   const { number, answer } = think();
   const event = await open(number);
@@ -105,7 +105,7 @@ test("a sign that cannot be shown fails no run, and is shown later if possible",
   world.tracker.clearFaults();
 });
 
-test("kill -9 while it works: the sign follows the end of the next attempt", async () => {
+test("kill -9 while it works: the reaction follows the end of the next attempt", async () => {
   const { number, answer } = think();
   const event = await open(number);
   await shows({ issue: number }, "eyes");
@@ -116,7 +116,7 @@ test("kill -9 while it works: the sign follows the end of the next attempt", asy
   await shows({ issue: number }, "+1");
 });
 
-test("off, or a dry run: no sign", async () => {
+test("off, or in a dry run: no reaction", async () => {
   await policy({ presence: "off" });
   const before = reactionRequests();
   world.model.fault({ path: "chat", how: "status", status: 400 });
