@@ -92,7 +92,7 @@ describe("PgBouncer in transaction mode", { tags: ["postgres", "pgbouncer"] }, (
     const service = await startService({ databaseUrl: pooler.url }).catch((error: Error) => error);
     const said = service instanceof Error ? service.message : service.logs();
     if (!(service instanceof Error)) await service.close();
-    expect(said).toContain("set DIRECT_DATABASE_URL to the database itself");
+    expect(said).toContain("set DIRECT_DATABASE_URL to the URL of the database itself");
   });
 });
 
