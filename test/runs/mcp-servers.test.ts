@@ -154,7 +154,9 @@ test.each([
   expect(server).toMatchObject({ status: "failed", tools: [], last_error: expect.stringMatching(why) });
 });
 
-test("a server with invalid tools keeps its valid ones, and its failures affect no other server", { timeout: limit }, async () => {
+test("a server with invalid tools keeps its valid ones, and its failures affect no other server", {
+  timeout: limit,
+}, async () => {
   await add("liar", `${strange.url}/liar`);
   const server = await discovered("liar");
   expect(server).toMatchObject({
