@@ -5,7 +5,7 @@ import { openKeyring } from "./keys/keyring.ts";
 import { openSessions } from "./keys/sessions.ts";
 import { prepareMemory } from "./memory/prepare.ts";
 import { type Config, StartError } from "./platform/config.ts";
-import { isUnavailable } from "./platform/database/client.ts";
+import { unavailableBehind } from "./platform/database/unavailable.ts";
 import type { Log } from "./platform/log.ts";
 import { requireFreePorts } from "./platform/network/free-ports.ts";
 import { conversationOf, openMemory, openTools } from "./start/agents.ts";
@@ -31,15 +31,19 @@ export interface Service {
 
 /** Between two tries while the database is unavailable. */
 const againMs = 500;
+/** A start that finds the database and loses it this often does not try again. */
+const mostLosses = 10;
 /** Deadline of statements after the stop has begun. */
 const stoppingMs = 4_000;
 
 /**
  * Config → database → plugins → queue → HTTP and gRPC; a stop, or a failed start, closes them in reverse. A start
- * that fails because the database is unavailable is begun again.
+ * that fails because the database is unavailable is begun again, until the database has not answered for `DATABASE_WAIT_SECONDS`.
  */
 export async function start(config: Config, { builtIns }: { builtIns: readonly Plugin[] }, log: Log): Promise<Service> {
-  const end = performance.now() + config.DATABASE_WAIT_SECONDS * 1000;
+  const waitMs = config.DATABASE_WAIT_SECONDS * 1000;
+  let end = performance.now() + waitMs;
+  let losses = 0;
   for (const { name, meant } of config.mistyped)
     log.warn(`${name} is not a variable of Signalbox${meant ? `; did you mean ${meant}?` : ""}`, { variable: name, meant });
   await requireFreePorts(config);
@@ -54,8 +58,10 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
       return { port, grpcPort, stop };
     } catch (error) {
       await shutdown.close().catch((second) => log.warn("cleanup after a failed start failed", { error: second }));
-      const reason = error instanceof StartError ? error.cause : error;
-      if (!isUnavailable(reason) || performance.now() >= end) throw error;
+      const reason = unavailableBehind(error);
+      // A database that never answered is a StartError. Any other has answered this try, so the wait begins anew.
+      if (reason && !(error instanceof StartError) && ++losses < mostLosses) end = performance.now() + waitMs;
+      if (!reason || performance.now() >= end) throw error;
       log.warn("waiting for the database", {
         reason: (reason as Error).message,
         seconds_left: Math.ceil((end - performance.now()) / 1000),

@@ -142,6 +142,24 @@ describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
     expect(await starting.ended).toMatchObject({ code: 0 });
   });
 
+  test("DATABASE_WAIT_SECONDS counts from the loss of the database, not from the start of the process", async () => {
+    const [port, grpcPort] = await freePorts(2);
+    const ports = { PORT: String(port), GRPC_PORT: String(grpcPort) };
+    const before = proxy.accepted;
+    // A start asks so often that it takes longer than DATABASE_WAIT_SECONDS.
+    proxy.delay(200);
+    const env = { ...ports, DATABASE_URL: proxy.url, DATABASE_WAIT_SECONDS: "1" };
+    const starting = run(runtimeUnderTest(), "runtime/main.ts", { env, cwd: world.service.folder });
+    await eventually(() => proxy.accepted > before || starting.exit, { timeout: 20_000 });
+    await passed(1_500);
+    proxy.reset();
+    proxy.delay(0);
+    await eventually(() => starting.exit !== null || starting.logs().includes("listens on"), { timeout: 20_000 });
+    expect(starting.logs()).toMatch(/waiting for the database[\s\S]*listens on/);
+    starting.signal("SIGTERM");
+    expect(await starting.ended).toMatchObject({ code: 0 });
+  });
+
   test("a start fails after DATABASE_WAIT_SECONDS", async () => {
     const ports = { PORT: "0", GRPC_PORT: "0" };
     const env = { ...ports, DATABASE_URL: "postgres://user:hunter2@127.0.0.1:9/none", DATABASE_WAIT_SECONDS: "1" };
