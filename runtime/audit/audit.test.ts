@@ -186,7 +186,7 @@ describe("GET /api/agents/:id/audit", () => {
     await (await claim()).write([], { state: "queued", error: "busy", failures: 1, delay_ms: 0 });
     await releaseExecutions(door.sql, [{ ...(await claim()).execution, clean: true }]);
     await claim();
-    await releaseExpired(door.sql, true);
+    await releaseExpired(door.sql, "all");
     await claim();
     await cancelExecutions(door.sql, { ids: [id] }, null);
     expect(shown(await audit())).toEqual([

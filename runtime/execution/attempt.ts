@@ -31,7 +31,7 @@ export interface AttemptDeps extends RunDeps {
   readonly alarm: Report;
 }
 
-/** An execution fails after it has been interrupted by this many worker crashes, because it may cause them. */
+/** An execution fails after this many worker crashes in a row without a further step, because it may cause them. */
 const maxDeaths = 5;
 /** A model or a tracker may postpone an execution for this long at most; a longer Retry-After is a mistake. */
 const longestRetryAfterMs = 3_600_000;
@@ -95,7 +95,7 @@ async function attempt(execution: Claimed, bounds: AttemptBounds, deps: AttemptD
   try {
     transcript = await openTranscript(execution, bounds, deps);
     if (execution.deaths >= maxDeaths)
-      throw new Failure(`Its worker crashed ${execution.deaths} times while running it.`, { retryable: false });
+      throw new Failure(`Its worker crashed ${execution.deaths} times in a row while running it.`, { retryable: false });
     const outcome = await runExecution({ execution, transcript, signal, limits }, { ...deps, log });
     if (outcome.kind === "offered") await deps.bus.publish("gateway", outcome.to);
     else log.info("execution succeeded", { attempts: execution.attempts });

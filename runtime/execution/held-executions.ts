@@ -121,7 +121,7 @@ export class HeldExecutions {
       if (renewed.has(execution.id)) lease.extend(asked);
       else lease.lose("another worker has taken it");
     }
-    if ((await releaseExpired(sql, false)) > 0) wake();
+    if ((await releaseExpired(sql)) > 0) wake();
     await reconcileBudgets(sql);
   }
 

@@ -1,6 +1,17 @@
 import { asyncCommit } from "../platform/database/async-commit.ts";
 import type { Sql } from "../platform/database/client.ts";
 
+/** The workers that hold leases and whose names begin with `prefix`, and those of the sessions with such a name. */
+export async function findWorkers(sql: Sql, prefix: string): Promise<{ holding: string[]; present: string[] }> {
+  const [row] = await sql<[{ holding: string[]; present: string[] }]>`
+    select
+      array(select distinct split_part(lease, ':', 1) from task_executions where state = 'running' and starts_with(lease, ${prefix})) as holding,
+      array(
+        select application_name from pg_stat_activity where datname = current_database() and starts_with(application_name, ${prefix})
+      ) as present`;
+  return row;
+}
+
 /** Renews leases; returns the ids that this worker still holds. Locks in the order of the ids, as every statement does that locks several. */
 export async function renewLeases(
   sql: Sql,
@@ -21,13 +32,24 @@ export async function renewLeases(
 
 /**
  * Queues the executions again whose lease has expired, because their worker died or their connected agent went silent. The
- * agent's stream is closed, so that it gets no further tasks. `all`: also those whose lease runs; for the start of the only process.
+ * agent's stream is closed, so that it gets no further tasks. `gone`: those of all workers, or of these, although their leases still run.
  * Queues those whose hold has ended, too.
+ *
+ * `deaths` counts crashes in a row without a further step. From the second one on, the execution waits before it runs again (2 to 4 s,
+ * then twice as long each time). So workers that are killed a few times in quick succession do not fail it, and executions that died
+ * together, of which one may be the cause, do not run together again.
  */
-export async function releaseExpired(sql: Sql, all: boolean): Promise<number> {
+export async function releaseExpired(sql: Sql, gone: "all" | readonly string[] = []): Promise<number> {
+  const all = gone === "all";
+  const isLost =
+    all || gone.length === 0
+      ? sql`${all} or lease_expires_at < now()`
+      : sql`split_part(lease, ':', 1) = any(${gone as string[]})`;
+  // Of `dead`: the deaths since its last further step.
+  const earlier = sql`(case when d.ended = e.death_steps then e.deaths else 0 end)`;
   const result = await sql`
     with lost as (
-      select id, stream_id from task_executions where state = 'running' and (${all} or lease_expires_at < now())
+      select id, stream_id from task_executions where state = 'running' and (${isLost})
       order by id for update skip locked
     ), silent as (
       delete from agent_streams where ${all} or id in (select stream_id from lost)
@@ -40,12 +62,18 @@ export async function releaseExpired(sql: Sql, all: boolean): Promise<number> {
       -- A request may have been under way. Its cost is estimated from the length of its text.
       select add_usage(array['issue ' || e.subject], 0, octet_length(e.content) / 4, 0) from task_executions e join lost using (id)
       where e.subject is not null and e.stream_id is null order by e.subject
+    ), dead as (
+      select id, (select count(*)::int from execution_steps s where s.execution_id = lost.id and s.state <> 'started') as ended
+      from lost where stream_id is null
     )
     update task_executions e
-    set state = 'queued', run_after = now(), lease = null, lease_expires_at = null, stream_id = null,
-      deaths = deaths + case when e.stream_id is null then 1 else 0 end,
-      death_leases = case when e.stream_id is null then array_append(e.death_leases, e.lease) else e.death_leases end
-    from lost where e.id = lost.id and (select count(*) from lost_requests) >= 0`;
+    set state = 'queued', lease = null, lease_expires_at = null, stream_id = null,
+      run_after = now() + case when ${earlier} > 0 then make_interval(secs => (1 + random()) * 2 ^ ${earlier}) else interval '0' end,
+      deaths = case when d.id is null then e.deaths else ${earlier} + 1 end,
+      death_leases = case when d.id is null then e.death_leases when ${earlier} > 0 then e.death_leases || e.lease else array[e.lease] end,
+      death_steps = coalesce(d.ended, e.death_steps)
+    from lost left join dead d using (id)
+    where e.id = lost.id and (select count(*) from lost_requests) >= 0`;
   return result.count;
 }
 

@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Database } from "../platform/database/client.ts";
 import { type TestDatabase, testDatabase, testServer } from "../platform/database/test-database.ts";
 import { newId } from "../platform/ids.ts";
-import { releaseExecutions, releaseExpired, renewLeases } from "./lease-queries.ts";
+import type { Log } from "../platform/log.ts";
+import { findWorkers, releaseExecutions, releaseExpired, renewLeases } from "./lease-queries.ts";
+import { LiveWorkers } from "./live-workers.ts";
 import { type Claimed, claimExecutions } from "./queries.ts";
 import { newStep } from "./steps/new-step.ts";
 import { loadSteps, writeChanges } from "./steps/queries.ts";
@@ -48,7 +50,7 @@ test("writing steps, renewing leases and releasing them do not deadlock", {
         shuffled().map(({ one }) => one),
         60,
       ),
-    () => releaseExpired(sql, false),
+    () => releaseExpired(sql),
   ];
   await Promise.all(
     work.map(async (one) => {
@@ -100,7 +102,7 @@ test.runIf(testServer)("a silent worker counts as a death, one that lost its lea
   };
   const expire = async () => {
     await sql`update task_executions set lease_expires_at = now() - interval '1 second' where id = ${id}`;
-    expect(await releaseExpired(sql, false)).toBe(1);
+    expect(await releaseExpired(sql)).toBe(1);
   };
   const state = async () => (await sql`select state, deaths, death_leases from task_executions where id = ${id}`)[0];
   for (let outage = 0; outage < 6; outage++) {
@@ -118,6 +120,67 @@ test.runIf(testServer)("a silent worker counts as a death, one that lost its lea
   await releaseExecutions(sql, [{ ...second, clean: true }]);
   expect(await state()).toMatchObject({ state: "queued", deaths: 1 });
 });
+
+test.runIf(testServer)(
+  "deaths count in a row: a further step begins the count again, and each makes the execution wait longer",
+  async () => {
+    const { sql } = (own as TestDatabase).pools[0] as Database;
+    const id = newId();
+    const row = {
+      id,
+      task_id: "t",
+      canonical_trigger: "x",
+      source: "alpha",
+      slug: "alpha",
+      subject: "alpha:r/r#1",
+      project: "r/r",
+    };
+    await sql`update task_executions set state = 'cancelled' where state in ('queued', 'running')`;
+    await sql`insert into task_executions ${sql({ ...row, issue: "1", content: "" })}`;
+    const claim = async () => {
+      await sql`update task_executions set run_after = now() - interval '1 second' where id = ${id}`;
+      const [claimed] = await claimExecutions(sql, {
+        worker: newId(),
+        most: 1,
+        leaseSeconds: 60,
+        limits: {},
+        share: null,
+        busy: [],
+      });
+      return claimed as Claimed;
+    };
+    // In one transaction, so that the wait is measured from the moment of the release.
+    const die = () =>
+      sql.begin(async (tx) => {
+        await tx`update task_executions set lease_expires_at = now() - interval '1 second' where id = ${id}`;
+        expect(await releaseExpired(tx as unknown as typeof sql)).toBe(1);
+        const [state] = await tx<{ deaths: number; wait: number }[]>`
+        select deaths, extract(epoch from run_after - now())::float8 as wait from task_executions where id = ${id}`;
+        return state as { deaths: number; wait: number };
+      });
+    const deaths: number[] = [];
+    for (let n = 0; n < 4; n++) {
+      await claim();
+      const state = await die();
+      deaths.push(state.deaths);
+      const shortest = n === 0 ? 0 : 2 ** n;
+      // The column has milliseconds.
+      expect(state.wait).toBeGreaterThan(shortest - 0.001);
+      expect(state.wait).toBeLessThan(2 * shortest + 0.001);
+    }
+    expect(deaths).toEqual([1, 2, 3, 4]);
+
+    const { lease } = await claim();
+    const step = newStep({ kind: "model", state: "succeeded" }, 0);
+    await writeChanges(sql, [{ id, lease, steps: [step], completed: [], patch: {} }]);
+    expect(await die()).toMatchObject({ deaths: 1 });
+    // The one that is taken back is the last, not one from before the step.
+    await claim();
+    expect(await die()).toMatchObject({ deaths: 2 });
+    await releaseExecutions(sql, [{ id, lease, clean: false }]);
+    expect((await sql`select deaths from task_executions where id = ${id}`)[0]).toEqual({ deaths: 1 });
+  },
+);
 
 test.runIf(testServer)(
   "a step records how long its request may be under way; a clean release records that it is not",
@@ -141,3 +204,64 @@ test.runIf(testServer)(
     expect(left[1]).toBeGreaterThan(15_000);
   },
 );
+
+describe.runIf(testServer)("workers that end without releasing their executions", () => {
+  const log: Log = { info() {}, warn() {}, error() {}, with: () => log };
+  const database = () => (own as TestDatabase).pools[0] as Database;
+  const open = (looks: number, keepsSession = true) => LiveWorkers.open({ database: database(), log, looks }, keepsSession);
+  /** An execution that a worker runs. */
+  const runs = async (worker: string, issue: string) => {
+    const { sql } = database();
+    const id = newId();
+    const row = {
+      id,
+      task_id: "t",
+      canonical_trigger: "x",
+      source: "alpha",
+      slug: "alpha",
+      subject: `alpha:l/l#${issue}`,
+      project: "l/l",
+    };
+    await sql`update task_executions set state = 'cancelled' where state = 'queued'`;
+    await sql`insert into task_executions ${sql({ ...row, issue, content: "" })}`;
+    await claimExecutions(sql, { worker, most: 1, leaseSeconds: 600, limits: {}, share: null, busy: [] });
+    return async () => (await sql`select state, deaths from task_executions where id = ${id}`)[0];
+  };
+  const isPresent = async (worker: string) => (await findWorkers(database().sql, worker)).present.length > 0;
+
+  test("lose their leases at once; one that keeps no session does not", async () => {
+    const [ended, other, blind, pooled] = [await open(1), await open(1), await open(1), await open(1, false)];
+    const state = await runs(ended.worker, "1");
+    const stateOfPooled = await runs(pooled.worker, "2");
+    expect(await other.look()).toEqual([]);
+    await ended.close();
+    await blind.close();
+    await expect.poll(() => isPresent(ended.worker), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isPresent(blind.worker), { timeout: 10_000 }).toBe(false);
+    expect(await other.look()).toEqual([ended.worker]);
+    // Its own session is lost too, so it cannot tell.
+    expect(await blind.look()).toEqual([]);
+    expect(await releaseExpired(database().sql, [ended.worker])).toBe(1);
+    expect(await state()).toEqual({ state: "queued", deaths: 1 });
+    expect(await stateOfPooled()).toMatchObject({ state: "running" });
+    expect(await other.look()).toEqual([]);
+    await other.close();
+  });
+
+  test("keep their leases if their session is back before too many looks", async () => {
+    const [first, other] = [await open(2), await open(2)];
+    await runs(first.worker, "3");
+    const ends = () => expect.poll(() => isPresent(first.worker), { timeout: 10_000 }).toBe(false);
+    await first.close();
+    await ends();
+    expect(await other.look()).toEqual([]);
+    const ignore = () => {};
+    const again = await database().listen?.("any", ignore, ignore, first.worker);
+    expect(await other.look()).toEqual([]);
+    again?.close();
+    await ends();
+    expect(await other.look()).toEqual([]);
+    expect(await other.look()).toEqual([first.worker]);
+    await other.close();
+  });
+});

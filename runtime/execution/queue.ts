@@ -1,13 +1,13 @@
 import type { Breakers } from "../breakers/breakers.ts";
 import { abortable } from "../platform/abortable.ts";
 import { isDeadlock, isUniqueViolation } from "../platform/database/client.ts";
-import { newId } from "../platform/ids.ts";
 import { type Loop, type Pause, startLoop } from "../platform/loop.ts";
 import { sleep } from "../platform/retry.ts";
 import { type AttemptDeps, attemptExecution } from "./attempt.ts";
 import { HeldExecutions } from "./held-executions.ts";
 import { Lease } from "./lease.ts";
 import { releaseExpired } from "./lease-queries.ts";
+import type { LiveWorkers } from "./live-workers.ts";
 import { type Claimed, type ClaimRequest, claimExecutions, nextDue } from "./queries.ts";
 import { groupedWrites } from "./steps/grouped-writes.ts";
 import { windowMsOf } from "./write-window.ts";
@@ -18,6 +18,7 @@ export interface QueueOptions extends Omit<AttemptDeps, "write" | "writeAgain"> 
   /** This is the only process on the database: what is running at the start belongs to a dead one. */
   readonly onlyProcess: boolean;
   readonly breakers: Breakers;
+  readonly workers: LiveWorkers;
 }
 
 export interface ExecutionQueue {
@@ -51,7 +52,7 @@ const releaseMs = 3_000;
 
 /** Claims executions and runs them, under leases that other replicas respect. It claims nothing before `begin`. */
 export async function startQueue(options: QueueOptions): Promise<ExecutionQueue> {
-  await releaseExpired(options.sql, options.onlyProcess);
+  await releaseExpired(options.sql, options.onlyProcess ? "all" : []);
   return new LeasedQueue(options);
 }
 
@@ -62,7 +63,6 @@ class LeasedQueue implements ExecutionQueue {
   readonly #options: QueueOptions;
   readonly #deps: AttemptDeps;
   readonly #windowMs: number;
-  readonly #worker = newId();
   readonly #held: HeldExecutions;
   readonly #stopping = new AbortController();
   #claims: Loop | null = null;
@@ -99,6 +99,7 @@ class LeasedQueue implements ExecutionQueue {
       failed: (error) => this.#claimFailed(error),
     });
     this.#renewals = this.#held.startRenewing();
+    this.#options.workers.watch((gone) => this.#takeFrom(gone));
   }
 
   readonly running = (): number => this.#held.size;
@@ -135,6 +136,15 @@ class LeasedQueue implements ExecutionQueue {
     if (isUniqueViolation(error) || isDeadlock(error)) return { pauseMs: 0 };
     this.#options.log.warn("failed to claim executions", { error });
     return { pauseMs: 1_000 };
+  }
+
+  /** Queues what these workers held, which have ended, without waiting for their leases. */
+  async #takeFrom(gone: readonly string[]): Promise<void> {
+    const { sql, log } = this.#options;
+    const executions = await releaseExpired(sql, gone);
+    if (executions === 0) return;
+    log.warn("workers ended without releasing their executions; these are queued again", { workers: gone.length, executions });
+    this.wake();
   }
 
   /** Claims as many executions as there are free slots. Returns how long to sleep before the next claim, milliseconds. */
@@ -180,9 +190,9 @@ class LeasedQueue implements ExecutionQueue {
   }
 
   #request(most: number): ClaimRequest {
-    const { leaseSeconds, settings } = this.#options;
+    const { leaseSeconds, settings, workers } = this.#options;
     const share = performance.now() < this.#alone.until ? null : this.#share;
-    return { worker: this.#worker, most, leaseSeconds, limits: settings, share, busy: this.#held.all() };
+    return { worker: workers.worker, most, leaseSeconds, limits: settings, share, busy: this.#held.all() };
   }
 
   /** If one project or author has more than its share, a claim has looked for others and found none: the next ones do not look. */

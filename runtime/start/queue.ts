@@ -2,6 +2,7 @@ import { openBreakers } from "../breakers/breakers.ts";
 import { startNotices } from "../budgets/notices.ts";
 import { concurrentRuns } from "../execution/concurrency.ts";
 import { createDescriptions } from "../execution/describe.ts";
+import { LiveWorkers } from "../execution/live-workers.ts";
 import { createLookup } from "../execution/lookup.ts";
 import { startPresence } from "../execution/presence/worker.ts";
 import { startQueue as start } from "../execution/queue.ts";
@@ -24,6 +25,14 @@ export const retriesOf = ({ config }: Core) => ({
   retryDelaySeconds: config.EXECUTION_RETRY_DELAY_SECONDS,
 });
 
+/** Finds workers that have ended, if a connection that listens is a session of its own. */
+async function openWorkers({ config, database, log, shutdown }: Core): Promise<LiveWorkers> {
+  const keepsSession = database.keepsSessions && config.REPLICA_BUS === "postgres";
+  const workers = await LiveWorkers.open({ database, log }, keepsSession);
+  shutdown.add(() => workers.close());
+  return workers;
+}
+
 /** The queue of executions. `null` on a replica with the role `api`. */
 export async function startQueue(core: Core, { connections, standings }: Plugins, conversation: ConversationDeps) {
   const { config, log, database, sql, bus, policies, alarm, warn, shutdown } = core;
@@ -44,6 +53,7 @@ export async function startQueue(core: Core, { connections, standings }: Plugins
     report: (level, message, context) => (level === "error" ? alarm : core.inform)(message, context),
   });
   shutdown.add(() => breakers.close());
+  const workers = await openWorkers(core);
   const queue = await start({
     ...conversation,
     ...retriesOf(core),
@@ -53,6 +63,7 @@ export async function startQueue(core: Core, { connections, standings }: Plugins
     alarm,
     policies,
     breakers,
+    workers,
     presence,
     approvalTtlMs: config.APPROVAL_TTL_DAYS === 0 ? null : Math.min(config.APPROVAL_TTL_DAYS, 36_500) * 86_400_000,
     connectionFor,
@@ -71,8 +82,8 @@ export async function startQueue(core: Core, { connections, standings }: Plugins
   });
   const checks = startWriteChecks({ sql, log, warn, connectionFor, leaseSeconds, tools: conversation.tools });
   const expiry = startExpiry(sql, log);
-  const workers = [checks, expiry, presence, notices];
-  shutdown.add(() => Promise.all([queue.stop(drainMs), ...workers.map((one) => one.stop())]), drainMs + releaseMs);
+  const others = [checks, expiry, presence, notices];
+  shutdown.add(() => Promise.all([queue.stop(drainMs), ...others.map((one) => one.stop())]), drainMs + releaseMs);
   return queue;
 }
 export type Queue = Awaited<ReturnType<typeof startQueue>>;

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from d5d1f82755770f41
+-- Made from 31141d93ec0c68e9
 
 create extension if not exists vector;
 
@@ -1264,6 +1264,7 @@ create table task_executions (
   dry_run boolean default false not null,
   overrides jsonb,
   memories text[],
+  death_steps integer default 0 not null,
   constraint task_executions_pkey PRIMARY KEY (id),
   constraint task_executions_event_id_task_id_key UNIQUE (event_id, task_id)
 );

@@ -36,8 +36,18 @@ export interface Database {
   readonly kind: "postgres" | "embedded";
   /** Opens up to `max` more sessions with these settings, which `close` closes too. Absent if sessions cannot have settings. */
   readonly sessions?: (max: number, settings: Readonly<Record<string, string>>) => Sql;
-  /** Listens to a channel. `reconnected`: messages may have been missed. Absent if there is only one session. */
-  readonly listen?: (channel: string, hear: (payload: string) => void, reconnected: () => void) => Promise<Listening>;
+  /**
+   * Listens to a channel. `reconnected`: messages may have been missed. `name`: the session's `application_name`, which every account of the
+   * server can see. Absent if there is only one session.
+   */
+  readonly listen?: (
+    channel: string,
+    hear: (payload: string) => void,
+    reconnected: () => void,
+    name?: string,
+  ) => Promise<Listening>;
+  /** Whether the connections of `listen` are sessions of the server itself, not of a pooler: they end with this process. */
+  readonly keepsSessions: boolean;
   /** When a statement last failed because the database cannot store anything, `performance.now()`, and why. */
   lastFull(): Full | null;
   /** The current usage of the pool of `sql`. */
@@ -91,8 +101,10 @@ export function connectPostgres(url: string, { max, direct }: PostgresOptions): 
     longRunning: open(2, {}, unlimited),
     kind: "postgres",
     ...(direct === undefined && { sessions: open }),
-    listen: async (channel, hear, reconnected) => {
-      const one = await listen({ url: direct ?? url, settings: {}, first, channel, hear, reconnected });
+    keepsSessions: true,
+    listen: async (channel, hear, reconnected, name) => {
+      const settings = name === undefined ? {} : { application_name: name };
+      const one = await listen({ url: direct ?? url, settings, first, channel, hear, reconnected });
       listening.push(one);
       return one;
     },
@@ -121,7 +133,16 @@ export function connectEmbedded(embedded: Embedded): Database {
     await embedded.close();
   };
   const { sql } = pool;
-  return { sql, longRunning: sql, kind: "embedded", lastFull, usage: () => pool.usage, hasten: () => {}, close };
+  return {
+    sql,
+    longRunning: sql,
+    kind: "embedded",
+    keepsSessions: false,
+    lastFull,
+    usage: () => pool.usage,
+    hasten: () => {},
+    close,
+  };
 }
 
 /** A referenced row does not exist. */

@@ -11,10 +11,12 @@ export async function openDatabase(
   if (config.DATABASE_URL) {
     const database = connectPostgres(config.DATABASE_URL, { max: 20, direct: config.DIRECT_DATABASE_URL });
     try {
-      if (!config.DIRECT_DATABASE_URL && (await isPooled(database)))
+      if (!config.DIRECT_DATABASE_URL && (await isPooled(database))) {
         log.warn(
           "DATABASE_URL points to a pooler. If the pooler is in transaction mode, set DIRECT_DATABASE_URL to the URL of the database itself.",
         );
+        return { ...database, keepsSessions: false };
+      }
     } catch (error) {
       await database.close();
       throw new StartError(`DATABASE_URL: the database does not answer: ${error instanceof Error ? error.message : error}`, {
