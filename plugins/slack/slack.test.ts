@@ -103,7 +103,7 @@ test("nothing that an execution about something private would write, or why it f
   await queue.publish([event("waiting", 1, told), event("failed", 2, told), event("held", 3, told)]);
   expect(server.messages).toHaveLength(3);
   expect(JSON.stringify(server.messages)).not.toContain("Only among us");
-  for (const { blocks } of server.messages) expect(JSON.stringify(blocks)).toContain("It is about something private");
+  for (const { blocks } of server.messages) expect(JSON.stringify(blocks)).toContain("The run is private");
   expect(JSON.stringify(server.messages)).not.toContain("signalbox_approve");
   expect(calls).toEqual([]);
 });
