@@ -1,6 +1,4 @@
 import { httpRoute, type Operation } from "@signalbox/schema/operation";
-import { declared } from "../declared.ts";
-import { readClientConfig } from "../platform/config.ts";
 import { placesOf } from "../transports/http/request.ts";
 
 export interface Service {
@@ -85,11 +83,4 @@ async function complaint(response: Response): Promise<string> {
     // Not ours: a proxy's page, for example.
   }
   return `The service answered ${response.status}: ${text.slice(0, 500)}`;
-}
-
-/** Asks the service at `SIGNALBOX_URL` for an operation, by its id. */
-export async function ask<T>(id: string, input: Readonly<Record<string, unknown>>): Promise<T> {
-  const op = declared().find((bound) => bound.op.id === id)?.op as Operation;
-  const { SIGNALBOX_URL: url, SIGNALBOX_API_KEY: apiKey } = readClientConfig();
-  return (await request(op, input, { url, apiKey }, () => {})).value as T;
 }

@@ -2,8 +2,8 @@ import type { list as listExecutions } from "@signalbox/schema/executions";
 import type { Output } from "@signalbox/schema/operation";
 import type { get as getStatus } from "@signalbox/schema/status";
 import type { list as listEvents } from "@signalbox/schema/webhooks";
+import { ask } from "./ask.ts";
 import { toSecond } from "./output.ts";
-import { ask } from "./request.ts";
 
 export type Status = Output<typeof getStatus>;
 type Queue = NonNullable<Status["queue"]>;

@@ -1,0 +1,14 @@
+import type { Operation } from "@signalbox/schema/operation";
+import { declared } from "../declared.ts";
+import { readClientConfig } from "../platform/config.ts";
+import { request } from "./request.ts";
+
+/**
+ * Asks the service at `SIGNALBOX_URL` for an operation, by its id. Not in `request.ts`: it needs the list of all operations, and so
+ * packages of the service, which authors of plugins must not have to install with `@signalbox/cli`.
+ */
+export async function ask<T>(id: string, input: Readonly<Record<string, unknown>>): Promise<T> {
+  const op = declared().find((bound) => bound.op.id === id)?.op as Operation;
+  const { SIGNALBOX_URL: url, SIGNALBOX_API_KEY: apiKey } = readClientConfig();
+  return (await request(op, input, { url, apiKey }, () => {})).value as T;
+}
