@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,8 +12,11 @@ const incoming = "WEBHOOKS";
 const published = "signalbox";
 const consumer = "signalbox";
 
+/** Debian's folder for servers is not in the path of every account. */
+const debians = "/usr/sbin/nats-server";
+
 interface Options {
-  /** The program. Default: the one in the path. */
+  /** The program. Default: the one that Debian installs, otherwise the one in the path. */
   readonly command?: string;
   readonly port?: number;
   /** Who may connect. Default: everyone. */
@@ -21,7 +24,11 @@ interface Options {
 }
 
 /** A nats-server with JetStream on loopback, which keeps what it acknowledged over `kill`. */
-export async function startBroker({ command = "nats-server", port: given, account }: Options = {}) {
+export async function startBroker({
+  command = existsSync(debians) ? debians : "nats-server",
+  port: given,
+  account,
+}: Options = {}) {
   const port = given ?? (await freePort());
   const login = account ? ["--user", account.user, "--pass", account.password] : [];
   const folder = mkdtempSync(join(tmpdir(), "signalbox-nats-"));
