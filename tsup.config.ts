@@ -32,6 +32,7 @@ export default defineConfig([
       "offload-worker": "runtime/plugins/offload-worker.ts",
       "measure-message-worker": "runtime/plugins/sandbox/measure-message-worker.ts",
       "large-json-worker": "runtime/platform/large-json-worker.ts",
+      "embedded-worker": "runtime/platform/database/embedded-worker.ts",
     },
     outDir: "dist/signalbox",
     noExternal: [/^@signalbox\//],

@@ -36,6 +36,7 @@ const __dirname = import.meta.dirname; const __filename = import.meta.filename;`
       main: from("main.ts"),
       "evaluator-process": from("platform/evaluator-process.ts"),
       "large-json-worker": from("platform/large-json-worker.ts"),
+      "embedded-worker": from("platform/database/embedded-worker.ts"),
       "offload-worker": from("plugins/offload-worker.ts"),
       "measure-message-worker": from("plugins/sandbox/measure-message-worker.ts"),
     },

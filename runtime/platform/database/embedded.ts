@@ -4,13 +4,12 @@ import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Duplex } from "node:stream";
-import { PGlite } from "@electric-sql/pglite";
-import { vector } from "@electric-sql/pglite-pgvector";
 import { StartError } from "../config.ts";
+import { DatabaseThread } from "./embedded-thread.ts";
 
 /**
- * PostgreSQL in this process, with its data in a folder. It runs without fsync: committed data survives a kill -9 of the
- * process, but not a power failure.
+ * PostgreSQL in a thread of this process, with its data in a folder. It runs without fsync: committed data survives a kill -9 of the
+ * process, but not a power failure. In a thread, because storing a webhook of 25 MiB takes it half a second.
  */
 export interface Embedded {
   /** A stream that speaks the PostgreSQL protocol. One at a time: there is one session. */
@@ -24,8 +23,7 @@ export async function openEmbedded(folder: string): Promise<Embedded> {
   prepare(folder);
   const release = await claim(folder);
   const dataDir = join(folder, "pg");
-  const startParams = [...PGlite.defaultStartParams, "-c", `shared_buffers=${cacheMegabytes(join(dataDir, "base"))}MB`];
-  const database = await PGlite.create({ dataDir, extensions: { vector }, relaxedDurability: false, startParams });
+  const database = await DatabaseThread.open({ dataDir, cacheMegabytes: cacheMegabytes(join(dataDir, "base")) });
   return {
     connect: () => new Wire(database),
     close: async () => {
@@ -143,13 +141,13 @@ const codeOf = (error: unknown): string => String((error as NodeJS.ErrnoExceptio
 /** The message by which a client ends its session. */
 const terminate = "X".charCodeAt(0);
 
-/** Turns a byte stream of protocol messages into calls of PGlite. The first message has no type byte. */
+/** Turns a byte stream of protocol messages into calls of the database. The first message has no type byte. */
 class Wire extends Duplex {
-  readonly #database: PGlite;
+  readonly #database: DatabaseThread;
   #pending: Buffer = Buffer.alloc(0);
   #started = false;
 
-  constructor(database: PGlite) {
+  constructor(database: DatabaseThread) {
     super();
     this.#database = database;
   }
@@ -168,12 +166,7 @@ class Wire extends Duplex {
       done();
       return;
     }
-    // Asynchronously: the client must finish its own write before it gets the answer.
-    queueMicrotask(() => {
-      this.#database
-        .execProtocolRawStream(messages, { onRawData: (data) => void this.push(Buffer.from(data)) })
-        .then(() => done(), done);
-    });
+    this.#database.send(messages, (data) => void this.push(data)).then(() => done(), done);
   }
 
   override _final(done: (error?: Error | null) => void): void {

@@ -1,0 +1,45 @@
+/** The thread of the embedded database. It answers one request after the other, and the first time when the database is open. */
+import { parentPort, workerData } from "node:worker_threads";
+import { PGlite } from "@electric-sql/pglite";
+import { vector } from "@electric-sql/pglite-pgvector";
+
+export interface EmbeddedSettings {
+  readonly dataDir: string;
+  readonly cacheMegabytes: number;
+}
+/** `messages`: whole messages of the PostgreSQL protocol. */
+export type EmbeddedRequest = { readonly messages: Uint8Array } | { readonly close: true };
+/** `data`: a part of the answer to the messages. All else ends the answer to a request. */
+export type EmbeddedReply = { readonly data: Uint8Array } | { readonly error?: Error };
+
+const { dataDir, cacheMegabytes } = workerData as EmbeddedSettings;
+const reply = (value: EmbeddedReply, transfer: ArrayBuffer[] = []) => parentPort?.postMessage(value, transfer);
+
+const database = await PGlite.create({
+  dataDir,
+  extensions: { vector },
+  relaxedDurability: false,
+  startParams: [...PGlite.defaultStartParams, "-c", `shared_buffers=${cacheMegabytes}MB`],
+});
+
+/** What it hands out is a part of its memory, which the next part overwrites. */
+function sendPart(part: Uint8Array): void {
+  const data = new Uint8Array(part);
+  reply({ data }, [data.buffer]);
+}
+
+async function answer(request: EmbeddedRequest): Promise<void> {
+  try {
+    if ("close" in request) await database.close();
+    else await database.execProtocolRawStream(request.messages, { onRawData: sendPart });
+    reply({});
+  } catch (error) {
+    reply({ error: error instanceof Error ? error : new Error(String(error)) });
+  }
+}
+
+let last = Promise.resolve();
+parentPort?.on("message", (request: EmbeddedRequest) => {
+  last = last.then(() => answer(request));
+});
+reply({});
