@@ -53,7 +53,7 @@ test("missing events are added to what is there, and what is wrong with the webh
   expect(report).toMatchObject({ id: "7", active: false, configured: ["jira:issue_updated"] });
   expect(report?.notes).toHaveLength(2);
   tracker.hooks.all.push({ self: "http://x/8", url, events: [], enabled: true, name: "A copy" });
-  expect((await check())?.notes.at(-1)).toMatch(/^Another webhook points to this URL \(8\), .* delete all but one\.$/);
+  expect((await check())?.notes.at(-1)).toMatch(/^More than one webhook points to this URL \(also 8\), .* Delete all but one\.$/);
   expect(await check({ apply: true })).toMatchObject({ missing: [], changed: "updated" });
   expect(tracker.hooks.all[0]).toMatchObject({ name: "Ours", filters: { "issue-related-events-section": "project = B" } });
   expect(tracker.hooks.all[0]?.events).toEqual(["jira:issue_updated", "comment_created", "jira:issue_created"]);

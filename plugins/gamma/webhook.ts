@@ -59,7 +59,7 @@ export async function checkWebhook(
 
 /** Jira does not say which webhook made a delivery, so two deliveries of one change look like two changes. */
 const repeated = (others: readonly Hook[]): string =>
-  `Another webhook points to this URL (${others.map(({ id }) => id).join(", ")}), so every change starts its tasks again: delete all but one.`;
+  `More than one webhook points to this URL (also ${others.map(({ id }) => id).join(", ")}), so every change starts its tasks more than once. Delete all but one.`;
 
 const absent = { id: null, active: false, configured: [], notes: ["No webhook of the site points to this URL."] };
 

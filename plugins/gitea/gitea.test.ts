@@ -41,7 +41,7 @@ test("an account's permission decides its standing; reading a public repository 
   expect(await standing("read")).toBe("collaborator");
 });
 
-test("the check reports what is left of a proxy's rate limit", async () => {
+test("the check reports how many requests a proxy's rate limit still allows", async () => {
   const { server, source, call } = await open();
   expect(await source.check(call())).toEqual({ may_write: null, rate_limit: null });
   server.headers = { "ratelimit-remaining": "1999", "ratelimit-limit": "2000" };

@@ -71,7 +71,7 @@ test("a rate limit in the errors of a response is recognised, with its wait", as
   expect(waitOf(new Headers({ "x-ratelimit-requests-remaining": "7", "x-ratelimit-requests-reset": "900000" }), 0)).toBe(60);
 });
 
-test("the check reports what is left of the limit of requests", async () => {
+test("the check reports how many requests are left", async () => {
   const { server, source, call } = await open();
   expect(await source.check(call())).toEqual({ may_write: null, rate_limit: null });
   const resets_at = "2026-01-31T10:00:00.000Z";

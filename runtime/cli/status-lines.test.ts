@@ -26,7 +26,7 @@ const status: Status = {
   timestamp: at,
 };
 
-test("what is wrong comes with its time, and a connection with what is left of its previous secret", async () => {
+test("failed checks show since when, and working connections when the previous secret was last used", async () => {
   expect(await statusLines(status)).toEqual([
     "Signalbox 1.2.3: degraded",
     "Queue: unknown",

@@ -55,7 +55,7 @@ async function newestQueued({ queued }: Queue): Promise<string[]> {
   if (queued < 20) return [];
   const rows = await ask<Executions>("task-executions.list", { state: "queued", limit: 100 });
   const projects = largestFirst(Map.groupBy(rows, ({ subject }) => subject?.replace(/#[^#]*$/, "") ?? "no issue"));
-  return [`Newest ${rows.length} queued: ${projects.map(([project, of]) => `${of.length} of ${project}`).join(", ")}`];
+  return [`Newest ${rows.length} queued: ${projects.map(([project, of]) => `${of.length} from ${project}`).join(", ")}`];
 }
 
 /** What failed in the last hour, by its error: a check of a connection does not show that the platform refuses its comments. */
@@ -65,15 +65,18 @@ async function recentFailures({ failed_last_hour }: Queue): Promise<string[]> {
   const since = Date.now() - hourMs;
   const recent = failed.filter(({ finished_at }) => finished_at !== null && Date.parse(finished_at) >= since);
   const lines = largestFirst(Map.groupBy(recent, ({ error }) => error ?? "no error is stored")).map(
-    ([error, rows]) => `Failed in the last hour: ${rows.length} of "${error}", the last about ${rows[0]?.subject ?? "no issue"}`,
+    ([error, rows]) => `Failed in the last hour: ${rows.length} × "${error}", most recently on ${rows[0]?.subject ?? "no issue"}`,
   );
-  return [...lines, "All of them: signalbox runs --state failed. Restart them together: signalbox task-executions bulk --help"];
+  return [
+    ...lines,
+    "To list them: signalbox runs --state failed. To restart them together: signalbox task-executions bulk --help",
+  ];
 }
 
 async function recentRefusals(): Promise<string[]> {
   const lines = largestFirst(await refusedLately()).map(
     ([words, events]) =>
-      `Webhooks refused in the last day: ${events.length} of ${words}, the last at ${toSecond(events[0]?.received_at ?? "")}`,
+      `Webhooks refused in the last day: ${events.length} × ${words}, most recently at ${toSecond(events[0]?.received_at ?? "")}`,
   );
   return lines.length > 0 ? [...lines, "To see what to do, run: signalbox doctor"] : [];
 }

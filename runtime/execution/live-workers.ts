@@ -26,18 +26,28 @@ const channel = "signalbox-worker";
  * the lease. A frozen process keeps its session, and so its leases until they expire.
  */
 export class LiveWorkers {
-  /** The name of this worker, unique for each start of the process. */
-  readonly worker: string;
+  readonly #name: string;
+  /** Leases of this name end only by their time. */
+  readonly #unseenName = newId();
   readonly #options: LiveWorkersOptions;
   readonly #session: Listening | null;
   /** At how many looks in a row each worker without a session was missing. */
   #missing = new Map<string, number>();
   #loop: Loop | null = null;
+  #isSeen = true;
 
   private constructor(options: LiveWorkersOptions, worker: string, session: Listening | null) {
     this.#options = options;
-    this.worker = worker;
+    this.#name = worker;
     this.#session = session;
+  }
+
+  /**
+   * The name of this worker for a new lease, unique for each start of the process. Another one while its session is missing: the other
+   * workers would take all that it claims.
+   */
+  get worker(): string {
+    return this.#isSeen ? this.#name : this.#unseenName;
   }
 
   /** `keepsSession`: a connection that listens is a session of the server itself, not of a pooler. */
@@ -78,7 +88,8 @@ export class LiveWorkers {
     const found = await findWorkers(database.sql, prefix);
     const present = new Set(found.present);
     // A worker that does not see itself is cut off itself, or the server has just ended all sessions.
-    const missing = present.has(this.worker) ? found.holding.filter((worker) => !present.has(worker)) : [];
+    this.#isSeen = present.has(this.#name);
+    const missing = this.#isSeen ? found.holding.filter((worker) => !present.has(worker)) : [];
     this.#missing = new Map(missing.map((worker) => [worker, (this.#missing.get(worker) ?? 0) + 1]));
     return missing.filter((worker) => (this.#missing.get(worker) ?? 0) >= looks);
   }

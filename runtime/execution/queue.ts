@@ -128,7 +128,7 @@ class LeasedQueue implements ExecutionQueue {
     await abortable(release(), AbortSignal.timeout(releaseMs)).catch((error) =>
       log.warn("failed to release executions; other replicas take them when their leases expire", { error }),
     );
-    await abortable(Promise.resolve(this.#renewals?.stop()), AbortSignal.timeout(100)).catch(() => {});
+    await this.#renewals?.stop();
   }
 
   #claimFailed(error: unknown): Pause {

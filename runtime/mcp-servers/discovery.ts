@@ -60,9 +60,9 @@ export function startDiscovery(options: DiscoveryOptions): Discovery {
   };
   let isFirst = true;
   const sweep = async () => {
-    const due = isFirst ? claimDue(sql, 0, 0) : claimDue(sql, freshSeconds, retrySeconds);
+    const due = await (isFirst ? claimDue(sql, 0, 0) : claimDue(sql, freshSeconds, retrySeconds));
     isFirst = false;
-    await askAll(await due, ask);
+    await askAll(due, ask);
   };
   const sweeps = startLoop({ everyMs: Math.min(freshSeconds, retrySeconds) * 1000, firstMs: 0, run: sweep, failed });
   return {

@@ -63,7 +63,7 @@ function probesOf({ core, needed, network, resources, plugins, background }: Omi
       heldUntil: core.holds.until,
     }),
     pluginProbe(plugins.manager),
-    workersProbe(sql, config.SIGNALBOX_ROLE),
+    ...(config.SIGNALBOX_ROLE === "api" ? [workersProbe(sql)] : []),
     ...storedProbes(sql),
     credentialsProbe(sql, vault),
     agentSecretsProbe(sql),

@@ -6,7 +6,7 @@ import type { Vault } from "../platform/vault.ts";
 import type { PluginManager } from "../plugins/plugin-manager.ts";
 import { listStoredSecrets } from "../stored-secrets/queries.ts";
 import type { Finding, Probe } from "./board.ts";
-import { agentsWithShortSecrets, countWorkers, listKnowledge, listMcpServers, listPolls, type Replica } from "./queries.ts";
+import { agentsWithShortSecrets, countWorkers, listKnowledge, listMcpServers, listPolls } from "./queries.ts";
 
 const everyMs = 10_000;
 
@@ -16,7 +16,8 @@ const fullMs = 60_000;
 /** Why the database stores nothing, and what to do; `null` while it does. */
 export function fullness(last: Full | null): string | null {
   if (!last || performance.now() - last.at > fullMs) return null;
-  return `it cannot store anything (${last.reason}): make room on its disk, for example with shorter RETENTION_… periods; work then continues by itself`;
+  const cure = last.isDisk ? ". Free disk space, for example by shortening the RETENTION_… periods" : "";
+  return `it cannot store data (${last.reason})${cure}. Work resumes by itself once it can`;
 }
 
 /** Whether a part that the service needs answers. `full`: why it does not store anything, if it is the database. */
@@ -56,17 +57,17 @@ export const storedProbes = (sql: Sql): Probe[] => [
   { name: "knowledge", everyMs, run: async () => findingsOf("knowledge", await listKnowledge(sql)) },
 ];
 
-/** Whether any replica runs executions. `role`: of this one. */
-export const workersProbe = (sql: Sql, role: Replica["role"]): Probe => ({
+/** Whether any replica runs executions; for one that does not itself. */
+export const workersProbe = (sql: Sql): Probe => ({
   name: "workers",
-  everyMs: 2_000,
+  everyMs,
   run: async () => {
     const working = await countWorkers(sql);
-    if (role === "api" && working === 0)
+    if (working === 0)
       return [
         { name: "workers", state: "failed", message: "no replica runs executions: start one with SIGNALBOX_ROLE=worker or all" },
       ];
-    return [{ name: "workers", state: "ok", message: `replicas that run executions: ${Math.max(1, working)}` }];
+    return [{ name: "workers", state: "ok", message: `replicas that run executions: ${working}` }];
   },
 });
 
@@ -123,7 +124,10 @@ export const diskProbe = (folder: string): Probe => ({
     const free = bavail * bsize;
     const gib = (free / 2 ** 30).toFixed(1);
     const state = free < 256 * 2 ** 20 ? "failed" : free < 2 ** 30 || bavail / blocks < 0.05 ? "degraded" : "ok";
-    const cure = state === "ok" ? "" : "; make room: a full disk stops everything. signalbox storage get shows what takes it";
+    const cure =
+      state === "ok"
+        ? ""
+        : "; free some space, because a full disk stops the service. To see what uses it, run: signalbox storage get";
     const message = `${gib} GiB free of ${((blocks * bsize) / 2 ** 30).toFixed(1)} GiB at ${folder}${cure}`;
     return [{ name: "disk", state, message }];
   },

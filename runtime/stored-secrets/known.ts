@@ -35,8 +35,7 @@ export async function openStoredSecrets({ sql, bus, log, vault }: StoredSecretsO
   const open = async ({ kind, name, sealed, purpose }: StoredSecret): Promise<readonly OpenedSecret[]> =>
     known.get(sealed) ?? valuesOf(await vault.open(sealed, purpose).catch(() => null)).map((one) => ({ kind, name, ...one }));
   const read = async () => {
-    const rows = await listStoredSecrets(sql);
-    const named = await listStoredAddresses(sql);
+    const [rows, named] = await Promise.all([listStoredSecrets(sql), listStoredAddresses(sql)]);
     if (JSON.stringify(named) !== JSON.stringify(addresses)) addresses = named;
     const found = new Map<string, readonly OpenedSecret[]>();
     for (const row of rows) found.set(row.sealed, await open(row));

@@ -13,9 +13,13 @@ import { eventVerdict, executionVerdict, subjectVerdict } from "./verdict.ts";
 export function subjectOperations(sources: () => Iterable<string>): Bound[] {
   return [
     handle(subjects.search, async ({ q, limit }, { sql }) => {
-      const meant = subjectsMeant(q, sources());
       const number = /^[#!]?(\d+)$/.exec(q)?.[1];
-      const exact = number ? await findNumbered(sql, number, limit) : await findSubjects(sql, meant, limit);
+      const meant = number ? [] : subjectsMeant(q, sources());
+      const exact = number
+        ? await findNumbered(sql, number, limit)
+        : meant.length > 0
+          ? await findSubjects(sql, meant, limit)
+          : [];
       const found = exact.length > 0 ? exact : await searchSubjects(sql, wordsOf(q), limit);
       const items = found.map((one) => ({ ...one, ...partsOf(one.subject) }));
       return { items, total: items.length };

@@ -31,9 +31,13 @@ export function toolOperations({ registry, bus, checkAddress }: ToolDeps): Bound
     if (endpoint === null || endpoint === undefined) return;
     const tool = registry.get(name);
     if (tool && tool.origin !== "database")
-      throw problem("conflict", `endpoint: ${name} is run by its provider; omit endpoint to store only another description`, {
-        field: "endpoint",
-      });
+      throw problem(
+        "conflict",
+        `endpoint: ${name} is run by its provider, so it cannot have an endpoint; omit endpoint to change only its description`,
+        {
+          field: "endpoint",
+        },
+      );
     const { protocol, hostname } = new URL(endpoint);
     if (protocol !== "https:" && !loopback.test(hostname))
       throw problem("bad_request", "endpoint: must be an https address; http is for this machine itself only", {

@@ -151,7 +151,11 @@ function routesOf(bound: readonly Bound[], context: GrpcContext): () => Promise<
   let routes: Promise<Routes> | undefined;
   const make = async () => (await import("./grpc/routes.ts")).grpcRoutes(bound, context);
   return () => {
-    routes ??= make();
+    routes ??= make().catch((error) => {
+      // The next call tries again.
+      routes = undefined;
+      throw error;
+    });
     return routes;
   };
 }

@@ -77,7 +77,7 @@ class EventDispatcher implements Dispatcher {
         event_id: id,
         subject,
         held: stored.held,
-        reason: "consecutive events on this issue answer writes of Signalbox",
+        reason: "several events in a row on this issue were reactions to Signalbox's own writes",
       });
     return receiptOf(arrival, stored);
   }

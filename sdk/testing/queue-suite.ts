@@ -16,9 +16,12 @@ export interface QueueFixtures {
    * Provides an empty queue: the capabilities and the configuration for it. Called once for each case, followed by `close`.
    */
   readonly start?: () => Promise<QueueEnvironment>;
-  /** For a `ForwardingQueue`: what the destination received, in order, for example the texts in a chat. `messages`: sample messages. */
+  /**
+   * For a `ForwardingQueue`: what the destination received, in order, for example the texts in a chat. `messages`: sample messages;
+   * default: three received events.
+   */
   readonly forwarded?: {
-    readonly messages: readonly CloudEvent[];
+    readonly messages?: readonly CloudEvent[];
     readonly read: (environment: QueueEnvironment) => MaybePromise<readonly string[]>;
   };
   /** For a `WebhookFeed`: puts webhooks where the queue receives them; resolves once the bus has them. */
@@ -30,6 +33,16 @@ export interface QueueEnvironment {
   readonly capabilities?: Partial<Capabilities>;
   close(): Promise<void>;
 }
+
+const receivedEvents: readonly CloudEvent[] = ["e1", "e2", "e3"].map((id) => ({
+  specversion: "1.0",
+  id,
+  source: "/webhook/alpha",
+  type: "dev.signalbox.event.received",
+  time: new Date().toISOString(),
+  datacontenttype: "application/json",
+  data: { text: 'Größe 🦉 "\\ \n' },
+}));
 
 /** The conformance suite for queues. `for (const c of testQueues(plugin, fixtures)) test(c.name, c.run);` */
 export function testQueues(plugin: Plugin, fixtures: QueueFixtures = {}): TestCase[] {
@@ -61,7 +74,7 @@ export function testQueues(plugin: Plugin, fixtures: QueueFixtures = {}): TestCa
 
 /** Cases for a queue without consumers: the destination gets each message once, whichever replica publishes it and however often. */
 function forwardingCases(plugin: Plugin, name: string, { config, start, forwarded, incoming }: QueueFixtures): TestCase[] {
-  const { messages = [], read = () => [] } = forwarded ?? {};
+  const { messages = receivedEvents, read = () => [] } = forwarded ?? {};
   const on = (
     what: string,
     run: (

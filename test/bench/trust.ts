@@ -139,6 +139,11 @@ async function used({ service, database }: Side): Promise<{ service: number; dat
  */
 const cpuOf = (pid: number): number =>
   readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => {
-    const [onCpu] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ");
-    return sum + Number(onCpu) / 1e6;
+    try {
+      const [onCpu] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ");
+      return sum + Number(onCpu) / 1e6;
+    } catch {
+      // A thread that has ended since.
+      return sum;
+    }
   }, 0);

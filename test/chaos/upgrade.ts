@@ -11,6 +11,7 @@ import { multiplyHistory } from "../harness/database-faults.ts";
 import { type FreshDatabase, freshDatabase } from "../harness/databases.ts";
 import { jsonClient } from "../harness/json-client.ts";
 import { freePorts } from "../harness/ports.ts";
+import { eventually } from "../harness/wait.ts";
 import { deliver } from "../harness/webhooks.ts";
 import { login, plainScript, surroundings, textsOf, token } from "../harness/world.ts";
 
@@ -122,7 +123,7 @@ interface History {
 /** One event with its executions, and so many copies of them. */
 async function fillHistory({ url }: Replica, database: FreshDatabase, { count, isDone }: History): Promise<void> {
   await deliver(jsonClient(url), issueOpened({ repo, number: 0, sender: "mona" }), { delivery: "d-0", secret });
-  for (let waited = 0; !isDone() && waited < 30_000; waited += 200) await sleep(200);
+  await eventually(isDone, { interval: 200 });
   // Its end is stored after its comment.
   await sleep(2_000);
   await multiplyHistory(database, count);

@@ -54,7 +54,7 @@ describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
   test("a full disk: webhooks are answered 503, the status says what to do, and work continues when there is room", async () => {
     await withoutRoom(database, async () => {
       const refused = await webhook();
-      expect(refused).toMatchObject({ status: 503, body: { error: expect.stringContaining("cannot store anything") } });
+      expect(refused).toMatchObject({ status: 503, body: { error: expect.stringContaining("cannot store data") } });
       expect(refused.headers.get("retry-after")).toMatch(/^\d+$/);
       // What only reads is still served.
       expect(await health()).toBe(200);
@@ -65,7 +65,7 @@ describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
         },
         { timeout: 20_000, interval: 200 },
       );
-      expect(found.message).toMatch(/No space left on device.*make room on its disk/);
+      expect(found.message).toMatch(/No space left on device.*Free disk space/);
     });
     await served();
   });
@@ -147,11 +147,11 @@ describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
     const ports = { PORT: String(port), GRPC_PORT: String(grpcPort) };
     const before = proxy.accepted;
     // A start asks so often that it takes longer than DATABASE_WAIT_SECONDS.
-    proxy.delay(200);
-    const env = { ...ports, DATABASE_URL: proxy.url, DATABASE_WAIT_SECONDS: "1" };
+    proxy.delay(400);
+    const env = { ...ports, DATABASE_URL: proxy.url, DATABASE_WAIT_SECONDS: "3" };
     const starting = run(runtimeUnderTest(), "runtime/main.ts", { env, cwd: world.service.folder });
     await eventually(() => proxy.accepted > before || starting.exit, { timeout: 20_000 });
-    await passed(1_500);
+    await passed(4_000);
     proxy.reset();
     proxy.delay(0);
     await eventually(() => starting.exit !== null || starting.logs().includes("listens on"), { timeout: 20_000 });

@@ -125,7 +125,7 @@ test("a secret that was stored at one replica is redacted from what the other po
   }
 });
 
-test("two replicas take the webhooks of one comment as one event, and changes of one issue make one run with the newest", {
+test("two webhooks of one comment at two replicas are one event, and edits of one issue start one run with the newest", {
   timeout: 90_000,
   tags: ["postgres"],
 }, async () => {

@@ -167,7 +167,7 @@ test("the command line answers with the same reasons, in lines that fit", { time
     /Webhooks refused in the last day, perhaps about this issue:[\s\S]*\n {2}1 of alpha: The webhook was refused: [\s\S]*signature/i,
   );
   expect(await signalbox("status")).toMatch(
-    /\nFailed in the last hour: 1 of "alpha answered\s+403[\s\S]*, the last about\s+alpha:octo\/app#\d+\n[\s\S]*\nWebhooks refused in the last day: 1\s+of\s+alpha: The\s+webhook was refused: /,
+    /\nFailed in the last hour: 1 × "alpha answered\s+403[\s\S]*most\s+recently\s+on\s+alpha:octo\/app#\d+\n[\s\S]*\nWebhooks refused in the last day: 1\s+×\s+alpha: The\s+webhook was refused: /,
   );
   const listed = await signalbox("runs", "--state", "failed", "--limit", "1");
   expect(listed).toMatch(

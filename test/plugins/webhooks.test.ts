@@ -199,11 +199,11 @@ test(
     expect((await doctor.ended).code).toBe(1);
     expect(doctor.logs()).toContain("problem: tickets: 1 webhooks at /webhook/tickets wait for it, the oldest since 20");
     const [event] = await eventually(async () => ((await events()).length > 0 ? events() : null), { timeout: 30_000 });
-    const reason = expect.stringMatching(/^the plugin tickets was not running within 8 seconds/);
+    const reason = expect.stringMatching(/^the plugin tickets did not start running within 8 seconds/);
     expect(event).toMatchObject({ id: kept.body.event_id, outcome: "discarded", reason });
     const watched = await service.get<{ message: string; context: object }[]>("/api/watchdog?limit=100");
     expect(watched.body).toContainEqual(
-      expect.objectContaining({ message: "webhooks wait until their plugin is running", context: told }),
+      expect.objectContaining({ message: "webhooks are waiting for their plugin to run", context: told }),
     );
     expect(watched.body.map(({ message }) => message)).toContain(
       "webhooks were discarded because their plugin was not running in time",

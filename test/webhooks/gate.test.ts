@@ -120,7 +120,7 @@ test("conditions of a mapping are listed and checked, and refusals have a reason
     expectRefused(await service.post("/api/tasks/triggers", { ...mapping, conditions: bad }), 400, name);
 });
 
-describe("the webhook of an organization or a group works like that of a repository, and a change that both deliver is one event", () => {
+describe("webhooks of an organization or group work like those of a repository; a change that both deliver is one event", () => {
   const statuses = async (send: (hook: number) => Promise<{ body: Receipt }>) => {
     const answers: string[] = [];
     for (const hook of [1, 2, 3]) answers.push((await send(hook)).body.status);

@@ -104,6 +104,9 @@ async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
+/** A server that is not ready after this is killed, milliseconds. */
+const startMs = 60_000;
+
 /** Starts the server and waits until it is ready. Returns what kills it. Throws what the server wrote if it ends before. */
 async function startServer(command: string, env: NodeJS.ProcessEnv): Promise<() => Promise<void>> {
   const { PATH } = process.env;
@@ -117,6 +120,7 @@ async function startServer(command: string, env: NodeJS.ProcessEnv): Promise<() 
   };
   process.once("exit", signal);
   let written = "";
+  const timer = setTimeout(signal, startMs);
   await new Promise<void>((done, fail) => {
     server.once("error", (error) => fail(new Error(`${command} does not start (install rabbitmq-server): ${error.message}`)));
     server.once("close", () => fail(new Error(`${command} ended before it was ready:\n${written}`)));
@@ -125,8 +129,9 @@ async function startServer(command: string, env: NodeJS.ProcessEnv): Promise<() 
         written += text;
         if (/Server startup complete/.test(written)) done();
       });
-  });
+  }).finally(() => clearTimeout(timer));
   return async () => {
+    process.off("exit", signal);
     signal();
     await ended;
   };

@@ -93,16 +93,22 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+/** A server that is not ready after this is killed, milliseconds. */
+const startMs = 60_000;
+
 /** Starts the server and waits until it is ready. Returns what kills it. Throws what the server wrote if it ends before. */
 async function startServer(command: string, args: readonly string[]): Promise<() => Promise<void>> {
   const server = spawn(command, args, { stdio: ["ignore", "ignore", "pipe"] });
   const ended = once(server, "close");
+  const signal = () => void server.kill("SIGKILL");
   const kill = async () => {
-    server.kill("SIGKILL");
+    process.off("exit", signal);
+    signal();
     await ended;
   };
-  process.once("exit", () => server.kill("SIGKILL"));
+  process.once("exit", signal);
   let written = "";
+  const timer = setTimeout(signal, startMs);
   await new Promise<void>((done, fail) => {
     server.once("error", (error) => fail(new Error(`${command} does not start (install nats-server): ${error.message}`)));
     server.once("close", () => fail(new Error(`${command} ended before it was ready:\n${written}`)));
@@ -110,7 +116,7 @@ async function startServer(command: string, args: readonly string[]): Promise<()
       written += text;
       if (/Server is ready/.test(written)) done();
     });
-  });
+  }).finally(() => clearTimeout(timer));
   return kill;
 }
 

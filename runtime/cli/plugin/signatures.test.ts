@@ -2,7 +2,7 @@ import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type PackageRegistry, startRegistry } from "../../../test/harness/package-registry.ts";
 import { signatureOf } from "./signatures.ts";
 
@@ -25,20 +25,16 @@ let registry: PackageRegistry;
 let keys: readonly unknown[] | null = null;
 let signatures: readonly unknown[] | undefined;
 let cache: string;
-let environment: NodeJS.ProcessEnv;
 beforeAll(async () => {
   const one = { name, version, read: () => bytes, signatures: () => signatures };
   registry = await startRegistry(one, { keys: () => keys });
   cache = mkdtempSync(join(tmpdir(), "signalbox-signatures-"));
-  environment = { ...process.env };
-  Object.assign(process.env, {
-    npm_config_registry: `${registry.url}/`,
-    npm_config_cache: cache,
-    npm_config_prefer_online: "true",
-  });
+  vi.stubEnv("npm_config_registry", `${registry.url}/`);
+  vi.stubEnv("npm_config_cache", cache);
+  vi.stubEnv("npm_config_prefer_online", "true");
 });
 afterAll(() => {
-  process.env = environment;
+  vi.unstubAllEnvs();
   registry?.close();
   rmSync(cache, { recursive: true, force: true });
 });
@@ -51,8 +47,13 @@ const refused = /^signalbox-plugin-signed@1\.0\.0: /;
 test.each<[string, readonly unknown[] | null, readonly unknown[] | undefined, string | RegExp]>([
   ["by the registry's key", [published(own, "k1")], [good], "signature: the registry's key verifies this tarball"],
   ["no keys", null, [good], "signature: not verified (the registry publishes no keys)"],
-  ["none", [published(own, "k1")], undefined, "signature: not verified (the registry returned no signature)"],
-  ["an unknown key", [published(own, "k2")], [good], "signature: not verified (the registry does not publish its key)"],
+  ["no signature", [published(own, "k1")], undefined, "signature: not verified (the registry returned no signature)"],
+  [
+    "an unknown key",
+    [published(own, "k2")],
+    [good],
+    "signature: not verified (the registry does not publish the key that made it)",
+  ],
   ["another key of that name", [published(other, "k1")], [good], refused],
   ["another tarball", [published(own, "k1")], [signed(own, `${spec}:sha512-AAAA`)], refused],
   ["another version", [published(own, "k1")], [signed(own, `${name}@1.0.1:${integrity}`)], refused],
@@ -62,9 +63,9 @@ test.each<[string, readonly unknown[] | null, readonly unknown[] | undefined, st
     [good, signed(other, `${spec}:${integrity}`, "k2")],
     refused,
   ],
-  ["no base64", [published(own, "k1")], [{ keyid: "k1", sig: "%%%" }], refused],
-  ["a key that is none", [{ keyid: "k1", key: "AAAA" }], [good], refused],
-  ["an expired key", [published(own, "k1", expired)], [good], refused],
+  ["a signature that is not base64", [published(own, "k1")], [{ keyid: "k1", sig: "%%%" }], refused],
+  ["an invalid key", [{ keyid: "k1", key: "AAAA" }], [good], refused],
+  ["an expired key", [published(own, "k1", expired)], [good], /signed with a key that had expired/],
 ])("a signature: %s", { timeout: 60_000 }, async (_, published, given, expected) => {
   keys = published;
   signatures = given;

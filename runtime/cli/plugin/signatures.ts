@@ -16,25 +16,30 @@ const longestMs = 30_000;
  */
 export async function signatureOf(name: string, version: string, integrity: string, registry: string): Promise<string> {
   const keys = await keysOf(registry);
+  if (keys === null) return "signature: not verified (the registry's keys could not be read)";
   if (keys.length === 0) return "signature: not verified (the registry publishes no keys)";
   const spec = `${name}@${version}`;
   const stated = signatures.safeParse(read(await npm(["view", spec, "dist.signatures", "--json"], spec)));
   if (!stated.success || stated.data.length === 0) return "signature: not verified (the registry returned no signature)";
   const known = stated.data.flatMap(({ keyid, sig }) => keys.filter((key) => key.keyid === keyid).map((key) => ({ key, sig })));
-  if (known.length === 0) return "signature: not verified (the registry does not publish its key)";
+  if (known.length === 0) return "signature: not verified (the registry does not publish the key that made it)";
   for (const { key, sig } of known) {
     if (!isSigned(`${spec}:${integrity}`, key, sig))
-      throw new PackageError("INTEGRITY", `${spec}: the registry's signature belongs to another tarball or key.`);
+      throw new PackageError("INTEGRITY", `${spec}: the registry's signature does not match this tarball.`);
     if (await isTooOld(key, name, version))
       throw new PackageError("INTEGRITY", `${spec}: it was signed with a key that had expired when the version was published.`);
   }
   return "signature: the registry's key verifies this tarball";
 }
 
-const keysOf = (registry: string): Promise<Key[]> =>
+/** The keys of a registry; none if it publishes none, and `null` if they could not be read. */
+const keysOf = (registry: string): Promise<Key[] | null> =>
   fetch(`${registry.replace(/\/*$/, "/")}-/npm/v1/keys`, { signal: AbortSignal.timeout(longestMs) })
-    .then(async (response) => (response.ok ? published.parse(await response.json()).keys : []))
-    .catch(() => []);
+    .then(async (response) => {
+      if (response.ok) return published.parse(await response.json()).keys;
+      return response.status === 404 ? [] : null;
+    })
+    .catch(() => null);
 
 function isSigned(text: string, { key }: Key, sig: string): boolean {
   try {

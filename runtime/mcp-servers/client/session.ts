@@ -29,6 +29,8 @@ const farewellMs = 2_000;
  * one deadline bounds everything. Throws `ServerFault`, or the signal's reason if aborted.
  */
 export async function withSession<T>(options: SessionOptions, use: (client: Client) => Promise<T>): Promise<T> {
+  // Not within the deadline of the server.
+  const { Client, StreamableHTTPClientTransport } = await loadClient();
   const late = AbortSignal.timeout(options.timeoutMs);
   const over = AbortSignal.any([options.signal, late]);
   const broken = Promise.withResolvers<never>();
@@ -37,7 +39,6 @@ export async function withSession<T>(options: SessionOptions, use: (client: Clie
     broken.reject(late.aborted ? new ServerFault(`did not answer within ${options.timeoutMs / 1000} s`) : over.reason);
   over.addEventListener("abort", stop, { once: true });
 
-  const { Client, StreamableHTTPClientTransport } = await loadClient();
   const transport = new StreamableHTTPClientTransport(new URL(options.url), {
     fetch: limitedFetch(options, over, broken.reject),
     reconnectionOptions: { maxRetries: 0, initialReconnectionDelay: 1, maxReconnectionDelay: 1, reconnectionDelayGrowFactor: 1 },

@@ -2,7 +2,7 @@ import { constraintOf, type Fragment, type Queryable, type Row, type Sql, sqlSta
 import type { Embedded } from "./embedded.ts";
 import { type Listening, listen } from "./listen.ts";
 import { ConnectionPool } from "./pool.ts";
-import { isUnavailable } from "./unavailable.ts";
+import { isDiskFull, isUnavailable } from "./unavailable.ts";
 
 export type { Fragment, Queryable, Row, Sql };
 export { constraintOf, isUnavailable };
@@ -14,17 +14,19 @@ export interface PoolUsage {
   readonly waiting: number;
 }
 
-/** The database could not store anything: its disk is full, or it only reads. */
+/** The database could not store data: its disk is full, or it is read-only. */
 export interface Full {
   readonly at: number;
   readonly reason: string;
+  /** Its disk is full. */
+  readonly isDisk: boolean;
 }
 
 /** Remembers the last of these failures. */
 function watchFull() {
   let last: Full | null = null;
   const full = (error: Error) => {
-    last = { at: performance.now(), reason: error.message };
+    last = { at: performance.now(), reason: error.message, isDisk: isDiskFull(error) };
   };
   return { full, lastFull: () => last };
 }
@@ -48,7 +50,7 @@ export interface Database {
   ) => Promise<Listening>;
   /** Whether the connections of `listen` are sessions of the server itself, not of a pooler: they end with this process. */
   readonly keepsSessions: boolean;
-  /** When a statement last failed because the database cannot store anything, `performance.now()`, and why. */
+  /** When a statement last failed because the database cannot store data, `performance.now()`, and why. */
   lastFull(): Full | null;
   /** The current usage of the pool of `sql`. */
   usage(): PoolUsage;

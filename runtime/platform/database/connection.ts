@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type Address, openDriver, type Sql, sqlState } from "./driver.ts";
 import type { Build } from "./statement.ts";
-import { cannotStore, DatabaseUnavailable, isNetworkError, isUnavailable } from "./unavailable.ts";
+import { cannotStore, DatabaseUnavailable, isNetworkError, isReadOnly, isUnavailable } from "./unavailable.ts";
 
 export interface ConnectionOptions {
   readonly url?: string;
@@ -22,7 +22,7 @@ export interface ConnectionOptions {
   /** Called when the connection accepts no more statements. `late`: the server did not answer in time. */
   readonly closed: (connection: Connection, reason: Error, late: boolean) => void;
   readonly notified?: (payload: string) => void;
-  /** The server answered that it cannot store anything. */
+  /** The server answered that it cannot store data. */
   readonly full?: (error: Error) => void;
 }
 
@@ -83,8 +83,9 @@ export class Connection {
           const error = this.#named(thrown);
           fail(error);
           if (cannotStore(error)) this.#options.full?.(error);
-          // Nothing more must be sent on a connection that is lost.
-          else if (isUnavailable(error) && sqlState(error) !== cancelled) this.#end(error, false);
+          // Nothing more must be sent on a connection that is lost, or leads to a server that has become a standby.
+          const isLost = isUnavailable(error) && !cannotStore(error) && sqlState(error) !== cancelled;
+          if (isLost || isReadOnly(error)) this.#end(error, false);
           answered();
         },
       );

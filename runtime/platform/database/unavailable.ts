@@ -20,9 +20,22 @@ const unavailable = new Set([
 /** disk_full, out_of_memory, io_error, and read_only_sql_transaction: some hosts stop writes before the disk is full. */
 const storingNothing = new Set(["53100", "53200", "58030", "25006"]);
 
-/** Whether a query failed because the server answers, but cannot store anything until there is room again. */
-export const cannotStore = (error: unknown): boolean =>
-  typeof error === "object" && error !== null && "code" in error && storingNothing.has(String(error.code));
+/** Whether a query failed because the server answers, but cannot store data. */
+export const cannotStore = (error: unknown): boolean => storingNothing.has(stateOf(error));
+export const isDiskFull = (error: unknown): boolean => stateOf(error) === "53100";
+/** Whether the server is read-only, as one is that has become a standby: another connection may lead to its successor. */
+export const isReadOnly = (error: unknown): boolean => stateOf(error) === "25006";
+
+const stateOf = (error: unknown): string =>
+  typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
+
+/** The message for a caller, and after how many seconds it may try again; `null` for other errors. */
+export function unavailableAnswer(error: unknown): { readonly message: string; readonly retryAfter: number } | null {
+  if (isDiskFull(error)) return { message: "The database cannot store data: its disk is full.", retryAfter: 30 };
+  if (isReadOnly(error)) return { message: "The database cannot store data: it is read-only.", retryAfter: 30 };
+  if (cannotStore(error)) return { message: "The database cannot store data at the moment.", retryAfter: 30 };
+  return isUnavailable(error) ? { message: "The database does not answer. Try again in a moment.", retryAfter: 2 } : null;
+}
 
 /** Whether a query failed because the server cannot be reached, answer in time or store anything: it may be tried again later. */
 export const isUnavailable = (error: unknown): boolean =>

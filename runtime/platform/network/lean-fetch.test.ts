@@ -143,9 +143,9 @@ describe("a request", () => {
     const answer = await fetch(`${url}/half`);
     await expect(answer.text()).rejects.toThrow(new TypeError("terminated"));
   });
-  test("fails where its answer has no end", async () => {
+  test("fails if the response never ends", async () => {
     const answer = await fetch(`${url}/endless`);
-    const cause = expect.objectContaining({ message: expect.stringMatching(/longer than \d+ bytes/) });
+    const cause = expect.objectContaining({ message: expect.stringMatching(/longer than 67108864 bytes/) });
     await expect(answer.text()).rejects.toMatchObject({ name: "TypeError", message: "terminated", cause });
   });
   test("ends with its signal, for the signal's reason", async () => {

@@ -8,6 +8,9 @@ test.each([
   ["https://a.example/?token=a&token=second-one&sig", ["second-one"]],
   ["https://a.example/?token=50%", []],
   ["https://a.example/?token=100%25%", ["100%25%", "100%%"]],
+  ["https://a.example/?accessToken=camel-1&apiKey=camel-2", ["camel-1", "camel-2"]],
+  ["nats://t0ken-only@a.example:4222", ["t0ken-only"]],
+  ["https://a.example/?project_key=SHOP2&author=web-bot&keyword=a-word&design=new-one&assignee=some-one", []],
   ["not a URL", []],
 ])("secrets in %s", (url, secrets) => expect(secretsInUrl(url)).toEqual(secrets));
 

@@ -1,21 +1,34 @@
-/** Names of query members that hold a secret, as in `?api_key=` and `?sig=`. */
-const secretName = /key|token|secret|sig|passw|auth|credential/i;
+/** The last word of the name of a query member that holds a secret, as in `?api_key=`, `?accessToken=` and `?sig=`. */
+const secretWords = new Set(
+  "key apikey token secret sig signature password passwd pass pwd auth authorization credential credentials".split(" "),
+);
+/** Such names that hold no secret. */
+const publicName = /^(?:project|issue|public|partition|sort|cache)[_-]?key$/i;
+const isSecretName = (name: string): boolean =>
+  !publicName.test(name) &&
+  secretWords.has(
+    name
+      .split(/[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])/)
+      .at(-1)
+      ?.toLowerCase() ?? "",
+  );
 /** Shorter values are words as well. */
 const shortest = 5;
 
-/** The password of a URL, and the values of query members that are named like secrets, in each spelling that a text may repeat. */
+/** The password of a URL, or its user if it has none, and the values of query members that are named like secrets, in each spelling that a text may repeat. */
 export function secretsInUrl(text: string): string[] {
   if (!URL.canParse(text)) return [];
-  const { password, searchParams, search } = new URL(text);
-  const members = [...searchParams].filter(([name]) => secretName.test(name)).map(([, value]) => value);
+  const { username, password, searchParams, search } = new URL(text);
+  const login = password || username;
+  const members = [...searchParams].filter(([name]) => isSecretName(name)).map(([, value]) => value);
   const written = search
     .slice(1)
     .split("&")
     .flatMap((pair) => {
       const [name = "", ...value] = pair.split("=");
-      return secretName.test(name) ? [value.join("=")] : [];
+      return isSecretName(name) ? [value.join("=")] : [];
     });
-  const all = [password, decoded(password), ...members, ...written];
+  const all = [login, decoded(login), ...members, ...written];
   return [...new Set(all)].filter((one) => one.length >= shortest).sort((a, b) => b.length - a.length);
 }
 

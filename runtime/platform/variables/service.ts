@@ -32,7 +32,7 @@ export const service = {
       "How replicas learn of changes. `postgres`: LISTEN and NOTIFY; `redis`: channels of `REDIS_URL`; `polling`: each looks every two seconds, for a PostgreSQL without LISTEN.",
     ),
   DATABASE_WAIT_SECONDS: whole(20, 0, 3600).describe(
-    "Seconds that a start waits while PostgreSQL is unavailable, counted from the moment at which it was lost. After that it fails. 0: do not wait.",
+    "Seconds that the service waits at startup while PostgreSQL is unavailable, counted from the last time that it was reachable, or else from the start. Then the start fails. 0: do not wait.",
   ),
   DATA_DIR: z.string().default("./data").describe("Folder of the embedded database."),
   REDIS_URL: z

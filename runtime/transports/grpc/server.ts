@@ -86,14 +86,17 @@ function atFirstCall<T extends Calls>(make: () => Promise<T>, log: Log) {
   let made: T | undefined;
   const handle: NodeHandler = (request, response) => {
     if (made) return made.handle(request, response);
-    making ??= make();
+    making ??= make().catch((error) => {
+      making = undefined;
+      log.error("failed to prepare gRPC; the next call tries again", { error });
+      throw error;
+    });
     making.then(
       (calls) => {
         made = calls;
         if (!response.destroyed) calls.handle(request, response);
       },
-      (error) => {
-        log.error("failed to prepare gRPC; calls fail until the service restarts", { error });
+      () => {
         request.resume();
         response.writeHead(500);
         response.end();

@@ -5,7 +5,7 @@ import type { Context as HonoContext } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { causeOf } from "../../platform/cause-of.ts";
-import { cannotStore, isUnavailable } from "../../platform/database/unavailable.ts";
+import { cannotStore, unavailableAnswer } from "../../platform/database/unavailable.ts";
 import type { Log } from "../../platform/log.ts";
 import { type Actor, type Bound, type Context, Events, invokeWithEvents } from "../../platform/operation.ts";
 import type { Authenticate } from "./authenticate.ts";
@@ -132,12 +132,10 @@ export function refuse(c: HonoContext, fault: Problem): Response {
 /** The problem that a caller gets for an error. The text of an unexpected error stays in the log. */
 export function asProblem(error: unknown, c: HonoContext, log: Log): Problem {
   if (error instanceof Problem) return error;
-  if (cannotStore(error)) {
-    log.error("the database cannot store anything", { method: c.req.method, path: c.req.path, error: causeOf(error) });
-    return problem("unavailable", "The database cannot store anything: its disk is full, or it only reads.", { retryAfter: 30 });
-  }
-  if (isUnavailable(error))
-    return problem("unavailable", "The database does not answer. Try again in a moment.", { retryAfter: 2 });
+  const unavailable = unavailableAnswer(error);
+  if (cannotStore(error))
+    log.error("the database cannot store data", { method: c.req.method, path: c.req.path, error: causeOf(error) });
+  if (unavailable) return problem("unavailable", unavailable.message, { retryAfter: unavailable.retryAfter });
   if (error instanceof HTTPException && error.status < 500)
     return problem("bad_request", error.message || "The request is not valid.");
   // The caller has disconnected, which is no failure of ours.

@@ -8,7 +8,7 @@ import {
   McpError,
 } from "@modelcontextprotocol/sdk/types.js";
 import { Problem } from "@signalbox/schema/problem";
-import { isUnavailable } from "../../platform/database/client.ts";
+import { unavailableAnswer } from "../../platform/database/unavailable.ts";
 import type { Context } from "../../platform/operation.ts";
 import { manifestError } from "./check-message.ts";
 import type { McpTool } from "./tool.ts";
@@ -77,7 +77,8 @@ const answer = (structuredContent: Record<string, unknown>): CallToolResult => (
 /** What the model reads, so that it may call again in another way. The text of an unforeseen error stays in the log. */
 function messageOf(error: unknown, name: string, { log, signal }: Context): string {
   if (error instanceof Problem) return error.message;
-  if (isUnavailable(error)) return "The database does not answer. Try again in a moment.";
+  const unavailable = unavailableAnswer(error);
+  if (unavailable) return unavailable.message;
   if (!signal.aborted) log.error("an MCP call failed", { tool: name, error });
   return "Internal error; see the service's log.";
 }

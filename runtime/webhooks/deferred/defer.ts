@@ -156,7 +156,7 @@ class DeferredQueue implements DeferredWebhooks {
     const late = this.#backlogs.filter(({ oldest_at }) => Date.now() - Date.parse(oldest_at) > lateMs);
     for (const { plugin, slug, count, oldest_at } of late)
       if (!this.#reported.has(keyOf({ plugin, slug })))
-        alarm("webhooks wait until their plugin is running", { plugin, slug, count, oldest_at });
+        alarm("webhooks are waiting for their plugin to run", { plugin, slug, count, oldest_at });
     this.#reported.clear();
     for (const partition of late) this.#reported.add(keyOf(partition));
   }
@@ -221,7 +221,7 @@ async function expire(sql: Sql, { discard }: Reader, { ttl, alarm }: Pick<Deferr
   for (let rows = await claimExpired(sql, ttl, concurrency); rows.length > 0; rows = await claimExpired(sql, ttl, concurrency)) {
     for (const row of rows) {
       const error = row.last_error === null ? "" : `; last error: ${row.last_error}`;
-      await discard(row, `the plugin ${row.plugin} was not running within ${spanOf(ttl)}${error}`);
+      await discard(row, `the plugin ${row.plugin} did not start running within ${spanOf(ttl)}${error}`);
       await deleteDeferred(sql, [row.id]);
       discarded.set(row.plugin, (discarded.get(row.plugin) ?? 0) + 1);
     }
