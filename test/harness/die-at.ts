@@ -20,6 +20,8 @@ interface StreamState {
   sent: number;
   received: number;
   diesAt: number | null;
+  /** The end of what came before, as an answer may come in parts that end anywhere. */
+  tail: Buffer;
 }
 
 const file = process.env.DIE_AT ?? "";
@@ -50,7 +52,7 @@ function look(stream: object, chunk: Buffer): void {
     const length = chunk.readInt32BE(at + 1);
     if (!messageTypes.includes(type) || length < 4 || at + 1 + length > chunk.length) return;
     const message = chunk.subarray(at + 5, at + 1 + length);
-    const state = states.get(stream) ?? { sent: 0, received: -1, diesAt: null };
+    const state = states.get(stream) ?? { sent: 0, received: -1, diesAt: null, tail: Buffer.alloc(0) };
     states.set(stream, state);
     if (type === "S" || type === "Q") state.sent++;
     if (type === "P") {
@@ -76,8 +78,11 @@ Duplex.prototype.write = function (this: Duplex, chunk: unknown, ...rest: unknow
 };
 Duplex.prototype.push = function (this: Duplex, chunk: unknown, ...rest: unknown[]) {
   const state = states.get(this);
-  if (state && Buffer.isBuffer(chunk)) {
-    for (let at = chunk.indexOf(ready); at >= 0; at = chunk.indexOf(ready, at + 5)) state.received++;
+  // A socket gives Buffers, the thread of the embedded database plain bytes.
+  if (state && chunk instanceof Uint8Array) {
+    const bytes = Buffer.concat([state.tail, chunk]);
+    for (let at = bytes.indexOf(ready); at >= 0; at = bytes.indexOf(ready, at + 5)) state.received++;
+    state.tail = bytes.subarray(Math.max(0, bytes.length - ready.length + 1));
     if (state.diesAt !== null && state.received >= state.diesAt) die();
   }
   return Reflect.apply(push, this, [chunk, ...rest]) as boolean;
