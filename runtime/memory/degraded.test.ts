@@ -12,8 +12,11 @@ let flaky = false;
 /** What the model answers to a poisoned text; `undefined`: a vector that is none. */
 let answer: number | undefined = 400;
 let batches: number[] = [];
+/** How long the model takes to answer, milliseconds. */
+let latency = 0;
 const embed = async (texts: readonly string[]) => {
   batches.push(texts.length);
+  if (latency > 0) await new Promise((done) => setTimeout(done, latency));
   if (down) throw new Failure("The LLM could not be reached.", { retryable: true });
   if (poison && texts.some((text) => text.includes(poison as string)))
     throw new Failure("no", { retryable: answer !== 400, ...(answer !== undefined && { status: answer }) });
@@ -99,9 +102,12 @@ test("creations at the same time are embedded together", async () => {
   // The rest after a failure is over.
   await until(async () => (await search({ query: `calm ${Date.now()}` })).status === 200);
   batches = [];
+  // Only what arrives while the model works on other texts shares a request.
+  latency = 300;
   await Promise.all(
     Array.from({ length: 20 }, (_, i) => create({ key: `together-${i}`, content: `flock ${i}`, scope: "agent" })),
   );
+  latency = 0;
   expect(batches.reduce((sum, one) => sum + one, 0)).toBe(20);
   expect(batches.length).toBeLessThan(15);
 });

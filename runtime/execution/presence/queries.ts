@@ -60,6 +60,18 @@ export async function claimSign(sql: Sql, lease: string, leaseSeconds: number): 
 
 type Held = Pick<Sign, "execution_id" | "lease" | "version">;
 
+/**
+ * Whether a claimed sign still says what its issue is to show. Not if another replica has claimed it, if it has changed, or if it
+ * says that the execution is working and its answer has been sent.
+ */
+export async function isCurrent(sql: Sql, { execution_id, lease, version }: Held): Promise<boolean> {
+  const rows = await sql`
+    select from execution_signs s
+    where execution_id = ${execution_id} and lease = ${lease} and version = ${version} and (sign is distinct from 'working' or not exists (
+      select from execution_steps t where t.execution_id = s.execution_id and t.kind = 'post' and t.state in ('started', 'succeeded')))`;
+  return rows.length > 0;
+}
+
 /** Ends the update of a sign that is shown or abandoned. If the sign has changed meanwhile, it stays due. */
 export async function finishSign(sql: Queryable, { execution_id, lease, version }: Held): Promise<void> {
   await sql`

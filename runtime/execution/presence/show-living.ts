@@ -5,7 +5,7 @@ import type { Sql } from "../../platform/database/client.ts";
 import type { Connection } from "../../plugins/connections.ts";
 import { writeLiving } from "./living.ts";
 import { findAnswer, type LivingComment } from "./living-queries.ts";
-import type { Sign } from "./queries.ts";
+import { isCurrent, type Sign } from "./queries.ts";
 
 /** How often a comment about running work is updated, milliseconds. */
 export const lookMs = 5_000;
@@ -55,6 +55,8 @@ async function contentOf(
   found: LivingComment,
   { connection, sql }: { readonly connection: Connection; readonly sql: Sql },
 ): Promise<NewComment | null | undefined> {
+  // Only one writer at a time has the comment. While this one waited for it, its execution and a later one may have answered.
+  if (!(await isCurrent(sql, sign))) return undefined;
   if (found.answered_by === sign.execution_id) {
     // The answer is posted or about to be posted. If it could not be written, the failure is shown.
     const isLost = sign.sign === "failed" && (await findAnswer(sql, sign.execution_id)) === null;

@@ -1,0 +1,106 @@
+import type { NewComment } from "@signalbox/sdk";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Outbox } from "../../outbox/open.ts";
+import type { Database } from "../../platform/database/client.ts";
+import { type TestDatabase, testDatabase, testServer } from "../../platform/database/test-database.ts";
+import { newId } from "../../platform/ids.ts";
+import type { Connection } from "../../plugins/connections.ts";
+import { writeLiving } from "./living.ts";
+import { claimSign, type Sign } from "./queries.ts";
+import { showLiving } from "./show-living.ts";
+
+let own: TestDatabase | null = null;
+beforeAll(async () => {
+  if (testServer) own = await testDatabase(testServer, { replicas: 1, max: 4 });
+}, 60_000);
+afterAll(() => own?.drop());
+const sql = () => ((own as TestDatabase).pools[0] as Database).sql;
+
+const subject = "alpha:octo/app#1";
+const signal = new AbortController().signal;
+/** The comment at the tracker, and a tracker that has no other. */
+let shown: string | null = null;
+const write = async ({ body }: NewComment) => {
+  shown = body;
+  return { id: "1", url: "https://tracker.example/1" };
+};
+const adapter = { deliver: write, update: write, find: async () => null };
+const connection = { id: "environment", source: { adapter }, settings: {} } as unknown as Connection;
+const outbox = { of: () => ({ withoutSecrets: (text: string) => text }) } as unknown as Outbox;
+
+async function running(): Promise<string> {
+  const id = newId();
+  await sql()`
+    insert into task_executions (id, task_id, canonical_trigger, source, slug, subject, project, issue, content, state, agent_id, has_sign)
+    values (${id}, 't', 'x', 'alpha', 'alpha', ${subject}, 'octo/app', '1', '', 'running', 'pm_default', true)`;
+  await sql()`insert into execution_signs (execution_id, sign) values (${id}, 'working')`;
+  return id;
+}
+const claimed = async (): Promise<Sign> => (await claimSign(sql(), newId(), 30)) as Sign;
+const show = (sign: Sign) => showLiving(sign, connection, signal, { sql: sql(), outbox });
+const post = (body: string): NewComment => ({ subject: { project: "octo/app", issue: "1" }, body });
+const answer = (executionId: string, body: string) =>
+  writeLiving(
+    {
+      sql: sql(),
+      connection,
+      subject,
+      agentId: "pm_default",
+      executionId,
+      key: `${executionId}.answer`,
+      post: post(body),
+      content: () => post(body),
+      isAnswer: true,
+    },
+    signal,
+  );
+const storeAnswer = (executionId: string, state: string) =>
+  sql()`insert into execution_steps (id, execution_id, seq, kind, state) values (${newId()}, ${executionId}, 1, 'post', ${state})`;
+const end = (executionId: string, state: string) =>
+  sql()`update task_executions set state = ${state}, finished_at = now() where id = ${executionId}`;
+
+test("a sign that waited until its run and a later one had answered leaves their answer", { tags: ["postgres"] }, async () => {
+  const first = await running();
+  const late = await claimed();
+  await answer(first, "Answer of first");
+  await end(first, "succeeded");
+  await answer(newId(), "Answer of second");
+  await show(late);
+  expect(shown).toBe("Answer of second");
+});
+
+test.each(["started", "succeeded"])(
+  "so does one whose run has sent its answer (%s) but not ended",
+  { tags: ["postgres"] },
+  async (state) => {
+    const first = await running();
+    const late = await claimed();
+    await answer(first, "Answer of first");
+    await storeAnswer(first, state);
+    await answer(newId(), "Answer of second");
+    await show(late);
+    expect(shown).toBe("Answer of second");
+    await end(first, "succeeded");
+  },
+);
+
+test("a sign of a cancelled run does not say again that it is working", { tags: ["postgres"] }, async () => {
+  await answer(newId(), "Answer of an earlier run");
+  const cancelled = await running();
+  const late = await claimed();
+  await end(cancelled, "cancelled");
+  await show(late);
+  expect(shown).toBe("Answer of an earlier run");
+});
+
+test("a sign that another replica has claimed meanwhile is not shown", { tags: ["postgres"] }, async () => {
+  await answer(newId(), "Answer of an earlier run");
+  const next = await running();
+  const late = await claimed();
+  await sql()`update execution_signs set lease_expires_at = now() - interval '1 second' where execution_id = ${next}`;
+  const current = await claimed();
+  await show(late);
+  expect(shown).toBe("Answer of an earlier run");
+  await show(current);
+  expect(shown).toContain("is working on this");
+});
