@@ -4,9 +4,8 @@ import { isUnavailable } from "../platform/database/client.ts";
 import type { Report } from "../platform/log.ts";
 import { Failure, sleep } from "../platform/retry.ts";
 import { attemptSeconds, attempts, leasesLost } from "../platform/telemetry/metrics.ts";
-import { genAi, own } from "../platform/telemetry/names.ts";
-import { inTrace } from "../platform/telemetry/tracing.ts";
 import { isOpen } from "./approval.ts";
+import { inAttemptSpan, recordLostAttempt } from "./attempt-span.ts";
 import { HoldExecution } from "./budget.ts";
 import { type Lease, LeaseLost } from "./lease.ts";
 import type { Presence } from "./presence/watch.ts";
@@ -67,17 +66,8 @@ const longestOutageMs = 60_000;
 
 /** One attempt at an execution, with its outcome recorded. Never rejects. */
 export function attemptExecution(execution: Claimed, bounds: AttemptBounds, deps: AttemptDeps): Promise<AttemptOutcome> {
-  const event = { id: execution.event_id ?? execution.id, traceparent: execution.place?.traceparent ?? null };
-  const attributes = {
-    [genAi.operation]: "invoke_agent",
-    [own.event]: event.id,
-    [own.execution]: execution.id,
-    [own.task]: execution.task_id,
-    [own.attempt]: execution.attempts,
-    ...(execution.agent_id !== null && { [genAi.agent]: execution.agent_id }),
-  };
   const done = attemptSeconds.startTimer();
-  return inTrace(event, "invoke_agent", attributes, () => attempt(execution, bounds, deps)).finally(done);
+  return inAttemptSpan(execution, () => attempt(execution, bounds, deps)).finally(done);
 }
 
 async function attempt(execution: Claimed, bounds: AttemptBounds, deps: AttemptDeps): Promise<AttemptOutcome> {
@@ -94,6 +84,7 @@ async function attempt(execution: Claimed, bounds: AttemptBounds, deps: AttemptD
   const watched = execution.dry_run ? { end: () => {} } : deps.presence.watch(execution);
   try {
     transcript = await openTranscript(execution, bounds, deps);
+    await recordLostAttempt(execution, deps);
     if (execution.deaths >= maxDeaths)
       throw new Failure(`Its worker crashed ${execution.deaths} times in a row while running it.`, { retryable: false });
     const outcome = await runExecution({ execution, transcript, signal, limits }, { ...deps, log });

@@ -77,6 +77,29 @@ export async function releaseExpired(sql: Sql, gone: "all" | readonly string[] =
   return result.count;
 }
 
+/**
+ * When an attempt began, and when another worker noticed its loss; milliseconds since 1970. `undefined` unless its worker died.
+ * Only the first attempt has a stored beginning. A later one began after the end of the one before, with the first step since then.
+ */
+export async function findLostAttempt(
+  sql: Sql,
+  id: string,
+  attempt: number,
+): Promise<{ startMs: number; endMs: number } | undefined> {
+  const [row] = await sql<{ startMs: number; endMs: number }[]>`
+    select extract(epoch from coalesce(
+        (select min(s.started_at) from execution_steps s where s.execution_id = e.id and s.started_at between b.at and h.created_at), b.at
+      ))::float8 * 1000 as "startMs", extract(epoch from h.created_at)::float8 * 1000 as "endMs"
+    from task_executions e
+    join execution_history h on h.execution_id = e.id and h.attempts = ${attempt} and h.event = 'execution.interrupted',
+    lateral (
+      select coalesce(max(p.created_at), e.started_at) as at from execution_history p where p.execution_id = e.id and p.attempts < ${attempt}
+    ) b
+    where e.id = ${id} and exists (select 1 from unnest(e.death_leases) lease where lease like ${`%:${attempt}`})
+    order by h.n desc limit 1`;
+  return row;
+}
+
 /** A lease that this worker no longer uses. */
 export interface EndedLease {
   readonly id: string;

@@ -10,6 +10,9 @@ interface Span {
   readonly spanId: string;
   readonly parentSpanId?: string;
   readonly name: string;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly status: { readonly code: number };
   readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
 }
 interface Exported {
@@ -50,31 +53,50 @@ afterAll(async () => {
 const send = (number: number, headers: Record<string, string> = {}) =>
   world.service.webhook(issueOpened({ repo: "octo/app", number, title: "Trace me" }), { headers });
 const ofTrace = (id: string) => spans.filter(({ traceId }) => traceId === id);
+const attributeOf = (span: Span | undefined, name: string) => span?.attributes.find(({ key }) => key === name)?.value;
+/** The attempts of a trace, in their order. */
+const runsOf = (trace: typeof spans) =>
+  trace
+    .filter(({ name }) => name === "invoke_agent")
+    .sort(
+      (a, b) => Number(attributeOf(a, "signalbox.attempt")?.intValue) - Number(attributeOf(b, "signalbox.attempt")?.intValue),
+    );
 
 test("a run that was killed and resumed is one trace, with the event's id and without prompts", async () => {
   const asked = world.model.chats().length;
   world.model.answerWith({ reply: { hang: true } });
+  const sentMs = Date.now();
   const { body } = await send(1);
   await eventually(() => world.model.chats().length > asked);
-  await eventually(() => spans.some(({ name }) => name === "dispatch"));
+  await eventually(() => ["dispatch", "memory.search"].every((part) => spans.some(({ name }) => name === part)));
   await world.service.kill();
   await world.service.restart();
   await waitForExecutions(world.service, { event_id: body.event_id });
   const trace = body.event_id.replaceAll("-", "");
   const all = await eventually(() => {
     const found = ofTrace(trace);
-    return (
-      ["webhook", "dispatch", "invoke_agent", "memory.search", "post"].every((name) => found.some((one) => one.name === name)) &&
-      found
-    );
+    const names = ["webhook", "dispatch", "memory.search", "post"];
+    return names.every((name) => found.some((one) => one.name === name)) && runsOf(found).length === 2 && found;
   });
   const [root] = all.filter(({ name }) => name === "webhook");
   expect(all.find(({ name }) => name === "dispatch")?.parentSpanId).toBe(root?.spanId);
   // The webhook and the run have the same ancestor, which both replicas know by the event.
-  const run = all.find(({ name }) => name === "invoke_agent");
+  const [lost, run] = runsOf(all);
   expect(run?.parentSpanId).toBe(root?.parentSpanId);
   expect(root?.instance).toEqual(expect.any(String));
   expect(run?.instance).not.toBe(root?.instance);
+  // The killed process exported a part of its attempt, and its successor the attempt itself.
+  expect(lost).toMatchObject({ parentSpanId: run?.parentSpanId, instance: run?.instance, status: { code: 2 } });
+  expect([attributeOf(lost, "signalbox.lost"), attributeOf(run, "signalbox.lost")]).toEqual([{ boolValue: true }, undefined]);
+  const parts = all.filter(({ parentSpanId }) => parentSpanId === lost?.spanId);
+  expect(parts).toMatchObject([{ name: "memory.search", instance: root?.instance }]);
+  const [startMs, endMs] = [Number(lost?.startTimeUnixNano) / 1e6, Number(lost?.endTimeUnixNano) / 1e6];
+  expect(startMs).toBeGreaterThan(sentMs - 1_000);
+  // The times are of two clocks: the database and the process.
+  const clocksApartMs = 100;
+  expect(startMs).toBeLessThanOrEqual(Number(parts[0]?.startTimeUnixNano) / 1e6 + clocksApartMs);
+  expect(endMs).toBeGreaterThan(startMs);
+  expect(endMs).toBeLessThanOrEqual(Number(run?.startTimeUnixNano) / 1e6 + clocksApartMs);
   const chat = all.find(({ name }) => name.startsWith("chat "));
   expect(chat?.parentSpanId).toBe(run?.spanId);
   expect(chat?.attributes.map(({ key }) => key)).toEqual(

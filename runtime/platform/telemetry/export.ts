@@ -4,7 +4,7 @@ import { context, propagation, trace } from "@opentelemetry/api";
 import type { Config } from "../config.ts";
 import type { Log } from "../log.ts";
 import { version } from "../version.ts";
-import { enableTracing } from "./tracing.ts";
+import { enableTracing, takeSpanId } from "./tracing.ts";
 
 /** Sends spans to the configured collector, for which it loads the OpenTelemetry SDK. Returns a function that stops it. */
 export async function exportTraces(
@@ -20,6 +20,7 @@ export async function exportTraces(
     import("@opentelemetry/core"),
     import("@opentelemetry/resources"),
   ]);
+  const random = new sdk.RandomIdGenerator();
   const url = `${endpoint.replace(/\/+$/, "")}/v1/traces`;
   const provider = new sdk.BasicTracerProvider({
     resource: resources.resourceFromAttributes({
@@ -29,6 +30,10 @@ export async function exportTraces(
       "service.instance.id": randomUUID(),
       "host.name": hostname(),
     }),
+    idGenerator: {
+      generateTraceId: () => random.generateTraceId(),
+      generateSpanId: () => takeSpanId() ?? random.generateSpanId(),
+    },
     spanProcessors: [new sdk.BatchSpanProcessor(new otlp.OTLPTraceExporter({ url }))],
   });
   context.setGlobalContextManager(new hooks.AsyncLocalStorageContextManager().enable());

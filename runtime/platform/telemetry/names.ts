@@ -24,4 +24,5 @@ export const own = {
   source: "signalbox.source",
   subject: "signalbox.subject",
   attempt: "signalbox.attempt",
+  lost: "signalbox.lost",
 } as const;

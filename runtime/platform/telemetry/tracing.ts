@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import {
   type Attributes,
+  type Context,
   context,
   propagation,
   ROOT_CONTEXT,
   type Span,
-  type SpanContext,
   SpanStatusCode,
   TraceFlags,
   trace,
@@ -25,6 +25,7 @@ export function enableTracing(content: boolean): void {
   recording.enabled = true;
   recording.content = content;
 }
+export const recordsSpans = (): boolean => recording.enabled;
 export const recordsContent = (): boolean => recording.enabled && recording.content;
 
 const shape = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/;
@@ -34,27 +35,65 @@ export const validTraceparent = (header: string | undefined): string | null => {
   return /[1-9a-f]/.test(traceId) && /[1-9a-f]/.test(spanId) ? (header as string) : null;
 };
 
-/** The span that is the ancestor of all work on an event, on every replica. */
-function parentOf(eventId: string, traceparent: string | null): SpanContext {
-  const [, traceId, spanId] = shape.exec(traceparent ?? "") ?? [];
-  return {
-    traceId: traceId ?? eventId.replaceAll("-", ""),
-    spanId: spanId ?? createHash("sha256").update(eventId).digest("hex").slice(0, 16),
-    traceFlags: TraceFlags.SAMPLED,
-    isRemote: true,
-  };
+/** An event whose trace a span belongs to. */
+export interface TracedEvent {
+  readonly id: string;
+  readonly traceparent: string | null;
 }
 
-/** Runs a function as a span of an event's trace. */
+const spanIdOf = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 16);
+
+/** A context below the span that is the ancestor of all work on an event, on every replica. */
+function contextOf({ id, traceparent }: TracedEvent): Context {
+  const [, traceId, spanId] = shape.exec(traceparent ?? "") ?? [];
+  return trace.setSpanContext(ROOT_CONTEXT, {
+    traceId: traceId ?? id.replaceAll("-", ""),
+    spanId: spanId ?? spanIdOf(id),
+    traceFlags: TraceFlags.SAMPLED,
+    isRemote: true,
+  });
+}
+
+let nextSpanId: string | undefined;
+/** The id of the span that is being started, if it has to have a certain one. For the exporter, which generates all others. */
+export function takeSpanId(): string | undefined {
+  const id = nextSpanId;
+  nextSpanId = undefined;
+  return id;
+}
+
+/** Runs a function as a span of an event's trace. The span's id is derived from `key`, so that `recordSpan` can repeat it. */
 export function inTrace<T>(
-  event: { readonly id: string; readonly traceparent: string | null },
+  event: TracedEvent,
   name: string,
   attributes: Attributes,
   run: (span: Span | null) => Promise<T>,
+  key?: string,
 ): Promise<T> {
   if (!recording.enabled) return run(null);
-  const parent = trace.setSpanContext(ROOT_CONTEXT, parentOf(event.id, event.traceparent));
-  return context.with(parent, () => inSpan(name, attributes, run));
+  return context.with(contextOf(event), () => {
+    if (key !== undefined) nextSpanId = spanIdOf(key);
+    return inSpan(name, attributes, run);
+  });
+}
+
+/** What another process did, or the part of it that is known. Times in milliseconds since 1970. */
+export interface PastSpan {
+  readonly key: string;
+  readonly name: string;
+  readonly attributes: Attributes;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly error: string;
+}
+
+/** Records a span for a process that was killed before it exported it, with the id that `inTrace` gave it there. */
+export function recordSpan(event: TracedEvent, { key, name, attributes, startMs, endMs, error }: PastSpan): void {
+  if (!recording.enabled) return;
+  nextSpanId = spanIdOf(key);
+  const span = tracer.startSpan(name, { attributes, startTime: startMs }, contextOf(event));
+  span.setStatus({ code: SpanStatusCode.ERROR, message: error });
+  span.end(endMs);
 }
 
 /** Runs a function as a span within the current one. An error marks the span as failed and is rethrown. */

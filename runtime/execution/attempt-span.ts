@@ -1,0 +1,50 @@
+import type { Sql } from "../platform/database/client.ts";
+import type { Log } from "../platform/log.ts";
+import { genAi, own } from "../platform/telemetry/names.ts";
+import { inTrace, recordSpan, recordsSpans } from "../platform/telemetry/tracing.ts";
+import { findLostAttempt } from "./lease-queries.ts";
+import type { Claimed } from "./queries.ts";
+
+const name = "invoke_agent";
+
+const eventOf = ({ event_id, id, place }: Claimed) => ({ id: event_id ?? id, traceparent: place?.traceparent ?? null });
+const keyOf = ({ id }: Claimed, attempt: number) => `${id} ${attempt}`;
+const attributesOf = (execution: Claimed, attempt: number) => ({
+  [genAi.operation]: name,
+  [own.event]: eventOf(execution).id,
+  [own.execution]: execution.id,
+  [own.task]: execution.task_id,
+  [own.attempt]: attempt,
+  ...(execution.agent_id !== null && { [genAi.agent]: execution.agent_id }),
+});
+
+/** Runs an attempt as a span of its event's trace. */
+export function inAttemptSpan<T>(execution: Claimed, run: () => Promise<T>): Promise<T> {
+  const { attempts } = execution;
+  return inTrace(eventOf(execution), name, attributesOf(execution, attempts), run, keyOf(execution, attempts));
+}
+
+/**
+ * Records the span of the attempt before this one if its process was killed, because such a process exports only the spans that
+ * had ended. They are the children of this span, as it has the id that it had there. Never rejects.
+ */
+export async function recordLostAttempt(
+  execution: Claimed,
+  { sql, log }: { readonly sql: Sql; readonly log: Log },
+): Promise<void> {
+  if (!recordsSpans() || execution.deaths === 0) return;
+  const attempt = execution.attempts - 1;
+  try {
+    const lost = await findLostAttempt(sql, execution.id, attempt);
+    if (!lost) return;
+    recordSpan(eventOf(execution), {
+      key: keyOf(execution, attempt),
+      name,
+      attributes: { ...attributesOf(execution, attempt), [own.lost]: true },
+      ...lost,
+      error: "The worker of this attempt ended without an outcome. The span ends when another worker noticed that.",
+    });
+  } catch (error) {
+    log.warn("failed to record the span of a lost attempt", { execution_id: execution.id, error });
+  }
+}
