@@ -2,7 +2,7 @@ import type { events } from "@signalbox/schema/bulk";
 import type { Input } from "@signalbox/schema/operation";
 import type { Fragment, Queryable } from "../platform/database/client.ts";
 import { readBounds } from "../platform/database/history-page.ts";
-import { eventColumns, type KeptEvent, type WebhookEvent } from "./queries.ts";
+import { eventColumns, type KeptEvent, type WebhookEvent, withBody } from "./queries.ts";
 
 /** What one bulk of replays selects. */
 export interface Replayable {
@@ -35,7 +35,9 @@ export const sampleReplayable = (sql: Queryable, selected: Replayable, limit: nu
   >`select ${eventColumns(sql)} from webhook_events where ${matching(sql, selected)} order by id desc limit ${limit}`;
 
 /** The next that match, behind `after`, oldest first, with their payloads. */
-export const nextReplayable = (sql: Queryable, selected: Replayable, after: string, limit: number): Promise<KeptEvent[]> =>
-  sql<KeptEvent[]>`
+export async function nextReplayable(sql: Queryable, selected: Replayable, after: string, limit: number): Promise<KeptEvent[]> {
+  const events = await sql<KeptEvent[]>`
     select ${eventColumns(sql)}, headers, body from webhook_events
     where ${matching(sql, selected)} and id > ${after}::uuid order by id limit ${limit}`;
+  return events.map(withBody);
+}

@@ -4,6 +4,7 @@ import type { list } from "@signalbox/schema/webhooks";
 import type { z } from "zod";
 import type { Queryable } from "../platform/database/client.ts";
 import { type History, type HistoryPage, readHistory } from "../platform/database/history-page.ts";
+import { unpack } from "../platform/packing/packed.ts";
 
 export type WebhookEvent = Output<typeof list>["items"][number];
 export type EventFilter = Omit<Input<typeof list>, "subject" | "fields"> & {
@@ -16,7 +17,7 @@ export type EventFilter = Omit<Input<typeof list>, "subject" | "fields"> & {
 export const eventColumns = (sql: Queryable) => sql`
   id, source, slug, delivery_id, event_name, action, actor, author, subject, canonical_triggers, outcome, reason, replay_of, polled, occurred_at, received_at, body_removed_at`;
 
-export function listEvents(
+export async function listEvents(
   sql: Queryable,
   { subjects, whole, ...filter }: EventFilter,
 ): Promise<HistoryPage<WebhookEvent & { body?: Uint8Array }>> {
@@ -31,8 +32,13 @@ export function listEvents(
       ${subjects ? sql`and subject = any(${subjects as string[]}::text[])` : sql``}`,
     text: sql`reason`,
   };
-  return readHistory(sql, history, filter);
+  const page = await readHistory<WebhookEvent & { body?: Uint8Array }>(sql, history, filter);
+  return whole ? { ...page, items: page.items.map(withBody) } : page;
 }
+
+/** An event with its body as it arrived. */
+export const withBody = <E extends { readonly body?: Uint8Array }>(event: E): E =>
+  event.body ? { ...event, body: unpack(event.body) } : event;
 
 /** A refused delivery in the shape of an event: of what it said nothing is kept. */
 const refusedColumns = (sql: Queryable) => sql`
@@ -70,7 +76,7 @@ export interface KeptEvent extends WebhookEvent {
 
 export async function findEvent(sql: Queryable, id: string): Promise<KeptEvent | undefined> {
   const [event] = await sql<KeptEvent[]>`select ${eventColumns(sql)}, headers, body from webhook_events where id = ${id}`;
-  return event;
+  return event && withBody(event);
 }
 
 type ExecutionState = z.output<typeof executionState>;

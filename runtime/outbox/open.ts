@@ -11,7 +11,8 @@ import type { Parameters, RegisteredTool } from "../tools/registered-tool.ts";
 import { cleanLine } from "../untrusted/clean.ts";
 import { rewriteArguments } from "./arguments.ts";
 import { defuse } from "./defuse.ts";
-import { participantsOf, projectNames } from "./queries.ts";
+import { participants, projectNames } from "./payload-names.ts";
+import { authorsOfSubject, payloadOf } from "./queries.ts";
 import { redact } from "./redact.ts";
 import type { SecretFinder } from "./secret-finder.ts";
 import { checkTarget } from "./targets.ts";
@@ -120,7 +121,7 @@ class RunOutbox implements WayOut {
       hosts: hostsOf(connection),
       targets: policy.targets.value,
       reads: policy.reads.value,
-      aliases: async () => (event_id === null ? [] : projectNames(this.#options.sql, event_id)),
+      aliases: async () => (event_id === null ? [] : projectNames(await payloadOf(this.#options.sql, event_id))),
     });
     if (verdict.kind === "refused") {
       const { reason } = verdict;
@@ -170,10 +171,14 @@ class RunOutbox implements WayOut {
   #participantsFor(text: string): Promise<ReadonlySet<string>> {
     const { event_id } = this.#run;
     if (event_id === null || !mayMention.test(text)) return Promise.resolve(new Set());
-    this.#participants ??= participantsOf(this.#options.sql, event_id).then(
-      (names) => new Set(names.map((name) => name.toLowerCase())),
-    );
+    this.#participants ??= this.#findParticipants(event_id);
     return this.#participants;
+  }
+
+  async #findParticipants(eventId: string): Promise<ReadonlySet<string>> {
+    const { sql } = this.#options;
+    const [payload, authors] = await Promise.all([payloadOf(sql, eventId), authorsOfSubject(sql, eventId)]);
+    return new Set([...participants(payload), ...authors].map((name) => name.toLowerCase()));
   }
 }
 

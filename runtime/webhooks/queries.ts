@@ -1,6 +1,7 @@
 import type { EventAuthor } from "@signalbox/sdk";
 import { findOwn, type Suspect } from "../own-writes/queries.ts";
 import type { Queryable } from "../platform/database/client.ts";
+import { pack } from "../platform/packing/packed.ts";
 import { authorKey, endingOf } from "./ending-queries.ts";
 import { withoutHookCopies } from "./hook-queries.ts";
 import { countHops, type LoopLimits } from "./loop-queries.ts";
@@ -115,11 +116,11 @@ export async function insertArrivals(
         outcome, reason, replay_of, polled, author, occurred_at, hook_id, snapshot, private, comment, thread, incomplete, traceparent, headers, body)
       select id, source, slug, delivery_id, change_key, event_name, action, actor, subject, canonical_triggers,
         case when mine is null then outcome else 'discarded' end, coalesce(mine, reason),
-        replay_of, polled, author, occurred_at, hook_id, snapshot, private, comment, thread, incomplete, traceparent, headers, substring((select convert_to(${bodies.join("")}, 'UTF8')) from body_at for body_bytes)
+        replay_of, polled, author, occurred_at, hook_id, snapshot, private, comment, thread, incomplete, traceparent, headers, coalesce(decode(packed, 'base64'), substring((select convert_to(${bodies.join("")}, 'UTF8')) from body_at for body_bytes))
       from json_to_recordset(${JSON.stringify(events)}::text::json) as x (id uuid, source text, slug text, delivery_id text,
         change_key text, event_name text, action text, actor text, subject text, canonical_triggers text[], outcome text, reason text,
         replay_of uuid, polled boolean, author jsonb, occurred_at timestamptz, hook_id text, snapshot boolean, private boolean,
-        comment text, thread text, incomplete boolean, traceparent text, headers text, body_at int, body_bytes int), lateral (select ${ownReason} as mine) m
+        comment text, thread text, incomplete boolean, traceparent text, headers text, packed text, body_at int, body_bytes int), lateral (select ${ownReason} as mine) m
       where ${isNew} and ${hooks?.isNew ?? sql`true`}
       on conflict do nothing returning id, outcome, reason, outcome = 'dispatched' as is_dispatched
     ), ${countHops(sql, arrivals, loops)}, fired as (
@@ -155,13 +156,14 @@ function rowsOf(arrivals: readonly Arrival[]) {
   const place = ({ event }: Arrival) => `${event.slug} ${event.snapshot ? `0 ${event.subject}` : "1"} ${event.delivery_id ?? ""}`;
   const ordered = arrivals.map((one) => ({ one, at: place(one) })).sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
   // One text parameter is half the size of bytes on the wire, and keeps the statement the same for any number of events.
-  const bodies = ordered.map(({ one: { event } }) =>
-    Buffer.from(event.body.buffer, event.body.byteOffset, event.body.byteLength).toString(),
-  );
+  const bodies: string[] = [];
   let end = 1;
-  const events = ordered.map(({ one: { event } }, n) => {
-    const body_at = end;
-    const body_bytes = Buffer.byteLength(bodies[n] as string);
+  const events = ordered.map(({ one: { event } }) => {
+    const packed = pack("payload", event.body);
+    if (packed) return { ...event, body: undefined, packed: packed.toString("base64") };
+    const body = Buffer.from(event.body.buffer, event.body.byteOffset, event.body.byteLength).toString();
+    const [body_at, body_bytes] = [end, Buffer.byteLength(body)];
+    bodies.push(body);
     end += body_bytes;
     return { ...event, body: undefined, body_at, body_bytes };
   });

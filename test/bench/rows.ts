@@ -110,6 +110,12 @@ async function sizes(url: string): Promise<Map<string, number>> {
 async function columns(url: string): Promise<void> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   for (const table of ["webhook_events", "task_executions", "execution_steps"]) {
+    const [whole] = await sql.unsafe(
+      `select avg(pg_column_size(t.*))::float8 as bytes, pg_relation_size('${table}') / count(*) as space from ${table} t`,
+    );
+    process.stdout.write(
+      `${table}: ${Math.round(Number(whole?.bytes))} bytes a row, ${whole?.space} with the space of earlier versions\n`,
+    );
     const names = await sql<{ name: string }[]>`
       select attname as name from pg_attribute where attrelid = ${table}::regclass and attnum > 0 and not attisdropped`;
     for (const { name } of names) {
