@@ -25,6 +25,8 @@ const secret = ["upgrade", "secret"].join("-");
 const everyMs = 40;
 const limitMs = 1_000;
 const repo = "octo/app";
+/** The issue of the event that is copied. The others begin with 1. */
+const historyIssue = 1_000_000;
 
 /** The sources of a commit, with the packages of this checkout. */
 function checkOut(commit: string): string {
@@ -122,7 +124,7 @@ interface History {
 
 /** One event with its executions, and so many copies of them. */
 async function fillHistory({ url }: Replica, database: FreshDatabase, { count, isDone }: History): Promise<void> {
-  await deliver(jsonClient(url), issueOpened({ repo, number: 0, sender: "mona" }), { delivery: "d-0", secret });
+  await deliver(jsonClient(url), issueOpened({ repo, number: historyIssue, sender: "mona" }), { delivery: "history", secret });
   await eventually(isDone, { interval: 200 });
   // Its end is stored after its comment.
   await sleep(2_000);
@@ -153,7 +155,8 @@ async function main(commit: string, history: number): Promise<number> {
     for (const path of ["agents/seed", "tasks/seed", "tasks/triggers/seed", "tasks/sources/seed"])
       await jsonClient(first.url).post(`/api/${path}`);
     await sleep(1_000);
-    if (history > 0) await fillHistory(first, database, { count: history, isDone: () => textsOf(tracker, repo, 0).length === 2 });
+    if (history > 0)
+      await fillHistory(first, database, { count: history, isDone: () => textsOf(tracker, repo, historyIssue).length === 2 });
     const sent: Sent = { accepted: [], refused: [], slowest: 0, slowestAt: "", phase: "before" };
     let over = false;
     const sending = sendUntil(() => over, live, sent);
