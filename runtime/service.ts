@@ -32,7 +32,7 @@ export interface Service {
 /** Between two tries while the database is unavailable. */
 const againMs = 500;
 /** A start that finds the database and loses it this often does not try again. */
-const mostLosses = 10;
+const maxLosses = 10;
 /** Deadline of statements after the stop has begun. */
 const stoppingMs = 4_000;
 
@@ -50,9 +50,9 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   for (;;) {
     const shutdown = createShutdown(log);
     try {
-      const { port, grpcPort, hasten } = await open(config, builtIns, log, shutdown);
+      const { port, grpcPort, shortenDeadlines } = await open(config, builtIns, log, shutdown);
       const stop = () => {
-        hasten(stoppingMs);
+        shortenDeadlines(stoppingMs);
         return shutdown.close();
       };
       return { port, grpcPort, stop };
@@ -60,7 +60,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
       await shutdown.close().catch((second) => log.warn("cleanup after a failed start failed", { error: second }));
       const reason = unavailableBehind(error);
       // A database that never answered is a StartError. Any other has answered this try, so the wait begins anew.
-      if (reason && !(error instanceof StartError) && ++losses < mostLosses) end = performance.now() + waitMs;
+      if (reason && !(error instanceof StartError) && ++losses < maxLosses) end = performance.now() + waitMs;
       if (!reason || performance.now() >= end) throw error;
       log.warn("waiting for the database", {
         reason: (reason as Error).message,
@@ -107,5 +107,5 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, shutd
   });
   shutdown.add(() => server.close());
   queue?.begin();
-  return { ...server, hasten: core.database.hasten };
+  return { ...server, shortenDeadlines: core.database.shortenDeadlines };
 }

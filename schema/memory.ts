@@ -11,24 +11,24 @@ export const memoryScope = z
 export const searchModes = ["semantic", "keyword", "hybrid"] as const;
 export const searchMode = z.enum(searchModes).meta({ id: "MemorySearchMode" });
 
-const longestKey = 512;
-const largestContent = 256 * 1024;
+const maxKeyLength = 512;
+const maxContentBytes = 256 * 1024;
 const bytes = new TextEncoder();
 
 /** Any text that a URL path can carry: a memory is addressed as `/api/memory/:key`, percent-encoded. */
 export const memoryKey = z
   .string()
   .min(1, "must not be empty")
-  .refine((key) => [...key].length <= longestKey, `must have at most ${longestKey} characters`)
+  .refine((key) => [...key].length <= maxKeyLength, `must have at most ${maxKeyLength} characters`)
   .refine((key) => key !== "." && key !== "..", "must not be `.` or `..`, which a URL path cannot contain")
-  .describe(`Unique key of the memory, 1 to ${longestKey} characters.`);
+  .describe(`Unique key of the memory, 1 to ${maxKeyLength} characters.`);
 
 export const memoryContent = z
   .string()
   .min(1, "must not be empty")
   .refine(
-    (content) => bytes.encode(content).length <= largestContent,
-    `must have at most ${largestContent} bytes in UTF-8 (256 KiB)`,
+    (content) => bytes.encode(content).length <= maxContentBytes,
+    `must have at most ${maxContentBytes} bytes in UTF-8 (256 KiB)`,
   )
   .describe("Content of the memory, at most 256 KiB.");
 
@@ -37,8 +37,8 @@ const query = z
   .string()
   .refine((value) => value.trim() !== "", "must not be empty")
   .refine(
-    (value) => bytes.encode(value).length <= largestContent,
-    `must have at most ${largestContent} bytes in UTF-8 (256 KiB)`,
+    (value) => bytes.encode(value).length <= maxContentBytes,
+    `must have at most ${maxContentBytes} bytes in UTF-8 (256 KiB)`,
   );
 
 const shared = {

@@ -13,14 +13,14 @@ export interface SharedThrottle {
 }
 
 /** Maximum number of keys: old ones are dropped, because credentials are rotated. */
-const most = 1_000;
+const maxKeys = 1_000;
 
 /** A `SharedThrottle` within one process. */
 export function inMemoryThrottle(): SharedThrottle {
   const next = new Map<string, number>();
   const set = (key: string, at: number) => {
     next.delete(key);
-    if (next.size >= most) next.delete(next.keys().next().value as string);
+    if (next.size >= maxKeys) next.delete(next.keys().next().value as string);
     next.set(key, at);
   };
   return {

@@ -17,7 +17,7 @@ export interface ThrottledRequest {
 
 const tries = 3;
 /** Maximum wait that a platform may ask for, in milliseconds. For a longer one the error is thrown, and the host retries later. */
-const longestWait = 60_000;
+const maxWaitMs = 60_000;
 
 /**
  * Sends a request when the throttle allows it, at most three times. After a rate limit error all requests of the account wait
@@ -47,8 +47,8 @@ export async function throttled<T>(request: ThrottledRequest, send: () => Promis
 
 function waitFor(failure: PluginError, count: number, isRetryable: (error: PluginError) => boolean): number | null {
   const requested = failure.retry_after_ms;
-  if (failure.code === "rate_limited") return requested === undefined || requested > longestWait ? null : requested;
-  if (!isRetryable(failure) || (requested ?? 0) > longestWait) return null;
+  if (failure.code === "rate_limited") return requested === undefined || requested > maxWaitMs ? null : requested;
+  if (!isRetryable(failure) || (requested ?? 0) > maxWaitMs) return null;
   return requested ?? 250 * 2 ** (count - 1);
 }
 

@@ -2,9 +2,9 @@ import { cutMarkdown } from "./cut-markdown.ts";
 import { PluginError } from "./errors.ts";
 
 /** Maximum number of times that a refused text is cut and written again. */
-const mostTries = 6;
+const maxTries = 6;
 /** Minimum length to which a text is cut, in characters. */
-const shortest = 500;
+const minLength = 500;
 /** Number of characters reserved for additions of a source, such as its marker. */
 const added = 300;
 
@@ -19,9 +19,9 @@ export async function writeShorter<T>(text: string, write: (text: string) => Pro
       return await write(shown);
     } catch (error) {
       const limit = refusedLength(error, shown.length);
-      if (limit === null || tries > mostTries || shown.length <= shortest) throw error;
+      if (limit === null || tries > maxTries || shown.length <= minLength) throw error;
       const next = limit < shown.length ? limit - added : Math.floor(shown.length * 0.6);
-      shown = cutMarkdown(text, Math.max(shortest, next));
+      shown = cutMarkdown(text, Math.max(minLength, next));
     }
   }
 }
@@ -40,6 +40,6 @@ function refusedLength(error: unknown, length: number): number | null {
   const said = error.message.slice(error.message.indexOf(": ") + 1);
   const isNamed = error.status === 413 || says.test(said);
   const numbers = (said.match(number) ?? []).map((one) => Number(one.replace(/\D/g, "")));
-  const limits = numbers.filter((one) => one >= shortest + added && (isNamed || one < length));
+  const limits = numbers.filter((one) => one >= minLength + added && (isNamed || one < length));
   return limits.length > 0 ? Math.min(...limits) : isNamed ? Number.POSITIVE_INFINITY : null;
 }

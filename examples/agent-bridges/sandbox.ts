@@ -12,7 +12,7 @@ export interface SandboxedRun {
 }
 
 /** Longest summary, in characters: the end of what the command printed. */
-const longestSummary = 20_000;
+const maxSummaryLength = 20_000;
 
 /** Programs, libraries and certificates. Of `/etc` only what they need: the rest has secrets of this machine. */
 const system = [
@@ -72,7 +72,7 @@ export function runSandboxed(run: SandboxedRun): Promise<{ summary: string }> {
     let summary = "";
     let errors = "";
     const timer = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
-    child.stdout.on("data", (part) => (summary = (summary + part).slice(-longestSummary)));
+    child.stdout.on("data", (part) => (summary = (summary + part).slice(-maxSummaryLength)));
     child.stderr.on("data", (part) => (errors = (errors + part).slice(-2_000)));
     // The command may end without reading its prompt.
     child.stdin.on("error", () => {});

@@ -6,7 +6,7 @@ import { setupServer } from "msw/node";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { clients } from "./client.ts";
-import { commentBody, findComment, longest } from "./comments.ts";
+import { commentBody, findComment, maxCommentLength } from "./comments.ts";
 import { failureOf } from "./failure.ts";
 import alpha from "./index.ts";
 import { pageOf } from "./paging.ts";
@@ -219,7 +219,7 @@ describe("failureOf", () => {
 describe("comments", () => {
   test("a comment that is too long is cut, has a note about it, and is found", () => {
     const body = commentBody(`${"ä😀".repeat(40_000)}`, "key-1");
-    expect(body.length).toBeLessThanOrEqual(longest);
+    expect(body.length).toBeLessThanOrEqual(maxCommentLength);
     expect(body.isWellFormed()).toBe(true);
     expect(body).toMatch(/^<!-- signalbox:key-1 -->\n> \*\*Cut off\.\*\* This text has 120000 characters/);
     expect(commentBody("short", "k")).toBe(addMarker("short", "k"));

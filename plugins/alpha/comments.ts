@@ -6,7 +6,7 @@ import type { Place } from "./place.ts";
 import * as shapes from "./shapes.ts";
 
 /** Longest comment that the platform accepts, in characters. */
-export const longest = 65_536;
+export const maxCommentLength = 65_536;
 /** Pages of 100. The platform allows 2,500 comments on an issue; a self-hosted server may allow more. */
 export const maxPages = 1000;
 
@@ -77,9 +77,9 @@ export async function updateComment(
 /** The note comes first: after the text, an unclosed code fence would swallow it. */
 export function commentBody(body: string, key: string): string {
   const whole = addMarker(sanitizeText(body), key);
-  if (whole.length <= longest) return whole;
-  const note = `> **Cut off.** This text has ${body.length} characters; a comment holds ${longest}. The end is missing.`;
-  return truncate(addMarker(`${note}\n\n${sanitizeText(body)}`, key), longest);
+  if (whole.length <= maxCommentLength) return whole;
+  const note = `> **Cut off.** This text has ${body.length} characters; a comment holds ${maxCommentLength}. The end is missing.`;
+  return truncate(addMarker(`${note}\n\n${sanitizeText(body)}`, key), maxCommentLength);
 }
 
 /** Finds the comment with the marker of `key`; newest page first. */

@@ -12,7 +12,7 @@ const page = z.object({
   pageInfo: z.object({ hasPreviousPage: z.boolean(), startCursor: z.string().nullish() }),
 });
 /** Pages of 100 comments, the newest first, that are searched for one of ours. */
-const mostPages = 50;
+const maxPages = 50;
 
 const fields = "nodes { id url body } pageInfo { hasPreviousPage startCursor }";
 const postQuery = `mutation ($discussion: ID!, $reply_to: ID, $body: String!) {
@@ -43,7 +43,7 @@ export async function findAllDiscussionComments(
 ): Promise<PostedComment[]> {
   const found: PostedComment[] = [];
   let before: string | null = null;
-  for (let count = 0; count < mostPages; count++) {
+  for (let count = 0; count < maxPages; count++) {
     const answer = await client.graphql("read", listQuery, { id: reply_to ?? discussion, before }, signal);
     const { nodes, pageInfo } = read(page, valueAt(answer, "node", "comments"));
     found.unshift(...nodes.filter(({ body }) => readMarker(body) === key).map(({ id, url }) => ({ id, url })));

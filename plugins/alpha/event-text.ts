@@ -5,7 +5,7 @@ import { otherText } from "./other-text.ts";
 import { linkedIssue } from "./place.ts";
 
 /** The platform's own limit for a body, in characters. */
-const longest = 65_536;
+const maxTextLength = 65_536;
 
 /** The text for the agent: Markdown with a heading per part; `""` for a payload without the name of its event. */
 export function eventText(event: string, action: string | null, payload: unknown): string {
@@ -195,4 +195,4 @@ function described(item: unknown): string {
   return description && `## Description\n\n${description}`;
 }
 
-const body = (of: unknown, name: string): string => stripMarker(stringAt(of, [name], longest) ?? "");
+const body = (of: unknown, name: string): string => stripMarker(stringAt(of, [name], maxTextLength) ?? "");

@@ -129,7 +129,7 @@ const events: Readonly<Record<string, Shown>> = {
 };
 
 /** The platform's own limit for a body, in characters. */
-const longest = 65_536;
+const maxTextLength = 65_536;
 /** Commits of a push that are shown. */
 const maxCommits = 20;
 
@@ -150,7 +150,7 @@ export function otherText(event: string, action: string | null, payload: unknown
     ]),
     event === "push" ? commits(payload) : "",
     failedSteps(item),
-    body ? stripMarker(stringAt(item, body, longest) ?? "") : "",
+    body ? stripMarker(stringAt(item, body, maxTextLength) ?? "") : "",
   );
 }
 

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { addressOf, repositoryOf } from "./address.ts";
 import { standingOf } from "./author.ts";
 import type { Client } from "./client.ts";
-import { findComment, longest, postComment } from "./comments.ts";
+import { findComment, maxCommentLength, postComment } from "./comments.ts";
 import { deleteComment, findAllComments } from "./duplicates.ts";
 import { createLabel } from "./labels.ts";
 import { placeOf } from "./place.ts";
@@ -53,7 +53,7 @@ const updateDescription = (clientOf: ClientOf) =>
     output: described,
     run: async (input, { connection, signal }) => {
       const address = addressOf(input.issue, input.project);
-      const body = truncate(sanitizeText(input.description), longest);
+      const body = truncate(sanitizeText(input.description), maxCommentLength);
       const route = "PATCH /repos/{owner}/{repo}/issues/{issue_number}";
       const { data } = await clientOf(connection).write(route, { ...address, body }, shapes.issue, signal);
       return { number: data.number, url: data.html_url };

@@ -7,7 +7,7 @@ import * as shapes from "./shapes.ts";
 import { requirePrivate } from "./visibility.ts";
 
 /** Longest note or description that the platform accepts, in characters. */
-export const longest = 1_000_000;
+export const maxCommentLength = 1_000_000;
 /** Pages of 100; the platform allows 5,000 notes on an issue. */
 export const maxPages = 60;
 
@@ -87,9 +87,9 @@ async function noteAt(account: Account, place: Place, id: string) {
 export function commentBody(body: string, key: string): string {
   const text = withoutQuickActions(sanitizeText(body));
   const whole = addMarker(text, key);
-  if (whole.length <= longest) return whole;
-  const note = `> **Cut off.** This text has ${body.length} characters; a comment holds ${longest}. The end is missing.`;
-  return truncate(addMarker(`${note}\n\n${text}`, key), longest);
+  if (whole.length <= maxCommentLength) return whole;
+  const note = `> **Cut off.** This text has ${body.length} characters; a comment holds ${maxCommentLength}. The end is missing.`;
+  return truncate(addMarker(`${note}\n\n${text}`, key), maxCommentLength);
 }
 
 /** Finds the note with the marker of `key`; newest first. */

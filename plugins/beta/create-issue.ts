@@ -1,16 +1,16 @@
 import { type HttpClient, type Json, type NewIssue, PluginError, sanitizeText, truncate, valueAt } from "@signalbox/sdk";
 import { addressOf, projectOf } from "./address.ts";
-import { longest } from "./comments.ts";
+import { maxCommentLength } from "./comments.ts";
 import { withoutQuickActions } from "./quick-actions.ts";
 import * as shapes from "./shapes.ts";
 
-const longestTitle = 255;
+const maxTitleLength = 255;
 
 /** Creates an issue and returns its creation as the webhook will report it. */
 export async function createIssue(client: HttpClient, issue: NewIssue, signal: AbortSignal) {
   const project = projectOf(issue.project);
-  const title = truncate(sanitizeText(issue.title).replace(/\s+/g, " "), longestTitle);
-  const body = { title, description: truncate(withoutQuickActions(sanitizeText(issue.body)), longest) };
+  const title = truncate(sanitizeText(issue.title).replace(/\s+/g, " "), maxTitleLength);
+  const body = { title, description: truncate(withoutQuickActions(sanitizeText(issue.body)), maxCommentLength) };
   const request = { route: "POST /projects/{project}/issues", path: { project }, body, schema: shapes.made, signal };
   const { data } = await client.write(request);
   const path = pathOf(project, data);

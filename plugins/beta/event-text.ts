@@ -4,9 +4,9 @@ import { otherText } from "./other-text.ts";
 import { isEpic, isPrivate } from "./place.ts";
 
 /** The dispatcher passes on no more than this. Characters. */
-const longest = 262_144;
+const maxTextLength = 262_144;
 /** Code that is shown beside a comment, in characters. */
-const longestCode = 10_000;
+const maxCodeLength = 10_000;
 
 /** The text for the agent: Markdown with a heading per part; `""` for a payload without the name of its event. */
 export function eventText(event: string, action: string | null, payload: unknown): string {
@@ -78,9 +78,9 @@ function description(payload: unknown): string {
     const text = body(valueAt(payload, name), "description");
     if (text) return `## Description\n\n${text}`;
   }
-  const code = stringAt(payload, ["snippet", "content"], longestCode);
+  const code = stringAt(payload, ["snippet", "content"], maxCodeLength);
   if (code) return `## Content\n\n${fenced(code)}`;
-  const message = stringAt(payload, ["commit", "message"], longestCode);
+  const message = stringAt(payload, ["commit", "message"], maxCodeLength);
   return message ? `## Message\n\n${message.trim()}` : "";
 }
 
@@ -98,7 +98,7 @@ function position(note: unknown): string {
   const [, oldLine, newLine] = /^[0-9a-f]+_(\d{1,9})_(\d{1,9})$/.exec(stringAt(note, ["line_code"], 200) ?? "") ?? [];
   const [line, before] = [valueAt(at, "new_line") ?? newLine, valueAt(at, "old_line") ?? oldLine];
   const shown = isLine(line) ? String(line) : isLine(before) ? `${before} (before the change)` : null;
-  const text = stringAt(diff, ["diff"], longestCode);
+  const text = stringAt(diff, ["diff"], maxCodeLength);
   return sections(
     factList([
       ["File", path.replace(/\s+/g, " ")],
@@ -141,4 +141,4 @@ const labels = (list: unknown): string =>
         .join(", ")
     : "";
 
-const body = (of: unknown, name: string): string => stripMarker(stringAt(of, [name], longest) ?? "");
+const body = (of: unknown, name: string): string => stripMarker(stringAt(of, [name], maxTextLength) ?? "");

@@ -98,7 +98,7 @@ const events: Readonly<Record<string, Shown>> = {
 };
 
 /** Longest text of a page or a release, in characters. */
-const longest = 65_536;
+const maxTextLength = 65_536;
 /** Commits of a push that are shown. */
 const maxCommits = 20;
 
@@ -130,7 +130,7 @@ export function otherText(event: string, action: string | null, payload: unknown
     ]),
     failedJobs(payload),
     commits(payload),
-    stripMarker(first(body, longest) ?? ""),
+    stripMarker(first(body, maxTextLength) ?? ""),
   );
 }
 

@@ -17,7 +17,7 @@ export interface Reading {
 }
 
 /** Pages of 100 label events per item; later ones are not reported. */
-const mostPages = 10;
+const maxPages = 10;
 /** An event explains a change of the item if their times differ by at most this. Milliseconds. */
 const close = 2_000;
 
@@ -87,7 +87,7 @@ async function labelEvents(reading: Reading, kind: Kind, item: Item): Promise<Js
   const path = { project: reading.project, kind, iid: item.iid };
   const events: Json[] = [];
   try {
-    for (let page = 1; page <= mostPages; page++) {
+    for (let page = 1; page <= maxPages; page++) {
       const request = { route, path, query: { per_page: 100, page }, schema: shapes.labelEvents, signal: reading.signal };
       const { data } = await reading.client.read(request);
       events.push(...(data as Json[]));

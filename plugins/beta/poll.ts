@@ -5,11 +5,11 @@ import { detailsOf, type Item, type Kind, type PolledEvent, type Reading } from 
 import * as shapes from "./shapes.ts";
 
 /** Pages of 100 per list and poll; the next poll continues from there. */
-const mostPages = 20;
+const maxPages = 20;
 /** Items per list and poll whose notes and labels are read; the next poll continues with the others. */
-const mostDetails = 150;
+const maxDetails = 150;
 /** After this time a poll reads no further details. Milliseconds. */
-const longestReading = 120_000;
+const maxReadingMs = 120_000;
 /**
  * Changes this recent are read again; those already reported are recognised by their key. The platform moves `updated_at` for a note or
  * a label once a minute at most, so the list may not show the latest one. Milliseconds.
@@ -38,7 +38,7 @@ export async function poll(
 ): Promise<PollBatch> {
   const reading: Reading = { client, project: projectOf(from.project), signal };
   const cursor = cursorOf(from.cursor, from.since);
-  const until = Date.now() + longestReading;
+  const until = Date.now() + maxReadingMs;
   const found: PolledEvent[] = [];
   const ends = { issues: cursor.issues, merge_requests: cursor.merge_requests };
   for (const kind of ["issues", "merge_requests"] as const) {
@@ -66,7 +66,7 @@ async function changed(reading: Reading, kind: Kind, start: Position): Promise<{
   const items = new Map<string, Item>();
   let { at: reached, page } = start;
   let after = early(reached);
-  for (let count = 0; count < mostPages; count++) {
+  for (let count = 0; count < maxPages; count++) {
     const query = { updated_after: after, order_by: "updated_at", sort: "asc", per_page: 100, page };
     const request = {
       route: "GET /projects/{project}/{kind}",
@@ -99,7 +99,7 @@ async function readDetails(
   const processed: Item[] = [];
   let reached = start.at;
   for (const [count, item] of due.entries()) {
-    if (count >= mostDetails || Date.now() > until) {
+    if (count >= maxDetails || Date.now() > until) {
       const again = Date.parse(early(reached));
       const listed = items.filter((one) => known.has(nameOf(one))).concat(processed);
       const done = listed.filter((one) => Date.parse(one.updated_at) >= again).map(nameOf);

@@ -11,7 +11,7 @@ import {
 } from "@signalbox/sdk";
 import { z } from "zod";
 import { addressOf, issueOf } from "./address.ts";
-import { deleteComment, findAllComments, findComment, longest, postComment } from "./comments.ts";
+import { deleteComment, findAllComments, findComment, maxCommentLength, postComment } from "./comments.ts";
 import { placeOf } from "./place.ts";
 import { withoutQuickActions } from "./quick-actions.ts";
 import type { Settings } from "./settings.ts";
@@ -73,7 +73,7 @@ const updateDescription = (clientOf: ClientOf) =>
       const { connection, signal } = call;
       const address = addressOf(input.issue, input.project);
       if (call.private) await requireConfidential(accountOf(clientOf, call), input.issue, input.project);
-      const body = { description: truncate(withoutQuickActions(sanitizeText(input.description)), longest) };
+      const body = { description: truncate(withoutQuickActions(sanitizeText(input.description)), maxCommentLength) };
       const request = { route: `PUT ${route}`, path: { ...address }, body, schema: shapes.issue, signal };
       const { data } = await clientOf(connection).write(request);
       return { issue: issueOf(address.kind, data.iid), url: data.web_url };

@@ -11,14 +11,14 @@ import {
 import type { Convert } from "./conversions.ts";
 
 /** Longest text that is posted, in characters; the platform documents no limit. */
-const longest = 100_000;
+const maxLength = 100_000;
 /** Longest HTML that is read, in characters. */
-const longestHtml = 262_144;
+const maxHtmlLength = 262_144;
 
 /** Converts Markdown to the platform's HTML; to plain text if that fails. */
 export async function htmlOf(convert: Convert, markdown: string): Promise<string> {
   const text = stripInvisibleMarker(sanitizeText(markdown));
-  const shown = cutMarkdown(text, longest);
+  const shown = cutMarkdown(text, maxLength);
   return convert("markdownToHtml", shown).catch(() => plainHtml(shown));
 }
 
@@ -42,7 +42,7 @@ export function plainHtml(text: string): string {
 
 /** Converts the platform's HTML to Markdown; to a code block with its text if that fails. */
 export async function markdownOf(convert: Convert, html: string): Promise<string> {
-  const text = sanitizeText(truncate(html, longestHtml));
+  const text = sanitizeText(truncate(html, maxHtmlLength));
   if (text.trim() === "") return "";
   const markdown = await convert("htmlToMarkdown", text).catch(() => plainMarkdown(textOfMarkup(text)));
   return stripInvisibleMarker(markdown).trim();

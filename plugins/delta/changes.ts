@@ -5,7 +5,7 @@ import { isNone } from "./names.ts";
 const bookkeeping = new Set(["last_activity_at", "updated_at", "updated_by", "updated_by_id", "sort_order", "completed_at"]);
 /** Too long for a line: it has its own section. */
 const long = /^(?:description|comment)(?:_|$)/;
-const mostChanges = 50;
+const maxChanges = 50;
 
 /**
  * The fields that an update changed, with old and new values: `data.changes` and `previous_attributes` have all of them,
@@ -19,7 +19,7 @@ export function changesOf(event: string, payload: unknown): string[] {
   const found = new Map<string, string>();
   const add = (field: string, from: unknown, to: unknown) => {
     const name = field.replace(/_ids?$/, "");
-    if (!/^\w{1,50}$/.test(field) || bookkeeping.has(field) || found.has(name) || found.size >= mostChanges) return;
+    if (!/^\w{1,50}$/.test(field) || bookkeeping.has(field) || found.has(name) || found.size >= maxChanges) return;
     found.set(name, long.test(name) ? `${name.split("_")[0]}: edited` : `${name}: ${shown(from)} → ${shown(to)}`);
   };
   for (const [name, change] of members(valueAt(data, "changes"))) add(name, valueAt(change, "old"), valueAt(change, "new"));

@@ -7,13 +7,13 @@ import { webOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
 const base = "/workspaces/{slug}/projects/{project}";
-const longestTitle = 255;
+const maxTitleLength = 255;
 
 /** Creates an issue and returns its creation as the webhook will report it. */
 export async function createIssue(account: Account, issue: NewIssue) {
   const { client, connection, convert, signal } = account;
   const project = await projectId(client, issue.project, signal);
-  const name = truncate(sanitizeText(issue.title).replace(/\s+/g, " "), longestTitle);
+  const name = truncate(sanitizeText(issue.title).replace(/\s+/g, " "), maxTitleLength);
   const body = { name, description_html: (await htmlOf(convert, issue.body)) || "<p></p>" };
   const path = { slug: client.slug, project };
   const { data } = await client.write({ route: `POST ${base}/issues/`, path, body, schema: shapes.made, signal });

@@ -5,7 +5,7 @@ import type { Convert } from "./conversions.ts";
 import { commentIn, isActivity, isIssue, isNone } from "./names.ts";
 
 /** The dispatcher passes on no more than this. Characters. */
-const longest = 262_144;
+const maxTextLength = 262_144;
 
 /** The text for the agent: Markdown with a heading per part; `""` for a payload without the name of its event. */
 export async function eventText(convert: Convert, event: string, payload: unknown): Promise<string> {
@@ -80,16 +80,16 @@ async function groupText(convert: Convert, thing: string, deed: string, data: un
 
 /** A comment as the webhook contains it: HTML, or plain text. */
 export const commentOf = (data: unknown): string =>
-  stringAt(data, ["comment_html"], longest) ??
-  stringAt(data, ["comment"], longest) ??
-  stringAt(data, ["comment_stripped"], longest) ??
+  stringAt(data, ["comment_html"], maxTextLength) ??
+  stringAt(data, ["comment"], maxTextLength) ??
+  stringAt(data, ["comment_stripped"], maxTextLength) ??
   "";
 
 function description(convert: Convert, data: unknown): Promise<string> {
-  const html = stringAt(data, ["description_html"], longest);
+  const html = stringAt(data, ["description_html"], maxTextLength);
   return textOf(
     convert,
-    html ?? stringAt(data, ["description"], longest) ?? stringAt(data, ["description_stripped"], longest) ?? "",
+    html ?? stringAt(data, ["description"], maxTextLength) ?? stringAt(data, ["description_stripped"], maxTextLength) ?? "",
   );
 }
 

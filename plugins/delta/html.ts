@@ -11,7 +11,7 @@ import { toMarkdown } from "mdast-util-to-markdown";
 import { gfm } from "micromark-extension-gfm";
 
 /** Deepest nesting. Deeper content is left out, because recursion must end. */
-const deepest = 60;
+const maxDepth = 60;
 
 /** What may be posted: no styles, no ids, no scripts, and only links to safe URLs. */
 const allowed = {
@@ -30,7 +30,7 @@ export function markdownToHtml(markdown: string): string {
 /** Turns HTML nodes into text and checkboxes into `[x] `, and drops what is nested too deep. */
 function readable(node: Nodes, depth: number): void {
   if (!("children" in node)) return;
-  if (depth > deepest) {
+  if (depth > maxDepth) {
     node.children = [];
     return;
   }

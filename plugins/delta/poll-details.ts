@@ -22,7 +22,7 @@ export interface Known {
 }
 
 const base = "/workspaces/{slug}/projects/{project}/issues/{issue}";
-const mostPages = 10;
+const maxPages = 10;
 /** An activity is written within this time of its change. Milliseconds. */
 const explained = 10_000;
 /** A background worker of the platform moves `updated_at` of a commented issue, at most this late. Milliseconds. */
@@ -120,7 +120,7 @@ async function listed({ client, project, signal }: Reading, route: string, issue
   const path = { slug: client.slug, project, issue };
   const found: Json[] = [];
   let cursor: string | undefined;
-  for (let page = 0; page < mostPages; page++) {
+  for (let page = 0; page < maxPages; page++) {
     const asked = {
       route: `GET ${route}`,
       path,

@@ -7,11 +7,11 @@ import { projectId, statesOf } from "./projects.ts";
 import * as shapes from "./shapes.ts";
 
 /** Pages of 100 per poll; the next poll continues from there. */
-const mostPages = 20;
+const maxPages = 20;
 /** Issues per poll whose comments and activities are read, two requests each; the next poll continues with the others. */
-const mostDetails = 500;
+const maxDetails = 500;
 /** Time for reading details: about sixty issues within the public platform's rate limit. Milliseconds. */
-const longestReading = 120_000;
+const maxReadingMs = 120_000;
 /** An activity is written at most this long after its change. Milliseconds. */
 const justNow = 10_000;
 /** Changes made while a page was read are read again; those already reported are recognised by their key. Milliseconds. */
@@ -87,9 +87,9 @@ interface Due {
 
 /** Reads the details of as many issues as one poll may. */
 async function readDetails(reading: Reading, due: readonly Due[], found: PolledEvent[], before: string | null) {
-  const ends = Date.now() + longestReading;
+  const ends = Date.now() + maxReadingMs;
   let [count, seen] = [0, before];
-  for (const one of due.slice(0, mostDetails)) {
+  for (const one of due.slice(0, maxDetails)) {
     if (Date.now() > ends) break;
     const item = one.item ?? (await find(reading, one.id));
     const details = item && (await detailsOf(reading, item, one.known));
@@ -137,7 +137,7 @@ async function changed(
   const items = new Map<string, Item>();
   const route = "GET /workspaces/{slug}/projects/{project}/issues/";
   let { head, next } = start;
-  for (let page = 0; page < mostPages; page++) {
+  for (let page = 0; page < maxPages; page++) {
     const query = { order_by: "-updated_at", per_page: 100, cursor: next ?? undefined };
     const path = { slug: client.slug, project };
     const { data } = await client.read({ route, path, query, schema: shapes.listOf(shapes.listed), signal });

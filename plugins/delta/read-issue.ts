@@ -4,7 +4,7 @@ import { statesOf } from "./projects.ts";
 import * as shapes from "./shapes.ts";
 
 const shown = 30;
-const mostPages = 20;
+const maxPages = 20;
 
 /** Reads an issue, the name of its state, and its last 30 comments, oldest first. */
 export async function readIssue({ client, signal }: Account, at: { readonly project: string; readonly issue: string }) {
@@ -25,7 +25,7 @@ export async function readIssue({ client, signal }: Account, at: { readonly proj
     const route = `GET ${base}/issues/{issue}/comments/`;
     const all: z.output<typeof shapes.comment>[] = [];
     let cursor: string | undefined;
-    for (let page = 0; page < mostPages; page++) {
+    for (let page = 0; page < maxPages; page++) {
       const query = { per_page: 100, cursor };
       const { data } = await client.read({ route, path, query, schema: shapes.listOf(shapes.comment), signal });
       all.push(...data.results);

@@ -1,7 +1,7 @@
 import { sanitizeText, stringAt, valueAt } from "@signalbox/sdk";
 import type { BlockContent, ListItem, PhrasingContent, Root, RootContent, TableRow } from "mdast";
 import { boxOf } from "./list-box.ts";
-import { deepest, writeMarkdown } from "./markdown.ts";
+import { maxDepth, writeMarkdown } from "./markdown.ts";
 import { merged } from "./merged-phrases.ts";
 
 /** A document of the platform's format as Markdown. Never throws; of unknown nodes the content is kept. */
@@ -14,7 +14,7 @@ export const isAdf = (value: unknown): boolean => valueAt(value, "type") === "do
 
 /** The first text of a document, where a marker would be. */
 export function firstTextOf(document: unknown, depth = 0): string {
-  if (depth > deepest) return "";
+  if (depth > maxDepth) return "";
   const text = valueAt(document, "text");
   if (typeof text === "string") return text;
   const [first] = contentOf(document);
@@ -27,7 +27,7 @@ function contentOf(node: unknown): readonly unknown[] {
 }
 
 function blocks(node: unknown, depth: number): BlockContent[] {
-  if (depth > deepest) return [];
+  if (depth > maxDepth) return [];
   const found: BlockContent[] = [];
   let loose: PhrasingContent[] = [];
   const flush = () => {
@@ -131,7 +131,7 @@ function rawText(node: unknown): string {
 }
 
 const phrases = (node: unknown, depth: number): PhrasingContent[] =>
-  depth > deepest ? [] : merged(contentOf(node).flatMap((child) => phrase(child, depth + 1)));
+  depth > maxDepth ? [] : merged(contentOf(node).flatMap((child) => phrase(child, depth + 1)));
 
 function phrase(node: unknown, depth: number): PhrasingContent[] {
   const text = valueAt(node, "text");

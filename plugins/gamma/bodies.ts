@@ -15,11 +15,11 @@ import { plainAdf, plainWiki, textOfAdf } from "./plain-text.ts";
 import type { Settings } from "./settings.ts";
 
 /** The platform accepts 32,767 characters, unless its administrator set another limit. This leaves room for a marker. */
-const longest = 32_000;
+const maxLength = 32_000;
 /** Markup makes a text longer than its Markdown: it is cut and converted again, so often at most. */
-const mostConversions = 6;
+const maxConversions = 6;
 /** Longest wiki markup that is read, in characters. */
-const longestWiki = 262_144;
+const maxWikiLength = 262_144;
 
 /** Converts Markdown to the format of the account's platform; to plain text if that fails. */
 export async function bodyOf(
@@ -28,15 +28,15 @@ export async function bodyOf(
   { is_cloud }: Pick<Settings, "is_cloud">,
 ): Promise<AdfDocument | string> {
   const text = stripInvisibleMarker(sanitizeText(markdown));
-  const shown = cutMarkdown(text, longest);
+  const shown = cutMarkdown(text, maxLength);
   if (is_cloud) return convert("markdownToAdf", shown).catch(() => plainAdf(shown));
   let limit = shown.length;
   for (let tries = 1; ; tries++) {
     const cut = cutMarkdown(text, limit);
     const wiki = await convert("markdownToWiki", cut).catch(() => plainWiki(cut));
-    if (wiki.length <= longest) return wiki;
-    if (tries === mostConversions) return truncate(wiki, longest);
-    limit = Math.floor(Math.min(limit * 0.95, limit * (longest / wiki.length)));
+    if (wiki.length <= maxLength) return wiki;
+    if (tries === maxConversions) return truncate(wiki, maxLength);
+    limit = Math.floor(Math.min(limit * 0.95, limit * (maxLength / wiki.length)));
   }
 }
 
@@ -73,7 +73,7 @@ export function isMarked(body: unknown, key?: string): boolean {
 /** Converts a document or wiki markup to Markdown; to a code block with its text if that fails. `""` for other values. */
 export async function markdownOf(convert: Convert, body: unknown): Promise<string> {
   if (typeof body === "string") {
-    const wiki = stripInvisibleMarker(truncate(body, longestWiki));
+    const wiki = stripInvisibleMarker(truncate(body, maxWikiLength));
     if (wiki.trim() === "") return "";
     return cleaned(await convert("wikiToMarkdown", wiki).catch(() => plainMarkdown(sanitizeText(wiki))));
   }

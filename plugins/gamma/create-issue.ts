@@ -15,7 +15,7 @@ import type { Account } from "./comments.ts";
 import { webOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
-const longestTitle = 255;
+const maxTitleLength = 255;
 const shown = "summary,description,issuetype,priority,status,project,creator,reporter,assignee,labels,created,updated";
 
 /** Creates an issue and returns its creation as the webhook will report it. */
@@ -26,7 +26,7 @@ export async function createIssue({ client, connection, convert, signal }: Accou
     throw new PluginError("invalid_input", `project must be the key of a project such as "PROJ"; it is ${shownProject}`);
   }
   const issuetype = await typeFor(client, project, signal);
-  const summary = truncate(sanitizeText(issue.title).replace(/\s+/g, " "), longestTitle);
+  const summary = truncate(sanitizeText(issue.title).replace(/\s+/g, " "), maxTitleLength);
   const { key } = await writeShorter(issue.body, async (shown) => {
     const fields = { project: { key: project }, issuetype, summary, description: await bodyOf(convert, shown, connection) };
     return (await client.write({ route: "POST /issue", body: { fields }, schema: shapes.made, signal })).data;

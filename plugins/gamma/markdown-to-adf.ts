@@ -1,6 +1,6 @@
 import type { BlockContent, Definition, DefinitionContent, List, ListItem, PhrasingContent, RootContent, Table } from "mdast";
 import type { AdfDocument, AdfMark, AdfNode } from "./adf.ts";
-import { deepest, definitionsOf, isSafeLink, parseMarkdown, plain, textOfHtml } from "./markdown.ts";
+import { definitionsOf, isSafeLink, maxDepth, parseMarkdown, plain, textOfHtml } from "./markdown.ts";
 
 type Definitions = ReadonlyMap<string, Definition>;
 /** `inner`: in a quotation, list or cell, where the format allows only paragraphs, lists and code. */
@@ -18,7 +18,7 @@ export function markdownToAdf(markdown: string): AdfDocument {
 }
 
 const blocks = (nodes: readonly (RootContent | BlockContent | DefinitionContent)[], place: Place): AdfNode[] =>
-  place.depth > deepest ? [] : nodes.flatMap((node) => block(node, { ...place, depth: place.depth + 1 }));
+  place.depth > maxDepth ? [] : nodes.flatMap((node) => block(node, { ...place, depth: place.depth + 1 }));
 
 function block(node: RootContent | BlockContent | DefinitionContent, place: Place): AdfNode[] {
   switch (node.type) {
@@ -97,7 +97,7 @@ function table(node: Table, place: Place): AdfNode[] {
 }
 
 const inline = (nodes: readonly PhrasingContent[], marks: readonly AdfMark[], place: Place): AdfNode[] =>
-  place.depth > deepest ? [] : nodes.flatMap((node) => phrase(node, marks, { ...place, depth: place.depth + 1 }));
+  place.depth > maxDepth ? [] : nodes.flatMap((node) => phrase(node, marks, { ...place, depth: place.depth + 1 }));
 
 function phrase(node: PhrasingContent, marks: readonly AdfMark[], place: Place): AdfNode[] {
   switch (node.type) {

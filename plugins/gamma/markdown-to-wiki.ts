@@ -1,5 +1,5 @@
 import type { BlockContent, Definition, DefinitionContent, List, PhrasingContent, RootContent } from "mdast";
-import { deepest, definitionsOf, isSafeLink, parseMarkdown, plain, textOfHtml } from "./markdown.ts";
+import { definitionsOf, isSafeLink, maxDepth, parseMarkdown, plain, textOfHtml } from "./markdown.ts";
 import { emoticons } from "./wiki-signs.ts";
 
 type Block = RootContent | BlockContent | DefinitionContent;
@@ -17,7 +17,7 @@ export function markdownToWiki(markdown: string): string {
 }
 
 const blocks = (nodes: readonly Block[], place: Place, between: string): string =>
-  place.depth > deepest
+  place.depth > maxDepth
     ? ""
     : nodes
         .map((node) => block(node, { ...place, depth: place.depth + 1 }))
@@ -69,7 +69,7 @@ function list(node: List, before: string, place: Place): string {
     .map((item) => {
       const box = typeof item.checked === "boolean" ? (item.checked ? "\\[x\\] " : "\\[ \\] ") : "";
       const parts = item.children.map((child) =>
-        child.type === "list" && place.depth < deepest
+        child.type === "list" && place.depth < maxDepth
           ? list(child, sign, { ...place, depth: place.depth + 1 })
           : block(child, { ...place, depth: place.depth + 1 }),
       );
@@ -80,7 +80,7 @@ function list(node: List, before: string, place: Place): string {
 }
 
 const inline = (nodes: readonly PhrasingContent[], place: Place): string =>
-  place.depth > deepest ? "" : nodes.map((node) => phrase(node, { ...place, depth: place.depth + 1 })).join("");
+  place.depth > maxDepth ? "" : nodes.map((node) => phrase(node, { ...place, depth: place.depth + 1 })).join("");
 
 function phrase(node: PhrasingContent, place: Place): string {
   switch (node.type) {

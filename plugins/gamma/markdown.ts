@@ -5,7 +5,7 @@ import { toMarkdown } from "mdast-util-to-markdown";
 import { gfm } from "micromark-extension-gfm";
 
 /** Deepest nesting. Deeper content is left out: the platform refuses it, and recursion must end. */
-export const deepest = 40;
+export const maxDepth = 40;
 
 export const parseMarkdown = (markdown: string): Root =>
   fromMarkdown(markdown, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] });
@@ -18,7 +18,7 @@ export function definitionsOf(root: Root): ReadonlyMap<string, Definition> {
   const found = new Map<string, Definition>();
   const walk = (node: Nodes, depth: number): void => {
     if (node.type === "definition" && !found.has(node.identifier)) found.set(node.identifier, node);
-    if ("children" in node && depth < deepest) for (const child of node.children) walk(child, depth + 1);
+    if ("children" in node && depth < maxDepth) for (const child of node.children) walk(child, depth + 1);
   };
   walk(root, 0);
   return found;

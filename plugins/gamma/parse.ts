@@ -114,15 +114,15 @@ function lacking(event: string, payload: unknown, subject: Subject | null): stri
 }
 
 /** Longest beginning of a comment that is read, in characters. */
-const longest = 2_000;
+const maxBodyLength = 2_000;
 
 /** The beginning of a comment as plain text: wiki markup as it is, of a document its first paragraph. */
 function beginningOf(body: unknown): string | null {
-  if (typeof body === "string") return sanitizeText(body.slice(0, longest));
+  if (typeof body === "string") return sanitizeText(body.slice(0, maxBodyLength));
   const nodes = valueAt(body, "content", "0", "content");
   if (!Array.isArray(nodes)) return null;
   const parts = nodes.slice(0, 50).map((node) => valueAt(node, "text") ?? (valueAt(node, "type") === "hardBreak" ? "\n" : ""));
-  return sanitizeText(parts.join("").slice(0, longest));
+  return sanitizeText(parts.join("").slice(0, maxBodyLength));
 }
 
 /** Whether the issue was deleted, or moved to a status of the category "done". */

@@ -5,13 +5,13 @@ import { escapedWiki } from "./markdown-to-wiki.ts";
 /** What is shown if a conversion fails: the text itself, without formatting. All functions here take linear time. */
 
 /** More lines than this become one code block: the platform limits the size of a document. */
-const mostLines = 1_000;
+const maxLines = 1_000;
 
 /** Text as a document that shows it unchanged. */
 export function plainAdf(text: string): AdfDocument {
   const lines = text.split("\n");
   const note: AdfNode = { type: "paragraph", content: [{ type: "text", text: plainNote, marks: [{ type: "em" }] }] };
-  if (lines.length > mostLines)
+  if (lines.length > maxLines)
     return { type: "doc", version: 1, content: [note, { type: "codeBlock", attrs: {}, content: [{ type: "text", text }] }] };
   const content = lines.flatMap((line, index): AdfNode[] => [
     ...(index > 0 ? [{ type: "hardBreak" }] : []),
@@ -30,15 +30,15 @@ export const plainWiki = (text: string): string =>
     })
     .join("\n")}`;
 
-const longest = 262_144;
-const mostNodes = 100_000;
+const maxLength = 262_144;
+const maxNodes = 100_000;
 
 /** The text of a document, with a line per block. Does not use the stack, so any depth is read. */
 export function textOfAdf(document: unknown): string {
   const parts: string[] = [];
   const waiting: unknown[] = [document];
   let length = 0;
-  for (let count = 0; waiting.length > 0 && count < mostNodes && length < longest; count++) {
+  for (let count = 0; waiting.length > 0 && count < maxNodes && length < maxLength; count++) {
     const node = waiting.pop();
     const text = valueAt(node, "text");
     if (typeof text === "string") {
@@ -48,7 +48,7 @@ export function textOfAdf(document: unknown): string {
     }
     const content = valueAt(node, "content");
     if (Array.isArray(content))
-      for (let index = Math.min(content.length, mostNodes) - 1; index >= 0; index--) waiting.push(content[index]);
+      for (let index = Math.min(content.length, maxNodes) - 1; index >= 0; index--) waiting.push(content[index]);
     if (["paragraph", "heading", "codeBlock", "hardBreak", "tableRow"].includes(String(valueAt(node, "type")))) parts.push("\n");
   }
   return sanitizeText(parts.join("")).trim();

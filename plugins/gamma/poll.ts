@@ -12,7 +12,7 @@ import { changeKey } from "./change-key.ts";
 import * as shapes from "./shapes.ts";
 
 /** Issues per poll; the next poll continues from there. */
-const mostIssues = 300;
+const maxIssues = 300;
 /** The platform's index lags, so recent changes are read again; those already reported are recognised by their key. Milliseconds. */
 const overlap = 60_000;
 const fields = "summary,description,issuetype,priority,status,project,creator,reporter,assignee,labels,created,updated,comment";
@@ -76,7 +76,7 @@ async function changed(client: HttpClient, project: string, { at: reached }: Cur
       ),
     );
     if (page.last) return { issues, whole: true };
-    if (issues.length >= mostIssues) return { issues, whole: false };
+    if (issues.length >= maxIssues) return { issues, whole: false };
   }
 }
 

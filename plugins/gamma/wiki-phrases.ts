@@ -1,5 +1,5 @@
 import type { PhrasingContent } from "mdast";
-import { deepest } from "./markdown.ts";
+import { maxDepth } from "./markdown.ts";
 import { merged } from "./merged-phrases.ts";
 import { emoticons } from "./wiki-signs.ts";
 
@@ -33,7 +33,7 @@ export function wikiPhrases(text: string, depth: number): PhrasingContent[] {
     plain = "";
   };
   for (let at = 0; at < text.length; ) {
-    const found = depth > deepest ? null : read(text, at, depth);
+    const found = depth > maxDepth ? null : read(text, at, depth);
     if (!found) {
       plain += text[at];
       at += 1;

@@ -1,7 +1,7 @@
 import { sanitizeText } from "@signalbox/sdk";
 import type { BlockContent, ListItem, PhrasingContent, Root, TableRow } from "mdast";
 import { boxOf } from "./list-box.ts";
-import { deepest, writeMarkdown } from "./markdown.ts";
+import { maxDepth, writeMarkdown } from "./markdown.ts";
 import { wikiPhrases } from "./wiki-phrases.ts";
 
 /**
@@ -18,7 +18,7 @@ const macro = /\{(code|noformat|quote|panel)(?::([^}\n]{0,500}))?\}/iy;
 
 /** Code and quotations may begin anywhere in a text; the text between them is read line by line. */
 function blocks(text: string, depth: number): BlockContent[] {
-  if (depth > deepest) return [];
+  if (depth > maxDepth) return [];
   const found: BlockContent[] = [];
   const lower = text.toLowerCase();
   const unclosed = new Set<string>();
@@ -119,7 +119,7 @@ function lists(items: readonly Item[], level: number, depth: number): BlockConte
     const last = open?.ordered === ordered ? open : { ordered, children: [] };
     if (last !== open) found.push(last);
     const inner: Item[] = [];
-    const isHere = signs.length <= level || level >= deepest;
+    const isHere = signs.length <= level || level >= maxDepth;
     for (let later = isHere ? at + 1 : at; later < items.length && (items[later] as Item).signs.length > level; later++) {
       inner.push(items[later] as Item);
     }
@@ -127,7 +127,7 @@ function lists(items: readonly Item[], level: number, depth: number): BlockConte
     const text = isHere ? wikiPhrases(lines.join("\n").trim(), depth) : [];
     const own: BlockContent[] = text.length > 0 ? [{ type: "paragraph", children: text }] : [];
     const checked = boxOf(own);
-    const children = [...own, ...(inner.length > 0 && level < deepest ? lists(inner, level + 1, depth) : [])];
+    const children = [...own, ...(inner.length > 0 && level < maxDepth ? lists(inner, level + 1, depth) : [])];
     last.children.push({ type: "listItem", spread: false, ...(checked === null ? {} : { checked }), children });
   }
   return found.map((one) => ({ type: "list", spread: false, ...one, ...(one.ordered ? { start: 1 } : {}) }));

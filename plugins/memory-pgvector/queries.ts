@@ -100,7 +100,7 @@ export function nearestMemories(vector: readonly number[], filter: MemoryFilter,
 }
 
 /** Most rows ranked for one query. */
-const mostRanked = 1000;
+const maxRanked = 1000;
 
 /** Ranks are 0 to 1 and lower for long texts (1 | 32). For free text, rows with every word come before the others. */
 export function matchMemories(query: TextQuery, filter: MemoryFilter, limit: number, vectors: VectorSettings): SqlStatement {
@@ -111,7 +111,7 @@ export function matchMemories(query: TextQuery, filter: MemoryFilter, limit: num
     ? `embedding ${vectors.operator} ${p.add(toSql([...query.vector]))}::${vectors.type}`
     : "null::float8";
   const those = (words: string) =>
-    `(select id from memories where words @@ (select ${words} from q) and ${wanted} limit ${mostRanked})`;
+    `(select id from memories where words @@ (select ${words} from q) and ${wanted} limit ${maxRanked})`;
   // In free text a minus is a list bullet, not an operator.
   const all = query.words === "all";
   return {

@@ -11,7 +11,7 @@ interface Frame {
 }
 
 /** Deepest nesting. Deeper elements are dropped, but their text is kept. */
-const deepest = 100;
+const maxDepth = 100;
 const keepsSpace = new Set(["pre", "ac:plain-text-body", "ac:plain-text-link-body"]);
 
 /**
@@ -27,7 +27,7 @@ export function storageToMarkdown(storage: string): string {
   const parser = new Parser(
     {
       onopentag: (name, attributes) => {
-        if (ignored > 0 || stack.length >= deepest) {
+        if (ignored > 0 || stack.length >= maxDepth) {
           ignored++;
           return;
         }

@@ -19,7 +19,7 @@ export class FakeWiki extends FakeServer implements TestWiki {
   readonly #cloud: boolean;
   #ids = 1000;
   /** Most pages per response. */
-  mostListed = 250;
+  maxListed = 250;
 
   constructor(cloud = true, spaces: readonly string[] = ["DOCS", "OPS"]) {
     super();
@@ -77,7 +77,7 @@ export class FakeWiki extends FakeServer implements TestWiki {
 
   #portion(path: string, query: URLSearchParams, all: readonly Page[]): FakeResponse {
     const start = Number(query.get("cursor") ?? 0);
-    const size = Math.min(Number(query.get("limit") ?? 25), this.mostListed);
+    const size = Math.min(Number(query.get("limit") ?? 25), this.maxListed);
     const withBody = query.get("body-format") === "storage";
     const results = all.slice(start, start + size).map((page) => ({
       id: page.id,
@@ -103,7 +103,7 @@ export class FakeWiki extends FakeServer implements TestWiki {
     }
     if (path !== "/rest/api/content") return absent;
     const start = Number(query.get("start") ?? 0);
-    const limit = Math.min(Number(query.get("limit") ?? 25), this.mostListed);
+    const limit = Math.min(Number(query.get("limit") ?? 25), this.maxListed);
     const all = this.#in([query.get("spaceKey") ?? ""]);
     const results = all.slice(start, start + limit).map((page) => this.#content(page, query));
     const next = start + limit < all.length ? { next: `/rest/api/content?start=${start + limit}&limit=${limit}` } : {};

@@ -29,7 +29,7 @@ describe.concurrent.each([
 ])("%s", (_, cloud) => {
   const start = async () => {
     const one = await new FakeWiki(cloud).listen();
-    one.mostListed = 20;
+    one.maxListed = 20;
     for (let i = 0; i < 45; i++)
       one.add({ title: `Page ${i}`, body: `<h1>Page ${i}</h1><p>About ${i}.</p>`, space: i % 3 ? "DOCS" : "OPS" });
     return one;

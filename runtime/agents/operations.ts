@@ -14,11 +14,11 @@ async function toRow<T extends { auth_secret?: string | undefined }>({ auth_secr
   const row = Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Omit<T, "auth_secret">;
   return auth_secret === undefined
     ? row
-    : { ...row, auth_secret_hash: await hashSecret(auth_secret), auth_secret_short: auth_secret.length < shortestSecret };
+    : { ...row, auth_secret_hash: await hashSecret(auth_secret), auth_secret_short: auth_secret.length < minSecretLength };
 }
 
 /** The status names agents whose secret has fewer characters. */
-const shortestSecret = 16;
+const minSecretLength = 16;
 
 /** Path segments below /api/agents, which an agent's id must not shadow. */
 const reserved = ["seed", "capabilities"];

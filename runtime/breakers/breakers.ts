@@ -62,7 +62,7 @@ const sweepMs = 5_000;
 /** A call waits as long as this where the other side asks for it: see `retry`. Whoever asks for more is asking everybody. */
 const longWaitMs = 60_000;
 /** Longest wait that another side can ask for, seconds: more is a mistake. */
-const longestAskedSeconds = 3_600;
+const maxRetryAfterSeconds = 3_600;
 /** How long an ambiguous failure on one issue counts as evidence for that of another, milliseconds. */
 const suspectMs = 300_000;
 /** Most executions whose last failure is remembered. */
@@ -165,7 +165,7 @@ export class Breakers {
 
   async #open({ id, probes }: Caller, { key, name, effect }: Target, failure: Failure): Promise<OutageError> {
     const { sql, bus, report, delaySeconds, holdAfterSeconds } = this.#options;
-    const asked_seconds = Math.min((failure.retryAfterMs ?? 0) / 1000, longestAskedSeconds);
+    const asked_seconds = Math.min((failure.retryAfterMs ?? 0) / 1000, maxRetryAfterSeconds);
     const outage = { key, name, effect, reason: failure.message, execution: id, asked_seconds };
     const { is_new, is_reported, open_seconds, ...breaker } = await openBreaker(sql, outage, delaySeconds);
     if (is_reported) {

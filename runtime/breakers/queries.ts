@@ -18,12 +18,12 @@ export const listBreakers = (sql: Queryable): Promise<Breaker[]> =>
   sql<Breaker[]>`select ${members(sql)} from breakers order by opened_at, key limit 1000`;
 
 /** Longest time between two probes, seconds. */
-const longestSeconds = 300;
-const shortestSeconds = 0.2;
+const maxProbeSeconds = 300;
+const minProbeSeconds = 0.2;
 
 /** When the next probe may start after so many failures in a row. */
 const afterFailures = (sql: Queryable, failures: ReturnType<Queryable>, baseSeconds: number) =>
-  sql`now() + make_interval(secs => least(${longestSeconds}, greatest(${shortestSeconds}, ${baseSeconds}::float8) * 2 ^ least(${failures}, 12)))`;
+  sql`now() + make_interval(secs => least(${maxProbeSeconds}, greatest(${minProbeSeconds}, ${baseSeconds}::float8) * 2 ^ least(${failures}, 12)))`;
 
 export interface Outage {
   readonly key: string;

@@ -17,7 +17,7 @@ export interface Prices {
 
 const reportEveryMs = 3_600_000;
 /** Most models that are remembered; proxies choose their names. */
-const mostReported = 1_000;
+const maxReportedModels = 1_000;
 
 /** Reads `MODEL_PRICES`: JSON, or the path of a JSON file. A name that ends with `*` is a prefix. Throws an Error that says what is wrong. */
 export function readPrices(text: string | undefined, warn: Report = () => {}): Prices {
@@ -43,7 +43,7 @@ export function readPrices(text: string | undefined, warn: Report = () => {}): P
       const now = performance.now();
       const last = reported.get(model);
       if (last !== undefined && now - last < reportEveryMs) return;
-      if (reported.size >= mostReported) reported.clear();
+      if (reported.size >= maxReportedModels) reported.clear();
       reported.set(model, now);
       const reason = "the proxy reports no cost, and MODEL_PRICES has no price";
       warn("budgets in US dollars do not count a model without a price", { model, reason });

@@ -45,7 +45,7 @@ export function problemsOf(found: Configured): string[] {
     ...(found.sources.length === 0 ? ["No event is mapped to a trigger. Run: signalbox sources seed"] : []),
     ...[...idle].map(
       ([trigger, rows]) =>
-        `The trigger ${trigger} has no task, so ${rows.map(({ event }) => event).join(", ")} runs nothing. Run: ${cureOf(trigger)}`,
+        `The trigger ${trigger} has no task, so ${rows.map(({ event }) => event).join(", ")} runs nothing. Run: ${commandToFix(trigger)}`,
     ),
     ...found.triggers
       .filter(({ task_id }) => !known.tasks.has(task_id))
@@ -77,7 +77,7 @@ const eventsOf = ({ sources, webhooks }: Configured): { trigger: string; event: 
 ];
 
 /** The command that gives a trigger a task. */
-function cureOf(trigger: string): string {
+function commandToFix(trigger: string): string {
   const set = setOf(trigger);
   return set === null
     ? `signalbox triggers create --canonical-trigger ${trigger} --task-id <task>`

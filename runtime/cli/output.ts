@@ -14,7 +14,7 @@ const escaped = (json: string): string => json.replace(/[\u007f-\u009f]/g, inHex
 const inHex = (text: string): string =>
   Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");
 
-const widest = 40;
+const maxCellWidth = 40;
 
 /** A list as a table that fits the terminal: the members that are plain values, in the order of the schema. */
 export function asTable(op: Operation, rows: readonly Record<string, unknown>[], columns: number): string {
@@ -71,5 +71,5 @@ const isText = (value: unknown): boolean => typeof value === "string";
 function cellOf(value: unknown): string {
   if (value === null || value === undefined || !isPlain(value)) return "";
   const text = (Array.isArray(value) ? value.join(",") : String(value)).replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
-  return text.length > widest ? `${text.slice(0, widest - 1)}…` : text;
+  return text.length > maxCellWidth ? `${text.slice(0, maxCellWidth - 1)}…` : text;
 }

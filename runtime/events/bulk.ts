@@ -9,7 +9,7 @@ import { countReplayable, nextReplayable, type Replayable, sampleReplayable } fr
 import { replayEvent, replayIdOf, requireReplayable } from "./replay.ts";
 
 /** Most events that one call replays, and how many are read together: each has its payload. */
-const most = 2_000;
+const max = 2_000;
 const portion = 20;
 const samples = 10;
 const first = "00000000-0000-0000-0000-000000000000";
@@ -23,8 +23,8 @@ export const bulkOfEvents = (receiver: Receiver, sources: () => Iterable<string>
     const { subject, ...rest } = filter;
     const subjects = subject === undefined ? undefined : subjectsMeant(subject, sources());
     const upToId = (upTo: string) => ({ filter: { ...rest, subjects }, upTo });
-    const { count, upTo, token } = await countFirst({ asked, confirm, expect, most, noun: "events" }, (id) =>
-      countReplayable(sql, upToId(id), most),
+    const { count, upTo, token } = await countFirst({ asked, confirm, expect, max, noun: "events" }, (id) =>
+      countReplayable(sql, upToId(id), max),
     );
     const selected = upToId(upTo);
     const answer = { action, filter, count, samples: await sampleReplayable(sql, selected, samples) };

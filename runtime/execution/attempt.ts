@@ -33,7 +33,7 @@ export interface AttemptDeps extends RunDeps {
 /** An execution fails after this many worker crashes in a row without a further step, because it may cause them. */
 const maxDeaths = 5;
 /** A model or a tracker may postpone an execution for this long at most; a longer Retry-After is a mistake. */
-const longestRetryAfterMs = 3_600_000;
+const maxRetryAfterMs = 3_600_000;
 
 /** How an attempt ended. `interrupted`: no outcome is stored, and another attempt resumes after the last step. */
 export type AttemptOutcome =
@@ -62,7 +62,7 @@ const betweenStepsMs = 60_000;
 /** Pause between two tries of a write while the database is unavailable. */
 const databaseAgainMs = 250;
 /** A write that gets no answer for longer may itself be the cause, so the attempt ends and another one begins. */
-const longestOutageMs = 60_000;
+const maxOutageMs = 60_000;
 
 /** One attempt at an execution, with its outcome recorded. Never rejects. */
 export function attemptExecution(execution: Claimed, bounds: AttemptBounds, deps: AttemptDeps): Promise<AttemptOutcome> {
@@ -124,7 +124,7 @@ async function attempt(execution: Claimed, bounds: AttemptBounds, deps: AttemptD
 
 /** The first attempt has no steps to read. */
 function openTranscript(execution: Claimed, bounds: AttemptBounds, deps: AttemptDeps): Promise<Transcript> | Transcript {
-  const write = (change: Change) => outlastOutage(change, bounds, deps);
+  const write = (change: Change) => retryDuringOutage(change, bounds, deps);
   return execution.attempts > 1 ? Transcript.open(deps.sql, execution, write) : new Transcript(execution, [], write);
 }
 
@@ -132,8 +132,8 @@ function openTranscript(execution: Claimed, bounds: AttemptBounds, deps: Attempt
  * Writes a change. While the database is unavailable, it retries for as long as the lease is valid: if the attempt ended
  * here, the next one would have to look for its writes at trackers. Each retry counts as progress.
  */
-async function outlastOutage(change: Change, { lease, stopping }: AttemptBounds, deps: AttemptDeps): Promise<boolean> {
-  const end = performance.now() + longestOutageMs;
+async function retryDuringOutage(change: Change, { lease, stopping }: AttemptBounds, deps: AttemptDeps): Promise<boolean> {
+  const end = performance.now() + maxOutageMs;
   for (let write = deps.write; ; write = deps.writeAgain) {
     lease.progress(betweenStepsMs);
     try {
@@ -184,7 +184,7 @@ async function postpone(
   const started = transcript?.steps.find(({ state }) => state === "started");
   if (started && failure) transcript?.complete(started, { error: message });
   // A breaker postpones it for as long as the server asks.
-  const after_ms = breaker ? 0 : Math.min(failure?.retryAfterMs ?? 0, longestRetryAfterMs);
+  const after_ms = breaker ? 0 : Math.min(failure?.retryAfterMs ?? 0, maxRetryAfterMs);
   const held_reason = heldReason ?? undefined;
   await transcript?.flush({
     ...transcript.totals(),
@@ -217,7 +217,7 @@ async function recordFailure(
   const message = failure?.message ?? "Internal error; see the service's log.";
   // An unexpected error may be transient, and the transcript makes another attempt safe.
   const retry = (failure?.retryable ?? true) && execution.failures < deps.retryLimit;
-  const retryAfterMs = Math.min(failure?.retryAfterMs ?? 0, longestRetryAfterMs);
+  const retryAfterMs = Math.min(failure?.retryAfterMs ?? 0, maxRetryAfterMs);
   if (!failure) deps.log.error("execution failed unexpectedly", { execution: execution.id, error });
   const patch = retry
     ? {

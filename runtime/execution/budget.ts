@@ -134,5 +134,5 @@ export const lastRequest = (limit: string): string =>
   `This run has reached a limit: ${limit}. You cannot call any more tools. Write your final answer now with what you know, and say what remains to be done.`;
 
 /** The answer of such a run, which says so. */
-export const cutShort = (answer: string, limit: string): string =>
+export const withLimitNotice = (answer: string, limit: string): string =>
   `${answer.trim()}\n\n_This answer was cut short: the run has reached its limit of ${limit}._`.trim();

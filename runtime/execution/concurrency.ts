@@ -3,7 +3,7 @@ import { getHeapStatistics } from "node:v8";
 
 /** Memory reserved for a run that waits for its model, including its prompt and answers. Most runs need far less. */
 const bytesOfRun = 4 * 1_048_576;
-const [least, most, mostEmbedded] = [16, 512, 64];
+const [minRuns, maxRuns, maxRunsEmbedded] = [16, 512, 64];
 
 /**
  * How many executions a replica runs at a time. A run spends most of its time waiting for the model, which costs only memory, so
@@ -11,7 +11,7 @@ const [least, most, mostEmbedded] = [16, 512, 64];
  */
 export function concurrentRuns(given: number, isEmbedded: boolean, memory = memoryOfProcess()): number {
   if (given > 0) return given;
-  return Math.min(isEmbedded ? mostEmbedded : most, Math.max(least, Math.floor(memory / bytesOfRun)));
+  return Math.min(isEmbedded ? maxRunsEmbedded : maxRuns, Math.max(minRuns, Math.floor(memory / bytesOfRun)));
 }
 
 /** Memory that this process may use: the machine, its container and V8 each have a limit. */

@@ -72,7 +72,7 @@ export interface Conversation {
   /** Whether another attempt can follow. If so, a transient failure of a tool ends the attempt; otherwise the model gets the error. */
   readonly resumable: boolean;
   /** Maximum wait between two attempts of one request, in milliseconds. */
-  readonly longestRetryWaitMs?: number;
+  readonly maxRetryWaitMs?: number;
   /** Gets the answer in pieces while the model writes it. */
   readonly onDelta?: (text: string) => void;
   readonly onToolCall?: (step: StepRow) => void;

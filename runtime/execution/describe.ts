@@ -4,9 +4,9 @@ import type { Connection } from "../plugins/connections.ts";
 import type { Claimed } from "./queries.ts";
 
 /** Maximum wait for a tracker to describe a subject, in milliseconds. After that, the run continues without the description. */
-const longestWaitMs = 5_000;
+const maxWaitMs = 5_000;
 /** Pause after a failed look-up, so that a burst of runs does not wait for the tracker one after another. */
-const restMs = 30_000;
+const backoffMs = 30_000;
 const maxEntries = 500;
 
 /** Looks up facts about an issue that the payload of its event does not contain: title, state, labels, author, URL. */
@@ -18,17 +18,17 @@ export interface Descriptions {
 /** One look-up for all tasks of an event. The source throttles its requests. */
 export function createDescriptions(log: Log): Descriptions {
   const entries = new Map<string, Promise<SubjectDetails | null>>();
-  const resting = new Map<string, number>();
+  const backoffUntil = new Map<string, number>();
   const ask = async (execution: Claimed, { id, source, settings }: Connection): Promise<SubjectDetails | null> => {
     const { project, issue, content } = execution;
-    if (project === null || issue === null || (resting.get(id) ?? 0) > Date.now()) return null;
-    const call = { signal: AbortSignal.timeout(longestWaitMs), connection: settings, key: `${execution.id}.describe` };
+    if (project === null || issue === null || (backoffUntil.get(id) ?? 0) > Date.now()) return null;
+    const call = { signal: AbortSignal.timeout(maxWaitMs), connection: settings, key: `${execution.id}.describe` };
     try {
       const about = { subject: { project, issue }, text: content };
       return (await source.adapter.describe?.(about, call)) ?? null;
     } catch (error) {
       const { code } = error as { code?: unknown };
-      if (code !== "not_found" && code !== "invalid_input") resting.set(id, Date.now() + restMs);
+      if (code !== "not_found" && code !== "invalid_input") backoffUntil.set(id, Date.now() + backoffMs);
       log.warn("failed to look up an issue", { source: source.name, subject: execution.subject, error: String(error) });
       return null;
     }

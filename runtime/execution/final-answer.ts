@@ -6,7 +6,8 @@ import type { ModelOutput } from "./model-step.ts";
 import type { StepRow } from "./steps/queries.ts";
 
 /** Asks a model to finish an answer that reached its length limit. */
-export const goOn = "Your answer was cut off at its length limit. Go on exactly where it stopped, without repeating anything.";
+export const continueRequest =
+  "Your answer was cut off at its length limit. Go on exactly where it stopped, without repeating anything.";
 
 const cutNote = "> **Cut off.** The model reached its length limit, and the end of this answer is missing.";
 

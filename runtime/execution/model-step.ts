@@ -1,12 +1,12 @@
 import { modelTarget } from "../breakers/breakers.ts";
 import type { ChatAnswer, ChatRequest, Llm, Message, ToolCall } from "../llm/client.ts";
 import { measuredChat } from "../llm/measured.ts";
-import { Failure, longestRetryMs, retry } from "../platform/retry.ts";
+import { Failure, maxRetryMs, retry } from "../platform/retry.ts";
 import { toFunction } from "../tools/eligible.ts";
 import type { RegisteredTool } from "../tools/registered-tool.ts";
-import { cutShort, lastRequest } from "./budget.ts";
+import { lastRequest, withLimitNotice } from "./budget.ts";
 import type { Conversation, ConversationDeps, StepLog } from "./conversation.ts";
-import { goOn, isCut } from "./final-answer.ts";
+import { continueRequest, isCut } from "./final-answer.ts";
 import type { StepRow } from "./steps/queries.ts";
 import { toolResults } from "./tool-results.ts";
 import { eligibleName } from "./tools-step.ts";
@@ -81,7 +81,7 @@ export async function askModel(
   const answer = await send(conversation, request, llm);
   const cost = answer.costUsd ?? deps.prices.of(answer.model, answer.promptTokens, answer.completionTokens);
   if (cost === null) conversation.budget?.unpriced(answer.model);
-  const output = limit === null ? outputOf(answer) : { content: cutShort(answer.content, limit), tool_calls: [] };
+  const output = limit === null ? outputOf(answer) : { content: withLimitNotice(answer.content, limit), tool_calls: [] };
   log.complete(step, {
     state: "succeeded",
     error: null,
@@ -113,10 +113,10 @@ async function send(
   llm: Llm,
 ): Promise<ChatAnswer> {
   await budget?.reserve(request, signal);
-  limits?.lease.progress(longestRetryMs(llm.timeoutMs));
+  limits?.lease.progress(maxRetryMs(llm.timeoutMs));
   try {
-    const longestWaitMs = conversation.longestRetryWaitMs;
-    const call = () => retry(() => measuredChat(llm, request, signal, conversation.onDelta), signal, { longestWaitMs });
+    const maxWaitMs = conversation.maxRetryWaitMs;
+    const call = () => retry(() => measuredChat(llm, request, signal, conversation.onDelta), signal, { maxWaitMs });
     return await (guarded ? guarded(modelTarget, call) : call());
   } catch (error) {
     if (!signal.aborted) await budget?.release();
@@ -140,7 +140,7 @@ function dialogue({ log, since }: Conversation, tools: ConversationDeps["tools"]
     const { content, tool_calls } = output;
     if (tool_calls.length === 0) {
       const said: Message[] = content === "" ? [] : [{ role: "assistant", content }];
-      return isCut(output) ? [...said, { role: "user", content: goOn }] : said;
+      return isCut(output) ? [...said, { role: "user", content: continueRequest }] : said;
     }
     const answers = tool_calls.map(
       (call): Message => ({ role: "tool", tool_call_id: call.id, content: results.shift() as string }),

@@ -1,9 +1,9 @@
 import type { PostedComment } from "@signalbox/sdk";
 import { connectionTarget } from "../breakers/breakers.ts";
-import type { WayOut } from "../outbox/open.ts";
+import type { OutboxFilter } from "../outbox/open.ts";
 import { ownWrite } from "../own-writes/own-write.ts";
 import { reconcile } from "../platform/reconcile.ts";
-import { Failure, longestRetryMs } from "../platform/retry.ts";
+import { Failure, maxRetryMs } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { type Approval, isApproved, projectKeyOf } from "./approval.ts";
 import { isLiving, writeLiving } from "./presence/living.ts";
@@ -40,7 +40,14 @@ const inputOf = ({ place }: Claimed, body: string): PostInput => ({
  * it is sent, and looked for before it is repeated.
  */
 export async function postAnswer(
-  { execution, transcript, signal, limits, approval, outbox }: Run & { readonly approval: Approval; readonly outbox: WayOut },
+  {
+    execution,
+    transcript,
+    signal,
+    limits,
+    approval,
+    outbox,
+  }: Run & { readonly approval: Approval; readonly outbox: OutboxFilter },
   agentId: string | null,
   body: string,
   deps: RunDeps,
@@ -98,7 +105,7 @@ async function sendAnswer(
   step.is_living = living;
   const began = performance.now();
   const post = { subject, ...input };
-  limits.lease.progress(longestRetryMs(2 * callMs) + (step.in_flight_ms ?? 0));
+  limits.lease.progress(maxRetryMs(2 * callMs) + (step.in_flight_ms ?? 0));
   const write = { step, log: transcript, resumed, patch: { agent_id: step.agent_id } };
   const send = (until: AbortSignal) => {
     const call = () => ({ signal: AbortSignal.any([until, AbortSignal.timeout(callMs)]), connection: connection.settings, key });

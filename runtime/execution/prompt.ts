@@ -31,13 +31,13 @@ export function systemPrompt(
 }
 
 /** Maximum length of a memory in a prompt, in characters. A longer one would fill the model's context in every run that finds it. */
-const longestMemory = 8_000;
+const maxMemoryLength = 8_000;
 
 /** Content of an item is indented, so its text cannot begin another item. */
 function line({ source, content, about = {} }: Remembered, since: number | null): string {
   const clean = cleanText(content);
-  const rest = clean.length - longestMemory;
-  const text = rest > 0 ? `${clean.slice(0, longestMemory).toWellFormed()} … (${rest} more characters)` : clean;
+  const rest = clean.length - maxMemoryLength;
+  const text = rest > 0 ? `${clean.slice(0, maxMemoryLength).toWellFormed()} … (${rest} more characters)` : clean;
   const said = [
     ...Object.entries(about).map(([what, value]) => `${what}: ${cleanLine(value)}`),
     ...(isLater(Date.parse(about.at ?? ""), since) ? [writtenLater] : []),

@@ -37,12 +37,12 @@ export interface ExecutionQueue {
 }
 
 /** Most executions that one claim takes: a replica that has just started leaves some to the others. */
-const mostAtOnce = 64;
+const maxClaimed = 64;
 /** Longest sleep between two looks at the queue, in case a wake-up is lost. */
 const sweepMs = 5_000;
-const shortestSleepMs = 20;
+const minSleepMs = 20;
 /** Longest sleep while executions wait for runs of their subjects that other replicas may have. */
-const longestAgainMs = 320;
+const maxRecheckMs = 320;
 /** How long other projects and authors are assumed to have no work. */
 const aloneMs = 1_000;
 /** Pause after a claim that found nothing while a breaker is open. */
@@ -74,7 +74,7 @@ class LeasedQueue implements ExecutionQueue {
   /** The last look found places free and nothing due: an execution that ends leaves nothing to claim. */
   #idle = false;
   /** Next sleep while executions are due and none can be claimed. */
-  #againMs = shortestSleepMs;
+  #recheckMs = minSleepMs;
 
   constructor(options: QueueOptions) {
     this.#options = options;
@@ -153,7 +153,7 @@ class LeasedQueue implements ExecutionQueue {
     this.#idle = false;
     await this.#held.release().catch((error) => log.warn("failed to release interrupted executions", { error }));
     // A stop may have begun meanwhile: what it has interrupted is not claimed again here.
-    const free = this.#stopping.signal.aborted ? 0 : Math.min(mostAtOnce, concurrency - this.#held.size);
+    const free = this.#stopping.signal.aborted ? 0 : Math.min(maxClaimed, concurrency - this.#held.size);
     const asked = performance.now();
     const claimed = free > 0 ? await claimExecutions(sql, this.#request(free)) : [];
     for (const execution of claimed) {
@@ -161,9 +161,9 @@ class LeasedQueue implements ExecutionQueue {
       else await this.#options.onHeld(execution);
     }
     this.#lookForOthers(free > 0);
-    if (claimed.length > 0) this.#againMs = shortestSleepMs;
+    if (claimed.length > 0) this.#recheckMs = minSleepMs;
     if (claimed.length > 0 && claimed.length === free) return 0;
-    if (claimed.length > 0 && (isWoken() || breakers.any)) return shortestSleepMs;
+    if (claimed.length > 0 && (isWoken() || breakers.any)) return minSleepMs;
     if (free === 0) return sweepMs;
     const probe = await this.#probe();
     // Fewer executions are due than there are slots: ask when the next one is.
@@ -171,13 +171,13 @@ class LeasedQueue implements ExecutionQueue {
     if (due === null || due > 0) {
       // What waits for a breaker is not due, and may be once an execution has ended.
       this.#idle = !breakers.any;
-      return Math.min(sweepMs, Math.max(shortestSleepMs, Math.min(due ?? sweepMs, probe ?? sweepMs)));
+      return Math.min(sweepMs, Math.max(minSleepMs, Math.min(due ?? sweepMs, probe ?? sweepMs)));
     }
-    if (claimed.length > 0) return shortestSleepMs;
+    if (claimed.length > 0) return minSleepMs;
     // Something is due that waits for a run of its subject, perhaps on another replica: ask again, less and less often.
-    const again = this.#againMs;
-    this.#againMs = Math.min(longestAgainMs, 2 * again);
-    return Math.min(again, Math.max(shortestSleepMs, probe ?? again));
+    const again = this.#recheckMs;
+    this.#recheckMs = Math.min(maxRecheckMs, 2 * again);
+    return Math.min(again, Math.max(minSleepMs, probe ?? again));
   }
 
   /** While something is unavailable, lets one execution at a time probe it. Returns when the next probe is due, milliseconds. */

@@ -174,7 +174,7 @@ async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<
   const viewer = { execution_id, agent_id: agent?.id ?? null, project_id };
   const connection = deps.connectionFor(execution.source, execution, viewer.agent_id);
   const [memories, about] = await Promise.all([
-    recallNoted(execution, viewer, deps),
+    recallAndRecord(execution, viewer, deps),
     connection.then((found) => deps.descriptions.of(execution, found)),
   ]);
   if (about?.subject) await renameSubject(deps.sql, execution, about.subject);
@@ -199,7 +199,7 @@ async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<
 }
 
 /** The memories for the prompt. Their keys are stored with the execution. */
-async function recallNoted(execution: Claimed, viewer: Viewer, { recall, sql }: RunDeps) {
+async function recallAndRecord(execution: Claimed, viewer: Viewer, { recall, sql }: RunDeps) {
   const memories = await inSpan("memory.search", {}, () => recall(execution.content, viewer));
   const keys = memories.map(({ key }) => key);
   if (keys.length > 0) await saveUses(sql, execution.id, keys);

@@ -5,8 +5,8 @@ import { enclosed, newTag, type Provenance } from "../untrusted/fence.ts";
 import type { StepRow } from "./steps/queries.ts";
 
 /** Maximum length of one tool result, and of all results in one request, in characters. The transcript contains the full results. */
-const longestResult = 50_000;
-const longestTogether = 200_000;
+const maxResultLength = 50_000;
+const maxTotalLength = 200_000;
 
 /** Cleaned results by step, cached because a conversation sends them with every request. */
 const rendered = new WeakMap<object, string>();
@@ -22,7 +22,7 @@ export function toolResults(
   since: number | null,
   toolOf: (name: string) => RegisteredTool | undefined,
 ): string[] {
-  let left = longestTogether;
+  let left = maxTotalLength;
   return steps
     .toReversed()
     .map((step) => {
@@ -62,7 +62,9 @@ function resultOf(step: StepRow | undefined, since: number | null): string {
   const clean = step?.error ? { error: cleanText(step.error) } : cleanJson(remarkEdits(step?.output ?? null, since));
   const text = JSON.stringify(clean);
   const result =
-    text.length > longestResult ? `${text.slice(0, longestResult).toWellFormed()} [cut: ${text.length} characters in all]` : text;
+    text.length > maxResultLength
+      ? `${text.slice(0, maxResultLength).toWellFormed()} [cut: ${text.length} characters in all]`
+      : text;
   if (typeof value === "object" && value !== null) rendered.set(value, result);
   return result;
 }

@@ -8,7 +8,7 @@ import { inSpan } from "../platform/telemetry/tracing.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { functionName } from "../tools/function-name.ts";
 import { BadParameter, type Parameters, type RegisteredTool } from "../tools/registered-tool.ts";
-import { hasUnknowableOutcome, longestToolRunMs, runTool } from "../tools/run-tool.ts";
+import { hasUnknowableOutcome, maxToolRunMs, runTool } from "../tools/run-tool.ts";
 import { proposedResult } from "./approval.ts";
 import type { Conversation, ConversationDeps } from "./conversation.ts";
 import type { StepRow } from "./steps/queries.ts";
@@ -165,7 +165,7 @@ async function runLimited(
   write: WriteStep,
   run: (signal: AbortSignal) => Promise<unknown>,
 ): Promise<unknown> {
-  limits?.lease.progress(longestToolRunMs + (write.step.in_flight_ms ?? 0));
+  limits?.lease.progress(maxToolRunMs + (write.step.in_flight_ms ?? 0));
   if (tool.effect !== "write") return run(signal);
   if (limits) return runWrite(write, limits, run);
   await write.log.flush();

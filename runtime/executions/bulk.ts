@@ -15,7 +15,7 @@ type Request = Input<typeof executions>;
 type Answer = Output<typeof executions>;
 
 /** Most executions that one call changes, and how many one statement does. */
-const most = 20_000;
+const max = 20_000;
 const portion = 200;
 const samples = 10;
 const first = "00000000-0000-0000-0000-000000000000";
@@ -29,8 +29,8 @@ export const bulkOfExecutions = (bus: Bus, sources: () => Iterable<string>): Bou
     const subjects = subject === undefined ? undefined : subjectsMeant(subject, sources());
     const { sql } = context;
     const upToId = (upTo: string): Selected => ({ action, filter: { ...rest, subjects }, upTo });
-    const { count, upTo, token } = await countFirst({ asked, confirm, expect, most, noun: "executions" }, (id) =>
-      countSelected(sql, upToId(id), most),
+    const { count, upTo, token } = await countFirst({ asked, confirm, expect, max, noun: "executions" }, (id) =>
+      countSelected(sql, upToId(id), max),
     );
     const selected = upToId(upTo);
     const answer = { action, filter, count, samples: await sampleSelected(sql, selected, samples) };

@@ -6,7 +6,7 @@ export interface Piece {
 }
 
 /** Characters of one chunk: about 400 tokens, which every embedding model takes. */
-const longest = 1500;
+const maxChunkLength = 1500;
 /** Characters that a chunk repeats of the previous one, so text at the boundary is found in one of them. */
 const overlap = 200;
 
@@ -14,14 +14,14 @@ const overlap = 200;
  * Cuts Markdown into chunks that never span a heading. A section longer than a chunk is cut between paragraphs, else
  * between lines, sentences or words; each chunk repeats the end of the previous one.
  */
-export function chunkMarkdown(markdown: string, { size = longest, repeat = overlap } = {}): Piece[] {
+export function chunkMarkdown(markdown: string, { size = maxChunkLength, repeat = overlap } = {}): Piece[] {
   return sectionsOf(markdown).flatMap(({ heading_path, text }) =>
     cutText(text, size, repeat).map((piece) => ({ heading_path, text: piece })),
   );
 }
 
 /** A longer heading is a mislabelled or unclosed paragraph; every chunk under it would repeat it. */
-const longestHeading = 300;
+const maxHeadingLength = 300;
 const heading = /^ {0,3}(#{1,6})(?:[ \t]|$)/;
 const fence = /^ {0,3}(`{3,}|~{3,})(.*)$/;
 
@@ -41,7 +41,7 @@ function sectionsOf(markdown: string): Piece[] {
     if (open !== null) {
       if (marks && marks[1]?.[0] === open[0] && (marks[1]?.length ?? 0) >= open.length && marks[2]?.trim() === "") open = null;
     } else if (marks) open = marks[1] as string;
-    const found = open === null && !marks && line.length <= longestHeading ? heading.exec(line) : null;
+    const found = open === null && !marks && line.length <= maxHeadingLength ? heading.exec(line) : null;
     if (!found) {
       lines.push(line);
       continue;

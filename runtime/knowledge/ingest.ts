@@ -97,21 +97,21 @@ async function listAll(
 }
 
 /** Consecutive batches without a new page: some spaces may be empty, but not this many. */
-const mostIdle = 250;
+const maxIdleBatches = 250;
 
 /** Detects a listing that never ends. */
 function goesForward(): (cursor: string | null, pages: readonly { readonly id: string }[]) => boolean {
   const cursors = new Set<string>();
   const listed = new Set<string>();
-  let idle = 0;
+  let idleBatches = 0;
   return (cursor, pages) => {
     const before = listed.size;
     for (const { id } of pages) listed.add(id);
-    idle = listed.size > before ? 0 : idle + 1;
+    idleBatches = listed.size > before ? 0 : idleBatches + 1;
     if (cursor === null) return true;
     const known = cursors.has(cursor);
     cursors.add(cursor);
-    return !known && idle < mostIdle;
+    return !known && idleBatches < maxIdleBatches;
   };
 }
 

@@ -84,7 +84,7 @@ export interface ChunkChange {
 }
 
 /** Chunks per statement: full-text indexing of thousands at once would delay webhooks. */
-const mostAtOnce = 250;
+const maxBatch = 250;
 
 export async function changeChunks(sql: Queryable, source: string, { added, moved, gone }: ChunkChange): Promise<void> {
   if (gone.length > 0) await sql`delete from document_chunks where id = any(${[...gone]}::uuid[])`;
@@ -92,10 +92,10 @@ export async function changeChunks(sql: Queryable, source: string, { added, move
     await sql`
       update document_chunks c set metadata = e.metadata, chunk_index = e.chunk_index
       from jsonb_to_recordset(${JSON.stringify(moved)}::text::jsonb) e (id uuid, metadata jsonb, chunk_index int) where c.id = e.id`;
-  for (let i = 0; i < added.length; i += mostAtOnce)
+  for (let i = 0; i < added.length; i += maxBatch)
     await sql`
       insert into document_chunks (id, knowledge_source_id, page_id, content, metadata, chunk_index)
       select e.id, ${source}::uuid, e.page_id, e.content, e.metadata, e.chunk_index
-      from jsonb_to_recordset(${JSON.stringify(added.slice(i, i + mostAtOnce))}::text::jsonb)
+      from jsonb_to_recordset(${JSON.stringify(added.slice(i, i + maxBatch))}::text::jsonb)
         e (id uuid, page_id text, content text, metadata jsonb, chunk_index int)`;
 }

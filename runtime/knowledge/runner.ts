@@ -35,7 +35,7 @@ const concurrency = 2;
 /** Consecutive failures without progress after which a job fails. */
 const tries = 6;
 const firstWaitMs = 5_000;
-const longestWaitMs = 3_600_000;
+const maxWaitMs = 3_600_000;
 
 /** Runs the jobs of knowledge sources, each on one replica at a time. */
 export function startRunner(options: RunnerOptions): { stop(): Promise<void> } {
@@ -121,5 +121,5 @@ async function record(job: jobs.ClaimedJob, error: unknown, { sql, log, warn }: 
     return warn("knowledge source sync failed", { ...context, error: message });
   }
   const wait = Math.max(failure?.retryAfterMs ?? 0, firstWaitMs * 2 ** (attempts - 1));
-  await jobs.postponeJob(sql, job, message, Math.min(wait, longestWaitMs));
+  await jobs.postponeJob(sql, job, message, Math.min(wait, maxWaitMs));
 }

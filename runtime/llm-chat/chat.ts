@@ -28,7 +28,7 @@ export interface ChatDeps extends ConversationDeps {
 }
 
 /** The caller waits for the answer: a longer Retry-After of the LLM is passed on to the caller. */
-const longestRetryWaitMs = 10_000;
+const maxRetryWaitMs = 10_000;
 
 /** Callbacks while a chat is under way. */
 export type Listeners = Pick<Conversation, "onDelta" | "onToolCall">;
@@ -55,7 +55,7 @@ export async function runChat(
       outgoing: async (tool: RegisteredTool, input: Parameters) => deps.outbox.withoutSecrets(tool, input),
       project: null,
       resumable: false,
-      longestRetryWaitMs,
+      maxRetryWaitMs,
       ...listeners,
     };
     const content = await converse(conversation, deps);

@@ -39,8 +39,8 @@ export function createEmbed(options: Endpoint & { model: string; dimension: numb
 }
 
 /** The largest value in a `halfvec`. The values of models are around 1. */
-const largest = 65_504;
-const isNumber = (value: unknown): boolean => Number.isFinite(value) && Math.abs(value as number) <= largest;
+const maxValue = 65_504;
+const isNumber = (value: unknown): boolean => Number.isFinite(value) && Math.abs(value as number) <= maxValue;
 
 function readVectors(answer: { data?: unknown }, count: number): number[][] {
   const data = Array.isArray(answer?.data) ? (answer.data as { index?: unknown; embedding?: unknown }[]) : [];

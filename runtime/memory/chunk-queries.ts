@@ -53,7 +53,7 @@ export const nearestChunks = (
   });
 
 /** Maximum number of chunks that are ranked for a query of common words. */
-const mostRanked = 1000;
+const maxRanked = 1000;
 
 export function matchChunks(
   sql: Queryable,
@@ -67,7 +67,7 @@ export function matchChunks(
     ? sql`c.embedding ${sql.unsafe(vectors.operator)} ${toSql([...query.vector])}::${sql.unsafe(vectors.type)}`
     : sql`null::float8`;
   const those = (wanted: string) => sql`
-    (select c.id from document_chunks c where c.words @@ (select ${sql(wanted)} from q) and ${ofSources(sql, filter)} limit ${mostRanked})`;
+    (select c.id from document_chunks c where c.words @@ (select ${sql(wanted)} from q) and ${ofSources(sql, filter)} limit ${maxRanked})`;
   const rank = all
     ? sql`ts_rank_cd(c.words, q.strict, 33)::float8`
     : sql`(c.words @@ q.strict)::int * 0.5 + ts_rank_cd(c.words, q.loose, 33)::float8 / 2`;

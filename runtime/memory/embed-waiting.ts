@@ -16,17 +16,17 @@ export const waitingChunks = (sql: Sql, vectors: VectorSettings): Waiting => ({
 export const batchSize = 64;
 const embedMs = 60_000;
 /** Wait before the next try; the model or its proxy may have recovered by then. */
-const asideMs = 600_000;
+const retryAfterMs = 600_000;
 
 /** Texts that the model refuses; retried after ten minutes so they do not block the others. */
-export class SetAside {
+export class PostponedTexts {
   readonly #until = new Map<string, number>();
 
   get size(): number {
     return this.#until.size;
   }
   add(id: string): void {
-    this.#until.set(id, Date.now() + asideMs);
+    this.#until.set(id, Date.now() + retryAfterMs);
   }
   has(id: string): boolean {
     const until = this.#until.get(id);
@@ -37,8 +37,13 @@ export class SetAside {
 }
 
 /** Embeds the oldest waiting rows and returns how many it processed. Throws while the model is unavailable. */
-export async function embedBatch(waiting: Waiting, embedder: Embedder, aside: SetAside, stop: AbortSignal): Promise<number> {
-  const rows = (await waiting.unembedded(batchSize + aside.size)).filter(({ id }) => !aside.has(id)).slice(0, batchSize);
+export async function embedBatch(
+  waiting: Waiting,
+  embedder: Embedder,
+  postponed: PostponedTexts,
+  stop: AbortSignal,
+): Promise<number> {
+  const rows = (await waiting.unembedded(batchSize + postponed.size)).filter(({ id }) => !postponed.has(id)).slice(0, batchSize);
   if (rows.length === 0) return 0;
   const signal = AbortSignal.any([stop, AbortSignal.timeout(embedMs)]);
   const embed = async (some: typeof rows) => {
@@ -60,7 +65,7 @@ export async function embedBatch(waiting: Waiting, embedder: Embedder, aside: Se
         await embed([row]);
       } catch (failure) {
         await blameText(failure);
-        aside.add(row.id);
+        postponed.add(row.id);
       }
     }
   }

@@ -16,18 +16,18 @@ export interface Embedder {
   /** The vector of a query. Throws a `Failure` while the model is unavailable. */
   embedQuery(text: string): Promise<number[]>;
   /** The model failed a moment ago; callers should not wait for it. */
-  readonly resting: () => boolean;
+  readonly isBackingOff: () => boolean;
 }
 
 /** Longest embedded text, characters: models truncate longer texts anyway. */
-const longestText = 24_000;
-const shortestText = 1_000;
+const maxTextLength = 24_000;
+const minTextLength = 1_000;
 const batchSize = 64;
 /** Longest wait of a creation for its vector, milliseconds. */
-const soonMs = 5_000;
+const embedWaitMs = 5_000;
 const queryMs = 10_000;
 /** After a failure, calls fail at once for this long, milliseconds. */
-const restMs = 5_000;
+const backoffMs = 5_000;
 const keptQueries = 50;
 
 const never = new AbortController().signal;
@@ -36,19 +36,19 @@ export const localEmbedder = (dimension: number): Embedder =>
   createEmbedder(`${localModel}`, dimension, async (texts) => texts.map((text) => hashEmbedding(text, dimension)), true);
 
 export function createEmbedder(model: string, dimension: number, embed: Embed, local = false): Embedder {
-  let restUntil = 0;
-  const resting = () => Date.now() < restUntil;
+  let backoffUntil = 0;
+  const isBackingOff = () => Date.now() < backoffUntil;
   const guarded = async (texts: readonly string[], signal: AbortSignal): Promise<number[][]> => {
     try {
       const vectors = await embedOrShorten(embed, texts, signal);
-      restUntil = 0;
+      backoffUntil = 0;
       return vectors;
     } catch (error) {
-      restUntil = Date.now() + restMs;
+      backoffUntil = Date.now() + backoffMs;
       throw error;
     }
   };
-  const together = batch((texts: string[]) => guarded(texts, AbortSignal.timeout(soonMs)), {
+  const together = batch((texts: string[]) => guarded(texts, AbortSignal.timeout(embedWaitMs)), {
     maxItems: batchSize,
     concurrency: 4,
   });
@@ -59,13 +59,13 @@ export function createEmbedder(model: string, dimension: number, embed: Embed, l
     model,
     dimension,
     local,
-    resting,
+    isBackingOff,
     embedAll: async (texts, signal) => {
       const vectors: number[][] = [];
       for (let i = 0; i < texts.length; i += batchSize) vectors.push(...(await guarded(texts.slice(i, i + batchSize), signal)));
       return vectors;
     },
-    embedSoon: (text) => (resting() ? Promise.resolve(null) : together(text).catch(() => null)),
+    embedSoon: (text) => (isBackingOff() ? Promise.resolve(null) : together(text).catch(() => null)),
     embedQuery: (text) => {
       const known = queries.get(text);
       if (known) return known;
@@ -83,7 +83,7 @@ export function createEmbedder(model: string, dimension: number, embed: Embed, l
 async function embedOrShorten(embed: Embed, texts: readonly string[], signal: AbortSignal): Promise<number[][]> {
   try {
     return await embed(
-      texts.map((text) => text.slice(0, longestText).toWellFormed()),
+      texts.map((text) => text.slice(0, maxTextLength).toWellFormed()),
       signal,
     );
   } catch (error) {
@@ -94,8 +94,8 @@ async function embedOrShorten(embed: Embed, texts: readonly string[], signal: Ab
       return vectors;
     }
     const [text = ""] = texts;
-    const length = Math.min(text.length, longestText);
-    if (length <= shortestText) throw error;
+    const length = Math.min(text.length, maxTextLength);
+    if (length <= minTextLength) throw error;
     return embedOrShorten(embed, [text.slice(0, Math.ceil(length / 2))], signal);
   }
 }

@@ -55,7 +55,7 @@ export async function find(deps: FindDeps, query: Query): Promise<Found[]> {
 }
 
 async function vectorOf({ embedder, log }: FindDeps, query: Query): Promise<readonly number[] | null> {
-  if (query.mode === "keyword" || (query.mode === "hybrid" && embedder.resting())) return null;
+  if (query.mode === "keyword" || (query.mode === "hybrid" && embedder.isBackingOff())) return null;
   try {
     return await embedder.embedQuery(query.text);
   } catch (error) {
@@ -97,15 +97,15 @@ async function byWords(deps: FindDeps, query: Query, vector: readonly number[] |
 }
 
 /** Longest text for a keyword search, characters: PostgreSQL's query parser takes quadratic time and recurses once per word. */
-const longestWords = 8_000;
+const maxWordsLength = 8_000;
 
 /** A minus sign without a word after it excludes nothing; lists and rulers contain many. */
 const idleMinus = /(?<![\p{L}\p{N}])(?:-{2,}|-(?=[\s!&|()]|$))/gu;
 
 function wordsOf({ mode, text }: Query): Pick<TextQuery, "text" | "words"> {
-  if (mode === "hybrid") return { words: "any", text: text.slice(0, longestWords).toWellFormed() };
-  if (text.length <= longestWords) return { words: "all", text: text.replace(idleMinus, " ") };
-  const limit = `query: must be at most ${longestWords} characters in mode keyword; it has ${text.length}`;
+  if (mode === "hybrid") return { words: "any", text: text.slice(0, maxWordsLength).toWellFormed() };
+  if (text.length <= maxWordsLength) return { words: "all", text: text.replace(idleMinus, " ") };
+  const limit = `query: must be at most ${maxWordsLength} characters in mode keyword; it has ${text.length}`;
   throw problem("bad_request", `${limit}. Use mode semantic or hybrid for longer queries.`);
 }
 

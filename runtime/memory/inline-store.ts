@@ -3,7 +3,7 @@ import type { NewMemory, StoredMemory } from "@signalbox/sdk";
 import { batch } from "../platform/database/batch.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Embedder } from "./embedder.ts";
-import { lookAhead, type Outcome, type References, storeWithKeys } from "./queries.ts";
+import { checkBeforeStoring, type Outcome, type References, storeWithKeys } from "./queries.ts";
 import { asStoreProblem, type NamedStore } from "./stores.ts";
 
 /**
@@ -35,7 +35,7 @@ export function createInlineStore({ sql, embedder }: { sql: Sql; embedder: Embed
     if (store.name !== inDatabase || !store.backend.insertReserved) return null;
     if (!embedder.local) {
       // Refuse invalid memories before paying for an embedding.
-      const there = await lookAhead(sql, memory.key, memory);
+      const there = await checkBeforeStoring(sql, memory.key, memory);
       requireReferences(there, memory);
       if (there.held) return null;
     }

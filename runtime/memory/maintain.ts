@@ -4,7 +4,7 @@ import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { type Loop, startLoop } from "../platform/loop.ts";
 import { Failure } from "../platform/retry.ts";
-import { batchSize, embedBatch, SetAside, waitingChunks } from "./embed-waiting.ts";
+import { batchSize, embedBatch, PostponedTexts, waitingChunks } from "./embed-waiting.ts";
 import type { Embedder } from "./embedder.ts";
 import { dropLease, holdLease, sweepKeys } from "./queries.ts";
 import type { MemoryStores } from "./stores.ts";
@@ -28,14 +28,14 @@ const renewMs = 3_000;
 export function startMaintenance(deps: MaintainDeps): Loop {
   const { sql, log, intervalMs = everyMs } = deps;
   const holder = newId();
-  const aside = new SetAside();
+  const postponed = new PostponedTexts();
   const hold = () => holdLease(sql, lease, holder, leaseSeconds);
   const run = async (stopping: AbortSignal) => {
     if (!(await hold())) return undefined;
     const renewing = startLoop({ everyMs: renewMs, run: async () => void (await hold()), failed: () => {} });
     try {
       await sweep(deps);
-      return (await embedWaiting(deps, aside, stopping)) ? { pauseMs: 0 } : undefined;
+      return (await embedWaiting(deps, postponed, stopping)) ? { pauseMs: 0 } : undefined;
     } finally {
       await renewing.stop();
     }
@@ -65,10 +65,10 @@ async function sweep({ sql, stores, log }: MaintainDeps): Promise<void> {
 }
 
 /** Processes one batch of each kind; `true` if more is pending. */
-async function embedWaiting(deps: MaintainDeps, aside: SetAside, signal: AbortSignal): Promise<boolean> {
+async function embedWaiting(deps: MaintainDeps, postponed: PostponedTexts, signal: AbortSignal): Promise<boolean> {
   let more = false;
   for (const waiting of [...deps.stores.all.map(({ backend }) => backend), waitingChunks(deps.sql, deps.vectors)]) {
-    const count = await embedBatch(waiting, deps.embedder, aside, signal).catch((error) => {
+    const count = await embedBatch(waiting, deps.embedder, postponed, signal).catch((error) => {
       if ((error as { code?: string }).code === "unavailable") return 0;
       throw error;
     });

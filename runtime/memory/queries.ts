@@ -98,7 +98,7 @@ export async function storeWithKeys(
 }
 
 /** Checks before a memory is stored: whether its agent and project exist, and whether its key is taken. */
-export async function lookAhead(
+export async function checkBeforeStoring(
   sql: Queryable,
   key: string,
   { agent_id, project_id }: References,
@@ -137,7 +137,7 @@ export const confirmKeys = (sql: Queryable, all: readonly Pick<Reservation, "id"
     where k.id = e.id and how.how is not null returning k.id`;
 
 /** It is unknown whether the memory was written: the next request for the key checks the store. */
-export const suspectKey = async (sql: Queryable, key: string, id: string): Promise<void> =>
+export const markKeyUnconfirmed = async (sql: Queryable, key: string, id: string): Promise<void> =>
   void (await sql`update memory_keys set pending_until = now() where key = ${key} and id = ${id}`);
 
 export const releaseKey = async (sql: Queryable, key: string, id: string): Promise<void> =>

@@ -36,7 +36,7 @@ export function createRecall(deps: FindDeps, options: { limit: number; occupied:
       const late = new Promise<never>((_, fail) => {
         timer = setTimeout(() => fail(new Error(`no answer within ${recallTimeoutMs / 1000} s`)), recallTimeoutMs);
       });
-      const text = content.slice(0, longestQuery).toWellFormed();
+      const text = content.slice(0, maxQueryLength).toWellFormed();
       if (text.trim() === "") return [];
       const query = { text, mode: "hybrid" as const, limit: options.limit, filter: visibleTo(viewer) };
       const found = await Promise.race([find(deps, query), late]);
@@ -69,7 +69,7 @@ async function withAuthors(sql: Sql, memories: readonly Found[]): Promise<Found[
 }
 
 /** Characters of a task's content that form the search query: the important part comes first. */
-const longestQuery = 8_000;
+const maxQueryLength = 8_000;
 
 /** Whether any memory or document may exist. It needs no query, so recall costs nothing while there are none. */
 export interface StoredKinds {

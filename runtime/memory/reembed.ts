@@ -2,13 +2,13 @@ import type { Plugin } from "@signalbox/sdk";
 import type { Config } from "../platform/config.ts";
 import type { Database } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
-import { embedBatch, SetAside, type Waiting, waitingChunks } from "./embed-waiting.ts";
+import { embedBatch, PostponedTexts, type Waiting, waitingChunks } from "./embed-waiting.ts";
 import { inDatabase } from "./inline-store.ts";
 import { embedderOf, prepareMemory, vectorTables } from "./prepare.ts";
 import { changeModel, countUnembedded, findSettings } from "./queries.ts";
 import { openStores } from "./stand-alone.ts";
 
-const mostElsewhere = 100_000;
+const maxElsewhere = 100_000;
 const answerMs = 60_000;
 
 export interface Progress {
@@ -40,11 +40,11 @@ export async function reembed(
     if (changed && stores.short !== stores.long) await stores.short.backend.clearVectors();
     // The database counts its rows; short-term memories elsewhere are few.
     const elsewhere = stores.all.filter(({ name }) => name !== inDatabase);
-    const waiting = await Promise.all(elsewhere.map(({ backend }) => backend.unembedded(mostElsewhere)));
+    const waiting = await Promise.all(elsewhere.map(({ backend }) => backend.unembedded(maxElsewhere)));
     let total = (await countUnembedded(sql)).total + waiting.flat().length;
     let done = 0;
     told({ done, total });
-    const refused = new SetAside();
+    const refused = new PostponedTexts();
     const everything: Waiting[] = [...stores.all.map(({ backend }) => backend), waitingChunks(sql, resources.vectors)];
     for (const waiting of everything) {
       for (let count = -1; count !== 0; done += count) {

@@ -9,12 +9,12 @@ import { createInlineStore, type InlineStore, inDatabase, quoted, requireReferen
 import {
   confirmKeys,
   findKey,
+  markKeyUnconfirmed,
   pendingMs,
   type References,
   type Reservation,
   releaseKey,
   reserveKey,
-  suspectKey,
   takeKey,
 } from "./queries.ts";
 import { type MemoryStores, type NamedStore, storeFor, withStore } from "./stores.ts";
@@ -138,7 +138,7 @@ async function apart(
   try {
     stored = await withStore(store, (backend) => backend.put({ ...memory, ttl_ms: one.ttl_ms, embedding }));
   } catch (error) {
-    await suspectKey(deps.sql, key, one.id).catch(() => {});
+    await markKeyUnconfirmed(deps.sql, key, one.id).catch(() => {});
     throw error;
   }
   const confirmed = confirm(one);

@@ -41,7 +41,7 @@ export interface Imported {
 
 const line = create.input.extend({ created_at: z.iso.datetime({ offset: true }).optional() });
 type Line = z.infer<typeof line>;
-const abreast = 32;
+const maxConcurrent = 32;
 
 /** Lines of a text file. Only a line feed ends a line: JSON may contain other separators. */
 export async function* linesOf(file: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
@@ -93,7 +93,7 @@ export async function importMemories(
       continue;
     }
     // If two lines have the same key, the first one wins.
-    if (group.size >= abreast || group.has(memory.key)) await storeGroup();
+    if (group.size >= maxConcurrent || group.has(memory.key)) await storeGroup();
     group.set(memory.key, store(memory, number));
   }
   await storeGroup();

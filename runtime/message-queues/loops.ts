@@ -5,7 +5,7 @@ import { type Loop, startLoop } from "../platform/loop.ts";
 export type Found = "more" | "done" | "over";
 
 /** Longest wait between retries of a failing loop, milliseconds. */
-const longestMs = 15_000;
+const maxBackoffMs = 15_000;
 
 /** Named loops that run until they are over or all are stopped; each waits longer while it fails. */
 export class Loops {
@@ -33,7 +33,7 @@ export class Loops {
       },
       failed: (error) => {
         this.#log.warn(failure, { error: String(error) });
-        return { pauseMs: Math.max(everyMs, Math.min(longestMs, everyMs * 2 ** failures++)) };
+        return { pauseMs: Math.max(everyMs, Math.min(maxBackoffMs, everyMs * 2 ** failures++)) };
       },
     });
     this.#running.set(name, loop);

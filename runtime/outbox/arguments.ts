@@ -17,7 +17,7 @@ export function rewriteArguments(input: Parameters, rewrites: Rewrites): Paramet
   return rewriteObject(input, rewrites, 0);
 }
 
-const deepest = 100;
+const maxDepth = 100;
 
 function rewriteObject(input: Readonly<Record<string, unknown>>, rewrites: Rewrites, depth: number): Record<string, unknown> {
   const members = Object.entries(input).map(([name, value]) => [name, rewriteValue(name, value, rewrites, depth + 1)] as const);
@@ -30,7 +30,7 @@ function rewriteValue(name: string, value: unknown, rewrites: Rewrites, depth: n
     const isText = texts.has(called) || (!identifiers.has(called) && /\s/.test(value.trim()));
     return isText ? rewrites.text(value) : rewrites.other(value);
   }
-  if (typeof value !== "object" || value === null || depth > deepest) return value;
+  if (typeof value !== "object" || value === null || depth > maxDepth) return value;
   if (Array.isArray(value)) return value.map((one) => rewriteValue(name, one, rewrites, depth + 1));
   return rewriteObject(value as Record<string, unknown>, rewrites, depth);
 }

@@ -13,8 +13,8 @@ export interface DefuseOptions {
   readonly hosts: readonly string[];
 }
 
-/** An invisible joiner. Between two characters, it keeps a platform from recognising a command, but people see no difference. */
-const joiner = "\u200d";
+/** The zero-width joiner is invisible. Between two characters, it keeps a platform from recognising a command, but people see no difference. */
+const zeroWidthJoiner = "\u200d";
 
 /**
  * The text as it may be posted: it notifies only participants of the issue, loads no image of another host, closes no
@@ -42,17 +42,17 @@ const bots =
 const everyone = /^(?:everyone|here|channel|all|team|group)$/i;
 
 /** Maximum number of mentions that are checked. A text with more notifies no one. */
-const mostMentions = 20_000;
+const maxMentions = 20_000;
 
 function withoutMentions(text: string, participants: ReadonlySet<string>): string {
   const notified = new Set([...participants].filter((name) => !bots.test(name) && !everyone.test(name)));
-  const isCrowded = hasMore(text, "@", mostMentions);
-  const given = isCrowded ? text.replace(/@(?=[A-Za-z0-9_])/g, `@${joiner}`) : text;
+  const isCrowded = hasMore(text, "@", maxMentions);
+  const given = isCrowded ? text.replace(/@(?=[A-Za-z0-9_])/g, `@${zeroWidthJoiner}`) : text;
   const safe =
     (!isCrowded && given.includes("@")) || given.includes("&")
       ? given.replace(isCrowded ? mentionByReference : mention, (whole, sign: string, name: string, team?: string) => {
           const known = !team && notified.has(name.toLowerCase());
-          return known ? whole : `${sign}${joiner}`;
+          return known ? whole : `${sign}${zeroWidthJoiner}`;
         })
       : given;
   return withoutAccounts(safe, notified);
@@ -69,7 +69,7 @@ const ofAccount = new RegExp(`(?:\\[~|${spelled("accountid", colon)})(?=(?:accou
 
 function withoutAccounts(text: string, notified: ReadonlySet<string>): string {
   return text.replace(ofAccount, (start: string, id: string) =>
-    id === "" || notified.has(id.toLowerCase()) ? start : `${start}${joiner}`,
+    id === "" || notified.has(id.toLowerCase()) ? start : `${start}${zeroWidthJoiner}`,
   );
 }
 
@@ -98,9 +98,9 @@ const smartCommit = /^.*(?<![A-Za-z0-9])[A-Z][A-Z0-9_]{1,20}-\d.*$/gm;
 function withoutClosing(text: string): string {
   let safe = text;
   if (/clos|fix|resolv|implement|complet/i.test(safe))
-    for (const pattern of closing) safe = safe.replace(pattern, (word) => word[0] + joiner + word.slice(1));
+    for (const pattern of closing) safe = safe.replace(pattern, (word) => word[0] + zeroWidthJoiner + word.slice(1));
   if (!/\s#[A-Za-z]/.test(safe)) return safe;
-  return safe.replace(smartCommit, (line) => line.replace(/(?<=\s)#(?=[A-Za-z])/g, `#${joiner}`));
+  return safe.replace(smartCommit, (line) => line.replace(/(?<=\s)#(?=[A-Za-z])/g, `#${zeroWidthJoiner}`));
 }
 
 /** Lines that platforms and bots execute, by platform or bot. `bots` covers mentions of bots. */
@@ -117,6 +117,6 @@ const commands: Readonly<Record<string, RegExp>> = {
 
 function withoutCommands(text: string): string {
   let safe = text;
-  for (const pattern of Object.values(commands)) safe = safe.replace(pattern, `$1${joiner}`);
+  for (const pattern of Object.values(commands)) safe = safe.replace(pattern, `$1${zeroWidthJoiner}`);
   return safe;
 }

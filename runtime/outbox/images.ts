@@ -11,7 +11,7 @@ const loading =
 const styled = /<(?=[A-Za-z][^<>]{0,2000}?\s(?:background|poster|srcset|style)\s{0,5}=[^<>]{0,2000}?(?:url|\/\/))/g;
 
 /** Maximum number of images and elements whose URLs are checked. Further images become links, further elements text. */
-const mostImages = 5_000;
+const maxImages = 5_000;
 
 /** Replaces images from other hosts with links. Loading an image would reveal the reader, and data in the URL, to its host. */
 export function withoutForeignImages(text: string, hosts: readonly string[]): string {
@@ -21,7 +21,7 @@ export function withoutForeignImages(text: string, hosts: readonly string[]): st
     let images = 0;
     safe = safe.replace(/!(?=\[)/g, (sign, at: number, whole: string) => {
       if (isEscaped(whole, at)) return sign;
-      if (++images > mostImages) return "";
+      if (++images > maxImages) return "";
       image.lastIndex = at;
       const found = image.exec(whole);
       return found?.[2] && isOwn(found[2], hosts) ? sign : "";
@@ -39,7 +39,7 @@ function withoutForeignElements(text: string, hosts: readonly string[]): string 
   let elements = 0;
   for (const { index } of text.matchAll(loading)) {
     if (index < copied) continue;
-    if (++elements > mostImages) return out + text.slice(copied).replace(loading, "&lt;");
+    if (++elements > maxImages) return out + text.slice(copied).replace(loading, "&lt;");
     const tag = tagAt(text, index);
     const attributeOf = (name: string) => tag?.attributes.find((one) => one.name === name)?.value ?? null;
     const sources = tag?.attributes.filter(({ name }) => /^(?:src|srcset|href|xlink:href|data|poster|content)$/.test(name)) ?? [];

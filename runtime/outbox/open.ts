@@ -28,7 +28,7 @@ export interface OutgoingRun {
 }
 
 /** All texts and calls of a run's agent pass this interface before they reach a tracker or any other service. */
-export interface WayOut {
+export interface OutboxFilter {
   /** A text without the secrets of this service and other people's keys. */
   withoutSecrets(text: string): string;
   /** A text as it may be posted to the issue of the run. */
@@ -51,7 +51,7 @@ export interface OutboxOptions {
 }
 
 export interface Outbox {
-  of(run: OutgoingRun, agentId: string | null): WayOut;
+  of(run: OutgoingRun, agentId: string | null): OutboxFilter;
   /** The arguments of an operator's call, without the service's secrets. Their targets are not checked. */
   withoutSecrets(tool: RegisteredTool, input: Parameters): Parameters;
 }
@@ -87,7 +87,7 @@ export const turnAfter = async (text: string): Promise<string> => {
 /** Room for the marker in a comment, characters. */
 const markerLength = 300;
 
-class RunOutbox implements WayOut {
+class RunOutbox implements OutboxFilter {
   readonly #run: OutgoingRun;
   readonly #agentId: string | null;
   readonly #options: OutboxOptions;

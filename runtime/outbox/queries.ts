@@ -2,12 +2,12 @@ import type { Queryable } from "../platform/database/client.ts";
 import { unpack } from "../platform/packing/packed.ts";
 
 /** Larger payloads are not searched for names; bytes. */
-const largestPayload = 4_000_000;
+const maxPayloadBytes = 4_000_000;
 
 /** The payload of an event; `null` if it is not stored or too large. */
 export async function payloadOf(sql: Queryable, eventId: string): Promise<unknown> {
   const [row] = await sql<{ body: Uint8Array }[]>`
-    select body from webhook_events where id = ${eventId} and octet_length(body) between 1 and ${largestPayload}`;
+    select body from webhook_events where id = ${eventId} and octet_length(body) between 1 and ${maxPayloadBytes}`;
   return row ? JSON.parse(Buffer.from(unpack(row.body)).toString()) : null;
 }
 

@@ -14,10 +14,10 @@ export interface FoundSecret {
 /** Number of consecutive letters and digits that reveal a secret. Parts are found too, because they can be put together. */
 const gram = 12;
 /** Shorter values are ignored, because they may be ordinary words. */
-const shortest = 5;
-const longest = 4_096;
+const minLength = 5;
+const maxLength = 4_096;
 /** Values that consist of letters only, as in demonstrations and tests, count as words up to this length. */
-const longestWord = 14;
+const maxWordLength = 14;
 
 interface Spelling {
   readonly text: string;
@@ -40,11 +40,11 @@ export class SecretFinder {
   constructor(secrets: readonly KnownSecret[]) {
     for (const { name, value } of new Map(secrets.toReversed().map((one) => [one.value, one])).values()) {
       if (!isTelling(value)) continue;
-      const cut = value.slice(0, longest);
+      const cut = value.slice(0, maxLength);
       const uri = encodeURIComponent(cut.toWellFormed());
       const hasParts = plainOf(cut).length >= gram && /\d/.test(cut) && /[a-z]/i.test(cut);
       const texts = [...new Set([cut, reversed(cut), uri].map((one) => withoutMarkup(one).plain))];
-      const exact = texts.filter((text) => text.length >= shortest).map((text) => ({ text, name }));
+      const exact = texts.filter((text) => text.length >= minLength).map((text) => ({ text, name }));
       this.#exact.push(...exact);
       if (!hasParts) this.#withoutParts.push(...exact);
       for (const text of spellingsOf(cut)) this.#add({ text, name }, () => true);
@@ -122,7 +122,7 @@ export class SecretFinder {
 
 /** Whether a value cannot occur in ordinary text. */
 function isTelling(value: string): boolean {
-  if (value.length < shortest || (value.length < longestWord && /^[A-Z]?[a-z]*$/.test(value))) return false;
+  if (value.length < minLength || (value.length < maxWordLength && /^[A-Z]?[a-z]*$/.test(value))) return false;
   return value.length >= gram || (/\d/.test(value) && /[A-Za-z]/.test(value)) || /[^A-Za-z0-9]/.test(value.slice(1, -1));
 }
 

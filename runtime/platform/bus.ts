@@ -51,7 +51,7 @@ export interface Bus {
 const decisive: ReadonlySet<Topic> = new Set(["mappings", "integrations", "policy", "tools", "keys", "secrets"]);
 /** Topics that may have changed while the connection was lost. */
 const cached: readonly Topic[] = [...decisive, "queue", "breakers", "streams", "plugins", "knowledge"];
-const longestWaitMs = 500;
+const maxWaitMs = 500;
 
 export async function openBus(database: Database, log: Log, openChannel: OpenChannel = overPostgres(database)): Promise<Bus> {
   const self = crypto.randomUUID();
@@ -77,7 +77,7 @@ export async function openBus(database: Database, log: Log, openChannel: OpenCha
     const id = crypto.randomUUID();
     let others = (await to.members()) - 1;
     const all = Promise.withResolvers<void>();
-    const timer = setTimeout(all.resolve, longestWaitMs);
+    const timer = setTimeout(all.resolve, maxWaitMs);
     if (others <= 0) all.resolve();
     waiting.set(id, () => --others <= 0 && all.resolve());
     try {

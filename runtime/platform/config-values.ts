@@ -31,7 +31,7 @@ export const amount = (fallback: number) =>
     .default(fallback);
 export const standing = (fallback: "none" | "collaborator") =>
   z.enum(["owner", "member", "collaborator", "contributor", "none"]).default(fallback);
-export const mostTokens = 1_000_000_000_000;
+export const maxTokens = 1_000_000_000_000;
 /** The previous secret, which stays valid while its platform gets the new one. */
 export const previousSecret = (of: string) =>
   z

@@ -38,7 +38,7 @@ export interface Look {
   /** Number of items that the caller expects. */
   readonly expect: number | undefined;
   /** Maximum number of items per call. */
-  readonly most: number;
+  readonly max: number;
   /** What the items are, in the plural. */
   readonly noun: string;
 }
@@ -47,12 +47,12 @@ export interface Look {
  * Counts the items up to an id: a new id for a preview, the id of the preview for its confirmation (`token`, else `null`).
  * Throws if there are too many items, more than the preview showed, or not as many as expected.
  */
-export async function countFirst({ asked, confirm, expect, most, noun }: Look, countUpTo: (id: string) => Promise<number>) {
+export async function countFirst({ asked, confirm, expect, max, noun }: Look, countUpTo: (id: string) => Promise<number>) {
   const confirmed = confirm === undefined ? null : readConfirmation(asked, confirm);
   const upTo = confirmed?.upTo ?? newId();
   const count = await countUpTo(upTo);
-  if (count > most)
-    throw problem("bad_request", `filter: matches more than ${most} ${noun}; narrow it, for example with from and to`, {
+  if (count > max)
+    throw problem("bad_request", `filter: matches more than ${max} ${noun}; narrow it, for example with from and to`, {
       field: "filter",
     });
   requireCount(count, confirmed?.count ?? null, expect);

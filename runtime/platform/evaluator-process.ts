@@ -8,7 +8,7 @@ import { JSONPathEnvironment } from "json-p3";
 import type { Answer, Question } from "./evaluator.ts";
 
 /** Number of calls after which a new instance is created, as after a large payload: its memory grows and never shrinks. */
-const mostCalls = 2000;
+const maxCalls = 2000;
 const largeBytes = 4_000_000;
 /** Maximum length of an extracted text, in characters. */
 const maxText = 200_000;
@@ -20,7 +20,7 @@ let calls = 0;
 async function filter(body: Uint8Array, program: string): Promise<Answer> {
   jq ??= loadJq();
   const instance = await jq;
-  if (++calls > mostCalls || body.byteLength > largeBytes) {
+  if (++calls > maxCalls || body.byteLength > largeBytes) {
     jq = null;
     calls = 0;
   }

@@ -32,10 +32,10 @@ export interface Evaluator {
 const baseMs = 1_000;
 const perMegabyteMs = 150;
 /** How long an evaluation may wait for its turn. */
-const longestWaitMs = 5_000;
+const maxWaitMs = 5_000;
 const startMs = 20_000;
 /** How long an expression that timed out is kept apart from the others. */
-const slowForMs = 600_000;
+const isolatedForMs = 600_000;
 
 /**
  * Two processes at the most: one for all expressions, and one for those that ran out of time lately, so that an endless
@@ -51,7 +51,7 @@ export function createEvaluator(limitMs = baseMs): Evaluator {
     const answer = await chosen.ask(question).catch((error) => {
       if (error instanceof OutOfTime) {
         if (late.size > 1000) late.clear();
-        late.set(expression, Date.now() + slowForMs);
+        late.set(expression, Date.now() + isolatedForMs);
       }
       throw error;
     });
@@ -132,7 +132,7 @@ function createProcess(limitMs: number) {
   const next = () => {
     while (!current && queue.length > 0 && !closed) {
       const one = queue.shift() as Waiting;
-      if (Date.now() - one.since > longestWaitMs) {
+      if (Date.now() - one.since > maxWaitMs) {
         one.fail(new Error("it waited too long behind other filters"));
         continue;
       }

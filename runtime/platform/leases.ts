@@ -26,7 +26,7 @@ export interface LeasedWork<Key extends string, Item extends Leased<Key>> {
   carryOut(item: Item, lost: AbortSignal, stopping: AbortSignal): Promise<void>;
 }
 
-const shortestWaitMs = 50;
+const minWaitMs = 50;
 
 /** Works on due items. The replica with the lease owns an item; another takes it over if that replica dies. */
 export function startLeasedWork<Key extends string, Item extends Leased<Key>>(work: LeasedWork<Key, Item>): Loop {
@@ -36,7 +36,7 @@ export function startLeasedWork<Key extends string, Item extends Leased<Key>>(wo
     await work.prepare?.();
     if (held.size >= concurrency) return undefined;
     const item = await work.claim(newId());
-    if (!item) return { pauseMs: Math.min(sweepMs, Math.max(shortestWaitMs, (await untilDue(sql, rows)) ?? sweepMs)) };
+    if (!item) return { pauseMs: Math.min(sweepMs, Math.max(minWaitMs, (await untilDue(sql, rows)) ?? sweepMs)) };
     const run = whileHeld(work, item, stopping).finally(() => {
       held.delete(run);
       loop.wake();

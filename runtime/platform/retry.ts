@@ -32,10 +32,10 @@ export class Failure extends Error {
 }
 
 /** Longest wait that a server may ask for within one call; longer ones are left to the execution's retries. */
-const usualLongestWaitMs = 60_000;
+const defaultMaxWaitMs = 60_000;
 
 /** Maximum duration of `retry` for calls with this timeout, in milliseconds. */
-export const longestRetryMs = (timeoutMs: number): number => 3 * timeoutMs + 2 * usualLongestWaitMs;
+export const maxRetryMs = (timeoutMs: number): number => 3 * timeoutMs + 2 * defaultMaxWaitMs;
 
 /**
  * Calls up to three times while the failure is transient, with waits of 1 s and 2 s with jitter, or the wait that the server
@@ -44,7 +44,7 @@ export const longestRetryMs = (timeoutMs: number): number => 3 * timeoutMs + 2 *
 export async function retry<T>(
   call: (attempt: number) => Promise<T>,
   signal: AbortSignal,
-  { baseMs = 1000, longestWaitMs = usualLongestWaitMs }: { baseMs?: number; longestWaitMs?: number | undefined } = {},
+  { baseMs = 1000, maxWaitMs = defaultMaxWaitMs }: { baseMs?: number; maxWaitMs?: number | undefined } = {},
 ): Promise<T> {
   for (let made = 1; ; made++) {
     try {
@@ -53,7 +53,7 @@ export async function retry<T>(
       signal.throwIfAborted();
       const failure = error instanceof Failure ? error : null;
       const wait = failure?.retryAfterMs ?? baseMs * 2 ** (made - 1) * (0.75 + Math.random() / 2);
-      if (!failure?.retryable || made >= 3 || wait > longestWaitMs) throw error;
+      if (!failure?.retryable || made >= 3 || wait > maxWaitMs) throw error;
       await sleep(wait, signal);
     }
   }

@@ -1,5 +1,5 @@
 /** Maximum CPU time of one turn of the event loop, in milliseconds. */
-export const longestStall = 50;
+export const maxStallMs = 50;
 export const mebibyte = 1 << 20;
 
 /** `piece`, repeated up to `size` characters. */

@@ -45,7 +45,7 @@ interface Thread {
   job: Job | null;
 }
 
-const mostWaiting = 1_000;
+const maxWaiting = 1_000;
 
 /** Threads that run pure functions. The first starts with the first job, others when jobs wait. Idle threads do not keep the process alive. */
 export class WorkerPool {
@@ -73,8 +73,8 @@ export class WorkerPool {
   run(module: string, run: string, input: Parcel): Promise<Parcel> {
     return new Promise((done, fail) => {
       if (this.#closed) return fail(new WorkerFailure("unavailable", "the worker threads are stopped"));
-      if (this.#waiting.length >= mostWaiting)
-        return fail(new WorkerFailure("unavailable", `${mostWaiting} jobs already wait for a worker thread`));
+      if (this.#waiting.length >= maxWaiting)
+        return fail(new WorkerFailure("unavailable", `${maxWaiting} jobs already wait for a worker thread`));
       this.#load(module);
       const job: Job = { module, run, input, done, fail };
       const isLoaded = [...this.#threads].some(({ loaded }) => loaded.has(module));

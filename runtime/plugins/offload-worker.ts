@@ -7,7 +7,7 @@ import { builtIns } from "./built-ins.ts";
 // URL of a trusted one.
 
 /** Longest result, in characters of text or JSON: the host must be able to read it quickly. */
-const longestResult = 4_000_000;
+const maxResultLength = 4_000_000;
 const modules = new Map<string, Promise<NonNullable<Plugin["offloaded"]>>>();
 
 function load(module: string): Promise<NonNullable<Plugin["offloaded"]>> {
@@ -36,7 +36,7 @@ async function answer(request: WorkerRequest): Promise<WorkerReply> {
     const { input } = request;
     const result = await run(...("texts" in input ? input.texts : (JSON.parse(input.json) as unknown[])));
     const text = typeof result === "string" ? result : JSON.stringify(result ?? null);
-    if (text.length > longestResult) return { error: `${request.run}: the result has ${text.length} characters` };
+    if (text.length > maxResultLength) return { error: `${request.run}: the result has ${text.length} characters` };
     return { result: typeof result === "string" ? { texts: [text] } : { json: text } };
   } catch (error) {
     return { error: `${request.run}: ${messageOf(error)}` };

@@ -3,12 +3,12 @@ import { callContext } from "@signalbox/sdk/testing";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createLog } from "../platform/log.ts";
-import { idleStall, longestStall, mebibyte, repeated, stallOf } from "../platform/test-stall.ts";
+import { idleStall, maxStallMs, mebibyte, repeated, stallOf } from "../platform/test-stall.ts";
 import { builtIns } from "./built-ins.ts";
 import { type OffloadFor, openOffload } from "./offload.ts";
 import { documents, html, markdown, nested, storage, wiki } from "./testing/offload-inputs.ts";
 
-/** Size of most inputs, in characters: work that grows with the square of this size takes many times `longestStall`. */
+/** Size of most inputs, in characters: work that grows with the square of this size takes many times `maxStallMs`. */
 const usual = 1 << 16;
 /** Pieces that are repeated up to 1 MiB too. */
 const large = ["<", " ", "a", "`"];
@@ -128,7 +128,7 @@ async function expectNoStalls(way: Conversion, inputs: readonly (readonly [piece
   const stalls: [piece: string, stall: number][] = [];
   for (const [piece, size] of inputs) stalls.push([piece, await stallOn(way, repeated(piece, size))]);
   expect(
-    stalls.filter(([, stall]) => stall > longestStall + idle),
+    stalls.filter(([, stall]) => stall > maxStallMs + idle),
     `idle: ${idle} ms`,
   ).toEqual([]);
 }
@@ -149,7 +149,7 @@ describe("no text holds the event loop, if it cannot be converted", () => {
       .chain((way) => fc.tuple(fc.constant(way), fc.array(fc.constantFrom(...way.inputs), { minLength: 2, maxLength: 4 })));
     await fc.assert(
       fc.asyncProperty(mixtures, async ([way, pieces]) => {
-        expect(await stallOn(way, repeated(pieces.join(""), usual)), way.name).toBeLessThanOrEqual(longestStall + idle);
+        expect(await stallOn(way, repeated(pieces.join(""), usual)), way.name).toBeLessThanOrEqual(maxStallMs + idle);
       }),
       { numRuns: 25 },
     );
@@ -177,7 +177,7 @@ describe("with worker threads", () => {
       stalls[name] = await stallOf(() => parsed("gamma", {}, payload));
     }
     expect(
-      Object.entries(stalls).filter(([, stall]) => stall > longestStall + idle),
+      Object.entries(stalls).filter(([, stall]) => stall > maxStallMs + idle),
       `idle: ${idle} ms`,
     ).toEqual([]);
   }, 60_000);

@@ -1,7 +1,7 @@
 import { type Contributions, hasMarker, inMemoryThrottle, readMarker } from "@signalbox/sdk";
 import { callContext, fakeCapabilities, setUpPlugin } from "@signalbox/sdk/testing";
 import { beforeAll, expect, test } from "vitest";
-import { idleStall, longestStall, mebibyte, repeated, stallOf } from "../platform/test-stall.ts";
+import { idleStall, maxStallMs, mebibyte, repeated, stallOf } from "../platform/test-stall.ts";
 import { builtIns } from "./built-ins.ts";
 
 // alpha and beta read and write Markdown as it is, in the host's event loop.
@@ -39,7 +39,7 @@ const fetch: typeof globalThis.fetch = async (input) =>
   });
 
 /** Each step reads the text once or a few times. Work that grows with the square of 1 MiB takes minutes. */
-const longestPass = 4 * longestStall;
+const maxPassMs = 4 * maxStallMs;
 
 beforeAll(async () => {
   const capabilities = fakeCapabilities({ fetch, throttle: inMemoryThrottle() });
@@ -133,7 +133,7 @@ test.each(paths)(
     const stalls: [piece: string, stall: number][] = [];
     for (const piece of pieces) stalls.push([piece, await stallOn(repeated(piece, mebibyte))]);
     expect(
-      stalls.filter(([, stall]) => stall > longestPass + idle),
+      stalls.filter(([, stall]) => stall > maxPassMs + idle),
       `idle: ${idle} ms`,
     ).toEqual([]);
   },

@@ -22,7 +22,7 @@ const maxAsking = 4;
 const maxKnown = 10_000;
 
 /** Longest wait of `find`, milliseconds. */
-const longestWaitMs = 5_000;
+const maxWaitMs = 5_000;
 
 interface Known {
   standing: Standing;
@@ -81,7 +81,7 @@ export function createStandings(log: Log): Standings {
     find: async (connection, project, author) => {
       if (author.standing !== "unknown") return author.standing;
       const entry = look(connection, project, author, () => true);
-      if (entry?.standing === "unknown" && entry.asked) await within(entry.asked, longestWaitMs, undefined);
+      if (entry?.standing === "unknown" && entry.asked) await within(entry.asked, maxWaitMs, undefined);
       return entry?.standing ?? "unknown";
     },
     close: () => stop.abort(),

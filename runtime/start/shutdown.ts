@@ -12,12 +12,12 @@ export interface Shutdown {
   close(): Promise<void>;
 }
 
-const usualLimitMs = 5_000;
+const defaultLimitMs = 5_000;
 
 export function createShutdown(log: Log): Shutdown {
   const steps: { close: () => unknown; limitMs: number }[] = [];
   return {
-    add: (close, limitMs = usualLimitMs) => void steps.push({ close, limitMs }),
+    add: (close, limitMs = defaultLimitMs) => void steps.push({ close, limitMs }),
     close: async () => {
       const failures: unknown[] = [];
       for (let step = steps.pop(); step; step = steps.pop()) {

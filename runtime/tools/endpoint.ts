@@ -6,7 +6,7 @@ import type { Parameters, ToolUse } from "./registered-tool.ts";
 /** Deadline of one call, its answer included. */
 const callMs = 30_000;
 /** Longest answer that is read, bytes. */
-const longest = 1_048_576;
+const maxBytes = 1_048_576;
 
 type Fetch = typeof globalThis.fetch;
 
@@ -26,8 +26,8 @@ export async function callEndpoint(fetch: Fetch, endpoint: string, input: Parame
       redirect: "manual",
       signal,
     });
-    const text = await readText(response, longest);
-    if (text === null) throw failure(`answered more than ${longest} bytes`);
+    const text = await readText(response, maxBytes);
+    if (text === null) throw failure(`answered more than ${maxBytes} bytes`);
     if (!response.ok)
       throw failure(`answered ${response.status}: ${withoutUrlSecrets(text, endpoint).slice(0, 300) || "(no text)"}`);
     return read(text, response.headers.get("content-type") ?? "");

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 /** What OpenAI-compatible APIs take as the name of a function. */
-const longest = 64;
+const maxLength = 64;
 const valid = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
@@ -13,7 +13,7 @@ export function functionName(qualifiedName: string): string {
   const [provider, name] = [qualifiedName.slice(0, dot), qualifiedName.slice(dot + 1)];
   const plain = `${provider}__${name}`;
   const ambiguous = provider.includes("__") || provider.endsWith("_") || name.startsWith("_");
-  return valid.test(plain) && !ambiguous ? plain : withHash(plain, qualifiedName, longest);
+  return valid.test(plain) && !ambiguous ? plain : withHash(plain, qualifiedName, maxLength);
 }
 
 /** `text` in at most `max` permitted characters, ending with a hash of `whole`. */

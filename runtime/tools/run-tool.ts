@@ -1,11 +1,11 @@
 import { reconcile } from "../platform/reconcile.ts";
-import { longestRetryMs } from "../platform/retry.ts";
+import { maxRetryMs } from "../platform/retry.ts";
 import type { Parameters, RegisteredTool, ToolUse } from "./registered-tool.ts";
 
 /** Timeout of one call, including the plugin's own waits for a tracker's Retry-After. */
 const callMs = 90_000;
 /** Longest run of a tool, including its retries and the waits between them. Milliseconds. */
-export const longestToolRunMs = longestRetryMs(2 * callMs);
+export const maxToolRunMs = maxRetryMs(2 * callMs);
 
 /** Whether the outcome of an interrupted call cannot be found out: then the call must not be repeated. */
 export const hasUnknowableOutcome = (tool: RegisteredTool): boolean =>

@@ -5,9 +5,9 @@ const counts = ["minLength", "maxLength", "minItems", "maxItems", "minProperties
 const bounds = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
 /** The names that every LLM takes for a parameter. */
 const propertyName = /^[A-Za-z0-9_.-]{1,64}$/;
-const longestText = 1_000;
-const deepest = 8;
-const mostNodes = 500;
+const maxTextLength = 1_000;
+const maxDepth = 8;
+const maxNodes = 500;
 
 /**
  * The JSON Schema of a tool's parameters, made anew from what a server or a plugin sent: only keywords that LLMs take, only where they
@@ -35,7 +35,7 @@ const isObject = (value: unknown): value is Schema => typeof value === "object" 
 const isScalar = (value: unknown) => value === null || ["string", "number", "boolean"].includes(typeof value);
 
 function rebuild(given: unknown, walk: Walk, depth: number): Schema {
-  if (!isObject(given) || depth > deepest || ++walk.nodes > mostNodes) return {};
+  if (!isObject(given) || depth > maxDepth || ++walk.nodes > maxNodes) return {};
   const at = resolved(given, walk.root);
   return { ...plainKeywords(at), ...objectKeywords(at, walk, depth), ...nestedKeywords(at, walk, depth) };
 }
@@ -43,7 +43,7 @@ function rebuild(given: unknown, walk: Walk, depth: number): Schema {
 /** With what its references point at within the same schema put in their place. */
 function resolved(given: Schema, root: Schema): Schema {
   let at = given;
-  for (let hops = 0; hops < deepest; hops++) {
+  for (let hops = 0; hops < maxDepth; hops++) {
     const found = target(at, root);
     if (!isObject(found)) break;
     const { $ref: _, ...own } = at;
@@ -69,7 +69,7 @@ function plainKeywords(given: Schema): Schema {
     kept.type = type;
   for (const name of ["title", "description"] as const) {
     const text = given[name];
-    if (typeof text === "string" && text !== "") kept[name] = text.slice(0, longestText).toWellFormed();
+    if (typeof text === "string" && text !== "") kept[name] = text.slice(0, maxTextLength).toWellFormed();
   }
   if (Array.isArray(given.enum)) {
     const values = [...new Set(given.enum.filter(isScalar))];

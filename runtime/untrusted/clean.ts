@@ -17,21 +17,21 @@ export const hasVisibleText = (text: string): boolean =>
   /[\p{L}\p{N}\p{P}\p{S}]/u.test(withoutHiddenMarkup(withoutInvisible(text)));
 
 /** The same for one line: a name, a title, an identifier. */
-export const cleanLine = (text: string, longest = 500): string =>
-  cleanText(text.slice(0, longest).toWellFormed()).replace(/\s+/g, " ").trim();
+export const cleanLine = (text: string, maxLength = 500): string =>
+  cleanText(text.slice(0, maxLength).toWellFormed()).replace(/\s+/g, " ").trim();
 
 /** Longest string of a JSON value that is looked at: no model is shown more of it. */
-const longestString = 60_000;
-const deepest = 200;
+const maxStringLength = 60_000;
+const maxDepth = 200;
 
 /** The same for every string of a JSON value, names of members included. */
 export function cleanJson(value: unknown, depth = 0): unknown {
-  if (typeof value === "string") return cleanText(value.length > longestString ? cut(value) : value);
+  if (typeof value === "string") return cleanText(value.length > maxStringLength ? cut(value) : value);
   if (typeof value !== "object" || value === null) return value;
-  if (depth > deepest) return null;
+  if (depth > maxDepth) return null;
   if (Array.isArray(value)) return value.map((one) => cleanJson(one, depth + 1));
   const entries = Object.entries(value).map(([name, member]) => [cleanLine(name), cleanJson(member, depth + 1)] as const);
   return Object.fromEntries(entries);
 }
 
-const cut = (text: string): string => `${text.slice(0, longestString).toWellFormed()} [cut: ${text.length} characters in all]`;
+const cut = (text: string): string => `${text.slice(0, maxStringLength).toWellFormed()} [cut: ${text.length} characters in all]`;

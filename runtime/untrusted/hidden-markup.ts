@@ -154,7 +154,7 @@ class MarkupFilter {
   #link(at: number, end: number): number {
     linkTail.lastIndex = at;
     const found = linkTail.exec(this.#text);
-    if (!found?.[1] || linkTail.lastIndex > end + longestTitle) return at + 1;
+    if (!found?.[1] || linkTail.lastIndex > end + maxTitleLength) return at + 1;
     const titleAt = at + found[0].length - 1 - found[1].length;
     this.#replace(titleAt, titleAt + found[1].length);
     return titleAt + found[1].length;
@@ -162,7 +162,7 @@ class MarkupFilter {
 }
 
 const commentEnd = /--!?>/g;
-const longestTitle = 4_096;
+const maxTitleLength = 4_096;
 /** The address has no blanks, so the title is all that follows it. */
 const linkTail =
   /\]\((?:[ \t]*\n?[ \t]*)(?:<[^<>\n]{0,4096}>|[^\s<>"'()]{0,4096}(?:\([^\s()]{0,256}\)[^\s<>"'()]{0,1024}){0,4})(\s{1,20}(?:"[^"]{0,4096}"|'[^']{0,4096}'|\([^()]{0,4096}\))\s{0,20})?\)/y;

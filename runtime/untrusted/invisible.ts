@@ -70,12 +70,12 @@ const decoder = new TextDecoder("utf-16le", { ignoreBOM: true });
 const decode = (units: Uint16Array<ArrayBuffer>): string => decoder.decode(units);
 
 /** Longest sequence of a terminal that is taken out as a whole. */
-const longestAnsi = 64;
+const maxAnsiLength = 64;
 
 /** Position after an escape sequence of a terminal: `ESC [ 31 m`. */
 function endOfAnsi(text: string, at: number): number {
   if (text[at + 1] !== "[") return at + 1;
-  for (let end = at + 2; end < at + longestAnsi; end++) {
+  for (let end = at + 2; end < at + maxAnsiLength; end++) {
     const code = text.charCodeAt(end);
     if (code >= 0x40 && code <= 0x7e) return end + 1;
     if (!(code >= 0x20 && code < 0x40)) break;

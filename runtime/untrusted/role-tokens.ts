@@ -36,7 +36,7 @@ const angleWords = [
   // Our own fences.
   "[a-z][a-z-]{0,30}-[0-9a-f]{12}",
 ];
-const squareWords = [
+const bracketTokens = [
   "INST",
   "SYSTEM_PROMPT",
   "AVAILABLE_TOOLS",
@@ -59,7 +59,7 @@ const barred = /<(?=[|\uff5c][\w\u2581.:/@-]{1,64}[|\uff5c]>)/g;
 const angled = new RegExp(`<(?=/?(?:${angleWords.join("|")})(?:\\s[^<>\\n]{0,200})?/?>)`, "gi");
 /** Llama 2's system prompt: `<<SYS>>`. */
 const doubled = /<(?=<\/?SYS>>)/gi;
-const squared = new RegExp(`\\[(?=/?(?:${squareWords.join("|")})\\])`, "gi");
+const squared = new RegExp(`\\[(?=/?(?:${bracketTokens.join("|")})\\])`, "gi");
 /** A line that begins a turn in plain text: `Human:`, `### Assistant:`, `**System:**`. */
 const turns =
   /^([ \t]{0,3}(?:>[ \t]?){0,3}(?:[*_]{0,3}(?:human|assistant|system|user|developer)|#{1,6}[ \t]{1,4}(?:human|assistant|system|user|developer|instruction|response))[*_]{0,3})(?=:)/gim;

@@ -47,13 +47,13 @@ export interface Effect {
 export type CarryOut = (tx: Queryable, command: Command, place: CommandPlace) => Promise<Effect>;
 
 /** Maximum length of the text after a command, in characters. */
-const longestRest = 500;
+const maxRestLength = 500;
 const pattern = new RegExp(`^\\s*/(${commandNames.join("|")})(?:[^\\S\\n]+([^\\n]*))?\\s*(?:\\n|$)`, "i");
 
 /** The command that a comment begins with. */
 export function readCommand(comment: string | null | undefined): Command | null {
   const [, name, rest = ""] = pattern.exec((comment ?? "").slice(0, 2_000)) ?? [];
-  return name === undefined ? null : { name: name.toLowerCase() as CommandName, rest: rest.trim().slice(0, longestRest) };
+  return name === undefined ? null : { name: name.toLowerCase() as CommandName, rest: rest.trim().slice(0, maxRestLength) };
 }
 
 /** The command of an event; people give commands, bots do not. */

@@ -38,12 +38,12 @@ function suspectOf({ event, payload = null, viaPath, polled, source }: Incoming)
   const isNameless = event.actor === null && !event.author?.id && !event.author?.name;
   if (!isNameless || event.subject === null || viaPath) return null;
   const kinds = kindsOfEvent(event.event_name, event.action);
-  const isVague = polled === true && kinds.includes("edit") && !event.changes?.length && movedBySigns.has(source);
+  const isVague = polled === true && kinds.includes("edit") && !event.changes?.length && updatedByReactions.has(source);
   return { marks: [], comment, kinds, digests: digestsIn(payload), moved_at: isVague ? event.occurred_at : null };
 }
 
 /** Platforms where a reaction changes the update time. For some changes, a poll sees nothing but this time. */
-const movedBySigns: ReadonlySet<string> = new Set(["beta"]);
+const updatedByReactions: ReadonlySet<string> = new Set(["beta"]);
 const builtIn = new Set<string>(sources);
 
 /** Whether the marker of an event can be looked up. Third-party plugins may use markers of their own, which count as valid. */

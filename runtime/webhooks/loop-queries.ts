@@ -10,7 +10,7 @@ export interface LoopLimits {
 }
 
 /** Maximum duration of a write. It limits how far back the search for the answered write goes. */
-const longestWriteSeconds = 300;
+const maxWriteSeconds = 300;
 
 /**
  * A part of a statement, after `stored`: `hopped` has the hops of the subjects whose events start executions, `fired` uses it.
@@ -29,6 +29,6 @@ export function countHops(sql: Queryable, arrivals: readonly Arrival[], { window
         select array_agg(t.subject) as subjects, array_agg(t.at) as occurred
         from json_to_recordset(${JSON.stringify(touches)}::text::json) as t (event_id uuid, subject text, at timestamptz)
         where t.event_id in (select id from stored where is_dispatched)
-      ) t, count_hops(t.subjects, t.occurred, ${windowSeconds}, ${longestWriteSeconds}) h where t.subjects is not null
+      ) t, count_hops(t.subjects, t.occurred, ${windowSeconds}, ${maxWriteSeconds}) h where t.subjects is not null
     )`;
 }

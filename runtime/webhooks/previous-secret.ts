@@ -23,7 +23,7 @@ export const previousKeyOf = ({ id, source }: Pick<Connection, "id" | "source">)
 const previous = new WeakMap<Connection, Connection>();
 
 /** The connection as it was before its secret was replaced. */
-function asBefore(connection: Connection): Connection {
+function withPreviousSecret(connection: Connection): Connection {
   const known = previous.get(connection);
   if (known) return known;
   const name = secretOf(connection);
@@ -53,7 +53,7 @@ export function createPreviousSecrets(sql: Sql, log: Pick<Log, "warn">): Previou
     verify: async (connection, request, check) => {
       const verdict = await check(connection, request);
       if (verdict?.ok !== false || !hasPrevious(connection)) return verdict;
-      const second = await check(asBefore(connection), request);
+      const second = await check(withPreviousSecret(connection), request);
       if (second?.ok) note(connection);
       // The sender gets the reason of the current secret.
       return second?.ok === false ? verdict : second;

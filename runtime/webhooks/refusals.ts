@@ -7,7 +7,7 @@ import type { Log } from "../platform/log.ts";
 import { insertRefused, type RefusedDelivery } from "./refusal-queries.ts";
 
 /** Maximum per source and day, so that a stranger cannot fill the disk. */
-const mostADay = 1_000;
+const maxPerDay = 1_000;
 const dayMs = 86_400_000;
 /** Longest time that a reader waits for pending writes, milliseconds. */
 const waitMs = 1_000;
@@ -29,7 +29,7 @@ export function createRefusals(sql: Sql, log: Pick<Log, "warn">): Refusals {
   const underWay = new Set<Promise<unknown>>();
   const store = batch(
     async (all: RefusedDelivery[]) => {
-      for (const source of await insertRefused(sql, all, day, mostADay)) counts.set(source, mostADay);
+      for (const source of await insertRefused(sql, all, day, maxPerDay)) counts.set(source, maxPerDay);
       return all.map(() => null);
     },
     { maxItems: 100, concurrency: 1 },
@@ -40,7 +40,7 @@ export function createRefusals(sql: Sql, log: Pick<Log, "warn">): Refusals {
       if (today !== day) counts = new Map();
       day = today;
       const count = counts.get(source) ?? 0;
-      if (count >= mostADay) return;
+      if (count >= maxPerDay) return;
       counts.set(source, count + 1);
       const row = { id: newId(), source, slug: text(slug, 200), event_name: eventIn(headers), reason: text(reason, 500) };
       const storing = store(row)

@@ -46,7 +46,7 @@ export function testUseCase(plugin: Plugin, fixtures: UseCaseFixtures = {}): Tes
     { name: "setup returns what it created", ...on(says) },
     { name: "a repeated setup returns the existing one", ...on(again) },
     { name: "teardown deletes what setup created, and nothing else", ...on(removes) },
-    { name: "teardown can be repeated, and run before a setup", ...on(tornTwice) },
+    { name: "teardown can be repeated, and run before a setup", ...on(repeatTeardown) },
     { name: "an interrupted setup can be resumed", ...breaks(takenUp) },
     { name: "an interrupted setup can be torn down", ...breaks(cleared) },
     { name: "works without a tracker", ...on(untracked, { tracker: "none" }) },
@@ -164,7 +164,7 @@ async function removes({ setup, teardown, operations, issues, closed }: Bench): 
   assert.deepEqual(closed, issues, "the teardown must close the issue");
 }
 
-async function tornTwice({ setup, teardown, operations }: Bench): Promise<void> {
+async function repeatTeardown({ setup, teardown, operations }: Bench): Promise<void> {
   const before = operations.rows;
   const nothing = await teardown();
   assert.deepEqual(

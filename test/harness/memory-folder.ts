@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 
 const inMemory = "/dev/shm";
 /** Fewer bytes than this may not be enough for what runs at the same time. */
-const least = 4 * 2 ** 30;
+const minFreeBytes = 4 * 2 ** 30;
 
 /**
  * Where services work: in memory if the system has a folder there with enough room, because most tests copy a database of 1,300
@@ -14,7 +14,7 @@ export function folderInMemory(): string {
   try {
     accessSync(inMemory, constants.W_OK | constants.X_OK);
     const { bavail, bsize } = statfsSync(inMemory);
-    return bavail * bsize >= least ? inMemory : tmpdir();
+    return bavail * bsize >= minFreeBytes ? inMemory : tmpdir();
   } catch {
     return tmpdir();
   }

@@ -16,7 +16,7 @@ const entry = z.object({
 const answer = z.object({ vulns: z.array(entry).default([]) });
 
 /** A list contains summaries; a tool of its own returns the details of one. */
-const most = 50;
+const maxAdvisories = 50;
 
 const findVulnerabilities = (client: HttpClient) =>
   tool({
@@ -41,7 +41,7 @@ const findVulnerabilities = (client: HttpClient) =>
       const body = { package: { name, ecosystem }, version };
       // A POST request that only reads.
       const { data } = await client.read({ route: "POST /v1/query", body, schema: answer, signal });
-      const found = data.vulns.slice(0, most);
+      const found = data.vulns.slice(0, maxAdvisories);
       return {
         total: data.vulns.length,
         vulnerabilities: found.map(({ id, summary, details, aliases }) => ({

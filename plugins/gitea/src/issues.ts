@@ -6,7 +6,7 @@ import type { GiteaCall } from "./comments.ts";
 import * as shapes from "./shapes.ts";
 
 const one = "/repos/{owner}/{repo}/issues/{issue}";
-const longestTitle = 255;
+const maxTitleLength = 255;
 
 export async function readIssue(client: ClientOf, path: Place, { connection, signal }: GiteaCall): Promise<shapes.Issue> {
   return (await client(connection).read({ route: `GET ${one}`, path: { ...path }, schema: shapes.issue, signal })).data;
@@ -31,7 +31,7 @@ export async function changeIssue(
 /** Creates an issue and returns its creation as the webhook will report it. */
 export async function createIssue(client: ClientOf, issue: NewIssue, { connection, signal }: GiteaCall) {
   const path = repositoryOf(issue.project);
-  const title = truncate(sanitizeText(issue.title).replace(/\s+/g, " "), longestTitle);
+  const title = truncate(sanitizeText(issue.title).replace(/\s+/g, " "), maxTitleLength);
   const body = { title, body: sanitizeText(issue.body) };
   const request = { route: "POST /repos/{owner}/{repo}/issues", path, body, schema: shapes.issue, signal };
   const { data } = await client(connection).write(request);

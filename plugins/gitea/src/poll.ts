@@ -8,7 +8,7 @@ import * as shapes from "./shapes.ts";
 
 /** Pages of 50, the most that servers return by default. */
 const pageSize = 50;
-const mostPages = 20;
+const maxPages = 20;
 /** Changes this recent are read again; those already reported are recognised by their key. Milliseconds. */
 const overlap = 60_000;
 
@@ -64,7 +64,7 @@ async function sweep<T extends { updated_at?: string | null | undefined }>(
 ) {
   const items: T[] = [];
   let { head, page } = start;
-  for (let count = 0; count < mostPages; count++, page++) {
+  for (let count = 0; count < maxPages; count++, page++) {
     const found = await read(page);
     items.push(...found);
     for (const { updated_at } of found)

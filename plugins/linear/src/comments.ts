@@ -17,7 +17,7 @@ export interface Account {
   readonly signal: AbortSignal;
 }
 /** Pages of 100 that are searched for a comment that was edited. */
-const mostPages = 20;
+const maxPages = 20;
 
 /**
  * Linear takes the id of what it creates from its client, so a write with one key cannot be there twice: the id is made from the
@@ -122,7 +122,7 @@ async function* commentPages({ client, signal }: Account, issue: string): AsyncG
   const info = z.object({ hasPreviousPage: z.boolean(), startCursor: z.string().nullish() });
   const data = z.object({ issue: z.object({ comments: shapes.comments.extend({ pageInfo: info }) }) });
   let before: string | null = null;
-  for (let count = 0; count < mostPages; count++) {
+  for (let count = 0; count < maxPages; count++) {
     const found: z.output<typeof data> = await client.query({ document, variables: { issue, before }, data }, signal);
     yield found.issue.comments.nodes;
     const { hasPreviousPage, startCursor } = found.issue.comments.pageInfo;

@@ -1,7 +1,7 @@
 import { factList, sections, stringAt, stripInvisibleMarker, stripMarker, valueAt } from "@signalbox/sdk";
 
 /** The dispatcher passes on no more than this. Characters. */
-const longest = 262_144;
+const maxTextLength = 262_144;
 
 /** The text for the agent: Markdown with a heading per part; `""` for events without text. */
 export function eventText(event: string, action: string | null, payload: unknown): string {
@@ -94,5 +94,5 @@ function facts(data: unknown, payload: unknown): string {
 }
 
 const line = (of: unknown, path: readonly string[]): string | null => stringAt(of, path, 500)?.replace(/\s+/g, " ") ?? null;
-const body = (of: unknown, name: string): string => stripInvisibleMarker(stripMarker(stringAt(of, [name], longest) ?? ""));
+const body = (of: unknown, name: string): string => stripInvisibleMarker(stripMarker(stringAt(of, [name], maxTextLength) ?? ""));
 const quoted = (text: string): string => (text === "" ? "" : text.replace(/^/gm, "> "));

@@ -4,7 +4,7 @@ import { issueOf, teamOf } from "./address.ts";
 import { type Account, idOf } from "./comments.ts";
 import * as shapes from "./shapes.ts";
 
-const longestTitle = 255;
+const maxTitleLength = 255;
 
 export async function readIssue({ client, signal }: Account, id: string): Promise<shapes.Issue> {
   const document = `query ReadIssue($id: String!) { issue(id: $id) { ${shapes.issueFields} } }`;
@@ -24,7 +24,7 @@ export async function describe(account: Account, id: string): Promise<SubjectDet
 
 /** Creates an issue whose id is made from `key`, so that `findIssue` finds it. */
 export async function createIssue({ client, signal }: Account, issue: NewIssue, key: string): Promise<shapes.Issue> {
-  const title = truncate(sanitizeText(issue.title).replace(/\s+/g, " "), longestTitle);
+  const title = truncate(sanitizeText(issue.title).replace(/\s+/g, " "), maxTitleLength);
   const teamId = await teamIdOf({ client, signal }, teamOf(issue.project));
   const input = { id: idOf(key), teamId, title, description: sanitizeText(issue.body) };
   const document = `mutation CreateIssue($input: IssueCreateInput!) {

@@ -22,7 +22,7 @@ const places: Readonly<Record<string, readonly string[]>> = {
   Attachment: ["issue"],
   IssueSLA: [],
 };
-const longestBody = 262_144;
+const maxBodyLength = 262_144;
 
 /** Parses any event. Never throws, whatever the payload is. */
 export function parse({ headers, payload }: WebhookPayload): SourceEvent {
@@ -30,7 +30,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
   const action = stringAt(payload, ["action"], 200);
   const subject = subjectOf(event_name, payload);
   const isComment = event_name === "Comment";
-  const body = isComment ? stringAt(payload, ["data", "body"], longestBody) : null;
+  const body = isComment ? stringAt(payload, ["data", "body"], maxBodyLength) : null;
   const author = authorOf(payload);
   return {
     delivery_id: short(firstHeader(headers, "linear-delivery")),

@@ -6,7 +6,7 @@ import { actorOf, createdEvent } from "./issues.ts";
 import * as shapes from "./shapes.ts";
 
 /** Pages of 50 per list and poll; the next poll continues from there. With their history, 50 issues cost about 2,000 points of complexity. */
-const mostPages = 10;
+const maxPages = 10;
 /** Changes this recent are read again; those already reported are recognised by their key. Milliseconds. */
 const overlap = 60_000;
 
@@ -74,7 +74,7 @@ async function sweep<T extends { id: string; updatedAt: string }>(
 ): Promise<{ items: T[]; end: Position }> {
   const items = new Map<string, T>();
   let { head, after } = start;
-  for (let count = 0; count < mostPages; count++) {
+  for (let count = 0; count < maxPages; count++) {
     const { nodes, pageInfo } = await read({ ...start, after });
     for (const node of nodes) {
       if (!items.has(node.id)) items.set(node.id, node);

@@ -7,9 +7,9 @@ import { digestOf, executionOf, isPrivate, type Kind, kindOf, lineOf, type Messa
 /** A name that other applications do not use: only messages with it are read back. */
 const eventType = "signalbox_executions";
 /** Longest that one call may post; the host comes back with the rest. Milliseconds. */
-const longest = 20_000;
+const maxWaitMs = 20_000;
 const perDigest = 20;
-const mostKnown = 10_000;
+const maxKnown = 10_000;
 const posted = z.looseObject({ ts: z.string() });
 const history = z.looseObject({
   messages: z.array(z.looseObject({ ts: z.string(), metadata: z.unknown() })),
@@ -30,7 +30,7 @@ type Needs = Pick<Capabilities, "operations" | "log">;
 export function channelQueue(slackOf: () => Promise<Slack>, { operations, log }: Needs, config: Config): ForwardingQueue {
   const known = new Set<string>();
   const remember = (ids: readonly string[]) => {
-    if (known.size > mostKnown) known.clear();
+    if (known.size > maxKnown) known.clear();
     for (const id of ids) known.add(id);
   };
   return {
@@ -39,8 +39,8 @@ export function channelQueue(slackOf: () => Promise<Slack>, { operations, log }:
       if (config.channel === "") return;
       const wanted = messages.filter((message) => isWanted(message, config) && !known.has(message.id));
       if (wanted.length === 0) return;
-      const until = Date.now() + longest;
-      const signal = AbortSignal.timeout(longest + 5_000);
+      const until = Date.now() + maxWaitMs;
+      const signal = AbortSignal.timeout(maxWaitMs + 5_000);
       const slack = await slackOf();
       remember(await idsSince(slack, config.channel, oldestOf(wanted), signal));
       const left = wanted.filter(({ id }) => !known.has(id));

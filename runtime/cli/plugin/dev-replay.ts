@@ -11,7 +11,7 @@ type Execution = z.output<typeof executions.execution>;
 type Around = Omit<DevInstall, "folder">;
 
 /** How long executions are waited for, milliseconds. */
-const longestWaitMs = 30_000;
+const maxWaitMs = 30_000;
 const shownText = 300;
 
 /** Replays the last webhook of each source of the plugin, and shows what was read out of it and what its tasks came to. */
@@ -38,7 +38,7 @@ async function replay(source: string, around: Around): Promise<void> {
   for (const [name, value] of Object.entries(read)) out(`  ${name.padEnd(8)} ${singleLine(value ?? "(none)")}\n`);
   out(`  triggers ${event.canonical_triggers.join(", ") || "(none)"}\n`);
   if (event.reason !== null) out(`  ${event.outcome}: ${singleLine(event.reason)}\n`);
-  const until = Date.now() + longestWaitMs;
+  const until = Date.now() + maxWaitMs;
   for (const { id } of event.executions) await show(id, until, around);
 }
 

@@ -20,7 +20,7 @@ const answer = z.object({
     z.object({ predicateType: z.string(), bundle: z.object({ dsseEnvelope: z.object({ payload: z.string() }) }) }),
   ),
 });
-const longestMs = 30_000;
+const timeoutMs = 30_000;
 
 /**
  * One line about where a package of a registry was built. Throws a `PackageError` if what the registry tells is of another
@@ -46,7 +46,7 @@ export async function provenanceOf(name: string, version: string, integrity: str
 }
 
 async function readStatement(url: string): Promise<z.output<typeof statement> | null> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(longestMs) });
+  const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
   const { attestations } = answer.parse(await response.json());
   const found = attestations.find(({ predicateType }) => predicateType === "https://slsa.dev/provenance/v1");
   return found ? statement.parse(JSON.parse(Buffer.from(found.bundle.dsseEnvelope.payload, "base64").toString("utf8"))) : null;
@@ -54,7 +54,7 @@ async function readStatement(url: string): Promise<z.output<typeof statement> | 
 
 /** Beside the statements are the keys of the registry; without any, npm would look for them elsewhere and then fail. */
 const hasKeys = (url: string): Promise<boolean> =>
-  fetch(url.replace(/\/attestations\/.*$/, "/keys"), { signal: AbortSignal.timeout(longestMs) }).then(
+  fetch(url.replace(/\/attestations\/.*$/, "/keys"), { signal: AbortSignal.timeout(timeoutMs) }).then(
     ({ ok }) => ok,
     () => false,
   );

@@ -15,7 +15,7 @@ import { unpack } from "./tarball.ts";
 
 /** Packages with this keyword are plugins. `plugin new` writes it. */
 const keyword = "signalbox-plugin";
-const mostShown = 20;
+const maxShown = 20;
 
 const hits = z.array(z.object({ name: z.string(), version: z.string(), description: z.string().optional() }));
 const seen = z.object({ signalbox: z.unknown().optional(), "dist.attestations": z.unknown().optional() });
@@ -31,7 +31,7 @@ const tested = z.object({
 export async function search(words: readonly string[], { out }: Pick<Terminal, "out">): Promise<number> {
   const options = { reports: { type: "boolean", default: false } } as const;
   const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
-  const args = ["search", "--json", `--searchlimit=${mostShown}`, "--", `keywords:${keyword}`, ...positionals];
+  const args = ["search", "--json", `--searchlimit=${maxShown}`, "--", `keywords:${keyword}`, ...positionals];
   const found = hits.parse(JSON.parse((await npm(args, "the registry's search")) || "[]"));
   for (const { name, version, description = "" } of found) {
     out(`${singleLine(`${name} ${version}  ${description}`).trimEnd()}\n`);

@@ -8,7 +8,7 @@ const published = z.object({
   keys: z.array(z.object({ keyid: z.string(), key: z.string(), expires: z.string().nullish() })),
 });
 type Key = z.output<typeof published>["keys"][number];
-const longestMs = 30_000;
+const timeoutMs = 30_000;
 
 /**
  * One line about the registry's signature on a tarball. It is verified with the keys that the registry publishes, for the bytes
@@ -34,7 +34,7 @@ export async function signatureOf(name: string, version: string, integrity: stri
 
 /** The keys of a registry; none if it publishes none, and `null` if they could not be read. */
 const keysOf = (registry: string): Promise<Key[] | null> =>
-  fetch(`${registry.replace(/\/*$/, "/")}-/npm/v1/keys`, { signal: AbortSignal.timeout(longestMs) })
+  fetch(`${registry.replace(/\/*$/, "/")}-/npm/v1/keys`, { signal: AbortSignal.timeout(timeoutMs) })
     .then(async (response) => {
       if (response.ok) return published.parse(await response.json()).keys;
       return response.status === 404 ? [] : null;

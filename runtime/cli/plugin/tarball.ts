@@ -4,7 +4,7 @@ import { extract } from "tar-stream";
 import { PackageError } from "./package-error.ts";
 
 /** Most that a tarball may unpack to, bytes. */
-const most = 64 * 1024 * 1024;
+const maxBytes = 64 * 1024 * 1024;
 
 /** The files of an npm tarball by their path in the package. Nothing is written; links are refused. Throws a `PackageError`. */
 export async function unpack(bytes: Uint8Array): Promise<ReadonlyMap<string, Buffer>> {
@@ -28,13 +28,13 @@ export async function unpack(bytes: Uint8Array): Promise<ReadonlyMap<string, Buf
   try {
     await new Promise<void>((done, fail) => {
       tar.on("finish", done).on("error", fail);
-      Readable.from([gunzipSync(bytes, { maxOutputLength: most })]).pipe(tar);
+      Readable.from([gunzipSync(bytes, { maxOutputLength: maxBytes })]).pipe(tar);
     });
   } catch (error) {
     if (error instanceof PackageError) throw error;
     throw new PackageError(
       "BAD_TARBALL",
-      `Expected a tarball made by npm, of at most ${most} bytes: ${error instanceof Error ? error.message : error}`,
+      `Expected a tarball made by npm, of at most ${maxBytes} bytes: ${error instanceof Error ? error.message : error}`,
     );
   }
   if (files.size === 0) throw new PackageError("BAD_TARBALL", "The tarball is empty.");

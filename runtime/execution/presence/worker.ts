@@ -43,7 +43,7 @@ const callMs = 60_000;
 /** Signs are best effort: after this many failures one is abandoned. */
 const maxAttempts = 4;
 const retryMs = 2_000;
-const longestRetryMs = 120_000;
+const maxRetryMs = 120_000;
 
 /** Shows signs of life: a reaction on what triggered a run. Errors here never fail a run. */
 export function startPresence(options: PresenceOptions): Presence & Pick<Loop, "stop"> {
@@ -89,7 +89,7 @@ async function carryOut(sign: Sign, ended: AbortSignal, options: PresenceOptions
     const { retryable, retryAfterMs = 0, message } = toFailure(error);
     log.info("failed to show progress on an issue", { execution: sign.execution_id, sign: sign.sign, error: message });
     const again = ended.aborted || ((retryable || unavailableBehind(error) !== null) && sign.attempts < maxAttempts);
-    const wait = ended.aborted ? 0 : Math.min(longestRetryMs, Math.max(retryMs * 2 ** sign.attempts, retryAfterMs));
+    const wait = ended.aborted ? 0 : Math.min(maxRetryMs, Math.max(retryMs * 2 ** sign.attempts, retryAfterMs));
     await (again ? postponeSign(sql, sign, wait) : finishSign(sql, sign)).catch((second) =>
       log.warn("failed to record the progress shown on an issue", { execution: sign.execution_id, error: second }),
     );

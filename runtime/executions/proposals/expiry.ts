@@ -6,7 +6,7 @@ import { endLocked, findExpired, nextExpiry } from "./queries.ts";
 
 /** Longest sleep between two looks, milliseconds. */
 const sweepMs = 5_000;
-const shortestWaitMs = 50;
+const minWaitMs = 50;
 
 /** Ends executions whose proposals were not decided on in time. An approval checks the time itself. */
 export function startExpiry(sql: Sql, log: Log): Loop {
@@ -18,7 +18,7 @@ export function startExpiry(sql: Sql, log: Log): Loop {
       await recordDecision(tx, { actor: "signalbox", operation: "task-executions.expire", executionId: id, reason: "" });
       return id;
     });
-    if (ended === undefined) return { pauseMs: Math.min(sweepMs, Math.max(shortestWaitMs, (await nextExpiry(sql)) ?? sweepMs)) };
+    if (ended === undefined) return { pauseMs: Math.min(sweepMs, Math.max(minWaitMs, (await nextExpiry(sql)) ?? sweepMs)) };
     log.info("proposals expired; the execution is cancelled", { execution: ended });
     return { pauseMs: 0 };
   };

@@ -23,12 +23,12 @@ export interface Discovered {
   readonly left_out: string | null;
 }
 
-const mostTools = 200;
-const mostPages = 20;
-const longestAbout = 4_000;
+const maxTools = 200;
+const maxPages = 20;
+const maxDescriptionLength = 4_000;
 /** Size limits of one tool's schema and of all tools of a server, characters: they are part of every prompt. */
-const largestSchema = 16_384;
-const largestList = 131_072;
+const maxSchemaLength = 16_384;
+const maxListLength = 131_072;
 
 /** Validates only the outer shape: one invalid tool must not lose the others. */
 const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional().catch(undefined) });
@@ -53,7 +53,7 @@ export function listTools(options: SessionOptions): Promise<Discovered> {
       cursor = answer.nextCursor;
       if (cursor === undefined || seen.has(cursor)) break;
       seen.add(cursor);
-    } while (seen.size < mostPages && given.length <= mostTools);
+    } while (seen.size < maxPages && given.length <= maxTools);
     return readTools(given);
   });
 }
@@ -79,8 +79,8 @@ export function readTools(given: readonly unknown[]): Discovered {
     }
     size += JSON.stringify(tool).length;
     if (tools.has(tool.name)) reasons.push(`${tool.remote_name}: duplicate name`);
-    else if (tools.size === mostTools) reasons.push(`${tool.remote_name}: the server has more than ${mostTools} tools`);
-    else if (size > largestList) reasons.push(`${tool.remote_name}: the tool descriptions exceed ${largestList} characters`);
+    else if (tools.size === maxTools) reasons.push(`${tool.remote_name}: the server has more than ${maxTools} tools`);
+    else if (size > maxListLength) reasons.push(`${tool.remote_name}: the tool descriptions exceed ${maxListLength} characters`);
     else tools.set(tool.name, tool);
   }
   return { tools: [...tools.values()], left_out: reasons.length > 0 ? summary(reasons) : null };
@@ -96,12 +96,12 @@ function readTool(given: unknown): McpTool | string {
   if (execution?.taskSupport === "required") return `${shown}: it requires task execution, which is not supported`;
   const parameters = safeSchema(inputSchema);
   if (!parameters) return `${shown}: its inputSchema must describe an object`;
-  if (JSON.stringify(parameters).length > largestSchema)
-    return `${shown}: its inputSchema is larger than ${largestSchema} characters`;
+  if (JSON.stringify(parameters).length > maxSchemaLength)
+    return `${shown}: its inputSchema is larger than ${maxSchemaLength} characters`;
   return {
     name: toolName(name),
     remote_name: name,
-    description: (description ?? "").slice(0, longestAbout).replaceAll("\0", "").toWellFormed(),
+    description: (description ?? "").slice(0, maxDescriptionLength).replaceAll("\0", "").toWellFormed(),
     parameters,
     read_only: annotations?.readOnlyHint === true,
     idempotent: annotations?.idempotentHint === true,

@@ -3,9 +3,9 @@ export class ServerFault extends Error {
   override readonly name = "ServerFault";
   constructor(message: string, cause?: unknown) {
     const text = message.trim() || "failed without a message";
-    super(text.length > longest ? `${text.slice(0, longest)}…` : text, cause === undefined ? undefined : { cause });
+    super(text.length > maxLength ? `${text.slice(0, maxLength)}…` : text, cause === undefined ? undefined : { cause });
   }
 }
 
 /** Length limit of a server's message, characters: operators and models read it. */
-const longest = 500;
+const maxLength = 500;

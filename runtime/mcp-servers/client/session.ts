@@ -20,9 +20,9 @@ export interface SessionOptions {
 }
 
 /** Stops a server that causes endless requests. */
-const mostRequests = 64;
+const maxRequests = 64;
 /** Deadline for ending a session, milliseconds. */
-const farewellMs = 2_000;
+const closeTimeoutMs = 2_000;
 
 /**
  * Opens a session at an MCP server, uses it and ends it. Each use opens its own session: nothing can go stale, and
@@ -75,7 +75,7 @@ const trusting: jsonSchemaValidator = {
 async function endSession(transport: StreamableHTTPClientTransport, client: Client): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise((done) => {
-    timer = setTimeout(done, farewellMs);
+    timer = setTimeout(done, closeTimeoutMs);
   });
   await Promise.race([transport.terminateSession().catch(() => {}), late]);
   clearTimeout(timer);
@@ -88,7 +88,7 @@ function limitedFetch(options: SessionOptions, over: AbortSignal, broken: (fault
   return async (input, init = {}) => {
     // The server's notification stream is not used, so it is never opened.
     if ((init.method ?? "GET") === "GET") return new Response(null, { status: 405 });
-    if (++requests > mostRequests) throw fail(new ServerFault(`caused more than ${mostRequests} requests in one session`));
+    if (++requests > maxRequests) throw fail(new ServerFault(`caused more than ${maxRequests} requests in one session`));
     const signal = init.method === "DELETE" ? init.signal : AbortSignal.any([over, ...(init.signal ? [init.signal] : [])]);
     const response = await options.fetch(input, {
       ...init,

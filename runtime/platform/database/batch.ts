@@ -21,7 +21,7 @@ export interface BatchOptions<T> {
 /** A write that takes longer than this, in milliseconds, no longer delays other writes. */
 const slowMs = 500;
 /** Maximum wait for other writes after one of them got no answer, in milliseconds. */
-const longestWaitMs = 2_000;
+const maxWaitMs = 2_000;
 
 export function batch<T, R>(writeAll: (items: T[]) => Promise<R[]>, options: BatchOptions<T>): (item: T) => Promise<R> {
   interface Waiting {
@@ -51,7 +51,7 @@ export function batch<T, R>(writeAll: (items: T[]) => Promise<R[]>, options: Bat
 
   /** Items that waited for a write without an answer do not wait for another one. */
   const rejectWaiting = (error: unknown) => {
-    const before = performance.now() - longestWaitMs;
+    const before = performance.now() - maxWaitMs;
     for (const { since, fail } of waiting) if (since < before) fail(error);
     waiting = waiting.filter(({ since }) => since >= before);
   };

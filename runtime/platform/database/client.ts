@@ -55,7 +55,7 @@ export interface Database {
   /** The current usage of the pool of `sql`. */
   usage(): PoolUsage;
   /** Sets the deadline of all statements, including those in flight, in milliseconds. Used when the service stops. */
-  hasten(ms: number): void;
+  shortenDeadlines(ms: number): void;
   close(): Promise<void>;
 }
 
@@ -112,8 +112,8 @@ export function connectPostgres(url: string, { max, direct }: PostgresOptions): 
     },
     lastFull,
     usage: () => (pools[0] as ConnectionPool).usage,
-    hasten: (ms) => {
-      for (const pool of pools) pool.hasten(ms);
+    shortenDeadlines: (ms) => {
+      for (const pool of pools) pool.shortenDeadlines(ms);
     },
     close: async () => {
       for (const one of listening) one.close();
@@ -142,7 +142,7 @@ export function connectEmbedded(embedded: Embedded): Database {
     keepsSessions: false,
     lastFull,
     usage: () => pool.usage,
-    hasten: () => {},
+    shortenDeadlines: () => {},
     close,
   };
 }

@@ -99,7 +99,7 @@ export class Connection {
   }
 
   /** Limits the remaining time of statements in flight. */
-  hasten(ms: number): void {
+  shortenDeadlines(ms: number): void {
     const until = this.#options.now() + ms;
     for (const one of this.#pending) one.until = Math.min(one.until, until);
   }
@@ -117,7 +117,7 @@ export class Connection {
     this.#pending.clear();
     this.#driver.end({ timeout: 0 }).catch(() => {});
     // A server that does not answer would never let the connection end by itself.
-    if (orderly) setTimeout(() => this.#socket?.destroy(), goodbyeMs).unref();
+    if (orderly) setTimeout(() => this.#socket?.destroy(), closeTimeoutMs).unref();
     else this.#socket?.destroy();
     this.#options.closed(this, reason, late);
   }
@@ -152,7 +152,7 @@ export class Connection {
 const cancelled = "57014";
 const lost = "The connection to the database was lost.";
 const overdue = "The database did not answer in time.";
-const goodbyeMs = 1_000;
+const closeTimeoutMs = 1_000;
 let nextHost = 0;
 
 /** Connects to one of the hosts; the next connection tries the next. */

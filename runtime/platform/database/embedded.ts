@@ -105,7 +105,7 @@ async function claim(folder: string): Promise<() => Promise<void>> {
 }
 
 /** A clearing folder older than this belongs to a dead process; milliseconds. */
-const longestClearing = 5_000;
+const maxClearingMs = 5_000;
 
 /** Removes what a dead process left. One process at a time, otherwise a slower one could remove the socket of a new listener. */
 async function removeLeftovers(path: string): Promise<void> {
@@ -114,7 +114,7 @@ async function removeLeftovers(path: string): Promise<void> {
     mkdirSync(turn);
   } catch {
     const age = Date.now() - (statSync(turn, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY);
-    if (age > longestClearing) rmSync(turn, { recursive: true, force: true });
+    if (age > maxClearingMs) rmSync(turn, { recursive: true, force: true });
     return new Promise((done) => setTimeout(done, 20));
   }
   try {

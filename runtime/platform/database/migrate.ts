@@ -12,8 +12,8 @@ const lock = 7_160_413;
 /** Maximum wait of a migration for one lock, in milliseconds. */
 const lockMs = 500;
 /** After this time, in milliseconds, a migration waits for its locks without limit. */
-const impatientMs = 60_000;
-const mostDeadlocks = 20;
+const boundedWaitsMs = 60_000;
+const maxDeadlocks = 20;
 
 interface Migration {
   readonly id: number;
@@ -61,9 +61,9 @@ async function apply(
   { id, name, text, digest }: Migration,
   log: Log,
 ): Promise<void> {
-  const patientAt = performance.now() + impatientMs;
+  const unboundedAt = performance.now() + boundedWaitsMs;
   for (let tries = 1; ; tries++) {
-    const lockTimeoutMs = performance.now() < patientAt ? lockMs : 0;
+    const lockTimeoutMs = performance.now() < unboundedAt ? lockMs : 0;
     try {
       await connection
         .unsafe(
@@ -73,7 +73,7 @@ async function apply(
       return log.info("migration applied", { migration: name });
     } catch (error) {
       await connection`rollback`.catch(() => {});
-      if (!isLockTimeout(error) && !(isDeadlock(error) && tries < mostDeadlocks)) throw error;
+      if (!isLockTimeout(error) && !(isDeadlock(error) && tries < maxDeadlocks)) throw error;
       log.warn("migration postponed: other replicas use its tables; it is tried again", { migration: name, tries });
       await sleep(lockMs * Math.random());
     }

@@ -5,13 +5,13 @@ import { pipelined } from "./pipelined.ts";
 import type { VectorColumn } from "./vectors.ts";
 
 /** Rows that a vector index visits. With fewer, recall among 100,000 rows is below 0.97 (`npm run bench -- memory`). */
-const fewestCandidates = 200;
-const mostCandidates = 1000;
+const minCandidates = 200;
+const maxCandidates = 1000;
 /**
  * Up to this number of rows, a search compares all of them. The filter's own index is then faster, and an HNSW graph of few
  * vectors does not reach those that have little in common with the others.
  */
-const fewestForIndex = 400;
+const minRowsForIndex = 400;
 /** Maximum number of sessions for searches. With more, searches would only wait for the processors. */
 const sessions = 8;
 
@@ -83,7 +83,7 @@ function nearestStatement(query: VectorQuery, column: VectorColumn): SqlStatemen
         where ${filter} and ${query.condition ?? "true"} and embedding is not null${and}`;
   const wide = () => {
     if (column.kind !== "hnsw") return "";
-    const many = Math.min(mostCandidates, Math.max(fewestCandidates, query.limit * 2));
+    const many = Math.min(maxCandidates, Math.max(minCandidates, query.limit * 2));
     return ` and (select set_config('hnsw.ef_search', ${add(String(many))}, true)) is not null`;
   };
   const byIndex = (and: string) => `${rows(`${and}${wide()}`)} order by ${distance} limit ${limit}`;
@@ -92,8 +92,8 @@ function nearestStatement(query: VectorQuery, column: VectorColumn): SqlStatemen
   let parts: string;
   if (!column.kind) parts = `found as materialized (${compared("")})`;
   else {
-    const ofTable = `greatest(${fewestForIndex}, 1.5 * sqrt(${limit} * greatest(reltuples, 0)))::int as n from pg_class where oid = '${table}'::regclass`;
-    parts = `bound as materialized (select ${anyOf ? ofTable : `${fewestForIndex} as n`}),
+    const ofTable = `greatest(${minRowsForIndex}, 1.5 * sqrt(${limit} * greatest(reltuples, 0)))::int as n from pg_class where oid = '${table}'::regclass`;
+    parts = `bound as materialized (select ${anyOf ? ofTable : `${minRowsForIndex} as n`}),
       size as materialized (select ${(anyOf ?? ["true"]).map((one) => counted(table, one)).join(" + ") || "0"} > n as large from bound),
       near as materialized (${byIndex(" and (select large from size)")}),
       every as materialized (${compared(` and (select count(*) from near) < ${limit}`)}),

@@ -18,9 +18,9 @@ const openMs = 5_000;
 /** Interval between further attempts while none has succeeded, so that a lost packet causes no long wait; milliseconds. */
 const againMs = 1_000;
 /** Maximum number of connections that are opened at the same time, not counting these attempts. */
-const mostOpening = 4;
+const maxOpening = 4;
 /** Maximum number of statements in flight on one connection. */
-const mostPending = 100;
+const maxPending = 100;
 const tickMs = 250;
 const lifetimeMs = 45 * 60_000;
 const probeMs = 5_000;
@@ -90,9 +90,9 @@ export class ConnectionPool {
   }
 
   /** Shortens the deadline, also of statements under way. */
-  hasten(ms: number): void {
+  shortenDeadlines(ms: number): void {
     this.#deadlineMs = Math.min(this.#deadlineMs, ms);
-    for (const connection of this.#open) connection.hasten(ms);
+    for (const connection of this.#open) connection.shortenDeadlines(ms);
     for (const waiter of this.#waiting) waiter.until = Math.min(waiter.until, this.#now + ms);
   }
 
@@ -124,7 +124,7 @@ export class ConnectionPool {
     for (const one of this.#open) if (!one.exclusive && (!least || one.load < least.load)) least = one;
     if (!least || least.load === 0) return least;
     const full = this.#open.size + this.#opening.size >= this.#options.max;
-    return full && least.load < mostPending ? least : undefined;
+    return full && least.load < maxPending ? least : undefined;
   }
 
   #serve(): void {
@@ -139,7 +139,7 @@ export class ConnectionPool {
 
   #grow(): void {
     const { max } = this.#options;
-    const wanted = Math.min(mostOpening, this.#waiting.length, max - this.#open.size);
+    const wanted = Math.min(maxOpening, this.#waiting.length, max - this.#open.size);
     while (this.#opening.size < wanted && this.#open.size + this.#opening.size < max) this.#connect();
   }
 

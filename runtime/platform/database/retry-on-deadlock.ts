@@ -1,7 +1,7 @@
 import { isDeadlock } from "./client.ts";
 
 /** Maximum number of tries. A deadlock ends when one side is rolled back, so more failures have another cause. */
-const mostTries = 5;
+const maxTries = 5;
 
 /** Repeats a write that a deadlock rolled back. It must be one statement or one transaction. */
 export async function retryOnDeadlock<R>(write: () => Promise<R>): Promise<R> {
@@ -9,7 +9,7 @@ export async function retryOnDeadlock<R>(write: () => Promise<R>): Promise<R> {
     try {
       return await write();
     } catch (error) {
-      if (!isDeadlock(error) || tries >= mostTries) throw error;
+      if (!isDeadlock(error) || tries >= maxTries) throw error;
     }
   }
 }

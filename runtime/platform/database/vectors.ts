@@ -13,15 +13,15 @@ export interface VectorOptions {
 
 const operators = { cosine: "<=>", l2: "<->", ip: "<#>" } as const;
 /** Maximum number of dimensions in an index of pgvector. `halfvec`, with half the precision, allows twice as many. */
-const widestVector = 2000;
-const widestHalfvec = 4000;
+const maxVectorDimension = 2000;
+const maxHalfvecDimension = 4000;
 /** Below this number of rows, an ivfflat index has too little training data, and an exact search is fast. */
-const fewestForIvfflat = 1000;
+const minRowsForIvfflat = 1000;
 /**
  * Number of neighbours that an HNSW index considers for each row (`ef_construction`). With pgvector's default of 64, no search
  * finds some of 100,000 rows. The embedded database builds indexes slowly, and holds fewer rows.
  */
-const thoroughness = { postgres: 200, embedded: 64 };
+const efConstruction = { postgres: 200, embedded: 64 };
 const lock = 7_160_414;
 
 /** A column `embedding` as it is stored and indexed. */
@@ -53,8 +53,8 @@ export async function openVectors(
     { version: string }[]
   >`select extversion as version from pg_extension where extname = 'vector'`;
   const version = row?.version ?? "0";
-  const known = at(version, 0, 7) && options.dimension > widestVector ? "halfvec" : "vector";
-  const indexable = options.dimension <= (known === "halfvec" ? widestHalfvec : widestVector);
+  const known = at(version, 0, 7) && options.dimension > maxVectorDimension ? "halfvec" : "vector";
+  const indexable = options.dimension <= (known === "halfvec" ? maxHalfvecDimension : maxVectorDimension);
   const iterative = at(version, 0, 8);
   if (!iterative) log.warn("pgvector is older than 0.8: searches with a filter may miss results; upgrade it", { version });
   if (!indexable)
@@ -93,13 +93,13 @@ async function prepareTables(sql: Queryable, database: Database["kind"], tables:
       [{ rows: number }]
     >`select count(*) as rows from (select 1 from ${sql(table)} where embedding is not null limit 1000000) counted`;
     const rows = count.rows;
-    if (name && !made?.valid && (want.kind === "hnsw" || rows >= fewestForIvfflat)) {
+    if (name && !made?.valid && (want.kind === "hnsw" || rows >= minRowsForIvfflat)) {
       if (made) await sql.unsafe(`drop index ${name}`);
       if (rows > 1000) log.info("building the vector index", { table, rows, index: name });
       // On a server, others write at the same time and must not wait.
       const concurrently = database === "postgres" ? "concurrently" : "";
       const lists = Math.ceil(Math.max(rows / 1000, 10));
-      const settings = want.kind === "ivfflat" ? `lists = ${lists}` : `ef_construction = ${thoroughness[database]}`;
+      const settings = want.kind === "ivfflat" ? `lists = ${lists}` : `ef_construction = ${efConstruction[database]}`;
       const operators = `${want.known}_${want.metric}_ops`;
       await sql.unsafe(
         `create index ${concurrently} if not exists ${name} on ${table} using ${want.kind} (embedding ${operators}) with (${settings})`,

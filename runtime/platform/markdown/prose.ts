@@ -1,10 +1,10 @@
 import { CodeLines } from "./code-lines.ts";
 
 /** Maximum number of backticks or tildes. A text with more is treated as prose only, because finding its code would take too long. */
-const mostSigns = 40_000;
+const maxCodeMarks = 40_000;
 
 /** Placeholder for code while the prose around it is rewritten. It is a noncharacter, which no text may contain. */
-const gap = "\uffff";
+const placeholder = "\uffff";
 
 /**
  * Rewrites the prose of a Markdown text, and leaves code blocks and code spans unchanged. Text that platforms may read
@@ -13,17 +13,17 @@ const gap = "\uffff";
  * code, for example in an attribute of an element, the whole text is rewritten as prose.
  */
 export function rewriteProse(given: string, rewrite: (prose: string) => string): string {
-  if ((!given.includes("`") && !given.includes("~~~")) || hasMore(given, "`", mostSigns) || hasMore(given, "~", mostSigns))
+  if ((!given.includes("`") && !given.includes("~~~")) || hasMore(given, "`", maxCodeMarks) || hasMore(given, "~", maxCodeMarks))
     return rewrite(given);
-  const text = given.replaceAll(gap, "\ufffd");
+  const text = given.replaceAll(placeholder, "\ufffd");
   const code = codeOf(text);
   let prose = "";
   let from = 0;
   for (const [start, end] of code) {
-    prose += text.slice(from, start) + gap;
+    prose += text.slice(from, start) + placeholder;
     from = end;
   }
-  const pieces = rewrite(prose + text.slice(from)).split(gap);
+  const pieces = rewrite(prose + text.slice(from)).split(placeholder);
   if (pieces.length !== code.length + 1) return rewrite(text);
   return code.map(([start, end], n) => pieces[n] + text.slice(start, end)).join("") + pieces.at(-1);
 }

@@ -10,7 +10,7 @@ type Fetch = typeof globalThis.fetch;
 /** Responses up to this size, in bytes, are read as a whole, which costs a fraction of a stream. */
 const smallBytes = 1_000_000;
 /** Longer answers, decompressed, are not read to their end: a hostile server would fill the memory. */
-const longestBytes = 64 * 1024 * 1024;
+const maxBytes = 64 * 1024 * 1024;
 const redirects = [301, 302, 303, 307, 308];
 /** Statuses without a body: the constructor of `Response` refuses one. */
 const bodiless = [204, 205, 304];
@@ -103,9 +103,9 @@ function streamOf(body: AsyncIterable<Uint8Array>, signal: Signal): ReadableStre
       try {
         const { done, value } = await chunks.next();
         bytes += value?.byteLength ?? 0;
-        if (bytes > longestBytes) {
+        if (bytes > maxBytes) {
           await chunks.return?.();
-          throw new Error(`The response is longer than ${longestBytes} bytes.`);
+          throw new Error(`The response is longer than ${maxBytes} bytes.`);
         }
         if (done) controller.close();
         else controller.enqueue(value);

@@ -13,7 +13,7 @@ const isSecretName = (name: string): boolean =>
       ?.toLowerCase() ?? "",
   );
 /** Shorter values are words as well. */
-const shortest = 5;
+const minLength = 5;
 
 /** The password of a URL, or its user if it has none, and the values of query members that are named like secrets, in each spelling that a text may repeat. */
 export function secretsInUrl(text: string): string[] {
@@ -29,7 +29,7 @@ export function secretsInUrl(text: string): string[] {
       return isSecretName(name) ? [value.join("=")] : [];
     });
   const all = [login, decoded(login), ...members, ...written];
-  return [...new Set(all)].filter((one) => one.length >= shortest).sort((a, b) => b.length - a.length);
+  return [...new Set(all)].filter((one) => one.length >= minLength).sort((a, b) => b.length - a.length);
 }
 
 /** A text of the server at `url`, which may repeat the request that it got, without the secrets in it. */

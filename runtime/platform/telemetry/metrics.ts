@@ -108,14 +108,14 @@ export const pluginUp = new Gauge({
   registers,
 });
 
-const mostValues = 100;
+const maxValues = 100;
 const known = new Map<string, Set<string>>();
 /** A label value from outside, such as a model: after 100 different ones, `other`. */
 export function bounded(label: string, value: string): string {
   const values = known.get(label) ?? new Set();
   known.set(label, values);
   if (values.has(value)) return value;
-  if (values.size >= mostValues) return "other";
+  if (values.size >= maxValues) return "other";
   values.add(value);
   return value;
 }

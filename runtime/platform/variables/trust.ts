@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { amount, list, mostTokens, standing, whole, yesNo } from "../config-values.ts";
+import { amount, list, maxTokens, standing, whole, yesNo } from "../config-values.ts";
 
 /** What may start a run, and what a run may use and write. */
 export const trust = {
@@ -22,19 +22,19 @@ export const trust = {
     "Replies in a row on one issue before the next one is held; at most 3 for bots and apps. 0: no limit.",
   ),
   LOOP_COOLDOWN_SECONDS: whole(600, 1, 86_400).describe("Seconds that the executions of a loop are held."),
-  BUDGET_RUN_TOKENS: whole(500_000, 0, mostTokens).describe(
+  BUDGET_RUN_TOKENS: whole(500_000, 0, maxTokens).describe(
     "Tokens that one execution may use, all attempts together. 0: no limit.",
   ),
   BUDGET_RUN_SECONDS: whole(1200, 0, 86_400).describe("Seconds that one execution may work. 0: no limit."),
   BUDGET_RUN_WRITES: whole(10, 0, 10_000).describe("Writes by tools in one execution. 0: no limit."),
   BUDGET_ISSUE_RUNS_PER_HOUR: whole(60, 0, 1_000_000).describe("Executions that may begin on one issue in an hour. 0: no limit."),
-  BUDGET_ISSUE_TOKENS_PER_DAY: whole(5_000_000, 0, mostTokens).describe(
+  BUDGET_ISSUE_TOKENS_PER_DAY: whole(5_000_000, 0, maxTokens).describe(
     "Tokens that the executions on one issue may use in a day. 0: no limit.",
   ),
   BUDGET_AUTHOR_RUNS_PER_HOUR: whole(120, 0, 1_000_000).describe(
     "Executions per hour for one author whose known standing is below collaborator. 0: no limit.",
   ),
-  BUDGET_DAY_TOKENS: whole(0, 0, mostTokens).describe("Tokens that the service may use in a day. 0: no limit."),
+  BUDGET_DAY_TOKENS: whole(0, 0, maxTokens).describe("Tokens that the service may use in a day. 0: no limit."),
   BUDGET_DAY_USD: amount(0).describe("US dollars that the service may spend in a day. 0: no limit."),
   BUDGET_MONTH_USD: amount(0).describe("US dollars that the service may spend in a calendar month. 0: no limit."),
   MODEL_PRICES: z

@@ -35,7 +35,7 @@ export interface FetchAnswer {
 }
 
 const redirects = [301, 302, 303, 307, 308];
-const longestMs = 120_000;
+const timeoutMs = 120_000;
 
 /** Fetches for a plugin: the host checks address and method at every redirect, and puts credentials in. */
 export function createHostFetch(
@@ -50,7 +50,7 @@ export function createHostFetch(
     if (!parsed.success) throw new PluginError("failed", `${name}: the request is not valid`);
     const { method, body, headers, redirect } = parsed.data;
     const bytes = body === null ? null : Buffer.from(body, "base64");
-    const until = AbortSignal.any([signal, AbortSignal.timeout(longestMs)]);
+    const until = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     let url = read(name, parsed.data.url);
     for (let hop = 0; ; hop++) {
       const fetch = fetchFor(name, url, method, rules);

@@ -14,7 +14,7 @@ export interface Placeholders {
 }
 
 /** Placeholders that are kept; the oldest are dropped. */
-const most = 10_000;
+const maxValues = 10_000;
 
 /** `own`: the plugin's own settings, whose secrets are used in requests without a placeholder. */
 export function createPlaceholders(
@@ -27,7 +27,7 @@ export function createPlaceholders(
     const known = placeholders.get(`${name}\0${value}`);
     if (known) return known;
     const made = `signalbox-secret-${randomBytes(16).toString("hex")}`;
-    if (values.size >= most) {
+    if (values.size >= maxValues) {
       const [oldest, one] = values.entries().next().value as [string, { name: string; value: string }];
       values.delete(oldest);
       placeholders.delete(`${one.name}\0${one.value}`);

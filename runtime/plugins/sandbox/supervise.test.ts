@@ -33,7 +33,7 @@ const options = (open: () => Promise<Sandbox>, states: ProcessState[]) => ({
   open,
   concurrency: 1,
   changed: ({ state }: { state: ProcessState }) => void states.push(state),
-  times: { firstBackoff: 5, longestBackoff: 10, crashes: 3 },
+  times: { firstBackoff: 5, maxBackoff: 10, crashes: 3 },
 });
 const until = async (condition: () => boolean) => {
   while (!condition()) await new Promise((done) => setTimeout(done, 1));

@@ -28,13 +28,13 @@ export interface SuperviseOptions {
   /** Calls at the same time; more wait in a queue. */
   readonly concurrency: number;
   readonly changed: (status: ProcessStatus) => void;
-  readonly times?: Partial<typeof usual>;
+  readonly times?: Partial<typeof defaultTimes>;
 }
 
 /** When to try again if only an operator can bring the plugin back: later than any caller waits. */
 const operatorMs = 300_000;
 /** Milliseconds, and counts. */
-const usual = { firstBackoff: 1_000, longestBackoff: 60_000, window: 600_000, crashes: 5 };
+const defaultTimes = { firstBackoff: 1_000, maxBackoff: 60_000, window: 600_000, crashes: 5 };
 /** Errors that another start cannot fix. */
 const permanentErrors: readonly string[] = [
   "NOT_A_PLUGIN",
@@ -51,7 +51,7 @@ const permanentErrors: readonly string[] = [
 /** Keeps one plugin's process running: restarts it after a crash with growing delays, and quarantines it after too many. */
 export class Supervised {
   readonly #options: SuperviseOptions;
-  readonly #times: typeof usual;
+  readonly #times: typeof defaultTimes;
   #state: ProcessState = "stopped";
   #why: { code: string; reason: string } | null = null;
   #crashes: number[] = [];
@@ -64,7 +64,7 @@ export class Supervised {
   constructor(options: SuperviseOptions) {
     this.#options = options;
     this.#semaphore = new Semaphore(options.concurrency);
-    this.#times = { ...usual, ...options.times };
+    this.#times = { ...defaultTimes, ...options.times };
   }
 
   status(): ProcessStatus {
@@ -154,14 +154,14 @@ export class Supervised {
   }
 
   #crashed(code: string, reason: string): void {
-    const { window, crashes, firstBackoff, longestBackoff } = this.#times;
+    const { window, crashes, firstBackoff, maxBackoff } = this.#times;
     this.#crashes = [...this.#crashes.filter((at) => Date.now() - at < window), Date.now()];
     const count = this.#crashes.length;
     if (count >= crashes) {
       this.#set("quarantined", { code, reason: `${reason}; it crashed ${count} times in ${window / 60_000} minutes` });
       return;
     }
-    const wait = Math.min(longestBackoff, firstBackoff * 2 ** (count - 1));
+    const wait = Math.min(maxBackoff, firstBackoff * 2 ** (count - 1));
     this.#againAt = Date.now() + wait;
     this.#again = setTimeout(() => {
       this.#again = null;

@@ -119,13 +119,13 @@ async function collect(
     chunks.push(chunk);
   };
   // A small body is usually there, whole, with the headers: taken without a timer and without waiting for each part of it.
-  const isWhole = stream instanceof IncomingMessage && takeWhatIsThere(stream, take);
+  const isWhole = stream instanceof IncomingMessage && readAvailable(stream, take);
   if (!isWhole) for await (const chunk of inTime(keptOpen(stream))) take(chunk);
   return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, size);
 }
 
 /** Hands over what has arrived of a request's body; tells whether that is all of it. */
-function takeWhatIsThere(request: IncomingMessage, take: (chunk: Uint8Array) => void): boolean {
+function readAvailable(request: IncomingMessage, take: (chunk: Uint8Array) => void): boolean {
   for (let chunk: Uint8Array | null = request.read(); chunk !== null; chunk = request.read()) take(chunk);
   return request.complete && request.readableLength === 0;
 }

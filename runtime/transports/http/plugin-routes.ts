@@ -12,11 +12,11 @@ import { type BodyLimits, readBody } from "./body.ts";
 import { isJson, parseJson, readJson } from "./request.ts";
 
 /** Longest that a route may take, milliseconds; a sandboxed plugin's own limit may be shorter. */
-const longestMs = 30_000;
+const timeoutMs = 30_000;
 /** Requests of one plugin's routes at the same time, over all of them. */
-const mostAtOnce = 64;
+const maxConcurrent = 64;
 /** Largest body, whatever MAX_BODY_BYTES allows: a sandboxed plugin is sent lines of at most 8 MiB. */
-const mostBytes = 4 * 1024 * 1024;
+const maxBytes = 4 * 1024 * 1024;
 /** Request headers that are the caller's own proof. */
 const credentials = /^(authorization|proxy-authorization|cookie|x-api-key)$/;
 
@@ -37,13 +37,13 @@ export function mountPluginRoutes(app: OpenAPIHono, routes: ReadonlyMap<string, 
     const method = c.req.method === "HEAD" ? "GET" : c.req.method;
     if (method !== route.method) return methodNotAllowed(c, route.method);
     const running = underWay.get(plugin) ?? 0;
-    if (running >= mostAtOnce)
+    if (running >= maxConcurrent)
       throw problem("unavailable", `The plugin ${plugin} works on ${running} requests; try again in a moment.`, {
         retryAfter: 1,
       });
     underWay.set(plugin, running + 1);
     try {
-      const request = await requestOf(c, route, { maxBytes: Math.min(options.maxBodyBytes, mostBytes), budget: options.budget });
+      const request = await requestOf(c, route, { maxBytes: Math.min(options.maxBodyBytes, maxBytes), budget: options.budget });
       return send(c, await answerOf(entry, request, { caller: caller.name, signal: c.req.raw.signal }, options.log));
     } finally {
       const left = (underWay.get(plugin) ?? 1) - 1;
@@ -88,7 +88,7 @@ async function answerOf(
     log.warn("a plugin's route failed", { plugin, route: name, error: why });
     return problem("bad_gateway", `The route ${name} of the plugin ${plugin} failed; the service's log says why.`);
   };
-  const deadline = AbortSignal.timeout(longestMs);
+  const deadline = AbortSignal.timeout(timeoutMs);
   let answer: RouteResponse;
   try {
     const any = AbortSignal.any([signal, deadline]);
@@ -96,7 +96,7 @@ async function answerOf(
   } catch (error) {
     if (signal.aborted) throw problem("unavailable", "The caller disconnected.");
     if (deadline.aborted)
-      throw problem("unavailable", `The plugin ${plugin} did not answer within ${longestMs / 1000} seconds.`, { cause: error });
+      throw problem("unavailable", `The plugin ${plugin} did not answer within ${timeoutMs / 1000} seconds.`, { cause: error });
     const { code, message, retry_after_ms } = error as Partial<PluginErrorShape>;
     const told = typeof code === "string" && Object.hasOwn(meanings, code) ? meanings[code] : undefined;
     if (!told) throw broken(String(message ?? error));

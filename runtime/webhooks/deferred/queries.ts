@@ -26,7 +26,7 @@ export interface PartitionBacklog extends Partition {
 
 const lock = 7_160_416;
 /** Bytes that are claimed together; the first webhook may have more. */
-const mostBytes = 16_777_216;
+const maxBytes = 16_777_216;
 
 export async function insertDeferred(sql: Queryable, { context, ...row }: NewDeferred): Promise<void> {
   await sql`insert into unread_webhooks ${sql({ ...row, way: context })}`;
@@ -42,7 +42,7 @@ export const findWaiting = (sql: Queryable, partitions: readonly Partition[]): P
 const fitting = (sql: Queryable, rows: Fragment) => sql`
   select id from (
     select id, sum(octet_length(body)) over (order by received_at, id) - octet_length(body) as before from (${rows}) f
-  ) s where before < ${mostBytes}`;
+  ) s where before < ${maxBytes}`;
 
 /**
  * Claims the oldest webhooks of a partition for a minute; none while another replica holds some of them. Claims of one

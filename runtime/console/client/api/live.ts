@@ -12,19 +12,19 @@ const calmMs = 400;
 const pollMs = 4_000;
 /** Beside the stream, which has the changes of executions only, not deliveries that start nothing. */
 const slowMs = 12_000;
-const longestWaitMs = 15_000;
+const maxWaitMs = 15_000;
 
 /** Nothing is moved by a change while the pointer is on its way to it. */
 const handMs = 700;
 /** A pointer that never rests holds changes back for this long. */
-const longestHoldMs = 3_000;
+const maxHoldMs = 3_000;
 
 let announcing = false;
 let moved = Number.NEGATIVE_INFINITY;
 const announce = () => {
   if (announcing) return;
   announcing = true;
-  const end = performance.now() + longestHoldMs;
+  const end = performance.now() + maxHoldMs;
   const tell = () => {
     const now = performance.now();
     const rest = Math.min(moved + handMs, end) - now;
@@ -59,7 +59,7 @@ export function followChanges(): void {
     source.onerror = () => {
       close();
       retry = setTimeout(open, waitMs);
-      waitMs = Math.min(longestWaitMs, waitMs * 2);
+      waitMs = Math.min(maxWaitMs, waitMs * 2);
       void probe();
     };
   };

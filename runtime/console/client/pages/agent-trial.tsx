@@ -10,7 +10,7 @@ import { Text } from "../parts/text.tsx";
 import { Link } from "../route/link.tsx";
 
 /** Issues that a prompt is tried on. */
-const most = 3;
+const maxIssues = 3;
 
 interface Trial {
   readonly before: TaskExecution;
@@ -25,7 +25,7 @@ function latestOfIssues(runs: readonly TaskExecution[]): TaskExecution[] {
     const isKept = run.event_id !== null && run.transcript_removed_at === null && !run.dry_run;
     if (isKept && run.subject !== null && !latest.has(run.subject)) latest.set(run.subject, run);
   }
-  return [...latest.values()].slice(0, most);
+  return [...latest.values()].slice(0, maxIssues);
 }
 
 /** Runs the agent with a prompt on its latest issues as dry runs, and leads to both answers of each. Nothing is written. */
@@ -50,7 +50,7 @@ export function AgentTrial({ agent: { id, prompt } }: { agent: Agent }) {
   return (
     <Section title="Try a prompt on the last issues">
       <details class="card">
-        <summary>Run the last {most} issues again as dry runs</summary>
+        <summary>Run the last {maxIssues} issues again as dry runs</summary>
         <p class="soft">
           The agent itself is not changed. The model and the tools really run, at their usual cost, but nothing is written to the
           tracker.

@@ -10,7 +10,7 @@ import { DeliveryList } from "./deliveries.tsx";
 import { Delivered } from "./issue-delivery.tsx";
 
 /** Newest deliveries that are shown. */
-const most = 100;
+const maxShown = 100;
 
 /** `alpha:acme/webshop#42` in its three parts. */
 function partsOf(subject: string) {
@@ -24,8 +24,8 @@ export function IssuePage() {
   const parts = partsOf(subject);
   const story = useQuery(parts.issue ? `issue ${subject}` : null, async (signal) => {
     const [timeline, answers] = await Promise.all([
-      call("subjects.get", { ...parts, limit: most }, signal),
-      list("task-executions.list", { subject, limit: most, fields: "result" }, signal),
+      call("subjects.get", { ...parts, limit: maxShown }, signal),
+      list("task-executions.list", { subject, limit: maxShown, fields: "result" }, signal),
     ]);
     return { timeline, answers: new Map(answers.items.map(({ id, result }) => [id, result ?? null])) };
   });
@@ -64,7 +64,7 @@ function Story({ timeline, answers, reload }: StoryProps) {
     <>
       {more && (
         <p class="hint lead">
-          The newest {most} deliveries.{" "}
+          The newest {maxShown} deliveries.{" "}
           <Link to="deliveries" query={{ subject }}>
             See all
           </Link>

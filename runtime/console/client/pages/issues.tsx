@@ -62,13 +62,13 @@ export function IssuesPage() {
 }
 
 const dayMs = 86_400_000;
-const mostShown = 5;
+const maxShown = 5;
 
 /** An issue without an event is most often one whose webhooks are refused. */
 function Refused() {
   const refused = useQuery("issues refused", (signal) => {
     const from = new Date(Date.now() - dayMs).toISOString();
-    return list("webhook-events.list", { outcome: "refused", from, limit: mostShown }, signal);
+    return list("webhook-events.list", { outcome: "refused", from, limit: maxShown }, signal);
   });
   if (!refused.data?.items.length) return null;
   return (

@@ -2,13 +2,13 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Block, plain } from "./text.tsx";
 
 /** A longer text is shown as it is: conversion and sanitizing would hold the page. */
-const longest = 20_000;
+const maxLength = 20_000;
 
 /** Markdown of a stranger or a model: converted, sanitized, without pictures and with visible addresses of links. */
 export function Markdown({ text, label = "Text" }: { text: string; label?: string }) {
   const place = useRef<HTMLDivElement>(null);
   const [failed, setFailed] = useState(false);
-  const short = text.length <= longest;
+  const short = text.length <= maxLength;
   useEffect(() => {
     if (!short) return;
     let current = true;

@@ -11,13 +11,13 @@ interface PageProps {
 }
 
 /** A page that waits for a slow answer is shown without it after this time. */
-const longestWaitMs = 600;
+const maxWaitMs = 600;
 
 /** Whether the first answers have arrived. A part that came later would move what someone is about to press. */
 function useComplete(): boolean {
   const [complete, setComplete] = useState(false);
   useLayoutEffect(() => {
-    const timer = setTimeout(() => setComplete(true), longestWaitMs);
+    const timer = setTimeout(() => setComplete(true), maxWaitMs);
     const look = () => awaited.peek() === 0 && setComplete(true);
     // The questions around this page are counted after it, those of a part once an answer has shown the part.
     queueMicrotask(look);

@@ -72,7 +72,7 @@ interface Span {
 }
 
 /** A wait between two steps, for an approval or the next attempt, is shown no longer than this. */
-const longestGapMs = 2_000;
+const maxGapMs = 2_000;
 
 /** When each step began, in milliseconds after the first, and how long it took, or has taken until now. */
 function spansOf(steps: readonly ExecutionStep[], running: boolean): Span[] {
@@ -81,7 +81,7 @@ function spansOf(steps: readonly ExecutionStep[], running: boolean): Span[] {
     const isUnderWay = state === "started" && running;
     // Steps of older versions tell only how long they took.
     const gap = ended_at === null && !isUnderWay ? 0 : Date.parse(started_at) - last;
-    const start = at + Math.min(Math.max(0, gap), longestGapMs);
+    const start = at + Math.min(Math.max(0, gap), maxGapMs);
     last = Date.parse(ended_at ?? started_at);
     const length = isUnderWay ? Math.max(0, Date.now() - Date.parse(started_at)) : duration_ms;
     at = start + length;
