@@ -11,7 +11,7 @@ import { addressKey, stopped, stoppingKey } from "./routes.ts";
 import type { AddressOf, Calls, ConnectOptions, GrpcOptions, NodeHandler, NodeRequest, Routes } from "./server.ts";
 import { Health } from "./well-known.ts";
 
-/** Requests only: 4 MiB each, what gRPC servers take by default. Answers are bounded by the page limits. */
+/** Maximum size of a request message, in bytes: the default of gRPC servers. Page limits bound the size of responses. */
 const readMaxBytes = 4 * 1024 * 1024;
 
 interface GrpcCalls extends Calls {

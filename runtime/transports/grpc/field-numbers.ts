@@ -2,8 +2,8 @@ import committed from "../../../schema/field-numbers.json" with { type: "json" }
 import type { Numbered } from "./model.ts";
 
 /**
- * `schema/field-numbers.json`: which number each field and enum value has on the wire. Append-only: a number that was
- * once given belongs to that name forever, also after the member is gone from the schema (then it is `reserved`).
+ * `schema/field-numbers.json`: the number of each field and enum value on the wire. It is append-only: a number belongs to
+ * its name forever, even after the member was removed from the schema (then the number is `reserved`).
  */
 export interface FieldNumbers {
   /** Full message name → field name → number. */
@@ -15,11 +15,11 @@ export interface FieldNumbers {
 export const fieldNumbers: FieldNumbers = committed;
 
 export interface Numbers {
-  /** The numbers of `names` in `owner`, in that order, and those that names of the past keep. */
+  /** The numbers of `names` in `owner`, in that order, and the reserved numbers of removed names. */
   of(kind: keyof FieldNumbers, owner: string, names: readonly string[]): { numbered: Numbered[]; reserved: Numbered[] };
 }
 
-/** Numbers as committed; a name without one is an error, because a number made up at run time would differ tomorrow. */
+/** The committed numbers. A name without a number is an error, because a number assigned at run time could change later. */
 export const lockedNumbers = (lock: FieldNumbers): Numbers => ({
   of(kind, owner, names) {
     const known = lock[kind][owner] ?? {};
@@ -32,7 +32,7 @@ export const lockedNumbers = (lock: FieldNumbers): Numbers => ({
   },
 });
 
-/** Numbers for the generator: as committed, and the next free one for each new name. `grown()` is the new lock. */
+/** Numbers for the generator: the committed ones, and the next free one for each new name. `grown()` returns all of them. */
 export function growingNumbers(lock: FieldNumbers): Numbers & { grown(): FieldNumbers } {
   const all = { messages: copy(lock.messages), enums: copy(lock.enums) };
   return {

@@ -4,7 +4,7 @@ import { Code, type ConnectRouter } from "@connectrpc/connect";
 import { untilAborted } from "./routes.ts";
 import { Reflections } from "./well-known.ts";
 
-/** Largest question, bytes: these streams have no time limit. */
+/** Maximum size of a reflection request, in bytes. It is small because these streams have no time limit. */
 const readMaxBytes = 16_384;
 
 type Query = { case: string | undefined; value: unknown };

@@ -26,7 +26,7 @@ export interface GrpcOptions {
   readonly addressOf?: AddressOf;
   /** For the bodies of calls. Default: any number of bytes. */
   readonly budget?: BodyBudget;
-  /** A connection that does not answer a ping within this time is dead; milliseconds. */
+  /** Milliseconds after which a connection that does not answer a ping is closed. */
   readonly keepAliveMs?: number;
   readonly healthEveryMs?: number;
 }

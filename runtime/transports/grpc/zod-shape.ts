@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Scalar } from "./model.ts";
 
-/** Which side of a transforming schema is on the wire: what goes in, or what comes out. */
+/** The side of a transforming schema that is on the wire: its input or its output. */
 export type Direction = "input" | "output";
 export type Def = z.core.$ZodTypes["_zod"]["def"];
 
@@ -16,7 +16,7 @@ export interface Bare {
 
 const defOf = (schema: z.core.$ZodType): Def => (schema as z.core.$ZodTypes)._zod.def;
 
-/** Takes off `optional`, `nullable`, `default`, `readonly`, `pipe` and the like, and remembers what they said. */
+/** Removes wrappers such as `optional`, `nullable`, `default`, `readonly` and `pipe`, and records their meaning. */
 export function bare(schema: z.core.$ZodType, direction: Direction): Bare {
   let optional = false;
   let nullable = false;

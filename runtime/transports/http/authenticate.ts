@@ -2,17 +2,17 @@ import type { Scope } from "@signalbox/schema/operation";
 import { problem } from "@signalbox/schema/problem";
 import type { Actor } from "../../platform/operation.ts";
 
-/** What a request proves its caller with. */
+/** The credentials of a request. */
 export interface Proof {
   readonly authorization?: string | undefined;
-  /** Token of a session of the console, from its cookie. */
+  /** Token of a console session, from its cookie. */
   readonly session?: string | undefined;
 }
 
 export type Authenticate = (proof: Proof, scope: Scope) => Promise<Actor>;
 
 export interface Keys {
-  /** Whether there never was a key. `lenient`: as last read, while the database is unavailable. */
+  /** Whether no key was ever created. `lenient`: use the last known state while the database is unavailable. */
   isOpen(lenient?: boolean): Promise<boolean>;
   find(key: string, lenient?: boolean): Promise<Actor | undefined>;
 }
@@ -22,12 +22,12 @@ export interface FindSession {
 }
 
 export const anonymous: Actor = { kind: "anonymous", name: "anonymous", scopes: ["agent", "read", "write", "admin"] };
-/** A caller that sent no key, to an operation that accepts other proofs. */
+/** A caller without a key, of an operation that accepts other credentials. */
 const unproven: Actor = { kind: "anonymous", name: "unproven", scopes: [] };
 
 /**
- * Checks the Bearer key of a request and its scope. While there are no keys, every caller may do everything. An operation of
- * the scope `agent` is called whatever the key allows, and judges the caller itself.
+ * Authenticates a request and checks its scope. While there are no keys, every caller may do everything. An operation with
+ * the scope `agent` checks the caller itself.
  */
 export function createAuthenticate(keys: Keys, sessions?: FindSession): Authenticate {
   return async ({ authorization, session }, scope) => {
@@ -46,7 +46,7 @@ export function createAuthenticate(keys: Keys, sessions?: FindSession): Authenti
   };
 }
 
-/** The same caller, if its key holds for all projects: what it calls knows none. */
+/** Returns the caller. Throws `forbidden` if its key is restricted to projects, because the operation is not about one project. */
 export function unrestricted(actor: Actor): Actor {
   if (!actor.projects) return actor;
   throw problem("forbidden", `The API key "${actor.name}" is restricted to projects; this is not about one project.`);

@@ -11,7 +11,7 @@ const answers: Readonly<Record<string, readonly [status: number, error: string]>
 };
 const other = [400, "The request is not valid HTTP/1.1: its first line, a header or its body cannot be parsed."] as const;
 
-/** What is refused before it is a request is answered in the one shape that errors have, too. */
+/** Answers requests that the HTTP parser refuses, in the format of all errors. */
 export function answerClientErrors(server: Server): void {
   server.on("clientError", (error: ParserError, socket: Socket) => {
     if (error.code === "ECONNRESET" || !socket.writable) return socket.destroy();

@@ -13,7 +13,7 @@ export interface Asked {
   readonly headers: Pick<IncomingHttpHeaders, "host" | "origin">;
 }
 
-/** Paths that are open to everyone anyway. Webhooks come through tunnels that keep their own host name. */
+/** Paths that are open to everyone anyway. Webhooks may arrive through tunnels, which use their own host names. */
 const anyHost = /^\/(webhook\/.|health$|openapi\.json$|docs(\/|$))/;
 const reads = /^(GET|HEAD|OPTIONS)$/;
 const advice = "Set API_KEYS, or create a key with `signalbox keys create`, to use the API from elsewhere.";
@@ -29,13 +29,13 @@ export function crossSite({ method, target, headers: { host, origin } }: Asked, 
   return `Origin: a page of ${JSON.stringify(origin.slice(0, 200))} may not use the API while there are no API keys. ${advice}`;
 }
 
-/** Why a page may not call, with or without keys; `null` if it may, or if the caller is no page. For the MCP server. */
+/** Why a page may not call the MCP server, with or without keys; `null` if it may, or if the caller is not a page. */
 export function foreignOrigin(host: string | undefined, origin: string | undefined): string | null {
   if (origin === undefined || isOurs(afterScheme(origin)) || afterScheme(origin) === host) return null;
   return `Origin: a page of ${JSON.stringify(origin.slice(0, 200))} may not use this; only pages of this service may.`;
 }
 
-/** Why a request does not name one host clearly; `null` if it does. Proxies and browsers may disagree on which host counts. */
+/** Why the host of a request is ambiguous; `null` if it is not. Proxies and browsers may interpret an ambiguous host differently. */
 export function ambiguousHost(target: string, rawHeaders: readonly string[]): string | null {
   const [host, ...others] = rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === "host");
   if (others.length > 0) return `Host: the header is sent ${others.length + 1} times; send it once.`;
@@ -46,7 +46,7 @@ export function ambiguousHost(target: string, rawHeaders: readonly string[]): st
   return "The request target must be a path, or an address of the host that the Host header names.";
 }
 
-/** Whether a text is a host with or without a port, and nothing else: an address can be made with it. */
+/** Whether a text is a host with an optional port and nothing else, so that it can be part of a URL. */
 export const isAuthority = (text: string): boolean => nameOf(text.trim()) !== null && URL.canParse(`http://${text.trim()}`);
 
 /** The path as the routes see it, `null` if the target has none: `/webhook/%2e%2e/api/agents` is `/api/agents`. */
@@ -55,7 +55,7 @@ export function pathOf(target: string): string | null {
   return URL.canParse(address) ? new URL(address).pathname : null;
 }
 
-/** A path that is written in another way than it is read is none of those. */
+/** Whether a target is one of the open paths. A path that is not in its normalised form does not count. */
 function servesAnyHost(target: string): boolean {
   const path = pathOf(target);
   return path !== null && anyHost.test(path) && target.split(/[?#]/)[0] === path;
@@ -87,7 +87,7 @@ const isLocalName = (name: string): boolean => name === "localhost" || name.ends
 
 const isOurs = (host: string): boolean => isLocalName(nameOf(host) ?? "");
 
-/** Whether a page is one of ours: of the host that it calls, or of another name of this machine on the same port. */
+/** Whether a page has the same origin: the host that it calls, or another name of this machine on the same port. */
 function isSameOrigin(origin: string, host: string | undefined): boolean {
   const from = afterScheme(origin);
   if (host === undefined) return false;

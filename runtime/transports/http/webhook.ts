@@ -15,7 +15,7 @@ import { bodyValue } from "./request.ts";
 
 export interface WebhookOptions {
   readonly maxBytes: number;
-  /** Largest body of a webhook that needs no proof. */
+  /** Maximum size of the body of a webhook that needs no secret or signature, in bytes. */
   readonly maxUncheckedBytes: number;
   readonly budget: BodyBudget;
   readonly json: LargeJson;
@@ -31,8 +31,8 @@ const nameOf = (entry: Entry | undefined): string =>
   entry ? bounded("source", entry.kind === "path" ? "path" : entry.connection.source.name) : unknown;
 
 /**
- * Webhooks: the slug and the headers are judged before the body is read; then the raw bytes are verified, parsed,
- * stored and answered. The answer comes once the event is durable.
+ * Receives webhooks. Checks the slug and the headers before it reads the body, then verifies the raw bytes, parses and
+ * stores the event. Answers once the event is durable.
  */
 export function mountWebhooks(app: OpenAPIHono, receiver: Receiver, options: WebhookOptions): void {
   app.post(`${prefix}*`, async (c) => {

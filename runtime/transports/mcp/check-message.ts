@@ -12,14 +12,14 @@ const requests = new Map<unknown, typeof CallToolRequestSchema | typeof Initiali
   ["tools/call", CallToolRequestSchema],
 ]);
 
-/** What is wrong with a body, as JSON-RPC tells of it. */
+/** The response to an invalid body, in the format of JSON-RPC. */
 export interface Fault {
   readonly status: 200 | 400;
   readonly body: { jsonrpc: "2.0"; id: string | number | null; error: { code: number; message: string } };
 }
 
-/** The library would answer what is missing among `params` as an error of its own, with a dump; `null`: nothing is wrong. */
-export function manifestError(body: unknown): Fault | null {
+/** The error of a message; `null` if it is valid. The library would report missing `params` with an error of its own that contains a dump. */
+export function messageError(body: unknown): Fault | null {
   const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
   if (messages.length === 0) return invalid(null, "the batch is empty");
   for (const message of messages) {

@@ -13,13 +13,13 @@ import type { McpTool } from "./tool.ts";
 const path = "/mcp";
 
 /**
- * MCP over Streamable HTTP, without sessions: each POST is a request of its own and is answered with JSON, so every replica
- * answers every client, and there is no stream to keep open. `?only=agents,alpha` leaves only these nouns and providers.
+ * MCP over Streamable HTTP, without sessions: each POST is an independent request that is answered with JSON. So any replica
+ * can answer it, and no stream stays open. `?only=agents,alpha` selects the tools of these nouns and providers.
  */
 export function mountMcp(app: OpenAPIHono, registry: Pick<ToolRegistry, "eligible">, options: HttpOptions): void {
   const execute = options.bound.find(({ op }) => op.id === "tools.execute");
   if (!execute) throw new Error("there is no operation tools.execute");
-  // At the first request, as the package for MCP: the schemas of some hundred tools are a tenth of the service's start.
+  // Built at the first request, like the package for MCP: the schemas of some hundred tools would take a tenth of the start.
   let operations: readonly McpTool[] | null = null;
   const all = () => {
     operations ??= operationTools(options.bound);

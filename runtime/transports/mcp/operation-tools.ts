@@ -12,7 +12,7 @@ export const operationTools = (bound: readonly Bound[]): McpTool[] =>
 function toolOf(bound: Bound): McpTool {
   const { op } = bound;
   const output = schemaOf(op.output, "output");
-  // Structured content must be an object; another answer is wrapped in one.
+  // Structured content must be an object, so other outputs are wrapped in one.
   const wrapped = output.type !== "object";
   const empty = op.status === 204;
   return {
@@ -44,13 +44,13 @@ function annotationsOf(op: Operation): McpTool["listed"]["annotations"] {
   if (method === "GET" || reads.includes(op.scope)) return { readOnlyHint: true };
   return {
     readOnlyHint: false,
-    // A PUT replaces what stood there.
+    // A PUT replaces the previous values.
     destructiveHint: method === "DELETE" || method === "PUT",
     idempotentHint: method === "DELETE" || method === "PUT",
   };
 }
 
-/** As over HTTP: a change must change something. */
+/** As over HTTP, an update must set at least one member. */
 function refuseNoChange(op: Operation, given: Record<string, unknown>): void {
   if (httpRoute(op).method !== "PUT") return;
   const { body } = placesOf(op);

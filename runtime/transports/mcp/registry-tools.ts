@@ -5,8 +5,8 @@ import type { ToolRegistry } from "../../tools/registry.ts";
 import type { McpTool } from "./tool.ts";
 
 /**
- * The tools that agents are offered, under the names that models know them by: `alpha__add_comment`. Each call is one of
- * `execute`, the operation `tools.execute`: recorded, checked and run dry like any other.
+ * The agents' tools, with the names that models use: `alpha__add_comment`. Each call runs `execute`, the operation
+ * `tools.execute`, so it is checked and recorded, and can be a dry run.
  */
 export const registryTools = (registry: Pick<ToolRegistry, "eligible">, execute: Bound): McpTool[] =>
   registry.eligible({ source: null, agentId: null, allowed: null }).map((tool) => toolOf(tool, execute));
@@ -22,7 +22,7 @@ function toolOf(tool: RegisteredTool, execute: Bound): McpTool {
       description,
       title: tool.qualifiedName,
       inputSchema: { ...parameters, type: "object" },
-      // Whether a write destroys something is not known; left out, clients assume that it may.
+      // It is unknown whether a write is destructive. Without a hint, clients assume that it is.
       annotations: reads
         ? { readOnlyHint: true, openWorldHint: true }
         : { readOnlyHint: false, idempotentHint: tool.idempotent, openWorldHint: true },

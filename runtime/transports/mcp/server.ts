@@ -10,13 +10,13 @@ import {
 import { Problem } from "@signalbox/schema/problem";
 import { unavailableAnswer } from "../../platform/database/unavailable.ts";
 import type { Context } from "../../platform/operation.ts";
-import { manifestError } from "./check-message.ts";
+import { messageError } from "./check-message.ts";
 import type { McpTool } from "./tool.ts";
 
 const instructions =
   "Signalbox turns events from issue trackers into AI-agent work. Tools named <noun>_<verb> manage it (agents, tasks, memory, executions, …); tools named <provider>__<tool> act at a tracker or another system, and are recorded.";
 
-/** Never used: nothing is asked of clients. Without it each request would make a validator of its own. */
+/** Never used, because the server sends no requests to clients. Without it, each request would create a validator. */
 const noValidator = {
   getValidator: () => () => ({ valid: true as const, data: undefined as never, errorMessage: undefined }),
 };
@@ -27,9 +27,9 @@ interface Serving {
   readonly version: string;
 }
 
-/** Answers one request with a body that was read. */
+/** Answers one request, whose body was already read. */
 export async function answerCall(request: Request, parsedBody: unknown, serving: Serving): Promise<Response> {
-  const fault = manifestError(parsedBody);
+  const fault = messageError(parsedBody);
   if (fault) return Response.json(fault.body, { status: fault.status });
   const server = serverFor(serving);
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
@@ -41,7 +41,7 @@ export async function answerCall(request: Request, parsedBody: unknown, serving:
   }
 }
 
-/** The server of one request. It keeps nothing, so any replica may answer the next one. */
+/** The server of one request. It has no state, so any replica can answer the next one. */
 function serverFor({ tools, context, version }: Serving): Server {
   const { actor } = context;
   const server = new Server(
@@ -68,13 +68,13 @@ function serverFor({ tools, context, version }: Serving): Server {
   return server;
 }
 
-/** Structured, and the same as text for clients that read only that. */
+/** A structured result, and the same as text for clients that read only text. */
 const answer = (structuredContent: Record<string, unknown>): CallToolResult => ({
   structuredContent,
   content: [{ type: "text", text: JSON.stringify(structuredContent) }],
 });
 
-/** What the model reads, so that it may call again in another way. The text of an unforeseen error stays in the log. */
+/** The error text for the model, so that it can correct its call. The text of an unexpected error is only logged. */
 function messageOf(error: unknown, name: string, { log, signal }: Context): string {
   if (error instanceof Problem) return error.message;
   const unavailable = unavailableAnswer(error);
