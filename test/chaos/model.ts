@@ -23,7 +23,7 @@ export async function startChaosModel(random: Random, ledger: Ledger): Promise<C
   const model: Model = await startModel({
     script: (request) => {
       if (model.requests.length > remembered) model.requests.length = 0;
-      const fault = manifestError(random, settings.trouble);
+      const fault = randomFault(random, settings.trouble);
       const delayMs = settings.fixedDelay ?? latency(random);
       return { delayMs, ...(fault ?? answerTo(request, ledger, settings.callsTools)) };
     },
@@ -37,7 +37,7 @@ function latency(random: Random): number {
   return Math.min(8000, 250 * Math.exp(0.9 * normal));
 }
 
-function manifestError(random: Random, trouble: number): Reply | null {
+function randomFault(random: Random, trouble: number): Reply | null {
   const faults: readonly (readonly [number, Reply])[] = [
     [0.02, { status: 429, headers: { "retry-after": "1" }, delayMs: 20 }],
     [0.02, { status: 500, delayMs: 50 }],
