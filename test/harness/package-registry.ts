@@ -14,6 +14,8 @@ export interface Published {
   readonly attestations?: () => readonly unknown[];
   /** The registry's signatures on it. */
   readonly signatures?: () => readonly unknown[] | undefined;
+  /** When it was published, as an ISO time; `undefined`: the registry does not say. */
+  readonly publishedAt?: () => string | undefined;
 }
 
 export interface PackageRegistry {
@@ -52,6 +54,7 @@ export async function startRegistry(
     name,
     "dist-tags": { latest: all.at(-1)?.version },
     versions: Object.fromEntries(all.map((one) => [one.version, versionOf(one)])),
+    time: Object.fromEntries(all.map(({ version, publishedAt }) => [version, publishedAt?.()])),
   });
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { pathname, searchParams } = new URL(request.url ?? "/", url);

@@ -8,7 +8,7 @@ import { integrityOf } from "./pack.ts";
 import { PackageError } from "./package-error.ts";
 import { manifestOf } from "./package-file.ts";
 import { provenanceOf } from "./provenance.ts";
-import { signatureOf } from "./signatures.ts";
+import { keysOf, signatureOf } from "./signatures.ts";
 import { unpack } from "./tarball.ts";
 
 /** A plugin as it is handed to the service. Nothing of it has run. */
@@ -144,8 +144,9 @@ async function fromRegistry(spec: string): Promise<Fetched> {
     if (name !== packed.name) throw new PackageError("MISMATCH", `${origin}: its package.json is named ${name}.`);
     const registry = await registryOf(packed.name);
     const publisher = `${packed.name} (${registry})`;
-    const signature = await signatureOf(packed.name, packed.version, integrity, registry);
-    const provenance = await provenanceOf(packed.name, packed.version, integrity);
+    const keys = await keysOf(registry);
+    const signature = await signatureOf(packed.name, packed.version, integrity, keys);
+    const provenance = await provenanceOf(packed.name, packed.version, integrity, keys);
     return { ...contents, origin, source: origin, integrity, publisher, signature, provenance };
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { z } from "zod";
 import { npm } from "./npm.ts";
 import { PackageError } from "./package-error.ts";
+import { type RegistryKeys, whyUnverifiable } from "./signatures.ts";
 
-/** What a registry tells about where a package was built: a statement that the builder signed (SLSA provenance, version 1). */
+/** A registry's information about the build of a package: a statement that the builder signed (SLSA provenance, version 1). */
 const statement = z.object({
   subject: z.array(z.object({ digest: z.object({ sha512: z.string() }) })),
   predicate: z.object({
@@ -23,10 +24,10 @@ const answer = z.object({
 const timeoutMs = 30_000;
 
 /**
- * One line about where a package of a registry was built. Throws a `PackageError` if what the registry tells is of another
- * tarball, or npm finds a signature that is not valid. `integrity`: of the tarball that was fetched.
+ * One line about where a package of a registry was built. Throws a `PackageError` if the registry's statement is about another
+ * tarball, or if npm finds an invalid signature. `integrity`: of the tarball that was fetched.
  */
-export async function provenanceOf(name: string, version: string, integrity: string): Promise<string> {
+export async function provenanceOf(name: string, version: string, integrity: string, keys: RegistryKeys): Promise<string> {
   const spec = `${name}@${version}`;
   const url = await npm(["view", spec, "dist.attestations.url"], spec);
   if (!URL.canParse(url.trim())) return "provenance: none; the registry has no statement about the build";
@@ -39,7 +40,8 @@ export async function provenanceOf(name: string, version: string, integrity: str
   const { repository, path, ref } = externalParameters.workflow;
   const commit = resolvedDependencies[0]?.digest.gitCommit;
   const from = `built from ${repository} (${ref}${commit ? `, commit ${commit}` : ""}) by workflow ${path}`;
-  const unverified = (await hasKeys(url.trim())) ? await verify(name, version, integrity) : "the registry publishes no keys";
+  // Without keys of the registry, npm would look for them elsewhere, and then fail.
+  const unverified = whyUnverifiable(keys) ?? (await verify(name, version, integrity));
   return unverified === null
     ? `provenance: ${from}; npm verified the signatures`
     : `provenance: not verified (${unverified}); the statement says: ${from}`;
@@ -52,24 +54,17 @@ async function readStatement(url: string): Promise<z.output<typeof statement> | 
   return found ? statement.parse(JSON.parse(Buffer.from(found.bundle.dsseEnvelope.payload, "base64").toString("utf8"))) : null;
 }
 
-/** Beside the statements are the keys of the registry; without any, npm would look for them elsewhere and then fail. */
-const hasKeys = (url: string): Promise<boolean> =>
-  fetch(url.replace(/\/attestations\/.*$/, "/keys"), { signal: AbortSignal.timeout(timeoutMs) }).then(
-    ({ ok }) => ok,
-    () => false,
-  );
-
 const installed = z.object({ packages: z.record(z.string(), z.object({ integrity: z.string().optional() })) });
 const audit = z.object({ invalid: z.array(z.unknown()), missing: z.array(z.unknown()) });
 
 /**
- * npm compares the signatures with the keys that it trusts. It does so for what is installed, so the package is installed into a folder
- * of its own, without scripts. Answers why they could not be verified; `null` if they are valid.
+ * npm compares the signatures with the keys that it trusts. It does so only for installed packages, so the package is installed into
+ * a temporary folder, without scripts. Returns why the signatures could not be verified; `null` if they are valid.
  */
 async function verify(name: string, version: string, integrity: string): Promise<string | null> {
   const folder = mkdtempSync(join(tmpdir(), "signalbox-provenance-"));
   const spec = `${name}@${version}`;
-  // An operator without a way to the keys waits for them once.
+  // If npm cannot reach the keys, it waits for them only once.
   const once = ["--fetch-retries=0", "--fetch-timeout=10000"];
   try {
     writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies: { [name]: version } }));

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type PackageRegistry, startRegistry } from "../../../test/harness/package-registry.ts";
-import { signatureOf } from "./signatures.ts";
+import { keysOf, signatureOf } from "./signatures.ts";
 
 const [name, version] = ["signalbox-plugin-signed", "1.0.0"];
 const bytes = Buffer.from("a tarball");
@@ -24,9 +24,10 @@ const signed = (pair: Pair, text: string, keyid = "k1") => ({
 let registry: PackageRegistry;
 let keys: readonly unknown[] | null = null;
 let signatures: readonly unknown[] | undefined;
+let publishedAt: string | undefined;
 let cache: string;
 beforeAll(async () => {
-  const one = { name, version, read: () => bytes, signatures: () => signatures };
+  const one = { name, version, read: () => bytes, signatures: () => signatures, publishedAt: () => publishedAt };
   registry = await startRegistry(one, { keys: () => keys });
   cache = mkdtempSync(join(tmpdir(), "signalbox-signatures-"));
   vi.stubEnv("npm_config_registry", `${registry.url}/`);
@@ -44,7 +45,7 @@ const good = signed(own, `${spec}:${integrity}`);
 const expired = "2020-01-01T00:00:00.000Z";
 const refused = /^signalbox-plugin-signed@1\.0\.0: /;
 
-test.each<[string, readonly unknown[] | null, readonly unknown[] | undefined, string | RegExp]>([
+test.each<[string, readonly unknown[] | null, readonly unknown[] | undefined, string | RegExp, string?]>([
   ["by the registry's key", [published(own, "k1")], [good], "signature: the registry's key verifies this tarball"],
   ["no keys", null, [good], "signature: not verified (the registry publishes no keys)"],
   ["no signature", [published(own, "k1")], undefined, "signature: not verified (the registry returned no signature)"],
@@ -66,10 +67,32 @@ test.each<[string, readonly unknown[] | null, readonly unknown[] | undefined, st
   ["a signature that is not base64", [published(own, "k1")], [{ keyid: "k1", sig: "%%%" }], refused],
   ["an invalid key", [{ keyid: "k1", key: "AAAA" }], [good], refused],
   ["an expired key", [published(own, "k1", expired)], [good], /signed with a key that had expired/],
-])("a signature: %s", { timeout: 60_000 }, async (_, published, given, expected) => {
+  [
+    "a key that expired before the version",
+    [published(own, "k1", expired)],
+    [good],
+    /signed with a key that had expired/,
+    "2020-01-02T00:00:00.000Z",
+  ],
+  [
+    "a key that expired after the version",
+    [published(own, "k1", expired)],
+    [good],
+    "signature: the registry's key verifies this tarball",
+    "2019-12-31T00:00:00.000Z",
+  ],
+])("a signature: %s", { timeout: 60_000 }, async (_, published, given, expected, time) => {
   keys = published;
   signatures = given;
-  const answer = signatureOf(name, version, integrity, `${registry.url}/`);
+  publishedAt = time;
+  const answer = signatureOf(name, version, integrity, await keysOf(`${registry.url}/`));
   if (typeof expected === "string") expect(await answer).toBe(expected);
   else await expect(answer).rejects.toMatchObject({ code: "INTEGRITY", message: expect.stringMatching(expected) });
+});
+
+test("a signature: the registry's answer holds no keys", async () => {
+  keys = [{ keyid: "k1" }];
+  expect(await signatureOf(name, version, integrity, await keysOf(registry.url))).toBe(
+    "signature: not verified (the registry's keys could not be read)",
+  );
 });

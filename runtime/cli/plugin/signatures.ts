@@ -7,17 +7,33 @@ const signatures = z.array(z.object({ keyid: z.string(), sig: z.string() }));
 const published = z.object({
   keys: z.array(z.object({ keyid: z.string(), key: z.string(), expires: z.string().nullish() })),
 });
-type Key = z.output<typeof published>["keys"][number];
+export type RegistryKey = z.output<typeof published>["keys"][number];
+/** `null`: they could not be read. */
+export type RegistryKeys = readonly RegistryKey[] | null;
 const timeoutMs = 30_000;
 
+/** The keys with which a registry signs its packages; an empty list if it publishes none. */
+export const keysOf = (registry: string): Promise<RegistryKeys> =>
+  fetch(`${registry.replace(/\/*$/, "/")}-/npm/v1/keys`, { signal: AbortSignal.timeout(timeoutMs) })
+    .then(async (response) => {
+      if (response.ok) return published.parse(await response.json()).keys;
+      return response.status === 404 ? [] : null;
+    })
+    .catch(() => null);
+
+/** Why nothing can be verified with these keys; `null` if it can. */
+export function whyUnverifiable(keys: RegistryKeys): string | null {
+  if (keys === null) return "the registry's keys could not be read";
+  return keys.length === 0 ? "the registry publishes no keys" : null;
+}
+
 /**
- * One line about the registry's signature on a tarball. It is verified with the keys that the registry publishes, for the bytes
- * that were fetched. Throws a `PackageError` if it is not valid.
+ * One line about the registry's signature on a tarball. It is verified with the registry's keys, for the bytes that were fetched.
+ * Throws a `PackageError` if it is not valid.
  */
-export async function signatureOf(name: string, version: string, integrity: string, registry: string): Promise<string> {
-  const keys = await keysOf(registry);
-  if (keys === null) return "signature: not verified (the registry's keys could not be read)";
-  if (keys.length === 0) return "signature: not verified (the registry publishes no keys)";
+export async function signatureOf(name: string, version: string, integrity: string, keys: RegistryKeys): Promise<string> {
+  const reason = whyUnverifiable(keys);
+  if (keys === null || reason !== null) return `signature: not verified (${reason})`;
   const spec = `${name}@${version}`;
   const stated = signatures.safeParse(read(await npm(["view", spec, "dist.signatures", "--json"], spec)));
   if (!stated.success || stated.data.length === 0) return "signature: not verified (the registry returned no signature)";
@@ -32,16 +48,7 @@ export async function signatureOf(name: string, version: string, integrity: stri
   return "signature: the registry's key verifies this tarball";
 }
 
-/** The keys of a registry; none if it publishes none, and `null` if they could not be read. */
-const keysOf = (registry: string): Promise<Key[] | null> =>
-  fetch(`${registry.replace(/\/*$/, "/")}-/npm/v1/keys`, { signal: AbortSignal.timeout(timeoutMs) })
-    .then(async (response) => {
-      if (response.ok) return published.parse(await response.json()).keys;
-      return response.status === 404 ? [] : null;
-    })
-    .catch(() => null);
-
-function isSigned(text: string, { key }: Key, sig: string): boolean {
+function isSigned(text: string, { key }: RegistryKey, sig: string): boolean {
   try {
     const publicKey = createPublicKey({ key: Buffer.from(key, "base64"), format: "der", type: "spki" });
     return verify("sha256", Buffer.from(text), publicKey, Buffer.from(sig, "base64"));
@@ -51,7 +58,7 @@ function isSigned(text: string, { key }: Key, sig: string): boolean {
 }
 
 /** A registry replaces its keys. The one before remains valid for what it signed. */
-async function isTooOld({ expires }: Key, name: string, version: string): Promise<boolean> {
+async function isTooOld({ expires }: RegistryKey, name: string, version: string): Promise<boolean> {
   if (!expires || Date.parse(expires) > Date.now()) return false;
   const times = z.record(z.string(), z.string()).safeParse(read(await npm(["view", name, "time", "--json"], name)));
   const time = Date.parse(times.data?.[version] ?? "");
