@@ -1,10 +1,13 @@
-const mask = "********";
-/** Names of members that hold secrets. Numbers and booleans below them, such as counts of tokens, stay. */
-const secretName = /secret|token|passw|passphrase|credential|api_?key|authorization|cookie/i;
+import { isSecretMember, isSecretParameter } from "../platform/secret-names.ts";
+import { mask } from "../platform/settings.ts";
+
 /** Members whose texts are settings of others, any of which may be a secret. */
 const opaqueName = /^(settings|headers)$/i;
 
-/** A value without its secrets: by the names of members, and by what keys and addresses look like. */
+/**
+ * A value without its secrets: by the names of members, and by what keys and addresses look like. Numbers and booleans, such as
+ * counts of tokens, stay.
+ */
 export const masked = (value: unknown): unknown => mapped(value, false);
 
 function mapped(value: unknown, hidden: boolean): unknown {
@@ -13,7 +16,7 @@ function mapped(value: unknown, hidden: boolean): unknown {
   if (typeof value !== "object" || value === null) return value;
   const members = Object.entries(value).map(([name, member]) => [
     name,
-    mapped(member, hidden || secretName.test(name) || opaqueName.test(name)),
+    mapped(member, hidden || isSecretMember(name) || opaqueName.test(name)),
   ]);
   return Object.fromEntries(members);
 }
@@ -22,4 +25,6 @@ const maskedText = (text: string): string =>
   text
     .replaceAll(/\bsbx_[\w-]{43}/g, mask)
     .replaceAll(/(\/\/)[^/\s@]+@/g, `$1${mask}@`)
-    .replaceAll(/([?&][^=&#\s]*(?:token|key|secret|sig|password)[^=&#\s]*=)[^&#\s]+/gi, `$1${mask}`);
+    .replaceAll(/([?&]([^=&#?\s]+)=)[^&#\s]+/g, (whole, before: string, name: string) =>
+      isSecretParameter(name) || isSecretMember(name) ? before + mask : whole,
+    );

@@ -1,12 +1,11 @@
 import type { Config } from "../platform/config.ts";
 import { secretsInUrl } from "../platform/network/url-secrets.ts";
+import { isSecretSetting } from "../platform/secret-names.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { OpenedSecret } from "../stored-secrets/known.ts";
 import type { StoredAddress } from "../stored-secrets/queries.ts";
 import { type KnownSecret, SecretFinder } from "./secret-finder.ts";
 
-/** Variables and settings that hold a secret, by their names. */
-const secretName = /(?:token|secret|password|credential|api_?key|_key|keys)s?(?:_previous)?$/i;
 /** Such variables whose value is a path. */
 const paths = new Set(["GRPC_TLS_KEY"]);
 
@@ -15,7 +14,7 @@ export function configSecrets(config: Config): KnownSecret[] {
   return Object.entries(config).flatMap(([name, value]) => {
     if (typeof value === "function" || paths.has(name)) return [];
     const values = (Array.isArray(value) ? value : [value]).filter((one): one is string => typeof one === "string");
-    const named = secretName.test(name) ? values.map((one) => ({ name, value: one })) : [];
+    const named = isSecretSetting(name) ? values.map((one) => ({ name, value: one })) : [];
     const bytes = name === "ENCRYPTION_KEY" ? values.flatMap((one) => otherForms(name, one)) : [];
     return [...named, ...bytes, ...values.flatMap((one) => inUrl(name, one))];
   });
@@ -42,7 +41,7 @@ export const connectionSecrets = (connections: readonly Connection[]): KnownSecr
 /** The secrets among the settings of a plugin. */
 export const settingSecrets = (plugin: string, settings: Readonly<Record<string, string>>): KnownSecret[] =>
   Object.entries(settings).flatMap(([name, value]) =>
-    secretName.test(name) ? [{ name: `${name} of the plugin ${plugin}`, value }] : inUrl(name, value),
+    isSecretSetting(name) ? [{ name: `${name} of the plugin ${plugin}`, value }] : inUrl(name, value),
   );
 
 /** Everything that is stored encrypted. Credentials and settings also contain values that are not secret; all others are secrets. */
@@ -50,7 +49,7 @@ export const storedSecrets = (opened: readonly OpenedSecret[]): KnownSecret[] =>
   opened.flatMap(({ kind, name, member, value }) => {
     const label = `${member ?? "secret"} of the ${kind} ${name}`;
     const isMixed = kind === "integration" || kind === "plugin";
-    return member === null || !isMixed || secretName.test(member) ? [{ name: label, value }] : inUrl(label, value);
+    return member === null || !isMixed || isSecretSetting(member) ? [{ name: label, value }] : inUrl(label, value);
   });
 
 const inUrl = (name: string, value: string): KnownSecret[] =>

@@ -43,7 +43,7 @@ export interface Config extends Parsed {
   readonly startedByNpm: boolean;
 }
 
-export { ConfigError, isSecret } from "./environment.ts";
+export { ConfigError } from "./environment.ts";
 
 /** The service cannot start, for a reason that the operator can fix. The message is one line. */
 export class StartError extends Error {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import type { z } from "zod";
+import { isSecretVariable } from "./secret-names.ts";
 
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
@@ -33,13 +34,10 @@ export function parse<S extends z.ZodObject>(known: S, merged: Readonly<Record<s
   if (parsed.success) return parsed.data;
   const lines = parsed.error.issues.map((issue) => {
     const name = String(issue.path[0]);
-    return `${name}: ${issue.message}${isSecret(name) ? "" : ` (it is ${JSON.stringify(merged[name])})`}`;
+    return `${name}: ${issue.message}${isSecretVariable(name) ? "" : ` (it is ${JSON.stringify(merged[name])})`}`;
   });
   throw new ConfigError(lines.join("\n"));
 }
-
-/** Whether a variable's value must never be shown. */
-export const isSecret = (name: string): boolean => /KEY|TOKEN|SECRET|PASSWORD|DATABASE_URL|REDIS_URL/.test(name);
 
 /** The variables that begin with a prefix, by the rest of their names in lower case. */
 export const withPrefix = (all: Record<string, string>, prefix: string): Record<string, string> =>

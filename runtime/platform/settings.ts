@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { isSecret } from "./environment.ts";
+import { isSecretParameter, isSecretVariable } from "./secret-names.ts";
 
 /** A variable with its value in effect, as an operator may see it. */
 export interface Setting {
@@ -54,7 +54,7 @@ function shown(name: string, value: string | null): Pick<Setting, "value" | "sec
   const isUrl = value !== null && /^[a-z][a-z+]*:\/\//i.test(value);
   if (isUrl) return { value: withoutCredentials(value), secret: false };
   // A count of tokens is not a token.
-  const secret = isSecret(name.replaceAll("_TOKENS", ""));
+  const secret = isSecretVariable(name.replaceAll("_TOKENS", ""));
   return { value: secret && value !== null ? mask : value, secret };
 }
 
@@ -62,7 +62,8 @@ function withoutCredentials(address: string): string {
   if (!URL.canParse(address)) return mask;
   const url = new URL(address);
   if (url.username || url.password) [url.username, url.password] = [mask, ""];
-  for (const name of new Set(url.searchParams.keys())) if (isSecret(name.toUpperCase())) url.searchParams.set(name, mask);
+  for (const name of new Set(url.searchParams.keys()))
+    if (isSecretVariable(name) || isSecretParameter(name)) url.searchParams.set(name, mask);
   return url.href;
 }
 

@@ -1,7 +1,6 @@
-type Headers = Readonly<Record<string, string>>;
+import { isSecretHeader } from "../platform/secret-names.ts";
 
-/** Names of headers that may carry a credential; those are never stored. */
-const secret = /auth|cookie|signature|token|key|secret|pass|credential|session|hmac/;
+type Headers = Readonly<Record<string, string>>;
 
 export interface RecordedHeaders {
   /** The same headers, to pass to the source. */
@@ -41,4 +40,4 @@ export const extensionHeaders = (headers: Headers, credential?: string): Record<
 
 /** The headers with these names, without those that may carry a credential. */
 export const withoutSecrets = (headers: Headers, isWanted: (name: string) => boolean): Record<string, string> =>
-  Object.fromEntries(Object.entries(headers).filter(([name]) => isWanted(name) && !secret.test(name)));
+  Object.fromEntries(Object.entries(headers).filter(([name]) => isWanted(name) && !isSecretHeader(name)));

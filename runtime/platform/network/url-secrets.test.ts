@@ -9,6 +9,7 @@ test.each([
   ["https://a.example/?token=50%", []],
   ["https://a.example/?token=100%25%", ["100%25%", "100%%"]],
   ["https://a.example/?accessToken=camel-1&apiKey=camel-2", ["camel-1", "camel-2"]],
+  ["https://a.example/?api%5Fkey=enc%2Foded", ["enc%2Foded", "enc/oded"]],
   ["nats://t0ken-only@a.example:4222", ["t0ken-only"]],
   ["https://a.example/?project_key=SHOP2&author=web-bot&keyword=a-word&design=new-one&assignee=some-one", []],
   ["not a URL", []],
