@@ -20,6 +20,13 @@ export interface Answer {
 /** The service refused, failed or did not answer: exit code 1. */
 export class RequestError extends Error {
   override readonly name = "RequestError";
+  /** The status of the answer; `undefined` without one. */
+  readonly status: number | undefined;
+
+  constructor(message: string, status?: number) {
+    super(message);
+    this.status = status;
+  }
 }
 
 /** Asks a running service. A body that is no JSON, such as a stream of events, goes to `write` as it comes. */
@@ -30,7 +37,7 @@ export async function request(
   write: (text: string) => void,
 ): Promise<Answer> {
   const response = await send(op, input, service);
-  if (!response.ok) throw new RequestError(await complaint(response));
+  if (!response.ok) throw new RequestError(await complaint(response), response.status);
   const total = response.headers.get("x-total-count");
   if (/json/.test(response.headers.get("content-type") ?? "")) {
     return { value: await response.json(), total, nextCursor: response.headers.get("x-next-cursor") };

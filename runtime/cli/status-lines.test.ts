@@ -1,5 +1,19 @@
-import { expect, test } from "vitest";
+import { HttpResponse, http } from "msw";
+import { setupServer } from "msw/node";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { type Status, statusLines } from "./status-lines.ts";
+
+const url = "http://signalbox.test";
+const server = setupServer();
+beforeAll(() => {
+  vi.stubEnv("SIGNALBOX_URL", url);
+  server.listen({ onUnhandledRequest: "error" });
+});
+afterEach(() => server.resetHandlers());
+afterAll(() => {
+  server.close();
+  vi.unstubAllEnvs();
+});
 
 const at = "2026-01-31T09:30:00.123Z";
 const check = (name: string, state: "ok" | "failed", message: string) => ({
@@ -35,4 +49,46 @@ test("failed checks show since when, and working connections when the previous s
     "FAILED database since 2026-01-31T09:30:00Z: 127.0.0.1: ECONNREFUSED",
     "ok connection:alpha: api.example answers; the previous webhook secret was last used at 2026-01-30T08:00:00.000Z",
   ]);
+});
+
+const queue = {
+  queued: 0,
+  running: 0,
+  held: 0,
+  waiting: 0,
+  failed_last_hour: 250,
+  oldest_queued_seconds: null,
+  p50_wait_ms: null,
+};
+const details = async () => (await statusLines({ ...status, checks: [], paused: [], queue })).slice(4);
+const lists = (failed: () => Response, refused: () => Response) =>
+  server.use(http.get(`${url}/api/task-executions`, failed), http.get(`${url}/api/webhook-events`, refused));
+
+test("counts say how many of the newest rows they are about, if there may be more", async () => {
+  const finished_at = new Date().toISOString();
+  const failed = Array.from({ length: 100 }, (_, n) => ({
+    error: n < 60 ? "timeout" : "403",
+    subject: "alpha:a/b#1",
+    finished_at,
+  }));
+  const refused = Array.from({ length: 99 }, () => ({ source: "alpha", reason: "no signature", received_at: at }));
+  lists(
+    () => HttpResponse.json(failed),
+    () => HttpResponse.json(refused),
+  );
+  expect(await details()).toEqual([
+    'Failed in the last hour: 60 (of the newest 100) × "timeout", most recently on alpha:a/b#1',
+    'Failed in the last hour: 40 (of the newest 100) × "403", most recently on alpha:a/b#1',
+    "To list them: signalbox runs --state failed. To restart them together: signalbox task-executions bulk --help",
+    "Webhooks refused in the last day: 99 × alpha: no signature, most recently at 2026-01-31T09:30:00Z",
+    "To see what to do, run: signalbox doctor",
+  ]);
+});
+
+test("a list that the key may not read is left out, and one that cannot be read is named", async () => {
+  lists(
+    () => HttpResponse.json({ error: "The API key lacks the scope read" }, { status: 403 }),
+    () => HttpResponse.json({ error: "The database does not answer" }, { status: 503 }),
+  );
+  expect(await details()).toEqual(["Failed to list the refused webhooks: The database does not answer"]);
 });

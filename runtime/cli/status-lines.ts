@@ -4,6 +4,7 @@ import type { get as getStatus } from "@signalbox/schema/status";
 import type { list as listEvents } from "@signalbox/schema/webhooks";
 import { ask } from "./ask.ts";
 import { toSecond } from "./output.ts";
+import { RequestError } from "./request.ts";
 
 export type Status = Output<typeof getStatus>;
 type Queue = NonNullable<Status["queue"]>;
@@ -13,6 +14,8 @@ type Events = Output<typeof listEvents>["items"];
 /** Connections that work are shown up to this number. */
 const maxConnections = 20;
 const hourMs = 3_600_000;
+/** Rows of a list that are read. */
+const maxRows = 100;
 
 /** The status as lines of text, with what fills the queue, what failed and what was refused, which it asks for. */
 export async function statusLines({ state, checks, queue, paused, replicas, agents, version }: Status): Promise<string[]> {
@@ -44,16 +47,26 @@ function queueLine({ queued, running, held, waiting, failed_last_hour, oldest_qu
   return `${queued} queued${age}, ${running} running, ${held} held, ${waiting} waiting, ${failed_last_hour} failed in the last hour`;
 }
 
-/** A key that may not read a list still sees the status. */
+/** Without the lists that the API key may not read. If one cannot be read for another reason, a line says so. */
 async function detailsOf(queue: Queue): Promise<string[]> {
-  const all = [newestQueued(queue), recentFailures(queue), recentRefusals()];
-  return (await Promise.all(all.map((lines) => lines.catch(() => [])))).flat();
+  const all = {
+    "queued executions": newestQueued(queue),
+    "failed executions": recentFailures(queue),
+    "refused webhooks": recentRefusals(),
+  };
+  const lines = Object.entries(all).map(([what, listed]) =>
+    listed.catch((error) => {
+      if (!(error instanceof RequestError)) throw error;
+      return error.status === 403 ? [] : [`Failed to list the ${what}: ${error.message}`];
+    }),
+  );
+  return (await Promise.all(lines)).flat();
 }
 
 /** Whose executions fill the queue. */
 async function newestQueued({ queued }: Queue): Promise<string[]> {
   if (queued < 20) return [];
-  const rows = await ask<Executions>("task-executions.list", { state: "queued", limit: 100 });
+  const rows = await ask<Executions>("task-executions.list", { state: "queued", limit: maxRows });
   const projects = largestFirst(Map.groupBy(rows, ({ subject }) => subject?.replace(/#[^#]*$/, "") ?? "no issue"));
   return [`Newest ${rows.length} queued: ${projects.map(([project, of]) => `${of.length} from ${project}`).join(", ")}`];
 }
@@ -61,11 +74,13 @@ async function newestQueued({ queued }: Queue): Promise<string[]> {
 /** What failed in the last hour, by its error: a check of a connection does not show that the platform refuses its comments. */
 async function recentFailures({ failed_last_hour }: Queue): Promise<string[]> {
   if (failed_last_hour === 0) return [];
-  const failed = await ask<Executions>("task-executions.list", { state: "failed", limit: 100 });
+  const failed = await ask<Executions>("task-executions.list", { state: "failed", limit: maxRows });
   const since = Date.now() - hourMs;
   const recent = failed.filter(({ finished_at }) => finished_at !== null && Date.parse(finished_at) >= since);
-  const lines = largestFirst(Map.groupBy(recent, ({ error }) => error ?? "no error is stored")).map(
-    ([error, rows]) => `Failed in the last hour: ${rows.length} × "${error}", most recently on ${rows[0]?.subject ?? "no issue"}`,
+  const groups = Map.groupBy(recent, ({ error }) => error ?? "no error is stored");
+  const lines = largestFirst(groups).map(
+    ([error, rows]) =>
+      `Failed in the last hour: ${sizeOf(rows, groups)} × "${error}", most recently on ${rows[0]?.subject ?? "no issue"}`,
   );
   return [
     ...lines,
@@ -74,9 +89,10 @@ async function recentFailures({ failed_last_hour }: Queue): Promise<string[]> {
 }
 
 async function recentRefusals(): Promise<string[]> {
-  const lines = largestFirst(await refusedLately()).map(
+  const groups = await refusedLately();
+  const lines = largestFirst(groups).map(
     ([words, events]) =>
-      `Webhooks refused in the last day: ${events.length} × ${words}, most recently at ${toSecond(events[0]?.received_at ?? "")}`,
+      `Webhooks refused in the last day: ${sizeOf(events, groups)} × ${words}, most recently at ${toSecond(events[0]?.received_at ?? "")}`,
   );
   return lines.length > 0 ? [...lines, "To see what to do, run: signalbox doctor"] : [];
 }
@@ -84,8 +100,14 @@ async function recentRefusals(): Promise<string[]> {
 /** What was refused in the last day, by source and reason. */
 export async function refusedLately(): Promise<Map<string, Events>> {
   const from = new Date(Date.now() - 24 * hourMs).toISOString();
-  const refused = await ask<Events>("webhook-events.list", { outcome: "refused", from, limit: 100 });
+  const refused = await ask<Events>("webhook-events.list", { outcome: "refused", from, limit: maxRows });
   return Map.groupBy(refused, ({ source, reason }) => `${source}: ${reason ?? "no reason is stored"}`);
+}
+
+/** The size of a group, and among how many rows it was counted if there may be more. */
+export function sizeOf(group: readonly unknown[], groups: ReadonlyMap<string, readonly unknown[]>): string {
+  const all = [...groups.values()].reduce((sum, { length }) => sum + length, 0);
+  return all < maxRows ? `${group.length}` : `${group.length} (of the newest ${maxRows})`;
 }
 
 /** The three largest groups. */

@@ -164,7 +164,7 @@ test("the command line answers with the same reasons, in lines that fit", { time
   );
   // The delivery of the first one had a wrong secret.
   expect(await signalbox("why", `${repo}#1`)).toMatch(
-    /Webhooks refused in the last day, perhaps about this issue:[\s\S]*\n {2}1 of alpha: The webhook was refused: [\s\S]*signature/i,
+    /Webhooks refused in the last day, perhaps about this issue:[\s\S]*\n {2}1 × alpha: The webhook was refused: [\s\S]*signature/i,
   );
   expect(await signalbox("status")).toMatch(
     /\nFailed in the last hour: 1 × "alpha answered\s+403[\s\S]*most\s+recently\s+on\s+alpha:octo\/app#\d+\n[\s\S]*\nWebhooks refused in the last day: 1\s+×\s+alpha: The\s+webhook was refused: /,
