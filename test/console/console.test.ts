@@ -6,7 +6,9 @@ import { issueOpened } from "../harness/alpha-payloads.ts";
 import { openBeside, openBrowser, openTab, type Tab } from "../harness/browser.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { callOf, roundsOf, startWorld, taskOf, textsOf, type World } from "../harness/world.ts";
-import { hostile, pages, settings } from "./pages.ts";
+import { everyPage, hostile } from "./every-page.ts";
+import type { Opened } from "./opened.ts";
+import { setupPages } from "./setup-pages.ts";
 
 const key = "a-key-for-everything";
 
@@ -205,6 +207,19 @@ describe("the console", { tags: ["chromium"] }, () => {
     await tab.page.waitForFunction(() => !document.querySelector("dialog"));
   });
 
+  test("a page is shown without an answer that is late, and is completed when it comes", async () => {
+    const slow = await openBeside(tab, world.service.url);
+    const release = await slow.hold("group_by=day");
+    await slow.open("/console/cost");
+    await slow.sees("BUDGET_MONTH_USD");
+    expect(await slow.page.$("main .waiting")).not.toBeNull();
+    expect(await slow.text()).not.toContain("median duration");
+    await release();
+    await slow.sees("median duration");
+    expect(await slow.page.$("main .waiting")).toBeNull();
+    await slow.page.close();
+  });
+
   test("an issue without events shows what was refused, and a refused write is shown as failed", async () => {
     await world.service.webhook(issueOpened({ repo: "octo/app", number: 404 }), { secret: "wrong" });
     await tab.open("/console/issues?q=octo%2Fapp%23404");
@@ -219,182 +234,7 @@ describe("the console", { tags: ["chromium"] }, () => {
     await tab.sees("Give the token write permission on issues");
   });
 
-  test("a pasted payload is explained, and other text is refused with a reason", async () => {
-    await tab.open("/console/routing");
-    await tab.sees("What would this payload start?");
-    await tab.fill("Source or integration", "alpha");
-    await tab.fill("Event header", "issues");
-    await tab.fill("Payload", "{ no");
-    await tab.press("Explain");
-    await tab.sees("The payload is not JSON");
-    await tab.fill("Payload", JSON.stringify(issueOpened({ repo: "octo/app", number: 40, title: "pasted" })));
-    await tab.press("Explain");
-    await tab.sees("It would start triage.");
-    await tab.sees("the event is mapped to issue.created");
-    await tab.fill("Payload", JSON.stringify({ ...issueOpened({ repo: "octo/app", number: 40 }), action: "pinned" }));
-    await tab.press("Explain");
-    await tab.sees("no source event mapping");
-    expect((await world.service.get<unknown[]>("/api/webhook-events?subject=octo%2Fapp%2340")).body).toEqual([]);
-  });
-
-  test("what is stored about an issue is counted, then erased", async () => {
-    await deliver(41, "to be erased");
-    await eventually(async () => textsOf(world.tracker, "octo/app", 41).length === 1);
-    await tab.open("/console/settings/storage");
-    await tab.sees("Erase what is stored");
-    await tab.fill("Which", "octo/app#41");
-    await tab.press("Count what would be erased");
-    await tab.sees("octo/app#41: 1 delivery, 1 run");
-    await tab.press("Erase");
-    await tab.sees("It cannot be undone");
-    expect(await tab.violations()).toEqual([]);
-    await tab.click("dialog button.danger");
-    await tab.sees("Erased: 1 delivery, 1 run");
-    const { body } = await world.service.get<{ result: string | null }[]>(
-      "/api/task-executions?subject=octo%2Fapp%2341&fields=result",
-    );
-    expect(body).toMatchObject([{ result: null }]);
-  });
-
-  test("the settings in effect, the budgets, and where a memory is used", async () => {
-    await tab.open("/console/settings/configuration?q=ALPHA_TOKEN");
-    await tab.sees(/ALPHA_TOKEN.*\*{8}.*the environment/);
-    await tab.open("/console/cost");
-    await tab.sees("BUDGET_MONTH_USD");
-    await world.service.post("/api/memory", { key: "gondola", content: "The gondola sinks in rain.", scope: "organizational" });
-    await deliver(42, "gondola", "The gondola sinks in rain.");
-    await eventually(async () => textsOf(world.tracker, "octo/app", 42).length === 1);
-    await tab.open("/console/memory?key=gondola");
-    await tab.sees(/Where it is used.*triage.*octo\/app#42/);
-    expect(await tab.violations()).toEqual([]);
-    const [run] = (await world.service.get<{ id: string }[]>("/api/task-executions?subject=octo%2Fapp%2342")).body;
-    await tab.open(`/console/run/${run?.id}`);
-    await tab.sees("Memories in the prompt: gondola");
-    await world.service.del("/api/memory/gondola");
-  });
-
-  test("a prompt is tried on the last issues of an agent", async () => {
-    await tab.open("/console/agent/pm_default");
-    await tab.sees("Try a prompt on the last issues");
-    await tab.click("details.card summary");
-    await tab.fill("Prompt to try", "You answer in VOICE four.");
-    await tab.press("Run as dry runs");
-    await tab.sees(/octo\/app#42: both answers side by side.*VOICE four/);
-    expect(await tab.violations()).toEqual([]);
-    expect(textsOf(world.tracker, "octo/app", 42)).toHaveLength(1);
-  });
-
-  test("a stored account is tested, and a refused credential is named", async () => {
-    const credentials = { token: "not-the-token", api_url: world.tracker.url };
-    const made = await world.service.post<{ id: string }>("/api/integrations", {
-      source: "alpha",
-      name: "Second bot",
-      credentials,
-    });
-    expect(made.status).toBe(201);
-    await tab.open("/console/connections");
-    await tab.sees("Second bot");
-    await tab.page.evaluate(() => {
-      const row = [...document.querySelectorAll("li")].find((one) => one.textContent?.includes("Second bot"));
-      [...(row?.querySelectorAll("button") ?? [])].find(({ textContent }) => textContent === "Test")?.click();
-    });
-    await tab.sees(/It does not work: .*401/);
-    await tab.sees("requests left");
-    expect(await tab.violations()).toEqual([]);
-    const confirm = () => tab.click("dialog[open] .buttons button:first-child");
-    await tab.press("Rotate secret");
-    await tab.sees("A new webhook secret is generated and shown once.");
-    await confirm();
-    await tab.sees("The new webhook secret is shown only once.");
-    const secret = await tab.page.$eval(".new-key code", ({ textContent }) => textContent ?? "");
-    const signed = () => world.service.webhook(issueOpened({ repo: "octo/app", number: 78 }), { slug: made.body.id, secret });
-    expect((await signed()).status).toBe(202);
-    await tab.press("Rotate secret");
-    await confirm();
-    await tab.press("Drop the previous secret");
-    await tab.sees("Webhooks that are still signed with it are refused.");
-    expect((await signed()).status).toBe(202);
-    await confirm();
-    await eventually(async () => (await signed()).status === 401);
-    expect(await tab.violations()).toEqual([]);
-    await tab.open("/console/routing");
-    await tab.sees(/issue\.created [\d,]+ hits/);
-    await world.service.del(`/api/integrations/${made.body.id}`);
-  });
-
-  test("hostile content is text on every page", async () => {
-    await world.service.put("/api/agents/pm_default", { name: hostile.slice(0, 200), description: hostile });
-    await world.service.put("/api/tasks/triage", { name: hostile.slice(0, 100), description: hostile });
-    await world.service.post("/api/projects", {
-      name: hostile.slice(0, 200),
-      source: "alpha",
-      source_project_id: "octo/hostile",
-    });
-    await world.service.post("/api/integrations", {
-      source: "alpha",
-      name: hostile.slice(0, 200),
-      credentials: { token: "t".repeat(20) },
-    });
-    await world.service.post("/api/keys", { name: hostile.slice(0, 100), scopes: ["read"] });
-    await world.service.post("/api/memory", { key: hostile.slice(0, 60), content: hostile, scope: "organizational" });
-    await deliver(4, `hostile ${hostile}`, `${hostile} ${"x".repeat(1_000_000)}`);
-    await eventually(async () => textsOf(world.tracker, "octo/app", 4).length === 2, { timeout: 20_000 });
-    const runs = await world.service.get<{ id: string; event_id: string }[]>("/api/task-executions?subject=octo%2Fapp%234");
-    const [run] = await waitForExecutions(world.service, { event_id: runs.body[0]?.event_id ?? "" });
-    const steps = [0, 1, 2, 3, 4].map((step) => `run/${run?.id}?step=${step}`);
-    const own = [`issue?subject=alpha%3Aocto%2Fapp%234`, `delivery/${run?.event_id}`, "agent/pm_default", ...steps];
-    const opened = [`memory?key=${encodeURIComponent(hostile.slice(0, 60))}`, `issues?q=${encodeURIComponent(hostile)}`];
-    for (const path of [...pages, ...settings, ...own, ...opened, `compare/${run?.id}?with=${run?.id}`]) {
-      await tab.open(`/console/${path}`);
-      await tab.page.waitForFunction(() => document.querySelector("main h1") && !document.querySelector(".waiting"));
-      const made = "main img, main script, main iframe, main svg[onload], main a[href^='javascript'], main a[href^='data']";
-      expect(await tab.page.$$(made), path).toEqual([]);
-    }
-    await tab.open(`/console/issue?subject=alpha%3Aocto%2Fapp%234`);
-    await tab.sees("‹U+202E›gnp.exe");
-    await tab.open(`/console/delivery/${run?.event_id}`);
-    await tab.press("Show");
-    await tab.sees(/Show all [\d,]{7,} characters/);
-    expect(await tab.page.$$("main img, main script, main iframe, main a[href^='javascript'], main a[href^='data']")).toEqual([]);
-    expect(tab.faults).toEqual([]);
-  });
-
-  test.each([
-    ["light", 1280],
-    ["dark", 1280],
-    ["light", 360],
-    ["dark", 360],
-  ] as const)(
-    "%s, %i px: axe objects to nothing, nothing is wider than the screen, nothing moves while a page loads",
-    async (theme, width) => {
-      const seen = await openBeside(tab, world.service.url);
-      await seen.page.setViewport({ width, height: 900 });
-      await seen.page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
-      await seen.wait();
-      const runs = await world.service.get<{ id: string; event_id: string }[]>("/api/task-executions?subject=octo%2Fapp%231");
-      const [one] = runs.body;
-      const own = [
-        `run/${one?.id}?step=1`,
-        `delivery/${one?.event_id}`,
-        "issue?subject=alpha%3Aocto%2Fapp%231",
-        "agent/pm_default",
-      ];
-      const bad: string[] = [];
-      for (const path of [...pages, ...settings, ...own]) {
-        await seen.open(`/console/${path}`);
-        await seen.page.waitForFunction(() => document.querySelector("main h1") && !document.querySelector(".waiting"));
-        const wide = await seen.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-        if (wide > 0) bad.push(`${path}: ${wide} px too wide`);
-        // A table is read from top to bottom on a phone, not sideways.
-        const tables = await seen.page.$$eval(".scroll", (all) => all.filter((one) => one.scrollWidth > one.clientWidth).length);
-        if (tables > 0) bad.push(`${path}: ${tables} tables scroll sideways`);
-        for (const one of [...(await seen.violations()), ...(await seen.moved())]) bad.push(`${path}: ${one}`);
-        const folder = process.env.TEST_PICTURES;
-        const name = `${path.replaceAll(/\W+/g, "-").slice(0, 40)}-${theme}-${width}`;
-        if (folder) await seen.page.screenshot({ path: `${folder}/${name}.png` as `${string}.png`, fullPage: true });
-      }
-      expect(bad).toEqual([]);
-      await seen.page.close();
-    },
-  );
+  const opened = (): Opened => ({ world, tab, deliver });
+  setupPages(opened);
+  everyPage(opened);
 });

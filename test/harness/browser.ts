@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { type Browser, launch, type Page } from "puppeteer-core";
+import { type Browser, type HTTPRequest, launch, type Page } from "puppeteer-core";
 import { inject } from "vitest";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -20,6 +20,8 @@ export interface Tab {
   text(): Promise<string>;
   /** What axe objects to, one line each. */
   violations(): Promise<string[]>;
+  /** Holds back requests whose URL contains `part`. The function that it returns sends them. */
+  hold(part: string): Promise<() => Promise<void>>;
   /** Lets pages wait for their answers, however late these are on a busy machine. What changes afterwards is not shown. */
   wait(): Promise<void>;
   /** The parts of this page that moved by themselves, one line each. */
@@ -91,6 +93,19 @@ async function tabIn(page: Page, base: string, { width, dark }: { width: number;
     click: (selector) => clickIn(page, selector),
     fill: (label, value) => page.locator(`::-p-aria([name="${label}"])`).fill(value),
     violations: () => violationsOf(page),
+    hold: async (part) => {
+      const held: HTTPRequest[] = [];
+      let holds = true;
+      await page.setRequestInterception(true);
+      page.on("request", (request) => {
+        if (holds && request.url().includes(part)) held.push(request);
+        else void request.continue();
+      });
+      return async () => {
+        holds = false;
+        await Promise.all(held.map((request) => request.continue()));
+      };
+    },
     wait: async () => {
       await page.evaluateOnNewDocument(() => {
         const original = setTimeout;

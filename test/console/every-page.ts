@@ -1,0 +1,104 @@
+import { expect, test } from "vitest";
+import { openBeside } from "../harness/browser.ts";
+import { eventually, waitForExecutions } from "../harness/wait.ts";
+import { textsOf } from "../harness/world.ts";
+import type { Opened } from "./opened.ts";
+
+/** The pages that the navigation leads to. */
+const pages = [
+  "now",
+  "issues",
+  "runs",
+  "deliveries",
+  "agents",
+  "routing",
+  "connections",
+  "plugins",
+  "memory",
+  "cost",
+  "settings",
+];
+const settings = ["settings/keys", "settings/storage", "settings/configuration", "settings/audit"];
+/** What a stranger may write anywhere: none of it may run, load anything or turn the text round. */
+export const hostile = `<img src=x onerror=alert(1)><script>alert(2)</script>[a](javascript:alert(3)) ![b](https://evil.example/x.png) <svg onload=alert(4)> \u202Egnp.exe <a href="data:text/html,<script>alert(5)</script>">c</a>`;
+
+/** What holds for every page: hostile content stays text, and the page is accessible and fits the screen. */
+export function everyPage(opened: () => Opened): void {
+  test("hostile content is text on every page", async () => {
+    const { world, tab, deliver } = opened();
+    await world.service.put("/api/agents/pm_default", { name: hostile.slice(0, 200), description: hostile });
+    await world.service.put("/api/tasks/triage", { name: hostile.slice(0, 100), description: hostile });
+    await world.service.post("/api/projects", {
+      name: hostile.slice(0, 200),
+      source: "alpha",
+      source_project_id: "octo/hostile",
+    });
+    await world.service.post("/api/integrations", {
+      source: "alpha",
+      name: hostile.slice(0, 200),
+      credentials: { token: "t".repeat(20) },
+    });
+    await world.service.post("/api/keys", { name: hostile.slice(0, 100), scopes: ["read"] });
+    await world.service.post("/api/memory", { key: hostile.slice(0, 60), content: hostile, scope: "organizational" });
+    await deliver(4, `hostile ${hostile}`, `${hostile} ${"x".repeat(1_000_000)}`);
+    await eventually(async () => textsOf(world.tracker, "octo/app", 4).length === 2, { timeout: 20_000 });
+    const runs = await world.service.get<{ id: string; event_id: string }[]>("/api/task-executions?subject=octo%2Fapp%234");
+    const [run] = await waitForExecutions(world.service, { event_id: runs.body[0]?.event_id ?? "" });
+    const steps = [0, 1, 2, 3, 4].map((step) => `run/${run?.id}?step=${step}`);
+    const own = [`issue?subject=alpha%3Aocto%2Fapp%234`, `delivery/${run?.event_id}`, "agent/pm_default", ...steps];
+    const searches = [`memory?key=${encodeURIComponent(hostile.slice(0, 60))}`, `issues?q=${encodeURIComponent(hostile)}`];
+    for (const path of [...pages, ...settings, ...own, ...searches, `compare/${run?.id}?with=${run?.id}`]) {
+      await tab.open(`/console/${path}`);
+      await tab.page.waitForFunction(() => document.querySelector("main h1") && !document.querySelector(".waiting"));
+      const made = "main img, main script, main iframe, main svg[onload], main a[href^='javascript'], main a[href^='data']";
+      expect(await tab.page.$$(made), path).toEqual([]);
+    }
+    await tab.open(`/console/issue?subject=alpha%3Aocto%2Fapp%234`);
+    await tab.sees("‹U+202E›gnp.exe");
+    await tab.open(`/console/delivery/${run?.event_id}`);
+    await tab.press("Show");
+    await tab.sees(/Show all [\d,]{7,} characters/);
+    expect(await tab.page.$$("main img, main script, main iframe, main a[href^='javascript'], main a[href^='data']")).toEqual([]);
+    expect(tab.faults).toEqual([]);
+  });
+
+  test.each([
+    ["light", 1280],
+    ["dark", 1280],
+    ["light", 360],
+    ["dark", 360],
+  ] as const)(
+    "%s, %i px: axe objects to nothing, nothing is wider than the screen, nothing moves while a page loads",
+    async (theme, width) => {
+      const { world, tab } = opened();
+      const seen = await openBeside(tab, world.service.url);
+      await seen.page.setViewport({ width, height: 900 });
+      await seen.page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
+      await seen.wait();
+      const runs = await world.service.get<{ id: string; event_id: string }[]>("/api/task-executions?subject=octo%2Fapp%231");
+      const [one] = runs.body;
+      const own = [
+        `run/${one?.id}?step=1`,
+        `delivery/${one?.event_id}`,
+        "issue?subject=alpha%3Aocto%2Fapp%231",
+        "agent/pm_default",
+      ];
+      const bad: string[] = [];
+      for (const path of [...pages, ...settings, ...own]) {
+        await seen.open(`/console/${path}`);
+        await seen.page.waitForFunction(() => document.querySelector("main h1") && !document.querySelector(".waiting"));
+        const wide = await seen.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+        if (wide > 0) bad.push(`${path}: ${wide} px too wide`);
+        // A table is read from top to bottom on a phone, not sideways.
+        const tables = await seen.page.$$eval(".scroll", (all) => all.filter((one) => one.scrollWidth > one.clientWidth).length);
+        if (tables > 0) bad.push(`${path}: ${tables} tables scroll sideways`);
+        for (const one of [...(await seen.violations()), ...(await seen.moved())]) bad.push(`${path}: ${one}`);
+        const folder = process.env.TEST_PICTURES;
+        const name = `${path.replaceAll(/\W+/g, "-").slice(0, 40)}-${theme}-${width}`;
+        if (folder) await seen.page.screenshot({ path: `${folder}/${name}.png` as `${string}.png`, fullPage: true });
+      }
+      expect(bad).toEqual([]);
+      await seen.page.close();
+    },
+  );
+}

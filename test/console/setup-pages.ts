@@ -1,0 +1,116 @@
+import { expect, test } from "vitest";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { eventually } from "../harness/wait.ts";
+import { textsOf } from "../harness/world.ts";
+import type { Opened } from "./opened.ts";
+
+/** The pages on which an operator sets Signalbox up and looks after it. */
+export function setupPages(opened: () => Opened): void {
+  test("a pasted payload is explained, and other text is refused with a reason", async () => {
+    const { world, tab } = opened();
+    await tab.open("/console/routing");
+    await tab.sees("What would this payload start?");
+    await tab.fill("Source or integration", "alpha");
+    await tab.fill("Event header", "issues");
+    await tab.fill("Payload", "{ no");
+    await tab.press("Explain");
+    await tab.sees("The payload is not JSON");
+    await tab.fill("Payload", JSON.stringify(issueOpened({ repo: "octo/app", number: 40, title: "pasted" })));
+    await tab.press("Explain");
+    await tab.sees("It would start triage.");
+    await tab.sees("the event is mapped to issue.created");
+    await tab.fill("Payload", JSON.stringify({ ...issueOpened({ repo: "octo/app", number: 40 }), action: "pinned" }));
+    await tab.press("Explain");
+    await tab.sees("no source event mapping");
+    expect((await world.service.get<unknown[]>("/api/webhook-events?subject=octo%2Fapp%2340")).body).toEqual([]);
+  });
+
+  test("what is stored about an issue is counted, then erased", async () => {
+    const { world, tab, deliver } = opened();
+    await deliver(41, "to be erased");
+    await eventually(async () => textsOf(world.tracker, "octo/app", 41).length === 1);
+    await tab.open("/console/settings/storage");
+    await tab.sees("Erase what is stored");
+    await tab.fill("Which", "octo/app#41");
+    await tab.press("Count what would be erased");
+    await tab.sees("octo/app#41: 1 delivery, 1 run");
+    await tab.press("Erase");
+    await tab.sees("It cannot be undone");
+    expect(await tab.violations()).toEqual([]);
+    await tab.click("dialog button.danger");
+    await tab.sees("Erased: 1 delivery, 1 run");
+    const { body } = await world.service.get<{ result: string | null }[]>(
+      "/api/task-executions?subject=octo%2Fapp%2341&fields=result",
+    );
+    expect(body).toMatchObject([{ result: null }]);
+  });
+
+  test("the settings in effect, the budgets, and where a memory is used", async () => {
+    const { world, tab, deliver } = opened();
+    await tab.open("/console/settings/configuration?q=ALPHA_TOKEN");
+    await tab.sees(/ALPHA_TOKEN.*\*{8}.*the environment/);
+    await tab.open("/console/cost");
+    await tab.sees("BUDGET_MONTH_USD");
+    await world.service.post("/api/memory", { key: "gondola", content: "The gondola sinks in rain.", scope: "organizational" });
+    await deliver(42, "gondola", "The gondola sinks in rain.");
+    await eventually(async () => textsOf(world.tracker, "octo/app", 42).length === 1);
+    await tab.open("/console/memory?key=gondola");
+    await tab.sees(/Where it is used.*triage.*octo\/app#42/);
+    expect(await tab.violations()).toEqual([]);
+    const [run] = (await world.service.get<{ id: string }[]>("/api/task-executions?subject=octo%2Fapp%2342")).body;
+    await tab.open(`/console/run/${run?.id}`);
+    await tab.sees("Memories in the prompt: gondola");
+    await world.service.del("/api/memory/gondola");
+  });
+
+  test("a prompt is tried on the last issues of an agent", async () => {
+    const { world, tab } = opened();
+    await tab.open("/console/agent/pm_default");
+    await tab.sees("Try a prompt on the last issues");
+    await tab.click("details.card summary");
+    await tab.fill("Prompt to try", "You answer in VOICE four.");
+    await tab.press("Run as dry runs");
+    await tab.sees(/octo\/app#42: both answers side by side.*VOICE four/);
+    expect(await tab.violations()).toEqual([]);
+    expect(textsOf(world.tracker, "octo/app", 42)).toHaveLength(1);
+  });
+
+  test("a stored account is tested, and a refused credential is named", async () => {
+    const { world, tab } = opened();
+    const credentials = { token: "not-the-token", api_url: world.tracker.url };
+    const made = await world.service.post<{ id: string }>("/api/integrations", {
+      source: "alpha",
+      name: "Second bot",
+      credentials,
+    });
+    expect(made.status).toBe(201);
+    await tab.open("/console/connections");
+    await tab.sees("Second bot");
+    await tab.page.evaluate(() => {
+      const row = [...document.querySelectorAll("li")].find((one) => one.textContent?.includes("Second bot"));
+      [...(row?.querySelectorAll("button") ?? [])].find(({ textContent }) => textContent === "Test")?.click();
+    });
+    await tab.sees(/It does not work: .*401/);
+    await tab.sees("requests left");
+    expect(await tab.violations()).toEqual([]);
+    const confirm = () => tab.click("dialog[open] .buttons button:first-child");
+    await tab.press("Rotate secret");
+    await tab.sees("A new webhook secret is generated and shown once.");
+    await confirm();
+    await tab.sees("The new webhook secret is shown only once.");
+    const secret = await tab.page.$eval(".new-key code", ({ textContent }) => textContent ?? "");
+    const signed = () => world.service.webhook(issueOpened({ repo: "octo/app", number: 78 }), { slug: made.body.id, secret });
+    expect((await signed()).status).toBe(202);
+    await tab.press("Rotate secret");
+    await confirm();
+    await tab.press("Drop the previous secret");
+    await tab.sees("Webhooks that are still signed with it are refused.");
+    expect((await signed()).status).toBe(202);
+    await confirm();
+    await eventually(async () => (await signed()).status === 401);
+    expect(await tab.violations()).toEqual([]);
+    await tab.open("/console/routing");
+    await tab.sees(/issue\.created [\d,]+ hits/);
+    await world.service.del(`/api/integrations/${made.body.id}`);
+  });
+}
