@@ -1,9 +1,9 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { type FreshDatabase, freshDatabase } from "../harness/databases.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { type Contender, limit } from "./contender.ts";
 import { load } from "./load.ts";
+import { preciseCpuOf } from "./meter.ts";
 import { median, report } from "./report.ts";
 import { withoutPolicy } from "./without-policy.ts";
 
@@ -129,21 +129,6 @@ async function used({ service, database }: Side): Promise<{ service: number; dat
   const sessions = await database.query(
     "select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
   );
-  const cpu = sessions.map(({ pid }) => cpuOf(Number(pid)));
-  return { service: cpuOf(service.pid), database: cpu.reduce((sum, one) => sum + one, 0) };
+  const cpu = sessions.map(({ pid }) => preciseCpuOf(Number(pid)));
+  return { service: preciseCpuOf(service.pid), database: cpu.reduce((sum, one) => sum + one, 0) };
 }
-
-/**
- * CPU time of a process so far, milliseconds: of its threads, in nanoseconds. The clock ticks of `/proc/pid/stat` are a twentieth
- * of what a round of 600 events takes.
- */
-const cpuOf = (pid: number): number =>
-  readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => {
-    try {
-      const [onCpu] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ");
-      return sum + Number(onCpu) / 1e6;
-    } catch {
-      // A thread that has ended since.
-      return sum;
-    }
-  }, 0);
