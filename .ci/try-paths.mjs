@@ -2,8 +2,8 @@
 // Each on Node 22.18, on the Node of the repository and on Deno, with the seconds that it took and the megabytes that it left.
 import { spawn } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
+import { freePorts } from "../sdk/testing/free-ports.ts";
 
 const oldest = "22.18.0";
 const quiet = ["--loglevel=error", "--no-audit", "--no-fund"];
@@ -76,9 +76,9 @@ export function pathsFrom({ url, empty, packed, version, run, fail }) {
 
   /** The installed service with an embedded database of its own, until it answers. */
   async function startService(folder, { name, command }) {
-    const port = await freePort();
+    const [port, grpcPort] = await freePorts(2);
     const dataDir = join(folder, `data-${port}`);
-    const env = { ...process.env, PORT: String(port), GRPC_PORT: String(await freePort()), DATA_DIR: dataDir, API_KEYS: "" };
+    const env = { ...process.env, PORT: String(port), GRPC_PORT: String(grpcPort), DATA_DIR: dataDir, API_KEYS: "" };
     const began = performance.now();
     const program = join(folder, "node_modules/signalbox/signalbox.js");
     const child = spawn(command[0], [...command.slice(1), program, "start"], { cwd: folder, env });
@@ -192,11 +192,3 @@ const strictOptions = {
 };
 
 const secondsSince = (began) => Math.round((performance.now() - began) / 100) / 10;
-
-async function freePort() {
-  const server = createServer();
-  await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  const { port } = server.address();
-  await new Promise((done) => server.close(done));
-  return port;
-}

@@ -10,6 +10,7 @@ export { type FakeResponse, FakeServer, type RecordedRequest } from "./fake-serv
 export { FakeTracker } from "./fake-tracker.ts";
 export { FaultInjector, isApplied } from "./fault-injector.ts";
 export type { GoldenWebhook, SourceFixtures, TestCase, TestTracker, ToolFixtures, ToolSample, TrackerFault } from "./fixtures.ts";
+export { freePorts } from "./free-ports.ts";
 export { type KnowledgeFixtures, type TestWiki, testKnowledge } from "./knowledge-suite.ts";
 export { type MemoryFixtures, testMemory } from "./memory-suite.ts";
 export { type ApiContract, contractViolations } from "./openapi.ts";

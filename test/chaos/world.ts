@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePorts } from "../../sdk/testing/free-ports.ts";
 import { type FreshDatabase, freshDatabase } from "../harness/databases.ts";
-import { freePorts } from "../harness/ports.ts";
 import { startUrlProxy, type TcpProxy } from "../harness/tcp-proxy.ts";
 import { eventually } from "../harness/wait.ts";
 import { Approver } from "./approver.ts";

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { freePorts } from "./ports.ts";
+import { freePorts } from "../../sdk/testing/free-ports.ts";
 import { eventually } from "./wait.ts";
 
 /** The reference server that the MCP project publishes for testing clients, in a process of its own. */

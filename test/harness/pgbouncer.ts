@@ -2,8 +2,8 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
+import { freePorts } from "../../sdk/testing/free-ports.ts";
 import type { FreshDatabase } from "./databases.ts";
-import { freePorts } from "./ports.ts";
 import { runProgram } from "./process.ts";
 import { eventually } from "./wait.ts";
 

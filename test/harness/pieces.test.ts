@@ -1,11 +1,11 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePorts } from "../../sdk/testing/free-ports.ts";
 import { blackBoxFiles } from "../runner/black-box-files.ts";
 import { issueClosed, issueCommented, issueEdited, issueOpened, pullRequestClosed, pullRequestOpened } from "./alpha-payloads.ts";
 import { freshDatabase } from "./databases.ts";
 import { jsonClient } from "./json-client.ts";
-import { freePorts } from "./ports.ts";
 import { eventually, waitForExecutions } from "./wait.ts";
 import { deliver, signature } from "./webhooks.ts";
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { inject } from "vitest";
-import { freePorts } from "./ports.ts";
+import { freePorts } from "../../sdk/testing/free-ports.ts";
 
 /** A Redis of a test's own, that may be killed and started again. It keeps nothing. */
 export interface OwnRedis {

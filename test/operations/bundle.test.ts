@@ -3,9 +3,9 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { freePorts } from "../../sdk/testing/free-ports.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { jsonClient } from "../harness/json-client.ts";
-import { freePorts } from "../harness/ports.ts";
 import { type Running, root, runProgram } from "../harness/process.ts";
 import { eventually } from "../harness/wait.ts";
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePorts } from "../../sdk/testing/free-ports.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { withDeaths, withoutRoom } from "../harness/database-faults.ts";
 import { type FreshDatabase, freshDatabase } from "../harness/databases.ts";
-import { freePorts } from "../harness/ports.ts";
 import { run, runtimeUnderTest } from "../harness/process.ts";
 import { startUrlProxy, type TcpProxy } from "../harness/tcp-proxy.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";

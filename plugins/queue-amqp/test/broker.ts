@@ -2,11 +2,11 @@ import { execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type AMQPChannel, AMQPClient } from "@cloudamqp/amqp-client";
 import type { IncomingWebhook } from "@signalbox/sdk";
+import { freePorts } from "@signalbox/sdk/testing";
 
 const incoming = "webhooks";
 const published = "signalbox.events";
@@ -94,14 +94,6 @@ export async function startBroker(given: { command?: string; ports?: readonly nu
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
-  await Promise.all(servers.map((server) => once(server, "listening")));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => once(server.close(), "close")));
-  return ports;
 }
 
 /** A server that is not ready after this is killed, milliseconds. */

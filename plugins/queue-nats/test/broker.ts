@@ -1,12 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type JsMsg, jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { connect, headers, type NatsConnection } from "@nats-io/transport-node";
 import type { IncomingWebhook } from "@signalbox/sdk";
+import { freePorts } from "@signalbox/sdk/testing";
 
 const incoming = "WEBHOOKS";
 const published = "signalbox";
@@ -29,7 +29,7 @@ export async function startBroker({
   port: given,
   account,
 }: Options = {}) {
-  const port = given ?? (await freePort());
+  const port = given ?? ((await freePorts(1))[0] as number);
   const login = account ? ["--user", account.user, "--pass", account.password] : [];
   const folder = mkdtempSync(join(tmpdir(), "signalbox-nats-"));
   let kill = async () => {};
@@ -82,15 +82,6 @@ export async function startBroker({
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** A server that is not ready after this is killed, milliseconds. */

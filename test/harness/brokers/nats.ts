@@ -1,6 +1,6 @@
 import { inject } from "vitest";
 import { startBroker } from "../../../plugins/queue-nats/test/broker.ts";
-import { freePorts } from "../ports.ts";
+import { freePorts } from "../../../sdk/testing/free-ports.ts";
 import type { Broker } from "./broker.ts";
 
 /** A nats-server with JetStream: for tests with the tag `nats-server`. */

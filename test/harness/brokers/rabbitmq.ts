@@ -1,6 +1,6 @@
 import { inject } from "vitest";
 import { startBroker } from "../../../plugins/queue-amqp/test/broker.ts";
-import { freePorts } from "../ports.ts";
+import { freePorts } from "../../../sdk/testing/free-ports.ts";
 import type { Broker } from "./broker.ts";
 
 /** A RabbitMQ without plugins: for tests with the tag `rabbitmq-server`. */

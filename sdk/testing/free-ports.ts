@@ -1,10 +1,10 @@
 import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 
-/** Below the ports that systems give to outgoing connections, which would take that of a service while it restarts. */
-const [lowest, highest] = [10_000, 32_000];
+/** Below the ports that systems use for outgoing connections: such a connection could take the port of a server while it restarts. */
+const [min, max] = [10_000, 32_000];
 
-/** Ports of 127.0.0.1 that were free a moment ago, all different. */
+/** Different ports of 127.0.0.1 that are free now, for servers that a test starts and restarts. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(Array.from({ length: count }, listening));
   await Promise.all(servers.map(({ server }) => new Promise((done) => server.close(done))));
@@ -13,7 +13,7 @@ export async function freePorts(count: number): Promise<number[]> {
 
 async function listening(): Promise<{ port: number; server: ReturnType<typeof createServer> }> {
   for (;;) {
-    const port = randomInt(lowest, highest);
+    const port = randomInt(min, max);
     const server = createServer();
     const isFree = await new Promise<boolean>((done) =>
       server.once("error", () => done(false)).listen(port, "127.0.0.1", () => done(true)),
