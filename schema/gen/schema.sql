@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 31141d93ec0c68e9
+-- Made from 0736cc44da80074d
 
 create extension if not exists vector;
 
@@ -50,8 +50,8 @@ CREATE OR REPLACE FUNCTION budget_reason(member text, used double precision, val
 AS $function$
   select case
       when member like '%\_usd' then to_char(used, 'FM999999990.0099') || ' US dollars were spent'
-      when member like '%runs%' then used::bigint || ' runs have begun'
-      else used::bigint || ' tokens were used' end
+      when member like '%runs%' then used::bigint || case used::bigint when 1 then ' run has begun' else ' runs have begun' end
+      else used::bigint || case used::bigint when 1 then ' token was used' else ' tokens were used' end end
     || case member
       when 'issue_runs_per_hour' then ' on this issue in this hour'
       when 'author_runs_per_hour' then ' for this author in this hour'
@@ -1579,7 +1579,9 @@ begin
       left join budget_usage i on i.scope = 'issue ' || d.subject
       left join budget_usage w on d.is_stranger and w.scope = 'author ' || d.author
       left join lateral (
-        select v.member, v.used, v.value, v.until,
+        select v.member, v.value, v.until,
+          case v.member when 'author_runs_per_hour'
+            then greatest(least(v.used, v.value), case when w.hour = this_hour then w.hour_runs else 0 end) else v.used end as used,
           case v.value when coalesce((limits->>v.member)::float8, 0) then 'settings'
             when coalesce((d.of_project->>v.member)::float8, 0) then 'project' else 'agent' end as level
         from (

@@ -106,7 +106,7 @@ test("a payload is explained with the budgets and pauses that its tasks would me
   expect(await explain("octo/tight")).toMatchObject({
     outcome: "dispatched",
     reason: expect.stringMatching(
-      /1 runs have begun on this issue in this hour, and the limit is 1 \(issue_runs_per_hour in the policy/,
+      /1 run has begun on this issue in this hour, and the limit is 1 \(issue_runs_per_hour in the policy/,
     ),
     tasks: [{ starts: false }],
   });

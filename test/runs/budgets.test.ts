@@ -9,6 +9,16 @@ import { issueOf, textsOf } from "../harness/world.ts";
 const limited = limitedWorld();
 const { project, send, only, comment, event } = limited;
 
+/** The execution of an event, once it is held or has succeeded. */
+const heldOrSucceeded = (event_id: string): Promise<Seen> =>
+  eventually(
+    async () => {
+      const [one] = (await limited.world.service.get<Seen[]>(`/api/task-executions?event_id=${event_id}`)).body;
+      return one && ["held", "succeeded"].includes(one.state) && one;
+    },
+    { timeout: 30_000 },
+  );
+
 describe("limits of one run end it by an answer that says so", () => {
   test.concurrent("tokens", async () => {
     const repo = await project({ run_tokens: 150 });
@@ -45,7 +55,7 @@ describe("a budget of an hour or a day holds further runs", () => {
     const held = await only(second.event_id, "held");
     expect(held).toMatchObject({
       held_reason: expect.stringMatching(
-        /1 runs have begun on this issue in this hour.*limit is 1 \(issue_runs_per_hour in the policy of the project\)/,
+        /1 run has begun on this issue in this hour.*limit is 1 \(issue_runs_per_hour in the policy of the project\)/,
       ),
       held_until: expect.stringMatching(/:00:00\.000Z$/),
       waiting_for: "the budget issue_runs_per_hour",
@@ -73,17 +83,7 @@ describe("a budget of an hour or a day holds further runs", () => {
   test.concurrent("tokens of a day: a burst exceeds them by at most the request under way", async () => {
     const repo = await project({ day_tokens: 250 });
     const sent = await Promise.all(Array.from({ length: 12 }, (_, n) => send(issueOpened({ repo, number: n + 1 }))));
-    const ends = await Promise.all(
-      sent.map(({ event_id }) =>
-        eventually(
-          async () => {
-            const [one] = (await limited.world.service.get<Seen[]>(`/api/task-executions?event_id=${event_id}`)).body;
-            return one && ["held", "succeeded"].includes(one.state) && one;
-          },
-          { timeout: 30_000 },
-        ),
-      ),
-    );
+    const ends = await Promise.all(sent.map(({ event_id }) => heldOrSucceeded(event_id)));
     expect(ends.filter(({ state }) => state === "succeeded")).toHaveLength(3);
     expect(ends.find(({ state }) => state === "held")?.held_reason).toMatch(
       /300 tokens were used by the project today, and the limit is 250/,
@@ -104,6 +104,20 @@ describe("budgets of authors and of money", () => {
     });
     await only((await open(4, by(92, "NONE"))).event_id, "succeeded");
     for (const number of [5, 6, 7]) await only((await open(number, by(93, "COLLABORATOR"))).event_id, "succeeded");
+  });
+
+  test.concurrent("of a stranger's runs that are claimed together, those over the limit say how many have begun", async () => {
+    const { service } = limited.world;
+    const repo = await project({ author_runs_per_hour: 2 });
+    const { body: projects } = await service.get<{ id: number; name: string }[]>("/api/projects?limit=1000");
+    const scope = { scope: "project", id: projects.find(({ name }) => name === repo)?.id };
+    expect((await service.post("/api/pause", { ...scope, reason: "so that one claim takes all" })).status).toBe(200);
+    const sent = await Promise.all([1, 2, 3, 4, 5].map((number) => send(issueOpened({ repo, number }, by(94, "NONE")))));
+    expect((await service.post("/api/resume", scope)).status).toBe(200);
+    const ends = await Promise.all(sent.map(({ event_id }) => heldOrSucceeded(event_id)));
+    const held = ends.filter(({ state }) => state === "held");
+    const reason = expect.stringMatching(/^2 runs have begun for this author in this hour, and the limit is 2 /);
+    expect(held.map(({ held_reason }) => held_reason)).toEqual([reason, reason, reason]);
   });
 
   test.concurrent("MODEL_PRICES is used if the proxy reports no cost; US dollars of a day hold further runs", async () => {
@@ -141,7 +155,7 @@ describe("budgets of authors and of money", () => {
   });
 });
 
-test("a burst under kill -9 uses at most the limit and the requests in flight; held runs continue after release, edits in a row run once", {
+test("after kill -9 in a burst, the budget holds, and each waiting execution runs once", {
   timeout: 90_000,
 }, async () => {
   const { service, model, tracker } = limited.world;
@@ -179,7 +193,7 @@ test("a burst under kill -9 uses at most the limit and the requests in flight; h
   expect(textsOf(tracker, edited, 1)).toEqual(["Done."]);
 });
 
-test("budgets of the whole service count every project; after a crash, what they held is released together", {
+test("budgets of the whole service count every project, also after a crash", {
   timeout: 90_000,
 }, async () => {
   const { service, tracker } = limited.world;
