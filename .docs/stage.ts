@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
-import { drawDiagram } from "./diagrams.ts";
+import { renderMermaidSVG } from "beautiful-mermaid";
 import { fileAt } from "./links.ts";
 import { mapLinks, parsePage } from "./markdown.ts";
 import { markdownFiles, read, root, routeOf } from "./pages.ts";
@@ -59,6 +59,15 @@ function withDiagrams(page: string, text: string): string {
       `![${about}](./${posix.basename(file)}){.diagram}`,
     );
   }, text);
+}
+
+/**
+ * A mermaid diagram as an SVG file. It is drawn when the site is built, so that a reader's browser loads nothing for it, and
+ * in fonts that every machine has.
+ */
+function drawDiagram(source: string): string {
+  const svg = renderMermaidSVG(source, { bg: "#ffffff", fg: "#27272a" });
+  return svg.replace(/@import url\([^)]*\);/g, "").replaceAll("'Inter', ", "");
 }
 
 function write(file: string, text: string): void {

@@ -24,7 +24,6 @@ import type { Bus } from "./platform/bus.ts";
 import type { Bound } from "./platform/operation.ts";
 import type { Setting } from "./platform/settings.ts";
 import type { Connections } from "./plugins/connections.ts";
-import { notServing } from "./plugins/not-serving.ts";
 import { type PluginDeps, pluginOperations } from "./plugins/operations.ts";
 import { policyOperations } from "./policy/operations.ts";
 import type { Policies } from "./policy/policies.ts";
@@ -116,5 +115,5 @@ export const bindAll = (parts: Parts): Bound[] => [
   ...pauseOperations(parts.bus, parts.sources),
   statusOperation(parts.status),
   configurationOperation(parts.settings),
-  healthOperation(parts.health, { plugins: () => notServing(parts.plugins.manager), deferred: parts.deferredWebhooks }),
+  healthOperation(parts.health, { plugins: () => parts.plugins.manager.notServing(), deferred: parts.deferredWebhooks }),
 ];

@@ -14,7 +14,6 @@ import type { Log } from "../platform/log.ts";
 import { Failure } from "../platform/retry.ts";
 import { type Chunk, type ChunkFilter, matchChunks, nearestChunks } from "./chunk-queries.ts";
 import type { Embedder } from "./embedder.ts";
-import { fuse } from "./fuse.ts";
 import { type MemoryStores, type NamedStore, withStore } from "./stores.ts";
 
 export interface FindDeps {
@@ -178,4 +177,25 @@ export function chunkFilter(filter: MemoryFilter): ChunkFilter | null {
   const anyProject = open.some((match) => match.scope === "project" && match.project_id === undefined);
   if (anyProject) return { projects: "any", shared };
   return projects.length > 0 || shared ? { projects, shared } : null;
+}
+
+/** Rank constant of Cormack, Clarke and Büttcher (SIGIR 2009): low ranks count for little. */
+const rankConstant = 60;
+
+/**
+ * Reciprocal rank fusion: an entry ranked high in one list, or in both, ranks high in the result. Needs no comparable
+ * scores.
+ */
+export function fuse<T extends { readonly id: string }>(first: readonly T[], second: readonly T[], limit: number): T[] {
+  const scores = new Map<string, { item: T; score: number }>();
+  for (const ranking of [first, second]) {
+    for (const [rank, item] of ranking.entries()) {
+      const known = scores.get(item.id);
+      scores.set(item.id, { item: known?.item ?? item, score: (known?.score ?? 0) + 1 / (rankConstant + rank + 1) });
+    }
+  }
+  return [...scores.values()]
+    .sort((a, b) => b.score - a.score)
+    .slice(0, limit)
+    .map(({ item }) => item);
 }

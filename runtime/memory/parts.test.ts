@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { chunkFilter } from "./find.ts";
-import { fuse } from "./fuse.ts";
+import { chunkFilter, fuse } from "./find.ts";
 import { merge } from "./list.ts";
 import { hashEmbedding } from "./local-embedding.ts";
 

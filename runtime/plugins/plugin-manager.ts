@@ -177,6 +177,14 @@ export class PluginManager {
     return loaded;
   }
 
+  /** The plugins whose process does not serve on this replica now. */
+  notServing(): { id: string; state: "backoff" | "quarantined" }[] {
+    return this.all().flatMap(({ manifest, process }) => {
+      const state = process?.status().state;
+      return state === "backoff" || state === "quarantined" ? [{ id: manifest.id, state }] : [];
+    });
+  }
+
   #takenIds(replaced: string): Set<string> {
     const others = this.all().flatMap(({ manifest: { id } }) => (id === replaced ? [] : id));
     return new Set([...this.#options.builtIns, ...others]);

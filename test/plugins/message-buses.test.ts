@@ -1,9 +1,7 @@
 import { rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import type { Broker, Sent } from "../harness/brokers/broker.ts";
-import { startNats } from "../harness/brokers/nats.ts";
-import { startRabbitmq } from "../harness/brokers/rabbitmq.ts";
+import { type Broker, type Sent, startNats, startRabbitmq } from "../harness/brokers.ts";
 import { eventually } from "../harness/wait.ts";
 import { signature } from "../harness/webhooks.ts";
 import { startWorld, textsOf, type World, webhookSecret } from "../harness/world.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseArray, serializeArray } from "./array-text.ts";
+import { parseArray, serializeArray } from "./driver.ts";
 
 test("what was written is read again", () => {
   fc.assert(

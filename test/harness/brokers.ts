@@ -1,0 +1,40 @@
+import { inject } from "vitest";
+import { startBroker as startRabbitmqBroker } from "../../plugins/queue-amqp/test/broker.ts";
+import { startBroker as startNatsBroker } from "../../plugins/queue-nats/test/broker.ts";
+
+/** A webhook as a test puts it on a bus. */
+export interface Sent {
+  readonly id: string;
+  readonly webhook: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** The message broker of one test, on loopback, and the settings of the plugin that connects it. It keeps acknowledged messages over `kill`. */
+export interface Broker {
+  /** Settings of the plugin. */
+  readonly config: Readonly<Record<string, string>>;
+  /** Puts webhooks where the plugin takes them; resolves once the broker has them. */
+  send(webhooks: readonly Sent[]): Promise<void>;
+  /** Ids of the CloudEvents that the plugin published, in the order of the stream. */
+  published(): Promise<string[]>;
+  /** How many webhooks are not acknowledged, once the service has disconnected. */
+  waiting(): Promise<number>;
+  /** kill -9. */
+  kill(): Promise<void>;
+  /** Starts it again on its port, with what it kept. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A nats-server with JetStream: for tests with the tag `nats-server`. */
+export const startNats = (): Promise<Broker> => startNatsBroker({ command: installed("nats-server", inject("natsServer")) });
+
+/** A RabbitMQ without plugins: for tests with the tag `rabbitmq-server`. */
+export const startRabbitmq = (): Promise<Broker> =>
+  startRabbitmqBroker({ command: installed("rabbitmq-server", inject("rabbitmqServer")) });
+
+function installed(name: string, command: string): string {
+  if (command === "") throw new Error(`${name} is not installed; give this test the tag "${name}", so that it is skipped`);
+  return command;
+}
