@@ -82,6 +82,38 @@ describe("beside a replica that serves", { tags: ["postgres"] }, () => {
     expect(await applied).toBe(1);
   });
 
+  test("the index of a large table is built while others write to it; one for a new column within the migration", async () => {
+    const [serving, starting] = pools();
+    await serving.sql`create table large (id int, words text)`;
+    await serving.sql`insert into large select n, repeat('word ', 100) from generate_series(1, 20000) n`;
+    await serving.sql`create index large_id on large (id)`;
+    const writer = await serving.sql.reserve();
+    await writer`begin`;
+    await writer`insert into large values (0, '')`;
+    next(
+      "drop index large_id;\nalter table large add column more int;\ncreate index large_id on large (id, words);\ncreate index large_more on large (more);\n",
+    );
+    const applied = migrate(starting, quiet, own);
+    await vi.waitFor(
+      async () => {
+        const builds =
+          await serving.sql`select from pg_stat_progress_create_index where datname = current_database() and phase like 'waiting for %'`;
+        expect(builds).not.toHaveLength(0);
+      },
+      { timeout: 10_000 },
+    );
+    await serving.sql`insert into large values (-1, '')`;
+    await writer`commit`;
+    writer.release();
+    expect(await applied).toBe(1);
+    const indexes = await serving.sql`
+      select indexrelid::regclass::text as name, indisvalid as valid, indnkeyatts as columns from pg_index where indrelid = 'large'::regclass order by 1`;
+    expect(indexes).toEqual([
+      { name: "large_id", valid: true, columns: 2 },
+      { name: "large_more", valid: true, columns: 1 },
+    ]);
+  });
+
   test("a migration that loses a deadlock is applied at the next try", async () => {
     const [serving, starting] = pools();
     const other = await serving.sql.reserve();

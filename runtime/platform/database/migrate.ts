@@ -5,6 +5,8 @@ import { fileURLToPath } from "node:url";
 import { StartError } from "../config.ts";
 import type { Log } from "../log.ts";
 import { type Database, isDeadlock, isLockTimeout, type Sql } from "./client.ts";
+import { buildIndexesAhead } from "./indexes-ahead.ts";
+import { takingTurns } from "./taking-turns.ts";
 
 /** Key of an advisory lock: an arbitrary number, the same on every replica. */
 const lock = 7_160_413;
@@ -26,9 +28,7 @@ interface Migration {
 /** Applies missing migrations in order, each file in its own transaction. Replicas that start together take turns. */
 export async function migrate(database: Database, log: Log, folder = findFolder()): Promise<number> {
   const all = readMigrations(folder);
-  const connection = await database.longRunning.reserve();
-  try {
-    await connection`select pg_advisory_lock(${lock})`;
+  return takingTurns(database, lock, async (connection) => {
     await connection`create table if not exists migrations (id integer primary key, name text not null, applied_at timestamptz(3) not null default now())`;
     await connection`alter table migrations add column if not exists digest text`;
     const known = await connection<Applied[]>`select id, name, digest from migrations order by id`;
@@ -44,12 +44,13 @@ export async function migrate(database: Database, log: Log, folder = findFolder(
       if (known.some((row) => row.id === id && row.digest === null))
         await connection`update migrations set digest = ${digest} where id = ${id}`;
     const missing = all.filter((migration) => !known.some((row) => row.id === migration.id));
-    for (const migration of missing) await apply(connection, migration, log);
+    for (const migration of missing) {
+      // On the embedded database, no other replica has to wait.
+      const text = database.kind === "postgres" ? await buildIndexesAhead(connection, migration.text, log) : migration.text;
+      await apply(connection, { ...migration, text }, log);
+    }
     return missing.length;
-  } finally {
-    await connection`select pg_advisory_unlock(${lock})`.catch(() => {});
-    connection.release();
-  }
+  });
 }
 
 /**

@@ -2,6 +2,7 @@ import type { DistanceMetric, VectorSettings } from "@signalbox/sdk";
 import type { Log } from "../log.ts";
 import type { Database, Queryable } from "./client.ts";
 import { type FindNearest, openNearest } from "./nearest.ts";
+import { takingTurns } from "./taking-turns.ts";
 
 export interface VectorOptions {
   readonly dimension: number;
@@ -65,7 +66,7 @@ export async function openVectors(
   const type = `${known}(${options.dimension})`;
   const kind = indexable ? options.index : null;
   const prepare = () =>
-    takingTurns(database, (sql) => prepareTables(sql, database.kind, tables, { ...options, kind, known, type }, log));
+    takingTurns(database, lock, (sql) => prepareTables(sql, database.kind, tables, { ...options, kind, known, type }, log));
   await prepare();
   const { dimension, metric, model, probes } = options;
   const nearest = await openNearest(database, { type, operator: operators[metric], kind, iterative, probes });
@@ -106,24 +107,5 @@ async function prepareTables(sql: Queryable, database: Database["kind"], tables:
       );
     }
     for (const old of indexes) if (old.name !== name) await sql.unsafe(`drop index if exists ${old.name}`);
-  }
-}
-
-/** Runs work under a lock that one session holds at a time. Polls for the lock, so that no statement waits for it. */
-async function takingTurns<T>(database: Database, work: (sql: Queryable) => Promise<T>): Promise<T> {
-  const sql = await database.longRunning.reserve();
-  try {
-    for (;;) {
-      const [row] = await sql<[{ mine: boolean }]>`select pg_try_advisory_lock(${lock}) as mine`;
-      if (row.mine) break;
-      await new Promise((done) => setTimeout(done, 100));
-    }
-    try {
-      return await work(sql);
-    } finally {
-      await sql`select pg_advisory_unlock(${lock})`;
-    }
-  } finally {
-    sql.release();
   }
 }
