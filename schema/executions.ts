@@ -20,6 +20,10 @@ export const execution = z
     source: z.string(),
     canonical_trigger: z.string(),
     subject: z.string().nullable().describe("Issue or pull request of the event, for example alpha:octo/repo#12."),
+    subject_title: z
+      .string()
+      .nullable()
+      .describe("Title of the subject when its event arrived; null if it is unknown or was removed with the payload."),
     state: executionState,
     held_reason: z
       .string()

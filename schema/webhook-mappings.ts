@@ -3,7 +3,16 @@ import { canonicalTrigger, rowId, seedResult, sourceName, text, timestamp } from
 import { operation, pageOf, paging } from "./operation.ts";
 
 /** Fields that `extraction_rules` can fill. A parameter of `path_pattern` with the same name fills a field that has no rule. */
-export const extractionFields = ["event_type", "action", "project_id", "issue_id", "delivery_id", "actor", "text"] as const;
+export const extractionFields = [
+  "event_type",
+  "action",
+  "project_id",
+  "issue_id",
+  "title",
+  "delivery_id",
+  "actor",
+  "text",
+] as const;
 export type ExtractionField = (typeof extractionFields)[number];
 
 const header = z

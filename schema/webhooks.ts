@@ -18,6 +18,10 @@ export const webhookEvent = z
     actor: z.string().nullable(),
     author: author.nullable().describe("Who caused the event; null if the platform does not say."),
     subject: z.string().nullable(),
+    subject_title: z
+      .string()
+      .nullable()
+      .describe("Title of the subject when the event arrived; null if it is unknown or was removed with the payload."),
     canonical_triggers: z.array(z.string()),
     outcome,
     reason: z

@@ -58,6 +58,8 @@ export interface SourceEvent {
   readonly action: string | null;
   /** `null` if the event is not about an issue. */
   readonly subject: Subject | null;
+  /** Title of the subject; `null` or absent if the payload does not contain it. It is untrusted data. */
+  readonly title?: string | null;
   /** Login or account id of the user who caused the event, comparable with the result of `Source.account`. */
   readonly actor: string | null;
   /** Text for the agent, in Markdown: title, body, comment, states. It is untrusted data. */

@@ -5,7 +5,7 @@ import { changeKey } from "./change-key.ts";
 import { changesOf, isSnapshot } from "./changes.ts";
 import { isIncomplete } from "./describe.ts";
 import { eventText } from "./event-text.ts";
-import { commentIdOf, subjectOf, threadOf } from "./place.ts";
+import { commentIdOf, subjectOf, threadOf, titleOf } from "./place.ts";
 
 /** Where each mapped event has its issue number. */
 const tabled: Readonly<Record<string, "issue" | "pull_request" | "discussion">> = {
@@ -29,6 +29,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
     event_name,
     action,
     subject,
+    title: titleOf(event_name, payload),
     actor: actorOf(payload),
     text: eventText(event_name, action, payload),
     marked: hasMarker(markdownOf(payload)),

@@ -48,6 +48,14 @@ export function subjectOf(event: string, payload: unknown): Subject | null {
   );
 }
 
+/** The title of what `subjectOf` names, where the payload has it. */
+export function titleOf(event: string, payload: unknown): string | null {
+  const moved = event === "issues" ? valueAt(payload, "changes", "new_issue") : undefined;
+  const item = moved ?? linkedIssue(event, stringAt(payload, ["action"]), payload);
+  const members = ["issue", "pull_request", "discussion"].map((name) => valueAt(payload, name));
+  return stringAt(item ?? members.find((one) => isNumber(valueAt(one, "number"))), ["title"]);
+}
+
 /**
  * The pull request that a check or a workflow ran for, if there is exactly one. The platform also lists pull requests of other
  * repositories that have the same commit.

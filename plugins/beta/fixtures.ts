@@ -41,6 +41,7 @@ const golden: readonly GoldenWebhook[] = [
       action: "open",
       subject: { project: "octo/team/app", issue: "12" },
       actor: "ann",
+      title: "Crash at start",
       text: "# Issue #12: Crash at start\n\n- State: opened\n- By: ann\n- Labels: bug\n\nIt crashes.",
       marked: false,
       occurred_at: "2026-01-02T03:04:05.000Z",
@@ -59,6 +60,7 @@ const golden: readonly GoldenWebhook[] = [
     expect: {
       delivery_id: "d-2",
       action: "close",
+      title: "Crash at start",
       text: "# Issue #12: Crash at start\n\n- State: closed\n- By: ann\n- Labels: bug\n\n## Changes\n\n- state: opened → closed\n\nIt crashes.",
       occurred_at: "2026-01-03T00:00:00.123Z",
       change_key: "issue/octo/team/app#12/close@2026-01-03T00:00:00",
@@ -94,6 +96,7 @@ const golden: readonly GoldenWebhook[] = [
       event_name: "Merge Request Hook",
       action: "open",
       subject: { project: "octo/team/app", issue: "!7" },
+      title: "Crash at start",
       text: "# Merge request !7: Crash at start\n\n- State: opened\n- By: ann\n- Labels: bug\n- From: fix\n- Into: main\n\nIt crashes.",
       change_key: "merge_request/octo/team/app!7/open",
     },
@@ -117,6 +120,7 @@ const golden: readonly GoldenWebhook[] = [
     expect: {
       action: "create",
       subject: { project: "octo/team/app", issue: "!7" },
+      title: "Mend it",
       text: "# Merge request !7: Mend it\n\n- State: opened\n\n## Comment by ann\n\nFine.\n\n## Description\n\nMended.",
       change_key: "note/octo/team/app/301",
       occurred_at: "2026-01-04T00:00:00.000Z",

@@ -14,7 +14,7 @@ import { changeKey } from "./change-key.ts";
 import { changesOf, isSnapshot } from "./changes.ts";
 import { isIncomplete } from "./describe.ts";
 import { eventText } from "./event-text.ts";
-import { groupIn, isEpic, isPrivate, projectIn, subjectOf, threadOf } from "./place.ts";
+import { groupIn, isEpic, isPrivate, projectIn, subjectOf, threadOf, titleOf } from "./place.ts";
 
 /** Hook names by `object_kind`, for webhooks without the event header. */
 const kinds: ReadonlyMap<unknown, string> = new Map([
@@ -38,6 +38,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
     event_name,
     action,
     subject: subjectOf(event_name, payload),
+    title: titleOf(event_name, payload),
     actor: actorOf(event_name, payload),
     text: eventText(event_name, action, payload),
     marked: typeof note === "string" && hasMarker(note),

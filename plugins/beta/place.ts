@@ -77,6 +77,13 @@ function epic(payload: unknown, item: unknown): Subject | null {
   return project !== null && isNumber(iid) ? { project, issue: `&${iid}` } : null;
 }
 
+/** The title of what `subjectOf` names, where the payload has it. */
+export function titleOf(event: string, payload: unknown): string | null {
+  const isItself = /^(?:Confidential )?Issue Hook$|^Merge Request Hook$/.test(event);
+  const members = isItself ? ["object_attributes"] : ["issue", "epic", "merge_request", "snippet"];
+  return members.map((name) => stringAt(payload, [name, "title"])).find((title) => title !== null) ?? null;
+}
+
 /** The discussion that a note belongs to, if it is one that people see as a thread. */
 export function threadOf(event: string, payload: unknown): string | null {
   const note = valueAt(payload, "object_attributes");

@@ -33,17 +33,23 @@ function dataOf(payload: unknown): unknown {
   return isEmpty ? valueAt(payload, "previous_attributes") : data;
 }
 
+/** The issue of an event about one or a comment on one. */
+export function issueIn(event: string, payload: unknown): unknown {
+  if (!isActivity(event)) return isIssue(event) ? dataOf(payload) : undefined;
+  const data = valueAt(payload, "data");
+  return commentIn(payload) === data ? valueAt(data, "issue_detail") : data;
+}
+
 const deeds: Readonly<Record<string, string>> = { updated: ", edited", deleted: ", deleted" };
 const deedOf = (event: string): string => deeds[event.split(".").at(-1) ?? ""] ?? "";
 
 async function activityText(convert: Convert, event: string, payload: unknown): Promise<string> {
-  const data = valueAt(payload, "data");
   const comment = commentIn(payload);
   const author =
     stringAt(payload, ["activity", "actor", "display_name"], 200) ?? stringAt(comment, ["actor_detail", "display_name"], 200);
   const type = stringAt(comment, ["activity_type"], 100);
   return sections(
-    heading(comment === data ? valueAt(data, "issue_detail") : data),
+    heading(issueIn(event, payload)),
     type && type !== "comment" ? factList([["Activity", type]]) : "",
     `## Comment${author ? ` by ${oneLine(author)}` : ""}${deedOf(event)}`,
     await textOf(convert, commentOf(comment)),

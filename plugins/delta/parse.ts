@@ -13,7 +13,7 @@ import { anyProject, isId } from "./address.ts";
 import { changesOf } from "./changes.ts";
 import { externalSource } from "./comments.ts";
 import type { Convert } from "./conversions.ts";
-import { commentOf, eventText } from "./event-text.ts";
+import { commentOf, eventText, issueIn } from "./event-text.ts";
 import { commentIn, eventName, idAt, isActivity, isIssue } from "./names.ts";
 import { actorOf, authorOf } from "./people.ts";
 
@@ -28,6 +28,7 @@ export async function parse(convert: Convert, { headers, payload }: WebhookPaylo
     event_name,
     action: null,
     subject,
+    title: stringAt(issueIn(event_name, payload), ["name"]),
     actor: actorOf(event_name, payload),
     text: await eventText(convert, event_name, payload),
     marked: comment !== null && isOurs(comment),

@@ -29,6 +29,7 @@ export async function parse(convert: Convert, { headers, payload }: WebhookPaylo
     event_name,
     action: null,
     subject,
+    title: stringAt(payload, ["issue", "fields", "summary"]),
     actor: actorOf(event_name, payload),
     text: await eventText(convert, event_name, payload),
     marked: isMarked(valueAt(payload, "comment", "body")),

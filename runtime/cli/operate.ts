@@ -98,7 +98,9 @@ async function why(args: Arguments, terminal: Terminal): Promise<number> {
       ];
     });
     const summary = wrapped(timeline.verdict, terminal.columns);
-    return [timeline.subject, ...(lines.length > 0 ? lines : [summary]), ""].join("\n");
+    return [[timeline.subject, timeline.title].filter(Boolean).join(": "), ...(lines.length > 0 ? lines : [summary]), ""].join(
+      "\n",
+    );
   });
 }
 

@@ -15,7 +15,7 @@ export type EventFilter = Omit<Input<typeof list>, "subject" | "fields"> & {
 };
 
 export const eventColumns = (sql: Queryable) => sql`
-  id, source, slug, delivery_id, event_name, action, actor, author, subject, canonical_triggers, outcome, reason, replay_of, polled, occurred_at, received_at, body_removed_at`;
+  id, source, slug, delivery_id, event_name, action, actor, author, subject, title as subject_title, canonical_triggers, outcome, reason, replay_of, polled, occurred_at, received_at, body_removed_at`;
 
 export async function listEvents(
   sql: Queryable,
@@ -42,7 +42,7 @@ export const withBody = <E extends { readonly body?: Uint8Array }>(event: E): E 
 
 /** A refused delivery in the shape of an event: of what it said nothing is kept. */
 const refusedColumns = (sql: Queryable) => sql`
-  id, source, slug, null as delivery_id, event_name, null as action, null as actor, null::jsonb as author, null as subject,
+  id, source, slug, null as delivery_id, event_name, null as action, null as actor, null::jsonb as author, null as subject, null as subject_title,
   '{}'::text[] as canonical_triggers, 'refused' as outcome, reason, null::uuid as replay_of, false as polled,
   null::timestamptz as occurred_at, received_at, null::timestamptz as body_removed_at`;
 

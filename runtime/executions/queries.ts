@@ -35,7 +35,8 @@ const due = (sql: Queryable, row: Fragment) => sql`greatest(case when run_after 
     (select b.next_probe_at from breakers b where b.key = blocking_key(${row}) and b.probe is distinct from ${row}.id))`;
 
 const members = (sql: Queryable, of: "" | "e." = "") => sql`
-  ${sql.unsafe(`${of}id`)}, task_id, event_id, agent_id, project_id, source, canonical_trigger, subject, state, held_reason, held_until, ${waiting(sql, of === "" ? sql`task_executions` : sql`e`)} as waiting_for,
+  ${sql.unsafe(`${of}id`)}, task_id, event_id, agent_id, project_id, source, canonical_trigger, subject,
+  (select w.title from webhook_events w where w.id = event_id) as subject_title, state, held_reason, held_until, ${waiting(sql, of === "" ? sql`task_executions` : sql`e`)} as waiting_for,
   case when state = 'queued' then ${due(sql, of === "" ? sql`task_executions` : sql`e`)} when state = 'held' then held_until end as next_attempt_at, reason, hop, answers, attempts, result_url, error,
   prompt_tokens, completion_tokens, tool_calls, model, cost_usd, unpriced_tokens, dry_run, created_at, started_at, finished_at, transcript_removed_at,
   (extract(epoch from finished_at - started_at) * 1000)::bigint as duration_ms`;

@@ -51,7 +51,7 @@ export async function cancelForErasure(sql: Sql, target: ErasureTarget): Promise
 export async function eraseData(sql: Sql, target: ErasureTarget): Promise<Omit<ErasureCounts, "cancelled">> {
   const [row] = await sql<[Omit<ErasureCounts, "cancelled">]>`
     with events as materialized (${eventsOf(sql, target)}), executions as materialized (${executionsOf(sql, target)}), bodies as (
-      update webhook_events e set body = '', headers = '{}', author = null, actor = null, body_removed_at = coalesce(body_removed_at, now()),
+      update webhook_events e set body = '', headers = '{}', title = null, author = null, actor = null, body_removed_at = coalesce(body_removed_at, now()),
         reason = (select e.reason where not exists (
           select from unnest(array[e.actor, e.author ->> 'name', e.author ->> 'id']) who where strpos(e.reason, nullif(who, '')) > 0))
       where id in (select id from events) returning 1

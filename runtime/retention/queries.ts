@@ -31,7 +31,7 @@ export async function removeBodies(
       select id from webhook_events where id > ${after ?? first}::uuid and id < ${firstIdOf(Math.max(before, discardedBefore))}::uuid
       order by id limit ${limit}
     ), removed as (
-      update webhook_events e set body = '', headers = '{}', body_removed_at = now()
+      update webhook_events e set body = '', headers = '{}', title = null, body_removed_at = now()
       from page p where e.id = p.id and e.body_removed_at is null
         and (e.id < ${firstIdOf(before)}::uuid or (e.outcome <> 'dispatched' and e.id < ${firstIdOf(discardedBefore)}::uuid))
         and not exists (select 1 from task_executions x where x.event_id = e.id and ${isOpen(sql)})

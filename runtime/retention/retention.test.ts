@@ -49,8 +49,8 @@ async function given(sql: Sql, { ago, state = "succeeded", outcome = "dispatched
   const id = firstIdOf(at).slice(0, 24) + (++serial).toString(16).padStart(12, "0");
   const time = new Date(at).toISOString();
   const { subject = "alpha:acme/webshop#1", actor = "ann", cost = 0.5, model = "large", seconds = 2 } = more;
-  await sql`insert into webhook_events (id, source, slug, delivery_id, event_name, actor, subject, outcome, headers, body, received_at)
-    values (${id}, 'alpha', 'alpha', ${id}, 'issues', ${actor}, ${subject}, ${outcome}, '{"a":"b"}', ${Buffer.from("{}")}, ${time})`;
+  await sql`insert into webhook_events (id, source, slug, delivery_id, event_name, actor, subject, title, outcome, headers, body, received_at)
+    values (${id}, 'alpha', 'alpha', ${id}, 'issues', ${actor}, ${subject}, 'Crash at start', ${outcome}, '{"a":"b"}', ${Buffer.from("{}")}, ${time})`;
   if (outcome !== "dispatched") return id;
   const finished = ["succeeded", "failed", "cancelled"].includes(state) ? new Date(at + seconds * 1000).toISOString() : null;
   await sql`insert into task_executions (id, event_id, task_id, source, slug, canonical_trigger, subject, content, state, result, prompt_tokens,
@@ -85,11 +85,12 @@ describe("retention", () => {
     ]);
     const before = (await door.get("/api/usage?group_by=month")).body;
     await run();
-    const kept = await sql<{ id: string; body: boolean; text: boolean | null; steps: number }[]>`
-      select e.id, e.body_removed_at is null as body, x.transcript_removed_at is null as text,
+    const kept = await sql<{ id: string; body: boolean; title: boolean; text: boolean | null; steps: number }[]>`
+      select e.id, e.body_removed_at is null as body, e.title is not null as title, x.transcript_removed_at is null as text,
         (select count(*) from execution_steps s where s.execution_id = x.id) as steps
       from webhook_events e left join task_executions x on x.event_id = e.id`;
     const left = Object.fromEntries(kept.map(({ id, body, text, steps }) => [id, [body, text, steps]]));
+    expect(kept.filter(({ body, title }) => body !== title)).toEqual([]);
     expect(left).toEqual({
       [old]: [false, false, 0],
       [held]: [true, true, 2],
@@ -221,8 +222,8 @@ describe("erasure", () => {
       { id: open, state: "cancelled", content: "", result: null },
       { id: other, state: "succeeded", content: "text", result: "answer" },
     ]);
-    expect(await sql`select actor, octet_length(body) as bytes from webhook_events where id = ${mine}`).toEqual([
-      { actor: null, bytes: 0 },
+    expect(await sql`select actor, title, octet_length(body) as bytes from webhook_events where id = ${mine}`).toEqual([
+      { actor: null, title: null, bytes: 0 },
     ]);
   });
 

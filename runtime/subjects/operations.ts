@@ -6,7 +6,7 @@ import { listExecutionsOfEvents } from "../executions/queries.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { type Bound, handle } from "../platform/operation.ts";
 import { subjectsMeant } from "../platform/subject.ts";
-import { findDeferred, findNumbered, findSubjects, searchSubjects } from "./queries.ts";
+import { findDeferred, findNumbered, findSubjects, findTitle, searchSubjects } from "./queries.ts";
 import { eventVerdict, executionVerdict, subjectVerdict } from "./verdict.ts";
 
 /** `sources`: names of the sources that a subject may belong to. */
@@ -53,7 +53,7 @@ function partsOf(subject: string) {
 
 const dayMs = 86_400_000;
 
-type Timeline = Pick<Output<typeof subjects.get>, "deliveries" | "more" | "refused" | "deferred" | "verdict">;
+type Timeline = Pick<Output<typeof subjects.get>, "title" | "deliveries" | "more" | "refused" | "deferred" | "verdict">;
 
 async function readTimeline(sql: Sql, subject: string, source: string, limit: number): Promise<Timeline> {
   const page = { offset: 0, order: "desc" } as const;
@@ -68,6 +68,7 @@ async function readTimeline(sql: Sql, subject: string, source: string, limit: nu
     return { event, verdict: eventVerdict(event, own.length), executions: own };
   });
   return {
+    title: await findTitle(sql, subject),
     verdict: subjectVerdict(deliveries, { refused: refused.items, deferred }),
     deliveries,
     more: found.next_cursor !== null,

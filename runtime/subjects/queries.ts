@@ -1,30 +1,54 @@
-import type { Queryable } from "../platform/database/client.ts";
+import type { Fragment, Queryable } from "../platform/database/client.ts";
 
 interface Found {
   readonly subject: string;
+  readonly title: string | null;
   readonly events: number;
   readonly last_event_at: string;
 }
 
+/**
+ * The title that the newest of the latest events contains, as the platform dates them: webhooks can arrive out of order, and a
+ * replay repeats an old one.
+ */
+const titleOf = (sql: Queryable, subject: Fragment) => sql`(
+  select latest.title from (
+    select w.title, w.replay_of is null as is_first, coalesce(w.occurred_at, w.received_at) as at from webhook_events w
+    where w.subject = ${subject} and w.title is not null order by w.id desc limit 20) latest
+  order by latest.is_first desc, latest.at desc limit 1)`;
+
 /** Those of the given subjects that have events. */
 export const findSubjects = (sql: Queryable, subjects: readonly string[], limit: number): Promise<Found[]> =>
   sql<Found[]>`
-    select subject, count(*) as events, max(received_at) as last_event_at from webhook_events
-    where subject = any(${subjects as string[]}::text[]) group by subject order by last_event_at desc limit ${limit}`;
+    select found.*, ${titleOf(sql, sql`found.subject`)} as title from (
+      select subject, count(*) as events, max(received_at) as last_event_at from webhook_events
+      where subject = any(${subjects as string[]}::text[]) group by subject order by last_event_at desc limit ${limit}) found
+    order by last_event_at desc`;
 
-/** Events that a search by a part of the name reads, the newest. */
+export async function findTitle(sql: Queryable, subject: string): Promise<string | null> {
+  const [row] = await sql<[{ title: string | null }]>`select ${titleOf(sql, sql`${subject}::text`)} as title`;
+  return row.title;
+}
+
+/** Events that a search by words reads, the newest. */
 const maxSearched = 30_000;
 
 const newest = (sql: Queryable) =>
-  sql`select subject, received_at from webhook_events where subject is not null order by id desc limit ${maxSearched}`;
+  sql`select subject, title, received_at from webhook_events where subject is not null order by id desc limit ${maxSearched}`;
 
-/** Subjects of the newest events whose name contains each of the words, or ends with it if it ends with a number, as `webshop#4`. */
+/** Subjects of the newest events whose name or title contains each of the words; a name ends with a word like `webshop#4`. */
 export function searchSubjects(sql: Queryable, words: readonly string[], limit: number): Promise<Found[]> {
-  const patterns = words.map((word) => `%${word.replace(/[\\%_]/g, "\\$&")}${/[#!]\d+$/.test(word) ? "" : "%"}`);
+  const patternOf = (word: string) => `%${word.replace(/[\\%_]/g, "\\$&")}`;
+  const isNumbered = (word: string) => /[#!]\d+$/.test(word);
+  const ends = words.filter(isNumbered).map(patternOf);
+  const parts = words.filter((word) => !isNumbered(word)).map((word) => `${patternOf(word)}%`);
   return sql<Found[]>`
-    with newest as materialized (${newest(sql)})
-    select subject, count(*) as events, max(received_at) as last_event_at from newest
-    where subject ilike all (${patterns}::text[]) group by subject order by last_event_at desc limit ${limit}`;
+    with newest as materialized (${newest(sql)}), found as (
+      select subject, count(*) as events, max(received_at) as last_event_at from newest
+      where subject in (select subject from newest
+        where subject ilike all (${ends}::text[]) and concat(subject, ' ', title) ilike all (${parts}::text[]))
+      group by subject order by last_event_at desc limit ${limit})
+    select found.*, ${titleOf(sql, sql`found.subject`)} as title from found order by last_event_at desc`;
 }
 
 /** The issues of one number, of any age, in the projects of the newest events and in those of `/api/projects`. */

@@ -1,4 +1,4 @@
-import type { EventAuthor, Json, SourceEvent } from "@signalbox/sdk";
+import { type EventAuthor, type Json, oneLine, type SourceEvent } from "@signalbox/sdk";
 import { setOf } from "../mappings/defaults.ts";
 import type { TaskMapping } from "../mappings/queries.ts";
 import { newId } from "../platform/ids.ts";
@@ -219,6 +219,7 @@ function rowOf(
     action: text(event.action),
     actor: text(event.actor),
     subject: event.subject && text(`${source}:${event.subject.project}#${event.subject.issue}`),
+    title: event.subject && event.title ? text(oneLine(event.title).trim()) : null,
     canonical_triggers: triggers,
     outcome: discarded ? "discarded" : "dispatched",
     reason: text(reason),

@@ -37,6 +37,7 @@ export async function extractEvent(
     event_name,
     action: value("action"),
     subject: subjectOf(value("project_id"), value("issue_id"), rule.source),
+    title: value("title"),
     actor: value("actor"),
     text,
     marked: hasMarker(text),

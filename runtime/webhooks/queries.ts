@@ -30,6 +30,8 @@ export interface NewEvent {
   readonly action: string | null;
   readonly actor: string | null;
   readonly subject: string | null;
+  /** Title of the subject at that time; `null` if the payload does not contain it. */
+  readonly title: string | null;
   readonly canonical_triggers: readonly string[];
   readonly outcome: "dispatched" | "discarded";
   readonly reason: string | null;
@@ -112,13 +114,13 @@ export async function insertArrivals(
   const ending = endingOf(sql, arrivals);
   const rows = await sql<StoredEvent[]>`
     with ${copies} ${hooks?.seen ?? sql``} ${own} stored as (
-      insert into webhook_events (id, source, slug, delivery_id, change_key, event_name, action, actor, subject, canonical_triggers,
+      insert into webhook_events (id, source, slug, delivery_id, change_key, event_name, action, actor, subject, title, canonical_triggers,
         outcome, reason, replay_of, polled, author, occurred_at, hook_id, snapshot, private, comment, thread, incomplete, traceparent, headers, body)
-      select id, source, slug, delivery_id, change_key, event_name, action, actor, subject, canonical_triggers,
+      select id, source, slug, delivery_id, change_key, event_name, action, actor, subject, title, canonical_triggers,
         case when mine is null then outcome else 'discarded' end, coalesce(mine, reason),
         replay_of, polled, author, occurred_at, hook_id, snapshot, private, comment, thread, incomplete, traceparent, headers, coalesce(decode(packed, 'base64'), substring((select convert_to(${bodies.join("")}, 'UTF8')) from body_at for body_bytes))
       from json_to_recordset(${JSON.stringify(events)}::text::json) as x (id uuid, source text, slug text, delivery_id text,
-        change_key text, event_name text, action text, actor text, subject text, canonical_triggers text[], outcome text, reason text,
+        change_key text, event_name text, action text, actor text, subject text, title text, canonical_triggers text[], outcome text, reason text,
         replay_of uuid, polled boolean, author jsonb, occurred_at timestamptz, hook_id text, snapshot boolean, private boolean,
         comment text, thread text, incomplete boolean, traceparent text, headers text, packed text, body_at int, body_bytes int), lateral (select ${ownReason} as mine) m
       where ${isNew} and ${hooks?.isNew ?? sql`true`}

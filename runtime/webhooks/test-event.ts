@@ -14,6 +14,7 @@ export function openedEvent(own: Partial<NewEvent> = {}): NewEvent {
     action: "opened",
     actor: null,
     subject: null,
+    title: null,
     canonical_triggers: ["issue.created"],
     outcome: "dispatched",
     reason: null,

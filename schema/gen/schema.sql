@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 0736cc44da80074d
+-- Made from f6407071b6757a1c
 
 create extension if not exists vector;
 
@@ -1427,6 +1427,7 @@ create table webhook_events (
   incomplete boolean default false not null,
   body_removed_at timestamp(3) with time zone,
   traceparent text,
+  title text,
   constraint webhook_events_pkey PRIMARY KEY (id)
 );
 CREATE INDEX webhook_events_change ON webhook_events USING btree (slug, change_key) WHERE (change_key IS NOT NULL);

@@ -17,6 +17,7 @@ const event = z.strictObject({
   event_name: text,
   action: text.min(1).nullable(),
   subject: z.strictObject({ project: text.min(1), issue: text.min(1) }).nullable(),
+  title: text.min(1).nullable().optional(),
   actor: text.min(1).nullable(),
   text,
   marked: z.boolean(),

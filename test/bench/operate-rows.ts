@@ -18,8 +18,9 @@ export async function fillHistory(url: string, count: number): Promise<void> {
     await sql`set session_replication_role = replica`;
     await sql`set synchronous_commit = off`;
     await sql.unsafe(`
-      insert into webhook_events (id, source, slug, delivery_id, event_name, action, actor, subject, canonical_triggers, outcome, reason, headers, body, received_at)
+      insert into webhook_events (id, source, slug, delivery_id, event_name, action, actor, subject, title, canonical_triggers, outcome, reason, headers, body, received_at)
       select ${idAt("t", "n")}, 'alpha', 'alpha', 'd' || n, 'issues', 'opened', 'mona', 'alpha:octo/app' || n % 100 || '#' || n / ${perIssue},
+        'Checkout fails for guests of shop ' || n / ${perIssue},
         '{issue.created}', case when n % 2 = 0 then 'dispatched' else 'discarded' end,
         case when n % 2 = 1 then 'no source event mapping for alpha issues/opened ' || n % 7 end, '{}', convert_to('{"n":' || n || '}', 'UTF8'), t
       from (select n, ${at("n")} as t from generate_series(1, ${count * 2}) n) given`);

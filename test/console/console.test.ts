@@ -80,8 +80,8 @@ describe("the console", { tags: ["chromium"] }, () => {
     await tab.sees("The agent has answered, and the answer is posted.");
     expect(textsOf(world.tracker, "octo/app", 1)).toHaveLength(1);
     await tab.open("/console/issues?q=octo%2Fapp%231");
-    await tab.press("octo/app#1");
-    await tab.sees("Fired issue.created");
+    await tab.press("the model is broken octo/app#1");
+    await tab.sees("the model is broken octo/app#1Fired issue.created");
     await tab.sees("Answer of triage: done");
     await tab.sees("Open the comment");
   });

@@ -57,9 +57,10 @@ describe("the first start", { tags: ["chromium"] }, () => {
     await tab.click("dialog button.primary");
     await tab.sees("issue.created");
     expect(new URL(tab.page.url()).pathname).toMatch(/^\/box\/console\/delivery\//);
-    await tab.press("octo/app#1");
+    await tab.press("Test event of the Signalbox console octo/app#1");
     await tab.sees("Written by the scripted demonstration model");
     await tab.sees("Open the comment");
+    expect(await tab.page.title()).toBe("Test event of the Signalbox console · octo/app#1 · Signalbox");
     await eventually(() => expect(textsOf(tracker, "octo/app", 1)).toHaveLength(2));
     await tab.open("/box/console/now");
     await tab.sees("Failures by message");

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { issueOpened } from "../harness/alpha-payloads.ts";
+import { issueEdited, issueOpened } from "../harness/alpha-payloads.ts";
 import { childrenOf } from "../harness/child-processes.ts";
 import { run, runtimeUnderTest } from "../harness/process.ts";
 import { buildTickets } from "../harness/tickets-plugin.ts";
@@ -128,6 +128,29 @@ test("a payload is explained with the budgets and pauses that its tasks would me
   await world.service.post("/api/resume", { scope: "agent", id: "pm_default" });
 });
 
+test("the title of an issue is that of its newest event, and finds it", { timeout: 60_000 }, async () => {
+  const { service } = world;
+  const send = (title: string, minute: number) =>
+    service.webhook(
+      issueEdited({ repo: "octo/named", number: 1, title }, { issue: { updated_at: `2026-01-02T03:0${minute}:00Z` } }),
+    );
+  const titles = async () => {
+    const { title } = (await service.get<{ title: string }>("/api/subjects/alpha/octo%2Fnamed/1")).body;
+    const found = await service.get<{ subject: string; title: string; events: number }[]>("/api/subjects?q=cafe+named");
+    const runs = await service.get<{ subject_title: string }[]>("/api/task-executions?subject=octo%2Fnamed%231&order=asc");
+    return [title, ...found.body.map((one) => one.title), runs.body.map((one) => one.subject_title)];
+  };
+  const first = await send("The cafe\n is \u202eclosed", 1);
+  expect(await titles()).toEqual(["The cafe is \u202eclosed", "The cafe is \u202eclosed", []]);
+  await send("The cafe is open", 3);
+  // A webhook that arrives late, and a replay, name an older title.
+  await send("The cafe burns", 2);
+  await service.post(`/api/webhook-events/${first.body.event_id}/replay`, {});
+  expect(await titles()).toEqual(["The cafe is open", "The cafe is open", []]);
+  await service.post("/api/erase", { subject: "octo/named#1" });
+  expect(await titles()).toEqual([null, []]);
+});
+
 test.each(situations)("%s", { timeout: 60_000 }, async (_, act, reason) => {
   number++;
   const issue = number;
@@ -156,7 +179,7 @@ test("the command line answers with the same reasons, in lines that fit", { time
   await eventually(
     async () => {
       expect(await signalbox("why", `${repo}#${number}`)).toMatch(
-        /^alpha:octo\/app#\d+\n\S+Z issues\/opened by mona: Fired issue.created and started 1 task\.\n {2}first: Waits for the model,[\s\S]*\n {4}execution \S{36}\n$/,
+        /^alpha:octo\/app#\d+: Login fails\n\S+Z issues\/opened by mona: Fired issue.created and started 1 task\.\n {2}first: Waits for the model,[\s\S]*\n {4}execution \S{36}\n$/,
       );
       return true;
     },
@@ -201,7 +224,8 @@ test("the plugin of the source does not run", { timeout: 240_000 }, async () => 
   await eventually(
     async () => {
       for (const pid of childrenOf(service.pid)) process.kill(Number(pid), "SIGKILL");
-      return !["ready", "backoff", "starting"].includes(await state());
+      expect(["ready", "backoff", "starting"]).not.toContain(await state());
+      return true;
     },
     // Five crashes, with a wait before each start that doubles.
     { timeout: 120_000, interval: 100 },

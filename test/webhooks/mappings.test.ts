@@ -98,12 +98,18 @@ test("a custom source: events by JSONPath are stored, run and replayed", { timeo
     extraction_rules: {
       event_type: "$.kind",
       issue_id: "$.ticket.id",
+      title: "$.ticket.name",
       delivery_id: "$.delivery",
       actor: "$.by",
       text: "$.ticket.words",
     },
   });
-  const payload = { kind: "ticket.made", ticket: { id: 12, words: "The printer burns." }, delivery: "d1", by: "ada" };
+  const payload = {
+    kind: "ticket.made",
+    ticket: { id: 12, name: "Fire", words: "The printer burns." },
+    delivery: "d1",
+    by: "ada",
+  };
   const early = await send("acme/printers", { ...payload, delivery: "d0" });
   expect(triggersOf(early)).toEqual([200, "discarded"]);
   const event = { source: "acme", event_name: "ticket.made", canonical_trigger: "ticket.made" };
@@ -121,6 +127,7 @@ test("a custom source: events by JSONPath are stored, run and replayed", { timeo
     source: "acme",
     slug: "acme/printers",
     subject: "acme:printers#12",
+    subject_title: "Fire",
     actor: "ada",
     delivery_id: "d1",
   });

@@ -49,6 +49,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
     event_name: event,
     action,
     subject,
+    title: stringAt(item, ["title"]),
     actor: author?.name ?? null,
     text: eventText(event, payload),
     marked: body !== null && hasMarker(body),

@@ -37,6 +37,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
     event_name,
     action,
     subject,
+    title: stringAt(issueIn(event_name, payload), ["title"]),
     actor: author?.id ?? author?.name ?? null,
     text: eventText(event_name, action, payload),
     marked: body !== null && (hasInvisibleMarker(body) || hasMarker(body)),

@@ -14,6 +14,7 @@ export const sourceEvent = z.object({
   event_name: short,
   action: short.nullable(),
   subject: z.object({ project: short, issue: short }).nullable(),
+  title: short.nullish(),
   actor: short.nullable(),
   text: z.string().max(4_000_000),
   marked: z.boolean(),

@@ -6,7 +6,7 @@ import { Bulk } from "../parts/bulk.tsx";
 import { Choice, Filters, Word } from "../parts/filters.tsx";
 import { Empty, Page, Shown } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
-import { subjectLabel } from "../parts/subject.tsx";
+import { Subject, subjectLabel } from "../parts/subject.tsx";
 import { Text } from "../parts/text.tsx";
 import { Time } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
@@ -89,14 +89,18 @@ export function DeliveryList({ events }: { events: readonly Omit<WebhookEvent, "
             <Link class="title" to={`delivery/${event.id}`}>
               <Text>{eventLabel(event)}</Text>
             </Link>{" "}
+            {event.subject && (
+              <>
+                <span class="soft">about</span> <Subject subject={event.subject} title={event.subject_title} />
+              </>
+            )}{" "}
             <span class="soft">
-              {event.source}, <Text>{subjectLabel(event.subject)}</Text>
               {event.actor && (
                 <>
-                  {" "}
-                  by <Text>{event.actor}</Text>
+                  by <Text>{event.actor}</Text>{" "}
                 </>
               )}
+              at {event.source}
             </span>
             {event.reason && (
               <span class="why">

@@ -7,7 +7,7 @@ import { State } from "../parts/badge.tsx";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Page, Section, Shown } from "../parts/page.tsx";
 import { SubjectLink } from "../parts/subject.tsx";
-import { asText, Block, Text } from "../parts/text.tsx";
+import { asText, Block, plain, Text } from "../parts/text.tsx";
 import { Time } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
 import { go, pageUrl } from "../route/location.ts";
@@ -17,7 +17,11 @@ import { eventLabel } from "./deliveries.tsx";
 export function DeliveryPage({ id }: { id: string }) {
   const event = useQuery(`delivery ${id}`, (signal) => call("webhook-events.get", { id }, signal));
   return (
-    <Page title={event.data ? <Text>{eventLabel(event.data)}</Text> : "Delivery"} name="Delivery" actions={<Replay id={id} />}>
+    <Page
+      title={event.data ? <DeliveryTitle event={event.data} /> : "Delivery"}
+      name={event.data ? plain([eventLabel(event.data), event.data.subject_title].filter(Boolean).join(" · ")) : "Delivery"}
+      actions={<Replay id={id} />}
+    >
       <Shown query={event} lines={6}>
         {(data) => (
           <>
@@ -31,6 +35,17 @@ export function DeliveryPage({ id }: { id: string }) {
     </Page>
   );
 }
+
+const DeliveryTitle = ({ event }: { event: WebhookEventWithPayload }) => (
+  <>
+    <Text>{eventLabel(event)}</Text>{" "}
+    {event.subject && (
+      <span class="soft">
+        about <SubjectLink subject={event.subject} title={event.subject_title} />
+      </span>
+    )}
+  </>
+);
 
 function Replay({ id }: { id: string }) {
   const replay = async () => {
@@ -78,7 +93,7 @@ function Facts({ event }: { event: WebhookEventWithPayload }) {
       <dl class="facts">
         <dt>Issue</dt>
         <dd>
-          <SubjectLink subject={event.subject} />
+          <SubjectLink subject={event.subject} title={event.subject_title} />
         </dd>
         <dt>Source</dt>
         <dd>

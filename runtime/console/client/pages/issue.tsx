@@ -2,8 +2,8 @@ import type { SubjectTimeline } from "../../../../schema/gen/client.ts";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { Empty, Page, Section, Shown } from "../parts/page.tsx";
-import { subjectLabel } from "../parts/subject.tsx";
-import { Text } from "../parts/text.tsx";
+import { Subject, subjectLabel } from "../parts/subject.tsx";
+import { plain, Text } from "../parts/text.tsx";
 import { Link } from "../route/link.tsx";
 import { query } from "../route/location.ts";
 import { DeliveryList } from "./deliveries.tsx";
@@ -30,8 +30,9 @@ export function IssuePage() {
     return { timeline, answers: new Map(answers.items.map(({ id, result }) => [id, result ?? null])) };
   });
   const label = subjectLabel(subject);
+  const title = story.data?.timeline.title;
   return (
-    <Page title={<Text>{label}</Text>} name={label}>
+    <Page title={<Subject subject={subject} title={title} />} name={plain(title ? `${title} · ${label}` : label)}>
       {parts.issue === "" ? (
         <Empty title="This address does not name an issue.">
           <Link to="issues">Find one</Link>

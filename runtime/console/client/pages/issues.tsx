@@ -20,16 +20,19 @@ export function IssuesPage() {
       if (q) return await call("subjects.search", { q, limit: 50 }, signal);
       const { items } = await list("webhook-events.list", { limit: recent }, signal);
       const groups = Map.groupBy(items, ({ subject }) => subject);
-      return [...groups].flatMap(([subject, [latest, ...more]]) =>
-        subject && latest ? [{ subject, source: latest.source, events: more.length + 1, last_event_at: latest.received_at }] : [],
-      );
+      return [...groups].flatMap(([subject, events]) => {
+        const [latest] = events;
+        if (!subject || !latest) return [];
+        const title = events.find(({ subject_title }) => subject_title)?.subject_title ?? null;
+        return [{ subject, title, source: latest.source, events: events.length, last_event_at: latest.received_at }];
+      });
     },
     { keep: true },
   );
   return (
     <Page title="Issues">
       <Filters>
-        <Word name="q" label="Find an issue" placeholder="acme/webshop#42, CONF-7 or a URL" />
+        <Word name="q" label="Find an issue" placeholder="Title, number, key or URL" />
       </Filters>
       <Shown query={issues} lines={10}>
         {(items) =>
@@ -42,10 +45,10 @@ export function IssuesPage() {
             </>
           ) : (
             <ul class="list">
-              {items.map(({ subject, source, events, last_event_at }) => (
+              {items.map(({ subject, title, source, events, last_event_at }) => (
                 <li key={subject}>
                   <span class="main">
-                    <SubjectLink subject={subject} /> <span class="soft">{source}</span>
+                    <SubjectLink subject={subject} title={title} /> <span class="soft">at {source}</span>
                   </span>
                   <span class="side">{events === 1 ? "1 delivery" : `${events} deliveries`}</span>
                   <span class="side">

@@ -5,7 +5,7 @@ import { State } from "../parts/badge.tsx";
 import { Markdown } from "../parts/markdown.tsx";
 import { Page, Section, Shown } from "../parts/page.tsx";
 import { SubjectLink } from "../parts/subject.tsx";
-import { Text } from "../parts/text.tsx";
+import { plain, Text } from "../parts/text.tsx";
 import { countText, dollarText, durationText, Since, Time } from "../parts/time.tsx";
 import { Waterfall } from "../parts/waterfall.tsx";
 import { External, Link } from "../route/link.tsx";
@@ -19,8 +19,8 @@ export function RunPage({ id }: { id: string }) {
   const run = query.data;
   return (
     <Page
-      title={run ? <Text>{run.task_id}</Text> : "Run"}
-      name={run?.task_id ?? "Run"}
+      title={run ? <RunTitle run={run} /> : "Run"}
+      name={run ? plain([run.task_id, run.subject_title].filter(Boolean).join(" · ")) : "Run"}
       actions={
         run && (
           <>
@@ -50,6 +50,17 @@ export function RunPage({ id }: { id: string }) {
     </Page>
   );
 }
+
+const RunTitle = ({ run }: { run: TaskExecutionWithTranscript }) => (
+  <>
+    <Text>{run.task_id}</Text>{" "}
+    {run.subject && (
+      <span class="soft">
+        for <SubjectLink subject={run.subject} title={run.subject_title} />
+      </span>
+    )}
+  </>
+);
 
 /** What the prompt was given to remember. */
 function Memories({ keys }: { keys: readonly string[] }) {
@@ -181,7 +192,7 @@ function Facts({ run }: { run: TaskExecutionWithTranscript }) {
       <dl class="facts">
         <dt>Issue</dt>
         <dd>
-          <SubjectLink subject={run.subject} />
+          <SubjectLink subject={run.subject} title={run.subject_title} />
         </dd>
         <dt>Trigger</dt>
         <dd>

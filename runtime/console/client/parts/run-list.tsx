@@ -1,7 +1,7 @@
 import type { TaskExecution } from "../../../../schema/gen/client.ts";
 import { Link } from "../route/link.tsx";
 import { State } from "./badge.tsx";
-import { subjectLabel } from "./subject.tsx";
+import { Subject } from "./subject.tsx";
 import { Text } from "./text.tsx";
 import { durationText, Time } from "./time.tsx";
 
@@ -36,14 +36,12 @@ export function RunLine({ run, withoutSubject = false }: { run: TaskExecution; w
       <Link class="title" to={`run/${run.id}`}>
         <Text>{run.task_id}</Text>
       </Link>{" "}
-      <span class="soft">
-        {!withoutSubject && (
-          <>
-            for <Text>{subjectLabel(run.subject)}</Text>{" "}
-          </>
-        )}
-        {run.agent_id && <>by {run.agent_id}</>}
-      </span>
+      {!withoutSubject && (
+        <>
+          <span class="soft">for</span> <Subject subject={run.subject} title={run.subject_title} />
+        </>
+      )}{" "}
+      {run.agent_id && <span class="soft">by {run.agent_id}</span>}
       {why && (
         <span class={run.error && run.state === "failed" ? "why bad" : "why"}>
           <Text max={240}>{why}</Text>

@@ -4,12 +4,28 @@ import { Text } from "./text.tsx";
 /** `alpha:octo/app#12` as people write it: `octo/app#12`. */
 export const subjectLabel = (subject: string | null): string => subject?.replace(/^[\w-]+:/, "") ?? "no issue";
 
+interface SubjectProps {
+  readonly subject: string | null;
+  readonly title?: string | null | undefined;
+}
+
+/** An issue as people name it: its title, if it is known, and its number. */
+export function Subject({ subject, title }: SubjectProps) {
+  const label = <Text>{subjectLabel(subject)}</Text>;
+  if (!title) return label;
+  return (
+    <>
+      <Text max={120}>{title}</Text> <span class="soft">{label}</span>
+    </>
+  );
+}
+
 /** A link to the page of an issue. */
-export function SubjectLink({ subject }: { subject: string | null }) {
+export function SubjectLink({ subject, title }: SubjectProps) {
   if (subject === null) return <span class="soft">no issue</span>;
   return (
     <Link to="issue" query={{ subject }}>
-      <Text>{subjectLabel(subject)}</Text>
+      <Subject subject={subject} title={title} />
     </Link>
   );
 }

@@ -21,6 +21,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
     event_name: stringAt(payload, ["event"], 200) ?? "",
     action: stringAt(payload, ["action"], 200),
     subject: project !== null && isNumber ? { project, issue: String(issue) } : null,
+    title: stringAt(payload, ["issue", "title"]),
     actor: stringAt(payload, ["sender", "login"], 200),
     text: [stringAt(payload, ["issue", "title"]), body ?? stringAt(payload, ["issue", "body"], 1_000_000)]
       .filter(Boolean)
