@@ -46,7 +46,7 @@ export function CostPage() {
           ) : (
             <>
               <div class="numbers">
-                <Figure value={dollarText(total.cost_usd)} label="cost" />
+                <Figure value={dollarText(total.cost_usd)} label={total.cost_usd === null ? "cost: no price is known" : "cost"} />
                 <Figure value={countText(total.unpriced_tokens ?? 0)} label="tokens without a price" />
                 <Figure value={countText(total.runs ?? 0)} label={`runs, ${countText(total.failed ?? 0)} failed`} />
                 <Figure value={durationText(total.p50_duration_ms ?? null)} label="median duration" />
@@ -94,7 +94,7 @@ function Groups({ by, rows }: { by: Group; rows: readonly UsageGroup[] }) {
       <table>
         <thead>
           <tr>
-            <th scope="col">{by}</th>
+            <th scope="col">{by.charAt(0).toUpperCase() + by.slice(1)}</th>
             {columns.map(({ title }) => (
               <th key={title} scope="col" class="number">
                 {title}

@@ -113,12 +113,14 @@ function NewKey({ reload }: { reload: () => Promise<void> }) {
   return (
     <Section title="New key">
       {session.value?.state === "open" && (
-        <p class="hint lead">With the first key the API closes: every request needs a key. This page goes on with the new one.</p>
+        <p class="hint lead">
+          With the first key the API closes: every request needs a key. This page continues with the new one.
+        </p>
       )}
       <Form label="Create the key" run={create} done="Created">
         <Field name="name" label="Name" required placeholder="ci" />
-        <Pick name="scope" label="May" options={session.value?.state === "open" ? [...scopes].reverse().slice(1) : scopes} />
-        <Field name="days" label="Expires after days" type="number" placeholder="never" />
+        <Pick name="scope" label="Scope" options={session.value?.state === "open" ? [...scopes].reverse().slice(1) : scopes} />
+        <Field name="days" label="Expires after (days)" type="number" placeholder="never" />
       </Form>
       {made.value && (
         <div class="card new-key" role="status">

@@ -6,6 +6,7 @@ import { Field, Form, textOf } from "./form.tsx";
 import { Shown } from "./page.tsx";
 import { ScrollBox } from "./scroll-box.tsx";
 import { asText } from "./text.tsx";
+import { countText } from "./time.tsx";
 
 interface PolicyProps {
   readonly agentId: string;
@@ -66,5 +67,6 @@ export function PolicyTable({ agentId, own, reload }: PolicyProps) {
 const valueText = (value: unknown): string => {
   if (Array.isArray(value)) return value.length === 0 ? "none" : value.join(", ");
   if (value === 0) return "no limit";
+  if (typeof value === "number") return countText(value);
   return typeof value === "boolean" ? (value ? "yes" : "no") : String(value);
 };
