@@ -1,4 +1,5 @@
 import type { Fragment, Queryable } from "../platform/database/client.ts";
+import { containsWords } from "../platform/database/history-page.ts";
 
 interface Found {
   readonly subject: string;
@@ -38,17 +39,15 @@ const newest = (sql: Queryable) =>
 
 /** Subjects of the newest events whose name or title contains each of the words; a name ends with a word like `webshop#4`. */
 export function searchSubjects(sql: Queryable, words: readonly string[], limit: number): Promise<Found[]> {
-  const patternOf = (word: string) => `%${word.replace(/[\\%_]/g, "\\$&")}`;
   const isNumbered = (word: string) => /[#!]\d+$/.test(word);
-  const ends = words.filter(isNumbered).map(patternOf);
-  const parts = words.filter((word) => !isNumbered(word)).map((word) => `${patternOf(word)}%`);
+  const ends = words.filter(isNumbered).map((word) => `%${word.replace(/[\\%_]/g, "\\$&")}`);
+  const parts = words.filter((word) => !isNumbered(word)).join(" ");
   return sql<Found[]>`
-    with newest as materialized (${newest(sql)}), found as (
-      select subject, count(*) as events, max(received_at) as last_event_at from newest
-      where subject in (select subject from newest
-        where subject ilike all (${ends}::text[]) and concat(subject, ' ', title) ilike all (${parts}::text[]))
-      group by subject order by last_event_at desc limit ${limit})
-    select found.*, ${titleOf(sql, sql`found.subject`)} as title from found order by last_event_at desc`;
+    select found.*, ${titleOf(sql, sql`found.subject`)} as title from (
+      select subject, count(*) as events, max(received_at) as last_event_at from (${newest(sql)}) newest group by subject
+      having bool_or(subject ilike all (${ends}::text[]) and ${containsWords(sql, sql`concat(subject, ' ', title)`, parts)})
+      order by last_event_at desc limit ${limit}) found
+    order by last_event_at desc`;
 }
 
 /** The issues of one number, of any age, in the projects of the newest events and in those of `/api/projects`. */

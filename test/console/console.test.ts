@@ -188,25 +188,6 @@ describe("the console", { tags: ["chromium"] }, () => {
     await world.service.put("/api/agents/pm_default", { policy: {} });
   });
 
-  test("keyboard only: search, go, open and close", async () => {
-    await tab.open("/console/now");
-    await tab.sees("Failures by message");
-    await tab.page.keyboard.press("g");
-    await tab.page.keyboard.press("r");
-    await tab.sees("octo/app#8");
-    await tab.page.keyboard.press("/");
-    await tab.page.keyboard.type("no such words");
-    await tab.page.keyboard.press("Enter");
-    await tab.sees("No run matches these filters.");
-    expect(tab.page.url()).toContain("q=no+such+words");
-    await tab.page.keyboard.press("Tab");
-    await tab.page.evaluate(() => (document.activeElement as HTMLElement).blur());
-    await tab.page.keyboard.press("?");
-    await tab.sees("This list");
-    await tab.page.keyboard.press("Escape");
-    await tab.page.waitForFunction(() => !document.querySelector("dialog"));
-  });
-
   test("a page is shown without an answer that is late, and is completed when it comes", async () => {
     const slow = await openBeside(tab, world.service.url);
     const release = await slow.hold("group_by=day");

@@ -68,6 +68,55 @@ describe("the first start", { tags: ["chromium"] }, () => {
     expect(tab.faults).toEqual([]);
   });
 
+  test("keyboard only: search, go, open and close", async () => {
+    await tab.open("/box/console/now");
+    await tab.sees("Failures by message");
+    await tab.page.keyboard.press("g");
+    await tab.page.keyboard.press("r");
+    await tab.sees("octo/app#1");
+    await tab.page.keyboard.press("/");
+    await tab.page.keyboard.type("no such words");
+    await tab.page.keyboard.press("Enter");
+    await tab.sees("No run matches these filters.");
+    expect(tab.page.url()).toContain("q=no+such+words");
+    await tab.page.keyboard.press("Tab");
+    await tab.page.evaluate(() => (document.activeElement as HTMLElement).blur());
+    await tab.page.keyboard.press("?");
+    await tab.sees("This list");
+    await tab.page.keyboard.press("Escape");
+    await tab.page.waitForFunction(() => !document.querySelector("dialog"));
+  });
+
+  test("keyboard only: a run is opened, everything is paused and resumed", async () => {
+    const { keyboard } = tab.page;
+    const focused = () => tab.page.evaluate(() => document.activeElement?.textContent ?? "");
+    const tabTo = async (name: string) => {
+      const passed: string[] = [];
+      while (passed.at(-1) !== name && passed.length < 80) {
+        await keyboard.press("Tab");
+        passed.push(await focused());
+      }
+      expect(passed.at(-1), passed.join(", ")).toBe(name);
+      await keyboard.press("Enter");
+    };
+    await tab.open("/box/console/runs?subject=octo%2Fapp%231&task_id=triage_initial_intent");
+    await tab.sees("Test event of the Signalbox console");
+    await tabTo("Skip to the content");
+    await tabTo("triage_initial_intent");
+    await tab.sees("The agent has answered, and the answer is posted.");
+    await keyboard.press("g");
+    await keyboard.press("n");
+    await tab.sees("Failures by message");
+    await tabTo("Pause");
+    await tab.sees("Webhooks are still accepted and stored.");
+    await keyboard.press("Tab");
+    await keyboard.type("by keys");
+    await tabTo("Pause");
+    await tab.sees("Everything is paused: by keys");
+    await tabTo("Resume");
+    await tab.page.waitForFunction(() => !document.querySelector(".paused"), { polling: 100 });
+  });
+
   test("a page that stays open during much work does not grow", async () => {
     await tab.open("/box/console/runs");
     const session = await tab.page.createCDPSession();

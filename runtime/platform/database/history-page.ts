@@ -113,8 +113,8 @@ async function searchRows<T>(
   };
 }
 
-/** Without regard to case. Where the words are ASCII, the rules of other alphabets are left out, which are eight times slower. */
-const containsWords = (sql: Queryable, text: Fragment, q: string): Fragment =>
+/** Whether a text contains each of the words, without regard to case. Where the words are ASCII, the rules of other alphabets are left out, which are eight times slower. */
+export const containsWords = (sql: Queryable, text: Fragment, q: string): Fragment =>
   sql`(${text}) ${/^[\x20-\x7e]*$/.test(q) ? sql`collate "C"` : sql``} ilike all (${patternsOf(q)}::text[])`;
 
 /** Each word as a pattern that finds it literally. */
