@@ -4,7 +4,7 @@ import { useQuery } from "../api/query.ts";
 import { DayBars } from "../parts/day-bars.tsx";
 import { Choice, Filters } from "../parts/filters.tsx";
 import { Empty, Page, Section, Shown } from "../parts/page.tsx";
-import { ScrollBox } from "../parts/scroll-box.tsx";
+import { Table } from "../parts/table.tsx";
 import { Text } from "../parts/text.tsx";
 import { countText, dollarText, durationText } from "../parts/time.tsx";
 import { query } from "../route/location.ts";
@@ -90,33 +90,23 @@ const columns: readonly { readonly title: string; readonly text: (row: UsageGrou
 
 function Groups({ by, rows }: { by: Group; rows: readonly UsageGroup[] }) {
   return (
-    <ScrollBox label="Usage by group">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{by.charAt(0).toUpperCase() + by.slice(1)}</th>
-            {columns.map(({ title }) => (
-              <th key={title} scope="col" class="number">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={nameOf(row, by)}>
-              <th scope="row">
-                <Text>{nameOf(row, by)}</Text>
-              </th>
-              {columns.map(({ title, text }) => (
-                <td key={title} class="number" data-label={title}>
-                  {text(row)}
-                </td>
-              ))}
-            </tr>
+    <Table
+      label="Usage by group"
+      columns={[by.charAt(0).toUpperCase() + by.slice(1)]}
+      numbers={columns.map(({ title }) => title)}
+    >
+      {rows.map((row) => (
+        <tr key={nameOf(row, by)}>
+          <th scope="row">
+            <Text>{nameOf(row, by)}</Text>
+          </th>
+          {columns.map(({ title, text }) => (
+            <td key={title} class="number" data-label={title}>
+              {text(row)}
+            </td>
           ))}
-        </tbody>
-      </table>
-    </ScrollBox>
+        </tr>
+      ))}
+    </Table>
   );
 }

@@ -5,7 +5,7 @@ import { may } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Field, Form, textOf } from "../parts/form.tsx";
 import { Empty, Page, Section, Shown } from "../parts/page.tsx";
-import { ScrollBox } from "../parts/scroll-box.tsx";
+import { Table } from "../parts/table.tsx";
 import { Text } from "../parts/text.tsx";
 import { countText } from "../parts/time.tsx";
 import { SeedAgents, SeedMore } from "./seed.tsx";
@@ -83,56 +83,45 @@ function Matrix({ sources, triggers, tasks, hits, reload }: MatrixProps) {
   return (
     <>
       <p class="hint above">Hits in the last {days} days. Dry runs and replays count.</p>
-      <ScrollBox label="Events, triggers and tasks">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Event</th>
-              <th scope="col">Trigger</th>
-              <th scope="col">Tasks</th>
-            </tr>
-          </thead>
-          <tbody>
-            {names.map((name) => (
-              <tr key={name}>
-                <td data-label="Event">
-                  <Chips>
-                    {sources
-                      .filter((one) => one.canonical_trigger === name)
-                      .map((one) => (
-                        <Chip
-                          key={one.id}
-                          label={`${one.source} ${one.event_name}${one.action ? ` ${one.action}` : ""}`}
-                          hits={hitsOf(one, hits, sources)}
-                          remove={() => call("sources.delete", { id: one.id })}
-                          reload={reload}
-                        />
-                      ))}
-                  </Chips>
-                </td>
-                <th scope="row" data-label="Trigger">
-                  <code>{name}</code> <Hits count={fired(name)} />
-                </th>
-                <td data-label="Tasks">
-                  <Chips>
-                    {triggers
-                      .filter((one) => one.canonical_trigger === name)
-                      .map((one) => (
-                        <Chip
-                          key={one.id}
-                          label={taskLabel(one, tasks)}
-                          hits={started(one)}
-                          remove={() => call("triggers.delete", { id: one.id })}
-                          reload={reload}
-                        />
-                      ))}
-                  </Chips>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </ScrollBox>
+      <Table label="Events, triggers and tasks" columns={["Event", "Trigger", "Tasks"]}>
+        {names.map((name) => (
+          <tr key={name}>
+            <td data-label="Event">
+              <Chips>
+                {sources
+                  .filter((one) => one.canonical_trigger === name)
+                  .map((one) => (
+                    <Chip
+                      key={one.id}
+                      label={`${one.source} ${one.event_name}${one.action ? ` ${one.action}` : ""}`}
+                      hits={hitsOf(one, hits, sources)}
+                      remove={() => call("sources.delete", { id: one.id })}
+                      reload={reload}
+                    />
+                  ))}
+              </Chips>
+            </td>
+            <th scope="row" data-label="Trigger">
+              <code>{name}</code> <Hits count={fired(name)} />
+            </th>
+            <td data-label="Tasks">
+              <Chips>
+                {triggers
+                  .filter((one) => one.canonical_trigger === name)
+                  .map((one) => (
+                    <Chip
+                      key={one.id}
+                      label={taskLabel(one, tasks)}
+                      hits={started(one)}
+                      remove={() => call("triggers.delete", { id: one.id })}
+                      reload={reload}
+                    />
+                  ))}
+              </Chips>
+            </td>
+          </tr>
+        ))}
+      </Table>
     </>
   );
 }

@@ -3,7 +3,7 @@ import { call } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { Choice, Filters, Word } from "../parts/filters.tsx";
 import { Empty, Shown } from "../parts/page.tsx";
-import { ScrollBox } from "../parts/scroll-box.tsx";
+import { Table } from "../parts/table.tsx";
 import { Text } from "../parts/text.tsx";
 import { query } from "../route/location.ts";
 
@@ -42,33 +42,22 @@ export function ConfigurationSettings() {
 
 function Settings({ settings }: { settings: readonly Setting[] }) {
   return (
-    <ScrollBox label="Settings">
-      <table class="settings">
-        <thead>
-          <tr>
-            <th scope="col">Setting</th>
-            <th scope="col">Value</th>
-            <th scope="col">Set by</th>
-          </tr>
-        </thead>
-        <tbody>
-          {settings.map(({ name, value, default: usual, source, about }) => (
-            <tr key={name}>
-              <th scope="row">
-                <code>{name}</code>
-                <span class="about">
-                  <Text>{about.replaceAll("`", "")}</Text>
-                </span>
-              </th>
-              <td class="value">
-                {value === null ? <span class="soft">not set</span> : <Text max={300}>{value}</Text>}
-                {source !== "default" && usual !== null && usual !== value && <span class="about">default: {usual}</span>}
-              </td>
-              <td>{originText(source)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </ScrollBox>
+    <Table label="Settings" columns={["Setting", "Value", "Set by"]} class="settings">
+      {settings.map(({ name, value, default: usual, source, about }) => (
+        <tr key={name}>
+          <th scope="row">
+            <code>{name}</code>
+            <span class="about">
+              <Text>{about.replaceAll("`", "")}</Text>
+            </span>
+          </th>
+          <td class="value">
+            {value === null ? <span class="soft">not set</span> : <Text max={300}>{value}</Text>}
+            {source !== "default" && usual !== null && usual !== value && <span class="about">default: {usual}</span>}
+          </td>
+          <td>{originText(source)}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }

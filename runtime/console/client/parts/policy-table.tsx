@@ -4,7 +4,7 @@ import { useQuery } from "../api/query.ts";
 import { may } from "../api/session.ts";
 import { Field, Form, textOf } from "./form.tsx";
 import { Shown } from "./page.tsx";
-import { ScrollBox } from "./scroll-box.tsx";
+import { Table } from "./table.tsx";
 import { asText } from "./text.tsx";
 import { countText } from "./time.tsx";
 
@@ -26,26 +26,15 @@ export function PolicyTable({ agentId, own, reload }: PolicyProps) {
     <>
       <Shown query={applied}>
         {({ policy }) => (
-          <ScrollBox label="Policy">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Limit</th>
-                  <th scope="col">Value</th>
-                  <th scope="col">Set by</th>
-                </tr>
-              </thead>
-              <tbody>
-                {Object.entries(policy).map(([name, { value, level }]) => (
-                  <tr key={name}>
-                    <th scope="row">{name.replaceAll("_", " ")}</th>
-                    <td data-label="Value">{valueText(value)}</td>
-                    <td data-label="Set by">{level}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </ScrollBox>
+          <Table label="Policy" columns={["Limit", "Value", "Set by"]}>
+            {Object.entries(policy).map(([name, { value, level }]) => (
+              <tr key={name}>
+                <th scope="row">{name.replaceAll("_", " ")}</th>
+                <td data-label="Value">{valueText(value)}</td>
+                <td data-label="Set by">{level}</td>
+              </tr>
+            ))}
+          </Table>
         )}
       </Shown>
       <details>

@@ -1,0 +1,37 @@
+import type { ComponentChildren } from "preact";
+
+interface TableProps {
+  readonly label: string;
+  readonly columns: readonly string[];
+  /** The columns of numbers, after the others. */
+  readonly numbers?: readonly string[];
+  readonly class?: string;
+  /** The rows. */
+  readonly children: ComponentChildren;
+}
+
+/** A table. If it is wider than the screen, it scrolls by itself, also by keys. */
+export function Table({ label, columns, numbers = [], class: name, children }: TableProps) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so keys must reach it
+    <section class="scroll" tabIndex={0} aria-label={label}>
+      <table class={name}>
+        <thead>
+          <tr>
+            {columns.map((title) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
+            {numbers.map((title) => (
+              <th key={title} scope="col" class="number">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </section>
+  );
+}
