@@ -23,7 +23,7 @@ export const list = operation({
   http: "GET /api/audit-log",
   rpc: "MonitoringService.ListAuditLog",
   summary: "List changes by operators",
-  description: "Newest first.",
+  description: "Returns the newest first.",
   input: z.object({
     ...historyFilter,
     actor: z.string().max(200).optional().describe("Return only changes by this API key."),

@@ -46,7 +46,7 @@ export const execution = z
       .describe(
         "Position of the event in a loop: a chain of events that each followed soon after a write by Signalbox on the issue. Null if the event is not part of a chain.",
       ),
-    answers: z.uuid().nullable().describe("Execution whose write the event followed; null if none."),
+    answers: z.uuid().nullable().describe("Execution whose write the event replies to; null if none."),
     attempts: z.int().describe("How many times a worker has started the execution."),
     result: z
       .string()

@@ -18,7 +18,7 @@ export const sourceMapping = z
 /** What an event must have for a mapping to fire its task. All conditions that are set must hold. */
 export const triggerConditions = z
   .object({
-    min_standing: requiredStanding.describe("Lowest standing of the author. An author whose standing is unknown meets it."),
+    min_standing: requiredStanding.describe("Minimum standing of the author. An unknown standing is accepted."),
     mention: text(200)
       .regex(/^@?[^\s@]+$/, "must be one name such as @signalbox")
       .describe("Name that the new text must mention, with or without `@`."),

@@ -90,7 +90,7 @@ export const plugin = z
         widens: z.array(z.string()).describe("Permissions that the active version does not have, described in words."),
         breaks: z
           .array(z.string())
-          .describe("Breaking changes since the active version that the version number does not announce, described in words."),
+          .describe("Breaking changes since the active version, described in words. Empty if the version number announces them."),
       })
       .meta({ id: "PluginWaiting" })
       .nullable()
@@ -114,7 +114,7 @@ export const plugin = z
           breaks: z
             .array(z.string())
             .describe(
-              "Breaking changes since the version installed before it that the version number does not announce, described in words.",
+              "Breaking changes since the version installed before it, described in words. Empty if the version number announces them.",
             ),
         })
         .meta({ id: "PluginVersion" }),

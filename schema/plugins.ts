@@ -114,7 +114,7 @@ export const configure = operation({
     id,
     settings: z
       .record(z.string().max(100), z.string().max(10_000).nullable())
-      .describe("Settings by name. `null` deletes a setting; settings that are not sent keep their values."),
+      .describe("Settings by name. `null` deletes a setting; omitted settings keep their values."),
   }),
   output: plugin,
   scope: "admin",

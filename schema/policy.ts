@@ -28,10 +28,10 @@ const names = (about: string) => z.array(z.string().trim().min(1).max(200)).max(
 /** Every limit of a policy, each with its own schema. A level sets the members that it narrows. */
 export const policyMembers = {
   trigger_allowed_bots: names("Logins of the bots and apps whose events start runs; `*` for all."),
-  trigger_min_standing: requiredStanding.describe("Lowest standing whose events start runs."),
-  write_min_standing: requiredStanding.describe("Lowest standing whose runs can use tools that write."),
+  trigger_min_standing: requiredStanding.describe("Minimum standing of an author to start runs."),
+  write_min_standing: requiredStanding.describe("Minimum standing of an author for runs to use tools that write."),
   loop_max_hops: count(1000).describe(
-    "Number of events in a row that may each follow soon after a write by Signalbox before the next one is held. 0: no limit.",
+    "Replies in a row to Signalbox's own writes on one issue before the next one is held. 0: no limit.",
   ),
   run_tokens: tokens.describe("Tokens that one execution may use. 0: no limit."),
   run_seconds: count(86_400).describe("Seconds that one execution may work. 0: no limit."),

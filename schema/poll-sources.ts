@@ -58,7 +58,7 @@ export const update = operation({
   http: "PUT /api/poll-sources/:id",
   rpc: "PollSourceService.UpdatePollSource",
   summary: "Update a poll source",
-  description: "Members that are not sent keep their values. Changing `source`, `project_id` or `since` resets the cursor.",
+  description: "Omitted members keep their values. Changing `source`, `project_id` or `since` resets the cursor.",
   input: z
     .object({ ...settings, since })
     .partial()

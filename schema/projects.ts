@@ -78,7 +78,7 @@ export const update = operation({
   http: "PUT /api/projects/:id",
   rpc: "ProjectService.UpdateProject",
   summary: "Update a project",
-  description: "Members that are not sent keep their values.",
+  description: "Omitted members keep their values.",
   input: z
     .object({ ...members, policy: limits })
     .partial()

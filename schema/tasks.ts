@@ -146,7 +146,9 @@ export const explain = operation({
             canonical_trigger: canonicalTrigger,
             starts: z
               .boolean()
-              .describe("Whether the task would run now. If only a loop, budget or pause stops it, it would be held or wait."),
+              .describe(
+                "Whether the task would run now. If only a loop, a budget or a pause prevents that, the execution would be held or wait.",
+              ),
             checks: z.array(explainedCheck),
           })
           .meta({ id: "ExplainedTask" }),

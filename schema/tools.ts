@@ -85,7 +85,7 @@ export const toolExecution = z
     prompt_tokens: z
       .int()
       .describe(
-        "Prompt tokens of the model request that led to the call, shared among all calls of that request; 0 for a direct call.",
+        "Prompt tokens of the model request that led to the call, divided among all calls of that request; 0 for a direct call.",
       ),
     completion_tokens: z.int(),
     duration_ms: z.int(),

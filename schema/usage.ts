@@ -30,8 +30,8 @@ const figures = {
   p50_duration_ms: z
     .int()
     .nullable()
-    .describe("Median duration of the executions that ended, in milliseconds, within 10 %; null if none ended."),
-  p95_duration_ms: z.int().nullable().describe("95th percentile of the duration, in milliseconds, within 10 %."),
+    .describe("Median duration in milliseconds of the executions that ended, accurate to 10 %; null if none ended."),
+  p95_duration_ms: z.int().nullable().describe("95th percentile of the duration in milliseconds, accurate to 10 %."),
 };
 
 const group = z

@@ -68,24 +68,26 @@ const members = {
   source: sourceName.describe("Source of the events. A name that is not a platform creates a new source."),
   event_type: text(200)
     .nullish()
-    .describe("Event name, or event name and action joined by a dot (`issues.opened`). First shape."),
+    .describe("Event name, or event name and action joined by a dot (`issues.opened`). Required without `path_pattern`."),
   jq_filter: text(10_000)
     .nullish()
-    .describe("jq filter over the payload. It matches if its first output is neither false nor null. First shape."),
+    .describe(
+      "jq filter over the payload. It matches if its first output is neither false nor null. Default: every payload matches.",
+    ),
   canonical_trigger: canonicalTrigger
     .nullish()
     .describe(
-      "Trigger that a match fires. Default, in the second shape: the trigger that the source event mappings assign to the extracted `event_type`.",
+      "Trigger that a match fires. Required without `path_pattern`. Default with `path_pattern`: the trigger that the source event mappings assign to the extracted `event_type`.",
     ),
   path_pattern: z
     .string()
     .max(300)
     .nullish()
-    .describe("URL pattern of the whole path, for example `/webhook/acme/:team`. Second shape."),
+    .describe("URL pattern of the whole path, for example `/webhook/acme/:team`. Requires `extraction_rules`."),
   extraction_rules: z
     .record(z.string(), z.string().min(1).max(1000))
     .nullish()
-    .describe(`JSONPath expressions (RFC 9535) over the payload for ${extractionFields.join(", ")}. Second shape.`),
+    .describe(`JSONPath expressions (RFC 9535) over the payload for ${extractionFields.join(", ")}. Only with a path pattern.`),
   auth: webhookAuth.nullish().describe("How senders are authenticated. Default: `none`."),
 };
 
@@ -112,7 +114,7 @@ export const create = operation({
   rpc: "WebhookMappingService.CreateWebhookMapping",
   summary: "Create a webhook mapping",
   description:
-    "A webhook mapping maps either an event type and a jq filter to a trigger, or a path pattern with extraction rules to an event.",
+    "Without `path_pattern`, the mapping fires a trigger for events of one type that its jq filter matches. With `path_pattern`, it turns webhooks to that path into events, by its extraction rules.",
   input: z.object(members),
   output: webhookMapping,
   status: 201,

@@ -22,15 +22,15 @@ const reason = (error: unknown) => (error instanceof Error ? error.message : Str
 
 /** Refuses a mapping that could never work, naming the member. `platforms`: the sources whose webhooks have doors of their own. */
 export async function checkMapping(draft: Draft, platforms: ReadonlySet<string>, evaluator: Evaluator): Promise<void> {
-  if (draft.path_pattern === null) checkEventShape(draft);
-  else checkPathShape(draft, draft.path_pattern, platforms);
+  if (draft.path_pattern === null) checkEventMapping(draft);
+  else checkPathMapping(draft, draft.path_pattern, platforms);
   if (draft.jq_filter === null) return;
   await evaluator.compile(draft.jq_filter).catch((error) => {
     throw wrong("jq_filter", `is not valid jq: ${reason(error)}`);
   });
 }
 
-function checkEventShape({ event_type, canonical_trigger, extraction_rules }: Draft): void {
+function checkEventMapping({ event_type, canonical_trigger, extraction_rules }: Draft): void {
   if (event_type === null)
     throw wrong("event_type", "is required, or path_pattern with extraction_rules for webhooks of another kind");
   if (canonical_trigger === null) throw wrong("canonical_trigger", "is required with event_type");
@@ -38,7 +38,7 @@ function checkEventShape({ event_type, canonical_trigger, extraction_rules }: Dr
     throw wrong("extraction_rules", "belong to a path_pattern; with event_type the source reads the event");
 }
 
-function checkPathShape(
+function checkPathMapping(
   { event_type, canonical_trigger, extraction_rules }: Draft,
   pattern: string,
   platforms: ReadonlySet<string>,

@@ -28,7 +28,7 @@ export const mappingsAt = (service: () => Service) => {
     signed: (payload: object, event: string) => service().webhook(payload, { event }),
   };
 };
-/** A mapping of the first shape, for alpha. */
+/** An event mapping for alpha. */
 export const pull = (event_type: string, jq_filter: string | null, canonical_trigger: string) => ({
   source: "alpha",
   event_type,

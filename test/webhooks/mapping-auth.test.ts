@@ -57,7 +57,7 @@ test("addresses: only trusted proxies are looked through", async () => {
   expect((await from("203.0.113.1, 198.51.100.7:4711")).status).toBe(202);
 });
 
-test("auth on a mapping of the first shape guards that event, and refused webhooks are not stored", async () => {
+test("auth of an event mapping guards that event, and refused webhooks are not stored", async () => {
   const auth = { method: "token", header: "X-Extra", secret: "e" };
   const { id } = await made({ ...pull("watch", null, "repo.starred"), auth });
   const count = async () => (await service.get("/api/webhook-events?limit=1")).headers.get("x-total-count");

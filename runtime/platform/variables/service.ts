@@ -29,10 +29,10 @@ export const service = {
     .enum(["postgres", "redis", "polling"])
     .default("postgres")
     .describe(
-      "How replicas learn of changes. `postgres`: LISTEN and NOTIFY; `redis`: channels of `REDIS_URL`; `polling`: each looks every two seconds, for a PostgreSQL without LISTEN.",
+      "How replicas learn of changes. `postgres`: LISTEN and NOTIFY; `redis`: channels of `REDIS_URL`; `polling`: each replica looks for changes every two seconds; for a PostgreSQL without LISTEN.",
     ),
   DATABASE_WAIT_SECONDS: whole(20, 0, 3600).describe(
-    "Seconds that the service waits at startup while PostgreSQL is unavailable, counted from the last time that it was reachable, or else from the start. Then the start fails. 0: do not wait.",
+    "Seconds that the service waits for PostgreSQL at startup before the start fails. The time begins again each time that PostgreSQL answers. 0: do not wait.",
   ),
   DATA_DIR: z.string().default("./data").describe("Folder of the embedded database."),
   REDIS_URL: z
@@ -64,7 +64,7 @@ export const service = {
     "Maximum size of a webhook body that needs no secret or signature, in bytes. Default: `MAX_WEBHOOK_BYTES` if set, otherwise 5 MiB.",
   ),
   MAX_INFLIGHT_BODY_BYTES: whole(268_435_456, 1024, 2 ** 40).describe(
-    "Maximum number of bytes of request bodies held at the same time. Further requests are answered 503.",
+    "Maximum total size of all request bodies in memory, in bytes. Further requests are answered with 503.",
   ),
   ENCRYPTION_KEY: list
     .refine(

@@ -10,10 +10,10 @@ export const trust = {
     "Logins of the bots and apps whose events start runs, comma-separated; `*` for all. Default: none.",
   ),
   TRIGGER_MIN_STANDING: standing("none").describe(
-    "Lowest standing in the project whose events start runs: `owner`, `member`, `collaborator`, `contributor` or `none`. An author whose standing is unknown is not refused.",
+    "Minimum standing of an author in the project to start runs: `owner`, `member`, `collaborator`, `contributor` or `none`. An unknown standing is accepted.",
   ),
   WRITE_MIN_STANDING: standing("collaborator").describe(
-    "Lowest standing in the project whose runs may use tools that write. An author whose standing is unknown is not limited.",
+    "Minimum standing of an author in the project for runs to use tools that write. An unknown standing is accepted.",
   ),
   LOOP_WINDOW_SECONDS: whole(15, 0, 3600).describe(
     "Seconds after a write by Signalbox in which an event on the same issue counts as a reply to it. 0 turns loop detection off.",
