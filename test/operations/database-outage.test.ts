@@ -1,13 +1,29 @@
+import { randomBytes } from "node:crypto";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { type FreshDatabase, freshDatabase } from "../harness/databases.ts";
+import { startService } from "../harness/service.ts";
 import { startUrlProxy, type TcpProxy } from "../harness/tcp-proxy.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { startWorld, textsOf, type World } from "../harness/world.ts";
 
 const repo = "octo/app";
 
-// The embedded database goes away with the process only.
+test("if the embedded database ends by itself, the process ends with its error", async () => {
+  await using service = await startService({ runtime: "node", database: "embedded", webhookSecret: "s3cret" });
+  // PostgreSQL cannot create the next file of its log, as on a full disk. The webhook needs one.
+  rmSync(join(service.folder, "data/pg/pg_wal"), { recursive: true });
+  const payload = { ...issueOpened({ repo, number: 1 }), noise: randomBytes(14_000_000).toString("base64") };
+  await service.webhook(payload).catch(() => {});
+  await eventually(() => service.logs().includes("The embedded database has ended: PostgreSQL aborted: could not"), {
+    timeout: 60_000,
+  });
+  expect(await service.stop()).toEqual({ code: 1, signal: null });
+});
+
+// The embedded database ends only with the process.
 describe("an attempt outlasts an outage of the database", { tags: ["postgres"] }, () => {
   let database: FreshDatabase;
   let proxy: TcpProxy & { readonly url: string };

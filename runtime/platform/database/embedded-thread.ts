@@ -4,27 +4,42 @@ import type { EmbeddedReply, EmbeddedRequest, EmbeddedSettings } from "./embedde
 /** The sources run as they are; in the bundle the worker is JavaScript beside this file. */
 const extension = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
 
+/** The database ended by itself, for example because it had no more memory. */
+class DatabaseEnded extends Error {
+  override readonly name = "DatabaseEnded";
+  constructor(cause: unknown) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    super(`The embedded database has ended: ${reason}. Committed data is not lost: start the service again.`, { cause });
+  }
+}
+
 /** The thread of `embedded-worker.ts`. It keeps the process alive only while a call waits for it. */
 export class DatabaseThread {
   readonly #worker: Worker;
   /** The calls that wait, in their order: it answers one after the other. */
   readonly #waiting: { onData: (data: Uint8Array) => void; done: () => void; fail: (error: Error) => void }[] = [];
+  readonly #onEnd: (error: Error) => void;
   #ended: Error | null = null;
+  #state: "opening" | "open" | "closing" = "opening";
 
-  private constructor(settings: EmbeddedSettings) {
+  private constructor(settings: EmbeddedSettings, onEnd: (error: Error) => void) {
+    this.#onEnd = onEnd;
     this.#worker = new Worker(new URL(`./embedded-worker${extension}`, import.meta.url), { env: {}, workerData: settings });
     this.#worker.on("message", (reply: EmbeddedReply) => {
       if ("data" in reply) this.#waiting[0]?.onData(reply.data);
+      else if ("ended" in reply) this.#end(new Error(reply.ended));
       else this.#answered(reply.error);
     });
     this.#worker.on("error", (error) => this.#end(error));
-    this.#worker.on("exit", (code) => this.#end(new Error(`the thread of the embedded database ended with code ${code}`)));
+    this.#worker.on("exit", (code) => this.#end(new Error(`its thread ended with code ${code}`)));
   }
 
-  static async open(settings: EmbeddedSettings): Promise<DatabaseThread> {
-    const thread = new DatabaseThread(settings);
+  /** `onEnd`: the database ended by itself after it was open. All its calls fail from then on. */
+  static async open(settings: EmbeddedSettings, onEnd: (error: Error) => void): Promise<DatabaseThread> {
+    const thread = new DatabaseThread(settings, onEnd);
     // It answers once the database is open.
     await thread.#call(null);
+    thread.#state = "open";
     return thread;
   }
 
@@ -36,6 +51,7 @@ export class DatabaseThread {
   }
 
   async close(): Promise<void> {
+    this.#state = "closing";
     await this.#call({ close: true });
     await this.#worker.terminate();
   }
@@ -60,8 +76,10 @@ export class DatabaseThread {
     else call?.done();
   }
 
-  #end(error: unknown): void {
-    this.#ended ??= error instanceof Error ? error : new Error(String(error));
+  #end(cause: unknown): void {
+    if (this.#ended) return;
+    this.#ended = this.#state === "opening" && cause instanceof Error ? cause : new DatabaseEnded(cause);
     for (const { fail } of this.#waiting.splice(0)) fail(this.#ended);
+    if (this.#state === "open") this.#onEnd(this.#ended);
   }
 }

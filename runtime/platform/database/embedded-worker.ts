@@ -1,6 +1,6 @@
 /** The thread of the embedded database. It answers one request after the other, and the first time when the database is open. */
 import { parentPort, workerData } from "node:worker_threads";
-import { PGlite } from "@electric-sql/pglite";
+import { type Extension, PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";
 
 export interface EmbeddedSettings {
@@ -9,15 +9,36 @@ export interface EmbeddedSettings {
 }
 /** `messages`: whole messages of the PostgreSQL protocol. */
 export type EmbeddedRequest = { readonly messages: Uint8Array } | { readonly close: true };
-/** `data`: a part of the answer to the messages. All else ends the answer to a request. */
-export type EmbeddedReply = { readonly data: Uint8Array } | { readonly error?: Error };
+/** `data`: a part of the answer to the messages. `ended`: why PostgreSQL has ended. All else ends the answer to a request. */
+export type EmbeddedReply = { readonly data: Uint8Array } | { readonly ended: string } | { readonly error?: Error };
 
 const { dataDir, cacheMegabytes } = workerData as EmbeddedSettings;
 const reply = (value: EmbeddedReply, transfer: ArrayBuffer[] = []) => parentPort?.postMessage(value, transfer);
 
+/** Longest part of an answer that is kept for the reason of an abort, in bytes. */
+const maxReason = 10_000;
+/** The end of the last part of an answer. */
+let lastPart = new Uint8Array();
+
+/**
+ * Ends the thread when PostgreSQL aborts, for example because it cannot write its log to a full disk. PGlite would call its code again
+ * and again, for ever. The last error that PostgreSQL reported is the reason.
+ */
+const endOnAbort: Extension = {
+  name: "end on abort",
+  setup: async (_, emscriptenOpts) => {
+    const onAbort = () => {
+      const [, message = "unknown reason"] = /\0M([^\0]+)\0/.exec(Buffer.from(lastPart).toString()) ?? [];
+      reply({ ended: `PostgreSQL aborted: ${message}` });
+      process.exit(1);
+    };
+    return { emscriptenOpts: { ...emscriptenOpts, onAbort } };
+  },
+};
+
 const database = await PGlite.create({
   dataDir,
-  extensions: { vector },
+  extensions: { vector, endOnAbort },
   relaxedDurability: false,
   startParams: [...PGlite.defaultStartParams, "-c", `shared_buffers=${cacheMegabytes}MB`],
 });
@@ -25,6 +46,7 @@ const database = await PGlite.create({
 /** What it hands out is a part of its memory, which the next part overwrites. */
 function sendPart(part: Uint8Array): void {
   const data = new Uint8Array(part);
+  lastPart = data.slice(-maxReason);
   reply({ data }, [data.buffer]);
 }
 

@@ -19,11 +19,13 @@ export interface Embedded {
 
 export class FolderInUse extends StartError {}
 
-export async function openEmbedded(folder: string): Promise<Embedded> {
+/** `onEnd`: the database ended by itself. By default the process ends with its error: without the database it can do nothing. */
+export async function openEmbedded(folder: string, onEnd: (error: Error) => void = uncaught): Promise<Embedded> {
   prepare(folder);
   const release = await claim(folder);
   const dataDir = join(folder, "pg");
-  const database = await DatabaseThread.open({ dataDir, cacheMegabytes: cacheMegabytes(join(dataDir, "base")) });
+  const settings = { dataDir, cacheMegabytes: cacheMegabytes(join(dataDir, "base")) };
+  const database = await DatabaseThread.open(settings, onEnd);
   return {
     connect: () => new Wire(database),
     close: async () => {
@@ -32,6 +34,10 @@ export async function openEmbedded(folder: string): Promise<Embedded> {
     },
   };
 }
+
+const uncaught = (error: Error): never => {
+  throw error;
+};
 
 /** Creates the folder if it does not exist, and checks that it is writable. */
 function prepare(folder: string): void {
