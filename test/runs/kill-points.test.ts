@@ -6,7 +6,7 @@ import { issueOpened } from "../harness/alpha-payloads.ts";
 import type { DeathPoint } from "../harness/die-at.ts";
 import { describeOnDatabases } from "../harness/on-databases.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
-import { commentingScript, plainScript, startWorld, textsOf, type World } from "../harness/world.ts";
+import { commentingScript, issueOf, plainScript, startWorld, textsOf, type World } from "../harness/world.ts";
 
 // Most of each test is waiting for leases and windows to end.
 vi.setConfig({ maxConcurrency: 10 });
@@ -112,6 +112,32 @@ describeOnDatabases("kill -9 right before and right after", (database) => {
     for (const text of expected) expect(sent(world, text) - death.unapplied(text), `"${text}" was written`).toBeGreaterThan(0);
     // No removal is silent.
     await eventually(async () => expect(await reported(service)).toBe(removed(world)) ?? true);
+  });
+
+  test.concurrent("an execution that kills its worker whenever it runs fails; other work continues", {
+    timeout: 240_000,
+  }, async () => {
+    let begun = 0;
+    const script = (request: ChatRequest, number: number) => {
+      if (issueOf(request) !== `${repo}#13`) return plainScript(request, number);
+      begun++;
+      return { hang: true };
+    };
+    await using world = await startWorld({ database, tasks: ["first"], script });
+    const { service, tracker } = world;
+    const open = async (number: number) => (await service.webhook(issueOpened({ repo, number }))).body.event_id;
+    const event_id = await open(13);
+    for (const death of [1, 2, 3, 4, 5]) {
+      await eventually(() => begun === death, { timeout: 120_000 });
+      await service.kill();
+      await service.restart();
+      const [other] = await waitForExecutions(service, { event_id: await open(death), timeout: 60_000 });
+      expect(other).toMatchObject({ state: "succeeded" });
+    }
+    const [execution] = await waitForExecutions(service, { event_id, timeout: 120_000 });
+    expect(execution).toMatchObject({ state: "failed", error: "Its worker crashed 5 times in a row while running it." });
+    expect(begun).toBe(5);
+    expect(textsOf(tracker, repo, 13)).toEqual([]);
   });
 });
 
