@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { Account } from "./account.ts";
 import { audit } from "./audit.ts";
 import { FaultDriver, faultsOf } from "./faults.ts";
 import type { ChaosOptions } from "./options.ts";
@@ -31,7 +32,9 @@ export async function runMix(options: ChaosOptions): Promise<boolean> {
     world.trackers.trouble = options.trouble;
     world.model.trouble = options.trouble;
     faults.start(options.pause * 1000);
+    const account = world.databaseUrl === null ? null : new Account(world, world.databaseUrl);
     const mixed = await rate(world, () => untilOver(world, options.minutes));
+    const spent = await account?.stop();
     await Promise.all([faults.stop(), world.sender.stop()]);
     progress(`faults end (${listed(faults.counts)}); waits until everything has ended`);
     const findings = await audit(world);
@@ -43,6 +46,7 @@ export async function runMix(options: ChaosOptions): Promise<boolean> {
       ["edits of comments", world.ledger.edits],
       ["executions/s in calm", calm.toFixed(1)],
       ["executions/s under faults", mixed.toFixed(1)],
+      ...(spent ? [["unfinished executions", spent.places] as const, ["replicas without a fault", spent.free] as const] : []),
       ["webhooks again after an outage", spread(recoveries)],
       ["end after SIGTERM", spread(world.replicas.flatMap(({ ends }) => ends))],
     ];

@@ -33,6 +33,8 @@ export interface World {
   readonly random: Random;
   /** Folder of the replicas' logs. */
   readonly logs: string;
+  /** The PostgreSQL database, without a proxy; `null` if each replica has an embedded one. */
+  readonly databaseUrl: string | null;
   /** Ends all faults of the network and of the processes, and waits until every replica serves. Names those that do not. */
   heal(): Promise<string[]>;
   close(): Promise<void>;
@@ -70,7 +72,20 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     await database?.drop();
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   };
-  const world: World = { options, replicas, trackers, model, sender, approver, ledger, random, logs, heal, close };
+  const world: World = {
+    options,
+    replicas,
+    trackers,
+    model,
+    sender,
+    approver,
+    ledger,
+    random,
+    logs,
+    databaseUrl: database?.url ?? null,
+    heal,
+    close,
+  };
   try {
     for (const replica of replicas) replica.start();
     await Promise.all(replicas.map((replica) => replica.serves(120_000)));
