@@ -12,6 +12,8 @@ export interface Sent {
   readonly source: Source;
   readonly issue: number;
   readonly id: string;
+  /** When it was first sent, `performance.now()`. */
+  readonly sentAt: number;
   /** The first answer of 2xx; `null` while there is none. */
   receipt: Receipt | null;
   /** Answers of 2xx that named another event, or accepted it once more. */
@@ -25,7 +27,9 @@ export interface Sent {
 const answerMs = 10_000;
 /** And stops repeating a delivery after this long. */
 const timeoutMs = 180_000;
-const concurrency = 24;
+const concurrency = 96;
+/** A delivery that is unanswered for so long is not a part of the backlog: a platform goes on to send its other events. */
+const overdueMs = 1_000;
 
 export interface SenderOptions {
   readonly replicas: readonly Replica[];
@@ -43,6 +47,7 @@ export class Sender {
   readonly sent: Sent[] = [];
   readonly #options: SenderOptions;
   readonly #open = new Set<Promise<void>>();
+  readonly #unanswered = new Set<Sent>();
   #pumping: Promise<void> | null = null;
   #stopped = false;
   #most = Number.POSITIVE_INFINITY;
@@ -73,7 +78,9 @@ export class Sender {
   async #pump(): Promise<void> {
     const { tasks, ledger, backlog } = this.#options;
     while (!this.#stopped && this.sent.length < this.#most) {
-      const unfinished = this.sent.length * tasks.length - ledger.finals;
+      const since = performance.now() - overdueMs;
+      const overdue = [...this.#unanswered].filter(({ sentAt }) => sentAt < since).length;
+      const unfinished = (this.sent.length - overdue) * tasks.length - ledger.finals;
       if (unfinished < backlog && this.#open.size < concurrency) this.send();
       else await sleep(10);
     }
@@ -94,12 +101,14 @@ export class Sender {
       source: chosen,
       issue,
       id: `delivery-${number}`,
+      sentAt: performance.now(),
       receipt: null,
       twice: [],
       refused: null,
       tries: 0,
     };
     this.sent.push(sent);
+    this.#unanswered.add(sent);
     const open = this.#deliver(sent, to).finally(() => this.#open.delete(open));
     this.#open.add(open);
     return sent;
@@ -121,6 +130,7 @@ export class Sender {
             sent.twice.push(answer);
           const first = !sent.receipt;
           sent.receipt ??= answer;
+          this.#unanswered.delete(sent);
           // Some are repeated although they were answered.
           if (first && again) continue;
           return;
