@@ -15,7 +15,16 @@ import type { Policies } from "../../policy/policies.ts";
 import { projectKeyOf } from "../approval.ts";
 import type { Claimed } from "../queries.ts";
 import { isLiving } from "./living.ts";
-import { beginSign, beginSignsOfConnected, claimSign, finishSign, postponeSign, type Sign, signRows } from "./queries.ts";
+import {
+  beginSign,
+  beginSignsOfConnected,
+  claimSign,
+  finishSign,
+  isCurrent,
+  postponeSign,
+  type Sign,
+  signRows,
+} from "./queries.ts";
 import { lookMs, showLiving } from "./show-living.ts";
 import { type Presence, quietMs, watchRun } from "./watch.ts";
 
@@ -114,6 +123,8 @@ async function react(
 ): Promise<void> {
   const { execution_id, subject, project, issue, place } = sign;
   if (!source.react || project === null || issue === null || subject === null) return;
+  // Another replica may have shown a later sign while this one was frozen.
+  if (!(await isCurrent(sql, sign))) return;
   const id = newId();
   await recordSign(sql, { id, execution_id, subject });
   const call = { signal, connection: settings, key: `${sign.execution_id}.sign.${sign.version}` };

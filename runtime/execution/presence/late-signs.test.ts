@@ -1,13 +1,17 @@
+import type { EffectivePolicy } from "@signalbox/schema/policy";
 import type { NewComment } from "@signalbox/sdk";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Outbox } from "../../outbox/open.ts";
+import type { Bus } from "../../platform/bus.ts";
 import type { Database } from "../../platform/database/client.ts";
 import { type TestDatabase, testDatabase, testServer } from "../../platform/database/test-database.ts";
 import { newId } from "../../platform/ids.ts";
+import type { Log } from "../../platform/log.ts";
 import type { Connection } from "../../plugins/connections.ts";
 import { writeLiving } from "./living.ts";
 import { claimSign, type Sign } from "./queries.ts";
 import { showLiving } from "./show-living.ts";
+import { startPresence } from "./worker.ts";
 
 let own: TestDatabase | null = null;
 beforeAll(async () => {
@@ -17,6 +21,7 @@ afterAll(() => own?.drop());
 const sql = () => ((own as TestDatabase).pools[0] as Database).sql;
 
 const subject = "alpha:octo/app#1";
+const silent: Log = { info() {}, warn() {}, error() {}, with: () => silent };
 const signal = new AbortController().signal;
 /** The comment at the tracker, and a tracker that has no other. */
 let shown: string | null = null;
@@ -103,4 +108,27 @@ test("a sign that another replica has claimed meanwhile is not shown", { tags: [
   expect(shown).toBe("Answer of an earlier run");
   await show(current);
   expect(shown).toContain("is working on this");
+});
+
+test("no reaction says that a run is working once it has ended", { tags: ["postgres"] }, async () => {
+  await sql()`delete from task_executions`;
+  const run = await running();
+  const reactions: unknown[] = [];
+  const react = async (_: unknown, reaction: unknown) => void reactions.push(reaction);
+  const presence = startPresence({
+    sql: sql(),
+    bus: { on() {} } as unknown as Bus,
+    log: silent,
+    policies: { of: () => ({ presence: { value: "reaction" } }) as EffectivePolicy },
+    outbox,
+    trackerUpdates: true,
+    connectionFor: async () => {
+      await end(run, "succeeded");
+      return { ...connection, missing: [], source: { adapter: { react } } } as unknown as Connection;
+    },
+  });
+  presence.wake();
+  await vi.waitFor(async () => expect(await sql()`select from execution_signs`).toHaveLength(0), { timeout: 20_000 });
+  await presence.stop();
+  expect(reactions).toEqual(["done"]);
 });
