@@ -4,6 +4,7 @@ import type { TaskMapping } from "../mappings/queries.ts";
 import { newId } from "../platform/ids.ts";
 import { storableText } from "../platform/json.ts";
 import type { Report } from "../platform/log.ts";
+import { pack } from "../platform/packing/packed.ts";
 import { validTraceparent } from "../platform/telemetry/tracing.ts";
 import type { Policies } from "../policy/policies.ts";
 import type { InOrder } from "./dispatch.ts";
@@ -208,7 +209,6 @@ function rowOf(
   reason: string | null,
   discarded: boolean,
 ): NewEvent {
-  const text = (value: string | null) => value && storableText(value).slice(0, 500);
   return {
     id: id ?? newId(),
     source,
@@ -235,14 +235,13 @@ function rowOf(
     incomplete: event.incomplete ?? false,
     traceparent: validTraceparent(traceparent ?? undefined),
     headers: JSON.stringify(headers),
-    body,
+    body: pack("payload", body) ?? body,
   };
 }
 
-function authorOf({ id, name, kind, standing }: EventAuthor): EventAuthor {
-  const text = (value: string | null) => value && storableText(value).slice(0, 500);
-  return { id: text(id), name: text(name), kind, standing };
-}
+const text = (value: string | null) => value && storableText(value).slice(0, 500);
+
+const authorOf = ({ id, name, kind, standing }: EventAuthor): EventAuthor => ({ id: text(id), name: text(name), kind, standing });
 
 /** ISO 8601 in UTC; `null` if it is not a time that the database can store. */
 export function instant(text: string | null): string | null {

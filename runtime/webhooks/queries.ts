@@ -1,7 +1,7 @@
 import type { EventAuthor } from "@signalbox/sdk";
 import { findOwn, type Suspect } from "../own-writes/queries.ts";
 import type { Queryable } from "../platform/database/client.ts";
-import { pack } from "../platform/packing/packed.ts";
+import { isPacked } from "../platform/packing/packed.ts";
 import { authorKey, endingOf } from "./ending-queries.ts";
 import { withoutHookCopies } from "./hook-queries.ts";
 import { countHops, type LoopLimits } from "./loop-queries.ts";
@@ -48,7 +48,7 @@ export interface NewEvent {
   readonly traceparent: string | null;
   /** JSON of the headers that `parse` may need again. */
   readonly headers: string;
-  /** JSON, and so UTF-8 without NUL characters. */
+  /** Packed JSON, or JSON, and so UTF-8 without NUL characters. */
   readonly body: Uint8Array;
 }
 export interface Arrival {
@@ -161,9 +161,9 @@ function rowsOf(arrivals: readonly Arrival[]) {
   const bodies: string[] = [];
   let end = 1;
   const events = ordered.map(({ one: { event } }) => {
-    const packed = pack("payload", event.body);
-    if (packed) return { ...event, body: undefined, packed: packed.toString("base64") };
-    const body = Buffer.from(event.body.buffer, event.body.byteOffset, event.body.byteLength).toString();
+    const bytes = Buffer.from(event.body.buffer, event.body.byteOffset, event.body.byteLength);
+    if (isPacked(bytes)) return { ...event, body: undefined, packed: bytes.toString("base64") };
+    const body = bytes.toString();
     const [body_at, body_bytes] = [end, Buffer.byteLength(body)];
     bodies.push(body);
     end += body_bytes;
