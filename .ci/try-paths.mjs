@@ -2,8 +2,8 @@
 // Each on Node 22.18, on the Node of the repository and on Deno, with the seconds that it took and the megabytes that it left.
 import { spawn } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
-import { freePorts } from "../sdk/testing/free-ports.ts";
 
 const oldest = "22.18.0";
 const quiet = ["--loglevel=error", "--no-audit", "--no-fund"];
@@ -13,10 +13,10 @@ const startMs = 60_000;
 export function pathsFrom({ url, empty, packed, version, run, fail }) {
   const from = [`--registry=${url}/`, "--prefer-offline", ...quiet];
 
+  /** The paths do not depend on each other, and half of each is waiting for installations. */
   async function tryAll() {
-    const runtimes = await findRuntimes();
-    await tryService(runtimes);
-    await tryAuthor(runtimes);
+    const runtimes = findRuntimes();
+    await Promise.all([tryService(runtimes), tryAuthor(runtimes)]);
   }
 
   /** Programs that run a script: `[command, ...arguments]`, and the PATH with which `node` is that one. */
@@ -41,7 +41,8 @@ export function pathsFrom({ url, empty, packed, version, run, fail }) {
     return [old, own, deno];
   }
 
-  async function tryService(runtimes) {
+  async function tryService(found) {
+    const client = installClient();
     const folder = folderFor(join(empty, "service"));
     const own = packed.filter(({ name }) => /(^signalbox|\/sdk|\/schema)$/.test(name));
     await install(
@@ -50,13 +51,14 @@ export function pathsFrom({ url, empty, packed, version, run, fail }) {
     );
     const said = (await run("npx", ["--no-install", "signalbox", "--version"], { cwd: folder })).trim();
     if (said !== version) fail(`signalbox --version says ${said} instead of ${version}.`);
+    const runtimes = await found;
     const libraries = own.filter(({ name }) => name !== "signalbox").map(({ name }) => name);
     for (const name of libraries) await tryModules(folder, name, runtimes);
     for (const runtime of runtimes) {
       const service = await startService(folder, runtime);
       try {
         console.log(`service on ${runtime.name}: answers ${service.seconds} s after its start`);
-        if (runtime === runtimes.at(-1)) await tryClient(runtimes, service.url);
+        if (runtime === runtimes.at(-1)) await tryClient(await client, runtimes, service.url);
       } finally {
         await service.stop();
       }
@@ -76,9 +78,9 @@ export function pathsFrom({ url, empty, packed, version, run, fail }) {
 
   /** The installed service with an embedded database of its own, until it answers. */
   async function startService(folder, { name, command }) {
-    const [port, grpcPort] = await freePorts(2);
+    const port = await freePort();
     const dataDir = join(folder, `data-${port}`);
-    const env = { ...process.env, PORT: String(port), GRPC_PORT: String(grpcPort), DATA_DIR: dataDir, API_KEYS: "" };
+    const env = { ...process.env, PORT: String(port), GRPC_PORT: String(await freePort()), DATA_DIR: dataDir, API_KEYS: "" };
     const began = performance.now();
     const program = join(folder, "node_modules/signalbox/signalbox.js");
     const child = spawn(command[0], [...command.slice(1), program, "start"], { cwd: folder, env });
@@ -100,8 +102,8 @@ export function pathsFrom({ url, empty, packed, version, run, fail }) {
     return { url, seconds: secondsSince(began), stop };
   }
 
-  /** A client generated from the running service's document: type-checked, then used on each runtime. */
-  async function tryClient(runtimes, service) {
+  /** The folder in which a client is generated. */
+  async function installClient() {
     const folder = folderFor(join(empty, "client"));
     const { devDependencies } = JSON.parse(readFileSync("examples/openapi-client/package.json", "utf8"));
     await install(
@@ -109,6 +111,11 @@ export function pathsFrom({ url, empty, packed, version, run, fail }) {
       [...Object.entries(devDependencies), ["@types/node", "^24.0.0"]].map(([name, range]) => `${name}@${range}`),
       "a typed client",
     );
+    return folder;
+  }
+
+  /** A client generated from the running service's document: type-checked, then used on each runtime. */
+  async function tryClient(folder, runtimes, service) {
     cpSync("examples/openapi-client/generate.ts", join(folder, "generate.ts"));
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions: strictOptions, include: ["use.ts", "gen"] }));
     writeFileSync(
@@ -135,12 +142,12 @@ console.log(data.name);
   }
 
   /** An author has no service: a new plugin, its types, its tests, and the sizes that its author notices. */
-  async function tryAuthor(runtimes) {
+  async function tryAuthor(found) {
     await run("npm", ["exec", "--yes", ...from, "--", "create-signalbox-plugin", "hello"], { cwd: empty });
     const plugin = join(empty, "hello");
     const { deno, all } = await install(plugin, [], "a new plugin");
     if (all - deno > 60) fail(`The author's packages take ${all - deno} MB without Deno; expected at most 60.`);
-    for (const { name, command, path } of runtimes) {
+    for (const { name, command, path } of await found) {
       const began = performance.now();
       if (path) for (const script of ["check", "test"]) await run("npm", ["run", "--silent", script], { cwd: plugin, path });
       else
@@ -192,3 +199,11 @@ const strictOptions = {
 };
 
 const secondsSince = (began) => Math.round((performance.now() - began) / 100) / 10;
+
+async function freePort() {
+  const server = createServer();
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  const { port } = server.address();
+  await new Promise((done) => server.close(done));
+  return port;
+}
