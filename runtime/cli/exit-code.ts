@@ -1,21 +1,23 @@
 import { Problem } from "@signalbox/schema/problem";
 import { ConfigError, StartError } from "../platform/config.ts";
 import { UsageError } from "./arguments.ts";
-import { withoutControlCharacters } from "./output.ts";
+import { printable, withoutControlCharacters } from "./output.ts";
 import { RequestError } from "./request.ts";
 import type { Terminal } from "./run.ts";
 
-/** The exit code of a command; its error is printed. */
-export async function exitCodeOf<T>(command: () => Promise<T>, terminal: Pick<Terminal, "err">): Promise<T | number> {
+/** The exit code of a command; its error is printed. The command's terminal prints everything without control characters. */
+export async function exitCodeOf<T>(command: (terminal: Terminal) => Promise<T>, terminal: Terminal): Promise<T | number> {
+  const { out, err, ...rest } = terminal;
+  const safe: Terminal = { ...rest, out: (text) => out(printable(text)), err: (text) => err(printable(text)) };
   try {
-    return await command();
+    return await command(safe);
   } catch (error) {
     if (error instanceof UsageError) {
-      terminal.err(`${error.message}\n`);
+      safe.err(`${error.message}\n`);
       return 2;
     }
     // It may hold what a plugin or a tracker wrote.
-    terminal.err(`${withoutControlCharacters(plain(error))}\n`);
+    safe.err(`${withoutControlCharacters(plain(error))}\n`);
     return 1;
   }
 }

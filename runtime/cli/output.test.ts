@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { asJson, onOneLine } from "./output.ts";
 import { run } from "./run.ts";
 
@@ -31,4 +33,118 @@ test("nor does the content of its package, if it is refused", async () => {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+});
+
+describe("no answer of a service controls the terminal", () => {
+  // OSC 8 (a link with another target), CR, C1, NUL, bidirectional marks and a line separator.
+  const evil = "a\u001b]8;;https://evil.example\u0007b\rc\u009b31m\u0000d\u202egnp.exe\u2066e\u2028f\u0085g";
+  const execution = {
+    ...{ id: evil, task_id: evil, state: "failed", subject: evil, source: evil, error: evil, waiting_for: evil },
+    ...{ created_at: evil, started_at: evil, finished_at: evil, result_url: evil },
+  };
+  const plugin = {
+    ...{
+      id: evil,
+      version: evil,
+      state: evil,
+      code: evil,
+      reason: evil,
+      tier: evil,
+      kinds: [evil],
+      title: evil,
+      memory_bytes: null,
+    },
+    ...{ crashes: 1, settings: [{ name: evil, secret: true, required: true, set: false }], sources: [evil], needs: [evil] },
+    ...{ permissions: { http: [{ host: evil, methods: [evil], why: evil }], operations: [], open_routes: [] }, denied: [evil] },
+    waiting: { version: evil, widens: [evil], breaks: [] },
+    versions: [],
+  };
+  const check = { name: evil, state: "failed", since: evil, message: evil };
+  const event = { source: evil, reason: `signature ${evil}`, received_at: evil, event_name: evil, action: evil, actor: evil };
+  const answers: Readonly<Record<string, unknown>> = {
+    "/api/status": {
+      ...{ state: evil, version: evil, checks: [check], queue: null, agents: [{ agent_id: evil, running: 1 }] },
+      ...{
+        paused: [{ scope: "all", id: evil, reason: evil, paused_at: evil }],
+        replicas: [{ host: evil, role: evil, running: 1 }],
+      },
+    },
+    "/api/subjects": [{ source: "s", project: "p", issue: "1" }],
+    "/api/subjects/s/p/1": {
+      subject: evil,
+      verdict: evil,
+      deliveries: [{ event, verdict: evil, executions: [{ ...execution, verdict: evil }] }],
+    },
+    "/api/task-executions": [execution],
+    "/api/usage": { groups: [{ month: evil, tokens: { total: 1 }, runs: 1 }], unpriced_tokens: 1 },
+    "/api/webhook-events": [event],
+    "/api/plugins": [plugin],
+    "/api/plugins/p": plugin,
+    "/api/plugins/p/logs": { lines: [{ time: evil, message: evil, fields: { [evil]: evil } }] },
+    "/api/plugin-isolation": { required: true, layers: [{ layer: evil, active: false, reason: evil }] },
+    "/health": { deferred_webhooks: [{ plugin: evil, slug: evil, count: 1, oldest_at: evil }] },
+    "/api/tasks/triggers": [{ canonical_trigger: evil, task_id: evil }],
+  };
+  let server: Server;
+  beforeAll(async () => {
+    server = createServer(({ url = "" }, response) => {
+      const { pathname } = new URL(url, "http://localhost");
+      if (pathname.endsWith("/events"))
+        return void response
+          .writeHead(200, { "content-type": "text/event-stream" })
+          .end(`data: ${JSON.stringify({ execution_id: "x", execution })}\n\n`);
+      if (pathname === "/api/agents/refused") return void response.writeHead(400).end(JSON.stringify({ error: evil }));
+      if (pathname === "/api/agents/page") return void response.writeHead(502).end(evil);
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answers[pathname] ?? []));
+    });
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+    vi.stubEnv("SIGNALBOX_URL", `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  });
+  afterAll(() => {
+    vi.unstubAllEnvs();
+    server.close();
+  });
+
+  test.each([
+    "status",
+    "status --json",
+    "why 1",
+    "why 1 --json",
+    "runs",
+    "runs --json",
+    "cost",
+    "tail x",
+    "tail x --json",
+    "doctor",
+    "task-executions list --format table",
+    "task-executions events 01a21547-5026-7002-9aac-84a305205dcf",
+    "plugin list",
+    "plugin info p",
+    "plugin permissions p",
+    "plugin logs p",
+    "plugin doctor",
+    "agents get refused",
+    "agents get page",
+  ])("signalbox %s", async (line) => {
+    let said = "";
+    const write = (text: string) => {
+      said += text;
+    };
+    await run(line.split(" "), { out: write, err: write, read: async () => "", interactive: true, columns: 80 });
+    // Tables cut it.
+    expect(said).toContain("evil.example");
+    expect(said.replace(/[\n\t]/g, "")).not.toMatch(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u);
+  });
+
+  test("JSON keeps the texts", async () => {
+    let said = "";
+    const terminal = { err: () => {}, read: async () => "", interactive: true, columns: 80 };
+    await run(["runs", "--json"], {
+      ...terminal,
+      out: (text) => {
+        said += text;
+      },
+    });
+    expect(JSON.parse(said)).toEqual([execution]);
+  });
 });

@@ -1,11 +1,19 @@
 import type { Operation } from "@signalbox/schema/operation";
 import type { z } from "zod";
+import { visible } from "../platform/visible.ts";
 
 /** JSON with every control character escaped: what trackers send must not steer a terminal. */
 export const asJson = (value: unknown): string => `${escaped(JSON.stringify(value, null, 2))}\n`;
 
 /** The same on one line. What turns the direction of a text around is escaped too: a line of a log must not look like another. */
 export const onOneLine = (value: unknown): string => escaped(JSON.stringify(value)).replace(/[\p{Cf}\u2028\u2029]/gu, inHex);
+
+/**
+ * What a command prints, whoever wrote it: nothing in it controls the terminal or turns text around. In JSON, the escapes mean the same
+ * characters. A carriage return at the start redraws a line of progress.
+ */
+export const printable = (text: string): string =>
+  text.replace(/[^\n\t]+/g, (part, at) => (at === 0 && part.startsWith("\r") ? `\r${visible(part.slice(1))}` : visible(part)));
 
 /** Text that may hold what a plugin or a tracker wrote, which must not steer a terminal; its lines stay. */
 export const withoutControlCharacters = (text: string): string => text.replace(/[^\P{Cc}\n\t]/gu, " ");

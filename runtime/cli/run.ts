@@ -22,7 +22,7 @@ export interface Terminal {
 
 /** Runs one command and returns its exit code; `null`: the service keeps running. */
 export const run = (argv: readonly string[], terminal: Terminal): Promise<number | null> =>
-  exitCodeOf(() => runCommand(argv, terminal), terminal);
+  exitCodeOf((safe) => runCommand(argv, safe), terminal);
 
 async function runCommand([first, ...rest]: readonly string[], terminal: Terminal): Promise<number | null> {
   if (first === "--version" || first === "-v") return say(terminal, `${version}\n`);

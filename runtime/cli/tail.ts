@@ -23,8 +23,8 @@ export async function follow(id: string | undefined, json: boolean, terminal: Te
     const blocks = (rest + chunk).split("\n\n");
     rest = blocks.pop() ?? "";
     for (const block of blocks) {
-      lastEventId = /^id: ?(.*)$/m.exec(block)?.[1] ?? lastEventId;
-      const data = /^data: ?(.*)$/m.exec(block)?.[1];
+      lastEventId = fieldOf(block, "id") ?? lastEventId;
+      const data = fieldOf(block, "data");
       if (data === undefined) continue;
       const change = JSON.parse(data) as Change;
       if (id !== undefined && change.execution && ended.includes(change.execution.state)) isOver = true;
@@ -38,6 +38,14 @@ export async function follow(id: string | undefined, json: boolean, terminal: Te
     await request(op, id === undefined ? {} : { id }, { url, apiKey, lastEventId }, write);
   }
 }
+
+/** The field of an event. Only LF ends its line: JSON may contain other line separators. */
+const fieldOf = (block: string, name: string): string | undefined =>
+  block
+    .split("\n")
+    .find((line) => line.startsWith(`${name}:`))
+    ?.slice(name.length + 1)
+    .replace(/^ /, "");
 
 /** A change in words. `known`: names of executions, filled on the way. */
 function lineOf({ execution_id: id, execution, step }: Change, known: Map<string, string>): string {

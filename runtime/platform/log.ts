@@ -1,4 +1,5 @@
 import { currentTrace } from "./telemetry/tracing.ts";
+import { visible } from "./visible.ts";
 
 export const logLevels = ["info", "warn", "error"] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -74,17 +75,6 @@ function shownError({ name, message, stack = "" }: Error): string {
   const frames = stack.slice(head.length).split("\n").map(visible);
   return visible(head) + frames.join("\n");
 }
-
-/**
- * Control characters (C0, DEL, C1), line separators and bidirectional marks: a terminal obeys some, and others forge lines
- * or hide text.
- */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: it is what they are looked for with
-const control = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
-
-/** A text that cannot control a terminal: `\u001b` instead of the escape character. */
-export const visible = (text: string): string =>
-  text.replace(control, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 /** Replaces errors with their text, because JSON turns an Error into `{}`. */
 const plain = (fields: Fields): Record<string, unknown> =>

@@ -5,8 +5,8 @@ import type { Terminal } from "../run.ts";
 import { runPlugin } from "./command.ts";
 
 /** `signalbox plugin …` and nothing else: the other commands are those of the package signalbox. */
-export const runWithoutService = (argv: readonly string[], terminal: Terminal): Promise<number> =>
-  exitCodeOf(async () => {
+export const runWithoutService = (argv: readonly string[], given: Terminal): Promise<number> =>
+  exitCodeOf(async (terminal) => {
     const [first, ...rest] = argv;
     if (first === "plugin" || first === "plugins") return runPlugin(rest, terminal);
     if (first === "--version" || first === "-v") {
@@ -18,4 +18,4 @@ export const runWithoutService = (argv: readonly string[], terminal: Terminal): 
     throw new UsageError(
       `${what}: @signalbox/cli contains only \`signalbox plugin\`; for all other commands, install the package signalbox`,
     );
-  }, terminal);
+  }, given);
