@@ -1,11 +1,14 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, LookupFunction } from "node:net";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createGuard, type Guard } from "./guard.ts";
 
 let server: Server;
 let port = 0;
 const seen: string[] = [];
+/** A small response that is longer than permitted once it is decompressed. */
+const bomb = gzipSync(Buffer.alloc(65 * 1024 * 1024, " "), { level: 1 });
 const guards: Guard[] = [];
 /** Made-up names; `flips` gives a public address first and this machine's afterwards. */
 const asked: string[] = [];
@@ -37,6 +40,7 @@ beforeAll(async () => {
     seen.push(`${request.method} ${request.headers.host}${request.url}`);
     const to = new URL(request.url ?? "/", "http://x").searchParams.get("to");
     if (to) return void response.writeHead(302, { location: to }).end();
+    if (request.url === "/bomb") return void response.writeHead(200, { "content-encoding": "gzip" }).end(bomb);
     request.pipe(response.writeHead(200, { "x-type": request.headers["content-type"] ?? "" }));
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
@@ -100,6 +104,13 @@ describe("fetch", () => {
     });
     const answer = await guard({ loopback: true }).fetch(request);
     expect([answer.headers.get("x-type"), await answer.text(), seen.at(-1)]).toEqual(["text/y", "x", `PUT here.test:${port}/b`]);
+  });
+
+  it("breaks off a response that is longer than 64 MiB, also one that was compressed, and keeps its other members", async () => {
+    const answer = await guard({ loopback: true }).fetch(`http://here.test:${port}/bomb`);
+    expect([answer.status, answer.ok, answer.url]).toEqual([200, true, `http://here.test:${port}/bomb`]);
+    const cause = expect.objectContaining({ message: "The response is longer than 67108864 bytes." });
+    await expect(answer.text()).rejects.toMatchObject({ name: "TypeError", message: "terminated", cause });
   });
 
   it("opens no connection to a refused address, by name, by number or behind a redirect", async () => {

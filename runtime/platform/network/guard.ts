@@ -2,6 +2,7 @@ import { lookup as systemLookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import { Problem, problem } from "@signalbox/schema/problem";
 import { Agent, buildConnector, fetch as undiciFetch } from "undici";
+import { boundedResponse } from "./bounded-response.ts";
 import { isLoopback, isPublic, parseAddress, parseNetworks } from "./networks.ts";
 
 export interface GuardOptions {
@@ -23,6 +24,7 @@ export interface Guard {
   /**
    * `fetch` that connects only to permitted addresses. The name is resolved once for each connection, and the address
    * that was checked is the one that is connected to, redirects included. Throws the problem `bad_request` for a refused one.
+   * The body of a response breaks off after 64 MiB.
    */
   readonly fetch: typeof globalThis.fetch;
   close(): Promise<void>;
@@ -54,7 +56,7 @@ export function createGuard(options: GuardOptions): Guard {
       const url = parse(request ? request.url : String(input));
       try {
         const answer = await undiciFetch(url, { ...(request && fromRequest(request)), ...init, dispatcher: agent } as never);
-        return answer as unknown as Response;
+        return boundedResponse(answer as unknown as Response, init?.signal ?? request?.signal);
       } catch (error) {
         throw problemIn(error) ?? error;
       }

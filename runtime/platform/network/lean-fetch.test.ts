@@ -143,8 +143,16 @@ describe("a request", () => {
     const answer = await fetch(`${url}/half`);
     await expect(answer.text()).rejects.toThrow(new TypeError("terminated"));
   });
-  test("fails if the response never ends", async () => {
-    const answer = await fetch(`${url}/endless`);
+  test.each([
+    ["of a small request", () => fetch(`${url}/endless`)],
+    ["of a Request", () => fetch(new Request(`${url}/endless`))],
+    [
+      "of a streamed body",
+      () => fetch(`${url}/endless`, { method: "POST", body: new Blob(["x"]).stream(), duplex: "half" } as RequestInit),
+    ],
+    ["on Deno", () => leanFetch({ NODE_USE_ENV_PROXY: false }, true)(`${url}/endless`)],
+  ])("fails if the response %s never ends", async (_, send) => {
+    const answer = await send();
     const cause = expect.objectContaining({ message: expect.stringMatching(/longer than 67108864 bytes/) });
     await expect(answer.text()).rejects.toMatchObject({ name: "TypeError", message: "terminated", cause });
   });

@@ -3,14 +3,13 @@ import { createGunzip } from "node:zlib";
 import { fetchOnce } from "@signalbox/sdk";
 import { Agent, EnvHttpProxyAgent, interceptors, request } from "undici";
 import type { Config } from "../config.ts";
+import { boundedResponse, boundedStream } from "./bounded-response.ts";
 import { WholeResponse } from "./whole-response.ts";
 
 type Fetch = typeof globalThis.fetch;
 
 /** Responses up to this size, in bytes, are read as a whole, which costs a fraction of a stream. */
 const smallBytes = 1_000_000;
-/** Longer answers, decompressed, are not read to their end: a hostile server would fill the memory. */
-const maxBytes = 64 * 1024 * 1024;
 const redirects = [301, 302, 303, 307, 308];
 /** Statuses without a body: the constructor of `Response` refuses one. */
 const bodiless = [204, 205, 304];
@@ -18,12 +17,13 @@ const bodiless = [204, 205, 304];
 /**
  * `fetch` for the requests of runs. On Node, it bypasses the streams of the global `fetch`, at a third of the cost. On Deno,
  * it is the global `fetch`, which sends a body at most once. Unusual calls (a `Request`, a streamed body) use the global
- * `fetch`. It sets no deadline, because every caller has its own.
+ * `fetch`. It sets no deadline, because every caller has its own. The body of a response breaks off after 64 MiB.
  */
 export function leanFetch(config: Pick<Config, "NODE_USE_ENV_PROXY">, isDeno = "Deno" in globalThis): Fetch {
   // Looked up at each call, so that a replaced global fetch is used.
-  const usual: Fetch = (input, init) => globalThis.fetch(input, init);
-  if (isDeno) return fetchOnce(usual, true);
+  const once = fetchOnce((input, init) => globalThis.fetch(input, init), isDeno);
+  const usual: Fetch = async (input, init) => boundedResponse(await once(input, init), init?.signal);
+  if (isDeno) return usual;
   const limits = { headersTimeout: 0, bodyTimeout: 0 };
   const staying = config.NODE_USE_ENV_PROXY ? new EnvHttpProxyAgent(limits) : new Agent(limits);
   const following = staying.compose(interceptors.redirect({ maxRedirections: 20, throwOnMaxRedirect: true }));
@@ -84,38 +84,14 @@ async function bodyOf(
   }
   // A failure is thrown to whoever reads the end.
   if (headers["content-encoding"] === "gzip")
-    return streamOf(
+    return boundedStream(
       pipeline(body, createGunzip(), () => {}),
       signal,
     );
   if (Number(headers["content-length"]) <= smallBytes) return await body.arrayBuffer();
   // A half-read body is useless.
   if (/^application\/([\w.-]+\+)?json\b/.test(String(headers["content-type"]))) return await wholeIfSmall(body, signal);
-  return streamOf(body, signal);
-}
-
-/** A stream that breaks off as that of fetch does: for the signal's reason, else by a TypeError. */
-function streamOf(body: AsyncIterable<Uint8Array>, signal: Signal): ReadableStream<Uint8Array> {
-  const chunks = body[Symbol.asyncIterator]();
-  let bytes = 0;
-  return new ReadableStream({
-    pull: async (controller) => {
-      try {
-        const { done, value } = await chunks.next();
-        bytes += value?.byteLength ?? 0;
-        if (bytes > maxBytes) {
-          await chunks.return?.();
-          throw new Error(`The response is longer than ${maxBytes} bytes.`);
-        }
-        if (done) controller.close();
-        else controller.enqueue(value);
-      } catch (error) {
-        signal?.throwIfAborted();
-        throw new TypeError("terminated", { cause: error });
-      }
-    },
-    cancel: async () => void (await chunks.return?.()),
-  });
+  return boundedStream(body, signal);
 }
 
 async function wholeIfSmall(body: Readable, signal: Signal): Promise<ArrayBuffer | ReadableStream<Uint8Array>> {
@@ -131,7 +107,7 @@ async function wholeIfSmall(body: Readable, signal: Signal): Promise<ArrayBuffer
     yield* chunks;
     yield* { [Symbol.asyncIterator]: () => rest };
   };
-  return streamOf(all(), signal);
+  return boundedStream(all(), signal);
 }
 
 const headersOf = (all: Answer["headers"]): [string, string][] =>
