@@ -1,7 +1,8 @@
 import http2 from "node:http2";
 import { connect } from "node:net";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { Code } from "@connectrpc/connect";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gateway } from "../harness/gateway.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
@@ -86,4 +87,52 @@ test("a body that does not arrive within 30 seconds ends its call, on both ports
     expect(await ended).toEqual({ status: String(Code.DeadlineExceeded), text: expect.stringMatching(/within 30 seconds/) });
   expect(await other.answer).toMatch(/did not arrive within 30 seconds/);
   for (const { destroy } of held) destroy();
+});
+
+describe("a message that would take long to parse is refused before it is parsed", () => {
+  const [register] = calls as [string];
+  const explain = "/signalbox.api.v1.TaskService/ExplainWebhook";
+  const many = 40_000;
+  const json = `{"capabilities":[${'"",'.repeat(many)}""]}`;
+  /** Field 3, a text of no bytes. */
+  const binary = Buffer.from([26, 0].concat(Array(2 * many).fill(0))).fill(Buffer.from([26, 0]));
+  const framed = (message: Uint8Array, flags = 0) => {
+    const head = Buffer.from([flags, 0, 0, 0, 0]);
+    head.writeUInt32BE(message.byteLength, 1);
+    return Buffer.concat([head, message]);
+  };
+  /** A text or message as a field. */
+  const field = (number: number, content: Uint8Array): Buffer => {
+    const length: number[] = [];
+    for (let rest = content.byteLength; ; rest >>= 7) {
+      length.push((rest & 127) | (rest > 127 ? 128 : 0));
+      if (rest <= 127) return Buffer.concat([Buffer.from([(number << 3) | 2, ...length]), content]);
+    }
+  };
+  /** A member `a` of free JSON, a list of nulls: each is a message in a list in a value in an entry of a map. */
+  const nulls = field(6, Buffer.alloc(4 * many, Buffer.from([10, 2, 8, 0])));
+  const free = field(3, Buffer.concat([field(1, Buffer.from("a")), field(2, nulls)]));
+  const short = framed(Buffer.from([10, 1, 120]));
+  const gzip = { "content-encoding": "gzip" };
+  test.each<[string, Uint8Array, string, Record<string, string>, string?]>([
+    ["JSON", Buffer.from(json), "application/json", {}],
+    ["JSON in gzip", gzipSync(json), "application/json", gzip],
+    ["JSON in brotli", brotliCompressSync(json), "application/json", { "content-encoding": "br" }],
+    ["JSON of a stream in gzip", framed(gzipSync(json), 1), "application/grpc-web+json", { "grpc-encoding": "gzip" }],
+    ["deep JSON in gzip", gzipSync("[".repeat(many)), "application/json", gzip],
+    ["protobuf", binary, "application/proto", {}],
+    ["protobuf in gzip", gzipSync(binary), "application/proto", gzip],
+    ["protobuf in a frame", framed(binary), "application/grpc-web+proto", {}],
+    ["protobuf in a second frame", Buffer.concat([short, framed(binary)]), "application/grpc-web+proto", {}],
+    ["fields that the message does not have", Buffer.alloc(3 * many, Buffer.from([0xf8, 6, 1])), "application/proto", {}],
+    ["free JSON in protobuf", free, "application/proto", {}, explain],
+    ["a group", Buffer.alloc(3 * many, Buffer.from([0x0b, 0x10, 0])), "application/proto", {}],
+  ])("%s", async (_, body, type, headers, path = register) => {
+    const sent = { method: "POST", body: new Uint8Array(body), headers: { "content-type": type, ...headers } };
+    const response = await fetch(service.url + path, sent);
+    const text = `${response.headers.get("grpc-message")} ${await response.text()}`;
+    expect(decodeURIComponent(text.replace(/%(?![0-9A-F]{2})/g, ""))).toMatch(
+      /more than (30000 members and list items|200 levels)/,
+    );
+  });
 });

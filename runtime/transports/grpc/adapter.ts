@@ -1,12 +1,13 @@
+import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter, createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { Problem } from "@signalbox/schema/problem";
 import { type BodyBudget, boundedBody } from "../http/body.ts";
 import { isAuthority } from "../http/cross-site.ts";
-import { refuseCostly } from "../http/request.ts";
 import { fromProblem } from "./errors.ts";
 import { healthRoutes } from "./health.ts";
 import { reflectionRoutes } from "./reflection.ts";
+import { refuseCostlyCall } from "./refuse-costly.ts";
 import { addressKey, stopped, stoppingKey } from "./routes.ts";
 import type { AddressOf, Calls, ConnectOptions, GrpcOptions, NodeHandler, NodeRequest, Routes } from "./server.ts";
 import { Health } from "./well-known.ts";
@@ -50,14 +51,14 @@ export async function connectCalls(options: ConnectOptions): Promise<Calls> {
  * their time. It throws for a request that names no host.
  */
 function adapter(budget: BodyBudget | undefined, options: Parameters<typeof connectNodeAdapter>[0]): NodeHandler {
-  const bounded = new Set<string>();
+  const types = new Map<string, DescMessage>();
   const handler = connectNodeAdapter({
     ...options,
     readMaxBytes,
     routes: (router) => {
       options.routes(router);
       const calls = router.handlers.filter(({ method }) => method.methodKind !== "bidi_streaming");
-      for (const { requestPath } of calls) bounded.add(requestPath);
+      for (const { requestPath, method } of calls) types.set(requestPath, method.input);
     },
   });
   return (request, response) => {
@@ -67,34 +68,14 @@ function adapter(budget: BodyBudget | undefined, options: Parameters<typeof conn
       response.writeHead(400);
       return void response.end();
     }
-    if (budget && bounded.has(request.url?.split("?", 1)[0] ?? "")) {
-      const read = () => boundedBody(request, response, budget);
-      const body = () => asConnectErrors(isJsonCall(request) ? fewValues(read()) : read());
+    const type = types.get(request.url?.split("?", 1)[0] ?? "");
+    if (budget && type) {
+      const sent = { headers: request.headers, type, maxBytes: readMaxBytes };
+      const body = () => asConnectErrors(refuseCostlyCall(boundedBody(request, response, budget), sent));
       Object.defineProperty(request, Symbol.asyncIterator, { value: body });
     }
     return handler(request, response);
   };
-}
-
-const isJsonCall = ({ headers }: NodeRequest): boolean => /json/i.test(headers["content-type"] ?? "");
-
-/**
- * A JSON body in one piece, refused if it would take long to parse or to validate. gRPC and streams put five bytes before it. The
- * adapter refuses a body that is too large.
- */
-async function* fewValues(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    chunks.push(chunk);
-    size += chunk.byteLength;
-    if (size <= readMaxBytes) continue;
-    yield Buffer.concat(chunks);
-    chunks = [];
-  }
-  const bytes = Buffer.concat(chunks);
-  if (size <= readMaxBytes) refuseCostly(bytes[0] === 0 ? bytes.subarray(5) : bytes);
-  yield bytes;
 }
 
 async function* asConnectErrors<T>(body: AsyncIterable<T>): AsyncGenerator<T> {

@@ -106,7 +106,10 @@ export function refuseCostly(bytes: Uint8Array): void {
 }
 
 const tooDeep = problem("bad_request", `The body is nested more than ${maxDepth} levels deep.`);
-const tooManyValues = problem("bad_request", `The body has more than ${maxValues} members and list items; send less at a time.`);
+export const tooManyValues = problem(
+  "bad_request",
+  `The body has more than ${maxValues} members and list items; send less at a time.`,
+);
 
 async function readObject(c: HonoContext, places: Places, limits: BodyLimits): Promise<Record<string, unknown>> {
   const value = await readJson(c, limits);

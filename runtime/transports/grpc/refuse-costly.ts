@@ -1,0 +1,140 @@
+import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import { Problem } from "@signalbox/schema/problem";
+import { maxValues } from "../../platform/json.ts";
+import { refuseCostly, tooManyValues } from "../http/request.ts";
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** What a call may send. */
+export interface Request {
+  readonly headers: Headers;
+  readonly type: DescMessage;
+  /** Of one message, bytes. */
+  readonly maxBytes: number;
+}
+
+/** Flags and length before each message of gRPC and of streams. */
+const frameBytes = 5;
+
+/**
+ * The body of a call in one piece, refused if its messages would take long to parse or to validate, also compressed ones. Throws a
+ * `Problem`, or a `ConnectError` if it is too large.
+ */
+export async function* refuseCostlyCall(body: AsyncIterable<Uint8Array>, request: Request): AsyncGenerator<Uint8Array> {
+  const { headers, type, maxBytes } = request;
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    size += chunk.byteLength;
+    if (size > maxBytes + frameBytes)
+      throw new ConnectError(`The message is larger than ${maxBytes} bytes.`, Code.ResourceExhausted);
+  }
+  const bytes = Buffer.concat(chunks, size);
+  const isJson = /json/i.test(String(headers["content-type"]));
+  for (const message of messagesIn(bytes, headers)) {
+    const plain = await decompressed(message, maxBytes);
+    if (isJson) refuseCostly(plain);
+    else refuseCostlyBinary(type, plain);
+  }
+  yield bytes;
+}
+
+interface Sent {
+  readonly bytes: Uint8Array;
+  /** Name of its compression; absent: none. */
+  readonly encoding?: string | undefined;
+}
+
+/** The messages of a body. Of an incomplete one, which the adapter refuses, what there is. */
+function* messagesIn(body: Uint8Array, headers: Headers): Generator<Sent> {
+  const named = (name: string) => (headers[name] === undefined ? undefined : String(headers[name]));
+  if (!/^application\/(grpc|connect)/i.test(named("content-type") ?? ""))
+    return yield { bytes: body, encoding: named("content-encoding") };
+  const encoding = named("grpc-encoding") ?? named("connect-content-encoding");
+  const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
+  for (let at = 0; at + frameBytes <= body.byteLength; ) {
+    const isCompressed = (view.getUint8(at) & 1) === 1;
+    const end = at + frameBytes + view.getUint32(at + 1);
+    yield { bytes: body.subarray(at + frameBytes, end), ...(isCompressed && { encoding }) };
+    at = end;
+  }
+}
+
+const compressions = [compressionGzip, compressionBrotli];
+
+/** The adapter refuses a compression that it does not know. */
+function decompressed({ bytes, encoding }: Sent, maxBytes: number): Uint8Array | Promise<Uint8Array> {
+  const known = compressions.find(({ name }) => name === encoding);
+  return known && bytes.byteLength > 0 ? known.decompress(bytes, maxBytes) : bytes;
+}
+
+/** The parser refuses deeper messages. */
+const maxLevels = 100;
+
+/** The same limit for a message in protobuf's binary format. A malformed one, which the parser refuses, is measured up to its fault. */
+export function refuseCostlyBinary(type: DescMessage, bytes: Uint8Array): void {
+  try {
+    measure(new BinaryReader(bytes), shapeOf(type), { end: bytes.byteLength, level: 1, values: { count: 0 } });
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+  }
+}
+
+/** What the field of a number holds. */
+type Shape = (number: number) => Content | undefined;
+interface Content {
+  /** Numbers in a list are packed: a byte each, or more. */
+  readonly isPacked?: boolean;
+  /** Of messages: what their fields hold. */
+  readonly inner?: () => Shape;
+}
+
+const shapeOf =
+  ({ fields }: DescMessage): Shape =>
+  (number) => {
+    const field = fields.find((one) => one.number === number);
+    return field && contentOf(field);
+  };
+
+function contentOf(field: DescField): Content {
+  const { fieldKind, scalar, message } = field;
+  const inner = message && (() => shapeOf(message));
+  // An entry of a map is a message of a key and a value.
+  if (fieldKind === "map") return inner ? { inner: () => (number) => (number === 2 ? { inner } : undefined) } : {};
+  if (inner) return { inner };
+  return { isPacked: fieldKind === "list" && scalar !== ScalarType.STRING && scalar !== ScalarType.BYTES };
+}
+
+interface Part {
+  readonly end: number;
+  readonly level: number;
+  /** Of the whole message. */
+  readonly values: { count: number };
+}
+
+function measure(reader: BinaryReader, shape: Shape, { end, level, values }: Part): void {
+  const count = (more: number) => {
+    values.count += more;
+    if (values.count > maxValues) throw tooManyValues;
+  };
+  while (reader.pos < end) {
+    count(1);
+    const [number, wireType] = reader.tag();
+    // Groups, which no message of this service has, could hold any number of values.
+    if (wireType === WireType.StartGroup) throw tooManyValues;
+    if (wireType !== WireType.LengthDelimited) {
+      reader.skip(wireType, number);
+      continue;
+    }
+    const length = reader.uint32();
+    const part = { end: Math.min(reader.pos + length, end), level: level + 1, values };
+    const content = shape(number);
+    if (content?.isPacked) count(length);
+    if (content?.inner && level < maxLevels) measure(reader, content.inner(), part);
+    reader.pos = part.end;
+  }
+}
