@@ -1,6 +1,7 @@
 /** The thread of the embedded database. It answers one request after the other, and the first time when the database is open. */
 import { parentPort, workerData } from "node:worker_threads";
 import { type Extension, PGlite } from "@electric-sql/pglite";
+import { NodeFS } from "@electric-sql/pglite/nodefs";
 import { vector } from "@electric-sql/pglite-pgvector";
 
 export interface EmbeddedSettings {
@@ -36,8 +37,21 @@ const endOnAbort: Extension = {
   },
 };
 
+/** Files only for this user. The umask is not enough: Emscripten sets the mode of each file after it has created it. */
+class PrivateFiles extends NodeFS {
+  override async init(...given: Parameters<NodeFS["init"]>): ReturnType<NodeFS["init"]> {
+    const { emscriptenOpts } = await super.init(...given);
+    return { emscriptenOpts: { ...emscriptenOpts, preRun: [...(emscriptenOpts.preRun ?? []), keepPrivate] } };
+  }
+}
+
+function keepPrivate({ FS }: PGlite["Module"]): void {
+  const { chmod } = FS;
+  FS.chmod = (path: unknown, mode: number) => chmod(path, mode & ~0o077);
+}
+
 const database = await PGlite.create({
-  dataDir,
+  fs: new PrivateFiles(dataDir),
   extensions: { vector, endOnAbort },
   relaxedDurability: false,
   startParams: [...PGlite.defaultStartParams, "-c", `shared_buffers=${cacheMegabytes}MB`],

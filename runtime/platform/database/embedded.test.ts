@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -39,6 +39,28 @@ test("so is a client that just drops the connection", async () => {
   const { sql } = client();
   expect(await sql`select 1 as n`).toEqual([{ n: 1 }]);
   await sql.end();
+});
+
+test("only this user can read the files: those of a copy, and those that the database creates", async () => {
+  const { sql } = client();
+  await sql`create table own as select repeat('x', 1000) as text from generate_series(1, 1000)`;
+  await sql`checkpoint`;
+  await sql.end();
+  const modes = readdirSync(folder, { recursive: true, encoding: "utf8" }).map(
+    (name) => statSync(join(folder, name)).mode & 0o777,
+  );
+  expect(modes.length).toBeGreaterThan(900);
+  expect([...new Set(modes)].sort()).toEqual([0o600, 0o700]);
+});
+
+test("files that others could read become private, also in a folder that is private", async () => {
+  const copied = join(folder, "../copied");
+  await copyCluster(copied);
+  chmodSync(join(copied, "pg/PG_VERSION"), 0o644);
+  chmodSync(join(copied, "pg/global/pg_control"), 0o666);
+  await (await openEmbedded(copied)).close();
+  const modes = [".", "pg/PG_VERSION", "pg/global/pg_control"].map((name) => statSync(join(copied, name)).mode & 0o777);
+  expect(modes).toEqual([0o700, 0o600, 0o600]);
 });
 
 test("of several processes that open a folder at once one gets it, also after a kill -9", async () => {

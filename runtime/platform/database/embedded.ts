@@ -46,18 +46,21 @@ function prepare(folder: string): void {
     process.umask(0o077);
     mkdirSync(folder, { recursive: true });
     accessSync(folder, constants.W_OK);
-    makePrivate(folder);
+    if (!isPrivate(folder)) makePrivate(folder);
   } catch (error) {
     throw new StartError(`DATA_DIR: the folder cannot be used: ${error instanceof Error ? error.message : error}`);
   }
 }
 
-/**
- * Removes all permissions of other users from a folder and its content, also from files of earlier versions. The folder comes last:
- * if it is private, so is its content, and a start skips its thousand files.
- */
+/** Whether other users have no permission on a folder and its thousand files, of which one is looked at. */
+function isPrivate(folder: string): boolean {
+  const sample = join(folder, "pg", "PG_VERSION");
+  const modes = [folder, ...(existsSync(sample) ? [sample] : [])].map((path) => statSync(path).mode & 0o077);
+  return process.platform === "win32" || modes.every((others) => others === 0);
+}
+
+/** Removes all permissions of other users from a folder and its content: a copy, or a folder of an earlier version. */
 function makePrivate(folder: string): void {
-  if (process.platform === "win32" || (statSync(folder).mode & 0o777) === 0o700) return;
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) makePrivate(path);
