@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { rowId, slug, text, timestamp } from "./common.ts";
+import { rowId, slug, text, timestamp, withoutWrite } from "./common.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 
 export const serverStates = ["pending", "connected", "failed"] as const;
@@ -18,7 +18,7 @@ export const mcpServer = z
   .object({
     id: rowId,
     name: z.string(),
-    url: z.string(),
+    url: z.string().describe(withoutWrite),
     agent_id: slug.nullable().describe("Agent that can call its tools; null: all agents."),
     status: z
       .enum(serverStates)

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { prose, seedResult, slug, sourceName, text, timestamp } from "./common.ts";
+import { prose, seedResult, slug, sourceName, text, timestamp, withoutWrite } from "./common.ts";
 import { stepState } from "./executions.ts";
 import { fieldsOf, historyFilter, historyOf } from "./history.ts";
 import { operation, pageOf, paging } from "./operation.ts";
@@ -61,7 +61,7 @@ export const tool = z
     category: z.string().nullable(),
     parameters: z.record(z.string(), parameter).describe("Parameters by name."),
     origin: origin.describe("Where the tool comes from. `database`: it has its own endpoint, or is only listed."),
-    endpoint: z.string().nullable(),
+    endpoint: z.string().nullable().describe(withoutWrite),
     agent_id: slug.nullable().describe("Agent that can call the tool; null: all agents."),
     stored: z.boolean().describe("Whether the tool is stored in the database, so that PUT and DELETE change it."),
     created_at: timestamp.nullable().describe("When the tool was stored; null if it is not stored."),

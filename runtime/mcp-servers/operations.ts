@@ -3,6 +3,7 @@ import { Problem, problem } from "@signalbox/schema/problem";
 import { findAgent } from "../agents/queries.ts";
 import type { Bus } from "../platform/bus.ts";
 import { isMissingReference } from "../platform/database/client.ts";
+import { addressFor } from "../platform/network/masked-url.ts";
 import { type Bound, handle } from "../platform/operation.ts";
 import { approvedWith, changesOf, versionOf } from "./approved.ts";
 import type { McpTool } from "./client/list-tools.ts";
@@ -20,9 +21,9 @@ export interface McpServerDeps {
 }
 
 export const mcpServerOperations = ({ discovery, bus, checkAddress, isTaken }: McpServerDeps): Bound[] => [
-  handle(servers.list, async (page, { sql }) => {
+  handle(servers.list, async (page, { sql, actor }) => {
     const { items, total } = await listServers(sql, page);
-    return { items: items.map(asEntity), total };
+    return { items: items.map((row) => ({ ...asEntity(row), url: addressFor(actor, row.url) })), total };
   }),
   handle(servers.create, async ({ name, url, agent_id = null }, { sql }) => {
     await checkAddress(url).catch((error) => {

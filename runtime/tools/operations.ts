@@ -1,6 +1,7 @@
 import { Problem, problem } from "@signalbox/schema/problem";
 import * as tools from "@signalbox/schema/tools";
 import type { Bus } from "../platform/bus.ts";
+import { addressFor } from "../platform/network/masked-url.ts";
 import { type Bound, handle } from "../platform/operation.ts";
 import { defaultTools } from "./defaults.ts";
 import { deleteTool, insertTools, type ToolChange, updateTool } from "./queries.ts";
@@ -48,9 +49,12 @@ export function toolOperations({ registry, bus, checkAddress }: ToolDeps): Bound
     });
   };
   return [
-    handle(tools.list, async ({ limit, offset }) => {
+    handle(tools.list, async ({ limit, offset }, { actor }) => {
       const all = registry.listed();
-      return { items: all.slice(offset, offset + limit), total: all.length };
+      const items = all.slice(offset, offset + limit).map((one) => {
+        return { ...one, endpoint: one.endpoint === null ? null : addressFor(actor, one.endpoint) };
+      });
+      return { items, total: all.length };
     }),
     handle(tools.create, async ({ provider, name, ...given }, { sql }) => {
       const qualifiedName = `${provider}.${name}`;

@@ -1,6 +1,11 @@
+import { readFileSync } from "node:fs";
+import http2 from "node:http2";
+import { join } from "node:path";
+import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { type JsonClient, jsonClient } from "../harness/json-client.ts";
+import { root } from "../harness/process.ts";
 import { waitForExecutions } from "../harness/wait.ts";
 import { startWorld, type World } from "../harness/world.ts";
 
@@ -116,4 +121,66 @@ test("cannot be created for agents, or for projects that do not exist", async ()
   const both = jsonClient(world.service.url, two.body.key);
   expect((await both.get("/api/task-executions")).status).toBe(403);
   expect((await both.get(`/api/task-executions?project_id=${projects[1]}`)).status).toBe(200);
+});
+
+test("a key that only reads sees no keys in addresses of tools and MCP servers, over any transport", async () => {
+  const key = "0123456789abcdef0123";
+  const endpoint = `https://tools.invalid/hooks/${key}?key=${key}&a=b`;
+  const masked = "https://tools.invalid/hooks/********?key=********&a=********";
+  expect((await world.service.post("/api/tools", { provider: "hooks", name: "send", endpoint })).status).toBe(201);
+  expect((await world.service.post("/api/mcp-servers", { name: "hooked", url: endpoint })).status).toBe(201);
+  const made = await create({ name: "reader", scopes: ["read"] });
+  const seen = async (client: JsonClient) => {
+    const tools = (await client.get<{ name: string; endpoint: string }[]>("/api/tools?limit=1000")).body;
+    const servers = (await client.get<{ url: string }[]>("/api/mcp-servers")).body;
+    return [tools.find(({ name }) => name === "send")?.endpoint, servers[0]?.url];
+  };
+  const reader = jsonClient(world.service.url, made.body.key);
+  expect([await seen(reader), await seen(world.service)]).toEqual([
+    [masked, masked],
+    [endpoint, endpoint],
+  ]);
+  const headers = { accept: "application/json, text/event-stream" };
+  const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "mcp_servers_list", arguments: {} } };
+  const rest = [
+    await reader.post("/signalbox.api.v1.ToolService/ListTools", { limit: 1000 }),
+    await reader.post("/mcp", call, { headers }),
+    await reader.get("/api/status"),
+  ];
+  expect(rest.map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect(JSON.stringify(rest)).not.toContain(key);
+});
+
+test("over native gRPC, no call but those of its project is permitted", async () => {
+  const proto = readFileSync(join(root, "schema/gen/api.proto"), "utf8");
+  const services = [...proto.matchAll(/^service (\w+) \{([^}]*)\}/gm)];
+  const calls = services.flatMap(([, service, body = ""]) =>
+    [...body.matchAll(/^ {2}rpc (\w+)\(/gm)].map(([, method]) => `/signalbox.api.v1.${service}/${method}`),
+  );
+  expect(calls.length).toBeGreaterThan(100);
+  const gateway = ["RegisterAgent", "Heartbeat", "ReceiveTasks", "MemoryStore", "MemoryDelete"];
+  const session = http2.connect(`http://127.0.0.1:${world.service.grpcPort}`);
+  const ask = (path: string) =>
+    new Promise<[path: string, code: number]>((done, fail) => {
+      const asked = { ":method": "POST", ":path": path, "content-type": "application/grpc", te: "trailers" };
+      const stream = session.request({ ...asked, authorization: `Bearer ${key}` });
+      let code = "";
+      for (const part of ["response", "trailers"] as const)
+        stream.on(part, (headers: http2.IncomingHttpHeaders) => {
+          code = String(headers["grpc-status"] ?? code);
+        });
+      stream.once("error", fail).once("close", () => done([path, Number(code)]));
+      // One message without fields.
+      stream.resume().end(Buffer.alloc(5));
+    });
+  try {
+    const codes = await Promise.all([...calls, ...gateway.map((name) => `/signalbox.gateway.v1.AgentGateway/${name}`)].map(ask));
+    const refused = [Code.PermissionDenied, Code.InvalidArgument, Code.Unauthenticated];
+    const passed = codes.filter(([, code]) => !refused.includes(code)).map(([path]) => path.replace("/signalbox.api.v1.", ""));
+    // Without a project in the call, they are about the key's own.
+    expect(passed.sort()).toEqual(["PolicyService/GetPolicy", "TaskExecutionService/ListTaskExecutions", "TaskService/RestartTask"]);
+    expect(codes.filter(([, code]) => code === Code.PermissionDenied).length).toBeGreaterThan(50);
+  } finally {
+    session.destroy();
+  }
 });
