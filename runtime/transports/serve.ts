@@ -22,7 +22,7 @@ import { type AddressOf, connectHandler, type NodeHandler, type Routes, startGrp
 import { createApp, type HttpOptions, refuse } from "./http/app.ts";
 import type { Authenticate } from "./http/authenticate.ts";
 import { BodyBudget } from "./http/body.ts";
-import { answerClientErrors } from "./http/client-error.ts";
+import { answerClientErrors, safeHeaders } from "./http/client-error.ts";
 import { mountConsole } from "./http/console.ts";
 import { ambiguousHost, crossSite } from "./http/cross-site.ts";
 import { mountDocs } from "./http/docs.ts";
@@ -179,12 +179,6 @@ function mountDoors(app: OpenAPIHono, { config, receiver, tools, pluginRoutes, s
   mountSession(app, { sessions, authenticate, publicUrl, limits: bodies, version, seconds: sessions.seconds });
   mountConsole(app, { publicUrl, version, log });
 }
-
-/** No answer is read as another type than it says, or shown in a frame. */
-const safeHeaders = [
-  ["x-content-type-options", "nosniff"],
-  ["x-frame-options", "DENY"],
-] as const;
 
 /** A body has 30 s, see `body.ts`; these also end a sender that is slow with its headers, or with a body that was refused. */
 const timeouts = { headersTimeout: 20_000, requestTimeout: 40_000, connectionsCheckingInterval: 5_000 };

@@ -114,6 +114,46 @@ describe("with and without keys", () => {
       }
     },
   );
+  test.each<[string, string, readonly string[], string?]>([
+    ["a foreign page", "/api/agents/seed", ["Host: localhost", "Origin: https://evil.example"], "POST"],
+    ["a foreign host", "http://rebound.example/health", ["Host: localhost"]],
+    ["a method that is not taken", "/api/agents", ["Host: localhost"], "PATCH"],
+    ["the console", "/", ["Host: localhost", "Accept: text/html"]],
+    ["the metrics", "/metrics", ["Host: localhost"]],
+    ["a login", "/console/session", ["Host: localhost", "Content-Type: application/json"], "POST"],
+    [
+      "a call of the gateway",
+      "/signalbox.gateway.v1.AgentGateway/RegisterAgent",
+      ["Host: localhost", "Content-Type: application/json"],
+      "POST",
+    ],
+    ["a route of a plugin", "/plugins/none/none", ["Host: localhost"]],
+    ["bytes that are no HTTP", "/ HTTP/9", ["Host: localhost"]],
+    ["headers of more than 16 KiB", "/health", ["Host: localhost", `X-Long: ${"x".repeat(20_000)}`]],
+  ])("so is the answer to %s", async (_, target, headers, method) => {
+    for (const service of [open, keyed]) {
+      const { text } = await raw(service, target, headers, method);
+      expect(text).toMatch(/^HTTP\/1\.1 [2345]/);
+      expect(text).toMatch(/^x-content-type-options: nosniff\r$/im);
+      expect(text).toMatch(/^x-frame-options: DENY\r$/im);
+    }
+  });
+  test("so are streams of events and the answers of the other port", async () => {
+    const stop = new AbortController();
+    const events = await fetch(`${open.url}/api/events`, { signal: stop.signal });
+    stop.abort();
+    const session = http2.connect(`http://127.0.0.1:${open.grpcPort}`);
+    const asked = ["/signalbox.api.v1.AgentService/ListAgents", "/none"].map(
+      (path) =>
+        new Promise<http2.IncomingHttpHeaders>((done, fail) => {
+          const request = session.request({ ":method": "POST", ":path": path, "content-type": "application/json" });
+          request.once("response", done).once("error", fail).resume().end("{}");
+        }),
+    );
+    for (const headers of [Object.fromEntries(events.headers), ...(await Promise.all(asked))])
+      expect(headers).toMatchObject({ "x-content-type-options": "nosniff", "x-frame-options": "DENY" });
+    session.destroy();
+  });
   test("HTML has a policy without other hosts and inline scripts", async () => {
     const policy = (await fetch(`${open.url}/docs`)).headers.get("content-security-policy") ?? "";
     expect(policy).toMatch(/default-src 'none'/);

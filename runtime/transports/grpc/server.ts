@@ -4,6 +4,7 @@ import type { ConnectRouter } from "@connectrpc/connect";
 import type { connectNodeAdapter } from "@connectrpc/connect-node";
 import type { Log } from "../../platform/log.ts";
 import type { BodyBudget } from "../http/body.ts";
+import { safeHeaders } from "../http/client-error.ts";
 
 export type Routes = (router: ConnectRouter) => void;
 export type NodeHandler = ReturnType<typeof connectNodeAdapter>;
@@ -51,9 +52,14 @@ export interface GrpcServer {
 export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
   const calls = atFirstCall(async () => (await import("./adapter.ts")).grpcCalls(options), options.log);
   const settings = { maxConcurrentStreams: 1_000 };
+  // Browsers speak HTTP/2, and can read answers in JSON.
+  const handle: NodeHandler = (request, response) => {
+    for (const [name, value] of safeHeaders) response.setHeader(name, value);
+    calls.handle(request, response);
+  };
   const server = options.tls
-    ? http2.createSecureServer({ ...options.tls, settings, allowHTTP1: true }, calls.handle)
-    : http2.createServer({ settings }, calls.handle);
+    ? http2.createSecureServer({ ...options.tls, settings, allowHTTP1: true }, handle)
+    : http2.createServer({ settings }, handle);
   const sessions = keepSessions(server, options.keepAliveMs ?? 30_000);
   await listen(server, options);
   return {

@@ -5,6 +5,12 @@ interface ParserError extends Error {
   readonly code?: string;
 }
 
+/** In every answer: it is not read as another type than it says, or shown in a frame. */
+export const safeHeaders = [
+  ["x-content-type-options", "nosniff"],
+  ["x-frame-options", "DENY"],
+] as const;
+
 const answers: Readonly<Record<string, readonly [status: number, error: string]>> = {
   HPE_HEADER_OVERFLOW: [431, "The path and the headers are larger than 16 KiB together; send less of them."],
   ERR_HTTP_REQUEST_TIMEOUT: [408, "The request did not arrive in time; send it again."],
@@ -22,6 +28,7 @@ export function answerClientErrors(server: Server): void {
       "content-type: application/json",
       `content-length: ${Buffer.byteLength(body)}`,
       "connection: close",
+      ...safeHeaders.map(([name, value]) => `${name}: ${value}`),
     ];
     return socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
   });
