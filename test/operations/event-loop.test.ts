@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type LoopbackServer, startLoopback } from "../../examples/demo/loopback-server.ts";
 import { type Model, startModel } from "../../examples/demo/model.ts";
 import { startTracker, type Tracker } from "../../examples/demo/tracker.ts";
 import { freePorts } from "../../sdk/testing/free-ports.ts";
@@ -27,6 +29,9 @@ const secret = "the secret of the webhook";
 
 let tracker: Tracker;
 let model: Model;
+/** The endpoint of a tool and an MCP server, which answer what a door tells them. */
+let outside: LoopbackServer;
+let answer: unknown = null;
 let service: Service;
 let meter: string;
 let idle = 0;
@@ -35,6 +40,7 @@ beforeAll(async () => {
   meter = `http://127.0.0.1:${port}/`;
   tracker = await startTracker({ token: "tracker-token", autoCreate: true });
   model = await startModel({ script: () => ({ content: "Done." }) });
+  outside = await startLoopback({ handler: answerFromOutside, errorBody: () => ({}) });
   const env = {
     ...surroundings(tracker, model),
     STALL_METER_PORT: String(port),
@@ -42,6 +48,12 @@ beforeAll(async () => {
     MAX_UNCHECKED_WEBHOOK_BYTES: "2000000",
   };
   service = await startService({ seed: true, webhookSecret: secret, env });
+  await service.post("/api/tools", { provider: "outside", name: "tool", endpoint: outside.url });
+  await service.post("/api/mcp-servers", { name: "outside-mcp", url: `${outside.url}/mcp` });
+  await service.post("/api/mcp-servers/discover");
+  const mapping = { source: "mapped", path_pattern: "/webhook/mapped", canonical_trigger: "mapped.seen" };
+  const rules = { event_type: "$..type", issue_id: "$[?search(@.text, '(a|aa)+b')]" };
+  await service.post("/api/webhook-mappings", { ...mapping, extraction_rules: rules, jq_filter: "[.. | strings] | length > 1" });
   // What is compiled at the first call is not what is measured.
   for (const send of doors) for (let i = 0; i < 3; i++) await send.run({ text: "Hello", list: [1], members: { a: 1 } });
   await sleep(1_000);
@@ -51,8 +63,21 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(async () => {
   await service?.close();
-  await Promise.all([tracker?.close(), model?.close()]);
+  await Promise.all([tracker?.close(), model?.close(), outside?.close()]);
 }, 60_000);
+
+async function answerFromOutside(request: Request): Promise<Response> {
+  if (new URL(request.url).pathname !== "/mcp") return Response.json(answer);
+  if (request.method !== "POST") return new Response(null, { status: 405 });
+  const { id, method } = (await request.json()) as { id?: number; method: string };
+  if (id === undefined) return new Response(null, { status: 202 });
+  const results: Record<string, unknown> = {
+    initialize: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "o", version: "1" } },
+    "tools/list": { tools: [{ name: "tool", inputSchema: { type: "object" } }] },
+    "tools/call": answer,
+  };
+  return Response.json({ jsonrpc: "2.0", id, result: results[method] });
+}
 
 const stall = async (): Promise<number> => Number(await (await fetch(meter)).text());
 
@@ -117,11 +142,16 @@ interface Door {
   readonly run: (filling: Filling) => Promise<number>;
 }
 
-async function post(path: string, body: string, headers: Record<string, string> = {}): Promise<number> {
+async function post(path: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}): Promise<number> {
   const asked = { method: "POST", body, headers: { "content-type": "application/json", ...headers } };
   const response = await fetch(service.url + path, asked);
   await response.arrayBuffer();
   return response.status;
+}
+/** Calls a tool that answers so. */
+function execute(tool: string, answered: unknown): Promise<number> {
+  answer = answered;
+  return post(`/api/tools/${tool}/execute`, "{}");
 }
 const signed = (payload: object, event = "issues") => {
   const body = JSON.stringify(payload);
@@ -129,6 +159,7 @@ const signed = (payload: object, event = "issues") => {
 };
 let number = 1;
 const door = (name: string, takes: keyof Filling, run: Door["run"]): Door => ({ name, takes, run });
+const register = "/signalbox.gateway.v1.AgentGateway/RegisterAgent";
 const call = (method: string, message: object) => post(`/signalbox.gateway.v1.AgentGateway/${method}`, JSON.stringify(message));
 const mcp = (params: object) =>
   post("/mcp", JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }), {
@@ -197,7 +228,29 @@ const doors: readonly Door[] = [
     post("/api/tasks/resolve", JSON.stringify({ source: "alpha", headers: { "x-alpha-event": "issues" }, payload: { list } })),
   ),
   door("gateway: unknown members", "members", ({ members }) => call("RegisterAgent", members)),
+  door("gateway: compressed JSON", "list", ({ list }) =>
+    post(register, gzipSync(JSON.stringify({ capabilities: list })), { "content-encoding": "gzip" }),
+  ),
+  door("gateway: protobuf, texts of no bytes", "text", () =>
+    post(register, Buffer.alloc(mebibyte - 100, Buffer.from([26, 0])), { "content-type": "application/proto" }),
+  ),
+  door("gateway: protobuf, unknown fields", "text", ({ text }) =>
+    post(register, Buffer.from(text.slice(0, mebibyte / 2)), { "content-type": "application/proto" }),
+  ),
   door("gateway: a secret", "text", ({ text }) => call("RegisterAgent", { agent_id: "pm_default", secret: text })),
+  door("a tool's answer, a list", "list", ({ list }) => execute("outside.tool", list)),
+  door("a tool's answer, an object", "members", ({ members }) => execute("outside.tool", members)),
+  door("an MCP server's answer, an object", "members", ({ members }) =>
+    execute("outside-mcp.tool", { structuredContent: members, content: [] }),
+  ),
+  door("an MCP server's answer, parts", "list", ({ list }) => execute("outside-mcp.tool", { content: list })),
+  door("an MCP server's answer, a text", "text", ({ text }) =>
+    execute("outside-mcp.tool", { content: [{ type: "text", text: text.slice(0, mebibyte / 2) }] }),
+  ),
+  door("a mapping's filter and rules", "list", ({ list }) => post("/webhook/mapped", JSON.stringify({ type: "t", list }))),
+  door("a mapping's filter and rules, a text", "text", ({ text }) =>
+    post("/webhook/mapped", JSON.stringify({ type: "t", text })),
+  ),
   door("MCP: a text", "text", ({ text }) => mcp({ name: text, arguments: {} })),
   door("MCP: arguments", "members", ({ members }) => mcp({ name: "agents_list", arguments: members })),
   door("MCP: a batch", "list", ({ list }) =>
