@@ -61,3 +61,58 @@ test.each(["host", "content-length", "x-forwarded-for"])("a stored manifest that
   createPlaceholders(secrets, () => ({ token: "secret" })).inject("api.example.com", headers);
   expect([...headers]).toEqual([]);
 });
+
+/** What the network is sent for a request of a plugin that goes past its boot file. */
+async function sentFor(asked: object): Promise<{ url: string; headers: string[] } | string> {
+  let sent: { url: string; headers: string[] } | string = "nothing";
+  const guarded: typeof fetch = async (input, init) => {
+    sent = { url: String(input), headers: [...new Headers(init?.headers).keys()] };
+    return new Response("{}");
+  };
+  const own = createHostFetch("worker", { ...ways(["GET"]), guarded }, createPlaceholders({}));
+  const request = { url: "https://api.example.com/a", method: "GET", headers: [], body: null, redirect: "follow", ...asked };
+  await own(request, new AbortController().signal).catch(() => {});
+  return sent;
+}
+
+test.each<[string, object]>([
+  ["a line break in a header", { headers: [["x-a", "b\r\nhost: evil.example"]] }],
+  ["a line break in a header's name", { headers: [["x-a: b\r\nhost", "evil.example"]] }],
+  ["NUL in a header", { headers: [["x-a", "b\u0000"]] }],
+  ["a header that is no pair", { headers: [["x-a"]] }],
+  ["1,000 headers", { headers: Array(1_000).fill(["x-a", "b"]) }],
+  ["a method with a line break", { method: "GET / HTTP/1.1\r\nx:" }],
+  ["a method that is no text", { method: { toString: () => "GET" } }],
+  ["an address of 20 kB", { url: `https://api.example.com/${"a".repeat(20_000)}` }],
+  ["the host as a login", { url: "https://api.example.com@evil.example/" }],
+  ["the host with a final dot", { url: "https://api.example.com./" }],
+  ["a backslash for the host", { url: "https://evil.example\\@api.example.com/" }],
+  ["a host in full-width letters of another", { url: "https://ａpi.example.com.evil.example/" }],
+  ["data", { url: "data:text/plain,api.example.com" }],
+])("%s: nothing is sent", async (_, asked) => expect(await sentFor(asked)).toBe("nothing"));
+
+test("headers of the connection are left out, however they are written", async () => {
+  const names = ["Host", "CONTENT-LENGTH", "Transfer-Encoding", "connection", "X-Forwarded-For", "Proxy-Authorization", "te"];
+  const headers = [...names.map((name) => [name, "1"]), ["x-own", "1"]];
+  expect(await sentFor({ headers })).toEqual({ url: "https://api.example.com/a", headers: ["x-own"] });
+});
+
+test.each([
+  "http://127.0.0.1/",
+  "http://[::ffff:127.0.0.1]/",
+  "//evil.example/",
+  "https://api.example.com:8443/",
+  "file:///etc/passwd",
+  "https://[",
+  "javascript:1",
+])("a redirect to %s is not followed", async (location) => {
+  const seen: string[] = [];
+  const guarded: typeof fetch = async (input) => {
+    seen.push(String(input));
+    return new Response(null, { status: 302, headers: { location } });
+  };
+  const own = createHostFetch("worker", { ...ways(["GET"]), guarded }, createPlaceholders({}));
+  const request = { url: "https://api.example.com/a", method: "GET", headers: [], body: null, redirect: "follow" };
+  await expect(own(request, new AbortController().signal)).rejects.toMatchObject({ name: "PluginError" });
+  expect(seen).toEqual(["https://api.example.com/a"]);
+});

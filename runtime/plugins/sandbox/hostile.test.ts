@@ -94,7 +94,13 @@ describe("attacks that end only its own process", () => {
     "a message of brackets": "it sent a message of more than 250000 values",
     "a flood of brackets": "it sent more messages than allowed",
   };
-  const hanging = ["a loop", "a regular expression", "no answer, and a loop in timers", "closed streams and a loop"];
+  const hanging = [
+    "a loop",
+    "a regular expression",
+    "a getter that loops in its answer",
+    "no answer, and a loop in timers",
+    "closed streams and a loop",
+  ];
   const cases = Object.keys(deadly);
   // Some of them let the process live; what holds for all is that this call ends, and no other.
   test.concurrent.each(cases)(
@@ -176,6 +182,17 @@ describe("attempts to read secrets", () => {
     [
       "the metadata of a cloud",
       "http://169.254.169.254/latest/meta-data",
+      "not in permissions.http of its manifest, nor in the URL of a setting",
+    ],
+    ["this machine by IPv6", "http://[::1]:9/", "not in permissions.http of its manifest, nor in the URL of a setting"],
+    [
+      "this machine mapped into IPv6",
+      "http://[::ffff:127.0.0.1]:9/",
+      "not in permissions.http of its manifest, nor in the URL of a setting",
+    ],
+    [
+      "its host with a final dot",
+      "https://api.hostile.example./",
       "not in permissions.http of its manifest, nor in the URL of a setting",
     ],
     ["a file", "file:///etc/passwd", "not in permissions.http of its manifest, nor in the URL of a setting"],

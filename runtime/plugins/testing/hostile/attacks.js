@@ -125,6 +125,10 @@ export const noise = {
   "a second answer": () => line('{"jsonrpc":"2.0","id":1,"result":{"lie":true}}\n'),
   "deep brackets": () => line(`${"[".repeat(200_000)}\n`),
   "a deep object": () => line(`{"jsonrpc":"2.0","id":1,"result":${'{"a":'.repeat(5_000)}1${"}".repeat(5_000)}}\n`),
+  "a member twice": () => line('{"jsonrpc":"2.0","id":1,"id":987654321,"result":{},"result":{"lie":true}}\n'),
+  "ids that are no numbers": () => line('{"jsonrpc":"2.0","id":{"toString":1},"result":1}\n{"jsonrpc":"2.0","id":1e400,"result":1}\n'),
+  "an error that is an object of getters' names": () =>
+    line('{"jsonrpc":"2.0","id":987654321,"error":{"message":{"__proto__":1},"data":{"retry_after_ms":-1,"status":"x","code":{}}}}\n'),
   "a prototype": () =>
     line(
       '{"jsonrpc":"2.0","method":"log","params":{"message":"x","fields":{"__proto__":{"polluted":true}}},"__proto__":{"polluted":true}}\n',
@@ -154,6 +158,24 @@ export const deadly = {
     setTimeout(spin);
     return forever;
   },
+  "a getter that loops in its answer": () => ({
+    get a() {
+      for (;;);
+    },
+  }),
+  "a proxy with endless members": () =>
+    new Proxy(
+      {},
+      {
+        ownKeys: () => Array.from({ length: 3_000_000 }, (_, i) => `k${i}`),
+        getOwnPropertyDescriptor: () => ({ value: 1, enumerable: true, configurable: true }),
+      },
+    ),
+  "an answer that contains itself through toJSON": () => {
+    const endless = { toJSON: () => ({ endless }) };
+    return endless;
+  },
+  "a promise of its own that never answers": () => ({ then: () => {} }),
   "a storm of microtasks": () => {
     const again = () => Promise.resolve().then(again);
     again();
