@@ -181,12 +181,12 @@ test("a task is completed and failed by the session that holds it, and by no oth
   }
 });
 
-test("ten wrong secrets of a stranger do not lock out the agent with the right one", async () => {
-  const from = (address: string, given: string) =>
+test("ten wrong secrets of a stranger do not lock out the agent with the right one, nor another agent, nor a key", async () => {
+  const from = (address: string, given: string, agent_id = "guarded", authorization = "") =>
     fetch(`${proxied.url}/signalbox.gateway.v1.AgentGateway/RegisterAgent`, {
       method: "POST",
-      headers: { "content-type": "application/json", "x-forwarded-for": address },
-      body: JSON.stringify({ agent_id: "guarded", secret: given }),
+      headers: { "content-type": "application/json", "x-forwarded-for": address, ...(authorization && { authorization }) },
+      body: JSON.stringify({ agent_id, secret: given }),
     }).then(async (response) => (response.ok ? null : ((await response.json()) as { code: string }).code));
   await using proxied = await startService({ env: { TRUSTED_PROXIES: "127.0.0.1" } });
   const agent = { id: "guarded", name: "Guarded", role_id: "dev", prompt: "Help.", auth_enabled: true, auth_secret: secret };
@@ -198,6 +198,20 @@ test("ten wrong secrets of a stranger do not lock out the agent with the right o
   expect(await from("192.0.2.7", secret)).toBeNull();
   expect(await from("192.0.2.8", secret)).toBeNull();
   expect(await from("192.0.2.7", "and another")).toBe("resource_exhausted");
+  // Another agent is not affected, an unknown one is not told from it, and no address can be claimed without the proxy.
+  expect((await proxied.post("/api/agents", { ...agent, id: "second" })).status).toBe(201);
+  expect(await from("192.0.2.7", secret, "second")).toBeNull();
+  expect(await from("192.0.2.7", "guess 1", "unknown")).toBe("unauthenticated");
+  expect(await from("192.0.2.8, 192.0.2.7", "a forged address")).toBe("resource_exhausted");
+  // A replica that has not seen the right secret yet counts the same guesses, and lets it in.
+  await proxied.restart();
+  expect(await from("192.0.2.7", "and another")).toBe("resource_exhausted");
+  expect(await from("192.0.2.7", secret)).toBeNull();
+  // Neither guesses of keys nor of secrets lock out a key.
+  const made = await proxied.post<{ key: string }>("/api/keys", { name: "k", scopes: ["agent", "read"] });
+  const keys = Array.from({ length: 50 }, (_, i) => from("192.0.2.7", "", "guarded", `Bearer sbx_guess-${i}`));
+  expect(new Set(await Promise.all(keys))).toEqual(new Set(["unauthenticated"]));
+  expect(await from("192.0.2.7", "", "guarded", `Bearer ${made.body.key}`)).toBeNull();
 });
 
 test("without API keys an agent registers without a secret, unless it has one, and may delete what it sees", async () => {

@@ -1,6 +1,8 @@
 import { builtManifest, manifest as manifestSchema, permissionDiff } from "@signalbox/sdk/manifest";
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Built, buildPlugin, toolOf } from "../harness/plugin-bundle.ts";
+import { run, runtimeUnderTest } from "../harness/process.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
 
@@ -304,6 +306,73 @@ describe("on a service", () => {
       await eventually(async () => expect(await say()).toBe("1.1.0 quiet"));
       expect((await service.post("/api/plugins/teller/approve", { version: "1.2.0" })).status).toBe(200);
       expect((await get()).versions.every(({ rolled_back_at }) => rolled_back_at === null)).toBe(true);
+    },
+    limit,
+  );
+
+  test(
+    "whatever an operator does, and in whichever order, what serves is approved and starts, and no rollback goes back to a withdrawn version",
+    async () => {
+      type State = { version: string; mode: string };
+      let now: State = { version: "1.2.0", mode: "quiet" };
+      let withdrawn = new Set<string>();
+      const approved = ["1.0.0", "1.1.0", "1.2.0"];
+      const approve = async (version: string) => {
+        expect((await service.post("/api/plugins/teller/approve", { version })).status).toBe(200);
+        const isRollback = approved.indexOf(version) < approved.indexOf(now.version);
+        withdrawn = new Set([...withdrawn, ...(isRollback ? [now.version] : [])].filter((one) => one !== version));
+        now = { ...now, version };
+      };
+      const actions: Record<string, () => Promise<void>> = {
+        ...Object.fromEntries(approved.map((version) => [`approve ${version}`, () => approve(version)])),
+        rollback: async () => {
+          const env = { SIGNALBOX_URL: service.url };
+          const child = run(runtimeUnderTest(), "runtime/cli/main.ts", {
+            args: ["plugin", "rollback", "teller"],
+            env,
+            cwd: service.folder,
+          });
+          const { code } = await child.ended;
+          const target = approved.slice(0, approved.indexOf(now.version)).findLast((version) => !withdrawn.has(version));
+          expect([code, child.logs()]).toEqual([target ? 0 : 1, expect.any(String)]);
+          if (!target) return;
+          withdrawn.add(now.version);
+          now = { ...now, version: target };
+        },
+        "valid settings": async () => {
+          const mode = now.mode === "loud" ? "quiet" : "loud";
+          expect((await configure({ mode })).status).toBe(200);
+          now = { ...now, mode };
+        },
+        "invalid settings": async () => expect((await configure({ mode: "shouting" })).status).toBe(400),
+        "settings with which one version does not start": async () => {
+          const { status } = await configure({ corp_token: "bad" });
+          expect(status).toBe(now.version === "1.2.0" ? 400 : 200);
+          if (status === 200) expect((await configure({ corp_token: null })).status).toBe(200);
+        },
+        "an upgrade that does not start": async () =>
+          expect((await install(await build("1.3.0", 'throw new Error("no");'))).status).toBe(409),
+        "another publisher": async () => {
+          const { body } = await install(await build("1.4.0"), "evil-teller@1.4.0");
+          expect(body).toMatchObject({ version: now.version, waiting: { version: "1.4.0" } });
+        },
+        "off and on": async () => {
+          for (const verb of ["disable", "enable"]) expect((await service.post(`/api/plugins/teller/${verb}`)).status).toBe(200);
+        },
+      };
+      const orders = fc.array(fc.constantFrom("rollback", ...Object.keys(actions)), { minLength: 8, maxLength: 8 });
+      const holds = async (order: readonly string[]) => {
+        for (const name of order) {
+          await actions[name]?.();
+          await eventually(async () => expect(await say()).toBe(`${now.version} ${now.mode}`), { timeout: 20_000 });
+          const { version, state, versions } = await get();
+          expect({ name, version, state }).toEqual({ name, version: now.version, state: "ready" });
+          const back = versions.filter(({ rolled_back_at }) => rolled_back_at !== null).map((one) => one.version);
+          expect(new Set(back)).toEqual(withdrawn);
+        }
+      };
+      const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
+      await fc.assert(fc.asyncProperty(orders, holds), { seed, numRuns: Number(process.env.FUZZ_RUNS ?? 1), endOnFailure: true });
     },
     limit,
   );

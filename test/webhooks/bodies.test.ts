@@ -47,10 +47,39 @@ describe("before the body is read", () => {
     ["a missing signature", "/webhook/alpha", {}, 401],
     ["a malformed signature", "/webhook/alpha", { "x-hub-signature-256": "sha256=1" }, 401],
     ["an integration that does not exist", "/webhook/00000000-0000-7000-8000-000000000000", {}, 404],
+    ["an unknown path of mappings", "/webhook/none/at/all", {}, 404],
+    ["an unknown slug, in chunks", "/webhook/none", { "transfer-encoding": "chunked" }, 404],
+    ["a missing signature, in chunks", "/webhook/alpha", { "transfer-encoding": "chunked" }, 401],
+    ["an operation without a key", "/api/agents", { "content-type": "application/json" }, 401],
+    ["MCP without a key", "/mcp", { "content-type": "application/json" }, 401],
+    ["an unknown route of a plugin", "/plugins/none/none", {}, 401],
+    ["a path that does not exist", "/none", { "transfer-encoding": "chunked" }, 404],
   ])("%s is refused", async (_, path, headers, status) => {
-    const { socket, answer } = begin(service, path, { "content-length": length, ...headers });
+    const sized = "transfer-encoding" in headers ? {} : { "content-length": length };
+    const { socket, answer } = begin(service, path, { ...sized, ...headers });
     expect(await answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     socket.destroy();
+  });
+
+  test("a mapping's missing or wrong token is refused", async () => {
+    const auth = { method: "token", header: "X-Shop", secret: "the token of the shop" };
+    const rules = { event_type: "$.type" };
+    const mapping = { source: "shop", path_pattern: "/webhook/shop", canonical_trigger: "a.b", extraction_rules: rules, auth };
+    expect((await service.post("/api/webhook-mappings", mapping)).status).toBe(201);
+    for (const headers of [{}, { "x-shop": "wrong" }]) {
+      const { socket, answer } = begin(service, "/webhook/shop", { "content-length": length, ...headers });
+      expect(await answer).toMatch(/^HTTP\/1.1 401 /);
+      socket.destroy();
+    }
+  });
+
+  test("500 requests to unknown slugs on one connection, with bodies that are not sent, hold nothing", async () => {
+    const { socket, answer } = begin(service, "/webhook/none", { "content-length": 2 }, "{}");
+    const one = "POST /webhook/none HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n{}";
+    socket.write(one.repeat(500));
+    expect(await answer).toMatch(/^HTTP\/1.1 404 /);
+    socket.destroy();
+    expect((await service.webhook(issueOpened({ number: 900 }))).status).toBe(202);
   });
 
   test("a body that is declared too large is refused", async () => {
@@ -100,6 +129,8 @@ test("an integration without a secret of its own asks for that of its source", a
     return made.body.id;
   };
   const [bare, own] = [await make({ token: "t" }), await make({ token: "t", webhook_secret: "a secret of its own" })];
+  const emptied = await make({ token: "t", webhook_secret: "another secret" });
+  const put = async (credentials: object) => (await service.put(`/api/integrations/${emptied}`, { credentials })).status;
   const statusOf = async (slug: string, given: string | null, number: number) => {
     const body = JSON.stringify(issueOpened({ number }));
     const signed = given === null ? {} : { "x-hub-signature-256": signature(body, given) };
@@ -112,7 +143,29 @@ test("an integration without a secret of its own asks for that of its source", a
   expect([await statusOf(own, null, 4), await statusOf(own, secret, 5), await statusOf(own, "a secret of its own", 6)]).toEqual([
     401, 401, 202,
   ]);
+  // A second account of the same source has its own, and an empty one is none.
+  expect([await statusOf(emptied, "a secret of its own", 7), await statusOf(own, "another secret", 8)]).toEqual([401, 401]);
+  expect([await put({ token: "t", webhook_secret: "" }), await put({ token: "t", webhook_secret: null })]).toEqual([400, 400]);
+  // With the previous secret alone, as in the middle of a rotation, unsigned webhooks stay out.
+  expect(await put({ token: "t", webhook_secret_previous: "the one before" })).toBe(200);
+  expect([await statusOf(emptied, null, 9), await statusOf(emptied, "", 10)]).toEqual([401, 401]);
+  // Without any it falls back on its source's.
+  expect(await put({ token: "t" })).toBe(200);
+  expect([
+    await statusOf(emptied, null, 11),
+    await statusOf(emptied, "another secret", 12),
+    await statusOf(emptied, secret, 13),
+  ]).toEqual([401, 401, 202]);
 });
+
+test.each(["ALPHA", "alpha/", "alpha;x", "alpha%2f", "alpha/x", "alpha//", "./alpha/.", "alpha%00"])(
+  "an unsigned webhook to /webhook/%s is refused too",
+  async (slug) => {
+    const { socket, answer } = begin(service, `/webhook/${slug}`, { "content-length": 2, "x-alpha-event": "issues" }, "{}");
+    expect(await answer).toMatch(/^HTTP\/1.1 4\d\d /);
+    socket.destroy();
+  },
+);
 
 test("500 refused webhooks are one watchdog entry with their number", async () => {
   const refused = await Promise.all(Array.from({ length: 500 }, () => service.webhook(issueOpened(), { secret: "wrong" })));
