@@ -6,8 +6,8 @@ import { toolResults } from "./tool-results.ts";
 
 const read = (output: unknown, error: string | null = null) =>
   toolResults([{ name: "a.b", input: {}, output, error } as unknown as StepRow], Date.now(), () => undefined)[0] ?? "";
-/** What is between the tags. */
-const contentOf = (text: string) => text.split("\n").find((line) => /^[[{"\dtfn]/.test(line)) ?? "";
+/** The JSON between the tags. */
+const contentOf = (text: string) => /^<tool-result-\w+>\n(.*)\n<\/tool-result-\w+>$/m.exec(text)?.[1];
 
 test("a result that fits is shown whole, whatever its shape", () => {
   fc.assert(

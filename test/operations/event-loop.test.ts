@@ -3,7 +3,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type LoopbackServer, startLoopback } from "../../examples/demo/loopback-server.ts";
 import { type Model, startModel } from "../../examples/demo/model.ts";
 import { startTracker, type Tracker } from "../../examples/demo/tracker.ts";
 import { freePorts } from "../../sdk/testing/free-ports.ts";
@@ -29,9 +28,6 @@ const secret = "the secret of the webhook";
 
 let tracker: Tracker;
 let model: Model;
-/** The endpoint of a tool and an MCP server, which answer what a door tells them. */
-let outside: LoopbackServer;
-let answer: unknown = null;
 let service: Service;
 let meter: string;
 let idle = 0;
@@ -40,7 +36,6 @@ beforeAll(async () => {
   meter = `http://127.0.0.1:${port}/`;
   tracker = await startTracker({ token: "tracker-token", autoCreate: true });
   model = await startModel({ script: () => ({ content: "Done." }) });
-  outside = await startLoopback({ handler: answerFromOutside, errorBody: () => ({}) });
   const env = {
     ...surroundings(tracker, model),
     STALL_METER_PORT: String(port),
@@ -48,9 +43,6 @@ beforeAll(async () => {
     MAX_UNCHECKED_WEBHOOK_BYTES: "2000000",
   };
   service = await startService({ seed: true, webhookSecret: secret, env });
-  await service.post("/api/tools", { provider: "outside", name: "tool", endpoint: outside.url });
-  await service.post("/api/mcp-servers", { name: "outside-mcp", url: `${outside.url}/mcp` });
-  await service.post("/api/mcp-servers/discover");
   const mapping = { source: "mapped", path_pattern: "/webhook/mapped", canonical_trigger: "mapped.seen" };
   const rules = { event_type: "$..type", issue_id: "$[?search(@.text, '(a|aa)+b')]" };
   await service.post("/api/webhook-mappings", { ...mapping, extraction_rules: rules, jq_filter: "[.. | strings] | length > 1" });
@@ -63,21 +55,8 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(async () => {
   await service?.close();
-  await Promise.all([tracker?.close(), model?.close(), outside?.close()]);
+  await Promise.all([tracker?.close(), model?.close()]);
 }, 60_000);
-
-async function answerFromOutside(request: Request): Promise<Response> {
-  if (new URL(request.url).pathname !== "/mcp") return Response.json(answer);
-  if (request.method !== "POST") return new Response(null, { status: 405 });
-  const { id, method } = (await request.json()) as { id?: number; method: string };
-  if (id === undefined) return new Response(null, { status: 202 });
-  const results: Record<string, unknown> = {
-    initialize: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "o", version: "1" } },
-    "tools/list": { tools: [{ name: "tool", inputSchema: { type: "object" } }] },
-    "tools/call": answer,
-  };
-  return Response.json({ jsonrpc: "2.0", id, result: results[method] });
-}
 
 const stall = async (): Promise<number> => Number(await (await fetch(meter)).text());
 
@@ -147,11 +126,6 @@ async function post(path: string, body: string | Uint8Array<ArrayBuffer>, header
   const response = await fetch(service.url + path, asked);
   await response.arrayBuffer();
   return response.status;
-}
-/** Calls a tool that answers so. */
-function execute(tool: string, answered: unknown): Promise<number> {
-  answer = answered;
-  return post(`/api/tools/${tool}/execute`, "{}");
 }
 const signed = (payload: object, event = "issues") => {
   const body = JSON.stringify(payload);
@@ -234,19 +208,10 @@ const doors: readonly Door[] = [
   door("gateway: protobuf, texts of no bytes", "text", () =>
     post(register, Buffer.alloc(mebibyte - 100, Buffer.from([26, 0])), { "content-type": "application/proto" }),
   ),
-  door("gateway: protobuf, unknown fields", "text", ({ text }) =>
-    post(register, Buffer.from(text.slice(0, mebibyte / 2)), { "content-type": "application/proto" }),
+  door("gateway: protobuf, unknown fields", "text", () =>
+    post(register, Buffer.alloc(mebibyte - 100, Buffer.from([0xf8, 6, 1])), { "content-type": "application/proto" }),
   ),
   door("gateway: a secret", "text", ({ text }) => call("RegisterAgent", { agent_id: "pm_default", secret: text })),
-  door("a tool's answer, a list", "list", ({ list }) => execute("outside.tool", list)),
-  door("a tool's answer, an object", "members", ({ members }) => execute("outside.tool", members)),
-  door("an MCP server's answer, an object", "members", ({ members }) =>
-    execute("outside-mcp.tool", { structuredContent: members, content: [] }),
-  ),
-  door("an MCP server's answer, parts", "list", ({ list }) => execute("outside-mcp.tool", { content: list })),
-  door("an MCP server's answer, a text", "text", ({ text }) =>
-    execute("outside-mcp.tool", { content: [{ type: "text", text: text.slice(0, mebibyte / 2) }] }),
-  ),
   door("a mapping's filter and rules", "list", ({ list }) => post("/webhook/mapped", JSON.stringify({ type: "t", list }))),
   door("a mapping's filter and rules, a text", "text", ({ text }) =>
     post("/webhook/mapped", JSON.stringify({ type: "t", text })),

@@ -126,9 +126,12 @@ export const noise = {
   "deep brackets": () => line(`${"[".repeat(200_000)}\n`),
   "a deep object": () => line(`{"jsonrpc":"2.0","id":1,"result":${'{"a":'.repeat(5_000)}1${"}".repeat(5_000)}}\n`),
   "a member twice": () => line('{"jsonrpc":"2.0","id":1,"id":987654321,"result":{},"result":{"lie":true}}\n'),
-  "ids that are no numbers": () => line('{"jsonrpc":"2.0","id":{"toString":1},"result":1}\n{"jsonrpc":"2.0","id":1e400,"result":1}\n'),
+  "ids that are no numbers": () =>
+    line('{"jsonrpc":"2.0","id":{"toString":1},"result":1}\n{"jsonrpc":"2.0","id":1e400,"result":1}\n'),
   "an error that is an object of getters' names": () =>
-    line('{"jsonrpc":"2.0","id":987654321,"error":{"message":{"__proto__":1},"data":{"retry_after_ms":-1,"status":"x","code":{}}}}\n'),
+    line(
+      '{"jsonrpc":"2.0","id":987654321,"error":{"message":{"__proto__":1},"data":{"retry_after_ms":-1,"status":"x","code":{}}}}\n',
+    ),
   "a prototype": () =>
     line(
       '{"jsonrpc":"2.0","method":"log","params":{"message":"x","fields":{"__proto__":{"polluted":true}}},"__proto__":{"polluted":true}}\n',
@@ -175,6 +178,7 @@ export const deadly = {
     const endless = { toJSON: () => ({ endless }) };
     return endless;
   },
+  // biome-ignore lint/suspicious/noThenProperty: that is the attack
   "a promise of its own that never answers": () => ({ then: () => {} }),
   "a storm of microtasks": () => {
     const again = () => Promise.resolve().then(again);
