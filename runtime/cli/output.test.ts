@@ -39,23 +39,34 @@ describe("no answer of a service controls the terminal", () => {
   // OSC 8 (a link with another target), CR, C1, NUL, bidirectional marks and a line separator.
   const evil = "a\u001b]8;;https://evil.example\u0007b\rc\u009b31m\u0000d\u202egnp.exe\u2066e\u2028f\u0085g";
   const execution = {
-    ...{ id: evil, task_id: evil, state: "failed", subject: evil, source: evil, error: evil, waiting_for: evil },
-    ...{ created_at: evil, started_at: evil, finished_at: evil, result_url: evil },
+    id: evil,
+    task_id: evil,
+    state: "failed",
+    subject: evil,
+    source: evil,
+    error: evil,
+    waiting_for: evil,
+    created_at: evil,
+    started_at: evil,
+    finished_at: evil,
+    result_url: evil,
   };
   const plugin = {
-    ...{
-      id: evil,
-      version: evil,
-      state: evil,
-      code: evil,
-      reason: evil,
-      tier: evil,
-      kinds: [evil],
-      title: evil,
-      memory_bytes: null,
-    },
-    ...{ crashes: 1, settings: [{ name: evil, secret: true, required: true, set: false }], sources: [evil], needs: [evil] },
-    ...{ permissions: { http: [{ host: evil, methods: [evil], why: evil }], operations: [], open_routes: [] }, denied: [evil] },
+    id: evil,
+    version: evil,
+    state: evil,
+    code: evil,
+    reason: evil,
+    tier: evil,
+    kinds: [evil],
+    title: evil,
+    memory_bytes: null,
+    crashes: 1,
+    settings: [{ name: evil, secret: true, required: true, set: false }],
+    sources: [evil],
+    needs: [evil],
+    permissions: { http: [{ host: evil, methods: [evil], why: evil }], operations: [], open_routes: [] },
+    denied: [evil],
     waiting: { version: evil, widens: [evil], breaks: [] },
     versions: [],
   };
@@ -63,11 +74,13 @@ describe("no answer of a service controls the terminal", () => {
   const event = { source: evil, reason: `signature ${evil}`, received_at: evil, event_name: evil, action: evil, actor: evil };
   const answers: Readonly<Record<string, unknown>> = {
     "/api/status": {
-      ...{ state: evil, version: evil, checks: [check], queue: null, agents: [{ agent_id: evil, running: 1 }] },
-      ...{
-        paused: [{ scope: "all", id: evil, reason: evil, paused_at: evil }],
-        replicas: [{ host: evil, role: evil, running: 1 }],
-      },
+      state: evil,
+      version: evil,
+      checks: [check],
+      queue: null,
+      agents: [{ agent_id: evil, running: 1 }],
+      paused: [{ scope: "all", id: evil, reason: evil, paused_at: evil }],
+      replicas: [{ host: evil, role: evil, running: 1 }],
     },
     "/api/subjects": [{ source: "s", project: "p", issue: "1" }],
     "/api/subjects/s/p/1": {
