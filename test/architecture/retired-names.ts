@@ -23,5 +23,8 @@ export const retiredNames: Readonly<Record<string, string>> = {
   settled: "completed, reconciled, acknowledged",
   settleBudgets: "reconcileBudgets",
   createClosing: "createShutdown",
+  hasten: "shortenDeadlines",
+  WayOut: "OutboxFilter",
+  SetAside: "PostponedTexts",
   connectionOf: "variablesOf (environment), Connection (account)",
 };

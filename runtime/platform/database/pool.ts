@@ -98,7 +98,7 @@ export class ConnectionPool {
 
   #run: Run = (build) => {
     const until = this.#now + this.#deadlineMs;
-    const connection = this.#free(false);
+    const connection = this.#closed || this.#waiting.length > 0 ? undefined : this.#free();
     if (connection) return connection.run(build, until);
     return this.#wait(until, false, (given) => given.run(build, until));
   };
@@ -114,12 +114,7 @@ export class ConnectionPool {
   }
 
   /** An unused connection. If the pool is full and none is unused, the one with the fewest statements in flight. */
-  #free(exclusive: boolean): Connection | undefined {
-    if (this.#closed || (this.#waiting.length > 0 && !exclusive)) return;
-    return this.#least();
-  }
-
-  #least(): Connection | undefined {
+  #free(): Connection | undefined {
     let least: Connection | undefined;
     for (const one of this.#open) if (!one.exclusive && (!least || one.load < least.load)) least = one;
     if (!least || least.load === 0) return least;
@@ -129,7 +124,7 @@ export class ConnectionPool {
 
   #serve(): void {
     while (this.#waiting.length > 0) {
-      const connection = this.#least();
+      const connection = this.#free();
       if (!connection) return;
       const waiter = this.#waiting.shift() as Waiter;
       if (waiter.exclusive) connection.exclusive = true;
