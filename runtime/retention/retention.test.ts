@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Sql } from "../platform/database/client.ts";
 import { firstIdOf, newId } from "../platform/ids.ts";
 import { type Door, openDoor, quiet } from "../transports/http/testing/door.ts";
-import { percentile } from "../usage/durations.ts";
-import { split, usageOperation } from "../usage/operations.ts";
+import { usageOperation } from "../usage/operations.ts";
 import { retentionOperations } from "./operations.ts";
 import { pass } from "./run.ts";
 
@@ -168,33 +167,6 @@ describe("usage", () => {
   ])("?%s is 400", async (query, error) =>
     expect(await door.get(`/api/usage?${query}`)).toMatchObject({ status: 400, body: { error: expect.stringMatching(error) } }),
   );
-
-  test("a period combines the sums of its whole days with live data for the rest", () => {
-    const at = (text: string) => Date.parse(text);
-    const known = { from: "2026-01-01", to: "2026-01-31" };
-    expect(split(at("2026-01-10T12:00:00Z"), at("2026-02-03T00:00:00Z"), known)).toEqual({
-      summed: { from: "2026-01-11", to: "2026-01-31" },
-      rest: [
-        { from: "2026-01-10T12:00:00.000Z", to: "2026-01-11T00:00:00.000Z" },
-        { from: "2026-02-01T00:00:00.000Z", to: "2026-02-03T00:00:00.000Z" },
-      ],
-    });
-    expect(split(at("2026-01-10T01:00:00Z"), at("2026-01-10T02:00:00Z"), known).summed).toBeNull();
-    expect(split(at("2026-01-10T01:00:00Z"), at("2026-01-12T02:00:00Z"), null).rest).toHaveLength(1);
-  });
-
-  test("percentiles of bucketed durations", () => {
-    expect(percentile(new Map(), 0.5)).toBeNull();
-    expect(
-      percentile(
-        new Map([
-          [0, 1],
-          [40, 99],
-        ]),
-        0.5,
-      ),
-    ).toBe(Math.round(2 ** (40.5 / 4)));
-  });
 });
 
 describe("erasure", () => {

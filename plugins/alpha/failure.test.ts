@@ -1,0 +1,37 @@
+import { describe, expect, test } from "vitest";
+import { failureOf } from "./failure.ts";
+
+describe("failureOf", () => {
+  const of = (status: number, headers: Record<string, string> = {}, message = "no") =>
+    failureOf(Object.assign(new Error(message), { status, response: { headers } }), "GET /x", ["s3cret"]);
+
+  test.for([
+    [400, "invalid_input"],
+    [401, "unauthorized"],
+    [403, "unauthorized"],
+    [404, "not_found"],
+    [409, "conflict"],
+    [410, "not_found"],
+    [418, "failed"],
+    [422, "invalid_input"],
+    [429, "rate_limited"],
+    [500, "unavailable"],
+    [503, "unavailable"],
+  ] as const)("%i is %s", ([status, code]) => expect(of(status)).toMatchObject({ code }));
+
+  test("reads every form of a wait", () => {
+    expect(of(403, { "retry-after": "7" })).toMatchObject({ code: "rate_limited", retry_after_ms: 7000 });
+    expect(of(403, {}, "You have exceeded a secondary rate limit")).toMatchObject({
+      code: "rate_limited",
+      retry_after_ms: 60_000,
+    });
+    const date = new Date(Date.now() + 20_000).toUTCString();
+    expect(of(429, { "retry-after": date }).retry_after_ms).toBeGreaterThan(15_000);
+    const reset = String(Math.floor(Date.now() / 1000) + 100);
+    expect(of(403, { "x-ratelimit-remaining": "0", "x-ratelimit-reset": reset }).retry_after_ms).toBeGreaterThan(95_000);
+    expect(of(429).retry_after_ms).toBeUndefined();
+    expect(of(503, { "retry-after": "120" })).toMatchObject({ code: "unavailable", retry_after_ms: 120_000 });
+    expect(of(502, { "retry-after": "120" }).retry_after_ms).toBeUndefined();
+    expect(of(401, {}, "token s3cret is bad").message).toBe("alpha answered 401 to GET /x: token [redacted] is bad");
+  });
+});
