@@ -9,7 +9,7 @@ export interface LiveWorkersOptions {
   readonly database: Database;
   readonly log: Log;
   /** Interval of the looks, milliseconds. */
-  readonly lookMs?: number;
+  readonly pollMs?: number;
   /** A worker is gone once its session was missing at so many looks in a row. Looks, not time: this process may have been frozen. */
   readonly looks?: number;
 }
@@ -66,10 +66,10 @@ export class LiveWorkers {
 
   /** Looks until it is closed, and calls `release` with the workers that are gone. */
   watch(release: (gone: string[]) => Promise<void>): void {
-    const { lookMs = 1_000, log } = this.#options;
+    const { pollMs = 1_000, log } = this.#options;
     if (!this.#session) return;
     this.#loop = startLoop({
-      everyMs: lookMs,
+      everyMs: pollMs,
       run: async () => {
         const gone = await this.look();
         if (gone.length > 0) await release(gone);

@@ -1,7 +1,7 @@
 import { maxDepth } from "../platform/json.ts";
 import type { RegisteredTool } from "../tools/registered-tool.ts";
 import { cleanJson, cleanLine } from "../untrusted/clean.ts";
-import { remarkEdits } from "../untrusted/edits.ts";
+import { annotateEdits } from "../untrusted/edits.ts";
 import { enclosed, newTag, type Provenance } from "../untrusted/fence.ts";
 import type { StepRow } from "./steps/queries.ts";
 
@@ -64,7 +64,7 @@ function resultOf(step: StepRow | undefined, since: number | null): string {
   if (known !== undefined) return known;
   const left = { characters: maxReadLength };
   const read = firstPart(step?.error ? { error: step.error } : (step?.output ?? null), left);
-  const text = JSON.stringify(cleanJson(step?.error ? read : remarkEdits(read, since)));
+  const text = JSON.stringify(cleanJson(step?.error ? read : annotateEdits(read, since)));
   const isPart = left.characters < 0;
   const length = `${isPart ? "more than " : ""}${text.length} characters in all`;
   const isCut = isPart || text.length > maxResultLength;

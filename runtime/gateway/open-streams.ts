@@ -5,7 +5,7 @@ import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { type Loop, startLoop } from "../platform/loop.ts";
-import { AgentDesk } from "./agent-desk.ts";
+import { AgentStreams } from "./agent-streams.ts";
 import * as queries from "./queries.ts";
 import { TaskStream } from "./task-stream.ts";
 
@@ -25,14 +25,14 @@ export interface OpenStreamsOptions {
 /** The streams of agents that are open on this replica. Hands them the executions that are offered to their agents. */
 export class OpenStreams {
   readonly #options: OpenStreamsOptions;
-  readonly #desks = new Map<string, AgentDesk>();
+  readonly #agents = new Map<string, AgentStreams>();
   readonly #leaving = new Set<Promise<void>>();
   readonly #sweeps: Loop;
 
   constructor(options: OpenStreamsOptions) {
     const { bus, log } = options;
     this.#options = options;
-    bus.on("gateway", (agentId) => this.#desks.get(agentId)?.look());
+    bus.on("gateway", (agentId) => this.#agents.get(agentId)?.startRound());
     bus.on("handed-in", (executionId) => this.#finished(executionId));
     bus.on("cancel", (executionId) => this.#finished(executionId));
     const failed = (error: unknown) => log.warn("failed to renew the streams of agents; retrying", { error });
@@ -40,16 +40,16 @@ export class OpenStreams {
   }
 
   /** The executions for one stream, until `signal` is aborted. What is not completed by then goes back to the queue. */
-  async *receive(session: queries.Session, maxInFlight: number, signal: AbortSignal): AsyncGenerator<queries.HandedOver> {
+  async *receive(session: queries.Session, maxInFlight: number, signal: AbortSignal): AsyncGenerator<queries.AssignedExecution> {
     const stream = new TaskStream(newId(), session, maxInFlight);
-    const desk = await this.#join(stream);
+    const agent = await this.#join(stream);
     try {
       // If this fails, the stream must go: other replicas would not offer it anything.
-      if (desk.streams.size === 1) await this.#options.bus.publish("streams");
-      desk.look();
+      if (agent.streams.size === 1) await this.#options.bus.publish("streams");
+      agent.startRound();
       yield* stream.until(signal);
     } finally {
-      const left = this.#leave(desk, stream);
+      const left = this.#leave(agent, stream);
       this.#leaving.add(left);
       await left.finally(() => this.#leaving.delete(left));
     }
@@ -61,60 +61,60 @@ export class OpenStreams {
   }
 
   #finished(executionId: string): void {
-    for (const desk of this.#desks.values())
-      for (const stream of desk.streams.values()) if (stream.held.delete(executionId)) desk.look();
+    for (const agent of this.#agents.values())
+      for (const stream of agent.streams.values()) if (stream.held.delete(executionId)) agent.startRound();
   }
 
-  async #join(stream: TaskStream): Promise<AgentDesk> {
+  async #join(stream: TaskStream): Promise<AgentStreams> {
     const { id, session } = stream;
     const row = { id, agent_id: session.agent_id, session_hash: session.id_hash };
     await queries.insertStream(this.#options.sql, row, streamSeconds);
-    const desk = this.#desks.get(session.agent_id) ?? this.#newDesk(session.agent_id);
-    this.#desks.set(session.agent_id, desk);
-    desk.streams.set(id, stream);
-    return desk;
+    const agent = this.#agents.get(session.agent_id) ?? this.#openAgent(session.agent_id);
+    this.#agents.set(session.agent_id, agent);
+    agent.streams.set(id, stream);
+    return agent;
   }
 
-  #newDesk(agentId: string): AgentDesk {
+  #openAgent(agentId: string): AgentStreams {
     const { sql, log, leaseSeconds, keys } = this.#options;
-    const desk: AgentDesk = new AgentDesk(agentId, {
-      take: (slots) => queries.takeOffered(sql, agentId, { slots, leaseSeconds, keys }),
-      release: (streamId) => this.#release(desk, streamId),
+    const agent: AgentStreams = new AgentStreams(agentId, {
+      take: (slots) => queries.claimOffered(sql, agentId, { slots, leaseSeconds, keys }),
+      release: (streamId) => this.#release(agent, streamId),
       failed: (error) => log.warn("failed to take offered executions; retrying", { agent_id: agentId, error }),
     });
-    return desk;
+    return agent;
   }
 
-  async #leave(desk: AgentDesk, stream: TaskStream): Promise<void> {
-    desk.streams.delete(stream.id);
-    if (desk.streams.size === 0 && this.#desks.get(desk.agentId) === desk) this.#desks.delete(desk.agentId);
-    await this.#release(desk, stream.id);
+  async #leave(agent: AgentStreams, stream: TaskStream): Promise<void> {
+    agent.streams.delete(stream.id);
+    if (agent.streams.size === 0 && this.#agents.get(agent.agentId) === agent) this.#agents.delete(agent.agentId);
+    await this.#release(agent, stream.id);
   }
 
-  async #release(desk: AgentDesk, streamId: string): Promise<void> {
+  async #release(agent: AgentStreams, streamId: string): Promise<void> {
     const { sql, bus, log } = this.#options;
     try {
-      const released = await queries.releaseStream(sql, streamId, desk.agentId);
+      const released = await queries.releaseStream(sql, streamId, agent.agentId);
       // First, so that no execution is offered to an agent that has disconnected.
-      if (desk.streams.size === 0) await bus.publish("streams");
+      if (agent.streams.size === 0) await bus.publish("streams");
       if (released) await bus.publish("queue");
     } catch (error) {
-      log.warn("failed to return a stream's tasks to the queue; their leases will expire", { agent_id: desk.agentId, error });
+      log.warn("failed to return a stream's tasks to the queue; their leases will expire", { agent_id: agent.agentId, error });
     }
   }
 
   async #sweep(): Promise<void> {
     const { sql, keys } = this.#options;
-    const streams = [...this.#desks.values()].flatMap((desk) => [...desk.streams.values()]);
+    const streams = [...this.#agents.values()].flatMap((agent) => [...agent.streams.values()]);
     if (streams.length === 0) return;
     const ids = streams.map(({ id }) => id);
     const believed = streams.flatMap((stream) => [...stream.held].map((id) => ({ stream, id })));
     const kept = await queries.renewStreams(sql, { ids, seconds: streamSeconds, keys });
-    await queries.keepOffers(sql, [...this.#desks.keys()], offerSeconds);
+    await queries.extendOffers(sql, [...this.#agents.keys()], offerSeconds);
     const held = await queries.heldBy(sql, ids);
     for (const { stream, id } of believed) if (!held.has(id)) stream.held.delete(id);
     for (const stream of streams) if (!kept.has(stream.id)) stream.end(await this.#whyEnded(stream));
-    for (const desk of this.#desks.values()) desk.look();
+    for (const agent of this.#agents.values()) agent.startRound();
   }
 
   async #whyEnded({ session }: TaskStream): Promise<Error> {

@@ -5,7 +5,7 @@ import type { Memory } from "../memory/open.ts";
 import { type Bound, handle } from "../platform/operation.ts";
 import { gatewayMemoryOperations } from "./memory.ts";
 import type { OpenStreams } from "./open-streams.ts";
-import { type HandedOver, renew } from "./queries.ts";
+import { type AssignedExecution, renew } from "./queries.ts";
 import { register, requireSession, type SessionOptions, sessionSeconds } from "./sessions.ts";
 import type { TaskResults } from "./task-results.ts";
 
@@ -45,7 +45,7 @@ export function gatewayOperations(parts: GatewayParts): Bound[] {
 }
 
 /** A task as its agent receives it: the prompt that the LLM would get. */
-function asReceived(one: HandedOver): Output<typeof receiveTasks> {
+function asReceived(one: AssignedExecution): Output<typeof receiveTasks> {
   const text = (role: string) =>
     one.plan.messages
       .filter((message) => message.role === role)

@@ -116,7 +116,7 @@ export async function connectedAgents(sql: Queryable): Promise<Set<string>> {
   return new Set(rows.map((row) => row.agent_id));
 }
 
-export interface HandedOver {
+export interface AssignedExecution {
   readonly id: string;
   readonly stream_id: string;
   readonly task_id: string;
@@ -131,12 +131,12 @@ export interface HandedOver {
  * Takes executions that are offered to an agent, the oldest first, one for each of `slots`: ids of its streams. A stream
  * whose session is no longer valid gets none. The plan is the first step of the transcript.
  */
-export async function takeOffered(
+export async function claimOffered(
   sql: Sql,
   agentId: string,
   { slots, leaseSeconds, keys }: { slots: readonly string[]; leaseSeconds: number; keys: ConfiguredKeys },
-): Promise<HandedOver[]> {
-  const rows = await sql<Stored<Omit<HandedOver, "plan"> & { input: HandedOver["plan"] }>[]>`
+): Promise<AssignedExecution[]> {
+  const rows = await sql<Stored<Omit<AssignedExecution, "plan"> & { input: AssignedExecution["plan"] }>[]>`
     with slot as (
       select t.id as stream_id, row_number() over (order by g.n) as n
       from unnest(${slots as string[]}::uuid[]) with ordinality g (id, n)
@@ -167,7 +167,7 @@ export async function takeOffered(
 }
 
 /** Extends the offers to connected agents, however busy those are. */
-export const keepOffers = (sql: Queryable, agentIds: readonly string[], seconds: number): Promise<unknown> =>
+export const extendOffers = (sql: Queryable, agentIds: readonly string[], seconds: number): Promise<unknown> =>
   sql`update task_executions set offered_until = now() + make_interval(secs => ${seconds})
     where id in (
       select id from task_executions

@@ -1,4 +1,4 @@
-import type { HandedOver, Session } from "./queries.ts";
+import type { AssignedExecution, Session } from "./queries.ts";
 
 /** One call of ReceiveTasks: the tasks to send, and those that the agent has not finished. */
 export class TaskStream {
@@ -7,7 +7,7 @@ export class TaskStream {
   /** Ids of the executions that the agent has not finished, including those not sent yet. */
   readonly held = new Set<string>();
   readonly #maxHeld: number;
-  readonly #waiting: HandedOver[] = [];
+  readonly #waiting: AssignedExecution[] = [];
   #ended: Error | null = null;
   #wake = () => {};
 
@@ -22,7 +22,7 @@ export class TaskStream {
     return this.#ended ? 0 : this.#maxHeld - this.held.size;
   }
 
-  give(one: HandedOver): void {
+  give(one: AssignedExecution): void {
     this.held.add(one.id);
     this.#waiting.push(one);
     this.#wake();
@@ -35,7 +35,7 @@ export class TaskStream {
   }
 
   /** Its executions, one at a time, until `signal` is aborted. */
-  async *until(signal: AbortSignal): AsyncGenerator<HandedOver> {
+  async *until(signal: AbortSignal): AsyncGenerator<AssignedExecution> {
     const wake = () => this.#wake();
     signal.addEventListener("abort", wake, { once: true });
     try {

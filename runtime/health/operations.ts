@@ -12,13 +12,13 @@ export interface Part {
 const timeoutMs = 3_000;
 
 type Health = Output<typeof health.get>;
-/** What does not keep the service from serving, and should be known. */
-export interface Beside {
+/** Conditions with which the service is healthy, but which operators should know. */
+export interface HealthWarnings {
   readonly plugins?: () => NonNullable<Health["plugins"]>;
   readonly deferred?: () => Readonly<NonNullable<Health["deferred_webhooks"]>>;
 }
 
-export function healthOperation(parts: readonly Part[], { plugins = () => [], deferred = () => [] }: Beside = {}) {
+export function healthOperation(parts: readonly Part[], { plugins = () => [], deferred = () => [] }: HealthWarnings = {}) {
   return handle(health.get, async () => {
     const down = await partsDown(parts);
     const timestamp = new Date().toISOString();

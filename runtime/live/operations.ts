@@ -8,7 +8,7 @@ import { sleep } from "../platform/retry.ts";
 import { type LiveStep, listEndedSince, listLive, listStepsOf } from "./queries.ts";
 
 /** Between two looks. Streams read the database, so they show what happens on every replica and miss nothing. */
-const lookMs = 400;
+const pollMs = 400;
 const dayMs = 86_400_000;
 const ended = ["succeeded", "failed", "cancelled"];
 const maxStreams = 200;
@@ -74,7 +74,7 @@ async function* followExecution(sql: Sql, id: string, after: number, signal: Abo
     if (now !== shown) yield executionEvent(execution, String(last));
     shown = now;
     if (ended.includes(execution.state)) return;
-    await sleep(lookMs, signal).catch(() => {});
+    await sleep(pollMs, signal).catch(() => {});
   }
 }
 
@@ -116,6 +116,6 @@ async function* followService(sql: Sql, since: number, signal: AbortSignal): Asy
     const last = found.at(-1);
     // Another replica may store an execution a moment after it made its id.
     if (last) after = firstIdAt(timeOfId(last.id) - overlapMs);
-    await sleep(lookMs, signal).catch(() => {});
+    await sleep(pollMs, signal).catch(() => {});
   }
 }

@@ -81,7 +81,7 @@ export interface StoredKinds {
   close(): void;
 }
 
-const lookMs = 10_000;
+const pollMs = 10_000;
 
 export async function watchStoredKinds(sql: Sql, bus: Bus, failed: (error: unknown) => void): Promise<StoredKinds> {
   const some = { memories: false, chunks: false };
@@ -98,7 +98,7 @@ export async function watchStoredKinds(sql: Sql, bus: Bus, failed: (error: unkno
   const run = async () => {
     if (!some.memories || !some.chunks) await look();
   };
-  const looks = startLoop({ everyMs: lookMs, run, failed });
+  const looks = startLoop({ everyMs: pollMs, run, failed });
   return {
     maybe: () => some.memories || some.chunks,
     chunks: () => some.chunks,

@@ -5,7 +5,7 @@ import type { Log } from "../platform/log.ts";
 import type { InOrder } from "../webhooks/dispatch.ts";
 import type { Receiver } from "../webhooks/receiver.ts";
 import { type Found, Loops, loopEach } from "./loops.ts";
-import type { Keeper } from "./relay.ts";
+import type { QueueWorker } from "./relay.ts";
 
 export interface IntakeOptions {
   /** Queues of the loaded plugins; call `changed` after a change. */
@@ -24,7 +24,7 @@ const everyMs = 1_000;
  * Takes webhooks from the queues that feed them. Each is acknowledged once its event is durable, so after a crash it comes again;
  * the second is a duplicate, by the delivery id of its source or the id of its message. Replicas share a feed by its bus.
  */
-export function startIntake({ queues, receiver, log }: IntakeOptions): Keeper {
+export function startIntake({ queues, receiver, log }: IntakeOptions): QueueWorker {
   const json = createLargeJson();
   const take = async (queue: Queue | ForwardingQueue, name: string): Promise<Found> => {
     if (!queue.receive || !queue.acknowledge) return "done";

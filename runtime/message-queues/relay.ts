@@ -14,7 +14,7 @@ export interface KeepOptions {
   readonly relayMs?: number;
   readonly sweepMs?: number;
 }
-export interface Keeper {
+export interface QueueWorker {
   /** Call after queues were loaded; removed queues stop by themselves. */
   changed(): void;
   stop(): Promise<void>;
@@ -29,7 +29,7 @@ const portionSize = 1_000_000;
  * Copies messages into the plugins' queues and deletes old ones. The relay consumes the database's log under the
  * name of the queue that it fills. Replicas share the work by leases; a batch of a crashed replica is copied again.
  */
-export function startRelay({ sql, queues, log, relayMs = 1000, sweepMs = 30_000 }: KeepOptions): Keeper {
+export function startRelay({ sql, queues, log, relayMs = 1000, sweepMs = 30_000 }: KeepOptions): QueueWorker {
   const relay = async (queue: Queue | ForwardingQueue, name: string): Promise<Found> => {
     const rows = await takeMessages(sql, name, atOnce, leaseSeconds);
     const ids = new Set(rows.map(({ id }) => id));

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cleanJson, cleanText } from "./clean.ts";
-import { remarkEdits } from "./edits.ts";
+import { annotateEdits } from "./edits.ts";
 import { fence } from "./fence.ts";
 import { withoutInvisible } from "./invisible.ts";
 
@@ -162,9 +162,9 @@ test("text that was edited or written after the event is marked", () => {
       { body: "new", created_at: "2026-01-01T12:10:00Z", updated_at: "2026-01-01T12:10:00Z" },
     ],
   };
-  const remarked = remarkEdits(issue, since) as { remark_of_signalbox: string; comments: object[] };
+  const remarked = annotateEdits(issue, since) as { remark_of_signalbox: string; comments: object[] };
   expect(remarked.remark_of_signalbox).toMatch(/^Edited after/);
   expect(remarked.comments[0]).toEqual(issue.comments[0]);
   expect(remarked.comments[1]).toMatchObject({ remark_of_signalbox: expect.stringMatching(/^Written after/) });
-  expect(remarkEdits(issue, null)).toBe(issue);
+  expect(annotateEdits(issue, null)).toBe(issue);
 });

@@ -7,10 +7,10 @@ const remark = "remark_of_signalbox";
  * The value, with a remark beside every text that was edited or written after `since`: its author may have changed it once they
  * saw that an agent works. Only what names its times gets one.
  */
-export function remarkEdits(value: unknown, since: number | null, depth = 0): unknown {
+export function annotateEdits(value: unknown, since: number | null, depth = 0): unknown {
   if (since === null || typeof value !== "object" || value === null || depth > 20) return value;
-  if (Array.isArray(value)) return value.map((one) => remarkEdits(one, since, depth + 1));
-  const members = Object.entries(value).map(([name, member]) => [name, remarkEdits(member, since, depth + 1)] as const);
+  if (Array.isArray(value)) return value.map((one) => annotateEdits(one, since, depth + 1));
+  const members = Object.entries(value).map(([name, member]) => [name, annotateEdits(member, since, depth + 1)] as const);
   const written = timeOf(value, writtenAt);
   const edited = timeOf(value, editedAt);
   const said = isLater(written, since) ? writtenLater : isLater(edited, since) && edited !== written ? editedLater : null;

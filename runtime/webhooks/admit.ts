@@ -17,7 +17,7 @@ const unavailableBody = new Proxy(new Uint8Array(0), {
 export const withoutBody = (head: WebhookHead): SentRequest => ({ ...head, body: unavailableBody });
 
 /** Runs a check without the body. If it throws a `Problem`, that is the result; any other error means that it needs the body. */
-export async function judgedByHead<T>(check: () => T | Promise<T>): Promise<T | undefined> {
+export async function checkWithoutBody<T>(check: () => T | Promise<T>): Promise<T | undefined> {
   try {
     return await check();
   } catch (error) {
@@ -30,15 +30,15 @@ export async function judgedByHead<T>(check: () => T | Promise<T>): Promise<T | 
 const seenBefore = new WeakMap<Connection, readonly (readonly [name: string, length: number | undefined])[]>();
 
 /** Whether the check needs the body, because an earlier one with such headers did. Trying it without the body would cost an exception. */
-export const endsAtBody = (connection: Connection, headers: SentRequest["headers"]): boolean =>
+export const neededBodyBefore = (connection: Connection, headers: SentRequest["headers"]): boolean =>
   seenBefore.get(connection)?.every(([name, length]) => headers[name]?.length === length) ?? false;
 
 /** Runs the check of a connection on a request without its body; `undefined`: it needs the body. */
-export async function verifyByHead(connection: Connection, request: SentRequest): Promise<VerificationResult | undefined> {
+export async function verifyWithoutBody(connection: Connection, request: SentRequest): Promise<VerificationResult | undefined> {
   const { source, settings } = connection;
   const recorded = source.sandboxed ? null : recordReads(request.headers);
   const headers = recorded?.headers ?? request.headers;
-  const verdict = await judgedByHead<VerificationResult>(() => source.adapter.verify({ ...request, headers }, settings));
+  const verdict = await checkWithoutBody<VerificationResult>(() => source.adapter.verify({ ...request, headers }, settings));
   if (verdict === undefined && recorded)
     seenBefore.set(
       connection,
@@ -56,7 +56,7 @@ export async function needsProof(connection: Connection): Promise<boolean> {
   const { source, settings } = connection;
   const seen = !source.sandboxed || source.adapter.signature !== undefined;
   const bare = { headers: {}, body: unavailableBody };
-  const verdict = seen ? await judgedByHead<VerificationResult>(() => source.adapter.verify(bare, settings)) : { ok: true };
+  const verdict = seen ? await checkWithoutBody<VerificationResult>(() => source.adapter.verify(bare, settings)) : { ok: true };
   const needed = verdict?.ok !== true;
   checked.set(connection, needed);
   return needed;

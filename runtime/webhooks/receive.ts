@@ -3,7 +3,15 @@ import type { Json, SourceEvent, WebhookRequest } from "@signalbox/sdk";
 import { newId } from "../platform/ids.ts";
 import type { SentRequest } from "../platform/webhook-auth.ts";
 import type { Connection } from "../plugins/connections.ts";
-import { endsAtBody, judgedByHead, needsProof, verifierOf, verifyByHead, type WebhookHead, withoutBody } from "./admit.ts";
+import {
+  checkWithoutBody,
+  neededBodyBefore,
+  needsProof,
+  verifierOf,
+  verifyWithoutBody,
+  type WebhookHead,
+  withoutBody,
+} from "./admit.ts";
 import type { Incoming } from "./decide.ts";
 import type { Receipt } from "./dispatch.ts";
 import { authenticate, type MappingRule } from "./mapping-rules.ts";
@@ -35,13 +43,13 @@ class WebhookReceiver implements Receiver {
     const entry = await this.entry(slug);
     if (!entry) throw problem("not_found", `There is no webhook "${slug.slice(0, 100)}".`);
     if (entry.kind === "path") {
-      await judgedByHead(() => this.#authenticated(entry.rules, slug, withoutBody(head)));
+      await checkWithoutBody(() => this.#authenticated(entry.rules, slug, withoutBody(head)));
       return { entry, needsProof: entry.rules.some(({ check }) => check !== null) };
     }
     const verifier = await verifierOf(entry.connection, this.#options.environment);
     if (!(await needsProof(verifier))) return { entry, needsProof: false };
-    if (endsAtBody(verifier, head.headers)) return { entry, needsProof: true };
-    const verdict = await this.#options.previousSecrets.verify(verifier, withoutBody(head), verifyByHead);
+    if (neededBodyBefore(verifier, head.headers)) return { entry, needsProof: true };
+    const verdict = await this.#options.previousSecrets.verify(verifier, withoutBody(head), verifyWithoutBody);
     if (verdict?.ok === false) throw this.#refusal(verifier.source.name, slug, verdict.reason);
     return { entry, needsProof: true };
   }

@@ -6,11 +6,11 @@ import { UsageError } from "../arguments.ts";
 import { type Fetched, fetchPackage } from "./fetch-package.ts";
 import { checkLocked, lockFile, readLock, saveLocked } from "./lock.ts";
 import { breakingChangesText, permissionsText, singleLine } from "./messages.ts";
-import { type Around, id, type OperatorVerb, type PluginEntity } from "./operator-verb.ts";
+import { id, type OperatorContext, type OperatorVerb, type PluginEntity } from "./operator-verb.ts";
 import { PackageError } from "./package-error.ts";
 import { usageOf } from "./verbs.ts";
 
-export const install: OperatorVerb = async (args, around) => {
+export const install: OperatorVerb = async (args, context) => {
   const { values, positionals } = parseArgs({
     args: [...args],
     options: { approve: { type: "boolean" } },
@@ -21,31 +21,31 @@ export const install: OperatorVerb = async (args, around) => {
     throw new UsageError(
       `Usage: signalbox plugin ${usageOf("install")}; without an argument, it installs what ${lockFile} lists.`,
     );
-  for (const source of sources) await installFetched(await fetchPackage(source), values.approve === true, around);
+  for (const source of sources) await installFetched(await fetchPackage(source), values.approve === true, context);
   return 0;
 };
 
-export const approve: OperatorVerb = async ([name, version, ...more], around) => {
+export const approve: OperatorVerb = async ([name, version, ...more], context) => {
   if (name === undefined || more.length > 0) throw new UsageError(`Usage: signalbox plugin ${usageOf("approve")}`);
-  const before = await around.call<PluginEntity>(plugins.get, { id: name });
-  around.out(permissionsText(before) + breakingChangesText(before, version ?? before.versions.at(-1)?.version ?? ""));
-  return approveVersion(name, version, around);
+  const before = await context.call<PluginEntity>(plugins.get, { id: name });
+  context.out(permissionsText(before) + breakingChangesText(before, version ?? before.versions.at(-1)?.version ?? ""));
+  return approveVersion(name, version, context);
 };
 
-export const upgrade: OperatorVerb = async (args, around) => {
+export const upgrade: OperatorVerb = async (args, context) => {
   const given = id(args, "upgrade");
-  const source = await newest(given, around);
+  const source = await newest(given, context);
   const fetched = await fetchPackage(source);
   // First, because an upgrade of a plugin that is not installed would install it.
-  const { version: serving } = await around.call<PluginEntity>(plugins.get, { id: fetched.manifest.id });
+  const { version: serving } = await context.call<PluginEntity>(plugins.get, { id: fetched.manifest.id });
   mustNotBeOlder(fetched.manifest, serving);
-  await installFetched(fetched, false, around);
+  await installFetched(fetched, false, context);
   return 0;
 };
 
-export const rollback: OperatorVerb = async (args, around) => {
+export const rollback: OperatorVerb = async (args, context) => {
   const name = id(args, "rollback");
-  const { version, versions } = await around.call<PluginEntity>(plugins.get, { id: name });
+  const { version, versions } = await context.call<PluginEntity>(plugins.get, { id: name });
   const active = versions.findIndex((one) => one.version === version);
   const older = versions.slice(0, Math.max(0, active));
   const before = older.filter(({ approved_at, rolled_back_at }) => approved_at !== null && rolled_back_at === null).at(-1);
@@ -56,10 +56,10 @@ export const rollback: OperatorVerb = async (args, around) => {
       "NO_PACKAGE",
       `${name} has no approved version before ${version}. Installed: ${versions.map((one) => one.version).join(", ")}.`,
     );
-  return approveVersion(name, before.version, around);
+  return approveVersion(name, before.version, context);
 };
 
-async function installFetched(fetched: Fetched, approving: boolean, around: Around): Promise<void> {
+async function installFetched(fetched: Fetched, approving: boolean, context: OperatorContext): Promise<void> {
   const { manifest, bundle, origin, integrity, publisher, signature, provenance } = fetched;
   checkLocked(fetched);
   const input = {
@@ -69,28 +69,28 @@ async function installFetched(fetched: Fetched, approving: boolean, around: Arou
     publisher,
     ...(integrity !== null && { integrity }),
   };
-  const stored = await around.call<PluginEntity>(plugins.install, input);
+  const stored = await context.call<PluginEntity>(plugins.install, input);
   saveLocked(fetched);
   const facts = [`sha256 ${manifest.bundle.sha256}`, integrity, signature, provenance].filter((fact) => fact != null);
-  around.out(`${manifest.id} ${manifest.version} from ${origin}\n${facts.map((fact) => `  ${singleLine(fact)}\n`).join("")}`);
-  around.out(breakingChangesText(stored, manifest.version));
+  context.out(`${manifest.id} ${manifest.version} from ${origin}\n${facts.map((fact) => `  ${singleLine(fact)}\n`).join("")}`);
+  context.out(breakingChangesText(stored, manifest.version));
   if (stored.version !== manifest.version && stored.waiting?.version !== manifest.version) {
-    if (approving) return void (await approveVersion(manifest.id, manifest.version, around));
-    around.out(
+    if (approving) return void (await approveVersion(manifest.id, manifest.version, context));
+    context.out(
       `Already installed; ${stored.version ?? "no version"} is active. To activate this version: signalbox plugin approve ${manifest.id} ${manifest.version}\n`,
     );
     return;
   }
   if (stored.waiting === null) {
-    around.out(`It asks for no new permissions; it is ${stored.state}.\n`);
+    context.out(`It asks for no new permissions; it is ${stored.state}.\n`);
     return;
   }
-  around.out(permissionsText(stored));
-  if (approving) await approveVersion(manifest.id, manifest.version, around);
-  else around.out(`None of its code has run yet. To approve it: signalbox plugin approve ${manifest.id}\n`);
+  context.out(permissionsText(stored));
+  if (approving) await approveVersion(manifest.id, manifest.version, context);
+  else context.out(`None of its code has run yet. To approve it: signalbox plugin approve ${manifest.id}\n`);
 }
 
-async function approveVersion(name: string, version: string | undefined, { call, out }: Around): Promise<number> {
+async function approveVersion(name: string, version: string | undefined, { call, out }: OperatorContext): Promise<number> {
   const approved = await call<PluginEntity>(plugins.approve, { id: name, ...(version !== undefined && { version }) });
   out(`${approved.id} ${approved.version} is approved and ${approved.state}.\n`);
   return 0;
@@ -105,7 +105,7 @@ function mustNotBeOlder({ id, version }: Pick<Fetched["manifest"], "id" | "versi
 }
 
 /** The id of an installed plugin means the newest version of the package that it came from. */
-async function newest(given: string, { call }: Around): Promise<string> {
+async function newest(given: string, { call }: OperatorContext): Promise<string> {
   const all = await call<PluginEntity[]>(plugins.list, { limit: 1000 });
   const installed = all.find((one) => one.id === given);
   if (!installed) return given;

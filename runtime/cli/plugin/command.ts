@@ -32,7 +32,7 @@ export async function runPlugin([verb, ...args]: readonly string[], terminal: Te
 
 const author: Record<keyof typeof authorVerbs, Verb> = {
   new: async (args, terminal) => {
-    const { ownershipFlags, ownershipOf, stillMissing } = await import("./ownership.ts");
+    const { ownershipFlags, ownershipOf, remainingSteps } = await import("./ownership.ts");
     const options = { kind: { type: "string" }, ...ownershipFlags } as const;
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
     const { scaffold } = await import("./scaffold.ts");
@@ -40,7 +40,7 @@ const author: Record<keyof typeof authorVerbs, Verb> = {
     const ownership = await ownershipOf(values);
     const made = scaffold({ folder, kind: values.kind ?? "tools", ...ownership });
     terminal.out(
-      `${made.folder}: ${made.files.length} files; edit src/; README.md describes the files. Next:\n\n  cd ${positionals[0]}\n  signalbox plugin test\n\n${stillMissing(ownership)}`,
+      `${made.folder}: ${made.files.length} files; edit src/; README.md describes the files. Next:\n\n  cd ${positionals[0]}\n  signalbox plugin test\n\n${remainingSteps(ownership)}`,
     );
     return 0;
   },

@@ -2,7 +2,7 @@
 // The program of create-signalbox-plugin: `npm create signalbox-plugin <folder>` is `signalbox plugin new <folder>`.
 import { parseArgs } from "node:util";
 import { listOfKinds } from "./kinds.ts";
-import { ownershipFlags, ownershipOf, stillMissing } from "./ownership.ts";
+import { ownershipFlags, ownershipOf, remainingSteps } from "./ownership.ts";
 import { scaffold } from "./scaffold.ts";
 
 try {
@@ -22,7 +22,7 @@ try {
     const ownership = await ownershipOf(values);
     const made = scaffold({ folder, kind: values.kind, ...ownership });
     const next = `  cd ${folder}\n  npm install\n  npm test\n`;
-    process.stdout.write(`${made.folder}: ${made.files.length} files. Next:\n\n${next}\n${stillMissing(ownership)}`);
+    process.stdout.write(`${made.folder}: ${made.files.length} files. Next:\n\n${next}\n${remainingSteps(ownership)}`);
   }
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : error}\n`);

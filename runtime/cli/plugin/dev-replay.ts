@@ -8,21 +8,21 @@ import { singleLine } from "./messages.ts";
 type Event = z.output<typeof webhooks.webhookEvent>;
 type Receipt = z.output<typeof webhooks.receipt>;
 type Execution = z.output<typeof executions.execution>;
-type Around = Omit<DevInstall, "folder">;
+type ReplayContext = Omit<DevInstall, "folder">;
 
 /** How long executions are waited for, milliseconds. */
 const maxWaitMs = 30_000;
 const shownText = 300;
 
 /** Replays the last webhook of each source of the plugin, and shows what was read out of it and what its tasks came to. */
-export async function replayLastWebhook(around: Around): Promise<void> {
-  const sources = Object.keys(around.built.manifest.contributes.sources);
-  if (sources.length === 0) around.out("Nothing to replay: the plugin contributes no sources.\n");
-  for (const source of sources) await replay(source, around);
+export async function replayLastWebhook(context: ReplayContext): Promise<void> {
+  const sources = Object.keys(context.built.manifest.contributes.sources);
+  if (sources.length === 0) context.out("Nothing to replay: the plugin contributes no sources.\n");
+  for (const source of sources) await replay(source, context);
 }
 
-async function replay(source: string, around: Around): Promise<void> {
-  const { service, out } = around;
+async function replay(source: string, context: ReplayContext): Promise<void> {
+  const { service, out } = context;
   const known = await service.call<Event[]>(webhooks.list, { source, limit: 100 });
   const last = known.find(({ polled, replay_of }) => !polled && replay_of === null);
   if (!last) {
@@ -39,10 +39,10 @@ async function replay(source: string, around: Around): Promise<void> {
   out(`  triggers ${event.canonical_triggers.join(", ") || "(none)"}\n`);
   if (event.reason !== null) out(`  ${event.outcome}: ${singleLine(event.reason)}\n`);
   const until = Date.now() + maxWaitMs;
-  for (const { id } of event.executions) await show(id, until, around);
+  for (const { id } of event.executions) await show(id, until, context);
 }
 
-async function show(id: string, until: number, { service, out, signal }: Around): Promise<void> {
+async function show(id: string, until: number, { service, out, signal }: ReplayContext): Promise<void> {
   for (;;) {
     const one = await service.call<Execution>(executions.get, { id });
     const hasEnded = one.finished_at !== null;

@@ -7,11 +7,11 @@ import { type operatorVerbs, usageOf } from "./verbs.ts";
 
 export type PluginEntity = z.output<typeof plugins.plugin>;
 export type OperatorVerbName = keyof typeof operatorVerbs;
-export interface Around extends Terminal {
+export interface OperatorContext extends Terminal {
   /** Asks the service. */
   call<T>(op: Operation, input?: Readonly<Record<string, unknown>>): Promise<T>;
 }
-export type OperatorVerb = (args: readonly string[], around: Around) => Promise<number>;
+export type OperatorVerb = (args: readonly string[], context: OperatorContext) => Promise<number>;
 
 /** The only argument of a verb: the id of a plugin. */
 export function id(args: readonly string[], name: OperatorVerbName): string {

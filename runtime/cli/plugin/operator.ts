@@ -12,7 +12,7 @@ import type { Terminal } from "../run.ts";
 import { approve, install, rollback, upgrade } from "./change-version.ts";
 import { removeLocked } from "./lock.ts";
 import { healthLine, isolationText, missingLayers, permissionsText, problemsOf, singleLine, waitingLine } from "./messages.ts";
-import { type Around, id, type OperatorVerb, type OperatorVerbName, type PluginEntity } from "./operator-verb.ts";
+import { id, type OperatorContext, type OperatorVerb, type OperatorVerbName, type PluginEntity } from "./operator-verb.ts";
 import { search } from "./search.ts";
 import { pluginHelp, usageOf } from "./verbs.ts";
 
@@ -35,15 +35,15 @@ const verbs: Record<OperatorVerbName, OperatorVerb> = {
   approve,
   upgrade,
   rollback,
-  list: async (args, around) => {
+  list: async (args, context) => {
     none(args, "list");
-    const all = await around.call<PluginEntity[]>(plugins.list, { limit: 1000 });
+    const all = await context.call<PluginEntity[]>(plugins.list, { limit: 1000 });
     const columns = ["id", "version", "state", "code", "tier", "kinds", "title"];
-    around.out(around.interactive ? tableOf(columns, all, around.columns) : asJson(all));
+    context.out(context.interactive ? tableOf(columns, all, context.columns) : asJson(all));
     return 0;
   },
-  info: async (args, around) => {
-    around.out(asJson(await around.call(plugins.get, { id: id(args, "info") })));
+  info: async (args, context) => {
+    context.out(asJson(await context.call(plugins.get, { id: id(args, "info") })));
     return 0;
   },
   permissions: async (args, { call, out }) => {
@@ -64,7 +64,7 @@ const verbs: Record<OperatorVerbName, OperatorVerb> = {
     out(asJson(await call(plugins.configure, { id: name, settings: settingsIn(json) })));
     return 0;
   },
-  enable: (args, around) => change(plugins.enable, id(args, "enable"), around),
+  enable: (args, context) => change(plugins.enable, id(args, "enable"), context),
   disable: async (args, { call, out }) => {
     const { id: name, version } = await call<PluginEntity>(plugins.disable, { id: id(args, "disable") });
     out(
@@ -149,7 +149,7 @@ function wantedOf(text: string): Record<string, unknown> {
   return { http: [...hosts].map(([host, all]) => ({ host, methods: all.map(({ method }) => method) })) };
 }
 
-async function change(op: Operation, name: string, { call, out }: Around): Promise<number> {
+async function change(op: Operation, name: string, { call, out }: OperatorContext): Promise<number> {
   const changed = await call<PluginEntity>(op, { id: name });
   out(`${changed.id} is ${changed.state}.\n`);
   return 0;

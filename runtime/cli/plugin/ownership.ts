@@ -67,7 +67,7 @@ SOFTWARE.
 }
 
 /** What is left to the author before the plugin is published. */
-export function stillMissing({ license, repository }: Ownership): string {
+export function remainingSteps({ license, repository }: Ownership): string {
   return [
     license === "MIT" || license === "UNLICENSED" ? "" : `Add a file LICENSE with the text of ${license}.\n`,
     repository ? "" : "Before you publish it, set `repository` in package.json: operators see where a plugin comes from.\n",

@@ -8,7 +8,7 @@ import { findAnswer, type LivingComment } from "./living-queries.ts";
 import { isCurrent, type Sign } from "./queries.ts";
 
 /** How often a comment about running work is updated, milliseconds. */
-export const lookMs = 5_000;
+export const updateEveryMs = 5_000;
 
 /**
  * Edits the living comment of an agent to show the progress or the end of its execution. The run itself posts the answer.

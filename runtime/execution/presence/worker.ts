@@ -25,7 +25,7 @@ import {
   type Sign,
   signRows,
 } from "./queries.ts";
-import { lookMs, showLiving } from "./show-living.ts";
+import { showLiving, updateEveryMs } from "./show-living.ts";
 import { type Presence, quietMs, watchRun } from "./watch.ts";
 
 export interface PresenceOptions {
@@ -93,7 +93,7 @@ async function carryOut(sign: Sign, ended: AbortSignal, options: PresenceOptions
   try {
     const connection = options.trackerUpdates ? await options.connectionFor(sign.source, sign, sign.agent_id) : null;
     const shown = connection && connection.missing.length === 0 ? await show(sign, connection, ended, options) : null;
-    await (shown === null ? finishSign(sql, sign) : postponeSign(sql, sign, lookMs, shown));
+    await (shown === null ? finishSign(sql, sign) : postponeSign(sql, sign, updateEveryMs, shown));
   } catch (error) {
     const { retryable, retryAfterMs = 0, message } = toFailure(error);
     log.info("failed to show progress on an issue", { execution: sign.execution_id, sign: sign.sign, error: message });

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { StartError } from "../config.ts";
 import type { Log } from "../log.ts";
+import { underAdvisoryLock } from "./advisory-lock.ts";
 import { type Database, isDeadlock, isLockTimeout, type Sql } from "./client.ts";
 import { buildIndexesAhead } from "./indexes-ahead.ts";
-import { takingTurns } from "./taking-turns.ts";
 
 /** Key of an advisory lock: an arbitrary number, the same on every replica. */
 const lock = 7_160_413;
@@ -28,7 +28,7 @@ interface Migration {
 /** Applies missing migrations in order, each file in its own transaction. Replicas that start together take turns. */
 export async function migrate(database: Database, log: Log, folder = findFolder()): Promise<number> {
   const all = readMigrations(folder);
-  return takingTurns(database, lock, async (connection) => {
+  return underAdvisoryLock(database, lock, async (connection) => {
     await connection`create table if not exists migrations (id integer primary key, name text not null, applied_at timestamptz(3) not null default now())`;
     await connection`alter table migrations add column if not exists digest text`;
     const known = await connection<Applied[]>`select id, name, digest from migrations order by id`;

@@ -1,8 +1,8 @@
 import type { DistanceMetric, VectorSettings } from "@signalbox/sdk";
 import type { Log } from "../log.ts";
+import { underAdvisoryLock } from "./advisory-lock.ts";
 import type { Database, Queryable } from "./client.ts";
 import { type FindNearest, openNearest } from "./nearest.ts";
-import { takingTurns } from "./taking-turns.ts";
 
 export interface VectorOptions {
   readonly dimension: number;
@@ -66,7 +66,7 @@ export async function openVectors(
   const type = `${known}(${options.dimension})`;
   const kind = indexable ? options.index : null;
   const prepare = () =>
-    takingTurns(database, lock, (sql) => prepareTables(sql, database.kind, tables, { ...options, kind, known, type }, log));
+    underAdvisoryLock(database, lock, (sql) => prepareTables(sql, database.kind, tables, { ...options, kind, known, type }, log));
   await prepare();
   const { dimension, metric, model, probes } = options;
   const nearest = await openNearest(database, { type, operator: operators[metric], kind, iterative, probes });

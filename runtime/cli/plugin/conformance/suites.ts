@@ -15,7 +15,7 @@ import { conformancePath } from "./read-conformance.ts";
 import type { Recorded } from "./recordings.ts";
 import type { Stage } from "./sandboxed.ts";
 
-export interface Around {
+export interface SuiteContext {
   readonly built: Built;
   readonly conformance: Conformance;
   /** The bundle, in the sandbox. */
@@ -27,8 +27,8 @@ type Play = (cases: readonly TestCase[]) => Promise<void>;
 type Suite = (play: Play) => Promise<void>;
 
 /** The suites of all that a plugin contributes, each with its fixtures; what has none fails saying so. */
-export function suitesOf(around: Around): Suite[] {
-  const { built, conformance, plugin, stage } = around;
+export function suitesOf(context: SuiteContext): Suite[] {
+  const { built, conformance, plugin, stage } = context;
   const { contributes } = built.manifest;
   const config = conformance.config ?? {};
   const each = <K extends "sources" | "memories" | "knowledge" | "queues" | "useCases">(
@@ -46,7 +46,7 @@ export function suitesOf(around: Around): Suite[] {
     (play) =>
       play(cases);
   return [
-    ...(Object.keys(contributes.tools).length > 0 ? [plain(toolCases(around))] : []),
+    ...(Object.keys(contributes.tools).length > 0 ? [plain(toolCases(context))] : []),
     ...each("sources", (source, given) =>
       plain(testSource(plugin, { ...given, source, config, tracker: onStage(stage, given.tracker) })),
     ),
@@ -62,18 +62,18 @@ export function suitesOf(around: Around): Suite[] {
       plain(testKnowledge(plugin, { ...given, knowledge, config, wiki: onStage(stage, given.wiki) })),
     ),
     ...each("queues", (queue, given) => plain(testQueues(plugin, { ...given, queue, config }))),
-    ...(Object.keys(contributes.routes).length > 0 ? [plain(routeCases(around))] : []),
+    ...(Object.keys(contributes.routes).length > 0 ? [plain(routeCases(context))] : []),
     ...each("useCases", (useCase, given) => plain(testUseCase(plugin, { ...given, useCase, config }))),
   ];
 }
 
-function routeCases({ conformance, plugin }: Around): TestCase[] {
+function routeCases({ conformance, plugin }: SuiteContext): TestCase[] {
   const { config = {}, routes = {}, secrets = {} } = conformance;
   return testRoutes(plugin, { routes, config, secrets: Object.values(secrets).filter(Boolean) });
 }
 
 /** Without a fake server, the recordings answer. */
-function toolCases({ built, conformance, plugin, stage, recorded }: Around): TestCase[] {
+function toolCases({ built, conformance, plugin, stage, recorded }: SuiteContext): TestCase[] {
   const given = conformance.tools ?? { tools: {} };
   const start = given.tracker ?? (built.manifest.needs.includes("fetch") ? async () => recorded : undefined);
   return testTools(plugin, {

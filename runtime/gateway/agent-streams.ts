@@ -1,41 +1,41 @@
 import { isUniqueViolation } from "../platform/database/client.ts";
-import type { HandedOver } from "./queries.ts";
+import type { AssignedExecution } from "./queries.ts";
 import type { TaskStream } from "./task-stream.ts";
 
-/** Most executions that one round takes. */
+/** Maximum number of executions that one round takes. */
 const maxPerRound = 64;
 
-export interface DeskOptions {
+export interface AgentStreamsOptions {
   /** Takes offered executions, one for each slot; a slot is the id of a stream with room. */
-  readonly take: (slots: readonly string[]) => Promise<readonly HandedOver[]>;
+  readonly take: (slots: readonly string[]) => Promise<readonly AssignedExecution[]>;
   /** Gives back what a stream held that ended before it received it. */
   readonly release: (streamId: string) => Promise<void>;
   readonly failed: (error: unknown) => void;
 }
 
 /** The streams of one agent on this replica. Takes executions for them, one round at a time. */
-export class AgentDesk {
+export class AgentStreams {
   readonly agentId: string;
   /** In the order in which they were last given an execution. */
   readonly streams = new Map<string, TaskStream>();
-  readonly #options: DeskOptions;
+  readonly #options: AgentStreamsOptions;
   #running = false;
   #again = false;
 
-  constructor(agentId: string, options: DeskOptions) {
+  constructor(agentId: string, options: AgentStreamsOptions) {
     this.agentId = agentId;
     this.#options = options;
   }
 
-  /** Starts a round. During a round it asks for one more. */
-  look(): void {
+  /** Starts a round, or during a round, requests another one. */
+  startRound(): void {
     this.#again = true;
     if (this.#running) return;
     this.#running = true;
-    this.#handOut().catch(this.#options.failed);
+    this.#runRounds().catch(this.#options.failed);
   }
 
-  async #handOut(): Promise<void> {
+  async #runRounds(): Promise<void> {
     try {
       while (this.#again) {
         this.#again = false;
@@ -43,7 +43,7 @@ export class AgentDesk {
         if (slots.length > 0) await this.#round(slots);
       }
     } finally {
-      // In the same step as the last look at #again, so that no notice in between is lost.
+      // In the same turn as the last check of #again, so that no request in between is lost.
       this.#running = false;
     }
   }
@@ -55,12 +55,12 @@ export class AgentDesk {
       if (taken.length > 0) this.#again = true;
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;
-      // Another replica took an execution of the same subject first: look again.
+      // Another replica took an execution of the same subject first: try again.
       this.#again = true;
     }
   }
 
-  async #give(one: HandedOver): Promise<void> {
+  async #give(one: AssignedExecution): Promise<void> {
     const stream = this.streams.get(one.stream_id);
     if (!stream) return this.#options.release(one.stream_id);
     this.streams.delete(stream.id);
