@@ -20,7 +20,7 @@ export interface Posted {
   readonly url: string | null;
   readonly error: string | null;
 }
-export const nowhere: Posted = { url: null, error: null };
+export const notPosted: Posted = { url: null, error: null };
 
 /** The stored part of a post that is needed to find it again: its text, and its place unless that is the issue. */
 export interface PostInput {
@@ -54,7 +54,7 @@ export async function postAnswer(
 ): Promise<Posted> {
   const { project, issue } = execution;
   signal.throwIfAborted();
-  if (project === null || issue === null) return nowhere;
+  if (project === null || issue === null) return notPosted;
   const before = transcript.steps.find((step) => step.kind === "post" && (step.state !== "failed" || step.decided));
   if (before && before.state !== "started" && !isApproved(before))
     return { url: (before.output as PostedComment | null)?.url ?? null, error: before.error };
@@ -65,7 +65,7 @@ export async function postAnswer(
       execution: execution.id,
       source: execution.source,
     });
-    return nowhere;
+    return notPosted;
   }
   const input = (before?.input as PostInput | null) ?? inputOf(execution, await outbox.answer(body, connection));
   const step = before ?? transcript.add({ kind: "post", state: "started", name: execution.source, agent_id: agentId, input });
@@ -74,11 +74,11 @@ export async function postAnswer(
     if (deps.trackerUpdates) deps.log.warn("answer not posted", { execution: execution.id, reason });
     const isDryRun = !deps.trackerUpdates && !before?.decided;
     transcript.complete(step, isDryRun ? { state: "dry_run" } : { state: "failed", error: reason });
-    return deps.trackerUpdates ? { url: null, error: reason } : nowhere;
+    return deps.trackerUpdates ? { url: null, error: reason } : notPosted;
   }
   if (!before && approval.needs("comment")) {
     transcript.complete(step, { state: "proposed", expires_ms: approval.ttlMs });
-    return nowhere;
+    return notPosted;
   }
   return sendAnswer({ execution, transcript, signal, limits }, step, connection, deps);
 }

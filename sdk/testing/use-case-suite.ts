@@ -29,7 +29,7 @@ interface Bench {
   setup(): Promise<UseCaseResult>;
   teardown(): ReturnType<UseCase["teardown"]>;
 }
-interface Surroundings {
+interface SetupOptions {
   readonly without?: readonly string[];
   readonly tracker?: "none" | "refuses";
 }
@@ -37,8 +37,8 @@ interface Surroundings {
 /** The conformance suite for use cases. */
 export function testUseCase(plugin: Plugin, fixtures: UseCaseFixtures = {}): TestCase[] {
   const name = fixtures.useCase ?? plugin.id;
-  const on = (check: (bench: Bench) => Promise<void>, around: Surroundings = {}) => ({
-    run: async () => check(await bench(plugin, name, fixtures, around)),
+  const on = (check: (bench: Bench) => Promise<void>, options: SetupOptions = {}) => ({
+    run: async () => check(await bench(plugin, name, fixtures, options)),
   });
   const breaks = (check: Check) => ({ slow: true, run: () => breaksOff(() => bench(plugin, name, fixtures), check) });
   const cases: TestCase[] = [
@@ -62,15 +62,15 @@ export function testUseCase(plugin: Plugin, fixtures: UseCaseFixtures = {}): Tes
   return cases.map((one) => ({ ...one, name: `use case ${plugin.id}.${name}: ${one.name}` }));
 }
 
-async function bench(plugin: Plugin, name: string, fixtures: UseCaseFixtures, around: Surroundings = {}): Promise<Bench> {
-  const operations = new FakeOperations(around.without);
+async function bench(plugin: Plugin, name: string, fixtures: UseCaseFixtures, options: SetupOptions = {}): Promise<Bench> {
+  const operations = new FakeOperations(options.without);
   const [issues, closed]: [string[], string[]] = [[], []];
   const trackers = trackersOf(
     operations,
     issues,
     closed,
-    around.tracker === "none" ? null : (fixtures.source ?? "alpha"),
-    around,
+    options.tracker === "none" ? null : (fixtures.source ?? "alpha"),
+    options,
   );
   const { useCases } = await setUpPlugin(plugin, {
     config: fixtures.config,
@@ -105,7 +105,7 @@ function trackersOf(
   issues: string[],
   closed: string[],
   source: string | null,
-  { tracker }: Surroundings,
+  { tracker }: SetupOptions,
 ): TrackersAccess {
   return {
     configured: () => (source === null ? [] : [source]),

@@ -30,14 +30,14 @@ interface Round extends Pick<Terminal, "out" | "err"> {
 }
 
 /**
- * Builds the plugin and plays the quick cases of its suites whenever one of its files is saved, and hands it to a running
+ * Builds the plugin and runs the quick cases of its suites whenever one of its files is saved, and passes it to a running
  * service if one is named, until the process receives a signal.
  */
 export async function dev(args: readonly string[], terminal: Terminal): Promise<number> {
   const stop = new AbortController();
   const options = await optionsOf(args, terminal);
-  const around: Round = { ...options, out: terminal.out, err: terminal.err, signal: stop.signal };
-  const { folder, out } = around;
+  const context: Round = { ...options, out: terminal.out, err: terminal.err, signal: stop.signal };
+  const { folder, out } = context;
   const path = join(folder, "package.json");
   requirePackageFile(path);
   let ours = "";
@@ -46,12 +46,12 @@ export async function dev(args: readonly string[], terminal: Terminal): Promise<
   const isOwn = (path: string) => path === "package.json" && packageFile() === ours;
   const all = watchSaves(folder, isOwn, stop.signal);
   // The address may come from an environment that was made for something else.
-  if (around.service) out(`Builds that pass are installed at ${around.service.url}\n`);
+  if (context.service) out(`Builds that pass are installed at ${context.service.url}\n`);
   const work = (async () => {
-    ours = await round(around, packageFile);
+    ours = await round(context, packageFile);
     for await (const names of all) {
       out(`\n${names.join(", ") || "Something"} ${names.length > 1 ? "were" : "was"} saved\n`);
-      ours = await round(around, packageFile);
+      ours = await round(context, packageFile);
     }
   })();
   const ended = new Promise<void>((done) => {
@@ -100,14 +100,14 @@ async function keyIn(from: string, { read }: Terminal): Promise<string> {
 }
 
 /** Answers package.json as the build left it. */
-async function round(around: Round, packageFile: () => string): Promise<string> {
-  const { folder, service, replays, signal, out, err } = around;
+async function round(context: Round, packageFile: () => string): Promise<string> {
+  const { folder, service, replays, signal, out, err } = context;
   let ours = "";
   try {
     const config = (await readConformance(folder))?.config ?? {};
     const built = await build(folder, config);
     ours = packageFile();
-    const isGood = await plays(built, around);
+    const isGood = await passes(built, context);
     if (!isGood || service === null || signal.aborted) return ours;
     const serves = await installDevVersion({ built, folder, service, out, signal });
     if (serves && replays) await replayLastWebhook({ built, service, out, signal });
@@ -122,7 +122,7 @@ const messageOf = (error: unknown): string => {
   return error instanceof Error ? error.message : String(error);
 };
 
-async function plays(built: Built, { folder, signal, out }: Round): Promise<boolean> {
+async function passes(built: Built, { folder, signal, out }: Round): Promise<boolean> {
   const began = performance.now();
   const failed: CaseResult[] = [];
   const { cases, left } = await runConformance({

@@ -20,7 +20,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(work, { recursive: true, force: true }));
 
-async function play(folder: string): Promise<Report> {
+async function run(folder: string): Promise<Report> {
   const config = (await readConformance(folder))?.config ?? {};
   const built = await build(folder, config);
   // What is there already says what the build says.
@@ -62,7 +62,7 @@ describe.concurrent("packages", () => {
         recursive: true,
         filter: (path) => !/[\\/](node_modules|dist)$/.test(path),
       });
-      const report = await play(folder);
+      const report = await run(folder);
       expect(failures(report)).toEqual([]);
       expect(report.warnings.filter((warning) => !ofThePlatform.test(warning))).toEqual([]);
     });
@@ -83,7 +83,7 @@ describe.concurrent("plugin new", () => {
     async (kind) => {
       const folder = join(work, `my-${kind.toLowerCase()}`);
       scaffold({ folder, kind });
-      const report = await play(folder);
+      const report = await run(folder);
       expect(failures(report)).toEqual([]);
       expect(report.passed).toBeGreaterThan(8);
     },

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Conformance, TestCase } from "@signalbox/sdk/testing";
 import { openSandbox } from "../../../plugins/sandbox/open.ts";
 import type { Built } from "../build.ts";
-import type { Stage } from "./sandboxed.ts";
+import type { RunState } from "./sandboxed.ts";
 
 /** What every bundle must do, whatever its kinds. */
 export function bundleCases({ manifest, bundle }: Built, config: Record<string, unknown>): TestCase[] {
@@ -38,7 +38,7 @@ export function bundleCases({ manifest, bundle }: Built, config: Record<string, 
 export function closingCases(
   { manifest }: Built,
   conformance: Conformance,
-  stage: Stage,
+  state: RunState,
   missing: ReadonlySet<string>,
 ): TestCase[] {
   return [
@@ -50,7 +50,7 @@ export function closingCases(
     {
       name: "secrets: the plugin's output contains none",
       run: async () => {
-        const all = stage.written.join("\n");
+        const all = state.written.join("\n");
         for (const [name, value] of Object.entries(conformance.secrets ?? {}))
           assert.ok(value === "" || !all.includes(value), `the secret ${name} is in the console output of the plugin`);
         for (const name of Object.keys(manifest.secrets))
@@ -64,9 +64,9 @@ export function closingCases(
 }
 
 /** Permissions that no case used: nothing is wrong, but an operator will ask what they are for. */
-export const unusedPermissions = ({ manifest }: Built, stage: Stage): string[] =>
+export const unusedPermissions = ({ manifest }: Built, state: RunState): string[] =>
   manifest.permissions.http.flatMap(({ host, methods }) =>
-    methods.filter((method) => !stage.used.has(`${method} ${host}`)).map((method) => `${method} https://${host}`),
+    methods.filter((method) => !state.used.has(`${method} ${host}`)).map((method) => `${method} https://${host}`),
   );
 
 /** What the fixtures of sources say that the platform does not have: easily written, and then nothing of it is tested. */

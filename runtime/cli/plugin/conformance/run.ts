@@ -8,7 +8,7 @@ import { bundleCases, closingCases, untestedSources, unusedPermissions } from ".
 import { readConformance } from "./read-conformance.ts";
 import { Recorded, readRecordings, recordingFetch } from "./recordings.ts";
 import { type CaseResult, type Report, reportPathOf } from "./report.ts";
-import { type Stage, sandboxed } from "./sandboxed.ts";
+import { type RunState, sandboxed } from "./sandboxed.ts";
 import { suitesOf } from "./suites.ts";
 
 export interface RunOptions {
@@ -38,11 +38,11 @@ export async function runConformance(options: RunOptions): Promise<Outcome> {
   const recorded = new Recorded(recordings);
   const real = recordingFetch(http, recordings);
   const ask: typeof real = async (input, init) => ((await recorded.answers(input, init)) ? recorded.fetch : real)(input, init);
-  const stage: Stage = { recorded: record ? ask : recorded.fetch, tracker: null, used: new Set(), written: [] };
-  const process = sandboxed(built, conformance, stage);
+  const state: RunState = { recorded: record ? ask : recorded.fetch, tracker: null, used: new Set(), written: [] };
+  const process = sandboxed(built, conformance, state);
   const results: CaseResult[] = [];
   let left = 0;
-  const play = async (cases: readonly TestCase[]) => {
+  const runCases = async (cases: readonly TestCase[]) => {
     for (const one of cases) {
       if (signal?.aborted) return;
       if ((quick && one.slow) || !one.name.includes(only)) {
@@ -51,20 +51,20 @@ export async function runConformance(options: RunOptions): Promise<Outcome> {
       }
       const result = await outcome(one);
       process.rest();
-      stage.tracker = null;
+      state.tracker = null;
       results.push(result);
       onCase(result);
     }
   };
   try {
-    await play(bundleCases(built, conformance.config ?? {}));
-    for (const suite of suitesOf({ built, conformance, plugin: process.plugin, stage, recorded })) await suite(play);
+    await runCases(bundleCases(built, conformance.config ?? {}));
+    for (const suite of suitesOf({ built, conformance, plugin: process.plugin, state, recorded })) await suite(runCases);
   } finally {
     await process.close();
   }
-  await play(closingCases(built, conformance, stage, recorded.missing));
+  await runCases(closingCases(built, conformance, state, recorded.missing));
   const isWhole = !quick && only === "" && !signal?.aborted;
-  const unused = unusedPermissions(built, stage).map((one) => `the permission ${one} was not used by any case`);
+  const unused = unusedPermissions(built, state).map((one) => `the permission ${one} was not used by any case`);
   const report = reportOf(built, results, isWhole ? [...unused, ...untestedSources(conformance)] : []);
   if (isWhole) writeFileSync(reportPathOf(built.bundle), `${JSON.stringify(report, null, 2)}\n`);
   return { ...report, left };

@@ -20,15 +20,15 @@ import type { Built } from "../build.ts";
 
 type Fetch = typeof globalThis.fetch;
 
-/** What a case is played against, and what came of it. */
-export interface Stage {
-  /** Answers what no tracker of the case answers. */
+/** What the cases of a run share: where their requests go, and what the plugin did. */
+export interface RunState {
+  /** Answers the requests that no tracker of the case answers. */
   readonly recorded: Fetch;
   /** Tracker of the case under way; it answers for every host of the manifest. */
   tracker: Pick<TestTracker, "url"> | null;
   /** Hosts and methods that the plugin used: `GET api.example.com`. */
   readonly used: Set<string>;
-  /** What it wrote to standard error. */
+  /** Lines that the plugin wrote to standard error. */
   readonly written: string[];
 }
 
@@ -53,7 +53,7 @@ interface Process {
 /** Capabilities that a suite provides; the host provides the others. */
 const provided: readonly string[] = ["operations", "trackers", "vectors", "embed"];
 
-export function sandboxed({ manifest, bundle }: Built, conformance: Conformance, stage: Stage): Sandboxed {
+export function sandboxed({ manifest, bundle }: Built, conformance: Conformance, state: RunState): Sandboxed {
   const processes: Process[] = [];
   const needs = ["log", ...manifest.needs.filter((need) => provided.includes(need))] as CapabilityName[];
   const setup = async ({
@@ -68,7 +68,7 @@ export function sandboxed({ manifest, bundle }: Built, conformance: Conformance,
     return withSchemas({ ...process.sandbox.contributions, sources: bareSources(process, manifest) }, manifest.contributes);
   };
   const start = async (key: string, config: Record<string, unknown>, given: Partial<Capabilities>): Promise<Process> => {
-    const process = await open(manifest, bundle, { conformance, stage, config, given });
+    const process = await open(manifest, bundle, { conformance, state, config, given });
     const made = Object.assign(process, { key });
     processes.push(made);
     return made;
@@ -91,36 +91,36 @@ export function sandboxed({ manifest, bundle }: Built, conformance: Conformance,
     },
     close: async () => {
       const exits = await Promise.all(processes.map(({ sandbox }) => sandbox.close(2_000).then(() => sandbox.exited)));
-      stage.written.push(...exits.map(({ stderr }) => stderr));
+      state.written.push(...exits.map(({ stderr }) => stderr));
     },
   };
 }
 
-interface Around {
+interface OpenOptions {
   readonly conformance: Conformance;
-  readonly stage: Stage;
+  readonly state: RunState;
   readonly config: Record<string, unknown>;
   readonly given: Partial<Capabilities>;
 }
 
-async function open(manifest: Built["manifest"], bundle: string, { conformance, stage, config, given }: Around) {
+async function open(manifest: Built["manifest"], bundle: string, { conformance, state, config, given }: OpenOptions) {
   const secrets = conformance.secrets ?? {};
-  const standIns = createPlaceholders(manifest.secrets, () => secrets);
+  const placeholders = createPlaceholders(manifest.secrets, () => secrets);
   const process: Omit<Process, "sandbox" | "key"> & { sandbox?: Sandbox } = {
     given,
     busy: true,
     gone: false,
-    mask: standIns.mask,
+    mask: placeholders.mask,
   };
   const ways = {
     permissions: manifest.permissions.http,
-    guarded: throughStage(stage),
+    guarded: fetchFor(state),
     direct: directly,
-    operatorHosts: () => [...hostsIn(config), ...(stage.tracker ? [new URL(stage.tracker.url).host] : [])],
+    operatorHosts: () => [...hostsIn(config), ...(state.tracker ? [new URL(state.tracker.url).host] : [])],
     userHosts: () => [],
   };
-  const hostFetch = createHostFetch(manifest.id, ways, standIns);
-  const masked = standIns.mask(secrets);
+  const hostFetch = createHostFetch(manifest.id, ways, placeholders);
+  const masked = placeholders.mask(secrets);
   const tcp = openTcp(manifest.id, () => serversIn(config));
   const serve = serveCapabilities(manifest.id, manifest, {
     fetch: hostFetch,
@@ -141,7 +141,7 @@ async function open(manifest: Built["manifest"], bundle: string, { conformance, 
     serve,
     name: manifest.id,
     memoryMb: manifest.limits.memory_mb,
-    mask: standIns.mask,
+    mask: placeholders.mask,
     callMs: manifest.limits.call_ms,
     config: { ...config, ...masked },
     facts: { ...(vectors && { vectors: JSON.parse(JSON.stringify(vectors)) }), trackers: trackers?.configured() ?? [] },
@@ -160,13 +160,13 @@ async function open(manifest: Built["manifest"], bundle: string, { conformance, 
 const directly: Fetch = (input, init) => globalThis.fetch(input, init);
 
 /** To the case's tracker, whatever host was meant; without one, to the recordings. */
-const throughStage =
-  (stage: Stage): Fetch =>
+const fetchFor =
+  (state: RunState): Fetch =>
   async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input);
-    stage.used.add(`${init?.method ?? "GET"} ${url.host}`);
-    const { tracker } = stage;
-    if (!tracker || url.host === new URL(tracker.url).host || tracker.url === unlisted) return stage.recorded(input, init);
+    state.used.add(`${init?.method ?? "GET"} ${url.host}`);
+    const { tracker } = state;
+    if (!tracker || url.host === new URL(tracker.url).host || tracker.url === unlisted) return state.recorded(input, init);
     return globalThis.fetch(new URL(url.pathname + url.search, tracker.url), init);
   };
 /** Address of what only looks like a tracker: the recordings. */

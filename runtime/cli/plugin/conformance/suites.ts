@@ -13,22 +13,22 @@ import {
 import type { Built } from "../build.ts";
 import { conformancePath } from "./read-conformance.ts";
 import type { Recorded } from "./recordings.ts";
-import type { Stage } from "./sandboxed.ts";
+import type { RunState } from "./sandboxed.ts";
 
 export interface SuiteContext {
   readonly built: Built;
   readonly conformance: Conformance;
   /** The bundle, in the sandbox. */
   readonly plugin: Plugin;
-  readonly stage: Stage;
+  readonly state: RunState;
   readonly recorded: Recorded;
 }
-type Play = (cases: readonly TestCase[]) => Promise<void>;
-type Suite = (play: Play) => Promise<void>;
+type RunCases = (cases: readonly TestCase[]) => Promise<void>;
+type Suite = (runCases: RunCases) => Promise<void>;
 
 /** The suites of all that a plugin contributes, each with its fixtures; what has none fails saying so. */
 export function suitesOf(context: SuiteContext): Suite[] {
-  const { built, conformance, plugin, stage } = context;
+  const { built, conformance, plugin, state } = context;
   const { contributes } = built.manifest;
   const config = conformance.config ?? {};
   const each = <K extends "sources" | "memories" | "knowledge" | "queues" | "useCases">(
@@ -38,28 +38,28 @@ export function suitesOf(context: SuiteContext): Suite[] {
     Object.keys(contributes[kind]).map((name) => {
       const given = conformance[kind]?.[name];
       return given === undefined
-        ? (play) => play([absent(kind, name)])
+        ? (runCases) => runCases([absent(kind, name)])
         : suite(name, given as NonNullable<Conformance[K]>[string]);
     });
   const plain =
     (cases: readonly TestCase[]): Suite =>
-    (play) =>
-      play(cases);
+    (runCases) =>
+      runCases(cases);
   return [
     ...(Object.keys(contributes.tools).length > 0 ? [plain(toolCases(context))] : []),
     ...each("sources", (source, given) =>
-      plain(testSource(plugin, { ...given, source, config, tracker: onStage(stage, given.tracker) })),
+      plain(testSource(plugin, { ...given, source, config, tracker: withTracker(state, given.tracker) })),
     ),
-    ...each("memories", (store, { start, ...given }) => async (play) => {
+    ...each("memories", (store, { start, ...given }) => async (runCases) => {
       const server = await start?.();
       try {
-        await play(testMemory(plugin, { ...given, store, config: { ...config, ...server?.config } }));
+        await runCases(testMemory(plugin, { ...given, store, config: { ...config, ...server?.config } }));
       } finally {
         await server?.close();
       }
     }),
     ...each("knowledge", (knowledge, given) =>
-      plain(testKnowledge(plugin, { ...given, knowledge, config, wiki: onStage(stage, given.wiki) })),
+      plain(testKnowledge(plugin, { ...given, knowledge, config, wiki: withTracker(state, given.wiki) })),
     ),
     ...each("queues", (queue, given) => plain(testQueues(plugin, { ...given, queue, config }))),
     ...(Object.keys(contributes.routes).length > 0 ? [plain(routeCases(context))] : []),
@@ -73,22 +73,22 @@ function routeCases({ conformance, plugin }: SuiteContext): TestCase[] {
 }
 
 /** Without a fake server, the recordings answer. */
-function toolCases({ built, conformance, plugin, stage, recorded }: SuiteContext): TestCase[] {
+function toolCases({ built, conformance, plugin, state, recorded }: SuiteContext): TestCase[] {
   const given = conformance.tools ?? { tools: {} };
   const start = given.tracker ?? (built.manifest.needs.includes("fetch") ? async () => recorded : undefined);
   return testTools(plugin, {
     ...given,
     config: conformance.config ?? {},
     secrets: Object.values(conformance.secrets ?? {}).filter(Boolean),
-    ...(start && { tracker: onStage(stage, start) }),
+    ...(start && { tracker: withTracker(state, start) }),
   });
 }
 
-const onStage =
-  <T extends NonNullable<Stage["tracker"]>>(stage: Stage, start: () => Promise<T>) =>
+const withTracker =
+  <T extends NonNullable<RunState["tracker"]>>(state: RunState, start: () => Promise<T>) =>
   async (): Promise<T> => {
     const tracker = await start();
-    stage.tracker = tracker;
+    state.tracker = tracker;
     return tracker;
   };
 
