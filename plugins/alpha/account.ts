@@ -26,7 +26,7 @@ export async function check(client: Client, { connection, signal }: CallContext<
   return { may_write: mayWrite(headers.get("x-oauth-scopes")), rate_limit: rateLimitOf(headers) };
 }
 
-/** By the scopes of a classic token. The platform tells nothing about other tokens. */
+/** By the scopes of a classic token. The platform does not report the permissions of other tokens. */
 function mayWrite(scopes: string | null): boolean | null {
   if (scopes === null) return null;
   return scopes.split(",").some((scope) => ["repo", "public_repo"].includes(scope.trim()));

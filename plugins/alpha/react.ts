@@ -6,8 +6,8 @@ import * as shapes from "./shapes.ts";
 const contents: Readonly<Record<Reaction, string>> = { working: "eyes", done: "+1", failed: "confused" };
 
 /**
- * Replaces our reaction. A reaction that is already there is answered with 200 and whose it is, so a post also tells which of
- * the others are ours: an app's token cannot read its user.
+ * Replaces our reaction. For a reaction that already exists, the platform answers 200 with its user, so a post also shows which of
+ * the other reactions are ours: an app's token cannot read its own user.
  */
 export async function react(client: Client, target: ReactionTarget, reaction: Reaction | null, signal: AbortSignal) {
   const { route, address } = reactionsOf(target);

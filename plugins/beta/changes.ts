@@ -25,7 +25,7 @@ const silent = new Set([
 ]);
 const items = /^(?:(?:Confidential )?Issue|Merge Request) Hook$/;
 
-/** An update tells of a state that the next event replaces. */
+/** An update describes a state that the next event replaces. */
 export const isSnapshot = (event: string, action: string | null): boolean => items.test(event) && action === "update";
 
 /** What an event changed, one line for each change. An `open` lists all members as changes, so it has none. */

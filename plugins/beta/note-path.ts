@@ -10,7 +10,7 @@ export interface NotePath {
   readonly path: Readonly<Record<string, string | number>>;
 }
 
-/** Where the notes of a place are. The API names an epic by an id that no webhook tells, so it is looked up. */
+/** Where the notes of a place are. The API names an epic by an id that no webhook contains, so it is looked up. */
 export async function notePath({ client, signal }: Account, place: Place): Promise<NotePath> {
   if (place.kind === "commits") {
     const base = "/projects/{project}/repository/commits/{sha}";

@@ -1,6 +1,6 @@
 import { stringAt, timestampAt, valueAt } from "@signalbox/sdk";
 
-/** What `issue_event_type_name` of an update is called where the update only tells of a comment. */
+/** The `issue_event_type_name` of an update that only reports a comment. */
 const commentEvents: ReadonlyMap<string, string> = new Map([
   ["issue_commented", "comment_created"],
   ["issue_comment_edited", "comment_updated"],

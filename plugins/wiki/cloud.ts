@@ -61,7 +61,7 @@ export const cloud: WikiApi = {
         url: pageUrl(base, webOf(connection), page._links.webui),
         space,
         body: await toMarkdown(page.body.storage.value),
-        // The version names its author by an account id only, which tells a reader nothing.
+        // The version names its author only by an account id, which means nothing to a reader.
         edited_at: page.version.createdAt ?? null,
       });
     }

@@ -132,6 +132,6 @@ export async function closeBreaker(sql: Sql, key: string): Promise<(Breaker & { 
   return row;
 }
 
-/** Has every breaker probed at once: whoever starts the service may have mended what was wrong. */
+/** Makes every breaker due for a probe: the operator who starts the service may have fixed the cause. */
 export const probeSoon = (sql: Sql): Promise<unknown> =>
   sql`update breakers set next_probe_at = now() where next_probe_at > now()`;

@@ -11,7 +11,7 @@ import { refusedLately, type Status, sizeOf, statusLines } from "./status-lines.
 import { follow } from "./tail.ts";
 
 /*
- * The commands of whoever is woken at night: each answers one question with a few calls, as text, or as JSON with
+ * The commands for the operator on call: each answers one question with a few calls, as text, or as JSON with
  * `--json`.
  */
 

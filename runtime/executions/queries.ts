@@ -146,7 +146,7 @@ export async function findFailedOfSubject(sql: Queryable, subject: string): Prom
   return row?.id;
 }
 
-/** Queues those that failed; each goes on behind the last step of its transcript. Publish `queue`. */
+/** Queues failed executions; each continues after the last step of its transcript. Publish `queue`. */
 export const requeueFailed = (sql: Queryable, of: Selection): Promise<Execution[]> =>
   sql<Execution[]>`
     with locked as (${selected(sql, of, states.failed)}), reopened as (

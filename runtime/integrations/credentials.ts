@@ -50,8 +50,8 @@ export function lacking(row: Pick<StoredIntegration, "source" | "members">, deps
 }
 
 /**
- * Puts the stored values where the mask was sent back, so that what was read can be written. Not where an address leads to
- * another server now: the value would be sent to whoever is there.
+ * Replaces masks that were sent back by the stored values, so that a response can be written back. Not if an address now names
+ * another server, which would receive the value.
  */
 export async function unmasked(before: StoredIntegration, given: Credentials, vault: Vault): Promise<Credentials> {
   const kept = Object.keys(given).filter((name) => given[name] === mask && before.members.includes(name));

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { markerDigest } from "@signalbox/sdk";
 
-/** Kind of a change at a tracker, as far as the names of tools and events tell it. `sign`: a reaction, which no event tells of. */
+/** Kind of a change at a tracker, as far as the names of tools and events show it. `sign`: a reaction, which no event reports. */
 export type ChangeKind = "comment" | "label" | "state" | "create" | "edit" | "sign";
 
 /** Something that we write to a tracker. It is stored before it is sent, and again when the platform has answered. */
@@ -84,7 +84,7 @@ export function toolWrite(
   return ownWrite(step, { ...from, subject, kind: kindOfTool(tool.qualifiedName) }, textsOf(parameters));
 }
 
-/** Digests of the texts in a payload: what an event without an actor tells is compared with what we wrote. */
+/** Digests of the texts in a payload, by which an event without an actor is compared with our own writes. */
 export function digestsIn(payload: unknown): string[] {
   const texts: string[] = [];
   const visit = (value: unknown): void => {

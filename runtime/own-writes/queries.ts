@@ -35,7 +35,7 @@ export interface Suspect {
   /** The kinds of change that it may be; empty where it names an actor. */
   readonly kinds: readonly string[];
   readonly digests: readonly string[];
-  /** When the issue changed, for an event that tells nothing but that it did: a sign of ours may have moved that time. */
+  /** When the issue changed, for an event that reports nothing else: a reaction of ours may have changed that time. */
   readonly moved_at?: string | null;
 }
 

@@ -2,7 +2,7 @@ import { type EffectivePolicy, type RequiredStanding, requiredStandings } from "
 import type { EventAuthor } from "@signalbox/sdk";
 import { placeOf } from "./settings.ts";
 
-/** Whether a standing that the platform tells is lower than a rule requires. */
+/** Whether a known standing is lower than a rule requires. */
 export const isBelow = (standing: EventAuthor["standing"], required: RequiredStanding): boolean =>
   standing !== "unknown" && requiredStandings.indexOf(standing) > requiredStandings.indexOf(required);
 

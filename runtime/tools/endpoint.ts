@@ -11,8 +11,8 @@ const maxBytes = 1_048_576;
 type Fetch = typeof globalThis.fetch;
 
 /**
- * POSTs the parameters to a tool's endpoint and gives its answer: JSON where it says so, else text. What goes wrong is
- * never tried again here: the endpoint may have acted, and only the model, or whoever called, knows what that would mean.
+ * POSTs the parameters to a tool's endpoint and returns its answer: as JSON if the endpoint says so, otherwise as text. A failed
+ * request is not repeated here: the endpoint may have acted, and only the caller knows whether it may act twice.
  */
 export async function callEndpoint(fetch: Fetch, endpoint: string, input: Parameters, use: ToolUse): Promise<unknown> {
   const timeout = AbortSignal.timeout(callMs);

@@ -16,7 +16,7 @@ export interface ToolUse {
   readonly private?: boolean;
 }
 
-/** A tool that can be run, whoever provides it. */
+/** A tool that can be run, from any provider. */
 export interface RegisteredTool {
   /** `<provider>.<tool>`, for example `alpha.add_comment`. */
   readonly qualifiedName: string;

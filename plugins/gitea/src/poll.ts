@@ -12,13 +12,13 @@ const maxPages = 20;
 /** Changes this recent are read again; those already reported are recognised by their key. Milliseconds. */
 const overlap = 60_000;
 
-/** `from`: older changes have been reported. `page`: where a list that was cut short goes on. `head`: the newest change of such a sweep. */
+/** `from`: older changes have been reported. `page`: where a list that was cut short continues. `head`: the newest change of such a sweep. */
 const position = z.object({ from: z.string(), head: z.string().nullable(), page: z.int().positive() });
 type Position = z.output<typeof position>;
 const cursorShape = z.object({ v: z.literal(1), issues: position, comments: position });
 type Polled = WebhookPayload & { readonly when: string };
 
-/** Reads what was opened, closed and commented as the events that webhooks would have sent. The API tells nothing about other changes. */
+/** Reads what was opened, closed and commented as the events that webhooks would have sent. The API does not report other changes. */
 export async function poll(
   client: ClientOf,
   from: { project: string; since: string; cursor: string | null },

@@ -120,7 +120,7 @@ async function commentPage({ client, signal }: Account, team: string, { from, af
   return (await client.query({ document, variables, data: z.object({ comments: shapes.page(newComment) }) }, signal)).comments;
 }
 
-/** The creation of an issue, and one change with everything that its history tells since `from`. */
+/** The creation of an issue, and one change with everything in its history since `from`. */
 function issueEvents(item: z.output<typeof changedIssue>, from: string): Polled[] {
   const { history, ...issue } = item;
   const created = createdEvent(issue);

@@ -27,7 +27,7 @@ const words: Readonly<Record<Kind, string>> = {
   cancelled: "was cancelled",
 };
 
-/** What a message of the host tells about an execution; `null` for a received event. */
+/** The execution in a message of the host; `null` for a received event. */
 export function kindOf({ type }: CloudEvent): Kind | null {
   const kind = /^dev\.signalbox\.execution\.(\w+)$/.exec(type)?.[1];
   return kinds.find((one) => one === kind) ?? null;
@@ -107,7 +107,7 @@ function buttonsFor(event: CloudEvent, kind: Kind, proposals: readonly Proposal[
   return [{ type: "actions", block_id: "signalbox_actions", elements }];
 }
 
-/** The proposals of an execution that wait, as `task-executions.get` tells them. At most 20 fit into the value of a button. */
+/** The waiting proposals of an execution, as `task-executions.get` returns them. At most 20 fit into the value of a button. */
 export function proposalsIn(execution: unknown): Proposal[] {
   const all = valueAt(execution, "proposals");
   if (!Array.isArray(all)) return [];

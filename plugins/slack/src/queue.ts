@@ -24,7 +24,7 @@ interface Post {
 type Needs = Pick<Capabilities, "operations" | "log">;
 
 /**
- * The channel as the end of a queue. Slack has no keys of writes: each message carries the ids of what it tells in its metadata, and
+ * The channel as the end of a queue. Slack has no keys of writes: the metadata of each message contains the ids of what it reports, and
  * before posting, the history since the oldest of them is read for ids that are there already.
  */
 export function channelQueue(slackOf: () => Promise<Slack>, { operations, log }: Needs, config: Config): ForwardingQueue {

@@ -36,7 +36,7 @@ export function readPackage(folder: string): PackageFile {
   const { name, version, type } = raw;
   if (typeof name !== "string" || typeof version !== "string")
     throw new PackageError("BAD_PACKAGE", `${path}: expected "name" and "version".`);
-  // Without it the bundle would be taken for CommonJS by whoever loads it as a file.
+  // Without it, a program that loads the bundle as a file would treat it as CommonJS.
   if (type !== "module")
     throw new PackageError("BAD_PACKAGE", `${path}: expected "type": "module"; it is ${JSON.stringify(type)}.`);
   if (Object.keys((raw.dependencies as object | undefined) ?? {}).length > 0)

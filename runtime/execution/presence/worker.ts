@@ -105,7 +105,7 @@ async function carryOut(sign: Sign, ended: AbortSignal, options: PresenceOptions
   }
 }
 
-/** Answers what is shown of an execution whose sign may change while it goes on; else `null`. */
+/** Returns what is shown of an execution whose sign may change while it runs; otherwise `null`. */
 async function show(sign: Sign, connection: Connection, ended: AbortSignal, options: PresenceOptions): Promise<string | null> {
   const presence = presenceOf(sign, options);
   if (presence === "off") return null;

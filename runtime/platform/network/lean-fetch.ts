@@ -82,7 +82,7 @@ async function bodyOf(
     await body.dump();
     return null;
   }
-  // A failure is thrown to whoever reads the end.
+  // A failure is thrown to the reader of the body.
   if (headers["content-encoding"] === "gzip")
     return boundedStream(
       pipeline(body, createGunzip(), () => {}),

@@ -34,7 +34,7 @@ export const sourceEvent = z.object({
   incomplete: z.boolean().optional(),
 });
 export const account = z.string().max(500).nullable();
-/** A check that tells nothing answers nothing. */
+/** A check without a report returns nothing. */
 export const accountReport = z
   .object({
     may_write: z.boolean().nullish(),

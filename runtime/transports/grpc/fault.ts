@@ -5,7 +5,7 @@ export class Fault extends Error {
   override readonly name = "Fault";
   path = "";
 
-  /** Runs `read`, and tells a fault in it that it happened below `part`. Costs nothing while all is well. */
+  /** Runs `read`, and adds `part` to the path of a fault in it. Costs nothing without a fault. */
   static at<T>(part: string | number, read: () => T): T {
     try {
       return read();

@@ -72,7 +72,7 @@ const contextOf = ({ sql, log }: GrpcContext, actor: Actor, call: HandlerContext
   request_id: requestIdOf(call.requestHeader),
 });
 
-/** The reason of the signal of `stoppingKey`: it tells a client to try again elsewhere. */
+/** The abort reason of the signal of `stoppingKey`: the client should try again at another replica. */
 export const stopped = (): ConnectError => new ConnectError("The server is stopping; connect again", Code.Unavailable);
 
 function authenticate(rpc: Rpc, context: GrpcContext, call: HandlerContext): Promise<Actor> {

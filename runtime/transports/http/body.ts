@@ -11,7 +11,7 @@ type Answer = Pick<ServerResponse, "once" | "shouldKeepAlive"> | Pick<Http2Serve
 /** Longest time that a body may take to arrive, milliseconds. */
 const bodyMs = 30_000;
 
-/** The bytes of request bodies that are held at the same time, whoever sends them. */
+/** The bytes of all request bodies in memory, of all clients. */
 export class BodyBudget {
   readonly #most: number;
   #held = 0;
@@ -124,7 +124,7 @@ async function collect(
   return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, size);
 }
 
-/** Hands over what has arrived of a request's body; tells whether that is all of it. */
+/** Passes on the part of a request's body that has arrived. Returns whether it is the whole body. */
 function readAvailable(request: IncomingMessage, take: (chunk: Uint8Array) => void): boolean {
   for (let chunk: Uint8Array | null = request.read(); chunk !== null; chunk = request.read()) take(chunk);
   return request.complete && request.readableLength === 0;

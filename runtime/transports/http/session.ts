@@ -28,7 +28,7 @@ export interface SessionOptions {
 
 const credentials = z.object({ key: z.string().min(1).max(500) });
 
-/** Who uses the console: `GET` tells, `POST` begins a session with an API key, `DELETE` ends it. */
+/** The session of the console: `GET` returns it, `POST` begins one with an API key, `DELETE` ends it. */
 export function mountSession(app: OpenAPIHono, options: SessionOptions): void {
   const path = "/console/session";
   app.use(path, async (c, next) => {

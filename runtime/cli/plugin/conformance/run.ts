@@ -29,7 +29,7 @@ export interface Outcome extends Report {
   readonly left: number;
 }
 
-/** Runs the built bundle in the sandbox through the suites of its kinds, and writes the report beside it. */
+/** Runs the suites of the plugin's kinds on its built bundle, in the sandbox, and writes the report next to the bundle. */
 export async function runConformance(options: RunOptions): Promise<Outcome> {
   const { folder, built, record, quick = false, only = "", signal, onCase } = options;
   const conformance = (await readConformance(folder)) ?? {};

@@ -33,7 +33,7 @@ export async function call<Id extends OperationId>(id: Id, input: InputOf<Id>, s
   return (response.status === 204 ? null : await response.json()) as OutputOf<Id>;
 }
 
-/** Runs an operation that lists, and also tells how many there are. */
+/** Runs an operation that lists, and also returns how many items there are. */
 export async function list<Id extends PagedId>(
   id: Id,
   input: InputOf<Id>,

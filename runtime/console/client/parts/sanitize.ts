@@ -72,7 +72,7 @@ function linkTo(address: string | null, text: string): Node {
   return link;
 }
 
-/** Opens elsewhere, tells nothing of this page, and shows where it leads. */
+/** Makes a link open in a new tab, send no referrer and show its target. */
 function guard(link: HTMLAnchorElement): void {
   const address = link.getAttribute("href") ?? "";
   if (!/^(https?|mailto):/i.test(address)) link.removeAttribute("href");
