@@ -49,7 +49,7 @@ export function recordChanges(bound: readonly Bound[], failed: (error: unknown) 
   });
 }
 
-/** What needs no more than reading, and what agents call, changes nothing of the operator's. */
+/** Operations that need only the scope `read`, and those that agents call, do not change the operator's data. */
 const isChange = (op: Operation): boolean =>
   !op.streaming && (op.scope === "write" || op.scope === "admin") && httpRoute(op).method !== "GET";
 

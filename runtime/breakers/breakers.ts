@@ -5,7 +5,7 @@ import type { Log } from "../platform/log.ts";
 import { Failure } from "../platform/retry.ts";
 import { admitProbes, type Breaker, closeBreaker, listBreakers, openBreaker, probeSoon, tryAsProbe } from "./queries.ts";
 
-/** What many executions use, and what may fail for all of them. */
+/** A model or a tracker account that many executions use, and that may fail for all of them. */
 export interface Target {
   readonly key: string;
   readonly name: string;
@@ -29,12 +29,12 @@ export interface Caller {
   readonly probes: string | null;
 }
 
-/** What an execution needs is unavailable for everybody, or has asked it to come back later: it waits, and nothing has failed. */
+/** The model or account of an execution is unavailable for all executions, or asked it to wait. The execution waits, and has not failed. */
 export class OutageError extends Error {
   override readonly name = "OutageError";
   /** `null`: there is a time to wait for, and others may pass. */
   readonly breaker: Breaker | null;
-  /** What the execution itself met; `null` if it was kept back before. */
+  /** The failure of the execution itself; `null` if it waited for the breaker and was not tried. */
   readonly failure: Failure | null;
   /** Why it is held and not queued; `null`: the outage is not that long. */
   readonly heldReason: string | null;

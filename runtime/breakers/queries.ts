@@ -117,7 +117,7 @@ export async function admitProbes(sql: Sql, baseSeconds: number): Promise<{ admi
   return row;
 }
 
-/** What was closed, and how many executions it had held; these are queued again. `undefined`: it was not open. */
+/** The closed breaker, and the number of executions that it held and that are now queued again. `undefined`: it was not open. */
 export async function closeBreaker(sql: Sql, key: string): Promise<(Breaker & { released: number }) | undefined> {
   const [row] = await sql<(Breaker & { released: number })[]>`
     with closed as (delete from breakers where key = ${key} returning ${members(sql)}),

@@ -11,7 +11,7 @@ import { setOf } from "../mappings/defaults.ts";
 import { stepsFor } from "./plugin/messages.ts";
 import { request, type Service } from "./request.ts";
 
-/** What a running service is configured to do. */
+/** The configuration of a running service. */
 export interface Configured {
   readonly sources: readonly Pick<
     Output<typeof mappings.createSource>,
@@ -33,7 +33,7 @@ export interface Configured {
   readonly checks: readonly Pick<Output<typeof status.get>["checks"][number], "name" | "state" | "message">[];
 }
 
-/** What keeps events from being answered, one sentence each, with what to do about it. */
+/** The problems that keep events from being answered, one sentence each, with what to do. */
 export function problemsOf(found: Configured): string[] {
   const known = { tasks: new Set(found.tasks.map(({ id }) => id)), agents: new Set(found.agents.map(({ id }) => id)) };
   const fired = new Set(found.triggers.map((one) => one.canonical_trigger));

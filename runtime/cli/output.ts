@@ -5,7 +5,7 @@ import { visible } from "../platform/visible.ts";
 /** JSON with every control character escaped: what trackers send must not steer a terminal. */
 export const asJson = (value: unknown): string => `${escaped(JSON.stringify(value, null, 2))}\n`;
 
-/** The same on one line. What turns the direction of a text around is escaped too: a line of a log must not look like another. */
+/** The same on one line. Characters that change the direction of text are escaped too, because a line of a log must not look like another one. */
 export const onOneLine = (value: unknown): string => escaped(JSON.stringify(value)).replace(/[\p{Cf}\u2028\u2029]/gu, inHex);
 
 /**

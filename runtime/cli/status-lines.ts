@@ -71,7 +71,7 @@ async function newestQueued({ queued }: Queue): Promise<string[]> {
   return [`Newest ${rows.length} queued: ${projects.map(([project, of]) => `${of.length} from ${project}`).join(", ")}`];
 }
 
-/** What failed in the last hour, by its error: a check of a connection does not show that the platform refuses its comments. */
+/** The failures of the last hour by error, because the check of a connection does not show that the platform refuses comments. */
 async function recentFailures({ failed_last_hour }: Queue): Promise<string[]> {
   if (failed_last_hour === 0) return [];
   const failed = await ask<Executions>("task-executions.list", { state: "failed", limit: maxRows });
@@ -97,7 +97,7 @@ async function recentRefusals(): Promise<string[]> {
   return lines.length > 0 ? [...lines, "To see what to do, run: signalbox doctor"] : [];
 }
 
-/** What was refused in the last day, by source and reason. */
+/** The webhooks that were refused in the last day, by source and reason. */
 export async function refusedLately(): Promise<Map<string, Events>> {
   const from = new Date(Date.now() - 24 * hourMs).toISOString();
   const refused = await ask<Events>("webhook-events.list", { outcome: "refused", from, limit: maxRows });

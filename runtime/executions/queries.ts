@@ -17,7 +17,7 @@ export type ExecutionFilter = Omit<Input<typeof list>, "subject" | "fields"> & {
   readonly whole?: boolean;
 };
 
-/** What keeps it from running, looked up where it is shown: a pause or a free worker changes no row. */
+/** Why it does not run. Computed when it is shown, because a pause or a free worker changes no row. */
 const waiting = (sql: Queryable, row: Fragment) => sql`case state
   when 'queued' then coalesce(pause_of(${row}), waiting_for,
     (select b.name || ', which is unavailable until it answers a probe at ' || to_char(b.next_probe_at at time zone 'UTC', 'HH24:MI:SS') || ' UTC: ' || b.reason

@@ -35,7 +35,7 @@ export function gatewayMemoryOperations(memory: Memory, options: SessionOptions)
     if (!sees(session, found)) throw problem("not_found", `There is no memory with the key "${key}".`, { field: "key" });
     return found;
   };
-  /** With API keys an agent changes only what it wrote itself. Without keys everyone may change everything. */
+  /** With API keys, an agent changes only memories that it wrote. Without keys, everyone may change all memories. */
   const mayChange = async (sql: Sql, session: Session, { id }: StoredMemory) =>
     session.trust_level === "privileged" || (await isMemoryAuthor(sql, id, session.agent_id)) || (await options.keys.isOpen());
   return [

@@ -17,7 +17,7 @@ import type { Secrets } from "./secrets.ts";
 /** How long a session lasts without a heartbeat, seconds. */
 export const sessionSeconds = 3600;
 
-/** What is stored of a session id, so that a reader of the database cannot act as an agent. */
+/** The stored form of a session id, with which a reader of the database cannot act as an agent. */
 const hashOf = (sessionId: string) => createHash("sha256").update(sessionId).digest("hex");
 
 /** The API keys, as far as the gateway needs them. */

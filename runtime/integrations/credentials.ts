@@ -42,7 +42,7 @@ export async function checkCredentials(source: string, given: Credentials, deps:
   });
 }
 
-/** What the source needs besides the stored credentials, and the address that the environment gives, before it can be posted to. */
+/** The credentials that are missing before the source can post: those that are neither stored nor an address in the environment. */
 export function lacking(row: Pick<StoredIntegration, "source" | "members">, deps: CredentialDeps): string[] {
   const addresses = addressesIn(deps.environment(row.source)?.settings ?? {});
   const required = deps.sources().get(row.source)?.adapter.required ?? [];

@@ -5,7 +5,7 @@ import { type Stored, withInput } from "../transcripts/packed-input.ts";
 /** Most executions that one look reads. */
 const limit = 500;
 
-/** What runs, what is younger than an id, and further executions by their ids. */
+/** Running executions, those younger than an id, and further ones by their ids. */
 export const listLive = (sql: Queryable, after: string, ids: readonly string[]): Promise<Execution[]> =>
   sql<Execution[]>`
     select ${shortMembers(sql)} from task_executions where id in (
@@ -14,7 +14,7 @@ export const listLive = (sql: Queryable, after: string, ids: readonly string[]):
       union select unnest(${ids as string[]}::uuid[]))
     order by id`;
 
-/** What ended after a time, among the executions younger than an id. */
+/** Executions that ended after a time, among those younger than an id. */
 export const listEndedSince = (sql: Queryable, since: string, after: string): Promise<Execution[]> =>
   sql<Execution[]>`
     select ${shortMembers(sql)} from task_executions

@@ -61,7 +61,7 @@ export const optionalSourceMappings: Readonly<Record<OptionalSet, ReturnType<typ
   closes: [row("beta", "Merge Request Hook", "close", "pr.closed"), row("beta", "Merge Request Hook", "merge", "pr.merged")],
 };
 
-/** What the triggers start that the defaults leave without a task. */
+/** Mappings for the triggers that have no task in the defaults. */
 export const optionalTriggerMappings: Readonly<Record<OptionalSet, readonly TriggerMapping[]>> = {
   comments: [{ canonical_trigger: "issue.commented", task_id: "intent_interpretation" }],
   reviews: [{ canonical_trigger: "pr.reviewed", task_id: "technical_grooming" }],

@@ -9,7 +9,7 @@ const dayMs = 86_400_000;
 /** Events and executions that are counted at most, the newest. */
 const maxCounted = 30_000;
 
-/** What fired which trigger, and what that started, lately. */
+/** How often each event fired each trigger, and each trigger a task, in the last days. */
 export async function countHits(sql: Queryable): Promise<Hits> {
   const start = Math.floor(Date.now() / dayMs - days) * dayMs;
   const first = firstIdOf(start);

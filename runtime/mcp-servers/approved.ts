@@ -31,7 +31,7 @@ export function approvedTools(server: Pick<ServerRow, "tools" | "approved">): re
 export const versionOf = ({ tools }: Pick<ServerRow, "tools">): string =>
   createHash("sha256").update(JSON.stringify(tools)).digest("hex").slice(0, 16);
 
-/** What is approved from now on: the tools as they are, and those that are not there at the moment. */
+/** The newly approved tools: the current ones, and those that are temporarily absent. */
 export function approvedWith({ tools, approved }: Pick<ServerRow, "tools" | "approved">): readonly McpTool[] {
   const now = new Set(tools.map(({ remote_name }) => remote_name));
   return [...tools, ...(approved ?? []).filter(({ remote_name }) => !now.has(remote_name))].slice(0, 1_000);

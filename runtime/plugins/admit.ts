@@ -44,7 +44,7 @@ export const capabilityNames: readonly string[] = [
   "offload",
 ];
 
-/** What a plugin says of itself, in its value or in its manifest. */
+/** The declarations of a plugin, in its code or in its manifest. */
 export interface Declared {
   readonly id: string;
   readonly version: string;

@@ -71,7 +71,7 @@ function withoutCredentials(given: HeadersInit | undefined): HeadersInit {
   return headers;
 }
 
-/** What the guard refuses is a failure of the plugin's call like any other. */
+/** If the guard refuses an address, the plugin's call fails like any other. */
 const guarded =
   (fetch: typeof globalThis.fetch, plugin: Plugin): typeof globalThis.fetch =>
   async (input, init) => {

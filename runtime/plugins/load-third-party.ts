@@ -86,7 +86,7 @@ interface Trusted {
   readonly manifest: BuiltManifest | null;
 }
 
-/** In this process, with all that this process may do: the operator named this very file. */
+/** In this process, with all its permissions, because the operator named exactly this file. */
 async function trusted(
   trust: string,
   { bytes, sha256, manifest }: Trusted,

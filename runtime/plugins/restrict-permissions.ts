@@ -1,13 +1,13 @@
 import { problem } from "@signalbox/schema/problem";
 import type { BuiltManifest } from "@signalbox/sdk/manifest";
 
-/** What an operator took away of the permissions that a manifest asks for. Kept over upgrades. */
+/** The permissions of a manifest that an operator denied. They stay denied after upgrades. */
 export interface DeniedPermissions {
   readonly http: readonly { readonly host: string; readonly methods: readonly string[] }[];
   readonly operations: readonly string[];
   readonly open_routes: readonly string[];
 }
-/** What an operator leaves of them; of what is not named nothing changes. */
+/** The permissions that an operator keeps; omitted members do not change. */
 export interface AllowedPermissions {
   readonly http?: readonly { readonly host: string; readonly methods: readonly string[] }[] | undefined;
   readonly operations?: readonly string[] | undefined;
@@ -41,7 +41,7 @@ export function restrictPermissions(manifest: BuiltManifest, denied: DeniedPermi
   };
 }
 
-/** What is denied when of a manifest's permissions only `wanted` is left. Throws a `Problem` where that is more than it asks for. */
+/** The permissions of a manifest that are denied if only `wanted` is kept. Throws a `Problem` if `wanted` contains others. */
 export function denialsFor(
   wanted: AllowedPermissions,
   { id, version, permissions }: Pick<BuiltManifest, "id" | "version" | "permissions">,

@@ -5,9 +5,9 @@ import type { Connection } from "./connections.ts";
 
 type Standing = EventAuthor["standing"];
 
-/** What accounts are in projects, where payloads do not tell it. */
+/** The standing of accounts in projects, for payloads that do not contain it. */
 export interface Standings {
-  /** What is known now. If that is nothing, or it is old, the platform is asked, and a later call gets the answer. Never waits. */
+  /** The known standing. If it is unknown or old, the platform is asked, and a later call gets the answer. Never waits. */
   of(connection: Connection, project: string, author: EventAuthor): Standing;
   /** The same, and where nothing is known yet it waits for the platform's answer, a few seconds at most. Never rejects. */
   find(connection: Connection, project: string, author: EventAuthor): Promise<Standing>;
@@ -59,7 +59,7 @@ export function createStandings(log: Log): Standings {
       account.asking -= 1;
     }
   };
-  /** What is known of an author. Asks the platform where that is nothing or old, and `mayAsk` says that it may. */
+  /** The known standing of an author. If it is unknown or old, and `mayAsk` allows it, the platform is asked. */
   const look = (connection: Connection, project: string, author: EventAuthor, mayAsk: (account: Account) => boolean) => {
     const who = author.id ?? author.name;
     if (who === null || connection.missing.length > 0 || !connection.source.adapter.standing) return undefined;

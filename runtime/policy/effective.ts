@@ -46,7 +46,7 @@ const stricter =
 
 const sameName = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
 
-/** What both name; `*` is every name. */
+/** The names in both lists; `*` is every name. */
 const commonNames: Narrow<string[]> = (above, below) => {
   if (above.includes("*")) return below;
   if (below.includes("*")) return above;

@@ -14,5 +14,5 @@ export function writeRefusal(author: EventAuthor | null, { write_min_standing }:
   return `tools that write are not available, because ${name} has the standing ${author.standing} and ${placeOf("write_min_standing", level)} requires ${value}`;
 }
 
-/** What an execution waits for whose author's standing is too low: a command at the issue does not release it. */
+/** The reason of a wait for an author whose standing is too low. A command on the issue does not release such an execution. */
 export const operatorsRelease = "a release by an operator";

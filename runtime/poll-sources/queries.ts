@@ -92,7 +92,7 @@ export async function claimDue(sql: Queryable, lease: string, leaseSeconds: numb
 export const releaseLease = (sql: Queryable, id: number, lease: string): Promise<unknown> =>
   sql`update poll_sources set lease = null, lease_expires_at = null where id = ${id} and lease = ${lease}`;
 
-/** What a poll came to. */
+/** The result of a poll. */
 export interface Outcome {
   /** Stays where it is undefined. */
   readonly cursor?: string;

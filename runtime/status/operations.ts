@@ -32,7 +32,7 @@ export const statusOperation = ({ board, replica, hostOf }: StatusParts) =>
 
 type Stored = Pick<Status, "queue" | "paused" | "replicas" | "agents"> & { readonly breakers: readonly Breaker[] };
 
-/** What failed for the executions counts more than what a check of this replica found. */
+/** Failures of executions take precedence over the checks of this replica. */
 function withBreakers(
   checks: Status["checks"],
   breakers: readonly (Breaker & { readonly host: string | null })[],

@@ -4,10 +4,10 @@ import type { Queryable } from "../platform/database/client.ts";
 export interface StoredSecret {
   readonly kind: "integration" | "webhook mapping" | "knowledge source" | "plugin";
   readonly id: string;
-  /** What an operator knows its owner by. */
+  /** The name by which operators know its owner. */
   readonly name: string;
   readonly sealed: string;
-  /** What it opens under. */
+  /** The context with which it was encrypted. */
   readonly purpose: string;
 }
 
@@ -21,7 +21,7 @@ export const listStoredSecrets = (sql: Queryable): Promise<StoredSecret[]> =>
 
 /** An address that is stored as it is, though it may contain a secret. */
 export interface StoredAddress {
-  /** What an operator knows its owner by. */
+  /** The name by which operators know its owner. */
   readonly owner: string;
   readonly url: string;
 }

@@ -5,7 +5,7 @@ import type { Deferred } from "./queries.ts";
 /** A reason within a sentence: without a full stop of its own. */
 const clause = (reason: string | null): string | undefined => reason?.replace(/\.+$/, "");
 
-/** What was decided about an event, as one would tell a colleague. */
+/** The decision about an event, in plain words. */
 export function eventVerdict(event: Pick<WebhookEvent, "outcome" | "reason" | "canonical_triggers">, executions: number): string {
   const { outcome, reason, canonical_triggers: triggers } = event;
   if (outcome !== "dispatched")
@@ -50,7 +50,7 @@ interface Judged {
   readonly executions: readonly { readonly verdict: string; readonly task_id: string }[];
 }
 
-/** What the source sent, and what is not known to be about the issue. */
+/** Deliveries of the source that may or may not be about the issue. */
 interface Unassigned {
   readonly refused: readonly Pick<WebhookEvent, "reason" | "received_at">[];
   readonly deferred: Deferred | null;

@@ -44,7 +44,7 @@ export function eligibleTools(
 /** Whether a provider is one of the built-in sources, its plugin loaded or not. */
 export const isBuiltInSource = (provider: string): boolean => (sources as readonly string[]).includes(provider);
 
-/** As the model is shown it. What a server says of its own tools is text from outside. */
+/** The tool as the model sees it. The description that an MCP server gives is external text. */
 export const toFunction = (tool: RegisteredTool) => ({
   name: functionName(tool.qualifiedName),
   description: tool.origin === "mcp" ? fencedAbout(tool) : tool.about.slice(0, maxDescriptionLength),

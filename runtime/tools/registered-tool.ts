@@ -5,7 +5,7 @@ import type { SourceEntry } from "../plugins/host.ts";
 export type Origin = z.output<typeof origin>;
 export type Parameters = Readonly<Record<string, unknown>>;
 
-/** What one run of a tool is given beside its parameters. */
+/** The input of one run of a tool, in addition to its parameters. */
 export interface ToolUse {
   /** Settings of the account in whose name it runs; `{}` for a provider that is not a source. */
   readonly connection: Record<string, unknown>;

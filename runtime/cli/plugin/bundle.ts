@@ -61,7 +61,7 @@ const full: Plugin = {
   },
 };
 
-/** Of package.json only what the author means by importing it: the rest changes with what is built from it. */
+/** The members of package.json that an author wants when importing it. The other members change with the build. */
 const ownPackage = (folder: string): Plugin => ({
   name: "package.json without what is built from it",
   setup: (build) => {

@@ -1,9 +1,9 @@
 import type { PluginEntity } from "./operator-verb.ts";
 
-/** What a plugin's author wrote must not steer a terminal. */
+/** Text of a plugin's author must not control the terminal. */
 export const singleLine = (text: string): string => text.replace(/[\p{Cc}\p{Cf}]+/gu, " ");
 
-/** What a plugin may do, and what a waiting version asks for beyond that. */
+/** The permissions of a plugin, and those that a waiting version requests in addition. */
 export function permissionsText(plugin: PluginEntity): string {
   const { permissions, denied, needs, settings, version } = plugin;
   const lines = [
@@ -31,7 +31,7 @@ export function breakingChangesText({ id, versions, waiting }: PluginEntity, ver
     .join("");
 }
 
-/** What a waiting version asks for. */
+/** The permissions that a waiting version requests. */
 export const requestedText = ({ id, version, waiting }: PluginEntity): string =>
   waiting === null
     ? ""
@@ -54,7 +54,7 @@ export function problemsOf(plugin: PluginEntity, hasAccount: boolean): string[] 
   ];
 }
 
-/** What an operator has left to do before a plugin can work. A source needs no settings of its own if it has a stored account. */
+/** The steps that remain for an operator before a plugin can work. A source with a stored account needs no settings. */
 export function stepsFor({ id, settings, waiting }: Pick<PluginEntity, "id" | "settings" | "waiting">, hasAccount: boolean) {
   const missing = settings
     .filter(({ secret, required, set }) => (secret || (required && !hasAccount)) && !set)

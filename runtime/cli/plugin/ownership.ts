@@ -12,7 +12,7 @@ export interface Ownership {
 export const ownershipFlags = { license: { type: "string" }, repository: { type: "string" } } as const;
 const defaultLicense = "MIT";
 
-/** What the flags say; what they do not say is asked at a terminal, and otherwise left at its default. */
+/** The values of the flags. On a terminal, the user is asked for the missing ones; otherwise they have their defaults. */
 export async function ownershipOf(given: { license?: string; repository?: string }): Promise<Ownership> {
   const { license, repository } = { ...(await asked(given)), ...given };
   if (license && !/^[A-Za-z0-9.+() -]+$/.test(license))
@@ -66,7 +66,7 @@ SOFTWARE.
 `;
 }
 
-/** What is left to the author before the plugin is published. */
+/** The steps that remain for the author before the plugin can be published. */
 export function remainingSteps({ license, repository }: Ownership): string {
   return [
     license === "MIT" || license === "UNLICENSED" ? "" : `Add a file LICENSE with the text of ${license}.\n`,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 /** A save writes several times. */
 const quietMs = 100;
-/** What is built, installed or kept beside the sources, and what editors leave for a moment. */
+/** Built, installed and stored files next to the sources, and temporary files of editors. */
 const passedOver = /^(dist|node_modules)([\\/]|$)|(^|[\\/])(\.[^/\\]*|4913)([\\/]|$)|~$|\.tgz$|\.lock\.json$|package-lock\.json$/;
 
 /**

@@ -60,7 +60,7 @@ async function detailsOf(spec: string): Promise<string[]> {
   ];
 }
 
-/** What the author's conformance suites said about exactly this bundle. Nothing of the package runs. */
+/** The report of the author's conformance suites for exactly this bundle. No code of the package runs. */
 async function reportOf(spec: string): Promise<string> {
   if (!packageSpec.test(spec)) return "conformance: unknown (its package name is invalid)";
   const work = mkdtempSync(join(tmpdir(), "signalbox-report-"));

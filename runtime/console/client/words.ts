@@ -175,7 +175,7 @@ const remedies: readonly Remedy[] = [
 export const remedyOf = (reason: string | null): Remedy | null =>
   reason === null ? null : (remedies.find(({ when }) => when.test(reason)) ?? null);
 
-/** What mends a failed run, by words of its error. */
+/** How to fix a failed run, by words in its error. */
 const failures: readonly Remedy[] = [
   {
     when: /no LLM|LLM_BASE_URL|model.*not configured/i,

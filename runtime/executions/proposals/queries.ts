@@ -53,7 +53,7 @@ export interface Decision {
   readonly reason: string;
 }
 
-/** What was found when a decision was made: `decided` says how many proposals it applies to. */
+/** The state when a decision was made; `decided`: the number of proposals that it applies to. */
 export interface Found {
   readonly state: string;
   readonly open: readonly { readonly id: string; readonly expired: boolean }[];

@@ -1,4 +1,4 @@
-/** What it costs to read a message, beside its length. */
+/** The cost of reading a message, in addition to its length. */
 export interface MessageCost {
   readonly values: number;
   /** Keys of all objects, those with the same keys in the same order counted once: each such shape is new to the engine. */

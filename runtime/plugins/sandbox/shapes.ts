@@ -2,7 +2,7 @@ import { author } from "@signalbox/schema/policy";
 import type { Json } from "@signalbox/sdk";
 import { z } from "zod";
 
-/** What is believed of a plugin's answers. Text is cut to size where it is stored; what is not named is left out. */
+/** The accepted members of a plugin's answers; all others are dropped. Text is cut to size when it is stored. */
 const text = z.string().max(1_000_000);
 const short = z.string().max(10_000);
 /** A line was parsed to it, so it is JSON; to look at each value again would take as long as all the rest. */

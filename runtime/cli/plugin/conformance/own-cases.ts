@@ -5,7 +5,7 @@ import { openSandbox } from "../../../plugins/sandbox/open.ts";
 import type { Built } from "../build.ts";
 import type { RunState } from "./sandboxed.ts";
 
-/** What every bundle must do, whatever its kinds. */
+/** Cases for every bundle, independent of its kinds. */
 export function bundleCases({ manifest, bundle }: Built, config: Record<string, unknown>): TestCase[] {
   const start = () => openSandbox({ bundle, name: manifest.id, memoryMb: manifest.limits.memory_mb, config });
   return [
@@ -69,7 +69,7 @@ export const unusedPermissions = ({ manifest }: Built, state: RunState): string[
     methods.filter((method) => !state.used.has(`${method} ${host}`)).map((method) => `${method} https://${host}`),
   );
 
-/** What the fixtures of sources say that the platform does not have: easily written, and then nothing of it is tested. */
+/** Features that the fixtures of sources say the platform does not have. They are listed, because they are not tested. */
 export const untestedSources = ({ sources = {} }: Conformance): string[] =>
   Object.entries(sources).flatMap(([name, { signature, delivery_header, golden }]) => [
     ...(signature === null

@@ -10,7 +10,7 @@ import { PackageError } from "../package-error.ts";
 export const conformancePath = "test/conformance.ts";
 
 const each = <S extends z.ZodType>(of: S) => z.record(z.string(), of).optional();
-/** As far as a suite could not tell what is wrong. */
+/** Checks only the members whose errors a suite could not explain. */
 const shape = z.looseObject({
   config: each(z.unknown()),
   secrets: each(z.string()),

@@ -24,7 +24,7 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   readonly onCase: (result: CaseResult) => void;
 }
-/** What came of a run; `left`: cases that were left out. */
+/** The result of a run; `left`: skipped cases. */
 export interface Outcome extends Report {
   readonly left: number;
 }
