@@ -29,13 +29,18 @@ export interface ChildOptions {
   readonly onLine: (line: string) => void;
 }
 
+/** Time in which the output of a process that ended is read, milliseconds. */
+const pipesMs = 2_000;
+
 /** Starts a process without this one's environment, and ends it when it exceeds a limit. */
 export function startChild({ launch, memoryMb, onLine }: ChildOptions): Child {
   const child = spawn(launch.command, launch.args, { env: { ...environment }, cwd: "/", stdio: ["pipe", "pipe", "pipe"] });
   let reason: string | null = null;
   const kill = (why: string) => {
     reason ??= why;
+    const descendants = descendantsOf(child.pid);
     child.kill("SIGKILL");
+    for (const pid of descendants) end(pid);
   };
   readLines(child, onLine, kill);
   const tail = readErrors(child, kill);
@@ -44,6 +49,12 @@ export function startChild({ launch, memoryMb, onLine }: ChildOptions): Child {
     child.once("error", (error) => {
       stop();
       done({ reason: `it could not be started: ${error.message}`, stderr: "" });
+    });
+    // A descendant that outlives it may keep its pipes open: bubblewrap's, if it is killed while it starts.
+    child.once("exit", () => {
+      const pipes = [child.stdin, child.stdout, child.stderr];
+      const timer = setTimeout(() => pipes.forEach((one) => void one?.destroy()), pipesMs);
+      child.once("close", () => clearTimeout(timer));
     });
     // "close", not "exit": only then all of its output was read.
     child.once("close", (code, signal) => {
@@ -125,6 +136,17 @@ function residentBytes(pid: number | undefined): number | null {
     return null;
   }
 }
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended with its parent.
+  }
+}
+
+const descendantsOf = (pid: number | undefined): number[] =>
+  pid === undefined ? [] : childrenOf(pid).flatMap((one) => [one, ...descendantsOf(one)]);
 
 function childrenOf(pid: number): number[] {
   try {
