@@ -7,6 +7,7 @@ import { Failure, maxRetryMs } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { type Approval, isApproved, projectKeyOf } from "./approval.ts";
 import { isLiving, writeLiving } from "./presence/living.ts";
+import type { LivingComment } from "./presence/living-queries.ts";
 import type { Claimed } from "./queries.ts";
 import type { Run, RunDeps } from "./run.ts";
 import type { StepRow } from "./steps/queries.ts";
@@ -107,6 +108,8 @@ async function sendAnswer(
   const post = { subject, ...input };
   limits.lease.progress(maxRetryMs(2 * callMs) + (step.in_flight_ms ?? 0));
   const write = { step, log: transcript, resumed, patch: { agent_id: step.agent_id } };
+  /** An earlier edit of the living comment may still arrive, and would replace the answer. */
+  let isInDoubt = false as boolean;
   const send = (until: AbortSignal) => {
     const call = () => ({ signal: AbortSignal.any([until, AbortSignal.timeout(callMs)]), connection: connection.settings, key });
     if (!living) {
@@ -117,15 +120,21 @@ async function sendAnswer(
         write.resumed,
       );
     }
+    const content = ({ unfinished }: LivingComment) => {
+      isInDoubt ||= unfinished !== null && unfinished !== key;
+      return post;
+    };
     const edit = { sql: deps.sql, connection, post, key, isAnswer: true, executionId: execution.id, agentId: step.agent_id };
-    const at = { ...edit, subject: execution.subject ?? "", content: () => post };
+    const at = { ...edit, subject: execution.subject ?? "", content };
     // `writeLiving` looks for earlier writes itself.
     return reconcile(undefined, async () => (await writeLiving(at, call().signal)) ?? noComment, signal, false);
   };
   const target = connectionTarget(execution.source, connection.id, "write");
   try {
     const posted = await deps.breakers.guard(execution, target, signal, () => runWrite(write, limits, send));
-    transcript.complete(step, { state: "succeeded", output: posted, duration_ms: Math.round(performance.now() - began) });
+    const duration_ms = Math.round(performance.now() - began);
+    const check = isInDoubt && { check_ms: limits.windowMs };
+    transcript.complete(step, { state: "succeeded", output: posted, duration_ms, ...check });
     return { url: posted.url, error: null };
   } catch (error) {
     const reason = unsupported(error);

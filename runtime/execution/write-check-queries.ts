@@ -1,5 +1,6 @@
 import type { Sql } from "../platform/database/client.ts";
 import { dueRow, leaseFor } from "../platform/lease-queries.ts";
+import { inputOf } from "../transcripts/repeat-queries.ts";
 import type { StepRow } from "./steps/queries.ts";
 
 /** A write that may have been made twice, with the data needed to look for it. */
@@ -12,7 +13,12 @@ export interface WriteCheck extends Pick<StepRow, "kind" | "state" | "name" | "k
   readonly slug: string;
   readonly project_id: number | null;
   readonly project: string | null;
+  readonly subject: string | null;
   readonly issue: string | null;
+  /** What the execution writes is private. */
+  readonly private: boolean;
+  /** It is an answer that a living comment shows. */
+  readonly is_living: boolean;
 }
 
 /** Schedules checks of writes after `delayMs`: their outcome is unknown, and another worker may have made them too. */
@@ -30,10 +36,14 @@ export async function claimWriteCheck(sql: Sql, lease: string, leaseSeconds: num
   const [row] = await sql<WriteCheck[]>`
     with ${dueRow(sql, checkRows)}
     update write_checks c set ${leaseFor(sql, lease, leaseSeconds)}, attempts = c.attempts + 1
-    from due, execution_steps s, task_executions e
-    where c.step_id = due.step_id and s.id = c.step_id and e.id = s.execution_id
-    returning c.step_id, c.lease, c.attempts, s.kind, s.state, s.name, s.key, s.input, s.output, s.agent_id,
-      e.id as execution_id, e.source, e.slug, e.project_id, e.project, e.issue`;
+    from due join execution_steps s on s.id = due.step_id join task_executions e on e.id = s.execution_id
+      left join webhook_events w on w.id = e.event_id
+    where c.step_id = due.step_id
+    returning c.step_id, c.lease, c.attempts, s.kind, s.state, s.name, s.key, ${inputOf(sql, "s")} as input,
+      s.output, s.agent_id,
+      e.id as execution_id, e.source, e.slug, e.project_id, e.project, e.issue, e.subject,
+      coalesce(w.private, false) as private,
+      s.kind = 'post' and exists (select from living_comments l where l.subject = e.subject and l.settled_by = e.id) as is_living`;
   return row;
 }
 

@@ -1,12 +1,16 @@
-import type { PostedComment } from "@signalbox/sdk";
+import type { NewComment, PostedComment } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import { startLeasedWork } from "../platform/leases.ts";
 import type { Log, Report } from "../platform/log.ts";
 import type { Loop } from "../platform/loop.ts";
+import { reconcile } from "../platform/reconcile.ts";
+import { runFenced, type WriteFence } from "../platform/write-fence.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Parameters } from "../tools/registered-tool.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import type { PostInput } from "./post.ts";
+import { writeLiving } from "./presence/living.ts";
+import type { LivingComment } from "./presence/living-queries.ts";
 import {
   checkRows,
   claimWriteCheck,
@@ -41,15 +45,19 @@ const maxAttempts = 20;
 /** Waits between the looks: a tracker may carry out a request long after its client is gone. */
 const lookAgainMs: readonly number[] = [15_000, 60_000, 300_000];
 
-/** All writes of one step that are at the platform, oldest first, and how one of them is removed. */
+/** The writes of one step at the platform. */
 interface Writes {
-  readonly found: readonly unknown[];
+  /** All that exist, oldest first. */
+  readonly find: () => Promise<readonly unknown[]>;
+  /** Removes one of them. `null` if the platform does not support it. */
   readonly remove: ((write: unknown) => Promise<void>) | null;
+  readonly write: () => Promise<unknown>;
 }
 
 /**
  * Looks again for writes that two workers may have made: one was frozen between the check of its lease and the request, say.
- * Of several writes with one key the oldest remains; the others are removed where the platform allows it.
+ * Of several writes with one key the oldest remains; the others are removed where the platform allows it. If a person removes the
+ * oldest at the same moment, it is written again.
  */
 export function startWriteChecks(options: WriteCheckOptions): Loop {
   const { sql, log, leaseSeconds, sweepMs = 5_000 } = options;
@@ -72,10 +80,9 @@ async function carryOut(check: WriteCheck, ended: AbortSignal, options: WriteChe
   try {
     // An attempt is still running, and finds the first write itself.
     if (check.state === "started" && check.attempts < maxAttempts) return await postponeWriteCheck(sql, check, retryMs);
-    const writes = await findWrites(check, signal, options);
-    if (writes && writes.found.length > 1) await removeDuplicates(check, writes, options);
+    const isKnown = check.is_living ? await restoreAnswer(check, signal, options) : await keepOldest(check, signal, options);
     const wait = lookAgainMs[check.attempts - 1];
-    await (wait === undefined || writes === null ? finishWriteCheck(sql, check) : postponeWriteCheck(sql, check, wait));
+    await (wait === undefined || !isKnown ? finishWriteCheck(sql, check) : postponeWriteCheck(sql, check, wait));
   } catch (error) {
     log.warn("failed to check for duplicate writes", { execution: check.execution_id, step: check.step_id, error });
     await (check.attempts < maxAttempts || ended.aborted
@@ -85,43 +92,144 @@ async function carryOut(check: WriteCheck, ended: AbortSignal, options: WriteChe
   }
 }
 
-async function findWrites(check: WriteCheck, signal: AbortSignal, options: WriteCheckOptions): Promise<Writes | null> {
-  const { project, issue, source, key } = check;
+async function writesOf(check: WriteCheck, signal: AbortSignal, options: WriteCheckOptions): Promise<Writes | null> {
+  const { source, key } = check;
   if (key === null) return null;
   if (check.kind === "post") {
     const connection = await options.connectionFor(source, check, check.agent_id);
-    const { findAll, retract } = connection?.source.adapter ?? {};
-    if (!connection || !findAll || project === null || issue === null) return null;
-    const post = { subject: { project, issue }, body: "", ...(check.input as PostInput | null) };
+    const post = postOf(check);
+    if (!connection || !post) return null;
+    const { findAll, retract, deliver } = connection.source.adapter;
+    if (!findAll) return null;
     const call = { signal, connection: connection.settings, key };
     return {
-      found: await findAll(post, call),
+      find: () => findAll(post, call),
       remove: retract ? (comment) => retract(post, comment as PostedComment, call) : null,
+      write: () => deliver(post, call),
     };
   }
   const tool = check.name === null ? undefined : options.tools.get(check.name);
-  if (!tool?.findAll) return null;
+  const { findAll, retract } = tool ?? {};
+  if (!tool || !findAll) return null;
   const connection = tool.source ? await options.connectionFor(tool.source.name, check, check.agent_id) : null;
   if (tool.source && !connection) return null;
-  const use = { signal, connection: (connection?.settings ?? {}) as Record<string, unknown>, key };
+  const use = { signal, connection: (connection?.settings ?? {}) as Record<string, unknown>, key, private: check.private };
   const input = check.input as Parameters;
-  const { retract } = tool;
-  return { found: await tool.findAll(input, use), remove: retract ? (output) => retract(input, output, use) : null };
+  return {
+    find: () => findAll(input, use),
+    remove: retract ? (output) => retract(input, output, use) : null,
+    write: () => tool.run(input, use),
+  };
 }
 
-async function removeDuplicates(check: WriteCheck, { found, remove }: Writes, { sql, warn }: WriteCheckOptions): Promise<void> {
-  const [kept, ...duplicates] = found;
+const postOf = ({ project, issue, input }: WriteCheck): NewComment | null =>
+  project === null || issue === null ? null : { subject: { project, issue }, body: "", ...(input as PostInput | null) };
+
+/** Returns `false` if it cannot be found out how often the write exists. */
+async function keepOldest(check: WriteCheck, signal: AbortSignal, options: WriteCheckOptions): Promise<boolean> {
+  const { sql, warn } = options;
+  const writes = await writesOf(check, signal, options);
+  if (!writes) return false;
+  const { find, remove, write } = writes;
+  let found = await find();
+  if (found.length < 2) return true;
   const context = {
     execution_id: check.execution_id,
     step: check.step_id,
     write: check.kind === "post" ? check.source : check.name,
-    kept: urlOf(kept),
-    duplicates: duplicates.map(urlOf),
+    kept: urlOf(found[0]),
+    duplicates: found.slice(1).map(urlOf),
   };
-  if (!remove) return warn("a write was made twice, and the platform cannot remove it: remove the duplicate by hand", context);
-  for (const duplicate of duplicates) await remove(duplicate);
-  if (check.state === "succeeded") await replaceOutput(sql, check, kept, urlOf(kept));
-  warn("a write was made twice; the newer one was removed", context);
+  if (!remove) {
+    warn("a write was made twice, and the platform cannot remove it: remove the duplicate by hand", context);
+    return true;
+  }
+  let hasRemoved = false;
+  // Looks before each removal and after the last one: a person may remove the oldest at any time.
+  while (found.length > 1) {
+    const removal = await removeFresh(
+      () => remove(found.at(-1)),
+      async () => (await find()).length > 1,
+      signal,
+    );
+    hasRemoved ||= removal.mayHaveWorked;
+    const left = await find();
+    if (removal.error !== null && left.length >= found.length) throw removal.error;
+    found = left;
+  }
+  const isLost = found.length === 0 && hasRemoved;
+  if (isLost) {
+    found = await reconcile(async () => (await find())[0] ?? null, write, signal, false).then(
+      (written) => [written],
+      (error) => {
+        warn("a write was made twice, and both were removed at the same time: write it again by hand", {
+          ...context,
+          kept: null,
+        });
+        throw error;
+      },
+    );
+  }
+  const [kept] = found;
+  if (kept !== undefined && check.state === "succeeded") await replaceOutput(sql, check, kept, urlOf(kept));
+  const outcome = isLost ? "both were removed at the same time, so it was written again" : "the newer one was removed";
+  if (hasRemoved) warn(`a write was made twice; ${outcome}`, { ...context, kept: urlOf(kept) });
+  return true;
+}
+
+/** Age of a look at which it is repeated before a removal is sent, milliseconds. */
+const freshMs = 2_000;
+
+/**
+ * Sends a removal, unless it is no longer needed: if its request had to wait, because the process was frozen or the tracker asked for it,
+ * `isNeeded` looks again immediately before. Returns no error if it was not needed.
+ */
+async function removeFresh(remove: () => Promise<void>, isNeeded: () => Promise<boolean>, signal: AbortSignal) {
+  const until = performance.now() + freshMs;
+  let isVain = false;
+  let mayHaveWorked = false;
+  const looking: WriteFence = { send: (request) => request(signal) };
+  const fence: WriteFence = {
+    send: async (request) => {
+      isVain = performance.now() > until && !(await runFenced(looking, isNeeded));
+      if (isVain) throw new DOMException("The duplicate no longer exists.", "AbortError");
+      const response = await request(signal).catch((error) => {
+        mayHaveWorked = true;
+        throw error;
+      });
+      mayHaveWorked ||= response.status < 400 || response.status >= 500;
+      return response;
+    },
+  };
+  try {
+    await runFenced(fence, remove);
+    return { mayHaveWorked, error: null };
+  } catch (error: unknown) {
+    return { mayHaveWorked, error: isVain ? null : error };
+  }
+}
+
+/**
+ * Writes the answer in a living comment again if an earlier edit, which the tracker carried out late, has replaced it. Returns `false` if
+ * it cannot be found out what the comment shows.
+ */
+async function restoreAnswer(check: WriteCheck, signal: AbortSignal, options: WriteCheckOptions): Promise<boolean> {
+  const { source, execution_id, agent_id, subject, key } = check;
+  const connection = await options.connectionFor(source, check, agent_id);
+  const post = postOf(check);
+  if (!connection || !post || subject === null) return false;
+  let isRestored = false;
+  const content = async (found: LivingComment) => {
+    const call = { signal, connection: connection.settings, key: found.key ?? "" };
+    const isLast = found.answered_by === execution_id && found.key !== null;
+    isRestored = isLast && (await connection.source.adapter.find(post, call)) === null;
+    return isRestored ? post : undefined;
+  };
+  const again = { key: `${key}.${check.attempts}`, executionId: execution_id, agentId: agent_id, isAnswer: false };
+  const comment = await writeLiving({ ...again, sql: options.sql, connection, subject, post, content }, signal);
+  const context = { execution_id, step: check.step_id, write: source, comment: urlOf(comment) };
+  if (isRestored) options.warn("an earlier edit arrived late and replaced an answer; the answer was written again", context);
+  return true;
 }
 
 async function abandon(check: WriteCheck, error: unknown, { sql, warn }: WriteCheckOptions): Promise<void> {

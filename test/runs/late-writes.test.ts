@@ -1,55 +1,128 @@
-import { expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import type { ChatRequest } from "../../examples/demo/chat.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { describeOnDatabases } from "../harness/on-databases.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
-import { commentingScript, startWorld, textsOf } from "../harness/world.ts";
+import { callOf, commentingScript, plainScript, roundsOf, startWorld, textsOf, token } from "../harness/world.ts";
 
 const repo = "octo/app";
 const texts = ["Answer of first", "Note of first"];
 /** Longer than the service assumes a request to be on its way with a lease of 2 s (10 s), and than its wait and next look. */
 const lateMs = 16_000;
 
-/**
- * A tracker that carries out a request long after its sender has closed the connection: no one can know that, so the service
- * looks, finds nothing and posts again. It promises only that one comment remains.
- */
-describeOnDatabases("a tracker carries out an approved post after the service has given it up", (database) => {
-  test.concurrent.each([
-    { name: "its request timed out", isKilled: false },
-    { name: "its process was killed", isKilled: true },
-  ])("$name", { timeout: 180_000 }, async ({ isKilled }) => {
-    await using world = await startWorld({
-      database,
-      tasks: ["first"],
-      script: commentingScript,
-      env: { WATCHDOG_ENABLED: "true" },
+// Most of each test is waiting for leases and windows to end.
+vi.setConfig({ maxConcurrency: 10 });
+
+describe.concurrent("late writes", () => {
+  /**
+   * A tracker that carries out a request long after its sender has closed the connection: no one can know that, so the service
+   * looks, finds nothing and posts again. It promises only that one comment remains.
+   */
+  describeOnDatabases("a tracker carries out an approved post after the service has given it up", (database) => {
+    test.each([
+      { name: "its request timed out", isKilled: false },
+      { name: "its process was killed", isKilled: true },
+    ])("$name", { timeout: 180_000 }, async ({ isKilled }) => {
+      await using world = await startWorld({
+        database,
+        tasks: ["first"],
+        script: commentingScript,
+        env: { WATCHDOG_ENABLED: "true" },
+      });
+      const { service, tracker } = world;
+      await service.put("/api/agents/pm_default", { policy: { staged: true } });
+      const { event_id } = (await service.webhook(issueOpened({ repo, number: 1 }))).body;
+      const [waiting] = await waitForExecutions(service, { event_id, state: "waiting" });
+      const id = String(waiting?.id);
+
+      // The first is the note, the second is the answer.
+      const late = tracker.fault({ method: "POST", path: "/issues/1/comments", nth: 2, delayMs: lateMs });
+      expect((await service.post(`/api/task-executions/${id}/approve`, {})).status).toBe(200);
+      await eventually(() => late.applied === 1);
+      if (isKilled) {
+        await service.kill();
+        await service.restart();
+      }
+      await eventually(() => textsOf(tracker, repo, 1).length === 3, { timeout: 60_000 });
+      expect(textsOf(tracker, repo, 1)).toEqual(["Answer of first", ...texts]);
+
+      await eventually(() => expect(textsOf(tracker, repo, 1)).toEqual(texts) ?? true, { timeout: 60_000 });
+      const search = "/api/watchdog?search=the%20newer%20one%20was%20removed";
+      const warned = await eventually(async () => {
+        const { body } = await service.get<object[]>(search);
+        return body.length > 0 && body;
+      });
+      expect(warned).toMatchObject([{ context: { execution_id: id, duplicates: [expect.any(String)] } }]);
+      const answer = tracker.comments(repo, 1).find(({ body }) => body.includes("Answer of first"));
+      const { body } = await service.get<object>(`/api/task-executions/${id}`);
+      expect(body).toMatchObject({ state: "succeeded", result_url: expect.stringContaining(String(answer?.id)) });
     });
+  });
+
+  test.each([
+    // The service waits before it repeats the removal; the person removes the older comment meanwhile.
+    { name: "before the service repeats its removal", rule: { status: 429, retryAfter: 4 }, isWrittenAgain: false },
+    // The tracker carries out the service's removal late, so both comments are gone for a moment.
+    { name: "while the service's removal is on its way", rule: { delayMs: 3_000 }, isWrittenAgain: true },
+  ])("a person removes the older of two comments $name: one remains", { timeout: 180_000 }, async ({ rule, isWrittenAgain }) => {
+    await using world = await startWorld({ tasks: ["first"], env: { WATCHDOG_ENABLED: "true" } });
     const { service, tracker } = world;
-    await service.put("/api/agents/pm_default", { policy: { staged: true } });
+    const late = tracker.fault({ method: "POST", path: "/issues/1/comments", delayMs: lateMs });
+    const removal = tracker.fault({ method: "DELETE", path: "/issues/comments/", ...rule });
     const { event_id } = (await service.webhook(issueOpened({ repo, number: 1 }))).body;
-    const [waiting] = await waitForExecutions(service, { event_id, state: "waiting" });
-    const id = String(waiting?.id);
+    await eventually(() => removal.applied === 1, { timeout: 120_000 });
+    expect(late.applied).toBe(1);
+    const [older, younger] = tracker.comments(repo, 1);
+    const looks = () =>
+      tracker.requests.filter(({ method, path }) => method === "GET" && path.includes("/issues/1/comments")).length;
+    const before = looks();
+    const headers = { authorization: `Bearer ${token}` };
+    const removed = await fetch(`${tracker.url}/repos/${repo}/issues/comments/${older?.id}`, { method: "DELETE", headers });
+    expect(removed.status).toBe(204);
 
-    // The first is the note, the second is the answer.
-    const late = tracker.fault({ method: "POST", path: "/issues/1/comments", nth: 2, delayMs: lateMs });
-    expect((await service.post(`/api/task-executions/${id}/approve`, {})).status).toBe(200);
-    await eventually(() => late.applied === 1);
-    if (isKilled) {
-      await service.kill();
-      await service.restart();
-    }
-    await eventually(() => textsOf(tracker, repo, 1).length === 3, { timeout: 60_000 });
-    expect(textsOf(tracker, repo, 1)).toEqual(["Answer of first", ...texts]);
-
-    await eventually(() => expect(textsOf(tracker, repo, 1)).toEqual(texts) ?? true, { timeout: 60_000 });
-    const search = "/api/watchdog?search=the%20newer%20one%20was%20removed";
-    const warned = await eventually(async () => {
-      const { body } = await service.get<object[]>(search);
-      return body.length > 0 && body;
+    await eventually(() => looks() > before);
+    await eventually(() => textsOf(tracker, repo, 1).length > 0);
+    const [kept] = tracker.comments(repo, 1);
+    expect(textsOf(tracker, repo, 1)).toEqual(["Answer of first"]);
+    expect(kept?.id === younger?.id).toBe(!isWrittenAgain);
+    const [execution] = await waitForExecutions(service, { event_id, state: "succeeded" });
+    await eventually(async () => {
+      const { body } = await service.get<object>(`/api/task-executions/${execution?.id}`);
+      return expect(body).toMatchObject({ result_url: expect.stringContaining(String(kept?.id)) }) ?? true;
     });
-    expect(warned).toMatchObject([{ context: { execution_id: id, duplicates: [expect.any(String)] } }]);
-    const answer = tracker.comments(repo, 1).find(({ body }) => body.includes("Answer of first"));
-    const { body } = await service.get<object>(`/api/task-executions/${id}`);
-    expect(body).toMatchObject({ state: "succeeded", result_url: expect.stringContaining(String(answer?.id)) });
+    const { body: warned } = await service.get<object[]>("/api/watchdog?search=made%20twice");
+    expect(warned).toMatchObject(
+      isWrittenAgain ? [{ message: "a write was made twice; both were removed at the same time, so it was written again" }] : [],
+    );
+  });
+
+  test("a tracker carries out an edit of a living comment after the answer replaced it: the answer is restored", {
+    timeout: 240_000,
+  }, async () => {
+    let [show, answer] = [() => {}, () => {}];
+    const isShown = new Promise<void>((done) => (show = done));
+    const thinks = new Promise<void>((done) => (answer = done));
+    const script = async (request: ChatRequest, number: number) => {
+      await isShown;
+      if (roundsOf(request) === 0) return callOf("get_issue", request);
+      await thinks;
+      return plainScript(request, number);
+    };
+    await using world = await startWorld({ tasks: ["first"], script, env: { WATCHDOG_ENABLED: "true" } });
+    const { service, tracker } = world;
+    await service.put("/api/agents/pm_default", { policy: { presence: "comment" } });
+    await service.webhook(issueOpened({ repo, number: 1 }));
+    const texts = () => textsOf(tracker, repo, 1).join();
+    await eventually(() => texts().includes("is working on this"));
+    // The next edit names the tool. The lease of its writer ends before it is carried out.
+    const late = tracker.fault({ method: "PATCH", path: "/issues/comments/", delayMs: 45_000 });
+    show();
+    await eventually(() => late.applied === 1, { timeout: 60_000 });
+    answer();
+    await eventually(() => texts() === "Answer of first", { timeout: 60_000 });
+    await eventually(() => texts().includes("is working on this"), { timeout: 60_000, interval: 10 });
+    await eventually(() => texts() === "Answer of first", { timeout: 120_000 });
+    const { body: warned } = await service.get<object[]>("/api/watchdog?search=arrived%20late");
+    expect(warned).toHaveLength(1);
   });
 });

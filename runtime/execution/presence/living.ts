@@ -81,12 +81,14 @@ async function carryOut(write: LivingWrite, found: LivingComment, held: Held): P
   const { sql, key, executionId, isAnswer } = write;
   const { living, lease } = held;
   const before = await resolved(write, found, held);
+  // An unfinished edit may still arrive and replace an answer: the writer of the answer must know.
+  const pending_key = before.isOpen && before.comment && !isAnswer ? found.unfinished : null;
   const done = (comment: PostedComment | null) =>
     storeLiving(sql, living, lease, {
       comment_id: comment?.id ?? null,
       url: comment?.url ?? null,
       key: comment && key,
-      pending_key: null,
+      pending_key,
       ends: true,
       ...(isAnswer && { answered_by: executionId }),
     }).then(() => comment);
@@ -97,20 +99,20 @@ async function carryOut(write: LivingWrite, found: LivingComment, held: Held): P
   }
   const content = await write.content({ ...found, comment_id: before.comment?.id ?? null });
   if (content === undefined) {
-    await storeLiving(sql, living, lease, { pending_key: null, ends: true });
+    await storeLiving(sql, living, lease, { pending_key, ends: true });
     return before.comment;
   }
   return done(await replace(write, before.comment, content, held));
 }
 
-/** The current comment with the key of its last write. A write that was left unfinished may have succeeded. */
+/** The current comment with the key of its last write. A write that was left unfinished may have succeeded; `isOpen` if it has not yet. */
 async function resolved(write: LivingWrite, found: LivingComment, { signal }: Held) {
   const { comment_id, url, key, unfinished } = found;
   const comment = comment_id === null ? null : { id: comment_id, url: url ?? "" };
-  if (unfinished === null) return { comment, key };
+  if (unfinished === null) return { comment, key, isOpen: false };
   const { source, settings } = write.connection;
   const written = await source.adapter.find(write.post, { signal, connection: settings, key: unfinished });
-  return written ? { comment: written, key: unfinished } : { comment, key };
+  return written ? { comment: written, key: unfinished, isOpen: false } : { comment, key, isOpen: true };
 }
 
 async function replace(
