@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { hasMoreValuesThan } from "./json.ts";
+import { hasMoreValuesThan, storable, storableText } from "./json.ts";
 
 /** Members and list items of a value, less one for each container that has any. */
 const commasOf = (value: unknown): number => {
@@ -25,5 +25,21 @@ test("members and list items are counted, commas in texts and names are not", ()
       const json = Buffer.from(JSON.stringify(value));
       expect(hasMoreValuesThan(most, json)).toBe(commasOf(value) >= most);
     }),
+  );
+});
+
+test("what PostgreSQL cannot store is replaced in every text and name of a value, and nothing else", () => {
+  const unit = fc.constantFrom("\0", "\ud800", "\udc00", "\u{1F600}", "\\", "u0000", "\\ud800", '"', "\n", "a");
+  const replaced = (value: unknown): unknown => {
+    if (typeof value === "string") return storableText(value);
+    if (Array.isArray(value)) return value.map(replaced);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [storableText(name), replaced(member)]));
+  };
+  fc.assert(
+    fc.property(fc.jsonValue({ stringUnit: unit, maxDepth: 3 }), (value) => {
+      expect(JSON.stringify(storable(value))).toBe(JSON.stringify(replaced(value)));
+    }),
+    { numRuns: 500 },
   );
 });

@@ -71,12 +71,14 @@ export function depthOf(text: string): number {
 /** The text without NUL characters and unpaired surrogates, which PostgreSQL cannot store. */
 export const storableText = (text: string): string => text.replaceAll("\0", "\uFFFD").toWellFormed();
 
-/** The same for every text in a JSON value. */
+/** How JSON writes the characters that PostgreSQL cannot store: it escapes surrogates only if they are unpaired. */
+const unstorable = /(?<=(?:^|[^\\])(?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
+
+/** The same for every text in a JSON value. Found in its JSON, because a copy of a large value would block the event loop. */
 export function storable<T>(value: T): T {
   if (typeof value === "string") return storableText(value) as T;
-  if (Array.isArray(value)) return value.map(storable) as T;
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [storableText(name), storable(member)])) as T;
+  const json = JSON.stringify(value) ?? "";
+  return json.search(unstorable) < 0 ? value : JSON.parse(json.replace(unstorable, "\\ufffd"));
 }
 
 /** Why a text is not acceptable JSON: not UTF-8, nested too deep, or invalid at a position. */

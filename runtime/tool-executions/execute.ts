@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { type Problem, problem } from "@signalbox/schema/problem";
 import type { PluginErrorShape } from "@signalbox/sdk";
 import { UnattachedSteps } from "../execution/steps/unattached-steps.ts";
@@ -39,6 +40,8 @@ export async function executeTool(
       // A write continues if its caller disconnects, so that its outcome is recorded.
       const until = write ? new AbortController().signal : signal;
       const output = await runTool(tool, input, { connection, key: step.key, signal: until }, false);
+      // A large result is not stored in the turn of the event loop in which it was parsed.
+      await setImmediate();
       log.complete(step, { state: "succeeded", output: output ?? null, duration_ms: took() });
     } catch (error) {
       const fault = toProblem(tool, error);

@@ -1,4 +1,4 @@
-import { depthOf, maxDepth } from "../platform/json.ts";
+import { isDeeperThan, maxDepth } from "../platform/json.ts";
 import { withoutUrlSecrets } from "../platform/network/url-secrets.ts";
 import { Failure } from "../platform/retry.ts";
 import type { Parameters, ToolUse } from "./registered-tool.ts";
@@ -26,11 +26,13 @@ export async function callEndpoint(fetch: Fetch, endpoint: string, input: Parame
       redirect: "manual",
       signal,
     });
-    const text = await readText(response, maxBytes);
-    if (text === null) throw failure(`answered more than ${maxBytes} bytes`);
+    const bytes = await readBytes(response, maxBytes);
+    if (bytes === null) throw failure(`answered more than ${maxBytes} bytes`);
     if (!response.ok)
-      throw failure(`answered ${response.status}: ${withoutUrlSecrets(text, endpoint).slice(0, 300) || "(no text)"}`);
-    return read(text, response.headers.get("content-type") ?? "");
+      throw failure(
+        `answered ${response.status}: ${withoutUrlSecrets(utf8.decode(bytes), endpoint).slice(0, 300) || "(no text)"}`,
+      );
+    return read(bytes, response.headers.get("content-type") ?? "");
   } catch (error) {
     use.signal.throwIfAborted();
     if (error instanceof Failure) throw error;
@@ -41,10 +43,14 @@ export async function callEndpoint(fetch: Fetch, endpoint: string, input: Parame
 
 const failure = (what: string, cause?: unknown) => new Failure(`The tool's endpoint ${what}.`, { retryable: false, cause });
 
-function read(text: string, type: string): unknown {
+/** Bytes that are not UTF-8 are replaced. */
+const utf8 = new TextDecoder();
+
+function read(bytes: Uint8Array, type: string): unknown {
+  const text = utf8.decode(bytes);
   if (text === "") return null;
   if (!/^application\/([\w.+-]+\+)?json\b/i.test(type)) return text;
-  if (depthOf(text) > maxDepth) throw failure(`answered JSON nested more than ${maxDepth} levels deep`);
+  if (isDeeperThan(maxDepth, bytes)) throw failure(`answered JSON nested more than ${maxDepth} levels deep`);
   try {
     return JSON.parse(text);
   } catch {
@@ -62,9 +68,9 @@ function reason(error: unknown): string {
   return "the connection failed";
 }
 
-/** The text of an answer, in which bytes that are not UTF-8 are replaced; `null` where it is longer than `max` bytes. */
-async function readText(response: Response, max: number): Promise<string | null> {
-  if (!response.body) return "";
+/** The bytes of an answer; `null` if it is longer than `max` bytes. */
+async function readBytes(response: Response, max: number): Promise<Uint8Array | null> {
+  if (!response.body) return new Uint8Array(0);
   const chunks: Uint8Array[] = [];
   let size = 0;
   const reader = response.body.getReader();
@@ -78,5 +84,5 @@ async function readText(response: Response, max: number): Promise<string | null>
     }
     chunks.push(value);
   }
-  return new TextDecoder().decode(Buffer.concat(chunks, size));
+  return Buffer.concat(chunks, size);
 }
