@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type LoopbackServer, startLoopback } from "../../examples/demo/loopback-server.ts";
 import { type Model, startModel } from "../../examples/demo/model.ts";
 import { startTracker, type Tracker } from "../../examples/demo/tracker.ts";
 import { freePorts } from "../../sdk/testing/free-ports.ts";
@@ -28,6 +29,9 @@ const secret = "the secret of the webhook";
 
 let tracker: Tracker;
 let model: Model;
+/** An MCP server whose tool answers what a door tells it. */
+let outside: LoopbackServer;
+let answer: unknown = null;
 let service: Service;
 let meter: string;
 let idle = 0;
@@ -36,6 +40,7 @@ beforeAll(async () => {
   meter = `http://127.0.0.1:${port}/`;
   tracker = await startTracker({ token: "tracker-token", autoCreate: true });
   model = await startModel({ script: () => ({ content: "Done." }) });
+  outside = await startLoopback({ handler: answerFromOutside, errorBody: () => ({}) });
   const env = {
     ...surroundings(tracker, model),
     STALL_METER_PORT: String(port),
@@ -43,6 +48,8 @@ beforeAll(async () => {
     MAX_UNCHECKED_WEBHOOK_BYTES: "2000000",
   };
   service = await startService({ seed: true, webhookSecret: secret, env });
+  await service.post("/api/mcp-servers", { name: "outside-mcp", url: `${outside.url}/mcp` });
+  await service.post("/api/mcp-servers/discover");
   const mapping = { source: "mapped", path_pattern: "/webhook/mapped", canonical_trigger: "mapped.seen" };
   const rules = { event_type: "$..type", issue_id: "$[?search(@.text, '(a|aa)+b')]" };
   await service.post("/api/webhook-mappings", { ...mapping, extraction_rules: rules, jq_filter: "[.. | strings] | length > 1" });
@@ -55,8 +62,20 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(async () => {
   await service?.close();
-  await Promise.all([tracker?.close(), model?.close()]);
+  await Promise.all([tracker?.close(), model?.close(), outside?.close()]);
 }, 60_000);
+
+async function answerFromOutside(request: Request): Promise<Response> {
+  if (request.method !== "POST") return new Response(null, { status: 405 });
+  const { id, method } = (await request.json()) as { id?: number; method: string };
+  if (id === undefined) return new Response(null, { status: 202 });
+  const results: Record<string, unknown> = {
+    initialize: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "o", version: "1" } },
+    "tools/list": { tools: [{ name: "tool", inputSchema: { type: "object" } }] },
+    "tools/call": answer,
+  };
+  return Response.json({ jsonrpc: "2.0", id, result: results[method] });
+}
 
 const stall = async (): Promise<number> => Number(await (await fetch(meter)).text());
 
@@ -119,6 +138,8 @@ interface Door {
   /** What of the filling it sends: one member at a time, since all three would be too large. */
   readonly takes: keyof Filling;
   readonly run: (filling: Filling) => Promise<number>;
+  /** How many fillings it is sent at most. */
+  readonly runs: number;
 }
 
 async function post(path: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}): Promise<number> {
@@ -127,12 +148,21 @@ async function post(path: string, body: string | Uint8Array<ArrayBuffer>, header
   await response.arrayBuffer();
   return response.status;
 }
+/** Calls a tool that answers so. */
+async function execute(tool: string, answered: unknown): Promise<number> {
+  answer = answered;
+  const status = await post(`/api/tools/${tool}/execute`, "{}");
+  // It was too long, or no answer of MCP.
+  return status === 502 ? 413 : status;
+}
 const signed = (payload: object, event = "issues") => {
   const body = JSON.stringify(payload);
   return post("/webhook/alpha", body, { "x-alpha-event": event, "x-hub-signature-256": signature(body, secret) });
 };
 let number = 1;
-const door = (name: string, takes: keyof Filling, run: Door["run"]): Door => ({ name, takes, run });
+const door = (name: string, takes: keyof Filling, run: Door["run"], runs = numRuns): Door => ({ name, takes, run, runs });
+/** Of which each filling costs much the same. */
+const few = Math.ceil(numRuns / 4);
 const register = "/signalbox.gateway.v1.AgentGateway/RegisterAgent";
 const call = (method: string, message: object) => post(`/signalbox.gateway.v1.AgentGateway/${method}`, JSON.stringify(message));
 const mcp = (params: object) =>
@@ -202,19 +232,37 @@ const doors: readonly Door[] = [
     post("/api/tasks/resolve", JSON.stringify({ source: "alpha", headers: { "x-alpha-event": "issues" }, payload: { list } })),
   ),
   door("gateway: unknown members", "members", ({ members }) => call("RegisterAgent", members)),
-  door("gateway: compressed JSON", "list", ({ list }) =>
-    post(register, gzipSync(JSON.stringify({ capabilities: list })), { "content-encoding": "gzip" }),
+  door(
+    "gateway: compressed JSON",
+    "list",
+    ({ list }) => post(register, gzipSync(JSON.stringify({ capabilities: list })), { "content-encoding": "gzip" }),
+    few,
   ),
-  door("gateway: protobuf, texts of no bytes", "text", () =>
-    post(register, Buffer.alloc(mebibyte - 100, Buffer.from([26, 0])), { "content-type": "application/proto" }),
+  door(
+    "gateway: protobuf, texts of no bytes",
+    "text",
+    () => post(register, Buffer.alloc(mebibyte - 100, Buffer.from([26, 0])), { "content-type": "application/proto" }),
+    1,
   ),
-  door("gateway: protobuf, unknown fields", "text", () =>
-    post(register, Buffer.alloc(mebibyte - 100, Buffer.from([0xf8, 6, 1])), { "content-type": "application/proto" }),
+  door(
+    "gateway: protobuf, unknown fields",
+    "text",
+    () => post(register, Buffer.alloc(mebibyte - 100, Buffer.from([0xf8, 6, 1])), { "content-type": "application/proto" }),
+    1,
   ),
   door("gateway: a secret", "text", ({ text }) => call("RegisterAgent", { agent_id: "pm_default", secret: text })),
-  door("a mapping's filter and rules", "list", ({ list }) => post("/webhook/mapped", JSON.stringify({ type: "t", list }))),
-  door("a mapping's filter and rules, a text", "text", ({ text }) =>
-    post("/webhook/mapped", JSON.stringify({ type: "t", text })),
+  door(
+    "an MCP server's answer, a text",
+    "text",
+    ({ text }) => execute("outside-mcp.tool", { content: [{ type: "text", text: text.slice(0, mebibyte / 2) }] }),
+    few,
+  ),
+  door("a mapping's filter and rules", "list", ({ list }) => post("/webhook/mapped", JSON.stringify({ type: "t", list })), few),
+  door(
+    "a mapping's filter and rules, a text",
+    "text",
+    ({ text }) => post("/webhook/mapped", JSON.stringify({ type: "t", text })),
+    few,
   ),
   door("MCP: a text", "text", ({ text }) => mcp({ name: text, arguments: {} })),
   door("MCP: arguments", "members", ({ members }) => mcp({ name: "agents_list", arguments: members })),
@@ -236,7 +284,7 @@ async function over(most: number, { name, run, takes }: Door, filling: Filling):
   }
   const sent = JSON.stringify(filling[takes]);
   expect(used, `${name}: ${sent.slice(0, 60)} (${sent.length}), answered ${status}; idle: ${idle} ms`).toBeLessThan(most + idle);
-  expect(status).toBeLessThan(500);
+  expect(status, `${name}: ${service.logs().slice(-2_000)}`).toBeLessThan(500);
 }
 
 const onNode = test.skipIf(runtimeUnderTest() === "deno");
@@ -246,7 +294,7 @@ onNode.each(doors.map((one) => [one.name, one] as const))("1 MiB, %s", { timeout
   const arbitrary = filled(mebibyte - 40_000);
   await fc.assert(
     fc.asyncProperty(arbitrary, (filling) => over(bound, one, filling)),
-    { seed, numRuns, interruptAfterTimeLimit: 20_000, endOnFailure: true },
+    { seed, numRuns: one.runs, interruptAfterTimeLimit: 20_000, endOnFailure: true },
   );
 });
 
