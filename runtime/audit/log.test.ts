@@ -84,5 +84,10 @@ test.each([
   [{ settings: { any: "x" } }, { settings: { any: "********" } }],
   [{ tokens: { total: 5 } }, { tokens: { total: 5 } }],
   ["https://user:pass@host/?a=1&access_token=t", "https://********@host/?a=1&access_token=********"],
+  ["?api%5Fkey=k&sort_key=s&project_key=APP", "?api%5Fkey=********&sort_key=s&project_key=APP"],
+  [
+    "https://a.example/?to=https://b.example/?sig=s&next=?token=t?u v",
+    "https://a.example/?to=https://b.example/?sig=********&next=?token=******** v",
+  ],
   [{ key: `sbx_${"a".repeat(43)}` }, { key: "********" }],
 ])("secrets of %j are masked", (value, shown) => expect(masked(value)).toEqual(shown));

@@ -22,9 +22,18 @@ function mapped(value: unknown, hidden: boolean): unknown {
 }
 
 const maskedText = (text: string): string =>
-  text
-    .replaceAll(/\bsbx_[\w-]{43}/g, mask)
-    .replaceAll(/(\/\/)[^/\s@]+@/g, `$1${mask}@`)
-    .replaceAll(/([?&]([^=&#?\s]+)=)[^&#\s]+/g, (whole, before: string, name: string) =>
-      isSecretParameter(name) || isSecretMember(name) ? before + mask : whole,
-    );
+  maskedQueries(text.replaceAll(/\bsbx_[\w-]{43}/g, mask).replaceAll(/(\/\/)[^/\s@]+@/g, `$1${mask}@`));
+
+/** Masks the secret parameters of all queries in a text, also of an address that is a parameter of another one. Takes linear time. */
+function maskedQueries(text: string): string {
+  const value = /[^&#\s]+/y;
+  let shown = "";
+  let from = 0;
+  for (const { index, 0: start, 1: name = "" } of text.matchAll(/[?&]([^=&#?\s]+)=/g)) {
+    value.lastIndex = index + start.length;
+    if (index < from || !(isSecretParameter(name) || isSecretMember(name)) || !value.test(text)) continue;
+    shown += text.slice(from, index + start.length) + mask;
+    from = value.lastIndex;
+  }
+  return shown + text.slice(from);
+}
