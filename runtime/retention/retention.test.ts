@@ -3,6 +3,7 @@ import type { Sql } from "../platform/database/client.ts";
 import { firstIdOf, newId } from "../platform/ids.ts";
 import { type Door, openDoor, quiet } from "../transports/http/testing/door.ts";
 import { usageOperation } from "../usage/operations.ts";
+import { daysToSum, sumDay } from "../usage/queries.ts";
 import { retentionOperations } from "./operations.ts";
 import { pass } from "./run.ts";
 
@@ -148,6 +149,19 @@ describe("usage", () => {
       tasks: { total: 4, succeeded: 2, failed: 1, running: 0, queued: 0 },
       tool_calls: { total: 4, failed: 0 },
     });
+  });
+
+  test("the latest days are summed first, without gaps between them", async () => {
+    const { sql } = door;
+    await sql`delete from usage_sums`;
+    const all = await daysToSum(sql);
+    expect(all).toEqual([...all].sort().reverse());
+    const [yesterday = "", second = "", third = "", fourth] = all;
+    for (const day of [yesterday, second, third]) await sumDay(sql, day);
+    expect((await daysToSum(sql))[0]).toBe(fourth);
+    // As a day later.
+    await sql`delete from usage_sums where day = ${yesterday}`;
+    expect((await daysToSum(sql)).slice(0, 2)).toEqual([yesterday, fourth]);
   });
 
   test("an execution that ends after its day was summed is summed again", async () => {

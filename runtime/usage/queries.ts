@@ -124,18 +124,22 @@ export async function summedDays(sql: Queryable): Promise<Period | null> {
   return row.from === null || row.to === null ? null : { from: row.from, to: row.to };
 }
 
-/** The days before today that are not summed, or have to be summed again, oldest first. */
+/**
+ * The days before today that are not summed, or have to be summed again. Without gaps between summed days, and the latest first, because
+ * they are asked for most: after an upgrade, the history of years may be missing.
+ */
 export async function daysToSum(sql: Queryable): Promise<string[]> {
   const rows = await sql<{ day: string }[]>`
     with first as (
       select least(
         (select (created_at at time zone 'UTC')::date from task_executions order by id limit 1),
         (select (created_at at time zone 'UTC')::date from execution_steps where execution_id is null order by created_at limit 1)) as day
-    ), missing as (
-      select d::date as day from first, generate_series(
-        coalesce((select max(day) + 1 from usage_sums), first.day), (now() at time zone 'UTC')::date - 1, interval '1 day') d
+    ), known as (
+      select min(day) as since, max(day) as until from usage_sums
     )
-    select day::text from missing union select day::text from usage_sums where open > 0 order by day`;
+    select d::date::text as day from first, known, generate_series(first.day, (now() at time zone 'UTC')::date - 1, interval '1 day') d
+    where known.until is null or d > known.until or d < known.since or exists (select 1 from usage_sums s where s.day = d and s.open > 0)
+    order by case when d > known.until then d end, d desc`;
   return rows.map(({ day }) => day);
 }
 
