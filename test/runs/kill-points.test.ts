@@ -123,7 +123,9 @@ describeOnDatabases("kill -9 right before and right after", (database) => {
       begun++;
       return { hang: true };
     };
-    await using world = await startWorld({ database, tasks: ["first"], script });
+    // On a busy machine, a short lease could end although its worker lives.
+    const env = { EXECUTION_LEASE_SECONDS: "600" };
+    await using world = await startWorld({ database, tasks: ["first"], script, env });
     const { service, tracker } = world;
     const open = async (number: number) => (await service.webhook(issueOpened({ repo, number }))).body.event_id;
     const event_id = await open(13);
