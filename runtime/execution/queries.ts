@@ -1,6 +1,7 @@
 import type { Policy } from "@signalbox/schema/policy";
 import type { EventAuthor } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
+import { unpack } from "../platform/packing/packed.ts";
 
 /** Facts of an execution's event that decide where its answer belongs. See `SourceEvent`. */
 export interface AnswerPlace {
@@ -86,14 +87,18 @@ export interface ClaimRequest {
  * `0126_claim_at_depth.sql` (how it works, and why it is a function), `0095_claimed.sql` (why a second function reads the
  * related rows) and `0115_lanes.sql` (which executions it skips).
  */
-export const claimExecutions = (sql: Sql, request: ClaimRequest): Promise<Claimed[]> =>
-  sql<Claimed[]>`
-    select id, event_id, task_id, agent_id, project_id, source, slug, canonical_trigger, subject, project, issue, content, changes, attempts,
+export async function claimExecutions(sql: Sql, request: ClaimRequest): Promise<Claimed[]> {
+  const rows = await sql<(Claimed & { packed_content: Uint8Array | null })[]>`
+    select id, event_id, task_id, agent_id, project_id, source, slug, canonical_trigger, subject, project, issue, content, packed_content, changes, attempts,
       failures, deaths, handovers, lease, state, author, author_standing, held_reason, held_until, released_at is not null as is_released, dry_run, overrides,
       w.task_version, w.agent_version, w.probes, w.place, w.origin
     from claim_executions(${request.worker}, ${request.most}, ${request.leaseSeconds}, ${JSON.stringify(request.limits)}::text::jsonb,
       ${request.share}, ${request.busy.flatMap(({ source, project }) => (project === null ? [] : [`${source}:${project}`]))}::text[],
       ${request.busy.flatMap(({ author }) => author ?? [])}::text[]) c, claimed_with(c.id, c.event_id, c.task_id, c.agent_id) w`;
+  return rows.map(({ packed_content, ...row }) =>
+    packed_content === null ? row : { ...row, content: Buffer.from(unpack(packed_content)).toString() },
+  );
+}
 
 /**
  * Queues the executions whose hold has ended. Returns the milliseconds until the next queued execution that can run is due

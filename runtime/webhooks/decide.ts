@@ -91,22 +91,23 @@ const closes = ({ event, replayOf, own }: Incoming, triggers: readonly string[],
  */
 export function decide(incoming: Incoming, reason: string | null, named: readonly string[], deps: DecisionDeps): Arrival {
   const { event } = incoming;
-  const { debounceMs } = deps;
   const { triggers, unmapped } = triggersOf(incoming, reason, named, deps.routing);
   const { allowed, refusals } = reason === null ? tasksOf(incoming, triggers, deps) : nothing;
   const refusal = refusals.length > 0 && allowed.length === 0;
   const idle = allowed.length === 0 && triggers.length > 0 ? withoutTasks(triggers) : null;
   const missed = allowed.length > 0 ? null : unmapped;
   const why = reason ?? missed ?? (refusals.length > 0 ? refusals.join("; ") : idle);
+  const content = storableText(shorten(event.text));
   return {
     event: rowOf(incoming, triggers, why, reason !== null || missed !== null || refusal),
     project: event.subject && storableText(event.subject.project),
     issue: event.subject && storableText(event.subject.issue),
-    content: storableText(shorten(event.text)),
+    content,
+    packedContent: allowed.length > 0 ? pack("prompt", Buffer.from(content))?.toString("base64") : undefined,
     changes: (event.changes ?? []).slice(0, 100).map((line) => storableText(line).slice(0, 500)),
     closes: closes(incoming, triggers, reason),
     // A dry run replaces no execution that waits.
-    delayMs: event.snapshot && !incoming.replay?.dry_run ? debounceMs : 0,
+    delayMs: event.snapshot && !incoming.replay?.dry_run ? deps.debounceMs : 0,
     executions: allowed.map((mapping) => executionOf(incoming, mapping, deps)),
   };
 }

@@ -55,7 +55,10 @@ export interface Arrival {
   readonly event: NewEvent;
   readonly project: string | null;
   readonly issue: string | null;
+  /** What its agents read. */
   readonly content: string;
+  /** The same, packed, in base64, if it is stored so. */
+  readonly packedContent?: string | undefined;
   /** What changed, one line for each change. */
   readonly changes?: readonly string[];
   /** Cancels the executions that earlier events started on its issue. */
@@ -126,9 +129,9 @@ export async function insertArrivals(
       where ${isNew} and ${hooks?.isNew ?? sql`true`}
       on conflict do nothing returning id, outcome, reason, outcome = 'dispatched' as is_dispatched
     ), ${countHops(sql, arrivals, loops)}, fired as (
-      insert into task_executions (id, event_id, task_id, canonical_trigger, source, slug, subject, project, issue, content, project_id,
+      insert into task_executions (id, event_id, task_id, canonical_trigger, source, slug, subject, project, issue, content, packed_content, project_id,
         hop, answers, state, held_reason, held_until, author, author_standing, snapshot, changes, run_after, waiting_for, dry_run, overrides)
-      select x.id, x.event_id, x.task_id, x.canonical_trigger, x.source, x.slug, x.subject, x.project, x.issue, x.content,
+      select x.id, x.event_id, x.task_id, x.canonical_trigger, x.source, x.slug, x.subject, x.project, x.issue, x.content, decode(x.packed_content, 'base64'),
         (select p.id from projects p where p.source = x.source and p.source_project_id = x.project),
         nullif(h.hops, 0), h.answers, case when l.is_loop then 'held' else 'queued' end,
         case when l.is_loop then replace(x.loop_reason, '{hops}', h.hops::text) end,
@@ -136,7 +139,7 @@ export async function insertArrivals(
         x.author, x.author_standing, x.snapshot, coalesce(x.changes, '{}'), now() + make_interval(secs => x.delay_ms / 1000),
         case when x.delay_ms > 0 and not l.is_loop then 'further changes of the issue' end, coalesce(x.dry_run, false), x.overrides
       from json_to_recordset(${JSON.stringify(executions)}::text::json) as x (id uuid, event_id uuid, task_id text, canonical_trigger text,
-        source text, slug text, subject text, project text, issue text, content text, max_hops int, loop_reason text,
+        source text, slug text, subject text, project text, issue text, content text, packed_content text, max_hops int, loop_reason text,
         author text, author_standing text, snapshot boolean, changes text[], delay_ms float8, dry_run boolean, overrides jsonb)
       left join hopped h on h.subject = x.subject,
       lateral (select coalesce(h.hops > x.max_hops and x.max_hops > 0, false) as is_loop) l
@@ -169,7 +172,7 @@ function rowsOf(arrivals: readonly Arrival[]) {
     end += body_bytes;
     return { ...event, body: undefined, body_at, body_bytes };
   });
-  const executions = arrivals.flatMap(({ event, project, issue, content, changes, delayMs, executions: fired }) =>
+  const executions = arrivals.flatMap(({ event, project, issue, content, packedContent, changes, delayMs, executions: fired }) =>
     fired.map((one) => ({
       ...one,
       author: authorKey(event),
@@ -183,7 +186,8 @@ function rowsOf(arrivals: readonly Arrival[]) {
       subject: event.subject,
       project,
       issue,
-      content,
+      content: packedContent === undefined ? content : "",
+      packed_content: packedContent,
     })),
   );
   return { ordered, bodies, events, executions };

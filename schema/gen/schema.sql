@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from f6407071b6757a1c
+-- Made from 9aa3ca19deda0fed
 
 create extension if not exists vector;
 
@@ -1265,6 +1265,7 @@ create table task_executions (
   overrides jsonb,
   memories text[],
   death_steps integer default 0 not null,
+  packed_content bytea,
   constraint task_executions_pkey PRIMARY KEY (id),
   constraint task_executions_event_id_task_id_key UNIQUE (event_id, task_id)
 );

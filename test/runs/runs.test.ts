@@ -60,6 +60,20 @@ test("the prompt holds the agent's persona, and the event as fenced data", async
   expect(request?.messages.at(-1)?.content).toMatch(/<(event-[0-9a-f]+)>\n[\s\S]*Login fails[\s\S]*\n<\/\1>$/);
 });
 
+test.each([
+  { number: 61, title: "a text that is stored compressed", body: "Die Summe ist falsch: 1 € zu viel 🙈. ".repeat(300).trim() },
+  { number: 62, title: "a text that is too long for that", body: "東京のサーバー。".repeat(5_000) },
+])("the model reads the whole text of an issue: $title", async ({ number, title, body }) => {
+  const sent = await world.service.webhook(issueOpened({ repo, number, title, body }));
+  const execution = await ended(sent.body);
+  const [request] = chatsAbout(number);
+  expect(request?.messages.at(-1)?.content).toContain(body);
+  const transcript = await transcriptOf(execution?.id ?? "");
+  expect(transcript[0]?.input).toMatchObject({ messages: [{}, { content: expect.stringContaining(body) }] });
+  const event = await world.service.get<{ payload: { issue: { body: string } } }>(`/api/webhook-events/${sent.body.event_id}`);
+  expect(event.body.payload.issue.body).toBe(body);
+});
+
 test("executions on one issue run one after the other, on different issues at the same time", async () => {
   const running = new Map<string, number>();
   let most = 0;

@@ -187,7 +187,7 @@ export async function writeChanges(sql: Queryable, changes: readonly Change[]): 
       update task_executions e
       set state = coalesce(g.state, e.state),
         agent_id = case when g.has_agent then g.agent_id else e.agent_id end,
-        content = case when g.state = 'succeeded' then '' else e.content end, result = coalesce(g.result, e.result), result_url = coalesce(g.result_url, e.result_url), has_sign = e.has_sign or coalesce(g.state in ('waiting', 'failed'), false),
+        content = case when g.state = 'succeeded' then '' else e.content end, packed_content = case when g.state = 'succeeded' then null else e.packed_content end, result = coalesce(g.result, e.result), result_url = coalesce(g.result_url, e.result_url), has_sign = e.has_sign or coalesce(g.state in ('waiting', 'failed'), false),
         error = case when g.has_error then g.error else e.error end,
         waiting_for = case when g.state is null then e.waiting_for else g.waiting_for end, failures = coalesce(g.failures, e.failures),
         run_after = case when g.state = 'queued' then now() + make_interval(secs => coalesce(g.delay_ms, 0) / 1000) else e.run_after end,
