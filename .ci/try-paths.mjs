@@ -16,6 +16,8 @@ export function pathsFrom({ url, empty, packed, version, run, fail }) {
   /** The paths do not depend on each other, and half of each is waiting for installations. */
   async function tryAll() {
     const runtimes = findRuntimes();
+    // Awaited later: if something else fails first, that is reported.
+    runtimes.catch(() => {});
     await Promise.all([tryService(runtimes), tryAuthor(runtimes)]);
   }
 
@@ -43,6 +45,7 @@ export function pathsFrom({ url, empty, packed, version, run, fail }) {
 
   async function tryService(found) {
     const client = installClient();
+    client.catch(() => {});
     const folder = folderFor(join(empty, "service"));
     const own = packed.filter(({ name }) => /(^signalbox|\/sdk|\/schema)$/.test(name));
     await install(

@@ -7,7 +7,7 @@ import { UsageError } from "./arguments.ts";
 import { ask } from "./ask.ts";
 import { asJson, tableOf, toSecond, withoutControlCharacters, wrapped } from "./output.ts";
 import type { Terminal } from "./run.ts";
-import { refusedLately, type Status, sizeOf, statusLines } from "./status-lines.ts";
+import { refusedLately, rowsIn, type Status, sizeOf, statusLines } from "./status-lines.ts";
 import { follow } from "./tail.ts";
 
 /*
@@ -109,7 +109,7 @@ async function unknownIssue(q: string, columns: number): Promise<string> {
   const groups = await refusedLately();
   const lines = [...groups].map(([words, events]) => {
     const last = toSecond(events[0]?.received_at ?? "");
-    return wrapped(`${sizeOf(events, groups)} × ${words} (the last at ${last})`, columns, "    ", "  ");
+    return wrapped(`${sizeOf(events, rowsIn(groups))} × ${words} (the last at ${last})`, columns, "    ", "  ");
   });
   const none = "No webhook was refused in the last day either: look at the webhook's deliveries at the tracker.";
   const head = groups.size === 0 ? none : "Webhooks refused in the last day, perhaps about this issue:";

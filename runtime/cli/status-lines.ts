@@ -80,7 +80,7 @@ async function recentFailures({ failed_last_hour }: Queue): Promise<string[]> {
   const groups = Map.groupBy(recent, ({ error }) => error ?? "no error is stored");
   const lines = largestFirst(groups).map(
     ([error, rows]) =>
-      `Failed in the last hour: ${sizeOf(rows, groups)} × "${error}", most recently on ${rows[0]?.subject ?? "no issue"}`,
+      `Failed in the last hour: ${sizeOf(rows, failed.length)} × "${error}", most recently on ${rows[0]?.subject ?? "no issue"}`,
   );
   return [
     ...lines,
@@ -92,7 +92,7 @@ async function recentRefusals(): Promise<string[]> {
   const groups = await refusedLately();
   const lines = largestFirst(groups).map(
     ([words, events]) =>
-      `Webhooks refused in the last day: ${sizeOf(events, groups)} × ${words}, most recently at ${toSecond(events[0]?.received_at ?? "")}`,
+      `Webhooks refused in the last day: ${sizeOf(events, rowsIn(groups))} × ${words}, most recently at ${toSecond(events[0]?.received_at ?? "")}`,
   );
   return lines.length > 0 ? [...lines, "To see what to do, run: signalbox doctor"] : [];
 }
@@ -104,11 +104,12 @@ export async function refusedLately(): Promise<Map<string, Events>> {
   return Map.groupBy(refused, ({ source, reason }) => `${source}: ${reason ?? "no reason is stored"}`);
 }
 
-/** The size of a group, and among how many rows it was counted if there may be more. */
-export function sizeOf(group: readonly unknown[], groups: ReadonlyMap<string, readonly unknown[]>): string {
-  const all = [...groups.values()].reduce((sum, { length }) => sum + length, 0);
-  return all < maxRows ? `${group.length}` : `${group.length} (of the newest ${maxRows})`;
-}
+/** The size of a group, and among how many rows it was counted if more than those that were read may exist. */
+export const sizeOf = (group: readonly unknown[], read: number): string =>
+  read < maxRows ? `${group.length}` : `${group.length} (of the newest ${maxRows})`;
+
+export const rowsIn = (groups: ReadonlyMap<string, readonly unknown[]>): number =>
+  [...groups.values()].reduce((sum, { length }) => sum + length, 0);
 
 /** The three largest groups. */
 const largestFirst = <T>(groups: ReadonlyMap<string, T[]>): [string, T[]][] =>

@@ -46,7 +46,7 @@ export async function pollOnce(from: PollSource, lease: string | null, signal: A
     // The caller disconnected or this replica stops: the source has not failed.
     signal.throwIfAborted();
     const { message, retryAfterMs } = toFailure(error);
-    const text = storableText(`${from.source} could not be polled: ${message}`).slice(0, 2000);
+    const text = storableText(`${from.source} could not be polled: ${message}`.slice(0, 2000));
     await finishPoll(deps.sql, from, lease, { error: text, waitSeconds: Math.ceil((retryAfterMs ?? 0) / 1000) });
     throw problem("bad_gateway", text, { cause: error });
   }

@@ -76,7 +76,7 @@ async function ask(
     return await checkWebhook.call(source.adapter, wanted, { signal: limit, connection: settings, key: newId() });
   } catch (error) {
     signal.throwIfAborted();
-    const text = storableText(toFailure(error).message).slice(0, 2000);
+    const text = storableText(toFailure(error).message.slice(0, 2000));
     if ((error as { code?: unknown } | null)?.code === "invalid_input") throw problem("bad_request", text, { cause: error });
     throw problem("bad_gateway", `The webhook of ${source.name} could not be checked: ${text}`, { cause: error });
   }

@@ -104,7 +104,7 @@ export function decide(incoming: Incoming, reason: string | null, named: readonl
     issue: event.subject && storableText(event.subject.issue),
     content,
     packedContent: allowed.length > 0 ? pack("prompt", Buffer.from(content))?.toString("base64") : undefined,
-    changes: (event.changes ?? []).slice(0, 100).map((line) => storableText(line).slice(0, 500)),
+    changes: (event.changes ?? []).slice(0, 100).map((line) => storableText(line.slice(0, 500))),
     closes: closes(incoming, triggers, reason),
     // A dry run replaces no execution that waits.
     delayMs: event.snapshot && !incoming.replay?.dry_run ? deps.debounceMs : 0,
@@ -220,7 +220,7 @@ function rowOf(
     action: text(event.action),
     actor: text(event.actor),
     subject: event.subject && text(`${source}:${event.subject.project}#${event.subject.issue}`),
-    title: event.subject && event.title ? text(oneLine(event.title).trim()) : null,
+    title: event.subject && event.title ? text(oneLine(event.title).trim()) || null : null,
     canonical_triggers: triggers,
     outcome: discarded ? "discarded" : "dispatched",
     reason: text(reason),
@@ -240,7 +240,8 @@ function rowOf(
   };
 }
 
-const text = (value: string | null) => value && storableText(value).slice(0, 500);
+/** Cut first: a cut can leave half of a character, which PostgreSQL cannot store. */
+const text = (value: string | null) => value && storableText(value.slice(0, 500));
 
 const authorOf = ({ id, name, kind, standing }: EventAuthor): EventAuthor => ({ id: text(id), name: text(name), kind, standing });
 

@@ -54,7 +54,7 @@ export function createRefusals(sql: Sql, log: Pick<Log, "warn">): Refusals {
   };
 }
 
-const text = (value: string, most: number): string => storableText(value).slice(0, most);
+const text = (value: string, most: number): string => storableText(value.slice(0, most));
 
 /** The event that the headers name: `X-GitHub-Event`, `X-Gitlab-Event` and the like. */
 function eventIn(headers: Readonly<Record<string, string>>): string | null {

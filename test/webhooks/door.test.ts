@@ -170,6 +170,7 @@ describeOnDatabases("the webhook door", (database) => {
   test.each([
     ["NUL characters", { title: "a\u0000b", body: "\u0000" }],
     ["lone surrogates", { title: "a\ud800b\udc00", body: "\udfff" }],
+    ["a character across the end of the stored title", { title: `${"a".repeat(499)}🦉 and more`, body: "x" }],
     ["the longest text", { title: "ü".repeat(300), body: "🦉".repeat(65_536) }],
   ])("stores and runs an issue with %s", async (_, { title, body }) => {
     const number = 10 + title.length;
