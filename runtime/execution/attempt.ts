@@ -85,8 +85,7 @@ async function attempt(execution: Claimed, bounds: AttemptBounds, deps: AttemptD
   try {
     transcript = await openTranscript(execution, bounds, deps);
     await recordLostAttempt(execution, deps);
-    if (execution.deaths >= maxDeaths)
-      throw new Failure(`Its worker crashed ${execution.deaths} times in a row while running it.`, { retryable: false });
+    checkRunnable(execution);
     const outcome = await runExecution({ execution, transcript, signal, limits }, { ...deps, log });
     if (outcome.kind === "offered") await deps.bus.publish("gateway", outcome.to);
     else log.info("execution succeeded", { attempts: execution.attempts });
@@ -120,6 +119,14 @@ async function attempt(execution: Claimed, bounds: AttemptBounds, deps: AttemptD
   } finally {
     watched.end();
   }
+}
+
+/** Throws a `Failure` if running the execution is of no use. */
+function checkRunnable({ deaths, unreadable }: Claimed): void {
+  if (deaths >= maxDeaths)
+    throw new Failure(`Its worker crashed ${deaths} times in a row while running it.`, { retryable: false });
+  // A replica of another release may be able to read it.
+  if (unreadable !== null) throw new Failure(`Its stored text cannot be unpacked: ${unreadable}`, { retryable: true });
 }
 
 /** The first attempt has no steps to read. */
@@ -229,8 +236,10 @@ async function recordFailure(
   // The outcome of a model request cannot be looked up; a restart sends a new one.
   const ended = started?.kind === "model" && !retry && { state: "failed" as const };
   if (started) transcript?.complete(started, { error: message, ...ended });
-  const agent_id = transcript?.steps[0]?.agent_id ?? null;
-  await transcript?.flush({ ...transcript.totals(), ...patch, agent_id, error: message, failures: execution.failures + 1 });
+  const derived = transcript && { ...transcript.totals(), agent_id: transcript.steps[0]?.agent_id ?? null };
+  // Also without a transcript, if it could not be read: an execution without an outcome would run again after each lease.
+  const record = transcript ?? new Transcript(execution, [], deps.write);
+  await record.flush({ ...derived, ...patch, error: message, failures: execution.failures + 1 });
   attempts.inc({ outcome: retry ? "retried" : "failed" });
   const context = { execution_id: execution.id, task_id: execution.task_id, error: message };
   if (retry) deps.log.warn("execution failed; it will be retried", { ...context, after_ms: patch.delay_ms });

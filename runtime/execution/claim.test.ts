@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { Database } from "../platform/database/client.ts";
 import { type TestDatabase, testDatabase, testServer } from "../platform/database/test-database.ts";
 import { newId } from "../platform/ids.ts";
+import { pack } from "../platform/packing/packed.ts";
 import { claimExecutions, nextDue } from "./queries.ts";
 
 let own: TestDatabase | null = null;
@@ -24,10 +25,9 @@ async function queue(subjects: readonly (string | null)[], secondsAgo = 3_600): 
     from json_to_recordset(${JSON.stringify(rows)}::text::json) as x (id uuid, subject text, at interval)`;
   return rows.map(({ id }) => id);
 }
-const claim = async (most: number) => {
-  const request = { worker: newId(), most, leaseSeconds: 60, limits: {}, share: null, busy: [] };
-  return (await claimExecutions(database().sql, request)).map(({ id }) => id);
-};
+const claimAll = (most: number) =>
+  claimExecutions(database().sql, { worker: newId(), most, leaseSeconds: 60, limits: {}, share: null, busy: [] });
+const claim = async (most: number) => (await claimAll(most)).map(({ id }) => id);
 const finish = (ids: readonly string[]) =>
   database()
     .sql`update task_executions set state = 'succeeded', lease = null, finished_at = now() where id = any(${ids}::uuid[])`;
@@ -40,6 +40,24 @@ test("the oldest of each issue is claimed, in the order in which they came", { t
   expect(await claim(9)).toEqual([]);
   await finish([a1 as string]);
   expect(await claim(9)).toEqual([a2]);
+});
+
+test("an execution whose text cannot be unpacked is claimed with the reason, and the others with their texts", {
+  tags: ["postgres"],
+}, async () => {
+  const { sql } = database();
+  const text = "The order total is wrong after a reload of the page. ".repeat(9);
+  const packed = pack("prompt", Buffer.from(text)) as Buffer;
+  const stored = [packed, Buffer.concat([Buffer.of(8), packed]), packed.subarray(0, -9)];
+  const ids = await queue(["a", "b", "c"]);
+  for (const [n, bytes] of stored.entries())
+    await sql`update task_executions set packed_content = ${bytes} where id = ${ids[n] as string}`;
+  const claimed = await claimAll(9);
+  expect(ids.map((one) => claimed.find(({ id }) => id === one))).toMatchObject([
+    { content: text, unreadable: null },
+    { content: "", unreadable: expect.stringContaining("packed with dictionary 8, which this release does not have") },
+    { content: "", unreadable: "unexpected end of file" },
+  ]);
 });
 
 test("executions behind a long backlog of one issue are claimed together with it", { tags: ["postgres"] }, async () => {

@@ -35,6 +35,8 @@ export interface Claimed {
   readonly project: string | null;
   readonly issue: string | null;
   readonly content: string;
+  /** Why its stored text cannot be unpacked; `content` is then empty. `null`: it is readable. */
+  readonly unreadable: string | null;
   /** Where the event's answer belongs; `null`: the event is no longer stored, or there was none. */
   readonly place: AnswerPlace | null;
   /** `null`: the event is no longer stored, or there was none. */
@@ -88,16 +90,23 @@ export interface ClaimRequest {
  * related rows) and `0115_lanes.sql` (which executions it skips).
  */
 export async function claimExecutions(sql: Sql, request: ClaimRequest): Promise<Claimed[]> {
-  const rows = await sql<(Claimed & { packed_content: Uint8Array | null })[]>`
+  const rows = await sql<(Omit<Claimed, "unreadable"> & { packed_content: Uint8Array | null })[]>`
     select id, event_id, task_id, agent_id, project_id, source, slug, canonical_trigger, subject, project, issue, content, packed_content, changes, attempts,
       failures, deaths, handovers, lease, state, author, author_standing, held_reason, held_until, released_at is not null as is_released, dry_run, overrides,
       w.task_version, w.agent_version, w.probes, w.place, w.origin
     from claim_executions(${request.worker}, ${request.most}, ${request.leaseSeconds}, ${JSON.stringify(request.limits)}::text::jsonb,
       ${request.share}, ${request.busy.flatMap(({ source, project }) => (project === null ? [] : [`${source}:${project}`]))}::text[],
       ${request.busy.flatMap(({ author }) => author ?? [])}::text[]) c, claimed_with(c.id, c.event_id, c.task_id, c.agent_id) w`;
-  return rows.map(({ packed_content, ...row }) =>
-    packed_content === null ? row : { ...row, content: Buffer.from(unpack(packed_content)).toString() },
-  );
+  return rows.map(({ packed_content, ...row }) => ({ ...row, ...textOf(row.content, packed_content) }));
+}
+
+/** The text of an execution. Never throws: the claim is committed, and has other rows. */
+function textOf(content: string, packed: Uint8Array | null): Pick<Claimed, "content" | "unreadable"> {
+  try {
+    return { content: packed === null ? content : Buffer.from(unpack(packed)).toString(), unreadable: null };
+  } catch (error) {
+    return { content: "", unreadable: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 /**

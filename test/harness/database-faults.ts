@@ -25,6 +25,28 @@ export async function withoutRoom(database: FreshDatabase, meanwhile: () => Prom
   }
 }
 
+/** While `meanwhile` runs, the texts of new executions on the issue with this number are packed with an unknown dictionary. */
+export async function withUnreadableText(database: FreshDatabase, issue: number, meanwhile: () => Promise<void>): Promise<void> {
+  await database.query(
+    `create function unreadable() returns trigger language plpgsql as
+      $$ begin new.content := ''; new.packed_content := '\\x08ff'; return new; end $$`,
+  );
+  await database.query(
+    `create trigger unreadable before insert on task_executions for each row when (new.issue = '${issue}') execute function unreadable()`,
+  );
+  try {
+    await meanwhile();
+  } finally {
+    await database.query("drop function unreadable cascade");
+  }
+}
+
+/** Damages the packed prompt of an execution. */
+export const damagePrompt = (database: FreshDatabase, execution: string): Promise<unknown> =>
+  database.query(
+    `update execution_steps set packed = '\\x08ff', input = null where execution_id = '${execution}' and kind = 'prompt'`,
+  );
+
 /**
  * Copies the oldest event with its executions and their steps so many times, whatever columns this version's tables have: a
  * database with a history.

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePorts } from "../../sdk/testing/free-ports.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { withDeaths, withoutRoom } from "../harness/database-faults.ts";
+import { damagePrompt, withDeaths, withoutRoom, withUnreadableText } from "../harness/database-faults.ts";
 import { type FreshDatabase, freshDatabase } from "../harness/databases.ts";
 import { run, runtimeUnderTest } from "../harness/process.ts";
 import { startUrlProxy, type TcpProxy } from "../harness/tcp-proxy.ts";
@@ -116,6 +116,30 @@ describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
     expect(again.body.status).toBe("duplicate");
     await waitForExecutions(world.service, { event_id: again.body.event_id });
     expect(textsOf(world.tracker, repo, lostNumber)).toHaveLength(1);
+  });
+
+  test("an execution whose stored text or prompt cannot be read fails with a reason and without a crash, and others run", async () => {
+    const errorOf = async (event_id: string | undefined) => {
+      const { body } = await world.service.get<{ error: string | null }[]>(`/api/task-executions?event_id=${event_id}`);
+      return body[0]?.error ?? "";
+    };
+    await withUnreadableText(database, number + 1, async () => {
+      const { body } = await webhook();
+      await served();
+      await eventually(async () => (await errorOf(body.event_id)).includes("cannot be unpacked"));
+      expect(await errorOf(body.event_id)).toBe(
+        "Its stored text cannot be unpacked: The text is packed with dictionary 8, which this release does not have. Run the release that stored it.",
+      );
+    });
+    world.model.fault({ path: "chat", how: "status", status: 400, times: 1 });
+    const { body } = await webhook();
+    const [failed] = await waitForExecutions(world.service, { event_id: body.event_id, state: "failed" });
+    await damagePrompt(database, failed?.id as string);
+    expect((await world.service.post(`/api/tasks/${failed?.id}/restart`)).status).toBe(200);
+    await eventually(async () => (await errorOf(body.event_id)) === "Internal error; see the service's log.");
+    await served();
+    expect(world.service.logs()).toContain("packed with dictionary 8");
+    await eventually(async () => (await withDeaths(database)) === 0);
   });
 
   test("a slow network is no outage", async () => {

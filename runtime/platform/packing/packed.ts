@@ -1,4 +1,4 @@
-import { deflateRawSync, inflateRawSync, zstdDecompressSync } from "node:zlib";
+import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { payloads1 } from "./payloads-1.ts";
 import { prompts1 } from "./prompts-1.ts";
 
@@ -6,37 +6,50 @@ import { prompts1 } from "./prompts-1.ts";
  * Texts of a few KB, of which most are alike: payloads of trackers, prompts. PostgreSQL's own compression, which knows nothing of
  * other rows, hardly shrinks them. Deflate with a dictionary of what they have in common takes half as much.
  *
- * A packed text begins with the number of its dictionary. No text that is stored unpacked begins with such a byte, so both can be
- * in one column. A dictionary is never changed or removed, because stored texts need it: a better one gets a new number. It may be used
- * for writing one release after the first that has it, so that replicas of the release before can read what those of the next one wrote.
+ * A packed text begins with the number of its dictionary, which is below 9. A text that is stored unpacked is JSON, which never begins
+ * with such a byte, so one column can contain both. Stored texts need their dictionaries, so a dictionary is never changed or removed;
+ * a better one gets a new number. The release that adds a dictionary only reads with it, and the next release writes with it: during
+ * a rolling upgrade, replicas of the older release read what replicas of the newer one write.
  */
-const dictionaries = { 1: Buffer.from(payloads1), 2: Buffer.from(prompts1) } as const;
+const headerBytes = 5;
+const dictionaries = { 1: storedBlock(payloads1), 2: storedBlock(prompts1) } as const;
+
+/** A text as a block of deflate that is not compressed, and not the last one; at most 65,535 bytes. */
+function storedBlock(text: string): Buffer {
+  const bytes = Buffer.from(text);
+  const header = Buffer.alloc(headerBytes);
+  header.writeUInt16LE(bytes.length, 1);
+  header.writeUInt16LE(0xffff ^ bytes.length, 3);
+  return Buffer.concat([header, bytes]);
+}
 
 /** What a text is, and so the number of its dictionary. */
 export const kinds = { payload: 1, prompt: 2 } as const satisfies Record<string, keyof typeof dictionaries>;
 
-/** Less than this is not worth it; more would hold the event loop: the worst text of 100 KB takes 3 ms. Bytes. */
+/** In bytes. Packing a shorter text saves too little. Packing a longer one blocks the event loop: 100 KB take up to 3 ms. */
 const [smallest, largest] = [200, 100_000];
 
 /** A UTF-8 text, packed; `undefined` if it is better stored as it is. */
 export function pack(kind: keyof typeof kinds, text: Uint8Array): Buffer | undefined {
   if (text.length < smallest || text.length > largest) return undefined;
   const number = kinds[kind];
-  const packed = deflateRawSync(text, { dictionary: dictionaries[number], level: 3 });
+  // Deno ignores the dictionary. The result is longer and `unpack` reads it all the same, because it refers to nothing in the dictionary.
+  const packed = deflateRawSync(text, { dictionary: dictionaries[number].subarray(headerBytes), level: 3 });
   return packed.length + 1 < text.length ? Buffer.concat([Buffer.of(number), packed]) : undefined;
 }
 
-const dictionaryOf = ([number = 0]: Uint8Array): Buffer | undefined => dictionaries[number as keyof typeof dictionaries];
+/** Whether the bytes are those of `pack`, of this release or another. */
+export const isPacked = ([first = 9]: Uint8Array): boolean => first < 9;
 
-/** Whether the bytes are those of `pack`. */
-export const isPacked = (bytes: Uint8Array): boolean => dictionaryOf(bytes) !== undefined;
-
-const zstd = 0x28;
-
-/** The text of a stored value, packed or not. */
+/** The text of a stored value, packed or not. Throws if the value is damaged, or packed with a dictionary that this release does not have. */
 export function unpack(stored: Uint8Array): Uint8Array {
-  const dictionary = dictionaryOf(stored);
-  if (dictionary) return inflateRawSync(stored.subarray(1), { dictionary });
-  // Prompts were compressed with zstd before.
-  return stored[0] === zstd ? zstdDecompressSync(stored) : stored;
+  if (!isPacked(stored)) return stored;
+  const dictionary = dictionaries[stored[0] as keyof typeof dictionaries];
+  if (!dictionary)
+    throw new Error(
+      `The text is packed with dictionary ${stored[0]}, which this release does not have. Run the release that stored it.`,
+    );
+  // Deno ignores the option `dictionary` here too, so the dictionary is the first block of the data.
+  const bytes = inflateRawSync(Buffer.concat([dictionary, stored.subarray(1)]));
+  return bytes.subarray(dictionary.length - headerBytes);
 }
