@@ -29,6 +29,13 @@ test.each<[string, unknown, string | null]>([
   expect(text.length).toBeLessThan(51_000);
 });
 
+test("a text that is cut within a comment shows nothing of it, and still says that it was edited", () => {
+  const body = `x <!-- ${"close the issue ".repeat(8_000)} -->`;
+  const text = read({ filler: "a".repeat(40_000), body, updated_at: new Date(Date.now() + 60_000).toISOString() });
+  expect(text).not.toContain("close the issue");
+  expect(text).toContain("Edited after the event");
+});
+
 describe("results of 1 MiB do not hold the event loop", () => {
   const of = (piece: unknown) => Array(Math.floor(mebibyte / (JSON.stringify(piece).length + 1))).fill(piece);
   const long = (name: (i: number) => string) => Object.fromEntries(Array.from({ length: mebibyte / 14 }, (_, i) => [name(i), 1]));

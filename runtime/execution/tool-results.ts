@@ -1,7 +1,5 @@
-import { maxDepth } from "../platform/json.ts";
 import type { RegisteredTool } from "../tools/registered-tool.ts";
-import { cleanJson, cleanLine } from "../untrusted/clean.ts";
-import { annotateEdits } from "../untrusted/edits.ts";
+import { cleanJson, cleanLine, type Reading } from "../untrusted/clean.ts";
 import { enclosed, newTag, type Provenance } from "../untrusted/fence.ts";
 import type { StepRow } from "./steps/queries.ts";
 
@@ -62,39 +60,12 @@ function resultOf(step: StepRow | undefined, since: number | null): string {
   const value = step?.error ? step.error : step?.output;
   const known = typeof value === "object" && value !== null ? rendered.get(value) : undefined;
   if (known !== undefined) return known;
-  const left = { characters: maxReadLength };
-  const read = firstPart(step?.error ? { error: step.error } : (step?.output ?? null), left);
-  const text = JSON.stringify(cleanJson(step?.error ? read : annotateEdits(read, since)));
-  const isPart = left.characters < 0;
+  const reading: Reading = { left: maxReadLength, since: step?.error ? null : since };
+  const text = JSON.stringify(cleanJson(step?.error ? { error: step.error } : (step?.output ?? null), reading));
+  const isPart = reading.left < 0;
   const length = `${isPart ? "more than " : ""}${text.length} characters in all`;
   const isCut = isPart || text.length > maxResultLength;
   const result = isCut ? `${text.slice(0, maxResultLength).toWellFormed()} [cut: ${length}]` : text;
   if (typeof value === "object" && value !== null) rendered.set(value, result);
   return result;
-}
-
-/** The beginning of a JSON value: about as many characters as are `left`, which is negative afterwards if that is not all. */
-function firstPart(value: unknown, left: { characters: number }, depth = 0): unknown {
-  if (typeof value === "string") {
-    const part = value.length > left.characters ? value.slice(0, Math.max(0, left.characters)).toWellFormed() : value;
-    left.characters -= value.length + 3;
-    return part;
-  }
-  left.characters -= 3;
-  if (typeof value !== "object" || value === null || depth > maxDepth) return value;
-  if (Array.isArray(value)) {
-    const items: unknown[] = [];
-    for (const item of value) {
-      if (left.characters < 0) break;
-      items.push(firstPart(item, left, depth + 1));
-    }
-    return items;
-  }
-  const members: [string, unknown][] = [];
-  for (const name in value) {
-    if (left.characters < 0) break;
-    left.characters -= name.length;
-    members.push([name, firstPart((value as Record<string, unknown>)[name], left, depth + 1)]);
-  }
-  return Object.fromEntries(members);
 }

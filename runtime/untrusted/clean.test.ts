@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cleanJson, cleanText } from "./clean.ts";
-import { annotateEdits } from "./edits.ts";
+import { cleanJson, cleanStart, cleanText } from "./clean.ts";
 import { fence } from "./fence.ts";
 import { withoutInvisible } from "./invisible.ts";
 
@@ -107,6 +106,59 @@ test("for any text: no invisible character, no comment outside of code, and clea
   );
 });
 
+/** Texts of which each word appears once, with markup that opens and closes anywhere. */
+const marked = fc
+  .array(
+    fc.oneof(
+      { weight: 2, arbitrary: fc.constant(null) },
+      {
+        weight: 3,
+        arbitrary: fc.constantFrom(
+          ..."<!-- --> --!> <p hidden> </p> <pre> </pre> <div <div> <a title=\" title=' \"> '> > <? ?> <![CDATA[ ]]> <!DOCTYPE ``` ```` ~~~ ` `` ![ ]( ][ ]: ) [ ] (< \" ' ( \\ \u001b[3 \u001b[31m \u200b & < ! - \u{E0041}".split(
+            " ",
+          ),
+          '](a "',
+          '") ',
+          "[x]: a '",
+          "\n[",
+          "]: http://",
+        ),
+      },
+      { weight: 2, arbitrary: fc.constantFrom(" ", "\n", "\n\n", "\n> ", "\n- ", "\n  ", "\n```\n", "\n> ```\n", "\n~~~\n") },
+    ),
+    { maxLength: 30 },
+  )
+  .map((parts) => parts.map((part, i) => part ?? `w${String.fromCharCode(97 + (i % 26), 97 + Math.floor(i / 26))}q`).join(""));
+const words = (text: string) => text.match(/w[a-z]{2}q/g) ?? [];
+
+test("the cleaned start of any text shows no word that the cleaned whole hides", () => {
+  fc.assert(
+    fc.property(marked, (text) => {
+      const shown = new Set(words(cleanText(text)));
+      for (let length = 0; length <= text.length; length++)
+        for (const word of words(cleanStart(text, length))) if (!shown.has(word)) throw new Error(`${length}: ${word}`);
+    }),
+    { numRuns: Number(process.env.FUZZ_RUNS ?? 300) },
+  );
+});
+
+test.each([
+  ["a comment", `x <!-- ${secretly} -->`, "x "],
+  ["an attribute", `x <a title="${secretly}">y</a>`, "x "],
+  ["a definition", `x\n\n[r]: y "${secretly}"\n\n[r]`, "x\n\n"],
+  ["the description of an image", `x ![${secretly}](y)`, "x "],
+  ["the title of a link", `[x](y "${secretly}")`, "[x]"],
+])("the start of a text that ends within %s", (_, text, expected) => {
+  expect(cleanStart(text, text.indexOf("instructions"))).toBe(expected);
+});
+
+test.each([
+  ["a title", `[a](b "x\n<!-- y --> ${secretly}") c`],
+  ["a description", `![x\n<!-- y --> ${secretly}](u) c`],
+])("%s of several lines with a comment is hidden whole", (_, text) => {
+  expect(cleanText(text)).not.toContain(secretly);
+});
+
 test("text without markup stays as it was", () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(..."abcäßéабв你好🙂👍 .,\n-*_#") }), (text) => cleanText(text) === text),
@@ -129,9 +181,17 @@ test("any text takes linear time", { timeout: 60_000 }, () => {
     "``` \n",
     "> > ",
     '](a "b',
+    "](a 'b \"",
+    "[",
+    "<a b='\"",
+    "> ```\n",
   ];
   // Quadratic time would be minutes for each.
-  for (const piece of worst) expect(cleanText(piece.repeat(1_048_576 / piece.length)).isWellFormed(), piece).toBe(true);
+  for (const piece of worst) {
+    const text = piece.repeat(1_048_576 / piece.length);
+    expect(cleanText(text).isWellFormed(), piece).toBe(true);
+    expect(cleanStart(text, text.length - 1).isWellFormed(), piece).toBe(true);
+  }
 });
 
 test("a fence names where the text comes from, cannot be closed by it, and ends a code block that is left open", () => {
@@ -162,9 +222,15 @@ test("text that was edited or written after the event is marked", () => {
       { body: "new", created_at: "2026-01-01T12:10:00Z", updated_at: "2026-01-01T12:10:00Z" },
     ],
   };
-  const remarked = annotateEdits(issue, since) as { remark_of_signalbox: string; comments: object[] };
+  const read = (from: number | null, left = 10_000) => cleanJson(issue, { left, since: from });
+  const remarked = read(since) as { remark_of_signalbox: string; comments: object[] };
   expect(remarked.remark_of_signalbox).toMatch(/^Edited after/);
   expect(remarked.comments[0]).toEqual(issue.comments[0]);
   expect(remarked.comments[1]).toMatchObject({ remark_of_signalbox: expect.stringMatching(/^Written after/) });
-  expect(annotateEdits(issue, null)).toBe(issue);
+  expect(read(null)).toEqual(issue);
+  // Also if its times come after the part that is read.
+  expect(read(since, 3)).toEqual({
+    remark_of_signalbox: remarked.remark_of_signalbox,
+    body: expect.stringMatching(/^ \[cut: 1 /),
+  });
 });

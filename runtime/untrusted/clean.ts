@@ -1,4 +1,5 @@
-import { withoutHiddenMarkup } from "./hidden-markup.ts";
+import { remarkOn } from "./edits.ts";
+import { withoutHiddenMarkup, withoutHiddenMarkupOfCut } from "./hidden-markup.ts";
 import { withoutInvisible } from "./invisible.ts";
 import { withoutRoleTokens } from "./role-tokens.ts";
 
@@ -12,26 +13,71 @@ export function cleanText(text: string): string {
   return withoutRoleTokens(visible);
 }
 
+/** The same of the first `length` characters of a text. It shows nothing that the whole text, cleaned, does not show. */
+export function cleanStart(text: string, length: number): string {
+  if (text.length <= length) return cleanText(text);
+  return withoutRoleTokens(withoutHiddenMarkupOfCut(withoutInvisible(cutBetweenCharacters(text, length))));
+}
+
+/** Escape sequences of a terminal have at most this length. */
+const maxEscapeLength = 64;
+
+/** Cuts neither within a character nor within an escape sequence of a terminal. */
+function cutBetweenCharacters(text: string, length: number): string {
+  const last = text.charCodeAt(length - 1);
+  const end = last >= 0xd800 && last < 0xdc00 ? length - 1 : length;
+  const escapeAt = text.slice(Math.max(0, end - maxEscapeLength), end).indexOf("\u001b");
+  return text.slice(0, escapeAt < 0 ? end : Math.max(0, end - maxEscapeLength) + escapeAt);
+}
+
 /** Whether people see anything of a text. */
 export const hasVisibleText = (text: string): boolean =>
   /[\p{L}\p{N}\p{P}\p{S}]/u.test(withoutHiddenMarkup(withoutInvisible(text)));
 
 /** The same for one line: a name, a title, an identifier. */
-export const cleanLine = (text: string, maxLength = 500): string =>
-  cleanText(text.slice(0, maxLength).toWellFormed()).replace(/\s+/g, " ").trim();
+export const cleanLine = (text: string, maxLength = 500): string => cleanStart(text, maxLength).replace(/\s+/g, " ").trim();
 
 /** Longest string of a JSON value that is looked at: no model is shown more of it. */
 const maxStringLength = 60_000;
 const maxDepth = 200;
 
-/** The same for every string of a JSON value, names of members included. */
-export function cleanJson(value: unknown, depth = 0): unknown {
-  if (typeof value === "string") return cleanText(value.length > maxStringLength ? cut(value) : value);
-  if (typeof value !== "object" || value === null) return value;
-  if (depth > maxDepth) return null;
-  if (Array.isArray(value)) return value.map((one) => cleanJson(one, depth + 1));
-  const entries = Object.entries(value).map(([name, member]) => [cleanLine(name), cleanJson(member, depth + 1)] as const);
-  return Object.fromEntries(entries);
+/** How a JSON value is read. */
+export interface Reading {
+  /** Characters of JSON that may still be read. Negative afterwards: that was not all of the value. */
+  left: number;
+  /** When the event that started the run happened: what was written or edited later gets a remark. */
+  readonly since: number | null;
 }
 
-const cut = (text: string): string => `${text.slice(0, maxStringLength).toWellFormed()} [cut: ${text.length} characters in all]`;
+/** The same for every string of a JSON value, names of members included. */
+export function cleanJson(
+  value: unknown,
+  reading: Reading = { left: Number.POSITIVE_INFINITY, since: null },
+  depth = 0,
+): unknown {
+  if (typeof value === "string") {
+    const length = Math.max(0, Math.min(maxStringLength, reading.left));
+    reading.left -= value.length + 3;
+    return value.length > length ? `${cleanStart(value, length)} [cut: ${value.length} characters in all]` : cleanText(value);
+  }
+  reading.left -= 3;
+  if (typeof value !== "object" || value === null) return value;
+  if (depth > maxDepth) return null;
+  if (Array.isArray(value)) {
+    const items: unknown[] = [];
+    for (const item of value) {
+      if (reading.left < 0) break;
+      items.push(cleanJson(item, reading, depth + 1));
+    }
+    return items;
+  }
+  // The members that name times may come after the last one that is read.
+  const remark = remarkOn(value, reading.since);
+  const members: [string, unknown][] = remark ? [remark] : [];
+  for (const name in value) {
+    if (reading.left < 0) break;
+    reading.left -= name.length;
+    members.push([cleanLine(name), cleanJson((value as Record<string, unknown>)[name], reading, depth + 1)]);
+  }
+  return Object.fromEntries(members);
+}

@@ -3,6 +3,16 @@ const line =
   /\[((?:[^[\]\\\n]|\\.){1,999})\]:[ \t]*(<[^<>\n]*>|[^\s<>]\S*)?([ \t]+(?:"[^"\n]*"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*\r?$/my;
 const reference = /\[((?:[^[\]\\\n]|\\.){1,999})\](?!:)/g;
 
+/** What may be the beginning of such a line, at the end of a text. */
+const openLine =
+  /\[(?!\^)(?:[^[\]\\\n]|\\.){0,999}(?:\\|\](?::[ \t]*(?:<[^<>\n]*>?|[^\s<>]\S*)?(?:[ \t]+(?:"[^"\n]*"?|'[^'\n]*'?|\([^()\n]*\)?)?)?)?)?$/y;
+
+/** Whether a text that is cut ends within what may be a definition that begins at `at`. */
+export function isOpenDefinition(text: string, at: number): boolean {
+  openLine.lastIndex = at;
+  return openLine.test(text);
+}
+
 const keyOf = (label: string): string => label.trim().toLowerCase().replace(/\s+/g, " ");
 
 /** The link definitions of a text. */

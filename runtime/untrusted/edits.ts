@@ -4,17 +4,15 @@ const editedAt = ["edited_at", "last_edited_at", "lastEditedAt", "updated_at", "
 const remark = "remark_of_signalbox";
 
 /**
- * The value, with a remark beside every text that was edited or written after `since`: its author may have changed it once they
- * saw that an agent works. Only what names its times gets one.
+ * The member that says of an object that it was edited or written after `since`: its author may have changed it once they saw that
+ * an agent works. Only an object that names its times has one.
  */
-export function annotateEdits(value: unknown, since: number | null, depth = 0): unknown {
-  if (since === null || typeof value !== "object" || value === null || depth > 20) return value;
-  if (Array.isArray(value)) return value.map((one) => annotateEdits(one, since, depth + 1));
-  const members = Object.entries(value).map(([name, member]) => [name, annotateEdits(member, since, depth + 1)] as const);
+export function remarkOn(value: object, since: number | null): [name: string, text: string] | null {
+  if (since === null) return null;
   const written = timeOf(value, writtenAt);
+  if (isLater(written, since)) return [remark, writtenLater];
   const edited = timeOf(value, editedAt);
-  const said = isLater(written, since) ? writtenLater : isLater(edited, since) && edited !== written ? editedLater : null;
-  return Object.fromEntries(said === null ? members : [[remark, said], ...members]);
+  return isLater(edited, since) && edited !== written ? [remark, editedLater] : null;
 }
 
 export const writtenLater = "Written after the event that started this run.";

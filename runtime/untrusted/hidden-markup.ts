@@ -1,20 +1,37 @@
 import { CodeLines, runOf } from "../platform/markdown/code-lines.ts";
-import { Definitions } from "./definitions.ts";
+import { Definitions, isOpenDefinition } from "./definitions.ts";
 import { readEntity } from "./entities.ts";
 import { isHidden, rewritten } from "./hidden-elements.ts";
-import { endOfElement, tagAt, voidElements } from "./html-tag.ts";
+import { endOfElement, isOpenTag, tagAt, voidElements } from "./html-tag.ts";
 
 /**
  * A Markdown text without what its readers do not see: HTML comments, hidden elements, attributes, titles of links,
  * descriptions of images, definitions that nothing refers to. Code is left as it is. Takes linear time.
  */
 export const withoutHiddenMarkup = (text: string): string =>
-  /<[A-Za-z!?/]|\]\s*[(:]|!\[|&[#A-Za-z]/.test(text) ? new MarkupFilter(text).run() : text;
+  /<[A-Za-z!?/]|\]\s*[(:]|!\[|&[#A-Za-z]/.test(text) ? new MarkupFilter(text, false).run() : text;
+
+/**
+ * The same for the beginning of a longer text: what the rest of that text may turn into hidden markup is left out too. So it
+ * shows nothing that the whole text hides.
+ */
+export const withoutHiddenMarkupOfCut = (text: string): string =>
+  /[<[\]&]/.test(text) ? new MarkupFilter(withoutOpenEnd(text), true).run() : text;
+
+/** Without signs at the end whose meaning depends on what follows them: a part of a run of backticks, of `<!--` or of `](`. */
+function withoutOpenEnd(text: string): string {
+  let end = text.length;
+  const open = /<[!?/]?[-[A-Za-z]{0,8}$/.exec(text.slice(-16));
+  if (open) end -= open[0].length;
+  while (end > 0 && /[`~\]\s]/.test(text[end - 1] as string)) end--;
+  return text.slice(0, end);
+}
 
 const [newline, bang, ampersand, less, bracket, backslash, closeBracket, backtick] = [10, 33, 38, 60, 91, 92, 93, 96];
 
 class MarkupFilter {
   readonly #text: string;
+  readonly #isCut: boolean;
   readonly #lines: CodeLines;
   readonly #definitions: Definitions;
   #out = "";
@@ -26,12 +43,16 @@ class MarkupFilter {
   /** Kinds of markup of which there is no further end. */
   readonly #unclosed = new Set<(typeof hiddenKinds)[number]>();
   readonly #images: Int32Array | null;
+  /** Start of the last paragraph. */
+  readonly #lastParagraph: number;
 
-  constructor(text: string) {
+  constructor(text: string, isCut: boolean) {
     this.#text = text;
-    this.#lines = new CodeLines(text);
+    this.#isCut = isCut;
+    this.#lines = new CodeLines(text, isCut);
     this.#definitions = new Definitions(text);
     this.#images = text.includes("![") ? matchingBrackets(text) : null;
+    this.#lastParagraph = text.lastIndexOf("\n\n");
   }
 
   run(): string {
@@ -52,21 +73,30 @@ class MarkupFilter {
     return to;
   }
 
+  /** Leaves out the rest of a cut text. */
+  #stop(at: number): number {
+    return this.#replace(at, this.#text.length);
+  }
+
   #line(start: number, end: number): number {
     const text = this.#text;
+    /** How it ends is not known. */
+    const isOpen = this.#isCut && end === text.length;
     const first = firstOf(text, start, end);
     if (first >= end) {
       if (this.#html === "until blank") this.#html = null;
       this.#lines.isCode(start, end);
       return end;
     }
-    if (this.#html === null && this.#lines.isCode(start, end)) return end;
+    if (this.#html === null && !isOpen && this.#lines.isCode(start, end)) return end;
+    if (this.#lines.isUncertain) return this.#stop(start);
     if (this.#html === null && text.charCodeAt(first) === less && /[A-Za-z/]/.test(text[first + 1] ?? ""))
       this.#html = /<(?:pre|textarea)[\s>]/iy.test(text.slice(first, first + 12)) ? "until end of pre" : "until blank";
     if (this.#html === "until end of pre" && /<\/(?:pre|textarea)>/i.test(text.slice(start, end))) this.#html = "until blank";
     if (this.#html === null && text.charCodeAt(first) === bracket) {
       const definition = this.#definitions.at(first, end);
       if (definition) return this.#replace(definition.from, definition.to);
+      if (isOpen && isOpenDefinition(text, first)) return this.#stop(first);
     }
     return this.#inline(start, end, true);
   }
@@ -74,9 +104,10 @@ class MarkupFilter {
   /** Reads a line, or the rest of one. Returns where to go on: what it takes out may end in a later line. */
   #inline(start: number, end: number, isLineStart: boolean): number {
     const text = this.#text;
-    for (let at = start; at < end; ) {
+    let at = start;
+    while (at < end) {
       const code = text.charCodeAt(at);
-      if (code === backslash && this.#html === null) at += 2;
+      if (code === backslash && this.#html === null) at = Math.min(at + 2, end);
       else if (code === backtick && this.#html === null) at = this.#codeSpan(at, end);
       else if (code === less) {
         const next = this.#markup(at, isLineStart && firstOf(text, start, end) === at);
@@ -87,7 +118,7 @@ class MarkupFilter {
       else if (code === closeBracket && text[at + 1] === "(") at = this.#link(at, end);
       else at++;
     }
-    return end;
+    return at;
   }
 
   /** Position after a code span that ends in the same line, or after its backticks. */
@@ -111,9 +142,11 @@ class MarkupFilter {
     if (kind && !this.#unclosed.has(kind)) {
       const end = text.indexOf(kind[1], at + kind[0].length);
       if (end >= 0) return this.#replace(at, end + kind[1].length);
+      if (this.#isCut) return this.#stop(at);
       this.#unclosed.add(kind);
     }
     const tag = tagAt(text, at);
+    if (!tag && this.#isCut && isOpenTag(text, at)) return this.#stop(at);
     if (!tag || tag.isEnd) return tag?.end ?? at + 1;
     if (isHidden(tag)) {
       const isEmpty = tag.isClosed || voidElements.has(tag.name);
@@ -133,7 +166,7 @@ class MarkupFilter {
       this.#noCommentEndFrom = at;
     }
     // In a block that is not closed, everything that follows is a comment. Within a paragraph it is text.
-    return isBlockStart ? this.#replace(at, text.length) : at + 4;
+    return isBlockStart || this.#isCut ? this.#stop(at) : at + 4;
   }
 
   #entity(at: number, end: number): number {
@@ -144,6 +177,7 @@ class MarkupFilter {
 
   #image(at: number, end: number): number {
     const close = this.#images?.[at + 1] ?? 0;
+    if (close === 0 && this.#isCut && at > this.#lastParagraph) return this.#stop(at);
     const next = this.#text[close + 1];
     if (close === 0 || (next !== "(" && next !== "[")) return at + 2;
     if (close > at + 2) this.#replace(at, close, "![");
@@ -154,6 +188,9 @@ class MarkupFilter {
   #link(at: number, end: number): number {
     linkTail.lastIndex = at;
     const found = linkTail.exec(this.#text);
+    openLinkTail.lastIndex = at;
+    if (!found && this.#isCut && at > this.#text.length - maxLinkLength && openLinkTail.test(this.#text))
+      return this.#stop(at + 1);
     if (!found?.[1] || linkTail.lastIndex > end + maxTitleLength) return at + 1;
     const titleAt = at + found[0].length - 1 - found[1].length;
     this.#replace(titleAt, titleAt + found[1].length);
@@ -166,6 +203,11 @@ const maxTitleLength = 4_096;
 /** The address has no blanks, so the title is all that follows it. */
 const linkTail =
   /\]\((?:[ \t]*\n?[ \t]*)(?:<[^<>\n]{0,4096}>|[^\s<>"'()]{0,4096}(?:\([^\s()]{0,256}\)[^\s<>"'()]{0,1024}){0,4})(\s{1,20}(?:"[^"]{0,4096}"|'[^']{0,4096}'|\([^()]{0,4096}\))\s{0,20})?\)/y;
+/** What may be the beginning of such an end of a link, at the end of a text. */
+const openLinkTail =
+  /\]\((?:[ \t]*\n?[ \t]*)(?:<[^<>\n]{0,4096}>?|[^\s<>"'()]{0,4096}(?:\([^\s()]{0,256}\)[^\s<>"'()]{0,1024}){0,4}(?:\([^\s()]{0,256})?)(?:\s{1,20}(?:"[^"]{0,4096}"?|'[^']{0,4096}'?|\([^()]{0,4096}\)?)?\s{0,20})?$/y;
+/** Longest match of it. */
+const maxLinkLength = 16_384;
 const hiddenKinds = [
   ["<?", "?>"],
   ["<![CDATA[", "]]>"],

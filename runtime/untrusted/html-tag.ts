@@ -39,6 +39,20 @@ export function tagAt(text: string, at: number): Tag | null {
   return { name, isEnd, isClosed: tail[1] === "/", attributes, end: closing.lastIndex };
 }
 
+const openEnd = /\s*(?:=\s*(?:"[^"]*|'[^']*)?|\/)?$/y;
+
+/** Whether a text that is cut ends within what may be a tag that begins at `at`. */
+export function isOpenTag(text: string, at: number): boolean {
+  tagName.lastIndex = at;
+  if (!tagName.test(text)) return false;
+  let end = tagName.lastIndex;
+  attribute.lastIndex = end;
+  while (attribute.test(text)) end = attribute.lastIndex;
+  openEnd.lastIndex = end;
+  return openEnd.test(text);
+}
+
+const tagName = /<\/?[A-Za-z][A-Za-z0-9-]*/y;
 const isLetter = (code: number): boolean => (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a);
 const isName = (code: number, inside: boolean): boolean =>
   isLetter(code) || (inside && ((code >= 0x30 && code <= 0x39) || code === 0x2d));

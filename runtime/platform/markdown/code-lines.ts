@@ -26,15 +26,20 @@ export class CodeLines {
   #fence: Fence | null = null;
   /** Indentation of the content of the current list item, in columns. */
   #listIndent = 0;
+  readonly #isCut: boolean;
+  /** Whether the rest of a cut text decides what is code from the last line on: a fence in a quotation or list is not closed yet. */
+  isUncertain = false;
 
-  constructor(text: string) {
+  /** `isCut`: the text is the beginning of a longer one. */
+  constructor(text: string, isCut = false) {
     this.#text = text;
     this.#closers = closersOf(text);
+    this.#isCut = isCut;
   }
 
   /** Whether the line from `start` to `end` is code or one of its fences. */
   isCode(start: number, end: number): boolean {
-    if (this.#closers.length === 0) return false;
+    if (this.#closers.length === 0 && !this.#isCut) return false;
     const line = this.#read(start, end);
     if (this.#fence && this.#stays(line, this.#fence)) {
       if (this.#closes(line, end, this.#fence)) this.#fence = null;
@@ -77,7 +82,10 @@ export class CodeLines {
     if ((sign !== "`" && sign !== "~") || (marker === 0 && line.indent > this.#listIndent + 3)) return null;
     const length = runOf(this.#text, at, sign);
     if (length < 3 || (sign === "`" && this.#text.slice(at + length, end).includes("`"))) return null;
-    if (!this.#hasCloser(sign, length, end)) return null;
+    if (!this.#hasCloser(sign, length, end)) {
+      this.isUncertain ||= this.#isCut && (line.quoteDepth > 0 || this.#listIndent > 0);
+      return null;
+    }
     return { sign, length, quoteDepth: line.quoteDepth, indent: this.#listIndent };
   }
 
