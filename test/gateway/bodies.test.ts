@@ -89,6 +89,12 @@ test("a body that does not arrive within 30 seconds ends its call, on both ports
   for (const { destroy } of held) destroy();
 });
 
+const framed = (message: Uint8Array, flags = 0) => {
+  const head = Buffer.from([flags, 0, 0, 0, 0]);
+  head.writeUInt32BE(message.byteLength, 1);
+  return Buffer.concat([head, message]);
+};
+
 describe("a message that would take long to parse is refused before it is parsed", () => {
   const [register] = calls as [string];
   const explain = "/signalbox.api.v1.TaskService/ExplainWebhook";
@@ -96,11 +102,6 @@ describe("a message that would take long to parse is refused before it is parsed
   const json = `{"capabilities":[${'"",'.repeat(many)}""]}`;
   /** Field 3, a text of no bytes. */
   const binary = Buffer.from([26, 0].concat(Array(2 * many).fill(0))).fill(Buffer.from([26, 0]));
-  const framed = (message: Uint8Array, flags = 0) => {
-    const head = Buffer.from([flags, 0, 0, 0, 0]);
-    head.writeUInt32BE(message.byteLength, 1);
-    return Buffer.concat([head, message]);
-  };
   /** A text or message as a field. */
   const field = (number: number, content: Uint8Array): Buffer => {
     const length: number[] = [];
@@ -112,7 +113,6 @@ describe("a message that would take long to parse is refused before it is parsed
   /** A member `a` of free JSON, a list of nulls: each is a message in a list in a value in an entry of a map. */
   const nulls = field(6, Buffer.alloc(4 * many, Buffer.from([10, 2, 8, 0])));
   const free = field(3, Buffer.concat([field(1, Buffer.from("a")), field(2, nulls)]));
-  const short = framed(Buffer.from([10, 1, 120]));
   const gzip = { "content-encoding": "gzip" };
   test.each<[string, Uint8Array, string, Record<string, string>, string?]>([
     ["JSON", Buffer.from(json), "application/json", {}],
@@ -123,7 +123,6 @@ describe("a message that would take long to parse is refused before it is parsed
     ["protobuf", binary, "application/proto", {}],
     ["protobuf in gzip", gzipSync(binary), "application/proto", gzip],
     ["protobuf in a frame", framed(binary), "application/grpc-web+proto", {}],
-    ["protobuf in a second frame", Buffer.concat([short, framed(binary)]), "application/grpc-web+proto", {}],
     ["fields that the message does not have", Buffer.alloc(3 * many, Buffer.from([0xf8, 6, 1])), "application/proto", {}],
     ["free JSON in protobuf", free, "application/proto", {}, explain],
     ["a group", Buffer.alloc(3 * many, Buffer.from([0x0b, 0x10, 0])), "application/proto", {}],
@@ -135,4 +134,33 @@ describe("a message that would take long to parse is refused before it is parsed
       /more than (30000 members and list items|200 levels)/,
     );
   });
+});
+
+async function callOf(body: Uint8Array, type: string, headers: Record<string, string> = {}) {
+  const sent = { method: "POST", body: new Uint8Array(body), headers: { "content-type": type, ...headers } };
+  const response = await fetch(service.url + calls[0], sent);
+  return { response, text: await response.text() };
+}
+
+const zeros = framed(gzipSync(Buffer.alloc(4 << 20)), 1);
+test.each<[string, Buffer, Record<string, string>]>([
+  ["two messages", Buffer.concat([framed(Buffer.from([10, 1, 120])), framed(Buffer.from([10, 1, 120]))]), {}],
+  ["a message and a part of another one", Buffer.concat([framed(Buffer.from([10, 1, 120])), Buffer.from([0, 0])]), {}],
+  ["900 KiB of empty messages", Buffer.alloc(900 << 10), {}],
+  ["200 messages of 4 MiB in gzip", Buffer.concat(Array(200).fill(zeros)), { "grpc-encoding": "gzip" }],
+])("%s in one call are refused before they are decompressed", async (_, body, headers) => {
+  const { text } = await callOf(body, "application/grpc-web+proto", headers);
+  expect(text).toMatch(new RegExp(`grpc-status: ${Code.Unimplemented}\\b`));
+  expect(decodeURIComponent(text.slice(text.indexOf("grpc-message")))).toContain("more than one message");
+});
+
+test.each<[string, number[]]>([
+  ["a text longer than the message", [10, 9, 120]],
+  ["a text that is not UTF-8", [10, 1, 0xff]],
+  ["a field with number 0", [2, 0]],
+  ["a number without an end", [8, 0xff]],
+])("%s is an invalid argument", async (_, bytes) => {
+  const { response, text } = await callOf(Buffer.from(bytes), "application/proto");
+  expect([response.status, JSON.parse(text)]).toMatchObject([400, { code: "invalid_argument" }]);
+  expect(text).toContain("is not a valid signalbox.gateway.v1.RegisterAgentRequest");
 });

@@ -163,6 +163,14 @@ let number = 1;
 const door = (name: string, takes: keyof Filling, run: Door["run"], runs = numRuns): Door => ({ name, takes, run, runs });
 /** Of which each filling costs much the same. */
 const few = Math.ceil(numRuns / 4);
+const grpcWeb = { "content-type": "application/grpc-web+proto", "grpc-encoding": "gzip" };
+/** 200 messages of 4 MiB in gzip, each with its frame. */
+const manyMessages = (() => {
+  const message = gzipSync(Buffer.alloc(4 * mebibyte));
+  const head = Buffer.from([1, 0, 0, 0, 0]);
+  head.writeUInt32BE(message.byteLength, 1);
+  return Buffer.concat(Array(200).fill([head, message]).flat());
+})();
 const register = "/signalbox.gateway.v1.AgentGateway/RegisterAgent";
 const call = (method: string, message: object) => post(`/signalbox.gateway.v1.AgentGateway/${method}`, JSON.stringify(message));
 const mcp = (params: object) =>
@@ -250,6 +258,8 @@ const doors: readonly Door[] = [
     () => post(register, Buffer.alloc(mebibyte - 100, Buffer.from([0xf8, 6, 1])), { "content-type": "application/proto" }),
     1,
   ),
+  door("gateway: empty messages in one call", "text", () => post(register, Buffer.alloc(mebibyte - 100), grpcWeb), 1),
+  door("gateway: large messages in gzip in one call", "text", () => post(register, manyMessages, grpcWeb), 1),
   door("gateway: a secret", "text", ({ text }) => call("RegisterAgent", { agent_id: "pm_default", secret: text })),
   door(
     "an MCP server's answer, a text",

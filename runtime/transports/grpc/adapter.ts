@@ -57,7 +57,7 @@ function adapter(budget: BodyBudget | undefined, options: Parameters<typeof conn
     readMaxBytes,
     routes: (router) => {
       options.routes(router);
-      const calls = router.handlers.filter(({ method }) => method.methodKind !== "bidi_streaming");
+      const calls = router.handlers.filter(({ method }) => /^(unary|server_streaming)$/.test(method.methodKind));
       for (const { requestPath, method } of calls) types.set(requestPath, method.input);
     },
   });

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -20,8 +21,8 @@ export interface Request {
 const frameBytes = 5;
 
 /**
- * The body of a call in one piece, refused if its messages would take long to parse or to validate, also compressed ones. Throws a
- * `Problem`, or a `ConnectError` if it is too large.
+ * The body of a call in one piece, refused if its message would take long to parse or to validate, also a compressed one. Throws a
+ * `Problem`, or a `ConnectError` if it is too large, malformed, or more than one message.
  */
 export async function* refuseCostlyCall(body: AsyncIterable<Uint8Array>, request: Request): AsyncGenerator<Uint8Array> {
   const { headers, type, maxBytes } = request;
@@ -35,7 +36,8 @@ export async function* refuseCostlyCall(body: AsyncIterable<Uint8Array>, request
   }
   const bytes = Buffer.concat(chunks, size);
   const isJson = /json/i.test(String(headers["content-type"]));
-  for (const message of messagesIn(bytes, headers)) {
+  const message = messageIn(bytes, headers);
+  if (message) {
     const plain = await decompressed(message, maxBytes);
     if (isJson) refuseCostly(plain);
     else refuseCostlyBinary(type, plain);
@@ -49,19 +51,21 @@ interface Sent {
   readonly encoding?: string | undefined;
 }
 
-/** The messages of a body. Of an incomplete one, which the adapter refuses, what there is. */
-function* messagesIn(body: Uint8Array, headers: Headers): Generator<Sent> {
+/** The message of a body; `null` if it is incomplete, which the adapter refuses. No method takes more than one. */
+function messageIn(body: Uint8Array, headers: Headers): Sent | null {
   const named = (name: string) => (headers[name] === undefined ? undefined : String(headers[name]));
   if (!/^application\/(grpc|connect)/i.test(named("content-type") ?? ""))
-    return yield { bytes: body, encoding: named("content-encoding") };
+    return { bytes: body, encoding: named("content-encoding") };
   const encoding = named("grpc-encoding") ?? named("connect-content-encoding");
+  if (body.byteLength < frameBytes) return null;
   const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
-  for (let at = 0; at + frameBytes <= body.byteLength; ) {
-    const isCompressed = (view.getUint8(at) & 1) === 1;
-    const end = at + frameBytes + view.getUint32(at + 1);
-    yield { bytes: body.subarray(at + frameBytes, end), ...(isCompressed && { encoding }) };
-    at = end;
-  }
+  const isCompressed = (view.getUint8(0) & 1) === 1;
+  const end = frameBytes + view.getUint32(1);
+  // The status is the one that gRPC defines for it.
+  if (body.byteLength > end)
+    throw new ConnectError("The body has more than one message. Send one message in each call.", Code.Unimplemented);
+  if (body.byteLength < end) return null;
+  return { bytes: body.subarray(frameBytes, end), ...(isCompressed && { encoding }) };
 }
 
 const compressions = [compressionGzip, compressionBrotli];
@@ -75,12 +79,14 @@ function decompressed({ bytes, encoding }: Sent, maxBytes: number): Uint8Array |
 /** The parser refuses deeper messages. */
 const maxLevels = 100;
 
-/** The same limit for a message in protobuf's binary format. A malformed one, which the parser refuses, is measured up to its fault. */
+/** The same limit for a message in protobuf's binary format. Throws a `ConnectError` if it is malformed. */
 export function refuseCostlyBinary(type: DescMessage, bytes: Uint8Array): void {
   try {
-    measure(new BinaryReader(bytes), shapeOf(type), { end: bytes.byteLength, level: 1, values: { count: 0 } });
+    measure(new BinaryReader(bytes), shapeOf(type), { bytes, end: bytes.byteLength, level: 1, values: { count: 0 } });
   } catch (error) {
     if (error instanceof Problem) throw error;
+    const fault = error instanceof Error ? error.message : String(error);
+    throw new ConnectError(`The message is not a valid ${type.typeName}: ${fault}`, Code.InvalidArgument);
   }
 }
 
@@ -89,6 +95,7 @@ type Shape = (number: number) => Content | undefined;
 interface Content {
   /** Numbers in a list are packed: a byte each, or more. */
   readonly isPacked?: boolean;
+  readonly isText?: boolean;
   /** Of messages: what their fields hold. */
   readonly inner?: () => Shape;
 }
@@ -105,18 +112,21 @@ function contentOf(field: DescField): Content {
   const inner = message && (() => shapeOf(message));
   // An entry of a map is a message of a key and a value.
   if (fieldKind === "map") return inner ? { inner: () => (number) => (number === 2 ? { inner } : undefined) } : {};
+  if (scalar === ScalarType.STRING) return { isText: true };
   if (inner) return { inner };
-  return { isPacked: fieldKind === "list" && scalar !== ScalarType.STRING && scalar !== ScalarType.BYTES };
+  return { isPacked: fieldKind === "list" && scalar !== ScalarType.BYTES };
 }
 
 interface Part {
+  /** Of the whole message. */
+  readonly bytes: Uint8Array;
   readonly end: number;
   readonly level: number;
   /** Of the whole message. */
   readonly values: { count: number };
 }
 
-function measure(reader: BinaryReader, shape: Shape, { end, level, values }: Part): void {
+function measure(reader: BinaryReader, shape: Shape, { bytes, end, level, values }: Part): void {
   const count = (more: number) => {
     values.count += more;
     if (values.count > maxValues) throw tooManyValues;
@@ -131,8 +141,10 @@ function measure(reader: BinaryReader, shape: Shape, { end, level, values }: Par
       continue;
     }
     const length = reader.uint32();
-    const part = { end: Math.min(reader.pos + length, end), level: level + 1, values };
+    const part = { bytes, end: reader.pos + length, level: level + 1, values };
+    if (part.end > end) throw new RangeError("a field ends after the message that contains it");
     const content = shape(number);
+    if (content?.isText && !isUtf8(bytes.subarray(reader.pos, part.end))) throw new RangeError("a text is not UTF-8");
     if (content?.isPacked) count(length);
     if (content?.inner && level < maxLevels) measure(reader, content.inner(), part);
     reader.pos = part.end;
