@@ -1,4 +1,4 @@
-import { isSecretMember, isSecretParameter } from "../platform/secret-names.ts";
+import { isSecretInAuditLog, isSecretMember } from "../platform/secret-names.ts";
 import { mask } from "../platform/settings.ts";
 
 /** Members whose texts are settings of others, any of which may be a secret. */
@@ -31,7 +31,7 @@ function maskedQueries(text: string): string {
   let from = 0;
   for (const { index, 0: start, 1: name = "" } of text.matchAll(/[?&]([^=&#?\s]+)=/g)) {
     value.lastIndex = index + start.length;
-    if (index < from || !(isSecretParameter(name) || isSecretMember(name)) || !value.test(text)) continue;
+    if (index < from || !isSecretInAuditLog(name) || !value.test(text)) continue;
     shown += text.slice(from, index + start.length) + mask;
     from = value.lastIndex;
   }

@@ -1,5 +1,12 @@
 import { expect, test } from "vitest";
-import { isSecretHeader, isSecretMember, isSecretParameter, isSecretSetting, isSecretVariable } from "./secret-names.ts";
+import {
+  isSecretHeader,
+  isSecretInAuditLog,
+  isSecretMember,
+  isSecretParameter,
+  isSecretSetting,
+  isSecretVariable,
+} from "./secret-names.ts";
 
 const places = {
   variable: isSecretVariable,
@@ -34,4 +41,21 @@ test.each<[string, string[]]>([
   ["design", []],
 ])("%s is a secret as %j", (name, where) => {
   expect(all.filter((place) => places[place as keyof typeof places](name))).toEqual(where);
+});
+
+test.each([
+  ["keys", true],
+  ["key1", true],
+  ["signingKey2", true],
+  ["X-Amz-Signature-V4", true],
+  ["sig2", true],
+  ["pwd", true],
+  ["cookie", true],
+  ["project_key", false],
+  ["sort_key", false],
+  ["assignee", false],
+  ["design", false],
+  ["page", false],
+])("the audit log masks the parameter %s: %s", (name, isMasked) => {
+  expect(isSecretInAuditLog(name)).toBe(isMasked);
 });

@@ -27,6 +27,12 @@ export const isSecretHeader = (name: string): boolean => header.test(name);
 /** A variable or a plugin's setting whose value must not appear in texts. The name must end with the word: `TOKEN_URL` is no secret. */
 export const isSecretSetting = (name: string): boolean => setting.test(name);
 
+/** A parameter of a query in the audit log. The words, `key` and `sig` included, may be anywhere in the name, as in `?key1=`; `?assignee=` has neither. */
+export const isSecretInAuditLog = (parameter: string): boolean =>
+  isSecretMember(parameter) ||
+  (/key|(?<!as|de)sig/i.test(parameter) && !publicParameter.test(parameter)) ||
+  isSecretParameter(parameter);
+
 /** A parameter of a URL's query, as in `?api_key=`, `?accessToken=` and `?sig=`. Its name may be percent-encoded. */
 export function isSecretParameter(name: string): boolean {
   const plain = name.replace(/%([2-7][0-9a-f])/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
