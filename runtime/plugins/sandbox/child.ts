@@ -38,7 +38,9 @@ export function startChild({ launch, memoryMb, onLine }: ChildOptions): Child {
   let reason: string | null = null;
   const kill = (why: string) => {
     reason ??= why;
-    const descendants = descendantsOf(child.pid);
+    // The id of a process that has ended may be another one's by now.
+    const isRunning = child.exitCode === null && child.signalCode === null;
+    const descendants = isRunning ? descendantsOf(child.pid) : [];
     child.kill("SIGKILL");
     for (const pid of descendants) end(pid);
   };
