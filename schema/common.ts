@@ -41,6 +41,6 @@ export const timestamp = z.iso.datetime();
 /** Result of a seed operation: how many rows were created, and how many already existed. */
 export const seedResult = z.object({ created: z.int(), skipped: z.int() }).meta({ id: "Seeded" });
 
-/** Of an address that may contain a key. */
+/** Description of a member whose value is an address that may contain a key. */
 export const withoutWrite =
   "Address. If the API key does not have the scope `write`, the values of its query and parts of its path with 16 or more characters are `********`.";

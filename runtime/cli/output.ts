@@ -9,8 +9,8 @@ export const asJson = (value: unknown): string => `${escaped(JSON.stringify(valu
 export const onOneLine = (value: unknown): string => escaped(JSON.stringify(value)).replace(/[\p{Cf}\u2028\u2029]/gu, inHex);
 
 /**
- * What a command prints, whoever wrote it: nothing in it controls the terminal or turns text around. In JSON, the escapes mean the same
- * characters. A carriage return at the start redraws a line of progress.
+ * Output of a command, which may contain text from outside: nothing in it controls the terminal or changes the direction of text. In
+ * JSON, the escapes mean the same characters. A carriage return at the start redraws a line of progress.
  */
 export const printable = (text: string): string =>
   text.replace(/[^\n\t]+/g, (part, at) => (at === 0 && part.startsWith("\r") ? `\r${visible(part.slice(1))}` : visible(part)));

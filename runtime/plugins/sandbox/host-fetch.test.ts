@@ -62,7 +62,7 @@ test.each(["host", "content-length", "x-forwarded-for"])("a stored manifest that
   expect([...headers]).toEqual([]);
 });
 
-/** What the network is sent for a request of a plugin that goes past its boot file. */
+/** What the host sends for a request that a plugin makes without its boot file. */
 async function sentFor(asked: object): Promise<{ url: string; headers: string[] } | string> {
   let sent: { url: string; headers: string[] } | string = "nothing";
   const guarded: typeof fetch = async (input, init) => {
@@ -91,7 +91,7 @@ test.each<[string, object]>([
   ["data", { url: "data:text/plain,api.example.com" }],
 ])("%s: nothing is sent", async (_, asked) => expect(await sentFor(asked)).toBe("nothing"));
 
-test("headers of the connection are left out, however they are written", async () => {
+test("headers of the connection are left out, in upper and lower case", async () => {
   const names = ["Host", "CONTENT-LENGTH", "Transfer-Encoding", "connection", "X-Forwarded-For", "Proxy-Authorization", "te"];
   const headers = [...names.map((name) => [name, "1"]), ["x-own", "1"]];
   expect(await sentFor({ headers })).toEqual({ url: "https://api.example.com/a", headers: ["x-own"] });
