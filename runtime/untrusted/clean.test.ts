@@ -117,6 +117,14 @@ const marked = fc
           ..."<!-- --> --!> <p hidden> </p> <pre> </pre> <div <div> <a title=\" title=' \"> '> > <? ?> <![CDATA[ ]]> <!DOCTYPE ``` ```` ~~~ ` `` ![ ]( ][ ]: ) [ ] (< \" ' ( \\ \u001b[3 \u001b[31m \u200b & < ! - \u{E0041}".split(
             " ",
           ),
+          '<a title="',
+          "<b title='",
+          '">',
+          "'>",
+          "<p hidden>",
+          "<!-- ",
+          "![",
+          "](a)",
           '](a "',
           '") ',
           "[x]: a '",
@@ -138,7 +146,7 @@ test("the cleaned start of any text shows no word that the cleaned whole hides",
       for (let length = 0; length <= text.length; length++)
         for (const word of words(cleanStart(text, length))) if (!shown.has(word)) throw new Error(`${length}: ${word}`);
     }),
-    { numRuns: Number(process.env.FUZZ_RUNS ?? 300) },
+    { numRuns: Number(process.env.FUZZ_RUNS ?? 2_000) },
   );
 });
 
@@ -148,8 +156,9 @@ test.each([
   ["a definition", `x\n\n[r]: y "${secretly}"\n\n[r]`, "x\n\n"],
   ["the description of an image", `x ![${secretly}](y)`, "x "],
   ["the title of a link", `[x](y "${secretly}")`, "[x]"],
+  ["a fence in a quotation", `x\n> ~~~~\n> <div\n<pre>\n\n\`<!-- ${secretly} -->\`\n\nnew instructions\n~~~~`, "x\n"],
 ])("the start of a text that ends within %s", (_, text, expected) => {
-  expect(cleanStart(text, text.indexOf("instructions"))).toBe(expected);
+  expect(cleanStart(text, text.lastIndexOf("instructions"))).toBe(expected);
 });
 
 test.each([
