@@ -7,6 +7,8 @@ export interface FaultRule {
   readonly method?: string;
   /** Regular expression on path and query. Default: any path. */
   readonly path?: string;
+  /** Regular expression on the body. Default: any body. */
+  readonly body?: string;
   /** The first matching request that fails, counted from 1. */
   readonly nth?: number;
   /** How many of them fail. Default: 1. 0: all, until the rule is removed. */
@@ -14,6 +16,8 @@ export interface FaultRule {
   /** Carries out the request before the fault, so that the caller cannot know its outcome. */
   readonly after?: boolean;
   readonly delayMs?: number;
+  /** Holds the request until the rule is removed. Then it is carried out, even if its sender has closed the connection. */
+  readonly hold?: boolean;
   /** Default: `status` if a status is given, else `none` (only a delay). */
   readonly how?: Misbehaviour;
   readonly status?: number;
@@ -31,42 +35,56 @@ export interface ActiveFault {
   applied: number;
 }
 
+/** The rule that applies to a request. */
+export interface DueFault {
+  readonly rule: FaultRule;
+  /** Resolves when the rule is removed. */
+  readonly removed: Promise<void>;
+}
+
 /** The active rules. Every rule counts every request that it matches; of several that are due, the oldest applies. */
 export class Faults {
-  readonly #active: (ActiveFault & { readonly pattern: RegExp })[] = [];
+  readonly #active: (ActiveFault & { readonly patterns: Patterns; readonly removed: PromiseWithResolvers<void> })[] = [];
   #last = 0;
 
   /** Throws a `TypeError` for an invalid rule. */
   add(rule: FaultRule): ActiveFault {
-    const fault = { id: ++this.#last, rule, seen: 0, applied: 0, pattern: patternOf(rule) };
+    const fault = {
+      id: ++this.#last,
+      rule,
+      seen: 0,
+      applied: 0,
+      patterns: patternsOf(rule),
+      removed: Promise.withResolvers<void>(),
+    };
     this.#active.push(fault);
     return fault;
   }
 
   remove(id: number): boolean {
     const at = this.#active.findIndex((fault) => fault.id === id);
-    if (at >= 0) this.#active.splice(at, 1);
+    if (at >= 0) this.#active.splice(at, 1)[0]?.removed.resolve();
     return at >= 0;
   }
 
   clear(): void {
-    this.#active.length = 0;
+    for (const { removed } of this.#active.splice(0)) removed.resolve();
   }
 
   list(): ActiveFault[] {
     return this.#active.map(({ id, rule, seen, applied }) => ({ id, rule, seen, applied }));
   }
 
-  match(method: string, path: string): FaultRule | null {
-    let due: FaultRule | null = null;
+  match(method: string, path: string, body = ""): DueFault | null {
+    let due: DueFault | null = null;
     for (const fault of this.#active) {
       if (fault.rule.method && fault.rule.method.toUpperCase() !== method) continue;
-      if (!fault.pattern.test(path)) continue;
+      if (!fault.patterns.path.test(path) || !fault.patterns.body.test(body)) continue;
       fault.seen += 1;
       const { nth = 1, times = 1 } = fault.rule;
       if (due || fault.seen < nth || (times > 0 && fault.seen >= nth + times)) continue;
       fault.applied += 1;
-      due = fault.rule;
+      due = { rule: fault.rule, removed: fault.removed.promise };
     }
     return due;
   }
@@ -74,7 +92,12 @@ export class Faults {
 
 export const howOf = (rule: FaultRule): Misbehaviour => rule.how ?? (rule.status ? "status" : "none");
 
-function patternOf(rule: FaultRule): RegExp {
+interface Patterns {
+  readonly path: RegExp;
+  readonly body: RegExp;
+}
+
+function patternsOf(rule: FaultRule): Patterns {
   const known: Misbehaviour[] = ["status", "limit", "hang", "destroy", "truncate", "rubbish", "none"];
   if (rule.how && !known.includes(rule.how))
     throw new TypeError(`fault: how must be one of ${known.join(", ")}; it is "${rule.how}"`);
@@ -83,8 +106,8 @@ function patternOf(rule: FaultRule): RegExp {
     throw new TypeError(`fault: status must be between 200 and 599; it is ${rule.status}`);
   }
   try {
-    return new RegExp(rule.path ?? "");
+    return { path: new RegExp(rule.path ?? ""), body: new RegExp(rule.body ?? "") };
   } catch (error) {
-    throw new TypeError(`fault: path must be a regular expression: ${(error as Error).message}`);
+    throw new TypeError(`fault: path and body must be regular expressions: ${(error as Error).message}`);
   }
 }

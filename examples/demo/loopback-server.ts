@@ -72,9 +72,11 @@ async function answer(self: LoopbackServer, options: LoopbackOptions, incoming: 
   const received: Received = { method, path, at: new Date().toISOString(), headers, body: parsed(body), status: null };
   self.requests.push(received);
   if (self.requests.length > keep) self.requests.splice(0, keep / 10);
-  const rule = self.faults.match(method, path);
+  const due = self.faults.match(method, path, body);
+  const rule = due?.rule;
   if (self.delayMs > 0) await sleep(self.delayMs);
   if (rule?.delayMs) await sleep(rule.delayMs);
+  if (rule?.hold) await due?.removed;
   const how = rule ? howOf(rule) : "none";
   // A truncated or rubbish response is made from a real one, so these requests are carried out too.
   const skip = rule && !rule.after && !["none", "truncate", "rubbish"].includes(how);
