@@ -79,7 +79,8 @@ export async function releaseExpired(sql: Sql, gone: "all" | readonly string[] =
 
 /**
  * When an attempt began, and when another worker noticed its loss; milliseconds since 1970. `undefined` unless its worker died.
- * Only the first attempt has a stored beginning. A later one began after the end of the one before, with the first step since then.
+ * The first attempt began when its execution was started. A later one has no stored beginning: it began after the end of the one before,
+ * with the first step since then.
  */
 export async function findLostAttempt(
   sql: Sql,
@@ -87,9 +88,9 @@ export async function findLostAttempt(
   attempt: number,
 ): Promise<{ startMs: number; endMs: number } | undefined> {
   const [row] = await sql<{ startMs: number; endMs: number }[]>`
-    select extract(epoch from coalesce(
+    select extract(epoch from case when ${attempt} = 1 then e.started_at else coalesce(
         (select min(s.started_at) from execution_steps s where s.execution_id = e.id and s.started_at between b.at and h.created_at), b.at
-      ))::float8 * 1000 as "startMs", extract(epoch from h.created_at)::float8 * 1000 as "endMs"
+      ) end)::float8 * 1000 as "startMs", extract(epoch from h.created_at)::float8 * 1000 as "endMs"
     from task_executions e
     join execution_history h on h.execution_id = e.id and h.attempts = ${attempt} and h.event = 'execution.interrupted',
     lateral (
