@@ -1,6 +1,6 @@
 import type { EffectivePolicy } from "@signalbox/schema/policy";
 import type { NewComment } from "@signalbox/sdk";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import type { Outbox } from "../../outbox/open.ts";
 import type { Bus } from "../../platform/bus.ts";
 import type { Database } from "../../platform/database/client.ts";
@@ -18,6 +18,11 @@ beforeAll(async () => {
   if (testServer) own = await testDatabase(testServer, { replicas: 1, max: 4 });
 }, 60_000);
 afterAll(() => own?.drop());
+// A claimed sign of an earlier test would become due again when its lease ends.
+beforeEach(async () => {
+  await sql()`delete from execution_signs`;
+  await sql()`delete from task_executions`;
+});
 const sql = () => ((own as TestDatabase).pools[0] as Database).sql;
 
 const subject = "alpha:octo/app#1";
@@ -111,7 +116,6 @@ test("a sign that another replica has claimed meanwhile is not shown", { tags: [
 });
 
 test("no reaction says that a run is working once it has ended", { tags: ["postgres"] }, async () => {
-  await sql()`delete from task_executions`;
   const run = await running();
   const reactions: unknown[] = [];
   const react = async (_: unknown, reaction: unknown) => void reactions.push(reaction);

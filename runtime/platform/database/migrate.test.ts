@@ -100,7 +100,7 @@ describe("beside a replica that serves", { tags: ["postgres"] }, () => {
           await serving.sql`select from pg_stat_progress_create_index where datname = current_database() and phase like 'waiting for %'`;
         expect(builds).not.toHaveLength(0);
       },
-      { timeout: 10_000 },
+      { timeout: 30_000 },
     );
     await serving.sql`insert into large values (-1, '')`;
     await writer`commit`;
