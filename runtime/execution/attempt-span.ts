@@ -25,8 +25,8 @@ export function inAttemptSpan<T>(execution: Claimed, run: () => Promise<T>): Pro
 }
 
 /**
- * Records the span of the attempt before this one if its process was killed, because such a process exports only the spans that
- * had ended. They are the children of this span, as it has the id that it had there. Never rejects.
+ * Records the span of the previous attempt if its process was killed. Such a process exports only the spans that had ended. The
+ * recorded span has the id that the killed process gave it, so it is the parent of the exported ones. Never rejects.
  */
 export async function recordLostAttempt(
   execution: Claimed,

@@ -61,8 +61,8 @@ export async function claimSign(sql: Sql, lease: string, leaseSeconds: number): 
 type Held = Pick<Sign, "execution_id" | "lease" | "version">;
 
 /**
- * Whether a claimed sign still says what its issue is to show. Not if another replica has claimed it, if it has changed, or if it
- * says that the execution is working and its answer has been sent.
+ * Whether a claimed sign may still be shown. `false` if another replica has claimed it, if it has changed, or if it shows that an
+ * execution is working whose answer has been sent.
  */
 export async function isCurrent(sql: Sql, { execution_id, lease, version }: Held): Promise<boolean> {
   const rows = await sql`
