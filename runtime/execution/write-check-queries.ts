@@ -1,3 +1,4 @@
+import type { PostedComment } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import { dueRow, leaseFor } from "../platform/lease-queries.ts";
 import { inputOf } from "../transcripts/repeat-queries.ts";
@@ -59,10 +60,15 @@ export async function postponeWriteCheck(sql: Sql, { step_id, lease }: Held, ms:
     where step_id = ${step_id} and lease = ${lease}`;
 }
 
-/** Replaces the stored write of a step with the one that remains at the platform. */
+/** Replaces the stored write of a step, also in its living comment, with the one that remains at the platform. */
 export async function replaceOutput(sql: Sql, check: WriteCheck, output: unknown, url: string | null): Promise<void> {
+  const id = check.kind === "post" ? ((output as PostedComment | null)?.id ?? null) : null;
   await sql`
-    with step as (update execution_steps set output = ${JSON.stringify(output)}::text::json where id = ${check.step_id})
+    with step as (update execution_steps set output = ${JSON.stringify(output)}::text::json where id = ${check.step_id}),
+      living as (
+        update living_comments set comment_id = ${id}, url = ${url}
+        where subject = ${check.subject} and settled_by = ${check.execution_id} and key = ${check.key} and ${id !== null}
+      )
     update task_executions set result_url = ${url}
     where id = ${check.execution_id} and ${check.kind === "post" && url !== null}`;
 }

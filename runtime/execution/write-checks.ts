@@ -80,7 +80,8 @@ async function carryOut(check: WriteCheck, ended: AbortSignal, options: WriteChe
   try {
     // An attempt is still running, and finds the first write itself.
     if (check.state === "started" && check.attempts < maxAttempts) return await postponeWriteCheck(sql, check, retryMs);
-    const isKnown = check.is_living ? await restoreAnswer(check, signal, options) : await keepOldest(check, signal, options);
+    const isCounted = await keepOldest(check, signal, options);
+    const isKnown = check.is_living ? (await restoreAnswer(check, signal, options)) || isCounted : isCounted;
     const wait = lookAgainMs[check.attempts - 1];
     await (wait === undefined || !isKnown ? finishWriteCheck(sql, check) : postponeWriteCheck(sql, check, wait));
   } catch (error) {
@@ -146,8 +147,9 @@ async function keepOldest(check: WriteCheck, signal: AbortSignal, options: Write
   }
   let hasRemoved = false;
   // Looks before each removal and after the last one: a person may remove the oldest at any time.
-  while (found.length > 1) {
-    const removal = await removeFresh(
+  // A platform whose list lags still lists what was removed, so the number of removals is limited.
+  for (let removals = found.length - 1; removals > 0 && found.length > 1; removals--) {
+    const removal = await removeIfNeeded(
       () => remove(found.at(-1)),
       async () => (await find()).length > 1,
       signal,
@@ -174,25 +176,26 @@ async function keepOldest(check: WriteCheck, signal: AbortSignal, options: Write
   if (kept !== undefined && check.state === "succeeded") await replaceOutput(sql, check, kept, urlOf(kept));
   const outcome = isLost ? "both were removed at the same time, so it was written again" : "the newer one was removed";
   if (hasRemoved) warn(`a write was made twice; ${outcome}`, { ...context, kept: urlOf(kept) });
+  if (found.length > 1) throw new Error("the platform still lists a duplicate after its removal");
   return true;
 }
 
-/** Age of a look at which it is repeated before a removal is sent, milliseconds. */
-const freshMs = 2_000;
+/** A removal that is sent later than this after the last look needs a new look first. Milliseconds. */
+const lookValidMs = 2_000;
 
 /**
- * Sends a removal, unless it is no longer needed: if its request had to wait, because the process was frozen or the tracker asked for it,
- * `isNeeded` looks again immediately before. Returns no error if it was not needed.
+ * Sends a removal unless it is no longer needed. Its request may have to wait: the process is frozen, or the tracker limits its rate.
+ * Then `isNeeded` looks again immediately before the request. Returns no error if the removal was not needed.
  */
-async function removeFresh(remove: () => Promise<void>, isNeeded: () => Promise<boolean>, signal: AbortSignal) {
-  const until = performance.now() + freshMs;
-  let isVain = false;
+async function removeIfNeeded(remove: () => Promise<void>, isNeeded: () => Promise<boolean>, signal: AbortSignal) {
+  const until = performance.now() + lookValidMs;
+  let isNeedless = false;
   let mayHaveWorked = false;
-  const looking: WriteFence = { send: (request) => request(signal) };
+  const allowAll: WriteFence = { send: (request) => request(signal) };
   const fence: WriteFence = {
     send: async (request) => {
-      isVain = performance.now() > until && !(await runFenced(looking, isNeeded));
-      if (isVain) throw new DOMException("The duplicate no longer exists.", "AbortError");
+      isNeedless = performance.now() > until && !(await runFenced(allowAll, isNeeded));
+      if (isNeedless) throw new DOMException("The duplicate no longer exists.", "AbortError");
       const response = await request(signal).catch((error) => {
         mayHaveWorked = true;
         throw error;
@@ -205,13 +208,13 @@ async function removeFresh(remove: () => Promise<void>, isNeeded: () => Promise<
     await runFenced(fence, remove);
     return { mayHaveWorked, error: null };
   } catch (error: unknown) {
-    return { mayHaveWorked, error: isVain ? null : error };
+    return { mayHaveWorked, error: isNeedless ? null : error };
   }
 }
 
 /**
- * Writes the answer in a living comment again if an earlier edit, which the tracker carried out late, has replaced it. Returns `false` if
- * it cannot be found out what the comment shows.
+ * Writes the answer in a living comment again if an earlier edit, which the tracker carried out late, has replaced it. A comment that a
+ * person has deleted is not posted again. Returns `false` if it cannot be found out what the comment shows.
  */
 async function restoreAnswer(check: WriteCheck, signal: AbortSignal, options: WriteCheckOptions): Promise<boolean> {
   const { source, execution_id, agent_id, subject, key } = check;
@@ -225,10 +228,17 @@ async function restoreAnswer(check: WriteCheck, signal: AbortSignal, options: Wr
     isRestored = isLast && (await connection.source.adapter.find(post, call)) === null;
     return isRestored ? post : undefined;
   };
-  const again = { key: `${key}.${check.attempts}`, executionId: execution_id, agentId: agent_id, isAnswer: false };
+  const again = {
+    key: `${key}.${check.attempts}`,
+    executionId: execution_id,
+    agentId: agent_id,
+    isAnswer: false,
+    editsOnly: true,
+  };
   const comment = await writeLiving({ ...again, sql: options.sql, connection, subject, post, content }, signal);
   const context = { execution_id, step: check.step_id, write: source, comment: urlOf(comment) };
-  if (isRestored) options.warn("an earlier edit arrived late and replaced an answer; the answer was written again", context);
+  if (isRestored && comment)
+    options.warn("an earlier edit arrived late and replaced an answer; the answer was written again", context);
   return true;
 }
 

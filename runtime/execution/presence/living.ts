@@ -21,6 +21,8 @@ export interface LivingWrite {
   readonly post: NewComment;
   /** The write contains the answer of its execution, so progress updates of that execution no longer change the comment. */
   readonly isAnswer: boolean;
+  /** Posts no new comment if the platform no longer has this one. */
+  readonly editsOnly?: boolean;
 }
 
 /** Lease of a writer. Its requests end before it does. */
@@ -116,7 +118,7 @@ async function resolved(write: LivingWrite, found: LivingComment, { signal }: He
 }
 
 async function replace(
-  { connection, key, post }: LivingWrite,
+  { connection, key, post, editsOnly = false }: LivingWrite,
   comment: PostedComment | null,
   content: NewComment | null,
   { signal }: Held,
@@ -127,13 +129,14 @@ async function replace(
     if (comment) await source.retract?.(post, comment, call);
     return null;
   }
-  if (!comment || !source.update) return source.deliver(content, call);
+  const deliver = () => (editsOnly ? null : source.deliver(content, call));
+  if (!comment || !source.update) return deliver();
   try {
     return await source.update(content, comment, call);
   } catch (error) {
     // Deleted at the platform: the next write posts a new one.
     if ((error as { code?: unknown } | null)?.code !== "not_found") throw error;
-    return source.deliver(content, call);
+    return deliver();
   }
 }
 
