@@ -54,9 +54,11 @@ async function startLimited(): Promise<World> {
   const world = await startWorld({
     tasks: ["first"],
     env: {
-      // So many that a crowd has to wait.
+      // A run that loses its lease on a busy machine is charged for what it had reserved.
+      EXECUTION_LEASE_SECONDS: "10",
       UPDATE_DEBOUNCE_SECONDS: "1",
       EXECUTION_RETRY_LIMIT: "0",
+      // So many that a crowd has to wait.
       WORKER_CONCURRENCY: "16",
       WATCHDOG_ENABLED: "true",
       MODEL_PRICES: JSON.stringify({ "script*": { input: 1_000, output: 2_000 } }),
