@@ -10,6 +10,7 @@ import { freePorts } from "../../sdk/testing/free-ports.ts";
 import * as alpha from "../harness/alpha-payloads.ts";
 import * as beta from "../harness/beta-payloads.ts";
 import * as delta from "../harness/delta-payloads.ts";
+import { type Filling, filled } from "../harness/fillings.ts";
 import * as gamma from "../harness/gamma-payloads.ts";
 import { root, runtimeUnderTest } from "../harness/process.ts";
 import { type Service, startService } from "../harness/service.ts";
@@ -78,60 +79,6 @@ async function answerFromOutside(request: Request): Promise<Response> {
 }
 
 const stall = async (): Promise<number> => Number(await (await fetch(meter)).text());
-
-/** What a stranger fills a body with. */
-interface Filling {
-  readonly text: string;
-  readonly list: readonly unknown[];
-  readonly members: Readonly<Record<string, unknown>>;
-}
-
-const filled = (size: number): fc.Arbitrary<Filling> => {
-  const piece = fc.constantFrom(
-    ...[
-      "ab c\n",
-      '"\\',
-      "\u0001",
-      "\u{1F600}é",
-      "<b>",
-      "<!--",
-      "> ",
-      "a\n=\n",
-      "[x](",
-      "`",
-      "*_",
-      "@a ",
-      "&lt;",
-      "{{",
-      "<a href=x>",
-      "|-",
-    ],
-  );
-  const item = fc.constantFrom<unknown>(
-    1,
-    "ab",
-    {},
-    [],
-    null,
-    { name: "a" },
-    { id: 3, login: "bob" },
-    { type: "text", text: "a" },
-    [[[]]],
-  );
-  const key = fc.constantFrom(
-    (i: number) => `k${i.toString(36)}`,
-    (i: number) => String(i * 7),
-    (i: number) => `__proto__${i}`,
-  );
-  return fc.record({
-    text: piece.map((one) => {
-      const each = JSON.stringify(one).length - 2;
-      return one.repeat(size / each);
-    }),
-    list: item.map((one) => Array(Math.floor(size / (JSON.stringify(one).length + 1))).fill(one)),
-    members: key.map((name) => Object.fromEntries(Array.from({ length: Math.floor(size / 14) }, (_, i) => [name(i), 1]))),
-  });
-};
 
 interface Door {
   readonly name: string;
