@@ -4,14 +4,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { freePorts } from "../../sdk/testing/free-ports.ts";
 
 const root = join(import.meta.dirname, "../..");
 const bin = join(root, "node_modules/.bin");
 const file = "examples/demo/main.ts";
 
-function demo(command: string, args: readonly string[]) {
-  // Several runs in a row must work although the default ports may still be taken.
-  const child = spawn(join(bin, command), args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+async function demo(command: string, args: readonly string[]) {
+  // Other tests use the default ports meanwhile: if they took one while this starts, it would start again.
+  const [port, grpcPort] = await freePorts(2);
+  const env = { ...process.env, PORT: String(port), GRPC_PORT: String(grpcPort) };
+  const child = spawn(join(bin, command), args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (output += text));
   const ended = new Promise<{ code: number | null; output: string }>((done) =>
@@ -31,10 +34,10 @@ test.each([
 ])(
   "the demonstration of %s succeeds on %s and leaves nothing behind",
   {
-    timeout: 90_000,
+    timeout: 180_000,
   },
   async (source, command, args, name) => {
-    const { code, output } = await demo(command, [...args, file, "--source", source]).ended;
+    const { code, output } = await (await demo(command, [...args, file, "--source", source])).ended;
     expect(code, output).toBe(0);
     for (const part of [
       /answers 202 accepted after \d+ ms/,
@@ -56,8 +59,8 @@ test.each([
   },
 );
 
-test("--use-case sets up, goes through three analyses, and tears down", { timeout: 90_000 }, async () => {
-  const { code, output } = await demo("node", [file, "--use-case"]).ended;
+test("--use-case sets up, goes through three analyses, and tears down", { timeout: 180_000 }, async () => {
+  const { code, output } = await (await demo("node", [file, "--use-case"])).ended;
   expect(code, output).toBe(0);
   const inOrder = [
     "the issue signalbox-demo/module-update#1",
@@ -74,8 +77,8 @@ test("--use-case sets up, goes through three analyses, and tears down", { timeou
   expect(output).toMatch(new RegExp(inOrder.join("[^]*")));
 });
 
-test("--trust shows how each attack and accident ends, and why, on a page", { timeout: 90_000 }, async () => {
-  const { code, output } = await demo("node", [file, "--trust"]).ended;
+test("--trust shows how each attack and accident ends, and why, on a page", { timeout: 180_000 }, async () => {
+  const { code, output } = await (await demo("node", [file, "--trust"])).ended;
   expect(code, output).toBe(0);
   const inOrder = [
     "helper\\[bot\\] is a bot, and TRIGGER_ALLOWED_BOTS",
@@ -96,8 +99,8 @@ test("--trust shows how each attack and accident ends, and why, on a page", { ti
   expect(readdirSync(tmpdir())).not.toContain(folders(output)[0]);
 });
 
-test("--keep leaves the service running until Ctrl-C", { timeout: 90_000 }, async () => {
-  const run = demo("node", [file, "--keep"]);
+test("--keep leaves the service running until Ctrl-C", { timeout: 180_000 }, async () => {
+  const run = await demo("node", [file, "--keep"]);
   while (!/Ctrl-C/.test(run.output())) {
     if (run.child.exitCode !== null) throw new Error(run.output());
     await sleep(50);
@@ -112,13 +115,13 @@ test("--keep leaves the service running until Ctrl-C", { timeout: 90_000 }, asyn
 });
 
 test("an unknown platform is refused with a list of the known ones", async () => {
-  const { code, output } = await demo("node", [file, "--source", "omega"]).ended;
+  const { code, output } = await (await demo("node", [file, "--source", "omega"])).ended;
   expect(code).toBe(2);
   expect(output).toMatch(/--source: unknown platform "omega", expected one of alpha, beta, gamma, delta/);
-  expect((await demo("node", [file, "--use-case", "--source", "beta"]).ended).output).toMatch(
+  expect((await (await demo("node", [file, "--use-case", "--source", "beta"])).ended).output).toMatch(
     /--use-case: needs --source alpha, not beta/,
   );
-  expect((await demo("node", [file, "--trust", "--use-case"]).ended).output).toMatch(
+  expect((await (await demo("node", [file, "--trust", "--use-case"])).ended).output).toMatch(
     /--trust: cannot be combined with --use-case/,
   );
 });

@@ -38,8 +38,8 @@ export async function startSignalbox(
 
 async function startOnce(settings: Record<string, string>, started: (service: Signalbox) => void): Promise<Signalbox> {
   const folder = mkdtempSync(join(tmpdir(), "signalbox-demo-"));
-  const port = await portOr(8000);
-  const grpcPort = await portOr(9090);
+  const port = await portOr(Number(process.env.PORT) || 8000);
+  const grpcPort = await portOr(Number(process.env.GRPC_PORT) || 9090);
   const main = join(import.meta.dirname, "../../runtime/main.ts");
   const inherited = Object.fromEntries(
     ["PATH", "HOME", "TMPDIR"].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
