@@ -43,7 +43,8 @@ async function running(): Promise<string> {
   await sql()`
     insert into task_executions (id, task_id, canonical_trigger, source, slug, subject, project, issue, content, state, agent_id, has_sign)
     values (${id}, 't', 'x', 'alpha', 'alpha', ${subject}, 'octo/app', '1', '', 'running', 'pm_default', true)`;
-  await sql()`insert into execution_signs (execution_id, sign) values (${id}, 'working')`;
+  // Stored times are rounded to milliseconds: that of now can be later than now.
+  await sql()`insert into execution_signs (execution_id, sign, due_at) values (${id}, 'working', now() - interval '1 second')`;
   return id;
 }
 const claimed = async (): Promise<Sign> => (await claimSign(sql(), newId(), 30)) as Sign;
