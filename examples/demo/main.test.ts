@@ -3,8 +3,8 @@ import { readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { freePorts } from "@signalbox/sdk/testing";
 import { expect, test } from "vitest";
-import { freePorts } from "../../sdk/testing/free-ports.ts";
 
 const root = join(import.meta.dirname, "../..");
 const bin = join(root, "node_modules/.bin");
