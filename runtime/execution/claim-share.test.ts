@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Database, Sql } from "../platform/database/client.ts";
-import { type TestDatabase, testDatabase, testServer } from "../platform/database/test-database.ts";
+import { expect, test } from "vitest";
+import type { Sql } from "../platform/database/client.ts";
+import { useTestDatabase } from "../platform/database/use-test-database.ts";
 import { newId } from "../platform/ids.ts";
 import { claimExecutions, nextDue } from "./queries.ts";
 
-let own: TestDatabase | null = null;
-beforeAll(async () => {
-  if (testServer) own = await testDatabase(testServer, { replicas: 1, max: 4 });
-}, 60_000);
-afterAll(() => own?.drop());
+const database = useTestDatabase();
 
-const sqlOf = () => ((own as TestDatabase).pools[0] as Database).sql;
+const sqlOf = () => database().sql;
 const claim = (sql: Sql, most: number) =>
   claimExecutions(sql, { worker: "w", most, leaseSeconds: 60, limits: {}, share: 4, busy: [] });
 const pick = <T>(all: readonly T[]): T => all[Math.floor(Math.random() * all.length)] as T;

@@ -1,19 +1,13 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import type { Database } from "../platform/database/client.ts";
-import { type TestDatabase, testDatabase, testServer } from "../platform/database/test-database.ts";
+import { beforeEach, expect, test } from "vitest";
+import { useTestDatabase } from "../platform/database/use-test-database.ts";
 import { newId } from "../platform/ids.ts";
 import { pack } from "../platform/packing/packed.ts";
 import { claimExecutions, nextDue } from "./queries.ts";
 
-let own: TestDatabase | null = null;
-beforeAll(async () => {
-  if (testServer) own = await testDatabase(testServer, { replicas: 1, max: 4 });
-}, 60_000);
-afterAll(() => own?.drop());
+const database = useTestDatabase();
 beforeEach(async () => {
-  if (own) await database().sql`truncate task_executions, pauses cascade`;
+  await database().sql`truncate task_executions, pauses cascade`;
 });
-const database = () => (own as TestDatabase).pools[0] as Database;
 
 /** Queues executions on subjects, one a second, the first of them an hour ago. */
 async function queue(subjects: readonly (string | null)[], secondsAgo = 3_600): Promise<string[]> {

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Database } from "../platform/database/client.ts";
-import { type TestDatabase, testDatabase, testServer } from "../platform/database/test-database.ts";
+import { testServer } from "../platform/database/test-database.ts";
+import { useTestDatabase } from "../platform/database/use-test-database.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { findWorkers, releaseExecutions, releaseExpired, renewLeases } from "./lease-queries.ts";
@@ -9,11 +10,7 @@ import { type Claimed, claimExecutions } from "./queries.ts";
 import { newStep } from "./steps/new-step.ts";
 import { loadSteps, writeChanges } from "./steps/queries.ts";
 
-let own: TestDatabase | null = null;
-beforeAll(async () => {
-  if (testServer) own = await testDatabase(testServer, { replicas: 1, max: 10 });
-}, 60_000);
-afterAll(() => own?.drop());
+const database = useTestDatabase(10);
 
 /** Queues an execution on an issue of its own, alone. */
 async function queueOne(sql: Database["sql"], project: string, issue = "1"): Promise<string> {
@@ -30,7 +27,7 @@ const claimOne = async (sql: Database["sql"], worker = newId()): Promise<Claimed
 test("writing steps, renewing leases and releasing them do not deadlock", {
   tags: ["postgres"],
 }, async () => {
-  const { sql } = (own as TestDatabase).pools[0] as Database;
+  const { sql } = database();
   const rows = Array.from({ length: 200 }, (_, n) => ({
     id: newId(),
     task_id: "t",
@@ -73,7 +70,7 @@ test("writing steps, renewing leases and releasing them do not deadlock", {
 });
 
 test("an execution that is stored during a claim is claimed with its event", { tags: ["postgres"] }, async () => {
-  const { sql } = (own as TestDatabase).pools[0] as Database;
+  const { sql } = database();
   await sql`update task_executions set state = 'cancelled'`;
   const [event, id] = [newId(), newId()];
   let claimed: Promise<Claimed[]> = Promise.resolve([]);
@@ -94,7 +91,7 @@ test("an execution that is stored during a claim is claimed with its event", { t
 });
 
 test.runIf(testServer)("a silent worker counts as a death, one that lost its lease but is alive does not", async () => {
-  const { sql } = (own as TestDatabase).pools[0] as Database;
+  const { sql } = database();
   const id = await queueOne(sql, "d/d");
   const expire = async () => {
     await sql`update task_executions set lease_expires_at = now() - interval '1 second' where id = ${id}`;
@@ -120,7 +117,7 @@ test.runIf(testServer)("a silent worker counts as a death, one that lost its lea
 test.runIf(testServer)(
   "crashes count in a row: a further step resets the count, and each crash after the first doubles the wait",
   async () => {
-    const { sql } = (own as TestDatabase).pools[0] as Database;
+    const { sql } = database();
     const id = await queueOne(sql, "r/r");
     const claim = async () => {
       await sql`update task_executions set run_after = now() - interval '1 second' where id = ${id}`;
@@ -162,7 +159,7 @@ test.runIf(testServer)(
 test.runIf(testServer)(
   "a step records how long its request may be under way; a clean release records that it is not",
   async () => {
-    const { sql } = (own as TestDatabase).pools[0] as Database;
+    const { sql } = database();
     await sql`update task_executions set state = 'cancelled' where state <> 'cancelled'`;
     const row = { task_id: "t", canonical_trigger: "x", source: "alpha", slug: "alpha", project: "w/w", content: "" };
     const rows = [1, 2].map((n) => ({ ...row, id: newId(), subject: `alpha:w/w#${n}`, issue: String(n) }));
@@ -184,7 +181,6 @@ test.runIf(testServer)(
 
 describe.runIf(testServer)("workers that end without releasing their executions", () => {
   const log: Log = { info() {}, warn() {}, error() {}, with: () => log };
-  const database = () => (own as TestDatabase).pools[0] as Database;
   const open = (looks: number, keepsSession = true) => LiveWorkers.open({ database: database(), log, looks }, keepsSession);
   /** An execution that a worker runs. */
   const runs = async (worker: string, issue: string) => {

@@ -1,20 +1,15 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { PluginError } from "@signalbox/sdk";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import type { Database } from "../platform/database/client.ts";
-import { type TestDatabase, testDatabase, testServer } from "../platform/database/test-database.ts";
+import { expect, test, vi } from "vitest";
+import { useTestDatabase } from "../platform/database/use-test-database.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { currentFence } from "../platform/write-fence.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { startWriteChecks } from "./write-checks.ts";
 
-let own: TestDatabase | null = null;
-beforeAll(async () => {
-  if (testServer) own = await testDatabase(testServer, { replicas: 1, max: 4 });
-}, 60_000);
-afterAll(() => own?.drop());
-const sql = () => ((own as TestDatabase).pools[0] as Database).sql;
+const database = useTestDatabase();
+const sql = () => database().sql;
 const silent: Log = { info() {}, warn() {}, error() {}, with: () => silent };
 
 interface Comment {

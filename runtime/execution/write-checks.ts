@@ -4,13 +4,13 @@ import { startLeasedWork } from "../platform/leases.ts";
 import type { Log, Report } from "../platform/log.ts";
 import type { Loop } from "../platform/loop.ts";
 import { reconcile } from "../platform/reconcile.ts";
-import { runFenced, type WriteFence } from "../platform/write-fence.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Parameters } from "../tools/registered-tool.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import type { PostInput } from "./post.ts";
 import { writeLiving } from "./presence/living.ts";
 import type { LivingComment } from "./presence/living-queries.ts";
+import { removeIfNeeded } from "./remove-if-needed.ts";
 import {
   checkRows,
   claimWriteCheck,
@@ -178,38 +178,6 @@ async function keepOldest(check: WriteCheck, signal: AbortSignal, options: Write
   if (hasRemoved) warn(`a write was made twice; ${outcome}`, { ...context, kept: urlOf(kept) });
   if (found.length > 1) throw new Error("the platform still lists a duplicate after its removal");
   return true;
-}
-
-/** A removal that is sent later than this after the last look needs a new look first. Milliseconds. */
-const lookValidMs = 2_000;
-
-/**
- * Sends a removal unless it is no longer needed. Its request may have to wait: the process is frozen, or the tracker limits its rate.
- * Then `isNeeded` looks again immediately before the request. Returns no error if the removal was not needed.
- */
-async function removeIfNeeded(remove: () => Promise<void>, isNeeded: () => Promise<boolean>, signal: AbortSignal) {
-  const until = performance.now() + lookValidMs;
-  let isNeedless = false;
-  let mayHaveWorked = false;
-  const allowAll: WriteFence = { send: (request) => request(signal) };
-  const fence: WriteFence = {
-    send: async (request) => {
-      isNeedless = performance.now() > until && !(await runFenced(allowAll, isNeeded));
-      if (isNeedless) throw new DOMException("The duplicate no longer exists.", "AbortError");
-      const response = await request(signal).catch((error) => {
-        mayHaveWorked = true;
-        throw error;
-      });
-      mayHaveWorked ||= response.status < 400 || response.status >= 500;
-      return response;
-    },
-  };
-  try {
-    await runFenced(fence, remove);
-    return { mayHaveWorked, error: null };
-  } catch (error: unknown) {
-    return { mayHaveWorked, error: isNeedless ? null : error };
-  }
 }
 
 /**

@@ -1,17 +1,17 @@
-import { type EventAuthor, type Json, oneLine, type SourceEvent } from "@signalbox/sdk";
+import type { EventAuthor, Json, SourceEvent } from "@signalbox/sdk";
 import { setOf } from "../mappings/defaults.ts";
 import type { TaskMapping } from "../mappings/queries.ts";
 import { newId } from "../platform/ids.ts";
 import { storableText } from "../platform/json.ts";
 import type { Report } from "../platform/log.ts";
 import { pack } from "../platform/packing/packed.ts";
-import { validTraceparent } from "../platform/telemetry/tracing.ts";
 import type { Policies } from "../policy/policies.ts";
 import type { InOrder } from "./dispatch.ts";
+import { rowOf } from "./event-row.ts";
 import { type GateInput, hopLimit, refusalOf } from "./gate.ts";
 import { hasKnownMarker } from "./identify.ts";
 import type { LoopLimits } from "./loop-queries.ts";
-import type { Arrival, NewEvent, NewExecution } from "./queries.ts";
+import type { Arrival, NewExecution } from "./queries.ts";
 import type { Routing } from "./routing.ts";
 
 /** Options of an operator's replay. */
@@ -202,51 +202,4 @@ export function reasonToDiscard(incoming: Incoming): string | null {
   const actor = event.actor?.toLowerCase();
   const account = own || actor === undefined ? undefined : accounts.find((one) => one.toLowerCase() === actor);
   return account === undefined ? null : `it was caused by ${account}, the account that Signalbox posts as`;
-}
-
-function rowOf(
-  { id, source, slug, event, headers, body, replayOf, polled = false, own = false, traceparent, messageId = null }: Incoming,
-  triggers: readonly string[],
-  reason: string | null,
-  discarded: boolean,
-): NewEvent {
-  return {
-    id: id ?? newId(),
-    source,
-    slug,
-    delivery_id: replayOf || own ? null : text(event.delivery_id ?? messageId),
-    change_key: replayOf || own ? null : text(event.change_key ?? null),
-    event_name: text(event.event_name),
-    action: text(event.action),
-    actor: text(event.actor),
-    subject: event.subject && text(`${source}:${event.subject.project}#${event.subject.issue}`),
-    title: event.subject && event.title ? text(oneLine(event.title).trim()) || null : null,
-    canonical_triggers: triggers,
-    outcome: discarded ? "discarded" : "dispatched",
-    reason: text(reason),
-    replay_of: replayOf ?? null,
-    polled,
-    author: event.author ? authorOf(event.author) : null,
-    occurred_at: instant(event.occurred_at),
-    hook_id: text(event.hook_id ?? null),
-    snapshot: event.snapshot ?? false,
-    private: event.private ?? false,
-    comment: text(event.comment ?? null),
-    thread: text(event.thread ?? null),
-    incomplete: event.incomplete ?? false,
-    traceparent: validTraceparent(traceparent ?? undefined),
-    headers: JSON.stringify(headers),
-    body: pack("payload", body) ?? body,
-  };
-}
-
-/** Cut first: a cut can leave half of a character, which PostgreSQL cannot store. */
-const text = (value: string | null) => value && storableText(value.slice(0, 500));
-
-const authorOf = ({ id, name, kind, standing }: EventAuthor): EventAuthor => ({ id: text(id), name: text(name), kind, standing });
-
-/** ISO 8601 in UTC; `null` if it is not a time that the database can store. */
-export function instant(text: string | null): string | null {
-  const ms = text === null ? Number.NaN : Date.parse(text);
-  return ms >= 0 && ms < 253_402_300_800_000 ? new Date(ms).toISOString() : null;
 }

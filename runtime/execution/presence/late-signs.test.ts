@@ -1,10 +1,9 @@
 import type { EffectivePolicy } from "@signalbox/schema/policy";
 import type { NewComment } from "@signalbox/sdk";
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import type { Outbox } from "../../outbox/open.ts";
 import type { Bus } from "../../platform/bus.ts";
-import type { Database } from "../../platform/database/client.ts";
-import { type TestDatabase, testDatabase, testServer } from "../../platform/database/test-database.ts";
+import { useTestDatabase } from "../../platform/database/use-test-database.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Connection } from "../../plugins/connections.ts";
@@ -13,17 +12,13 @@ import { claimSign, type Sign } from "./queries.ts";
 import { showLiving } from "./show-living.ts";
 import { startPresence } from "./worker.ts";
 
-let own: TestDatabase | null = null;
-beforeAll(async () => {
-  if (testServer) own = await testDatabase(testServer, { replicas: 1, max: 4 });
-}, 60_000);
-afterAll(() => own?.drop());
+const database = useTestDatabase();
 // A claimed sign of an earlier test would become due again when its lease ends.
 beforeEach(async () => {
   await sql()`delete from execution_signs`;
   await sql()`delete from task_executions`;
 });
-const sql = () => ((own as TestDatabase).pools[0] as Database).sql;
+const sql = () => database().sql;
 
 const subject = "alpha:octo/app#1";
 const silent: Log = { info() {}, warn() {}, error() {}, with: () => silent };

@@ -1,0 +1,33 @@
+import { runFenced, type WriteFence } from "../platform/write-fence.ts";
+
+/** How long the result of a look is valid, milliseconds. A removal that is sent later needs another look. */
+const lookValidMs = 2_000;
+
+/**
+ * Sends a removal unless it is no longer needed. Its request may have to wait: the process is frozen, or the tracker limits its rate.
+ * Then `isNeeded` looks again immediately before the request. Returns no error if the removal was not needed.
+ */
+export async function removeIfNeeded(remove: () => Promise<void>, isNeeded: () => Promise<boolean>, signal: AbortSignal) {
+  const until = performance.now() + lookValidMs;
+  let isNeedless = false;
+  let mayHaveWorked = false;
+  const allowAll: WriteFence = { send: (request) => request(signal) };
+  const fence: WriteFence = {
+    send: async (request) => {
+      isNeedless = performance.now() > until && !(await runFenced(allowAll, isNeeded));
+      if (isNeedless) throw new DOMException("The duplicate no longer exists.", "AbortError");
+      const response = await request(signal).catch((error) => {
+        mayHaveWorked = true;
+        throw error;
+      });
+      mayHaveWorked ||= response.status < 400 || response.status >= 500;
+      return response;
+    },
+  };
+  try {
+    await runFenced(fence, remove);
+    return { mayHaveWorked, error: null };
+  } catch (error: unknown) {
+    return { mayHaveWorked, error: isNeedless ? null : error };
+  }
+}

@@ -1,0 +1,17 @@
+import { afterAll, beforeAll } from "vitest";
+import type { Database } from "./client.ts";
+import { type TestDatabase, testDatabase, testServer } from "./test-database.ts";
+
+/** A migrated database for the tests of a file, which need the tag `postgres`: created before them and dropped after them. `max`: its connections. */
+export function useTestDatabase(max = 4): () => Database {
+  let own: TestDatabase | null = null;
+  beforeAll(async () => {
+    if (testServer) own = await testDatabase(testServer, { replicas: 1, max });
+  }, 60_000);
+  afterAll(() => own?.drop());
+  return () => {
+    const [database] = own?.pools ?? [];
+    if (!database) throw new Error("TEST_DATABASE_URL is not set: give the test the tag postgres.");
+    return database;
+  };
+}
