@@ -1,8 +1,29 @@
 import type { DeclaredContributions } from "./declared-contributions.ts";
-import type { BuiltManifest, Manifest } from "./manifest.ts";
 
-type Asking = Pick<Manifest, "permissions" | "secrets" | "needs"> &
-  Partial<Pick<BuiltManifest, "limits" | "contributes" | "config">>;
+/** The members of a manifest that decide what its plugin may do. */
+interface Asking {
+  readonly permissions: {
+    readonly http: readonly { readonly host: string; readonly methods: readonly string[]; readonly why: string }[];
+    readonly operations: readonly { readonly id: string; readonly why: string }[];
+    readonly open_routes?: readonly { readonly name: string; readonly why: string }[] | undefined;
+  };
+  readonly secrets: Readonly<Record<string, { readonly inject?: Injection | undefined }>>;
+  readonly needs: readonly string[];
+  readonly limits?: Limits;
+  readonly contributes?: DeclaredContributions;
+  /** JSON Schema of the settings. */
+  readonly config?: Schema;
+}
+interface Injection {
+  readonly hosts: readonly string[];
+  readonly name: string;
+  readonly format: string;
+}
+interface Limits {
+  readonly memory_mb: number;
+  readonly concurrency: number;
+  readonly call_ms: number;
+}
 type Schema = Readonly<Record<string, unknown>>;
 type Source = DeclaredContributions["sources"][string];
 
@@ -91,7 +112,6 @@ function secretsOf(before: Asking | null, after: Asking): string[] {
   return more;
 }
 
-type Injection = NonNullable<Manifest["secrets"][string]["inject"]>;
 const isWithin = (after: Injection, before: Injection): boolean =>
   after.name === before.name && after.format === before.format && after.hosts.every((host) => before.hosts.includes(host));
 
@@ -171,7 +191,7 @@ function contributionsOf(
   return more;
 }
 
-function limitsOf(before: Manifest["limits"], after: Manifest["limits"]): string[] {
+function limitsOf(before: Limits, after: Limits): string[] {
   const asks = (what: string, had: number, wants: number) => (wants > had ? [`limit: ${what} ${wants}, before ${had}`] : []);
   return [
     ...asks("memory in MiB", before.memory_mb, after.memory_mb),

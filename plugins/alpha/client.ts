@@ -3,8 +3,7 @@ import { Octokit } from "@octokit/core";
 import { retry } from "@octokit/plugin-retry";
 import { type Capabilities, PluginError, Throttle, throttled } from "@signalbox/sdk";
 import type { z } from "zod";
-import { dataOf } from "./discussions.ts";
-import { failureOf } from "./failure.ts";
+import { dataOf, failureOf } from "./failure.ts";
 import type { Settings } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 

@@ -72,16 +72,3 @@ function read<T>(shape: z.ZodType<T>, data: unknown): T {
   if (parsed.success) return parsed.data;
   throw new PluginError("unavailable", "alpha's answer about a discussion cannot be read");
 }
-
-/** The data of a GraphQL answer. The API answers 200 also where it refuses; throws a `PluginError` then. */
-export function dataOf(answer: unknown): unknown {
-  const errors = valueAt(answer, "errors");
-  if (!Array.isArray(errors) || errors.length === 0) return valueAt(answer, "data");
-  const [type, message] = ["type", "message"].map((name) => String(valueAt(errors[0], name) ?? "").slice(0, 300));
-  const said = `alpha refused: ${message}`;
-  if (type === "RATE_LIMITED") throw new PluginError("rate_limited", said, { retry_after_ms: 60_000 });
-  if (type === "NOT_FOUND") throw new PluginError("not_found", said);
-  if (type === "FORBIDDEN" || type === "INSUFFICIENT_SCOPES")
-    throw new PluginError("unsupported", `the token may not take part in discussions (${message})`);
-  throw new PluginError(type === "UNPROCESSABLE" ? "invalid_input" : "failed", said);
-}

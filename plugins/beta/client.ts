@@ -28,3 +28,6 @@ export function clients({ fetch, throttle }: Pick<Capabilities, "fetch" | "throt
     return client;
   };
 }
+
+/** One call in the name of an account. */
+export type Account = { readonly client: HttpClient; readonly connection: Settings; readonly signal: AbortSignal };

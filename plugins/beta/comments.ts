@@ -1,4 +1,5 @@
-import { addMarker, type HttpClient, type PostedComment, readMarker, sanitizeText, truncate, writeShorter } from "@signalbox/sdk";
+import { addMarker, type PostedComment, readMarker, sanitizeText, truncate, writeShorter } from "@signalbox/sdk";
+import type { Account } from "./client.ts";
 import { notePath, urlOf } from "./note-path.ts";
 import type { Place } from "./place.ts";
 import { withoutQuickActions } from "./quick-actions.ts";
@@ -10,8 +11,6 @@ import { requirePrivate } from "./visibility.ts";
 export const maxCommentLength = 1_000_000;
 /** Pages of 100; the platform allows 5,000 notes on an issue. */
 export const maxPages = 60;
-
-export type Account = { readonly client: HttpClient; readonly connection: Settings; readonly signal: AbortSignal };
 
 export interface NoteText {
   readonly body: string;

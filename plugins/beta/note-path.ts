@@ -1,4 +1,4 @@
-import type { Account } from "./comments.ts";
+import type { Account } from "./client.ts";
 import type { Place } from "./place.ts";
 import { type Settings, webOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";

@@ -1,7 +1,7 @@
 import { PluginError, type Reaction, type ReactionTarget } from "@signalbox/sdk";
 import { accountOf } from "./account.ts";
 import { addressOfSubject } from "./address.ts";
-import type { Account } from "./comments.ts";
+import type { Account } from "./client.ts";
 import * as shapes from "./shapes.ts";
 
 const names: Readonly<Record<Reaction, string>> = { working: "eyes", done: "thumbsup", failed: "confused" };

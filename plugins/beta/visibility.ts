@@ -1,6 +1,6 @@
 import { PluginError, valueAt } from "@signalbox/sdk";
 import { addressOf } from "./address.ts";
-import type { Account } from "./comments.ts";
+import type { Account } from "./client.ts";
 import type { Place } from "./place.ts";
 import * as shapes from "./shapes.ts";
 

@@ -1,4 +1,5 @@
 import { type Capabilities, type HttpClient, httpClient, PluginError } from "@signalbox/sdk";
+import type { Convert } from "./conversions.ts";
 import { apiOf, type Settings } from "./settings.ts";
 
 /** The public platform accepts 60 requests a minute per key; self-hosted servers answer 429 above their limit. Milliseconds. */
@@ -47,4 +48,12 @@ function clientsAt(
     }
     return client;
   };
+}
+
+/** One call in the name of an account. */
+export interface Account {
+  readonly client: Client;
+  readonly connection: Settings;
+  readonly convert: Convert;
+  readonly signal: AbortSignal;
 }

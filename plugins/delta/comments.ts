@@ -1,18 +1,10 @@
 import { PluginError, type PostedComment, writeShorter } from "@signalbox/sdk";
 import { type Address, anyProject } from "./address.ts";
 import { markedHtml } from "./bodies.ts";
-import type { Client } from "./client.ts";
-import type { Convert } from "./conversions.ts";
+import type { Account } from "./client.ts";
 import { projectOf } from "./projects.ts";
-import { type Settings, webOf } from "./settings.ts";
+import { webOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
-
-export interface Account {
-  readonly client: Client;
-  readonly connection: Settings;
-  readonly convert: Convert;
-  readonly signal: AbortSignal;
-}
 
 /** Value of `external_source` in our comments; their `external_id` is the key. */
 export const externalSource = "signalbox";

@@ -1,7 +1,7 @@
 import { type Json, type NewIssue, PluginError, sanitizeText, truncate, valueAt } from "@signalbox/sdk";
 import { addressOf } from "./address.ts";
 import { htmlOf } from "./bodies.ts";
-import type { Account } from "./comments.ts";
+import type { Account } from "./client.ts";
 import { projectId, statesOf } from "./projects.ts";
 import { webOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";

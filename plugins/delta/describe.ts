@@ -1,6 +1,6 @@
 import { type SubjectDetails, sanitizeText } from "@signalbox/sdk";
 import { type Address, isId } from "./address.ts";
-import type { Account } from "./comments.ts";
+import type { Account } from "./client.ts";
 import { membersOf } from "./members.ts";
 import { labelsOf, projectOf, statesOf } from "./projects.ts";
 import { webOf } from "./settings.ts";

@@ -1,6 +1,7 @@
 import { PluginError, type PostedComment } from "@signalbox/sdk";
 import type { Address } from "./address.ts";
-import { type Account, externalSource, maxPages, postedOf, route } from "./comments.ts";
+import type { Account } from "./client.ts";
+import { externalSource, maxPages, postedOf, route } from "./comments.ts";
 import { projectOf } from "./projects.ts";
 import * as shapes from "./shapes.ts";
 

@@ -1,8 +1,7 @@
 import { PluginError } from "@signalbox/sdk";
 import { type Address, isId } from "./address.ts";
 import { cachedFor } from "./cached-for.ts";
-import type { Client } from "./client.ts";
-import type { Account } from "./comments.ts";
+import type { Account, Client } from "./client.ts";
 import * as shapes from "./shapes.ts";
 
 /** The project of an issue. Some webhooks do not name it, but every URL of an issue needs it. */

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Account } from "./comments.ts";
+import type { Account } from "./client.ts";
 import { statesOf } from "./projects.ts";
 import * as shapes from "./shapes.ts";
 

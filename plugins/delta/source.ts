@@ -1,8 +1,8 @@
 import type { CallContext, Source } from "@signalbox/sdk";
 import { accountOf, check } from "./account.ts";
 import { addressOfSubject } from "./address.ts";
-import type { Client } from "./client.ts";
-import { type Account, findComment, postComment, updateComment } from "./comments.ts";
+import type { Account, Client } from "./client.ts";
+import { findComment, postComment, updateComment } from "./comments.ts";
 import type { Convert } from "./conversions.ts";
 import { closeIssue, createIssue } from "./create-issue.ts";
 import { describe } from "./describe.ts";

@@ -2,8 +2,8 @@ import { issueParameters, postedComment, sanitizeText, tool } from "@signalbox/s
 import { z } from "zod";
 import { addressOf } from "./address.ts";
 import { htmlOf, markdownOf } from "./bodies.ts";
-import type { Client } from "./client.ts";
-import { type Account, findComment, postComment } from "./comments.ts";
+import type { Account, Client } from "./client.ts";
+import { findComment, postComment } from "./comments.ts";
 import type { Convert } from "./conversions.ts";
 import { deleteComment, findAllComments } from "./duplicates.ts";
 import { mayBePublished, projectOf, requireUnpublished } from "./projects.ts";

@@ -3,7 +3,7 @@ import { ConfigError, StartError } from "../platform/config.ts";
 import { UsageError } from "./arguments.ts";
 import { printable, withoutControlCharacters } from "./output.ts";
 import { RequestError } from "./request.ts";
-import type { Terminal } from "./run.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** The exit code of a command; its error is printed. The command's terminal prints everything without control characters. */
 export async function exitCodeOf<T>(command: (terminal: Terminal) => Promise<T>, terminal: Terminal): Promise<T | number> {

@@ -6,9 +6,9 @@ import type { get as getUsage } from "@signalbox/schema/usage";
 import { UsageError } from "./arguments.ts";
 import { ask } from "./ask.ts";
 import { asJson, tableOf, toSecond, withoutControlCharacters, wrapped } from "./output.ts";
-import type { Terminal } from "./run.ts";
 import { refusedLately, rowsIn, type Status, sizeOf, statusLines } from "./status-lines.ts";
 import { follow } from "./tail.ts";
+import type { Terminal } from "./terminal.ts";
 
 /*
  * The commands for the operator on call: each answers one question with a few calls, as text, or as JSON with

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
-import type { Terminal } from "./run.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** Runs the command in `process.argv` with the streams of the process. */
 export async function main(run: (argv: readonly string[], terminal: Terminal) => Promise<number | null>): Promise<void> {

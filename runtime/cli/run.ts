@@ -1,24 +1,15 @@
 import { declared } from "../declared.ts";
 import { readClientConfig } from "../platform/config.ts";
 import { version } from "../platform/version.ts";
-import { type ReadText, readArguments, UsageError } from "./arguments.ts";
+import { readArguments, UsageError } from "./arguments.ts";
 import { exitCodeOf } from "./exit-code.ts";
 import { helpOf, overview, usageOf } from "./help.ts";
 import { runMigrate, runOnKeys } from "./local.ts";
 import { operatorCommands, runOperatorCommand } from "./operate.ts";
 import { asJson, asTable } from "./output.ts";
 import { type Answer, request } from "./request.ts";
+import type { Terminal } from "./terminal.ts";
 import { type Verb, verbsOf } from "./verbs.ts";
-
-/** What a command reads and writes. */
-export interface Terminal {
-  out(text: string): void;
-  err(text: string): void;
-  readonly read: ReadText;
-  /** Standard output is a terminal: lists are printed as tables. */
-  readonly interactive: boolean;
-  readonly columns: number;
-}
 
 /** Runs one command and returns its exit code; `null`: the service keeps running. */
 export const run = (argv: readonly string[], terminal: Terminal): Promise<number | null> =>

@@ -5,7 +5,7 @@ import { declared } from "../declared.ts";
 import { readClientConfig } from "../platform/config.ts";
 import { toSecond, withoutControlCharacters } from "./output.ts";
 import { request } from "./request.ts";
-import type { Terminal } from "./run.ts";
+import type { Terminal } from "./terminal.ts";
 
 type Change = z.output<typeof liveChange>;
 const ended = ["succeeded", "failed", "cancelled"];

@@ -5,8 +5,8 @@ import { findAgent } from "../agents/queries.ts";
 import type { Queryable } from "../platform/database/client.ts";
 import { timeOfId } from "../platform/ids.ts";
 import { findTask } from "../tasks/queries.ts";
-import type { ReplayOptions } from "../webhooks/decide.ts";
 import type { Receipt } from "../webhooks/dispatch.ts";
+import type { ReplayOptions } from "../webhooks/incoming.ts";
 import type { Receiver } from "../webhooks/receiver.ts";
 import type { KeptEvent } from "./queries.ts";
 

@@ -10,7 +10,8 @@ import { HoldExecution } from "./budget.ts";
 import { type Lease, LeaseLost } from "./lease.ts";
 import type { Presence } from "./presence/watch.ts";
 import type { Claimed } from "./queries.ts";
-import { type RunDeps, runExecution } from "./run.ts";
+import { runExecution } from "./run.ts";
+import type { RunDeps } from "./run-context.ts";
 import type { Change } from "./steps/queries.ts";
 import { Transcript } from "./steps/transcript.ts";
 import type { AttemptLimits } from "./write-step.ts";
@@ -50,12 +51,8 @@ export type AttemptOutcome =
       readonly unconfirmed: readonly string[];
     };
 
-/** The outer bounds of an attempt. */
-export interface AttemptBounds {
-  readonly lease: Lease;
-  readonly stopping: AbortSignal;
-  readonly windowMs: number;
-}
+/** Limits of an attempt that its queue sets. */
+export type AttemptBounds = Omit<AttemptLimits, "unconfirmed">;
 
 /** Maximum duration of work between two steps that has no timeout of its own: reading rows, finding memories. */
 const betweenStepsMs = 60_000;

@@ -1,12 +1,12 @@
 import type { EffectivePolicy, Policy } from "@signalbox/schema/policy";
 import type { Prices } from "../budgets/prices.ts";
 import { cancelReservation, type Exceeded, reserve, reserveReleased } from "../budgets/queries.ts";
-import type { ChatRequest } from "../llm/client.ts";
+import type { ChatRequest } from "../llm/chat-messages.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { sleep } from "../platform/retry.ts";
 import { placeOf } from "../policy/settings.ts";
-import type { StepLog } from "./conversation.ts";
 import type { Claimed } from "./queries.ts";
+import type { StepLog } from "./step-log.ts";
 import type { StepRow } from "./steps/queries.ts";
 
 /** Why an execution is held, and until when. Without a time, it is held until it is released. */

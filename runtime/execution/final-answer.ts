@@ -1,8 +1,7 @@
 import { openFence } from "@signalbox/sdk";
 import { Failure } from "../platform/retry.ts";
 import { hasVisibleText } from "../untrusted/clean.ts";
-import type { StepLog } from "./conversation.ts";
-import type { ModelOutput } from "./model-step.ts";
+import type { ModelOutput, StepLog } from "./step-log.ts";
 import type { StepRow } from "./steps/queries.ts";
 
 /** Asks a model to finish an answer that reached its length limit. */

@@ -1,23 +1,17 @@
 import { modelTarget } from "../breakers/breakers.ts";
-import type { ChatAnswer, ChatRequest, Llm, Message, ToolCall } from "../llm/client.ts";
+import type { ChatAnswer, ChatRequest, Message, ToolCall } from "../llm/chat-messages.ts";
+import type { Llm } from "../llm/client.ts";
 import { measuredChat } from "../llm/measured.ts";
 import { Failure, maxRetryMs, retry } from "../platform/retry.ts";
 import { toFunction } from "../tools/eligible.ts";
 import type { RegisteredTool } from "../tools/registered-tool.ts";
 import { lastRequest, withLimitNotice } from "./budget.ts";
-import type { Conversation, ConversationDeps, StepLog } from "./conversation.ts";
+import type { Conversation, ConversationDeps } from "./conversation.ts";
 import { continueRequest, isCut } from "./final-answer.ts";
+import type { ModelOutput, StepLog } from "./step-log.ts";
 import type { StepRow } from "./steps/queries.ts";
 import { toolResults } from "./tool-results.ts";
 import { eligibleName } from "./tools-step.ts";
-
-export interface ModelOutput {
-  readonly content: string;
-  readonly tool_calls: readonly ToolCall[];
-  /** Why the model stopped early: `length` or `content_filter`. */
-  readonly finish_reason?: string;
-  readonly refusal?: string;
-}
 
 /** The answers of the model, without failed ones. */
 export const modelSteps = (log: StepLog): StepRow[] =>

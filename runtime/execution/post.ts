@@ -9,7 +9,7 @@ import { type Approval, isApproved, projectKeyOf } from "./approval.ts";
 import { isLiving, writeLiving } from "./presence/living.ts";
 import type { LivingComment } from "./presence/living-queries.ts";
 import type { Claimed } from "./queries.ts";
-import type { Run, RunDeps } from "./run.ts";
+import type { Run, RunDeps } from "./run-context.ts";
 import type { StepRow } from "./steps/queries.ts";
 import { runWrite } from "./write-step.ts";
 

@@ -1,6 +1,6 @@
 import type { SubjectDetails } from "@signalbox/sdk";
 import type { Agent } from "../agents/queries.ts";
-import type { Message } from "../llm/client.ts";
+import type { Message } from "../llm/chat-messages.ts";
 import type { Found } from "../memory/find.ts";
 import type { Task } from "../tasks/queries.ts";
 import { cleanLine, cleanText } from "../untrusted/clean.ts";

@@ -1,65 +1,30 @@
 import type { SubjectDetails } from "@signalbox/sdk";
-import type { Breakers, Target } from "../breakers/breakers.ts";
-import type { Recall, Viewer } from "../memory/recall.ts";
+import type { Target } from "../breakers/breakers.ts";
+import type { Viewer } from "../memory/recall.ts";
 import { saveUses } from "../memory/use-queries.ts";
-import { type Outbox, turnAfter } from "../outbox/open.ts";
-import type { Log } from "../platform/log.ts";
+import { turnAfter } from "../outbox/open.ts";
 import { Failure } from "../platform/retry.ts";
 import { posts } from "../platform/telemetry/metrics.ts";
 import { inSpan } from "../platform/telemetry/tracing.ts";
-import type { Policies } from "../policy/policies.ts";
 import { writeRefusal } from "../policy/standing.ts";
 import type { Parameters, RegisteredTool } from "../tools/registered-tool.ts";
-import type { ToolRegistry } from "../tools/registry.ts";
 import { approvalOf, isApproved, isOpen, projectKeyOf, waitingFor } from "./approval.ts";
-import { type BudgetDeps, runBudget } from "./budget.ts";
-import { type ConversationDeps, converse, type Plan } from "./conversation.ts";
-import type { Descriptions } from "./describe.ts";
-import { type LateStandingDeps, withLateStanding } from "./late-standing.ts";
-import type { Lookup } from "./lookup.ts";
+import { runBudget } from "./budget.ts";
+import { converse } from "./converse.ts";
+import { withLateStanding } from "./late-standing.ts";
 import { postAnswer } from "./post.ts";
 import { systemPrompt, taskPrompt } from "./prompt.ts";
 import { type Claimed, chooseAgent } from "./queries.ts";
+import type { Run, RunDeps, RunOutcome } from "./run-context.ts";
+import type { Plan } from "./step-log.ts";
 import type { Patch, StepRow } from "./steps/queries.ts";
-import type { Transcript } from "./steps/transcript.ts";
 import { renameSubject } from "./subject-queries.ts";
 import { writeApproved } from "./tools-step.ts";
-import type { AttemptLimits } from "./write-step.ts";
-
-/** Dependencies of a run. */
-export interface RunDeps extends ConversationDeps, BudgetDeps, LateStandingDeps {
-  readonly lookup: Lookup;
-  readonly tools: ToolRegistry;
-  /** Finds the memories for a prompt. */
-  readonly recall: Recall;
-  readonly defaultModel: string;
-  /** Whether an external agent of this id is connected and receives tasks. */
-  readonly connected: (agentId: string) => boolean;
-  readonly policies: Pick<Policies, "of">;
-  readonly outbox: Outbox;
-  readonly breakers: Pick<Breakers, "guard" | "succeeded">;
-  /** How long a proposal can be approved, milliseconds; `null`: for ever. */
-  readonly approvalTtlMs: number | null;
-  /** Looks up facts about an issue that the payload of its event does not contain. */
-  readonly descriptions: Descriptions;
-  readonly log: Log;
-}
 
 /** How long an offer to a connected agent lasts. The replicas that serve its streams renew it. */
 export const offerSeconds = 10;
 /** After this many connected agents failed to finish an execution, the LLM runs it. */
 const maxHandovers = 2;
-
-/** `offered`: to the connected agent with this id, instead of the LLM. */
-export type RunOutcome = { readonly kind: "done" } | { readonly kind: "offered"; readonly to: string };
-
-export interface Run {
-  readonly execution: Claimed;
-  readonly transcript: Transcript;
-  /** Aborted when the lease is lost, or the service stops. */
-  readonly signal: AbortSignal;
-  readonly limits: AttemptLimits;
-}
 
 /**
  * Runs an execution to its end: selects the agent, composes the prompt, asks the model, runs the tools that it calls, and

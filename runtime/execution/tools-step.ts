@@ -1,5 +1,5 @@
 import { connectionTarget } from "../breakers/breakers.ts";
-import type { ToolCall } from "../llm/client.ts";
+import type { ToolCall } from "../llm/chat-messages.ts";
 import { toolWrite } from "../own-writes/own-write.ts";
 import { Failure } from "../platform/retry.ts";
 import { bounded, toolCalls } from "../platform/telemetry/metrics.ts";

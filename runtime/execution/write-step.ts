@@ -1,7 +1,7 @@
 import { sleep } from "../platform/retry.ts";
 import { runFenced } from "../platform/write-fence.ts";
-import type { StepLog } from "./conversation.ts";
 import { type Lease, LeaseLost } from "./lease.ts";
+import type { StepLog } from "./step-log.ts";
 import type { Patch, StepRow } from "./steps/queries.ts";
 import { WriteWindow } from "./write-window.ts";
 

@@ -1,8 +1,8 @@
 import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { fencedFetch, runFenced } from "../platform/write-fence.ts";
-import type { StepLog } from "./conversation.ts";
 import { Lease, LeaseLost } from "./lease.ts";
+import type { StepLog } from "./step-log.ts";
 import type { StepRow } from "./steps/queries.ts";
 import { runWrite } from "./write-step.ts";
 import { WriteWindow } from "./write-window.ts";

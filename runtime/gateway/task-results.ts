@@ -1,8 +1,8 @@
 import type { Policy } from "@signalbox/schema/policy";
 import { problem } from "@signalbox/schema/problem";
 import type { Prices } from "../budgets/prices.ts";
-import type { NewStep } from "../execution/conversation.ts";
 import { LeaseLost } from "../execution/lease.ts";
+import type { NewStep } from "../execution/step-log.ts";
 import { type Change, type Patch, writeChanges } from "../execution/steps/queries.ts";
 import { Transcript } from "../execution/steps/transcript.ts";
 import type { Bus } from "../platform/bus.ts";

@@ -1,5 +1,5 @@
 import { Failure } from "../platform/retry.ts";
-import type { ChatAnswer } from "./client.ts";
+import type { ChatAnswer } from "./chat-messages.ts";
 
 /** An unchecked answer: proxies and models differ, so every member may be missing. */
 interface Loose {

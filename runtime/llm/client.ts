@@ -3,39 +3,8 @@ import { withoutUrlSecrets } from "../platform/network/url-secrets.ts";
 import { Failure } from "../platform/retry.ts";
 import { traceHeaders } from "../platform/telemetry/tracing.ts";
 import { readAnswer } from "./answer.ts";
+import type { ChatAnswer, ChatRequest, Message } from "./chat-messages.ts";
 import { gather } from "./streaming.ts";
-
-export interface ToolCall {
-  readonly id: string;
-  /** Function name as it was offered: `alpha__add_comment`. */
-  readonly name: string;
-  /** JSON text, as the model wrote it. */
-  readonly arguments: string;
-}
-export type Message =
-  | { readonly role: "system" | "user"; readonly content: string }
-  | { readonly role: "assistant"; readonly content: string; readonly tool_calls?: readonly ToolCall[] }
-  | { readonly role: "tool"; readonly tool_call_id: string; readonly content: string };
-
-export interface ChatRequest {
-  readonly model: string;
-  readonly temperature: number | null;
-  readonly messages: readonly Message[];
-  readonly tools: readonly { name: string; description: string; parameters: Record<string, unknown> }[];
-}
-export interface ChatAnswer {
-  readonly model: string;
-  readonly content: string;
-  readonly toolCalls: readonly ToolCall[];
-  /** Why the model stopped: `stop`, `tool_calls`, `length`, `content_filter`; `null` if the proxy does not report it. */
-  readonly finishReason: string | null;
-  /** The model's text if it refuses to answer. */
-  readonly refusal: string | null;
-  readonly promptTokens: number;
-  readonly completionTokens: number;
-  /** Cost as reported by the proxy; null if it reported none. */
-  readonly costUsd: number | null;
-}
 
 export interface Llm {
   /** Timeout of one request. */

@@ -2,7 +2,8 @@ import { Failure } from "../platform/retry.ts";
 import { bounded, modelSeconds, modelTokens } from "../platform/telemetry/metrics.ts";
 import { genAi } from "../platform/telemetry/names.ts";
 import { inSpan, recordsContent } from "../platform/telemetry/tracing.ts";
-import type { ChatAnswer, ChatRequest, Llm } from "./client.ts";
+import type { ChatAnswer, ChatRequest } from "./chat-messages.ts";
+import type { Llm } from "./client.ts";
 
 /** One request to the model, as a span and in the metrics. */
 export function measuredChat(

@@ -1,5 +1,5 @@
 import { Failure } from "../platform/retry.ts";
-import type { ChatAnswer, ToolCall } from "./client.ts";
+import type { ChatAnswer, ToolCall } from "./chat-messages.ts";
 
 /** An unchecked piece of an answer: proxies and models differ, so every member may be missing. */
 interface Chunk {

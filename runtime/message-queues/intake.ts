@@ -2,7 +2,7 @@ import { Problem, problem } from "@signalbox/schema/problem";
 import type { ForwardingQueue, IncomingOutcome, IncomingWebhook, Json, Queue } from "@signalbox/sdk";
 import { createLargeJson, type LargeJson } from "../platform/large-json.ts";
 import type { Log } from "../platform/log.ts";
-import type { InOrder } from "../webhooks/dispatch.ts";
+import type { InOrder } from "../webhooks/incoming.ts";
 import type { Receiver } from "../webhooks/receiver.ts";
 import { type Found, Loops, loopEach } from "./loops.ts";
 import type { QueueWorker } from "./relay.ts";

@@ -5,38 +5,16 @@ import { OpenStreams } from "../gateway/open-streams.ts";
 import { createSecrets } from "../gateway/secrets.ts";
 import { taskResults } from "../gateway/task-results.ts";
 import type { Part } from "../health/operations.ts";
-import type { Keyring } from "../keys/keyring.ts";
 import { withinProjects } from "../keys/projects.ts";
-import type { Memory } from "../memory/open.ts";
 import type { MemoryResources } from "../memory/prepare.ts";
 import { openQueues } from "../message-queues/open.ts";
 import { bindAll } from "../operations.ts";
 import { ping } from "../platform/database/client.ts";
 import { settingsPolicy } from "../policy/settings.ts";
-import type { ConversationDeps, Tools } from "./agents.ts";
-import type { Background } from "./background.ts";
 import type { Core } from "./core.ts";
-import type { Network } from "./network.ts";
-import type { Plugins } from "./plugins.ts";
 import { retriesOf } from "./queue.ts";
+import type { Stages } from "./stages.ts";
 import type { StatusBoard } from "./status.ts";
-import type { Webhooks } from "./webhooks.ts";
-
-/** The stages that the operations are bound to. */
-export interface Stages {
-  readonly core: Core;
-  readonly keyring: Keyring;
-  readonly network: Network;
-  readonly needed: readonly Part[];
-  readonly resources: MemoryResources;
-  readonly plugins: Plugins;
-  readonly memory: Memory;
-  readonly tools: Tools;
-  readonly conversation: ConversationDeps;
-  readonly webhooks: Webhooks;
-  readonly background: Background;
-  readonly status: StatusBoard;
-}
 
 /** What must answer for the service to be healthy. */
 export const neededParts = ({ sql }: Core, { redis }: MemoryResources): readonly Part[] => [
@@ -60,7 +38,7 @@ const integrationDeps = ({
 });
 
 /** Every operation with its dependencies; changes are recorded in the audit log. */
-export function bindOperations(stages: Stages) {
+export function bindOperations(stages: Stages & { readonly status: StatusBoard }) {
   const { core, network, plugins, memory, tools, webhooks } = stages;
   const { config, sql, bus, policies, vault, alarm } = core;
   const { guard } = network;

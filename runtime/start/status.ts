@@ -15,12 +15,12 @@ import {
 import { listPreviousUses } from "../status/queries.ts";
 import { connectionProbe, embedderProbe, hostOf, modelProbe } from "../status/remote-probes.ts";
 import { startHeartbeat } from "../status/replica.ts";
-import type { Stages } from "./operations.ts";
 import type { Plugins } from "./plugins.ts";
 import type { Queue } from "./queue.ts";
+import type { Stages } from "./stages.ts";
 
 /** What `GET /api/status` shows: probes of everything that the service uses, and this replica's sign of life. */
-export function openStatus(stages: Omit<Stages, "status">, queue: Queue) {
+export function openStatus(stages: Stages, queue: Queue) {
   const { config, sql, shutdown } = stages.core;
   const board = new Board(probesOf(stages));
   const heartbeat = startHeartbeat(sql, config.SIGNALBOX_ROLE, () => queue?.running() ?? 0);
@@ -31,7 +31,7 @@ export function openStatus(stages: Omit<Stages, "status">, queue: Queue) {
 export type StatusBoard = ReturnType<typeof openStatus>;
 
 /** The host of what a breaker is about; `null` where it is no longer configured. */
-async function hostOfBreaker(key: string, { core, plugins }: Omit<Stages, "status">): Promise<string | null> {
+async function hostOfBreaker(key: string, { core, plugins }: Stages): Promise<string | null> {
   const [, source, id] = key.split(" ");
   const { LLM_BASE_URL: baseUrl } = core.config;
   if (source === undefined || id === undefined) return baseUrl ? new URL(baseUrl).host : null;
@@ -42,7 +42,7 @@ async function hostOfBreaker(key: string, { core, plugins }: Omit<Stages, "statu
   return found ? hostOf(found.settings) : null;
 }
 
-function probesOf({ core, needed, network, resources, plugins, background }: Omit<Stages, "status">): Probe[] {
+function probesOf({ core, needed, network, resources, plugins, background }: Stages): Probe[] {
   const { config, database, sql, vault } = core;
   const { LLM_BASE_URL: baseUrl, LLM_API_KEY: apiKey } = config;
   const hosts: Record<string, string> = {

@@ -1,7 +1,7 @@
 import type { EventAuthor, SourceEvent } from "@signalbox/sdk";
 import type { Queryable } from "../platform/database/client.ts";
 import { isBelow } from "../policy/standing.ts";
-import type { NewEvent } from "./queries.ts";
+import type { NewEvent } from "./arrival.ts";
 
 export const commandNames = ["stop", "retry", "continue", "approve", "reject"] as const;
 export type CommandName = (typeof commandNames)[number];

@@ -6,18 +6,17 @@ import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { own } from "../platform/telemetry/names.ts";
 import { inSpan, inTrace, validTraceparent } from "../platform/telemetry/tracing.ts";
+import type { Arrival, NewEvent, StoredEvent } from "./arrival.ts";
 import { type CarryOut, type Command, commandOf, type Effect, pendingReason, placeOf, refusalOf } from "./command.ts";
-import { type DecisionDeps, decide, type Incoming, reasonToDiscard } from "./decide.ts";
+import { type DecisionDeps, decide, reasonToDiscard } from "./decide.ts";
 import { authorKey, setReason } from "./ending-queries.ts";
 import { identify } from "./identify.ts";
+import type { Incoming } from "./incoming.ts";
 import { decideLate } from "./late-command.ts";
 import type { LoopLimits } from "./loop-queries.ts";
-import { type Arrival, type ArrivalLimits, findEarlier, insertArrivals, type NewEvent, type StoredEvent } from "./queries.ts";
+import { type ArrivalLimits, findEarlier, insertArrivals } from "./queries.ts";
 
 export type Receipt = z.output<typeof receipt>;
-
-/** Runs `store` after the earlier events were stored, then lets the next one follow. Rejects if an earlier one failed. */
-export type InOrder = <T>(store: () => Promise<T>) => Promise<T>;
 
 export interface Dispatcher {
   /** Decides which tasks an event starts and stores the event with its executions. Resolves once they are durable. */

@@ -1,5 +1,5 @@
 import type { Queryable } from "../platform/database/client.ts";
-import type { Arrival, NewEvent } from "./queries.ts";
+import type { Arrival, NewEvent } from "./arrival.ts";
 
 /** Who caused an event: ids are comparable within a source only. */
 export function authorKey({ source, author, actor }: Pick<NewEvent, "source" | "author" | "actor">): string | null {

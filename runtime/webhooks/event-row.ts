@@ -3,8 +3,8 @@ import { newId } from "../platform/ids.ts";
 import { storableText } from "../platform/json.ts";
 import { pack } from "../platform/packing/packed.ts";
 import { validTraceparent } from "../platform/telemetry/tracing.ts";
-import type { Incoming } from "./decide.ts";
-import type { NewEvent } from "./queries.ts";
+import type { NewEvent } from "./arrival.ts";
+import type { Incoming } from "./incoming.ts";
 
 /** The row of an event. `reason` is why it is discarded, or why not all of its tasks run. */
 export function rowOf(

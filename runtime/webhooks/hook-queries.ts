@@ -1,5 +1,5 @@
 import type { Queryable } from "../platform/database/client.ts";
-import type { Arrival } from "./queries.ts";
+import type { Arrival } from "./arrival.ts";
 
 /** Two hooks deliver the same change within this many minutes. */
 const minutes = 5;

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { sources } from "@signalbox/schema/common";
 import { type Json, markersIn } from "@signalbox/sdk";
 import { digestsIn, kindsOfEvent } from "../own-writes/own-write.ts";
-import type { Incoming } from "./decide.ts";
-import type { Arrival } from "./queries.ts";
+import type { Arrival } from "./arrival.ts";
+import type { Incoming } from "./incoming.ts";
 
 /** Largest body that is compared without the members that differ between hooks, in bytes. Larger ones are compared whole. */
 const maxCompared = 1_048_576;

@@ -1,8 +1,8 @@
 import type { EventAuthor } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
+import type { NewEvent } from "./arrival.ts";
 import { type CarryOut, type Command, type Effect, pendingReason, placeOf, refusalOf } from "./command.ts";
 import { endPending, setCarriedOut, setReason } from "./ending-queries.ts";
-import type { NewEvent } from "./queries.ts";
 
 interface LateCommand {
   readonly command: Command;

@@ -1,5 +1,5 @@
 import type { Queryable } from "../platform/database/client.ts";
-import type { Arrival } from "./queries.ts";
+import type { Arrival } from "./arrival.ts";
 
 /** Limits that define when events that answer our own writes form a loop. */
 export interface LoopLimits {

@@ -4,7 +4,8 @@ import { forgetWrites, insertWrites } from "../own-writes/queries.ts";
 import type { Database } from "../platform/database/client.ts";
 import { type TestDatabase, testDatabase, testServer } from "../platform/database/test-database.ts";
 import { newId } from "../platform/ids.ts";
-import { type Arrival, type ArrivalLimits, findEarlier, insertArrivals } from "./queries.ts";
+import type { Arrival } from "./arrival.ts";
+import { type ArrivalLimits, findEarlier, insertArrivals } from "./queries.ts";
 import { openedEvent } from "./test-event.ts";
 
 let first: Database;

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Database } from "../platform/database/client.ts";
 import { type TestDatabase, testDatabase, testServer } from "../platform/database/test-database.ts";
-import { type Arrival, findEarlier, insertArrivals } from "./queries.ts";
+import type { Arrival } from "./arrival.ts";
+import { findEarlier, insertArrivals } from "./queries.ts";
 import { openedEvent } from "./test-event.ts";
 
 let deliveries = 0;

@@ -12,8 +12,8 @@ import {
   type WebhookHead,
   withoutBody,
 } from "./admit.ts";
-import type { Incoming } from "./decide.ts";
 import type { Receipt } from "./dispatch.ts";
+import type { Incoming } from "./incoming.ts";
 import { authenticate, type MappingRule } from "./mapping-rules.ts";
 import { parseByPath, parseBySource, unreadableEvent } from "./parse.ts";
 import { callSandboxed, PluginUnavailable } from "./plugin-unavailable.ts";

@@ -1,5 +1,5 @@
 import { newId } from "../platform/ids.ts";
-import type { NewEvent } from "./queries.ts";
+import type { NewEvent } from "./arrival.ts";
 
 /** An issue that was opened, as the dispatcher stores it; tests name the members that they are about. */
 export function openedEvent(own: Partial<NewEvent> = {}): NewEvent {

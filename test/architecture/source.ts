@@ -6,7 +6,6 @@ export interface Import {
   readonly from: string;
   /** Path of the file in this repository; null for a package. */
   readonly file: string | null;
-  readonly typeOnly: boolean;
 }
 
 /** What the rules of the house look at in one TypeScript file. */
@@ -65,11 +64,8 @@ function importOf(node: ts.Node, path: string): Import | null {
   const called = ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword;
   const target = declared ? node.moduleSpecifier : called ? node.arguments[0] : undefined;
   if (!target || !ts.isStringLiteral(target)) return null;
-  const typeOnly = ts.isImportDeclaration(node)
-    ? node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword
-    : ts.isExportDeclaration(node) && node.isTypeOnly;
   const from = target.text;
-  return { from, file: from.startsWith(".") ? posix.join(posix.dirname(path), from) : null, typeOnly };
+  return { from, file: from.startsWith(".") ? posix.join(posix.dirname(path), from) : null };
 }
 
 /** Lines of a function, those of functions within it counted for themselves. */

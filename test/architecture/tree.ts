@@ -34,11 +34,9 @@ export const sources: readonly Source[] = files
 
 export const isTest = (path: string): boolean => /\.test\.ts$|(^|\/)(test|testing)\//.test(path) || /(^|\/)test-/.test(path);
 
-/** The circles that imports of values make, each as the files on it. Types may refer to one another: they load nothing. */
+/** Import cycles, each as the files on it. Imports of types count: a reader has to follow them too. */
 export function cycles(all: readonly Source[]): string[] {
-  const next = new Map(
-    all.map(({ path, imports }) => [path, imports.flatMap(({ file, typeOnly }) => (typeOnly ? [] : (file ?? [])))]),
-  );
+  const next = new Map(all.map(({ path, imports }) => [path, imports.flatMap(({ file }) => file ?? [])]));
   const done = new Set<string>();
   const found: string[] = [];
   const walk = (path: string, trail: readonly string[]): void => {

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { UsageError } from "../arguments.ts";
 import { withoutControlCharacters } from "../output.ts";
-import type { Terminal } from "../run.ts";
+import type { Terminal } from "../terminal.ts";
 import type { Built } from "./build.ts";
 import type { CaseResult, Report } from "./conformance/report.ts";
 import { PackageError } from "./package-error.ts";

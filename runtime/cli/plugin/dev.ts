@@ -5,7 +5,7 @@ import { parseArgs } from "node:util";
 import { isServiceNamed, readClientConfig } from "../../platform/config.ts";
 import { UsageError } from "../arguments.ts";
 import { request } from "../request.ts";
-import type { Terminal } from "../run.ts";
+import type { Terminal } from "../terminal.ts";
 import { type Built, build } from "./build.ts";
 import { readConformance } from "./conformance/read-conformance.ts";
 import type { CaseResult } from "./conformance/report.ts";

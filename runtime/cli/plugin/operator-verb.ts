@@ -2,7 +2,7 @@ import type { Operation } from "@signalbox/schema/operation";
 import type * as plugins from "@signalbox/schema/plugins";
 import type { z } from "zod";
 import { UsageError } from "../arguments.ts";
-import type { Terminal } from "../run.ts";
+import type { Terminal } from "../terminal.ts";
 import { type operatorVerbs, usageOf } from "./verbs.ts";
 
 export type PluginEntity = z.output<typeof plugins.plugin>;

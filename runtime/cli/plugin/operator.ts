@@ -8,7 +8,7 @@ import { readClientConfig } from "../../platform/config.ts";
 import { UsageError } from "../arguments.ts";
 import { asJson, onOneLine, tableOf } from "../output.ts";
 import { request } from "../request.ts";
-import type { Terminal } from "../run.ts";
+import type { Terminal } from "../terminal.ts";
 import { approve, install, rollback, upgrade } from "./change-version.ts";
 import { removeLocked } from "./lock.ts";
 import { healthLine, isolationText, missingLayers, permissionsText, problemsOf, singleLine, waitingLine } from "./messages.ts";

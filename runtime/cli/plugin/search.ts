@@ -6,7 +6,7 @@ import { SDK_VERSION } from "@signalbox/sdk";
 import { manifest } from "@signalbox/sdk/manifest";
 import semver from "semver";
 import { z } from "zod";
-import type { Terminal } from "../run.ts";
+import type { Terminal } from "../terminal.ts";
 import { sha256Of } from "./build.ts";
 import { packageSpec } from "./fetch-package.ts";
 import { singleLine } from "./messages.ts";

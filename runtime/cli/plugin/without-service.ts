@@ -1,7 +1,7 @@
 import { version } from "../../platform/version.ts";
 import { UsageError } from "../arguments.ts";
 import { exitCodeOf } from "../exit-code.ts";
-import type { Terminal } from "../run.ts";
+import type { Terminal } from "../terminal.ts";
 import { runPlugin } from "./command.ts";
 
 /** `signalbox plugin …` and nothing else: the other commands are those of the package signalbox. */

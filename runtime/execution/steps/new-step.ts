@@ -1,6 +1,6 @@
 import { newId } from "../../platform/ids.ts";
 import { storable } from "../../platform/json.ts";
-import type { NewStep } from "../conversation.ts";
+import type { NewStep } from "../step-log.ts";
 import type { StepRow } from "./queries.ts";
 
 /** The row of a step, with defaults for the members that it does not name. */

@@ -1,9 +1,9 @@
 import type { Queryable } from "../../platform/database/client.ts";
 import { storable } from "../../platform/json.ts";
 import { withoutRepeats } from "../../transcripts/repeat-queries.ts";
-import type { NewStep, StepLog } from "../conversation.ts";
 import { LeaseLost } from "../lease.ts";
 import type { Claimed } from "../queries.ts";
+import type { NewStep, StepLog } from "../step-log.ts";
 import { endOf, newStep } from "./new-step.ts";
 import { type Change, loadSteps, type Patch, type StepRow } from "./queries.ts";
 

@@ -1,6 +1,6 @@
 import type { Queryable } from "../../platform/database/client.ts";
 import { storable } from "../../platform/json.ts";
-import type { NewStep, StepLog } from "../conversation.ts";
+import type { NewStep, StepLog } from "../step-log.ts";
 import { endOf, newStep } from "./new-step.ts";
 import { type StepRow, saveSteps } from "./queries.ts";
 

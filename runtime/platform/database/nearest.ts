@@ -1,8 +1,7 @@
-import type { SqlStatement, VectorQuery } from "@signalbox/sdk";
+import type { SqlStatement, VectorQuery, VectorSettings } from "@signalbox/sdk";
 import { toSql } from "pgvector";
 import type { Database, Sql } from "./client.ts";
 import { pipelined } from "./pipelined.ts";
-import type { VectorColumn } from "./vectors.ts";
 
 /** Rows that a vector index visits. With fewer, recall among 100,000 rows is below 0.97 (`npm run bench -- memory`). */
 const minCandidates = 200;
@@ -14,6 +13,15 @@ const maxCandidates = 1000;
 const minRowsForIndex = 400;
 /** Maximum number of sessions for searches. With more, searches would only wait for the processors. */
 const sessions = 8;
+
+/** A column `embedding` as it is stored and indexed. */
+export interface VectorColumn extends Pick<VectorSettings, "type" | "operator"> {
+  /** `null`: there can be no index, every search compares all rows. */
+  readonly kind: "hnsw" | "ivfflat" | null;
+  /** Iterative scans: pgvector continues while a filter leaves too few rows. */
+  readonly iterative: boolean;
+  readonly probes: number;
+}
 
 /** Finds the nearest neighbours of a vector. */
 export type FindNearest = <Row>(query: VectorQuery) => Promise<Row[]>;

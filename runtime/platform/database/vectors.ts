@@ -25,15 +25,6 @@ const minRowsForIvfflat = 1000;
 const efConstruction = { postgres: 200, embedded: 64 };
 const lock = 7_160_414;
 
-/** A column `embedding` as it is stored and indexed. */
-export interface VectorColumn extends Pick<VectorSettings, "type" | "operator"> {
-  /** `null`: there can be no index, every search compares all rows. */
-  readonly kind: "hnsw" | "ivfflat" | null;
-  /** Iterative scans: pgvector continues while a filter leaves too few rows. */
-  readonly iterative: boolean;
-  readonly probes: number;
-}
-
 export interface OpenVectors extends VectorSettings {
   readonly nearest: FindNearest;
   /** Recreates missing columns and indexes. */

@@ -4,12 +4,12 @@ import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { Problem } from "@signalbox/schema/problem";
 import { type BodyBudget, boundedBody } from "../http/body.ts";
 import { isAuthority } from "../http/cross-site.ts";
+import type { AddressOf, Calls, ConnectOptions, GrpcOptions, NodeHandler, NodeRequest, Routes } from "./calls.ts";
 import { fromProblem } from "./errors.ts";
 import { healthRoutes } from "./health.ts";
 import { reflectionRoutes } from "./reflection.ts";
 import { refuseCostlyCall } from "./refuse-costly.ts";
 import { addressKey, stopped, stoppingKey } from "./routes.ts";
-import type { AddressOf, Calls, ConnectOptions, GrpcOptions, NodeHandler, NodeRequest, Routes } from "./server.ts";
 import { Health } from "./well-known.ts";
 
 /** Maximum size of a request message, in bytes: the default of gRPC servers. Page limits bound the size of responses. */

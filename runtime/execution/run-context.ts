@@ -1,0 +1,44 @@
+import type { Breakers } from "../breakers/breakers.ts";
+import type { Recall } from "../memory/recall.ts";
+import type { Outbox } from "../outbox/open.ts";
+import type { Log } from "../platform/log.ts";
+import type { Policies } from "../policy/policies.ts";
+import type { ToolRegistry } from "../tools/registry.ts";
+import type { BudgetDeps } from "./budget.ts";
+import type { ConversationDeps } from "./conversation.ts";
+import type { Descriptions } from "./describe.ts";
+import type { LateStandingDeps } from "./late-standing.ts";
+import type { Lookup } from "./lookup.ts";
+import type { Claimed } from "./queries.ts";
+import type { Transcript } from "./steps/transcript.ts";
+import type { AttemptLimits } from "./write-step.ts";
+
+/** Dependencies of a run. */
+export interface RunDeps extends ConversationDeps, BudgetDeps, LateStandingDeps {
+  readonly lookup: Lookup;
+  readonly tools: ToolRegistry;
+  /** Finds the memories for a prompt. */
+  readonly recall: Recall;
+  readonly defaultModel: string;
+  /** Whether an external agent of this id is connected and receives tasks. */
+  readonly connected: (agentId: string) => boolean;
+  readonly policies: Pick<Policies, "of">;
+  readonly outbox: Outbox;
+  readonly breakers: Pick<Breakers, "guard" | "succeeded">;
+  /** How long a proposal can be approved, milliseconds; `null`: for ever. */
+  readonly approvalTtlMs: number | null;
+  /** Looks up facts about an issue that the payload of its event does not contain. */
+  readonly descriptions: Descriptions;
+  readonly log: Log;
+}
+
+/** `offered`: to the connected agent with this id, instead of the LLM. */
+export type RunOutcome = { readonly kind: "done" } | { readonly kind: "offered"; readonly to: string };
+
+export interface Run {
+  readonly execution: Claimed;
+  readonly transcript: Transcript;
+  /** Aborted when the lease is lost, or the service stops. */
+  readonly signal: AbortSignal;
+  readonly limits: AttemptLimits;
+}

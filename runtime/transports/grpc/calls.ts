@@ -1,0 +1,43 @@
+import type { ConnectRouter } from "@connectrpc/connect";
+import type { connectNodeAdapter } from "@connectrpc/connect-node";
+import type { Log } from "../../platform/log.ts";
+import type { BodyBudget } from "../http/body.ts";
+
+export type Routes = (router: ConnectRouter) => void;
+
+export type NodeHandler = ReturnType<typeof connectNodeAdapter>;
+
+export type NodeRequest = Parameters<NodeHandler>[0];
+
+/** The address that a request came from; `null` if unknown. */
+export type AddressOf = (request: NodeRequest) => string | null;
+
+export interface GrpcOptions {
+  /** Made at the first call. */
+  readonly routes: () => Promise<Routes>;
+  readonly log: Log;
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** PEM texts. Absent: h2c, HTTP/2 without TLS. */
+  readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
+  /** Whether the service can serve, for the health service. */
+  readonly ready?: () => boolean | Promise<boolean>;
+  /** Default: `null` for every request. */
+  readonly addressOf?: AddressOf;
+  /** For the bodies of calls. Default: any number of bytes. */
+  readonly budget?: BodyBudget;
+  /** Milliseconds after which a connection that does not answer a ping is closed. */
+  readonly keepAliveMs?: number;
+  readonly healthEveryMs?: number;
+}
+
+/** What connects HTTP requests with the routes. */
+export interface Calls {
+  readonly handle: NodeHandler;
+}
+
+export interface ConnectOptions extends Pick<GrpcOptions, "routes" | "log" | "addressOf" | "budget"> {
+  readonly fallback: NodeHandler;
+  readonly shutdownSignal?: AbortSignal;
+}
