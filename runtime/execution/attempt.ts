@@ -7,7 +7,7 @@ import { attemptSeconds, attempts, leasesLost } from "../platform/telemetry/metr
 import { isOpen } from "./approval.ts";
 import { inAttemptSpan, recordLostAttempt } from "./attempt-span.ts";
 import { HoldExecution } from "./budget.ts";
-import { type Lease, LeaseLost } from "./lease.ts";
+import { LeaseLost } from "./lease.ts";
 import type { Presence } from "./presence/watch.ts";
 import type { Claimed } from "./queries.ts";
 import { runExecution } from "./run.ts";
