@@ -2,7 +2,7 @@ import { PluginError } from "@signalbox/sdk";
 
 const repository = /^[A-Za-z0-9_.-]{1,100}\/[A-Za-z0-9_.-]{1,100}$/;
 
-/** Names become parts of request paths, where `.` and `..` would address another resource. */
+/** Names become parts of request paths, and `.` or `..` would address another resource. */
 export const isProject = (name: unknown): name is string =>
   typeof name === "string" && repository.test(name) && !name.split("/").some((part) => part === "." || part === "..");
 

@@ -22,7 +22,7 @@ const written = ["comment", "review", "discussion", "issue", "pull_request"];
 export function actorOf(payload: unknown): string | null {
   const sender = stringAt(payload, ["sender", "login"], 200);
   if (sender !== null || valueAt(payload, "sender") === null) return sender;
-  // The author of an issue is not the actor of every event on it, but the only one that an incomplete payload names.
+  // The author of the object. They need not be the actor of its events, but an incomplete payload names nobody else.
   const wrote = written.find((name) => valueAt(payload, name) !== undefined);
   return wrote === undefined ? null : stringAt(payload, [wrote, "user", "login"], 200);
 }
@@ -47,7 +47,9 @@ function kindOf(login: string, type: unknown): EventAuthor["kind"] {
   return type === "User" ? "human" : "unknown";
 }
 
-/** An association belongs to the author of what carries it; it says nothing about others who change that. */
+/**
+ * An association describes the author of the object that carries it, and says nothing about the people who change that object.
+ */
 function standingIn(payload: unknown, login: string): EventAuthor["standing"] {
   for (const name of written) {
     if (stringAt(payload, [name, "user", "login"], 200) !== login) continue;

@@ -1,7 +1,7 @@
 import { stringAt, valueAt } from "@signalbox/sdk";
 import { isNumber } from "./address.ts";
 
-/** Actions that tell of a state which the next event replaces. Creations, comments and closes are no such. */
+/** Actions that report a state which a later event replaces. Creations, comments and closes are not among them. */
 const states = new Set([
   "edited",
   "labeled",

@@ -7,7 +7,10 @@ import { dataOf, failureOf } from "./failure.ts";
 import type { Settings } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
-/** The public platform wants writes a second apart, and comments three: each notifies people. Milliseconds. */
+/**
+ * The public platform asks for a second between writes, and three between comments, because each notifies people.
+ * Milliseconds.
+ */
 const publicInterval = 1_000;
 const commentInterval = 3_000;
 
@@ -26,7 +29,10 @@ export interface Client {
   readonly read: Request;
   /** Never repeated unless it was refused by a rate limit: a write whose answer is lost may have been carried out. */
   readonly write: Request;
-  /** The GraphQL API, for what the REST API does not have. Throws `unsupported` where the server has none, or the token may not. */
+  /**
+   * The GraphQL API, for what the REST API lacks. Throws `unsupported` if the server has no GraphQL API or the token may not
+   * use it.
+   */
   readonly graphql: (effect: "read" | "write", query: string, variables: Parameters, signal: AbortSignal) => Promise<unknown>;
 }
 
@@ -40,7 +46,7 @@ export function clients(capabilities: Given): (connection: Settings) => Client {
     const key = `${connection.api_url} ${connection.token ?? ""}`;
     let client = kept.get(key);
     if (!client) {
-      // Tokens are rotated; a long-lived process must not keep every one it ever saw.
+      // Bounded, because tokens are rotated and a long-lived process would otherwise keep every old one.
       if (kept.size >= 200) kept.delete(kept.keys().next().value as string);
       client = clientFor(connection, capabilities);
       kept.set(key, client);
@@ -61,7 +67,7 @@ function clientFor({ api_url, token, webhook_secret }: Settings, { fetch, log, t
       warn: (message: string) => log(`warning: ${message}`),
       error: () => {},
     },
-    // 429 is waited for by the throttle, as long as the platform says and no longer than the deadline.
+    // The throttle waits after a 429: as long as the platform asks for, but not beyond the deadline.
     retry: { retries: 2, retryAfterBaseValue: 250, doNotRetry: [400, 401, 403, 404, 409, 410, 422, 429, 451] },
   };
   const secrets = [token, webhook_secret].filter((secret) => secret !== undefined);
@@ -84,7 +90,7 @@ function clientFor({ api_url, token, webhook_secret }: Settings, { fetch, log, t
   return { read, write, graphql: graphqlBy(api_url, { read, write }) };
 }
 
-/** A server of one's own has it beside the REST API: `/api/graphql` and `/api/v3`. */
+/** A self-hosted server has the GraphQL API next to the REST API: `/api/graphql` and `/api/v3`. */
 function graphqlBy(api_url: string, { read, write }: Pick<Client, "read" | "write">): Client["graphql"] {
   const route = `POST ${api_url.replace(/\/+$/, "").replace(/\/v3$/, "")}/graphql`;
   return async (effect, query, variables, signal) => {
@@ -98,13 +104,16 @@ function graphqlBy(api_url: string, { read, write }: Pick<Client, "read" | "writ
   };
 }
 
-/** Limits are off on other servers unless their owner turns them on, and then they say so by 403 or 429. */
+/** Self-hosted servers have no limits unless their administrator sets them; they then answer 403 or 429. */
 function isPublic(api_url: string): boolean {
   const { hostname } = new URL(api_url);
   return hostname === "api.github.com" || hostname.endsWith(".ghe.com");
 }
 
-/** Octokit repeats whatever failed unless it is an `AbortError`; neither a deadline nor the host's refusal gets better. */
+/**
+ * Octokit retries every failure except an `AbortError`. Retrying does not help if the deadline has passed or the host refuses
+ * the request.
+ */
 function unrepeated(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
     try {
@@ -133,7 +142,7 @@ async function send<T>(
   return { data: read(shape, answer.data, asked), link: answer.headers.link ?? "", headers };
 }
 
-/** Octokit hands on text where an answer was cut off or was not JSON: a proxy's page, a connection that broke. */
+/** Octokit returns text if the body was cut off or is not JSON, for example the error page of a proxy. */
 function read<T>(shape: z.ZodType<T>, data: unknown, asked: string): T {
   const parsed = shape.safeParse(data);
   if (parsed.success) return parsed.data;
@@ -142,7 +151,7 @@ function read<T>(shape: z.ZodType<T>, data: unknown, asked: string): T {
   throw new PluginError("unavailable", `alpha's answer to ${asked} cannot be read: ${what}`);
 }
 
-/** Runs until the signal is aborted. What waits in a queue or for a repetition does not look at the signal by itself. */
+/** Runs until the signal is aborted. Queued and repeated requests do not check the signal themselves. */
 async function abortable<T>(signal: AbortSignal, asked: string, run: () => Promise<T>): Promise<T> {
   const late = (): PluginError => new PluginError("timeout", `alpha did not answer ${asked} before the deadline`);
   if (signal.aborted) throw late();

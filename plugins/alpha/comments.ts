@@ -93,7 +93,7 @@ export async function findComment(client: Client, place: Place, key: string, sig
   let found = among(first.data);
   let forward = pageOf(first.link, "last") === null ? pageOf(first.link, "next") : null;
   for (let page = pageOf(first.link, "last") ?? 1; !found && page > 1; page--) found = among((await load(page)).data);
-  // Some servers do not name the last page: read those from the first page on.
+  // Some servers do not name the last page; then read all pages from the first one.
   while (!found && forward !== null && forward <= maxPages) {
     const next = await load(forward);
     found = among(next.data);

@@ -6,7 +6,10 @@ import * as shapes from "./shapes.ts";
 
 const runs = ["check_run", "check_suite", "workflow_run"];
 
-/** Whether the payload misses something that people see of an issue or pull request. A run names its pull request by number. */
+/**
+ * Whether the payload lacks facts that people see on an issue or pull request. The payload of a run contains only the number
+ * of its pull request.
+ */
 export function isIncomplete(payload: unknown): boolean {
   const item = [valueAt(payload, "pull_request"), valueAt(payload, "issue")].find((one) => one !== undefined);
   if (item === undefined) return runs.some((name) => valueAt(payload, name) !== undefined);

@@ -11,7 +11,7 @@ const page = z.object({
   nodes: z.array(written.extend({ body: z.string() })),
   pageInfo: z.object({ hasPreviousPage: z.boolean(), startCursor: z.string().nullish() }),
 });
-/** Pages of 100 comments, the newest first, that are searched for one of ours. */
+/** Maximum number of pages of 100 comments, newest first, in which to look for one of ours. */
 const maxPages = 50;
 
 const fields = "nodes { id url body } pageInfo { hasPreviousPage startCursor }";

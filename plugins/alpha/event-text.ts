@@ -42,7 +42,7 @@ function commentText(kind: string, item: unknown, action: string | null, payload
   );
 }
 
-/** Who wrote a comment, and who changed or deleted it if that is someone else. */
+/** The author of a comment, and the person who changed or deleted it if that is someone else. */
 function commentHeading(action: string | null, payload: unknown): string {
   const author = stringAt(payload, ["comment", "user", "login"], 200);
   const sender = stringAt(payload, ["sender", "login"], 200);
@@ -99,7 +99,7 @@ function hunk(comment: unknown): string {
   return diff === null ? "" : fenced(diff, "diff");
 }
 
-/** In a fence that is longer than any run of backticks in the text, so that the text cannot close it. */
+/** Puts the text into a fence longer than any run of backticks in it, so that the text cannot close the fence. */
 function fenced(text: string, language: string): string {
   const longestRun = (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
   const fence = "`".repeat(longestRun + 1);
@@ -121,7 +121,7 @@ function reviewText(action: string | null, payload: unknown): string {
   );
 }
 
-/** A conversation about lines of a pull request, which was resolved or opened again. */
+/** A conversation about lines of a pull request that was resolved or reopened. */
 function threadText(action: string | null, payload: unknown): string {
   const comments = valueAt(payload, "thread", "comments");
   const shown = Array.isArray(comments) ? comments.slice(0, 20) : [];

@@ -13,7 +13,10 @@ const codes: Readonly<Record<number, PluginErrorCode>> = {
   429: "rate_limited",
 };
 
-/** Octokit's error, or anything else that a request threw, as what the host understands. `asked` is method and path. */
+/**
+ * Converts an error of Octokit, or any other error of a request, to an error that the host understands. `asked`: the method
+ * and path.
+ */
 export function failureOf(error: unknown, asked: string, secrets: readonly string[]): PluginError {
   const own = refusalOfHost(error);
   if (own) return own;
@@ -30,7 +33,10 @@ export function failureOf(error: unknown, asked: string, secrets: readonly strin
   return new PluginError(code, message, wait === null ? { status } : { status, retry_after_ms: wait });
 }
 
-/** The host's `fetch` refuses with an error of its own, for example a host that was not granted; Octokit wraps it. */
+/**
+ * The host's `fetch` throws its own error if it refuses a request, for example to a host that was not granted. Octokit wraps
+ * it.
+ */
 function refusalOfHost(error: unknown): PluginError | null {
   for (const candidate of [error, valueAt(error, "cause")]) {
     if (!(candidate instanceof Error) || candidate.name !== "PluginError") continue;
@@ -62,7 +68,7 @@ function redact(text: string, secrets: readonly string[]): string {
   return safe.length > 500 ? `${safe.slice(0, 500)}…` : safe;
 }
 
-/** The data of a GraphQL answer. The API answers 200 also where it refuses; throws a `PluginError` then. */
+/** Returns the data of a GraphQL response. The API answers 200 even if it refuses; then throws a `PluginError`. */
 export function dataOf(answer: unknown): unknown {
   const errors = valueAt(answer, "errors");
   if (!Array.isArray(errors) || errors.length === 0) return valueAt(answer, "data");

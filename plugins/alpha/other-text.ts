@@ -1,7 +1,7 @@
 import { factList, oneLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
 
 type Path = readonly string[];
-/** How an event that is not about an issue, a pull request or a comment is shown: its object, and members of it. */
+/** How to show an event that is not about an issue, a pull request or a comment: its object, and which members of it. */
 interface Shown {
   readonly kind: string;
   /** Member of the payload with the object; the payload itself if absent. */

@@ -49,7 +49,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
   };
 }
 
-/** Whether the subject was closed or deleted, whatever the mappings say of the event. */
+/** Whether the event closes or deletes its subject, whatever the mappings do with it. */
 const isClosed = (event: string, action: string | null): boolean =>
   (action === "closed" && Object.hasOwn(tabled, event)) ||
   (action === "deleted" && (event === "issues" || event === "discussion"));

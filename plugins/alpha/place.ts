@@ -1,7 +1,7 @@
 import { PluginError, type Subject, stringAt, valueAt } from "@signalbox/sdk";
 import { addressOf, isNumber, isProject, type Repository, repositoryOf } from "./address.ts";
 
-/** Where a comment is written. The numbers of issues, pull requests and discussions of a repository are one sequence. */
+/** Where a comment is posted. Issues, pull requests and discussions of a repository share one sequence of numbers. */
 export type Place = Repository &
   (
     | { readonly kind: "issue"; readonly issue_number: number }
@@ -27,7 +27,7 @@ const linked: ReadonlyMap<string, string> = new Map([
   ["blocking_removed", "blocking_issue"],
 ]);
 
-/** What an event is about: an issue or pull request by its number, a commit as `@<sha>`, as the platform refers to it. */
+/** The subject of an event: the number of an issue or pull request, or `@<sha>` for a commit, as the platform writes it. */
 export function subjectOf(event: string, payload: unknown): Subject | null {
   const moved = event === "issues" && valueAt(payload, "changes", "new_issue") !== undefined;
   const project = moved
@@ -81,7 +81,7 @@ function numbered(project: string, numbers: readonly unknown[]): Subject | null 
   return number === undefined ? null : { project, issue: String(number) };
 }
 
-/** What an answer goes to where that is not the issue: the thread of a review comment, a line of a commit, a discussion. */
+/** Where an answer belongs if not on the issue itself: the thread of a review comment, a line of a commit, a discussion. */
 export function threadOf(event: string, payload: unknown): string | null {
   const comment = valueAt(payload, "comment");
   if (event === "pull_request_review_comment") {
@@ -100,12 +100,15 @@ export function threadOf(event: string, payload: unknown): string | null {
   }
   if (event !== "discussion" && event !== "discussion_comment") return null;
   const discussion = nodeAt(payload, "discussion", "node_id");
-  // Replies of replies do not exist: a reply goes to the comment that has them.
+  // Replies cannot have replies, so the answer goes to the parent comment.
   const parent = event === "discussion" ? null : (nodeAt(comment, "parent_node_id") ?? replyTo(comment));
   return discussion === null ? null : `discussion:${discussion}${parent === null ? "" : `:${parent}`}`;
 }
 
-/** A reply names its parent by its number only, from which the node's id does not follow: it is answered at the top. */
+/**
+ * A reply contains only the number of its parent, not the node id that a reply needs, so the answer is posted at the top
+ * level.
+ */
 const replyTo = (comment: unknown): string | null =>
   isNumber(valueAt(comment, "parent_id")) ? null : nodeAt(comment, "node_id");
 
@@ -114,7 +117,7 @@ function nodeAt(value: unknown, ...path: readonly string[]): string | null {
   return typeof found === "string" && node.test(found) ? found : null;
 }
 
-/** Id of the comment that an event is about, with the kind of comment where it is none of an issue's. */
+/** Id of the comment that the event is about, with its kind if it is not a comment on an issue. */
 export function commentIdOf(event: string, payload: unknown): string | null {
   if (event === "discussion_comment") {
     const id = nodeAt(payload, "comment", "node_id");

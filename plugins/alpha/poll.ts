@@ -104,7 +104,7 @@ function polledEvent(event: string, content: Record<string, unknown>, when: stri
   return { headers, payload, when };
 }
 
-/** A change of `updated_at` that a comment within a second of it explains. */
+/** A change of `updated_at` that a comment made within a second of it explains. */
 function isExplained({ payload, when }: PolledEvent, commented: ReadonlySet<string>): boolean {
   if (valueAt(payload, "action") !== "edited") return false;
   const number = valueAt(payload, "issue", "number") ?? valueAt(payload, "pull_request", "number");

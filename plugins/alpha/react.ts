@@ -31,7 +31,7 @@ export async function react(client: Client, target: ReactionTarget, reaction: Re
   }
 }
 
-/** The lists of reactions of the comments that have them, by the kind that `parse` puts before the id. */
+/** Routes of the reactions of comments, by the kind that `parse` puts in front of the id. */
 const lists: Readonly<Record<string, string>> = {
   "": "/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions",
   review_comment: "/repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions",

@@ -6,7 +6,7 @@ const user = z.object({ login: z.string() }).nullish();
 
 const times = { created_at: z.string().nullish(), updated_at: z.string().nullish() };
 
-/** How its author belongs to the repository, for example MEMBER: GitHub's `author_association`. */
+/** The author's relation to the repository, for example MEMBER: GitHub's `author_association`. */
 const author_association = z.string().nullish();
 
 export const comment = z.object({ id, html_url: z.string(), body: z.string().nullish(), user, author_association, ...times });
@@ -30,7 +30,7 @@ export const issue = z.object({
 export const label = z.object({ name: z.string(), color: z.string(), description: z.string().nullish(), url: z.string() });
 export const labels = z.array(label);
 
-/** Listed items are kept whole: the poll passes them to `parse` in the shape of a webhook. */
+/** List items keep all their members, because the poll passes them to `parse` in the shape of a webhook. */
 export const listed = z.array(z.looseObject({ updated_at: z.string() }));
 
 /** An answer without a body. */

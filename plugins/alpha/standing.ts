@@ -7,8 +7,8 @@ import * as shapes from "./shapes.ts";
 const trusted = new Set(["admin", "maintain", "write", "triage"]);
 
 /**
- * What an account may do in a repository. Everybody may read a public one, members of the organisation too, so who may only
- * read is unknown. So is everybody where the token may not ask.
+ * The standing of an account, by its permission in a repository. Everyone can read a public repository, organisation members
+ * included, so read permission alone means `unknown`. It is also `unknown` if the token may not look up permissions.
  */
 export async function standingOf(
   client: Client,

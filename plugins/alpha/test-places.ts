@@ -11,7 +11,7 @@ interface Placed {
 const lists = /^(\/repos\/[^/]+\/[^/]+\/(?:issues\/\d+|pulls\/\d+|commits\/[0-9a-f]+)\/comments)(?:\/(\d+)\/replies)?$/;
 const one = /^\/repos\/[^/]+\/[^/]+\/(?:issues\/|pulls\/)?comments\/(\d+)$/;
 
-/** Comments of any repository: on issues, in threads of reviews, on commits, and, by GraphQL, on discussions. */
+/** Comments in any repository: on issues, in review threads, on commits and, through GraphQL, on discussions. */
 export class PlacedComments {
   readonly all: Placed[] = [];
   /** Whether the GraphQL API refuses, as it does for a token without the scope. */

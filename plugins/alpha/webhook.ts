@@ -64,7 +64,7 @@ const deliverable = new Set([
   "ping",
 ]);
 
-/** Compares the webhook of a repository with what mappings need; see `Source.checkWebhook`. */
+/** Compares the webhook of a repository with the events that the mappings need; see `Source.checkWebhook`. */
 export async function checkWebhook(
   client: Client,
   { project, url, events, apply }: WantedWebhook,
@@ -88,7 +88,7 @@ export async function checkWebhook(
 
 const absent = { id: null, active: false, configured: [], notes: ["No webhook of the repository points to this URL."] };
 
-/** Scheme and host are the same in any case; a slash at the end leads to the same place. */
+/** Scheme and host are not case-sensitive, and a trailing slash makes no difference. */
 const isSame = (one: string | null | undefined, other: string): boolean => {
   if (!one || !URL.canParse(one)) return false;
   return new URL(one).href.replace(/\/+$/, "") === new URL(other).href.replace(/\/+$/, "");

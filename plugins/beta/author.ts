@@ -7,7 +7,10 @@ const services = /^service_account_(?:group_\d+_)?[0-9a-f]{8,}$/i;
 const builtIns = new Set(["alert-bot", "automation-bot", "duo-code-review-bot", "gitlab-bot", "gitlabduo", "security-bot"]);
 const unknownAccounts = new Set(["ghost", "support-bot"]);
 
-/** Hooks that name their user beside the payload instead of in `user`. In others, such names are of the person they are about. */
+/**
+ * Hooks that name their user next to the payload instead of in `user`. In other hooks, these members name the person that the
+ * event is about.
+ */
 const pushes = new Set(["Push Hook", "Tag Push Hook"]);
 
 export function actorOf(event: string, payload: unknown): string | null {

@@ -28,7 +28,7 @@ const items = /^(?:(?:Confidential )?Issue|Merge Request) Hook$/;
 /** An update describes a state that the next event replaces. */
 export const isSnapshot = (event: string, action: string | null): boolean => items.test(event) && action === "update";
 
-/** What an event changed, one line for each change. An `open` lists all members as changes, so it has none. */
+/** The changes of an event, one line each. An `open` event lists all members as changes, so they are ignored. */
 export function changesOf(event: string, action: string | null, payload: unknown): string[] {
   if (!items.test(event)) return /Note Hook$/.test(event) && action === "update" ? ["comment: edited"] : [];
   if (action === "open") return [];

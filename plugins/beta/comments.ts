@@ -19,7 +19,10 @@ export interface NoteText {
   readonly private?: boolean | undefined;
 }
 
-/** Writes a note, or, in a thread, an answer in it. A commit has threads only. Throws `unsupported` where a private one cannot be. */
+/**
+ * Posts a note, or a reply if the place is a thread. On a commit, notes exist only in threads, so one is started. Throws
+ * `unsupported` if a private note is impossible.
+ */
 export async function postComment(account: Account, place: Place, text: NoteText): Promise<PostedComment> {
   const base = await notePath(account, place);
   return writeShorter(text.body, (body) => postNote(account, place, base, { ...text, body }));

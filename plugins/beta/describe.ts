@@ -6,8 +6,8 @@ const described = /^(?:Confidential )?(?:Issue|Merge Request) Hook$/;
 const noted = /^(?:(?:Confidential )?Note|Emoji|Pipeline) Hook$/;
 
 /**
- * Whether the payload misses something that people see of an issue or merge request. It names the author by number only, unless
- * that is who caused the event; webhooks of notes, reactions and pipelines have a few members of what they are about.
+ * Whether the payload lacks facts that people see on an issue or merge request. It contains only the author's id, unless the
+ * author caused the event. Webhooks of notes, reactions and pipelines contain only a few members of the subject.
  */
 export function isIncomplete(event: string, payload: unknown): boolean {
   if (noted.test(event)) return ["issue", "merge_request"].some((name) => valueAt(payload, name) !== undefined);

@@ -72,7 +72,7 @@ function about(payload: unknown): string[] {
   return [`# Commit${sha ? ` ${oneLine(sha)}` : ""}${title ? `: ${title}` : ""}`, factList([["Author", by], link])];
 }
 
-/** What a reader of the note sees above it: the description, the message of the commit, or the code of the snippet. */
+/** What a reader of the note sees above it: the description, the commit message, or the code of the snippet. */
 function description(payload: unknown): string {
   for (const name of ["merge_request", "epic", "issue"]) {
     const text = body(valueAt(payload, name), "description");
@@ -84,7 +84,7 @@ function description(payload: unknown): string {
   return message ? `## Message\n\n${message.trim()}` : "";
 }
 
-/** File and line that a note on a diff is about, with the diff where the payload has it. */
+/** File and line of a note on a diff, with the diff if the payload contains it. */
 function position(note: unknown): string {
   const at = valueAt(note, "position");
   const diff = valueAt(note, "st_diff");
@@ -94,7 +94,7 @@ function position(note: unknown): string {
     stringAt(diff, ["new_path"], 500) ??
     stringAt(diff, ["old_path"], 500);
   if (path === null) return "";
-  // Old servers tell the line in a code of their own: digest of the path, old line, new line.
+  // Old servers encode the line: digest of the path, old line, new line.
   const [, oldLine, newLine] = /^[0-9a-f]+_(\d{1,9})_(\d{1,9})$/.exec(stringAt(note, ["line_code"], 200) ?? "") ?? [];
   const [line, before] = [valueAt(at, "new_line") ?? newLine, valueAt(at, "old_line") ?? oldLine];
   const shown = isLine(line) ? String(line) : isLine(before) ? `${before} (before the change)` : null;
@@ -110,7 +110,7 @@ function position(note: unknown): string {
 
 const isLine = (value: unknown): boolean => (typeof value === "number" || typeof value === "string") && Number(value) > 0;
 
-/** In a fence that is longer than any run of backticks in the text, so that the text cannot close it. */
+/** Puts the text into a fence longer than any run of backticks in it, so that the text cannot close the fence. */
 function fenced(text: string, language = ""): string {
   const longestRun = (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
   const fence = "`".repeat(longestRun + 1);

@@ -9,7 +9,7 @@ export interface LabelChange {
   readonly current: readonly string[];
 }
 
-/** The platform reports the labels that an item is created with as an edit by its author, at most this much later. Milliseconds. */
+/** The platform reports the initial labels of an item as an edit by its author, at most this much later. Milliseconds. */
 const atBirth = 2_000;
 
 /**

@@ -1,7 +1,10 @@
 import { factList, oneLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
 
 type Path = readonly string[];
-/** How an event that is not about an issue, a merge request or a note is shown. A fact is the first of its paths with a value. */
+/**
+ * How to show an event that is not about an issue, a merge request or a note. A fact is the first of its paths that has a
+ * value.
+ */
 interface Shown {
   readonly kind: string;
   readonly title?: readonly Path[];

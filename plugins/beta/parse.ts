@@ -33,7 +33,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
   const action = isSystem ? systemKind(payload) : stringAt(payload, ["object_attributes", "action"], 200);
   const note = valueAt(payload, "object_attributes", "note");
   return {
-    // The platform repeats a delivery with another event id, but with the same idempotency key.
+    // The platform retries a delivery with a new event id, but with the same idempotency key.
     delivery_id: short(firstHeader(headers, "x-beta-event-uuid", "idempotency-key", "x-gitlab-event-uuid")),
     event_name,
     action,

@@ -12,7 +12,7 @@ export type Place = { readonly thread: string | null } & (
 const isSha = (value: unknown): value is string => typeof value === "string" && /^[0-9a-f]{7,64}$/i.test(value);
 const isDiscussion = (value: unknown): value is string => typeof value === "string" && /^[0-9a-f]{8,64}$/i.test(value);
 
-/** The path of the event's project; old payloads of merge requests name only their target. */
+/** The path of the event's project. Old payloads of merge requests contain only the target project. */
 export function projectIn(payload: unknown): string | null {
   const target = valueAt(payload, "object_attributes", "target");
   const paths = [valueAt(payload, "project", "path_with_namespace"), valueAt(target, "path_with_namespace"), pathIn(target)];
@@ -52,7 +52,10 @@ export function groupIn(payload: unknown, epic: unknown): string | null {
 export const isEpic = (item: unknown): boolean =>
   valueAt(item, "type") === "Epic" || /\/groups\/[^?#]+?\/-\/(?:epics|work_items)\//.test(stringAt(item, ["url"], 2000) ?? "");
 
-/** What an event is about, as the platform refers to it: `12`, `!12`, `$12` a snippet, `&12` an epic of a group, `@<sha>` a commit. */
+/**
+ * The subject of an event, as the platform writes it: `12`, `!12`, `$12` for a snippet, `&12` for an epic of a group, `@<sha>`
+ * for a commit.
+ */
 export function subjectOf(event: string, payload: unknown): Subject | null {
   const item = valueAt(payload, "object_attributes");
   const isItem = /^(?:Confidential )?Issue Hook$/.test(event);
@@ -84,7 +87,7 @@ export function titleOf(event: string, payload: unknown): string | null {
   return members.map((name) => stringAt(payload, [name, "title"])).find((title) => title !== null) ?? null;
 }
 
-/** The discussion that a note belongs to, if it is one that people see as a thread. */
+/** The discussion of a note, if people see it as a thread. */
 export function threadOf(event: string, payload: unknown): string | null {
   const note = valueAt(payload, "object_attributes");
   const isThread = ["DiffNote", "DiscussionNote", "LegacyDiffNote"].includes(stringAt(note, ["type"], 100) ?? "");
@@ -92,7 +95,10 @@ export function threadOf(event: string, payload: unknown): string | null {
   return event.endsWith("Note Hook") && isThread && isDiscussion(id) ? id : null;
 }
 
-/** Whether only members of the project can see what an event is about: an internal note or a reaction to it, a confidential issue. */
+/**
+ * Whether only members of the project can see the subject of an event: an internal note, a reaction to one, or a confidential
+ * issue.
+ */
 export function isPrivate(event: string, payload: unknown): boolean {
   if (event.startsWith("Confidential ")) return true;
   const item = valueAt(payload, "object_attributes");

@@ -22,8 +22,8 @@ const maxPages = 10;
 const close = 2_000;
 
 /**
- * The events of an item since then: opened; closed or merged; each edit of its labels; each new note. A change that none
- * of these explains is an update by an unknown actor.
+ * The events of an item since then: opened; closed or merged; each edit of its labels; each new note. If none of these
+ * explains a change, it is an update by an unknown actor.
  */
 export async function detailsOf(reading: Reading, kind: Kind, item: Item, since: number): Promise<PolledEvent[]> {
   const found = milestones(reading, kind, item, since);
@@ -99,7 +99,7 @@ async function labelEvents(reading: Reading, kind: Kind, item: Item): Promise<Js
   return events;
 }
 
-/** The webhook of that edit: with the labels of that time, and the item's `updated_at` if it is the item's last change. */
+/** The webhook of that edit: with the labels at that time, and with the item's `updated_at` if the edit is its last change. */
 function labelsEvent(reading: Reading, kind: Kind, item: Item, { when, user, previous, current }: LabelChange): PolledEvent {
   const labels = [...current];
   const updated_at = isClose(when, item.updated_at) ? item.updated_at : when;

@@ -11,8 +11,8 @@ const maxDetails = 150;
 /** After this time a poll reads no further details. Milliseconds. */
 const maxReadingMs = 120_000;
 /**
- * Changes this recent are read again; those already reported are recognised by their key. The platform moves `updated_at` for a note or
- * a label once a minute at most, so the list may not show the latest one. Milliseconds.
+ * Changes younger than this are read again; those already reported are recognised by their key. The platform moves
+ * `updated_at` for notes and labels at most once a minute, so the list may not show the latest one. Milliseconds.
  */
 const overlap = 90_000;
 

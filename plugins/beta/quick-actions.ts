@@ -19,7 +19,7 @@ export function withoutQuickActions(markdown: string): string {
         start = after;
         continue;
       }
-      // After a fence that is not closed it is unknown what the platform takes for code.
+      // After an unclosed fence, it is unknown what the platform treats as code.
       hasFences = false;
     }
     const slash = slashAt(markdown, start);

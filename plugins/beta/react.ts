@@ -6,7 +6,7 @@ import * as shapes from "./shapes.ts";
 
 const names: Readonly<Record<Reaction, string>> = { working: "eyes", done: "thumbsup", failed: "confused" };
 
-/** Replaces our award emoji. The platform refuses one that is already there, so those are listed first. */
+/** Replaces our award emoji. The platform refuses an emoji that is already set, so the existing ones are listed first. */
 export async function react({ client, signal }: Account, target: ReactionTarget, reaction: Reaction | null): Promise<void> {
   const { project, kind, iid } = addressOfSubject(target.subject);
   const note = target.comment === null ? "" : "/notes/{note}";

@@ -34,7 +34,7 @@ export const issue = z.object({
 /** A created issue is kept whole: it becomes the payload of an event. */
 export const made = issue.loose();
 
-/** Listed items are kept whole: the poll passes them to `parse` in the shape of a webhook. */
+/** List items keep all their members, because the poll passes them to `parse` in the shape of a webhook. */
 export const listed = z.array(z.looseObject({ iid: z.number(), updated_at: z.string() }));
 
 /** Label events, one label each. */

@@ -2,7 +2,7 @@ import { type EventAuthor, type HttpClient, PluginError, type StandingQuery } fr
 import { isGroup, isProject } from "./address.ts";
 import * as shapes from "./shapes.ts";
 
-/** Access levels of members, those inherited from groups included, from the highest. */
+/** Access levels of members, including those inherited from groups, highest first. */
 const levels: readonly (readonly [number, EventAuthor["standing"]])[] = [
   [50, "owner"],
   // Developers and maintainers write code; reporters and planners manage issues; guests may only write new ones.
@@ -11,7 +11,10 @@ const levels: readonly (readonly [number, EventAuthor["standing"]])[] = [
   [5, "contributor"],
 ];
 
-/** What an account is in a project or group; `unknown` where the payload had no id of it, or the token may not ask. */
+/**
+ * The standing of an account in a project or group; `unknown` if the payload contains no id of the account or the token may
+ * not look it up.
+ */
 export async function standingOf(
   client: HttpClient,
   { project, author }: StandingQuery,
@@ -25,7 +28,8 @@ export async function standingOf(
     client.read({ route: `${route}/{user}`, path: { project, user: author.id as string }, schema: shapes.member, signal }),
   );
   if (found) return levels.find(([level]) => found.data.access_level >= level)?.[1] ?? "none";
-  // The same answer comes where the token may not see the members, or not the project: who is no member is known only if it may.
+  // The API answers the same if the token may not see the members or the project. Only if it may see them is the account known
+  // not to be a member.
   const query = { per_page: 1 };
   return (await readable(() => client.read({ route, path: { project }, query, schema: shapes.members, signal })))
     ? "none"

@@ -12,7 +12,7 @@ const thread = /^((?:projects|groups)\/[^/]+\/(?:issues|merge_requests|snippets|
 const commits = /^(projects\/[^/]+\/repository\/commits\/[0-9a-f]+\/discussions)(?:\/([0-9a-f]+)\/notes(?:\/(\d+))?)?$/;
 const notes = /^((?:projects|groups)\/[^/]+\/(?:issues|merge_requests|snippets|epics)\/\d+\/notes)(?:\/(\d+))?$/;
 
-/** Notes elsewhere than on the issues and merge requests of one project: in threads, on commits, snippets and epics. */
+/** Notes outside the issues and merge requests of one project: in threads, on commits, snippets and epics. */
 export class PlacedNotes {
   readonly all: Placed[] = [];
 

@@ -89,7 +89,7 @@ export class BetaTracker extends FakeTracker {
 
   protected route(request: RecordedRequest): FakeResponse {
     const { method, path, query, body, headers } = request;
-    // test-token-user-NAME is a person's token; any other one belongs to the account that posts.
+    // The token test-token-user-NAME belongs to the person NAME; any other token belongs to the account that posts.
     const [, person] = /^Bearer test-token-(?:user-)?(\w+)$/.exec(headers.authorization ?? "") ?? [];
     if (person === undefined) return { status: 401, body: { message: "401 Unauthorized" } };
     const username = headers.authorization?.includes("-user-") ? person : "signalbox-bot";
@@ -146,7 +146,7 @@ export class BetaTracker extends FakeTracker {
     return answer;
   }
 
-  /** Everything that is not about an issue or merge request of this tracker. */
+  /** Requests that are not about an issue or merge request of this tracker. */
   #elsewhere(request: RecordedRequest): FakeResponse | null {
     const { path } = request;
     const own = /^\/api\/v4\/projects\/(?:octo%2Fteam%2Fapp|77)\/((?:issues|merge_requests)\/\d+)\/notes/.exec(path)?.[1];

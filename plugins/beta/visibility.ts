@@ -5,9 +5,9 @@ import type { Place } from "./place.ts";
 import * as shapes from "./shapes.ts";
 
 /**
- * Makes sure that a note which was asked to be internal is: an account below reporter, an older server, a snippet or a commit
- * gets a public one without an error. On a confidential issue every note is as confidential as the issue. A public note is
- * removed. Throws `unsupported` then.
+ * Checks that a note that should be internal is internal. For an account below reporter, on an older server, and on snippets
+ * and commits, the platform posts a public note without an error. Then removes the note and throws `unsupported`. Every note
+ * on a confidential issue is confidential.
  */
 export async function requirePrivate(account: Account, place: Place, note: unknown, remove: () => Promise<void>): Promise<void> {
   if (valueAt(note, "internal") === true || valueAt(note, "confidential") === true) return;
@@ -21,7 +21,7 @@ interface Hideable {
   readonly confidential?: boolean | null | undefined;
 }
 
-/** Whether only members of the project can read a note, or an issue: what a run with a public answer must not read. */
+/** Whether only members of the project can read a note or an issue. A run with a public answer must not read these. */
 export const isHidden = ({ internal, confidential }: Hideable): boolean => internal === true || confidential === true;
 
 /** Throws `unsupported` for a place that has no internal notes, before anything is written. */
@@ -29,7 +29,7 @@ export function refusePublicPlace({ kind }: Place): void {
   if (kind === "snippets" || kind === "commits") throw new PluginError("unsupported", `GitLab has no internal notes on ${kind}`);
 }
 
-/** Throws `unsupported` unless the issue itself is confidential, so that its description is. */
+/** Throws `unsupported` unless the issue, and therefore its description, is confidential. */
 export async function requireConfidential(account: Account, issue: string | number, project: string | undefined): Promise<void> {
   const address = { ...addressOf(issue, project), thread: null };
   if (!(await isConfidential(account, address)))

@@ -26,7 +26,7 @@ const switches: Readonly<Record<string, string>> = {
   "Resource Access Token Hook": "resource_access_token_events",
 };
 
-/** Compares the webhook of a project with what mappings need; see `Source.checkWebhook`. */
+/** Compares the webhook of a project with the events that the mappings need; see `Source.checkWebhook`. */
 export async function checkWebhook(
   client: HttpClient,
   { project, url, events, apply }: WantedWebhook,
@@ -70,7 +70,10 @@ async function hooksOf(client: HttpClient, path: { project: string }, signal: Ab
   }
 }
 
-/** An update must repeat the URL, and what it leaves out stays. The platform never shows a token, so it is not sent again. */
+/**
+ * An update must contain the URL; members that it omits stay unchanged. The platform never returns a token, so the token is
+ * not sent again.
+ */
 async function write(
   client: HttpClient,
   path: { project: string },

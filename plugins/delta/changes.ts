@@ -8,8 +8,8 @@ const long = /^(?:description|comment)(?:_|$)/;
 const maxChanges = 50;
 
 /**
- * The fields that an update changed, with old and new values: `data.changes` and `previous_attributes` have all of them,
- * `activity` the one of this webhook: the first envelope comes once for each changed field.
+ * The fields that an update changed, with their old and new values. `data.changes` and `previous_attributes` contain all of
+ * them; `activity` contains one, because the first envelope is sent once for each changed field.
  */
 export function changesOf(event: string, payload: unknown): string[] {
   if (event === "issue.deleted") return ["issue: deleted"];
@@ -34,7 +34,7 @@ export function changesOf(event: string, payload: unknown): string[] {
 const members = (value: unknown): [string, unknown][] =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? Object.entries(value).slice(0, 200) : [];
 
-/** The first envelope names a state and people by id in `activity`, and with their names in `data`. */
+/** The first envelope contains ids of states and people in `activity`, and their names in `data`. */
 function newValue(field: string, value: unknown, data: unknown): unknown {
   const state = valueAt(data, "state");
   if (field === "state_id" && valueAt(state, "id") === value) return state;

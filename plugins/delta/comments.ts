@@ -11,7 +11,7 @@ export const externalSource = "signalbox";
 export const route = "/workspaces/{slug}/projects/{project}/issues/{issue}/comments/";
 export const maxPages = 100;
 
-/** `private`: only members of the project can read it, and not the visitors of its public board. */
+/** `private`: only members of the project can read it, not the visitors of its public board. */
 export interface Answer {
   readonly body: string;
   readonly private?: boolean | undefined;

@@ -8,7 +8,7 @@ import * as shapes from "./shapes.ts";
 
 const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
-/** Reads an issue. The webhooks of it have ids in the place of states, labels and people, and no address. */
+/** Reads an issue. Its webhooks contain ids instead of the names of states, labels and people, and no URL. */
 export async function describe(account: Account, address: Address, text: string): Promise<SubjectDetails> {
   const { client, connection, signal } = account;
   const project = await projectOf(account, address);

@@ -5,7 +5,7 @@ import { externalSource, maxPages, postedOf, route } from "./comments.ts";
 import { projectOf } from "./projects.ts";
 import * as shapes from "./shapes.ts";
 
-/** Every comment that carries `key`, oldest first. The platform refuses a second one, unless both arrive at the same moment. */
+/** All comments with `key`, oldest first. The platform refuses a second one, unless both arrive at the same moment. */
 export async function findAllComments(account: Account, address: Address, key: string): Promise<PostedComment[]> {
   const { client, signal } = account;
   const path = { slug: client.slug, project: await projectOf(account, address), issue: address.issue };

@@ -32,7 +32,7 @@ const comment = { id: "c-1", access: "INTERNAL", actor_id: people.ann, issue_id:
 const annAlone = { id: people.ann, name: null, kind: "unknown", standing: "unknown" } as const;
 const subject = { project, issue };
 
-/** The platform's second envelope, and what its documentation prints of it. */
+/** The platform's second envelope, with the examples from its documentation. */
 export const goldenV2: readonly GoldenWebhook[] = [
   {
     name: "workitem.created",
@@ -142,10 +142,10 @@ export const goldenV2: readonly GoldenWebhook[] = [
   },
 ];
 
-/** A comment of ours as the second envelope has it: text without tags, and the account as the actor. */
+/** Our own comment in the second envelope: text without tags, and our account as the actor. */
 export const ownCommentV2 = sent("workitem.comment.created", { id: issue, comment: { ...comment, actor_id: people.bot } });
 
-/** A repetition has a delivery id of its own, and the event id of the first. */
+/** A repeated delivery has its own delivery id and the event id of the first one. */
 export const repetitions = [
   {
     first: { headers: {}, payload: sent("workitem.created", item) },

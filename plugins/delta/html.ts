@@ -10,10 +10,10 @@ import { toHast } from "mdast-util-to-hast";
 import { toMarkdown } from "mdast-util-to-markdown";
 import { gfm } from "micromark-extension-gfm";
 
-/** Deepest nesting. Deeper content is left out, because recursion must end. */
+/** Maximum nesting. Deeper content is left out, because recursion must end. */
 const maxDepth = 60;
 
-/** What may be posted: no styles, no ids, no scripts, and only links to safe URLs. */
+/** HTML that may be posted: no styles, ids or scripts, and only links to safe URLs. */
 const allowed = {
   ...defaultSchema,
   clobberPrefix: "",
@@ -69,12 +69,12 @@ export function htmlToMarkdown(html: string): string {
 
 const unseen = /(?:^|;)(?:display:none|visibility:hidden|opacity:0(?!\.\d)|font-size:0)/;
 
-/** Whether people do not see an element: its text is not part of what they wrote. */
+/** Whether an element is invisible to people, so its text is not part of what they wrote. */
 const isHidden = ({ properties: { hidden, style } }: Element): boolean =>
   (hidden !== undefined && hidden !== false) ||
   (typeof style === "string" && unseen.test(style.toLowerCase().replace(/\s/g, "")));
 
-/** Turns the platform's element for mentions into text, and takes out what is hidden. */
+/** Turns the platform's mention elements into text and removes hidden elements. */
 function mentions(node: RootContent, parent: HtmlRoot | Element, depth: number): void {
   if (node.type !== "element") return;
   if (depth > 500) throw new RangeError("too deep");

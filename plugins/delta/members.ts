@@ -16,7 +16,7 @@ interface Member {
   readonly standing: EventAuthor["standing"];
 }
 
-/** The members of the workspace. None on servers without this endpoint, and for keys that may not read it. */
+/** The members of the workspace. Empty on servers without this endpoint, and for keys that may not read it. */
 export const membersOf = cachedFor(async (client: Client, signal: AbortSignal): Promise<readonly Member[]> => {
   const route = "GET /workspaces/{slug}/members/";
   try {
@@ -32,7 +32,7 @@ export const membersOf = cachedFor(async (client: Client, signal: AbortSignal): 
   }
 });
 
-/** What an account is in the workspace. `unknown` where the platform does not tell. */
+/** The standing of an account in the workspace; `unknown` if the platform does not tell. */
 export async function standingOf(client: Client, id: string | null, signal: AbortSignal): Promise<EventAuthor["standing"]> {
   const members = id === null ? [] : await membersOf(client, signal);
   return members.find((one) => one.id === id)?.standing ?? "unknown";

@@ -24,7 +24,10 @@ export function eventName(headers: Readonly<Record<string, string>>, payload: un
   return whole === "issue_comment.created" ? "issue.activity.created" : whole;
 }
 
-/** `WebhookScope.ScopeChoices.WORK_ITEM_LINK_CREATED`, as some versions send the names: `work_item.link.created`. */
+/**
+ * Some versions send the name of a Python enum, `WebhookScope.ScopeChoices.WORK_ITEM_LINK_CREATED`, instead of
+ * `work_item.link.created`.
+ */
 function ofScope(name: string): string {
   const scope = /^WebhookScope\.(?:ScopeChoices\.)?([A-Z][A-Z_]*)$/.exec(name)?.[1]?.toLowerCase();
   if (scope === undefined) return name;
@@ -37,7 +40,7 @@ export const isActivity = (event: string): boolean => event.startsWith("issue.ac
 /** Whether the event is about the issue itself. */
 export const isIssue = (event: string): boolean => /^issue\.(?:created|updated|deleted)$/.test(event);
 
-/** The platform's documentation, and some versions, print Python's `None` where there is nothing. */
+/** The platform's documentation, and some versions, contain Python's `None` instead of an empty value. */
 export const isNone = (value: unknown): boolean => value === null || value === undefined || value === "None" || value === "";
 
 /** An id, given as itself or as an object with an `id`. */

@@ -41,24 +41,24 @@ export async function parse(convert: Convert, { headers, payload }: WebhookPaylo
     private: valueAt(comment, "access") === "INTERNAL",
     changes: changesOf(event_name, payload),
     comment: commentId,
-    // Webhooks have no address of the issue, and ids in the place of most names.
+    // Webhooks contain no URL of the issue, and ids instead of most names.
     incomplete: subject !== null && event_name !== "issue.deleted",
     comment_text: comment !== null && event_name.endsWith(".created") ? plainBeginningOf(commentOf(comment)) : null,
     ...((event_name === "issue.deleted" || isFinished(event_name, payload)) && { closes: true }),
   };
 }
 
-/**
- * The platform makes a new delivery id for each attempt of one delivery. Its second envelope has an id of the event, which
- * stays the same.
- */
+/** Each attempt of a delivery has a new delivery id. The second envelope also has an event id, which stays the same. */
 function deliveryOf(headers: Readonly<Record<string, string>>, payload: unknown): string | null {
   const named = firstHeader(headers, "x-delta-delivery");
   const delivery = named ?? idAt({ id: stringAt(payload, ["event_id"], 201) }, "id") ?? firstHeader(headers, "x-plane-delivery");
   return delivery === null || delivery.length > 200 ? null : sanitizeText(delivery);
 }
 
-/** Whether an update moved the issue to a state in which work on it has ended. A webhook that names no group of its state does not say. */
+/**
+ * Whether an update moved the issue to a state in which work on it has ended. If the webhook contains no group of the state,
+ * this is unknown and `false`.
+ */
 function isFinished(event: string, payload: unknown): boolean {
   const group = valueAt(payload, "data", "state", "group");
   if (event !== "issue.updated" || (group !== "completed" && group !== "cancelled")) return false;
@@ -75,7 +75,7 @@ function issueId(event: string, payload: unknown): string | null {
   return idAt(data, "id") ?? entityOf(payload);
 }
 
-/** The issue that the second envelope is about: a deleted one is named there alone. */
+/** The issue of the second envelope, which is the only place that names a deleted issue. */
 const entityOf = (payload: unknown): string | null =>
   valueAt(payload, "entity_type") === "issue" ? idAt(payload, "entity_id") : null;
 

@@ -1,7 +1,7 @@
 import { type EventAuthor, stringAt, valueAt } from "@signalbox/sdk";
 import { commentIn, idAt, isActivity } from "./names.ts";
 
-/** Who caused an event: the actor that the first envelope names; in the second the last one who changed what it is about. */
+/** Who caused an event: the actor of the first envelope; in the second, the last person who changed the object. */
 export function actorOf(event: string, payload: unknown): string | null {
   const data = valueAt(payload, "data");
   const named =
@@ -15,7 +15,7 @@ export function actorOf(event: string, payload: unknown): string | null {
   return event.endsWith(".deleted") ? null : idAt(about, "updated_by", "updated_by_id");
 }
 
-/** Plane says neither what kind of account an actor is, nor its role: bots are users. */
+/** Plane reports neither the kind of an account nor its role: bots are users. */
 export function authorOf(event: string, payload: unknown): EventAuthor | null {
   const id = actorOf(event, payload);
   if (id === null) return null;

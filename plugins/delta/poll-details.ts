@@ -15,7 +15,7 @@ export interface Reading {
   /** Names of states by their id. */
   readonly states: ReadonlyMap<string, string>;
 }
-/** Already reported: changes up to `from`, activities up to `reported`. ISO 8601. */
+/** Already reported: changes up to `from`, and activities up to `reported`. ISO 8601. */
 export interface Known {
   readonly from: string;
   readonly reported: string;
@@ -25,7 +25,7 @@ const base = "/workspaces/{slug}/projects/{project}/issues/{issue}";
 const maxPages = 10;
 /** An activity is written within this time of its change. Milliseconds. */
 const explained = 10_000;
-/** A background worker of the platform moves `updated_at` of a commented issue, at most this late. Milliseconds. */
+/** A background worker of the platform moves `updated_at` of a commented issue at most this much later. Milliseconds. */
 const late = 600_000;
 const after = (value: unknown, member: string, time: string): boolean =>
   Date.parse(timestampAt(value, member) ?? "") > Date.parse(time);
@@ -49,7 +49,7 @@ export async function detailsOf(
   const events = listedComments.filter((one) => after(one, "created_at", written)).map((one) => commentEvent(item, one));
   const fresh = (activities ?? []).filter((one) => after(one, "created_at", known.reported));
   const changes = fresh.filter((one) => valueAt(one, "field") !== "comment" && valueAt(one, "verb") !== "created");
-  // A comment also changes its issue: a change that an activity explains is reported by that activity alone.
+  // A comment also changes its issue. If an activity explains a change, only the activity is reported.
   const about = new Date(Date.parse(item.updated_at) - explained).toISOString();
   const isExplained = activities?.some((one) => after(one, "created_at", about)) ?? false;
   const isNew = Date.parse(item.created_at) >= Date.parse(known.from);

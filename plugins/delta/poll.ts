@@ -12,7 +12,7 @@ const maxPages = 20;
 const maxDetails = 500;
 /** Time for reading details: about sixty issues within the public platform's rate limit. Milliseconds. */
 const maxReadingMs = 120_000;
-/** An activity is written at most this long after its change. Milliseconds. */
+/** The platform writes an activity at most this long after its change. Milliseconds. */
 const justNow = 10_000;
 /** Changes made while a page was read are read again; those already reported are recognised by their key. Milliseconds. */
 const overlap = 60_000;

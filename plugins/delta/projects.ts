@@ -57,7 +57,10 @@ export const labelsOf = cachedFor(async (client: Client, project: string, signal
   return (await client.read({ route, path, query: { per_page: 100 }, schema: shapes.listOf(shapes.label), signal })).data.results;
 });
 
-/** Visitors of a public board read descriptions, but no internal comments. Throws `unsupported` if the project has one, or does not say. */
+/**
+ * Visitors of a public board can read descriptions, but not internal comments. Throws `unsupported` if the project has a
+ * public board, or if this is unknown.
+ */
 export async function requireUnpublished(account: Account, project: string): Promise<void> {
   if (!(await mayBePublished(account, project))) return;
   throw new PluginError("unsupported", "the project may have a public board, which shows descriptions but no internal comments");

@@ -53,7 +53,7 @@ export const made = z.looseObject({ id: z.string() });
 export const listed = z.looseObject({ id: z.string(), updated_at: z.string(), created_at: z.string() });
 /** Comments and activities are kept whole. */
 export const anything = z.record(z.string(), z.json()).transform((row): Json => row);
-/** A webhook of the workspace. Its secret is shown once, where it is created. */
+/** A webhook of the workspace. Its secret is shown only once, when it is created. */
 export const hook = z.object({
   id,
   url: z.string(),

@@ -81,7 +81,7 @@ const getIssue = (accountFor: AccountFor) =>
       const address = addressOf(input.issue, input.project);
       const at = { project: await projectOf(account, address), issue: address.issue };
       const { found, state, comments: all } = await readIssue(account, at);
-      // Visitors of a public board do not read internal comments, and would read what this run writes.
+      // Visitors of a public board cannot read internal comments, but they can read what this run writes.
       const internal = (one: (typeof all)[number]) => one.access === "INTERNAL";
       const leaveOut = call.private === false && all.some(internal) && (await mayBePublished(account, at.project));
       const comments = leaveOut ? all.filter((one) => !internal(one)) : all;
@@ -107,7 +107,7 @@ const getIssue = (accountFor: AccountFor) =>
     },
   });
 const issueInput = z.object({ issue, project });
-/** From these times, the service marks for the model what was written after the event of its run. */
+/** From these times, the service tells the model which texts were written after the event of its run. */
 const times = { created_at: z.string().nullable(), updated_at: z.string().nullable() };
 const issueOutput = z.object({
   issue: z.string(),

@@ -11,8 +11,8 @@ const things = "workitem|workitem\\.comment|workitem\\.link|workitem\\.attachmen
 const deliverable = new RegExp(`^(?:${things})\\.(?:created|updated|deleted)$`);
 
 /**
- * Compares the workspace's webhook with what mappings need; see `Source.checkWebhook`. Webhooks are of the workspace and not of a
- * project. `client`: at version 2 of the API.
+ * Compares the webhook of the workspace with the events that the mappings need; see `Source.checkWebhook`. Webhooks belong to
+ * the workspace, not to a project. `client`: for version 2 of the API.
  */
 export async function checkWebhook(
   client: Client,
@@ -57,7 +57,7 @@ const noSecret = "DELTA_WEBHOOK_SECRET is not set, so deliveries of the platform
 const generated =
   "The platform has generated a secret for the webhook. Generate a new one in the settings of the workspace, and set DELTA_WEBHOOK_SECRET to it.";
 
-/** Mappings call `issue.activity.created` what the platform calls `workitem.comment.created`. */
+/** The mappings' `issue.activity.created` is the platform's `workitem.comment.created`. */
 const scopeOf = (event: string): string =>
   event
     .replace(/^issue\.activity\.created$/, "issue_comment.created")

@@ -2,7 +2,7 @@ import { type AccountReport, type CallContext, type HttpClient, PluginError, rat
 import type { Settings } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
-/** Cloud identifies an account by its id, Server by its name; webhooks contain the same. */
+/** Cloud identifies an account by its id, Server by its name. Webhooks contain the same identifier. */
 export async function accountOf(client: HttpClient, signal: AbortSignal): Promise<string | null> {
   const { data } = await client.read({ route: "GET /myself", schema: shapes.account, signal });
   return data.accountId ?? data.name ?? data.key ?? null;

@@ -4,7 +4,7 @@ import { boxOf } from "./list-box.ts";
 import { maxDepth, writeMarkdown } from "./markdown.ts";
 import { merged } from "./merged-phrases.ts";
 
-/** A document of the platform's format as Markdown. Never throws; of unknown nodes the content is kept. */
+/** Converts a document of the platform's format to Markdown. Never throws. Of unknown nodes, only the content is converted. */
 export function adfToMarkdown(document: unknown): string {
   const root: Root = { type: "root", children: blocks(document, 0) };
   return writeMarkdown(root);

@@ -14,9 +14,9 @@ import type { Convert } from "./conversions.ts";
 import { plainAdf, plainWiki, textOfAdf } from "./plain-text.ts";
 import type { Settings } from "./settings.ts";
 
-/** The platform accepts 32,767 characters, unless its administrator set another limit. This leaves room for a marker. */
+/** The platform accepts 32,767 characters by default; this leaves room for a marker. */
 const maxLength = 32_000;
-/** Markup makes a text longer than its Markdown: it is cut and converted again, so often at most. */
+/** Markup makes a text longer than its Markdown. A text that is too long is cut and converted again, at most this many times. */
 const maxConversions = 6;
 /** Longest wiki markup that is read, in characters. */
 const maxWikiLength = 262_144;
@@ -51,7 +51,7 @@ export const markedBody = async (
 export function withMarker(body: AdfDocument | string, key: string): AdfDocument | string {
   const marker = invisibleMarker(key);
   if (typeof body === "string") {
-    // A heading must stay at the beginning of its line, and so must lists, tables and quotations.
+    // Headings, lists, tables and quotations must begin a line.
     const heading = /^h[1-6]\. /.exec(body)?.[0];
     if (heading) return heading + marker + body.slice(heading.length);
     return /^(?:[*#]+ |\|\||----|\{)/.test(body) ? `${marker}\n${body}` : marker + body;

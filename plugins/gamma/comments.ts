@@ -19,7 +19,7 @@ export const route = "/issue/{issue}/comment";
 /** Pages of 100; the platform allows 5,000 comments on an issue. */
 export const maxPages = 60;
 
-/** Where a comment can be read: `private` only by those who can read internal comments, or whom its thread names. */
+/** Who can read a comment. `private`: only people who can read internal comments, or whom its thread names. */
 export interface Visibility {
   readonly private?: boolean | undefined;
   readonly thread?: string | null | undefined;
@@ -37,7 +37,7 @@ export async function postComment(account: Account, issue: string, post: Post, k
   });
 }
 
-/** Replaces the text and the key of a comment. The restriction is sent again: without one an edit would remove it. */
+/** Replaces the text and the key of a comment. The restriction is sent again, because an edit without one removes it. */
 export async function updateComment(
   account: Account,
   issue: string,
@@ -61,8 +61,8 @@ async function bodyOfPost({ connection, convert }: Account, { body, thread, ...p
 }
 
 /**
- * Only service projects have internal comments; elsewhere a comment is restricted to a group or role, which a tool does not
- * know. Throws `unsupported`.
+ * Only service projects have internal comments. In other projects a comment is restricted to a group or role, which a tool
+ * does not know. Throws `unsupported`.
  */
 export async function requireInternalComments({ client, signal }: Account, issue: string): Promise<void> {
   const asked = {
@@ -80,7 +80,7 @@ export async function requireInternalComments({ client, signal }: Account, issue
   );
 }
 
-/** Finds the comment with `key` in its property or the marker of `key` in its text; newest first. */
+/** Finds the comment with `key` in its property, or with the marker of `key` in its text, newest first. */
 export async function findComment(
   { client, connection, signal }: Account,
   issue: string,

@@ -4,6 +4,6 @@ import { markdownToAdf } from "./markdown-to-adf.ts";
 import { markdownToWiki } from "./markdown-to-wiki.ts";
 import { wikiToMarkdown } from "./wiki-to-markdown.ts";
 
-/** Run in a worker thread: their time grows faster than their input, which strangers and models write. */
+/** Run in a worker thread, because their time grows faster than their input, which strangers and models write. */
 export const conversions = { adfToMarkdown, markdownToAdf, markdownToWiki, wikiToMarkdown };
 export type Convert = Offload<typeof conversions>;

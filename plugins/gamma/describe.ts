@@ -3,7 +3,10 @@ import { anyProject, isKey, projectOfKey } from "./address.ts";
 import { type Settings, webOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
-/** Whether the payload misses something that people see of an issue. Webhooks of comments have a few fields of it, or none. */
+/**
+ * Whether the payload lacks facts that people see on an issue. Webhooks of comments contain few fields of their issue, or
+ * none.
+ */
 export function isIncomplete(payload: unknown): boolean {
   const fields = valueAt(payload, "issue", "fields");
   const person = stringAt(fields, ["creator", "displayName"]) ?? stringAt(fields, ["reporter", "displayName"]);
@@ -11,14 +14,14 @@ export function isIncomplete(payload: unknown): boolean {
   return known.includes(null) || !Array.isArray(valueAt(fields, "labels"));
 }
 
-/** Where people read the issue, by the address of its resource: a server can have a path of its own. */
+/** The URL of the issue for people, derived from the URL of its resource, because a server can have a path of its own. */
 export function linkOf(payload: unknown): string | null {
   const [self, key] = [stringAt(payload, ["issue", "self"], 2000), valueAt(payload, "issue", "key")];
   const site = self === null ? undefined : /^(https?:\/\/[^\s?#]+?)\/rest\/api\//.exec(self)?.[1];
   return site === undefined || !isKey(key) ? null : `${site}/browse/${key}`;
 }
 
-/** Reads an issue by its key, or by the id that the webhooks of Server and of work logs have alone. */
+/** Reads an issue by its key, or by its id: the webhooks of Server, and those of work logs, contain only the id. */
 export async function describe(
   client: HttpClient,
   connection: Settings,

@@ -8,9 +8,9 @@ const commentEvents: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The event name that the source event mappings use. The platform calls it `jira:issue_created`; mappings call it
- * `gamma:issue_created`. Server and Data Center report a comment as an update of its issue: where nothing else changed,
- * it is named as Cloud names it, `comment_created`.
+ * The event name that the source event mappings use: the platform's `jira:issue_created` is `gamma:issue_created`. Server and
+ * Data Center report a comment as an update of its issue. If nothing else changed, it gets the name that Cloud uses,
+ * `comment_created`.
  */
 export function eventName(payload: unknown): string {
   const name =
@@ -31,7 +31,7 @@ function byTimes(payload: unknown): string {
 export const isComment = (event: string): boolean => event.startsWith("comment_");
 export const isIssue = (event: string): boolean => event.startsWith("gamma:issue_");
 
-/** An update of an issue can contain a comment too: a move by a screen that asks for one. */
+/** An update of an issue can also contain a comment, for example a transition whose screen asks for one. */
 export function hasComment(payload: unknown): boolean {
   const comment = valueAt(payload, "comment");
   return typeof comment === "object" && comment !== null && !Array.isArray(comment);

@@ -91,7 +91,10 @@ function facts(fields: unknown, link: string | null): string {
   ]);
 }
 
-/** The fields that an update changed, with their old and new values. A description is too long for a line: it has its own section. */
+/**
+ * The fields that an update changed, with their old and new values. A description is too long for one line, so it has its own
+ * section.
+ */
 export function changesOf(event: string, payload: unknown): string[] {
   if (event === "gamma:issue_deleted") return ["issue: deleted"];
   if (event === "comment_updated") return ["comment: edited"];

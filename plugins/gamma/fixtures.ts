@@ -47,7 +47,7 @@ export const sourceFixtures: SourceFixtures = {
   delivery_header: "x-gamma-webhook-identifier",
   comment_event: (body) => ({ headers: {}, payload: commentBy(ann, body) }),
   own_event: ownEvent({ accountId: "5b10-bot", displayName: "Signalbox" }),
-  // A retry has the identifier of the first delivery, and a header that counts.
+  // A retry has the identifier of the first delivery, and a header with its number.
   repetitions: [
     {
       first: { headers: { "x-atlassian-webhook-identifier": "d-7" }, payload: commentBy(ann, "Me too.") },
@@ -121,7 +121,7 @@ export const toolFixtures: ToolFixtures = {
     },
   },
 };
-/** Tools for Server and Data Center, which have the other version of the API. */
+/** Tools for Server and Data Center, which use the other version of the API. */
 export const serverToolFixtures: ToolFixtures = {
   ...toolFixtures,
   connection: (url) => ({ url, api_token: token, is_cloud: false }),

@@ -3,14 +3,14 @@ import type { AdfDocument, AdfMark, AdfNode } from "./adf.ts";
 import { definitionsOf, isSafeLink, maxDepth, parseMarkdown, plain, textOfHtml } from "./markdown.ts";
 
 type Definitions = ReadonlyMap<string, Definition>;
-/** `inner`: in a quotation, list or cell, where the format allows only paragraphs, lists and code. */
+/** `inner`: inside a quotation, list or cell, where the format allows only paragraphs, lists and code. */
 interface Place {
   readonly definitions: Definitions;
   readonly inner: boolean;
   readonly depth: number;
 }
 
-/** Markdown as a document of the platform's format. It contains only known nodes. */
+/** Converts Markdown to a document of the platform's format that contains only known nodes. */
 export function markdownToAdf(markdown: string): AdfDocument {
   const root = parseMarkdown(markdown);
   const content = blocks(root.children, { definitions: definitionsOf(root), inner: false, depth: 0 });
@@ -79,7 +79,7 @@ function listItem(item: ListItem, place: Place): AdfNode {
   return { type: "listItem", content: [{ type: "paragraph", content: box }, ...content] };
 }
 
-/** A table inside of another block becomes lines, because the format does not allow it there. */
+/** A table inside another block becomes lines of text, because the format does not allow it there. */
 function table(node: Table, place: Place): AdfNode[] {
   if (place.inner) {
     return node.children.flatMap((row) =>
@@ -110,7 +110,7 @@ function phrase(node: PhrasingContent, marks: readonly AdfMark[], place: Place):
     case "delete":
       return inline(node.children, add(marks, "strike"), place);
     case "inlineCode":
-      // The format allows code only together with a link, not with other marks.
+      // The format allows code together with a link, but not with other marks.
       return text(node.value, [...marks.filter((mark) => mark.type === "link"), { type: "code" }]);
     case "break":
       return [{ type: "hardBreak" }];

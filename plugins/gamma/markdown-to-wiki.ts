@@ -10,7 +10,10 @@ interface Place {
   readonly quoted?: boolean;
 }
 
-/** Markdown as the wiki markup of Server and Data Center. Every special character is escaped, so text cannot become markup. */
+/**
+ * Converts Markdown to the wiki markup of Server and Data Center. Every special character is escaped, so text cannot become
+ * markup.
+ */
 export function markdownToWiki(markdown: string): string {
   const root = parseMarkdown(markdown);
   return blocks(root.children, { definitions: definitionsOf(root), depth: 0 }, "\n\n");
@@ -134,7 +137,7 @@ const meaning = new RegExp(`${picture}|${sign.source}`, "g");
 /** A backslash becomes an entity, because two backslashes are a line break. */
 const escapedSign = (one: string): string => (one === "\\" ? "&#92;" : `\\${one}`);
 
-/** Escapes what is special anywhere in a line, and what is special at its beginning. */
+/** Escapes the characters that are special anywhere in a line, and those that are special at its beginning. */
 export const escapedWiki = (text: string): string =>
   text
     .replace(/&(?=#?\w{1,8};)/g, "&amp;")

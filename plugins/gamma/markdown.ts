@@ -4,7 +4,7 @@ import { gfmFromMarkdown, gfmToMarkdown } from "mdast-util-gfm";
 import { toMarkdown } from "mdast-util-to-markdown";
 import { gfm } from "micromark-extension-gfm";
 
-/** Deepest nesting. Deeper content is left out: the platform refuses it, and recursion must end. */
+/** Maximum nesting. Deeper content is left out: the platform refuses it, and recursion must end. */
 export const maxDepth = 40;
 
 export const parseMarkdown = (markdown: string): Root =>

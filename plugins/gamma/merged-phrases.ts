@@ -1,6 +1,6 @@
 import type { PhrasingContent } from "mdast";
 
-/** Joins neighbours of one kind, from the outside in: `*a**b*` is one emphasis, not two. */
+/** Joins adjacent phrases of one kind, from the outside in: `*a**b*` is one emphasis, not two. */
 export function merged(nodes: readonly PhrasingContent[]): PhrasingContent[] {
   const out: PhrasingContent[] = [];
   for (const node of nodes) {

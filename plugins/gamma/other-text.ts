@@ -1,6 +1,6 @@
 import { factList, oneLine, sections, stringAt, timestampAt, valueAt } from "@signalbox/sdk";
 
-/** Members of a payload with what an event is about, and what the platform calls it. */
+/** Members of a payload that contain the object of an event, with the platform's name for it. */
 const things = [
   ["sprint", "Sprint"],
   ["version", "Version"],
@@ -12,8 +12,8 @@ const things = [
 ] as const;
 
 /**
- * The text of an event that is not about an issue, a comment, a work log or an attachment: never `""`, so that a run knows what
- * happened. Values of properties are left out: apps keep data there that people do not see.
+ * The text of an event that is not about an issue, a comment, a work log or an attachment; never `""`, so that a run knows
+ * what happened. Values of properties are left out, because apps store data there that people do not see.
  */
 export function otherText(event: string, payload: unknown): string {
   if (event === "") return "";

@@ -57,8 +57,8 @@ function idOf(payload: unknown, ...path: readonly string[]): string | null {
 }
 
 /**
- * Server sends comments, and both send worklogs and links, with the issue's id at most. The host looks up its key when a task
- * runs. A link is about the issue that it was made from.
+ * Server sends comments, and both Server and Cloud send work logs and links, with at most the id of the issue. The host looks
+ * up its key when a task runs. A link belongs to the issue on which it was created.
  */
 function subjectOf(payload: unknown): Subject | null {
   const key = valueAt(payload, "issue", "key");
@@ -73,8 +73,8 @@ function subjectOf(payload: unknown): Subject | null {
 }
 
 /**
- * The webhooks of an app: one delivery can match several. Webhooks that people set up have no id in the payload. One webhook
- * delivers what Server reports twice under two names, which count as two hooks.
+ * The webhooks of an app that match the delivery; there can be several. Webhooks that people set up have no id in the payload.
+ * One webhook delivers what Server reports under two names twice, which count as two hooks.
  */
 function hookOf(payload: unknown, isReportedTwice: boolean): string | null {
   const matched = valueAt(payload, "matchedWebhookIds");
@@ -88,7 +88,7 @@ function hookOf(payload: unknown, isReportedTwice: boolean): string | null {
   );
 }
 
-/** Server reports one comment by an event of its own and as an update of its issue, if both are ticked. */
+/** Server reports one comment as an event of its own and as an update of its issue, if both are selected. */
 function reportOf(event: string, payload: unknown): string | null {
   const id = isComment(event) ? idOf(payload, "comment", "id") : null;
   if (id === null) return null;
@@ -117,7 +117,7 @@ function lacking(event: string, payload: unknown, subject: Subject | null): stri
 /** Longest beginning of a comment that is read, in characters. */
 const maxBodyLength = 2_000;
 
-/** The beginning of a comment as plain text: wiki markup as it is, of a document its first paragraph. */
+/** The beginning of a comment as plain text: wiki markup unchanged, or the first paragraph of a document. */
 function beginningOf(body: unknown): string | null {
   if (typeof body === "string") return sanitizeText(body.slice(0, maxBodyLength));
   const nodes = valueAt(body, "content", "0", "content");

@@ -2,8 +2,9 @@ import { type EventAuthor, stringAt, valueAt } from "@signalbox/sdk";
 import { isComment, isIssue } from "./event-name.ts";
 
 /**
- * Who caused an event. Most envelopes have `user`; those of comments, worklogs and attachments name the people of the thing.
- * No envelope of Cloud says who deleted a comment: then it is the last one who changed it, which for our own is us.
+ * Who caused an event. Most envelopes contain `user`; those of comments, work logs and attachments name only the people of the
+ * object. No envelope of Cloud names the person who deleted a comment. Then it is the last person who changed the comment,
+ * which is our account for our own comments.
  */
 function causeOf(event: string, payload: unknown): readonly unknown[] {
   const people = (thing: string) => {
@@ -45,7 +46,7 @@ export function authorOf(event: string, payload: unknown): EventAuthor | null {
   };
 }
 
-/** Server and older payloads of Cloud do not tell the type of an account; only add-ons are recognised by their key. */
+/** Server and older payloads of Cloud do not contain the type of an account; only add-ons are recognised, by their key. */
 function kindOf(user: unknown): EventAuthor["kind"] {
   const type = stringAt(user, ["accountType"], 50);
   if (type === "app") return "app";
@@ -54,8 +55,8 @@ function kindOf(user: unknown): EventAuthor["kind"] {
 }
 
 /**
- * A customer of a service project, or a person who only wrote an e-mail, is not a member of it. An internal note can be written
- * only by people who work in the project. Nothing else in a payload shows the standing.
+ * Customers of a service project, and people who only wrote an e-mail, are not members of it. Only people who work in the
+ * project can write an internal note. Nothing else in a payload shows the standing.
  */
 function standingOf(event: string, payload: unknown, user: unknown): EventAuthor["standing"] {
   if (stringAt(user, ["accountType"], 50) === "customer") return "none";

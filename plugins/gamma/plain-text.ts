@@ -2,9 +2,9 @@ import { plainNote, sanitizeText, valueAt } from "@signalbox/sdk";
 import type { AdfDocument, AdfNode } from "./adf.ts";
 import { escapedWiki } from "./markdown-to-wiki.ts";
 
-/** What is shown if a conversion fails: the text itself, without formatting. All functions here take linear time. */
+/** The text without formatting, for use if a conversion fails. All functions here take linear time. */
 
-/** More lines than this become one code block: the platform limits the size of a document. */
+/** A text with more lines than this becomes one code block, because the platform limits the size of a document. */
 const maxLines = 1_000;
 
 /** Text as a document that shows it unchanged. */

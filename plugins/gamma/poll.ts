@@ -17,7 +17,7 @@ const maxIssues = 300;
 const overlap = 60_000;
 const fields = "summary,description,issuetype,priority,status,project,creator,reporter,assignee,labels,created,updated,comment";
 
-/** `from`: events before it have been reported. `at`: `updated` of the last issue read. */
+/** `from`: events before this time have been reported. `at`: `updated` of the last issue that was read. */
 const cursorShape = z.object({ v: z.literal(1), from: z.string(), at: z.string() });
 type Cursor = z.output<typeof cursorShape>;
 type Issue = z.output<typeof shapes.changedIssue>;
@@ -60,8 +60,8 @@ function cursorOf(text: string | null, since: string): Cursor {
 }
 
 /**
- * Lists issues by time of change. Absolute times in the query language are minutes in the account's time zone; relative minutes are the same
- * everywhere.
+ * Lists issues by time of change. The query language knows absolute times only to the minute and in the time zone of the
+ * account, so relative minutes are used.
  */
 async function changed(client: HttpClient, project: string, { at: reached }: Cursor, signal: AbortSignal) {
   const minutes = Math.max(1, Math.ceil((Date.now() - Date.parse(reached) + overlap) / 60_000) + 1);

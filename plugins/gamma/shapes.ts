@@ -47,7 +47,7 @@ export const issueFields = z.looseObject({ key: z.string(), fields: z.record(z.s
 export const project = z.object({
   issueTypes: z.array(z.object({ id: z.string(), name: z.string(), subtask: z.boolean().nullish() })),
 });
-/** A webhook of administrators: Cloud and older servers name it by `self` and `enabled`, newer ones by `id` and `active`. */
+/** A webhook of an administrator: Cloud and older servers use `self` and `enabled`, newer servers `id` and `active`. */
 export const hook = z.looseObject({
   self: z.string().nullish(),
   id: z.union([z.number(), z.string()]).nullish(),
@@ -61,7 +61,7 @@ export const hook = z.looseObject({
 export const hooks = z.union([z.array(hook), z.looseObject({ values: z.array(hook) })]);
 export const nothing = z.unknown();
 
-/** Found issues are kept whole: the poll passes them to `parse` in the shape of a webhook. */
+/** Found issues keep all their members, because the poll passes them to `parse` in the shape of a webhook. */
 export const changedIssue = z.looseObject({
   key: z.string(),
   fields: z.record(z.string(), z.unknown()),

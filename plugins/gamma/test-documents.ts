@@ -88,7 +88,7 @@ const quote = fc
   .array(fc.oneof(paragraph, fence, list), { minLength: 1, maxLength: 2 })
   .map((children): BlockContent => ({ type: "blockquote", children }));
 const blocks = fc.array(fc.oneof(paragraph, paragraph, heading, list, fence, table, quote), { minLength: 1, maxLength: 5 });
-/** Any document. Neighbours of one kind would merge in Markdown, so a paragraph separates them. */
+/** An arbitrary document. Adjacent blocks of one kind would merge in Markdown, so a paragraph separates them. */
 export const document = blocks.map(
   (children): Root => ({
     type: "root",
@@ -97,7 +97,7 @@ export const document = blocks.map(
     ),
   }),
 );
-/** Written and read once, so that both sides of a comparison have the same spelling. */
+/** Converted to text and back once, so that both sides of a comparison are written the same way. */
 export const normalized = (markdown: string): string => {
   const root = parseMarkdown(markdown);
   tight(root);

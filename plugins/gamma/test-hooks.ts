@@ -1,6 +1,6 @@
 import type { FakeResponse, RecordedRequest } from "@signalbox/sdk/testing";
 
-/** The webhooks of administrators, as Cloud and older servers have them, or as newer servers do. Secrets are never shown. */
+/** The webhooks of administrators, in the form of Cloud and older servers, or of newer servers. Secrets are never shown. */
 export class Hooks {
   readonly all: Record<string, unknown>[] = [];
   readonly secrets: unknown[] = [];

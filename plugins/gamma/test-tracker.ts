@@ -37,7 +37,7 @@ export class GammaTracker extends FakeTracker {
   searchPath = "/search/jql";
   /** Whether the account may comment in any project. */
   mayComment = true;
-  /** Longest text of a comment, as an administrator sets it: `jira.text.field.character.limit`. */
+  /** Maximum length of a comment, as set by an administrator: `jira.text.field.character.limit`. */
   longest = 32_767;
   /** Some servers do not expand properties. */
   expands = true;
@@ -148,7 +148,7 @@ export class GammaTracker extends FakeTracker {
     return query.get("expand")?.includes("changelog") ? { ...issue, changelog: { histories: histories.toReversed() } } : issue;
   }
 
-  /** Basic credentials with Ann's e-mail address are Ann; all others are the account that posts. */
+  /** Basic credentials with Ann's e-mail address are Ann's; all others belong to the account that posts. */
   #writer(authorization: string): Row {
     const [, basic] = /^Basic (\S+)$/.exec(authorization) ?? [];
     return basic && atob(basic).startsWith("ann@") ? this.ann : this.user;

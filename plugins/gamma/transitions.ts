@@ -31,7 +31,7 @@ export async function transition(
     );
   }
   const moved = { issue, transition: found.name, status: found.to?.name ?? null };
-  // The platform stores this with the entry in the issue's history, where a move of unknown outcome is looked up.
+  // The platform stores this with the entry in the issue's history. A move with an unknown outcome is looked up there.
   const history = {
     type: "signalbox",
     extraData: { key, transition: found.name, ...(moved.status ? { status: moved.status } : {}) },

@@ -11,11 +11,11 @@ const restriction = z.object({
   identifier: z.string().max(255).nullish(),
 });
 
-/** Whether not everybody who can see the project can see what the event is about. */
+/** Whether some people who can see the project cannot see the subject of the event. */
 export const isPrivate = (payload: unknown): boolean =>
   isInternal(valueAt(payload, "comment")) || restrictionOf(payload) !== null || isSecured(valueAt(payload, "issue", "fields"));
 
-/** Whether only some of those who can see the issue can read a comment, as the platform's API and webhooks show it. */
+/** Whether only some of the people who can see the issue can read a comment, as the platform's API and webhooks show it. */
 export const isHidden = (comment: unknown): boolean => isInternal(comment) || isSet(valueAt(comment, "visibility"));
 
 /** Whether an issue has a security level. */
@@ -37,7 +37,7 @@ function isInternal(comment: unknown): boolean {
 const isSet = (value: unknown): boolean =>
   typeof value === "string" ? value !== "" : typeof value === "object" && value !== null && Object.keys(value).length > 0;
 
-/** Who can read the comment or worklog, for its answer: the `thread` of the event. */
+/** The people who can read the comment or work log, for its answer: the `thread` of the event. */
 export function restrictionOf(payload: unknown): string | null {
   const found = [valueAt(payload, "comment", "visibility"), valueAt(payload, "worklog", "visibility")].find(isSet);
   if (found === undefined) return null;

@@ -3,7 +3,7 @@ import { projectKeyOf } from "./address.ts";
 import type { Settings } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
-/** Where administrators' webhooks are: Cloud, and Server up to version 9; Data Center from version 10. */
+/** Path of the administrators' webhooks: on Cloud and Server up to version 9, and on Data Center from version 10. */
 const lists = ["/webhooks/1.0/webhook", "/jira-webhook/1.0/webhooks"] as const;
 type List = (typeof lists)[number];
 
@@ -31,14 +31,17 @@ interface Hook {
   readonly shown: Readonly<Record<string, unknown>>;
 }
 
-/** Compares the site's webhook with what mappings need; see `Source.checkWebhook`. `client`: at `/rest` of the site. */
+/**
+ * Compares the webhook of the site with the events that the mappings need; see `Source.checkWebhook`. `client`: for `/rest` of
+ * the site.
+ */
 export async function checkWebhook(
   client: HttpClient,
   { project, url, events, apply }: WantedWebhook,
   connection: Settings,
   signal: AbortSignal,
 ): Promise<WebhookReport> {
-  // A webhook mapping may name event and action in one: "gamma:issue_updated.issue_generic".
+  // A mapping may contain the event and the action in one name: "gamma:issue_updated.issue_generic".
   const names = [...new Set(events.map(({ event_name }) => (event_name.split(".")[0] ?? "").replace(/^gamma:/, "jira:")))].sort();
   const unknown = names.filter((name) => !deliverable.has(name));
   const needed = names.filter((name) => deliverable.has(name));
@@ -63,7 +66,7 @@ const repeated = (others: readonly Hook[]): string =>
 
 const absent = { id: null, active: false, configured: [], notes: ["No webhook of the site points to this URL."] };
 
-/** Scheme and host are the same in any case; a slash at the end leads to the same place. */
+/** Scheme and host are not case-sensitive, and a trailing slash makes no difference. */
 const isSame = (one: string, other: string): boolean =>
   URL.canParse(one) && new URL(one).href.replace(/\/+$/, "") === new URL(other).href.replace(/\/+$/, "");
 

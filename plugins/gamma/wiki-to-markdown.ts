@@ -5,8 +5,8 @@ import { maxDepth, writeMarkdown } from "./markdown.ts";
 import { wikiPhrases } from "./wiki-phrases.ts";
 
 /**
- * Wiki markup as Markdown: the format of Server's texts, and of Cloud's in webhooks. Never throws: what is not markup is text.
- * Its time may grow with the square of the input, so run it in a worker thread.
+ * Converts wiki markup, the format of Server's texts and of Cloud's webhooks, to Markdown. Never throws: anything that is not
+ * markup is text. Its time may grow with the square of the input, so run it in a worker thread.
  */
 export function wikiToMarkdown(wiki: string): string {
   const text = sanitizeText(wiki).replace(/\r\n?/g, "\n");
@@ -16,7 +16,7 @@ export function wikiToMarkdown(wiki: string): string {
 
 const macro = /\{(code|noformat|quote|panel)(?::([^}\n]{0,500}))?\}/iy;
 
-/** Code and quotations may begin anywhere in a text; the text between them is read line by line. */
+/** Code and quotations may begin anywhere in a text. The text between them is read line by line. */
 function blocks(text: string, depth: number): BlockContent[] {
   if (depth > maxDepth) return [];
   const found: BlockContent[] = [];
@@ -68,7 +68,7 @@ interface Item {
 }
 const item = /^\s*([*#]{1,20}|-{1,3})[^\S\n]+(.*)$/;
 
-/** Reads text without macros line by line: a line of another kind ends the block before it. */
+/** Reads text without macros line by line. A line of another kind ends the current block. */
 function linesOf(text: string, depth: number): BlockContent[] {
   const found: BlockContent[] = [];
   let [paragraph, rows, items]: [string[], string[], Item[]] = [[], [], []];
@@ -146,7 +146,7 @@ function table(rows: readonly string[], depth: number): BlockContent {
 /** A cell of a Markdown table holds one line. */
 const unbroken = (node: PhrasingContent): PhrasingContent => (node.type === "break" ? { type: "text", value: " " } : node);
 
-/** Splits a row at its bars, except those in links and code and escaped ones. */
+/** Splits a row at its bars, except for escaped bars and those in links and code. */
 function cellsOf(row: string): string[] {
   const parts = row.replace(/^\|\|?/, "").replace(/(?<!\\)\|\|?$/, "");
   const pieces = /\\.|\{\{(?:\\.|[^\\}]){0,2000}\}\}|\[(?:\\.|[^\\\][\n]){0,2000}\]|\|\|?|[\s\S]/g;

@@ -29,7 +29,7 @@ export const moduleUpdate = (host: HostAccess): UseCase => ({
       kept = { ...kept, ...more };
       await call.save(kept as unknown as Json);
     };
-    // Checked before anything is created, so that whatever has this name afterwards is ours.
+    // Checked before anything is created, so that every later object with this name is ours.
     if (!before) {
       await refuseTaken(host.operations, state);
       await keep({});
@@ -66,7 +66,7 @@ interface Asked {
   readonly pm_agent_id?: string | undefined;
 }
 
-/** Only one set of parameters at a time: a request with others must not be answered as if it were set up. */
+/** Only one set of parameters at a time: the answer to a request with other parameters would be wrong. */
 async function refuseOther(asked: Asked, state: State, trackers: TrackersAccess, signal: AbortSignal): Promise<void> {
   const { source, source_project_id, pm_agent_id } = state;
   const other = (member: string, is: string) =>
@@ -187,7 +187,7 @@ const there = (operations: OperationsAccess, id: string, input: Row) => unless(o
 const gone = there;
 const made = (operations: OperationsAccess, id: string, input: Row) => unless(operations, id, input, "conflict");
 
-/** Whether the call succeeded; the given error code counts as an expected "no". */
+/** Whether the call succeeded. The given error code means that it did not; other errors are thrown. */
 async function unless(operations: OperationsAccess, id: string, input: Row, code: string): Promise<boolean> {
   try {
     await operations.call(id, input);

@@ -29,7 +29,7 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', 0
 end
 return taken`;
 
-/** ARGV: id. An acknowledged id is known and has no message; a message that was never taken is due at its own time. */
+/** ARGV: id. An acknowledged id is known and has no message. A message that was never taken is due at its own time. */
 export const ack = `
 local known = redis.call('ZSCORE', KEYS[3], ARGV[1])
 if not known then return 0 end
@@ -39,7 +39,7 @@ redis.call('HDEL', KEYS[1], ARGV[1])
 redis.call('ZREM', KEYS[2], ARGV[1])
 return 1`;
 
-/** ARGV: time. Forgets ids older than this, at most a thousand, and returns how many. */
+/** ARGV: time. Removes ids older than this, at most a thousand, and returns their number. */
 export const expire = `
 local old = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', '(' .. ARGV[1], 'LIMIT', 0, 1000)
 for _, id in ipairs(old) do

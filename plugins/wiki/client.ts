@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { type Capabilities, type HttpClient, httpClient } from "@signalbox/sdk";
 import { apiOf, type Settings } from "./settings.ts";
 
-/** One client per account, so that a wait that the wiki asks for applies to all calls. */
+/** One client per account, so that a wait that the wiki requests applies to all calls. */
 export function clients({ fetch }: Pick<Capabilities, "fetch">): (connection: Settings) => HttpClient {
   const kept = new Map<string, HttpClient>();
   return (connection) => {

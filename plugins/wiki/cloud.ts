@@ -45,7 +45,7 @@ export const cloud: WikiApi = {
     const { connection, signal } = call;
     const spaces = await spacesAt(client, spacesOf(connection), signal);
     const keys = new Map(spaces.map((space) => [space.id, space.key]));
-    // The pages of a space that is no longer visible are missing too, and would be taken for deleted.
+    // Otherwise, the pages of a space that is no longer visible would be treated as deleted.
     const seen = new Set(spaces.map(({ key }) => key.toLowerCase()));
     const hidden = spacesOf(connection).find((key) => !seen.has(key.toLowerCase()));
     if (hidden !== undefined) throw noSpace(hidden);

@@ -52,7 +52,7 @@ export const dataCenter: WikiApi = {
     const keys = new Set(spaces.map((key) => key.toLowerCase()));
     // The only request for several pages uses the search index, which lags behind. The client limits concurrency.
     const pages = await Promise.all(ids.map((one) => readOne(client, one, connection, signal, toMarkdown)));
-    // The pages of a space that is no longer visible are missing too, and would be taken for deleted.
+    // Otherwise, the pages of a space that is no longer visible would be treated as deleted.
     if (pages.includes(null)) for (const key of spaces) await mustSee(client, key, signal);
     return pages.filter((page) => page !== null && keys.has(page.space?.toLowerCase() ?? "")) as KnowledgePage[];
   },

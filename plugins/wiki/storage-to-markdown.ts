@@ -45,7 +45,7 @@ export function storageToMarkdown(storage: string): string {
           ignored--;
           return;
         }
-        // The parser also closes a tag that the input ends in, which was never opened.
+        // The parser also reports the end of an unfinished tag at the end of the input, which it never opened.
         if (stack.length === 1 || top().name !== name) return;
         const frame = stack.pop() as Frame;
         if (drops(frame.name)) {

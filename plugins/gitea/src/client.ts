@@ -3,11 +3,11 @@ import type { Settings } from "./settings.ts";
 
 export type ClientOf = (connection: Settings) => HttpClient;
 
-/** One client per account, so that a wait that the server asks for applies to all calls. */
+/** One client per account, so that a wait that the server requests applies to all calls. */
 export function clients({ fetch, throttle }: Pick<Capabilities, "fetch" | "throttle">): ClientOf {
   const kept = new Map<string, HttpClient>();
   return ({ url, token, webhook_secret }) => {
-    // All that the client depends on: with another secret, another text is taken out of its errors.
+    // Everything that the client depends on, including the secret that it removes from error messages.
     const key = JSON.stringify([url, token, webhook_secret]);
     const known = kept.get(key);
     if (known) return known;

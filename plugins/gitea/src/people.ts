@@ -5,7 +5,7 @@ import type { ClientOf } from "./client.ts";
 import type { GiteaCall } from "./comments.ts";
 import * as shapes from "./shapes.ts";
 
-/** Accounts of the server's own features. Other bots are users like people: the API does not tell. */
+/** Accounts of the server's own features. Other bots are ordinary users for the API. */
 const bots = new Set(["forgejo-actions", "gitea-actions", "[bot]"]);
 
 export function authorOf(payload: unknown): EventAuthor | null {
@@ -20,7 +20,10 @@ export function authorOf(payload: unknown): EventAuthor | null {
 
 const permission = z.looseObject({ permission: z.string() });
 
-/** What an account may do in a repository. Everybody may read a public one, so that is no standing there. */
+/**
+ * The standing of an account in a repository. Everyone can read a public repository, so read permission alone does not give a
+ * standing there.
+ */
 export async function standingOf(
   client: ClientOf,
   { project, author }: StandingQuery,

@@ -9,7 +9,7 @@ import * as shapes from "./shapes.ts";
 /** Pages of 50, the most that servers return by default. */
 const pageSize = 50;
 const maxPages = 20;
-/** Changes this recent are read again; those already reported are recognised by their key. Milliseconds. */
+/** Changes younger than this are read again; those already reported are recognised by their key. Milliseconds. */
 const overlap = 60_000;
 
 /** `from`: older changes have been reported. `page`: where a list that was cut short continues. `head`: the newest change of such a sweep. */
@@ -18,7 +18,7 @@ type Position = z.output<typeof position>;
 const cursorShape = z.object({ v: z.literal(1), issues: position, comments: position });
 type Polled = WebhookPayload & { readonly when: string };
 
-/** Reads what was opened, closed and commented as the events that webhooks would have sent. The API does not report other changes. */
+/** Reads openings, closes and comments as the events that webhooks would have sent. The API does not report other changes. */
 export async function poll(
   client: ClientOf,
   from: { project: string; since: string; cursor: string | null },

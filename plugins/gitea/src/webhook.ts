@@ -7,7 +7,7 @@ import * as shapes from "./shapes.ts";
 
 type Hook = z.output<typeof shapes.hook>;
 
-/** What a webhook must be configured for, so that the platform delivers an event by this name. */
+/** The webhook setting that makes the platform deliver an event with this name. */
 const switches: Readonly<Record<string, readonly string[]>> = {
   issues: ["issues", "issue_assign", "issue_label", "issue_milestone"],
   issue_comment: ["issue_comment", "pull_request_comment"],
@@ -21,7 +21,7 @@ const switches: Readonly<Record<string, readonly string[]>> = {
   release: ["release"],
 };
 
-/** Compares the webhook of a repository with what mappings need; see `Source.checkWebhook`. */
+/** Compares the webhook of a repository with the events that the mappings need; see `Source.checkWebhook`. */
 export async function checkWebhook(client: ClientOf, wanted: WantedWebhook, call: GiteaCall): Promise<WebhookReport> {
   if (wanted.project === null)
     throw new PluginError("invalid_input", "project: must be owner/repo, because webhooks belong to repositories");
@@ -63,7 +63,7 @@ async function hooksOf(client: ClientOf, path: Path, { connection, signal }: Git
   }
 }
 
-/** The server never shows a secret and keeps it in an update. Both platforms take hooks of the type gitea. */
+/** The server never returns a secret, and an update without one keeps it. Both platforms accept hooks of the type gitea. */
 async function write(
   client: ClientOf,
   path: Path,

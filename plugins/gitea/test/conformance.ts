@@ -91,7 +91,7 @@ export const conformance: Conformance = {
         payload: { ...commented.payload, comment: { ...commented.payload.comment, body } },
       }),
       own_event: { headers: commented.headers, payload: { ...commented.payload, sender: bot } },
-      // Forgejo names a delivery under each name; the server repeats it with its id.
+      // Forgejo sends the delivery id in the headers of each platform name; a retry has the same id.
       repetitions: [{ first: approved, again: { ...approved, headers: { ...approved.headers, "x-gogs-delivery": "another" } } }],
       envelopes: [opened, commented, closed, approved],
       // A review, and an edited comment.

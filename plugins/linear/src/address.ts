@@ -1,6 +1,6 @@
 import { PluginError } from "@signalbox/sdk";
 
-/** Linear's word for what people see before the number of an issue: ENG in ENG-42. */
+/** The key of a team, which people see before the number of an issue: ENG in ENG-42. */
 const team = /^[A-Za-z][A-Za-z0-9]{0,9}$/;
 const identifier = /^([A-Za-z][A-Za-z0-9]{0,9})-([1-9]\d{0,8})$/;
 

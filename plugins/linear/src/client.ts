@@ -3,7 +3,7 @@ import { z } from "zod";
 import { withStatuses } from "./errors.ts";
 import type { Settings } from "./settings.ts";
 
-/** One GraphQL document. `operationName` is the name in it, which Linear shows in its logs of an application. */
+/** One GraphQL document. `operationName` is the operation's name in it; Linear shows it in the logs of an application. */
 export interface Document<T> {
   readonly document: string;
   readonly variables?: Readonly<Record<string, unknown>>;
@@ -21,11 +21,11 @@ export interface Client {
 }
 export type ClientOf = (connection: Settings) => Client;
 
-/** One client per account, so that a wait that Linear asks for applies to all calls. */
+/** One client per account, so that a wait that Linear requests applies to all calls. */
 export function clients({ fetch, throttle }: Pick<Capabilities, "fetch" | "throttle">): ClientOf {
   const kept = new Map<string, Client>();
   return ({ url, token, webhook_secret }) => {
-    // All that the client depends on: with another secret, another text is taken out of its errors.
+    // Everything that the client depends on, including the secret that it removes from error messages.
     const key = JSON.stringify([url, token, webhook_secret]);
     const known = kept.get(key);
     if (known) return known;

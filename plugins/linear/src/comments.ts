@@ -20,8 +20,8 @@ export interface Account {
 const maxPages = 20;
 
 /**
- * Linear takes the id of what it creates from its client, so a write with one key cannot be there twice: the id is made from the
- * key, in the form of a UUID of version 4.
+ * Linear lets the client choose the id of what it creates, so one key cannot create two objects: the id is derived from the
+ * key, as a UUID of version 4.
  */
 export function idOf(key: string): string {
   const bytes = createHash("sha256").update(`signalbox:${key}`).digest().subarray(0, 16);
@@ -41,7 +41,7 @@ export interface Answer {
   readonly thread?: string | null | undefined;
 }
 
-/** Posts into the thread, or on the issue itself where the thread was deleted meanwhile. */
+/** Posts in the thread, or on the issue itself if the thread was deleted in the meantime. */
 export const postComment = (account: Account, answer: Answer): Promise<PostedComment> =>
   writeShorter(answer.body, (body) => postOnce(account, { ...answer, body }));
 
@@ -101,7 +101,7 @@ export async function deleteComment({ client, signal }: Account, id: string): Pr
   }
 }
 
-/** By a filter, because a look-up by id answers with an error where there is none. */
+/** Uses a filter, because a look-up by id answers with an error if there is no comment. */
 async function commentById({ client, signal }: Account, id: string): Promise<shapes.Comment | null> {
   const document = `query CommentById($id: ID!) {
     comments(first: 1, filter: { id: { eq: $id } }) { nodes { ${shapes.commentFields} } }

@@ -1,13 +1,13 @@
 import { type RateLimit, valueAt } from "@signalbox/sdk";
 
-/** Linear waits at most this long with its answer about a limit that it does not name. Seconds. */
+/** Wait after a rate limit error that names no limit. Seconds. */
 const unknownWait = 60;
 /** The limits that Linear names in headers: requests and complexity of the account, and those of one endpoint. */
 const limits = ["requests", "complexity", "endpoint-requests"];
 
 /**
- * `fetch` with the errors of a GraphQL answer as HTTP statuses: Linear answers 200 or 400 to all of them, and 400 to a rate limit.
- * So the client of the sdk waits, repeats and reports as it does for every other API.
+ * `fetch` that turns the errors of a GraphQL response into HTTP statuses. Linear answers 200 or 400 to all of them, and 400 to
+ * a rate limit. The client of the SDK can then wait, repeat and report as for every other API.
  */
 export const withStatuses =
   (fetch: typeof globalThis.fetch): typeof globalThis.fetch =>
@@ -49,7 +49,7 @@ function messageOf(error: unknown): string {
   return [message, shown].filter((part) => typeof part === "string" && part !== "").join(": ") || "unknown error";
 }
 
-/** Seconds until the last exhausted limit is filled again. Linear names the time in milliseconds. */
+/** Seconds until the last exhausted limit resets. Linear reports the time in milliseconds. */
 export function waitOf(headers: Headers, now: number): number {
   const waits = limits.flatMap((limit) => {
     const left = headers.get(`x-ratelimit-${limit}-remaining`);

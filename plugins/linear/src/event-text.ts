@@ -32,7 +32,7 @@ function commentText(action: string | null, data: unknown, payload: unknown): st
   );
 }
 
-/** The changes in `updatedFrom`: the old values, by id where the payload has ids. A poll adds `changes`, in words. */
+/** The changes in `updatedFrom`: the old values, as ids where the payload has ids. A poll adds `changes`, in words. */
 export function changesOf(event: string, action: string | null, payload: unknown): string[] {
   if (event !== "Issue" || action !== "update") return [];
   const [data, from, polled] = ["data", "updatedFrom", "changes"].map((name) => valueAt(payload, name));

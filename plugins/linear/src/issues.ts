@@ -22,7 +22,7 @@ export async function describe(account: Account, id: string): Promise<SubjectDet
   };
 }
 
-/** Creates an issue whose id is made from `key`, so that `findIssue` finds it. */
+/** Creates an issue whose id is derived from `key`, so that `findIssue` finds it. */
 export async function createIssue({ client, signal }: Account, issue: NewIssue, key: string): Promise<shapes.Issue> {
   const title = truncate(sanitizeText(issue.title).replace(/\s+/g, " "), maxTitleLength);
   const teamId = await teamIdOf({ client, signal }, teamOf(issue.project));
@@ -97,7 +97,7 @@ export async function moveIssue(
   return updateIssue(account, id, { stateId: choose(issue.team.states.nodes).id });
 }
 
-/** Finds a state by its name, in any case. Throws `invalid_input` with the names that there are. */
+/** Finds a state by its name, case-insensitively. Throws `invalid_input` with the existing names. */
 export const stateNamed =
   (wanted: string) =>
   (states: readonly State[]): State => {
@@ -127,7 +127,7 @@ export async function searchIssues(
     .nodes;
 }
 
-/** Ids of the labels with these names that an issue of the team can have. Throws `invalid_input` for a name that there is not. */
+/** Ids of the labels with these names that an issue of the team can have. Throws `invalid_input` if a label does not exist. */
 export async function labelIds({ client, signal }: Account, team: string, names: readonly string[]): Promise<string[]> {
   if (names.length === 0) return [];
   const document = `query LabelsByName($filter: IssueLabelFilter) {

@@ -65,7 +65,7 @@ function issueIn(event: string, payload: unknown): unknown {
   return valueAt(data, ...(places[event] ?? [])) ?? valueAt(data, "comment", "issue");
 }
 
-/** A team is Linear's project in the sense of Signalbox: its key is in the identifier of each of its issues. */
+/** For Signalbox, a Linear team is a project. Its key is part of the identifier of each of its issues. */
 function subjectOf(event: string, payload: unknown): Subject | null {
   const identifier = stringAt(issueIn(event, payload), ["identifier"], 30);
   if (identifier === null || !isIdentifier(identifier)) return null;
@@ -84,7 +84,7 @@ function commentIn(event: string, payload: unknown): string | null {
   return event === "Reaction" ? stringAt(payload, ["data", "commentId"], 100) : null;
 }
 
-/** An answer in a thread that is synchronised with another service would be shown there, for example to customers. */
+/** A reply in a thread that is synced with another service would be shown there, for example to customers. */
 function threadOf(payload: unknown): string | null {
   const data = valueAt(payload, "data");
   const synced = valueAt(data, "syncedWith");
@@ -105,7 +105,7 @@ function changeKey(event: string, action: string | null, payload: unknown, subje
   return when && `Issue/update/${subject.issue}@${when}`;
 }
 
-/** The payload of an issue has everything but the name of its author, that of a comment only the title of its issue. */
+/** The payload of an issue lacks only the name of its author; that of a comment contains only the title of its issue. */
 function isIncomplete(event: string, payload: unknown): boolean {
   if (event !== "Issue") return true;
   const data = valueAt(payload, "data");
@@ -113,7 +113,10 @@ function isIncomplete(event: string, payload: unknown): boolean {
   return known.includes(null) || !Array.isArray(valueAt(data, "labels"));
 }
 
-/** Done, canceled or marked as a duplicate, or deleted. A change of something else in a closed issue closes nothing. */
+/**
+ * Whether the event closes the issue: it is done, canceled, a duplicate, or deleted. Other changes of a closed issue close
+ * nothing.
+ */
 function isClosing(action: string | null, payload: unknown): boolean {
   if (action === "remove") return true;
   if (action !== "update" || valueAt(payload, "updatedFrom", "stateId") === undefined) return false;

@@ -4,11 +4,11 @@ import type { Account } from "./comments.ts";
 import { rateLimitIn } from "./errors.ts";
 import * as shapes from "./shapes.ts";
 
-/** Who caused an event: its actor; in older payloads and in comments that are synchronised from elsewhere, its author. */
+/** Who caused an event: its actor; in older payloads and in comments synced from another service, its author. */
 export function authorOf(payload: unknown): EventAuthor | null {
   const data = valueAt(payload, "data");
   const external = stringAt(data, ["externalUserId"], 100) ?? stringAt(data, ["externalUser", "id"], 100);
-  // Customers and people of other services, for example of a Slack channel: no account at Linear.
+  // Customers and people of other services, for example of a Slack channel, who have no account at Linear.
   if (external !== null && stringAt(data, ["userId"], 100) === null)
     return { id: external, name: stringAt(data, ["externalUser", "name"], 200), kind: "human", standing: "none" };
   const actor = valueAt(payload, "actor");
@@ -20,7 +20,7 @@ export function authorOf(payload: unknown): EventAuthor | null {
   return { id, name: name ?? stringAt(data, ["botActor", "name"], 200), kind, standing: "unknown" };
 }
 
-/** `user`, or what acts on its own: an OAuth client, an integration, Linear itself. */
+/** The kind of an actor: a user, or an OAuth client, an integration, or Linear itself. */
 function kindOf(type: string | null): EventAuthor["kind"] {
   if (type === null || type.toLowerCase() === "user") return "human";
   return "app";
@@ -34,7 +34,10 @@ const user = z.object({
   app: z.boolean().nullish(),
 });
 
-/** What an account is in the workspace. A guest sees single teams only and is no member; an app user has no say of its own. */
+/**
+ * The standing of an account in the workspace. A guest sees single teams only and is not a member; an app user has no standing
+ * of its own.
+ */
 export async function standingOf({ client, signal }: Account, { author }: StandingQuery): Promise<EventAuthor["standing"]> {
   if (author.id === null || !/^[\w-]{1,100}$/.test(author.id)) return "unknown";
   const document = `query StandingOfUser($id: ID!) {
@@ -59,7 +62,7 @@ export async function accountOf({ client, signal }: Account): Promise<string> {
   return (await client.query(viewer, signal)).viewer.id;
 }
 
-/** Reads the account, which needs a valid token. Linear does not tell what a token may do. Throws a `PluginError`. */
+/** Reads the account, which needs a valid token. Linear does not report the permissions of a token. Throws a `PluginError`. */
 export async function check({ client, signal }: Account): Promise<AccountReport> {
   const { headers } = await client.queryWithHeaders(viewer, signal);
   return { may_write: null, rate_limit: rateLimitIn(headers) };

@@ -1,7 +1,7 @@
 import { firstHeader, isValidHmacSha256, type VerificationResult, type WebhookRequest } from "@signalbox/sdk";
 import type { Settings } from "./settings.ts";
 
-/** Linear asks its receivers to refuse older webhooks, so that a recorded one cannot be sent again later. Milliseconds. */
+/** Linear asks receivers to refuse older webhooks, so that a recorded webhook cannot be replayed later. Milliseconds. */
 const oldest = 60_000;
 
 export function verify({ headers, body }: WebhookRequest, { webhook_secret }: Settings, now = Date.now()): VerificationResult {

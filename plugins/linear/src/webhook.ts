@@ -34,7 +34,10 @@ const hook = z.object({
 type Hook = z.output<typeof hook>;
 const fields = "id url enabled resourceTypes team { id key name }";
 
-/** Compares the webhook of a team, or that of all public teams, with what mappings need; see `Source.checkWebhook`. */
+/**
+ * Compares the webhook of a team, or that of all public teams, with the events that the mappings need; see
+ * `Source.checkWebhook`.
+ */
 export async function checkWebhook(account: Account, wanted: WantedWebhook, settings: Settings): Promise<WebhookReport> {
   const names = [...new Set(wanted.events.map(({ event_name }) => event_name))].sort();
   const unknown = names.filter((name) => !deliverable.has(name));

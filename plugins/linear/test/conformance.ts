@@ -125,7 +125,7 @@ export const conformance: Conformance = {
         headers: commented.headers,
         payload: { ...commented.payload, actor: { id: viewer.id, type: "user", name: viewer.name } },
       },
-      // A delivery that failed is repeated after a minute, an hour and six hours, with its id.
+      // Linear repeats a failed delivery after a minute, an hour and six hours, with the same id.
       repetitions: [{ first: created, again: { ...created, payload: { ...created.payload, webhookTimestamp: 1769851860123 } } }],
       envelopes: [created, done, commented, fromCustomer, reacted, labelled],
       // A reply in a thread, and an edited comment.

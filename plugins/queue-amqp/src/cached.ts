@@ -1,7 +1,7 @@
 import { PluginError } from "@signalbox/sdk";
 import type { Connect, HostClient } from "./client.ts";
 
-/** What is made on a connection, kept until the connection ends, and made again when it is next needed. */
+/** A value that is created on a connection, kept until the connection ends, and created again when it is next needed. */
 export interface Cached<T> {
   /** Throws a `PluginError`. */
   get(): Promise<T>;

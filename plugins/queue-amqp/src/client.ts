@@ -6,7 +6,7 @@ import type { Config } from "./config.ts";
 
 /** "AMQP" and the version 0-9-1: the first bytes of a connection. */
 const protocolHeader = Uint8Array.of(65, 77, 81, 80, 0, 0, 9, 1);
-/** Type, channel and size before the payload of a frame, and the byte that ends it. */
+/** Size of a frame without its payload: type, channel and size in front, and the end byte. */
 const frameOverhead = 8;
 const frameMax = 131_072;
 const connectMs = 10_000;

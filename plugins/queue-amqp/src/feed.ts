@@ -17,7 +17,7 @@ interface Consuming {
   readonly number: number;
 }
 
-/** Takes webhooks from a queue. Its connection is its own, so that it can stop reading while webhooks wait. */
+/** Takes webhooks from a queue. It has its own connection, so that it can stop reading while webhooks wait. */
 export function openFeed(
   connect: Connect,
   { log }: Pick<Capabilities, "log">,

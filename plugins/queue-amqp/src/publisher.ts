@@ -11,7 +11,7 @@ const knownMs = 3_600_000;
 const confirmMs = 15_000;
 const mark = "dev.signalbox.publisher.read";
 
-/** A connection on which messages are published, and the stream is read for what it holds already. */
+/** A connection that publishes messages, and reads which messages the stream already contains. */
 interface Publishing {
   readonly client: HostClient;
   readonly channel: AMQPChannel;
@@ -19,8 +19,8 @@ interface Publishing {
 }
 
 /**
- * Publishes to the exchange. AMQP has no key that makes a repeated message one: the stream is read for the ids of the last hour,
- * to its end before each batch, and messages that it holds are skipped, whichever replica published them.
+ * Publishes to the exchange. AMQP does not recognise repeated messages. Before each batch, the ids of the last hour are read
+ * from the stream, to its end, and messages that it already contains are skipped, whichever replica published them.
  */
 export function openPublisher(connect: Connect, config: Config): Pick<ForwardingQueue, "publish"> & { close(): Promise<void> } {
   const publishing = cachedOn(connect, (client) => declareAndRead(client, config));
@@ -77,7 +77,7 @@ async function publishNew(messages: readonly CloudEvent[], publishing: Publishin
   for (const { id } of fresh) known.add(id);
 }
 
-/** Writes a mark at the end of the stream, past the exchange, and waits until it was read. */
+/** Writes a mark directly to the end of the stream, without the exchange, and waits until it is read. */
 async function readToEnd({ client, channel, known }: Publishing, stream: string): Promise<void> {
   const id = randomUUID();
   const read = known.awaits(id);

@@ -15,7 +15,7 @@ const mark = "dev.signalbox.publisher.read";
 /** Debian's command in /usr/sbin changes to a user of its own. */
 const program = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 
-/** A RabbitMQ without plugins on loopback, which keeps what it acknowledged over `kill`. `ports`: three that are free. */
+/** A RabbitMQ without plugins on loopback. Acknowledged messages survive `kill`. `ports`: three free ones. */
 export async function startBroker(given: { command?: string; ports?: readonly number[] } = {}) {
   const { command = program, ports = await freePorts(3) } = given;
   const [port = 0, between = 0, names = 0] = ports;
@@ -55,13 +55,13 @@ export async function startBroker(given: { command?: string; ports?: readonly nu
   await start();
   await connected(async (channel) => {
     await channel.queueDeclare(incoming, { durable: true });
-    // Now, not by the plugin: RabbitMQ 3.10 loses a stream if it is killed within a second of its declaration.
+    // Declared here and not by the plugin: RabbitMQ 3.10 loses a stream if it is killed within a second of its declaration.
     await channel.queueDeclare(published, { durable: true }, { "x-queue-type": "stream", "x-max-age": "7D" });
   });
   return {
     /** Settings of the plugin. */
     config: { url: `amqp://127.0.0.1:${port}/`, incoming_queue: incoming },
-    /** Puts webhooks where the plugin takes them; resolves once the broker has them. */
+    /** Publishes webhooks to the queue that the plugin reads; resolves once the broker has them. */
     send: (webhooks: readonly Omit<IncomingWebhook, "receipt">[]) =>
       connected(async (channel) => {
         await channel.exchangeDeclare("webhooks", "topic", { durable: true });
@@ -79,7 +79,7 @@ export async function startBroker(given: { command?: string; ports?: readonly nu
       }),
     /** Ids of the CloudEvents that the plugin published, in the order of the stream. */
     published: () => connected(readAll),
-    /** How many webhooks are not acknowledged, once the service has disconnected. */
+    /** Number of webhooks that are not acknowledged after the service has disconnected. */
     waiting: () => connected(async (channel) => (await channel.queueDeclare(incoming, { passive: true })).messageCount),
     /** kill -9. */
     kill: () => kill(),
@@ -99,7 +99,10 @@ export async function startBroker(given: { command?: string; ports?: readonly nu
 /** A server that is not ready after this is killed, milliseconds. */
 const startMs = 60_000;
 
-/** Starts the server and waits until it is ready. Returns what kills it. Throws what the server wrote if it ends before. */
+/**
+ * Starts the server and waits until it is ready. Returns a function that kills it. Throws the server's output if it exits
+ * first.
+ */
 async function startServer(command: string, env: NodeJS.ProcessEnv): Promise<() => Promise<void>> {
   const { PATH } = process.env;
   // The command is a script: signals go to all that it starts.

@@ -12,7 +12,7 @@ const start = async (): Promise<Environment> => {
 };
 const brokerOf = (environment: QueueEnvironment) => (environment as Environment).broker;
 
-/** What `signalbox plugin test` plays with the built plugin: a RabbitMQ of its own for each case. */
+/** Input for the suites of `signalbox plugin test`, with a RabbitMQ for each case. */
 export const conformance: Conformance = {
   // The account that every RabbitMQ has.
   secrets: { user: "guest", password: "guest" },

@@ -13,7 +13,7 @@ import { HostTransport } from "./transport.ts";
 
 const connectMs = 5_000;
 
-/** One connection to the servers, made when it is first used, and again after it was lost. */
+/** One connection to the servers. It is opened when it is first used, and again after it was lost. */
 export interface Connection {
   get(): Promise<NatsConnection>;
   close(): Promise<void>;
@@ -32,7 +32,7 @@ export function openConnection({ tcp, secret, log }: Needs, { servers }: Config)
         servers: servers.split(",").map((one) => one.trim()),
         name: "signalbox",
         timeout: connectMs,
-        // The host connects to the servers of the settings only. A lost connection is made anew by the next call.
+        // The host only allows the servers in the settings. The next call reopens a lost connection.
         ignoreClusterUpdates: true,
         reconnect: false,
         maxReconnectAttempts: 0,

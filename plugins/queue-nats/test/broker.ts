@@ -16,14 +16,14 @@ const consumer = "signalbox";
 const debians = "/usr/sbin/nats-server";
 
 interface Options {
-  /** The program. Default: the one that Debian installs, otherwise the one in the path. */
+  /** Path of the program. Default: the one of the Debian package, otherwise the one in the PATH. */
   readonly command?: string;
   readonly port?: number;
   /** Who may connect. Default: everyone. */
   readonly account?: { readonly user: string; readonly password: string };
 }
 
-/** A nats-server with JetStream on loopback, which keeps what it acknowledged over `kill`. */
+/** A nats-server with JetStream on loopback. Acknowledged messages survive `kill`. */
 export async function startBroker({
   command = existsSync(debians) ? debians : "nats-server",
   port: given,
@@ -52,7 +52,7 @@ export async function startBroker({
   return {
     /** Settings of the plugin. */
     config: { servers: `nats://127.0.0.1:${port}`, incoming_stream: incoming },
-    /** Puts webhooks where the plugin takes them; resolves once the broker has them. */
+    /** Publishes webhooks to the stream that the plugin reads; resolves once the broker has them. */
     send: (webhooks: readonly Omit<IncomingWebhook, "receipt">[]) =>
       connected(async (nats) => {
         const js = jetstream(nats);
@@ -66,7 +66,7 @@ export async function startBroker({
       }),
     /** Ids of the CloudEvents that the plugin published, in the order of the stream. */
     published: () => connected(readAll),
-    /** How many webhooks are not acknowledged, once the service has disconnected. */
+    /** Number of webhooks that are not acknowledged after the service has disconnected. */
     waiting: () =>
       connected(async (nats) => {
         const { consumers } = await jetstreamManager(nats);
@@ -87,7 +87,10 @@ export async function startBroker({
 /** A server that is not ready after this is killed, milliseconds. */
 const startMs = 60_000;
 
-/** Starts the server and waits until it is ready. Returns what kills it. Throws what the server wrote if it ends before. */
+/**
+ * Starts the server and waits until it is ready. Returns a function that kills it. Throws the server's output if it exits
+ * first.
+ */
 async function startServer(command: string, args: readonly string[]): Promise<() => Promise<void>> {
   const server = spawn(command, args, { stdio: ["ignore", "ignore", "pipe"] });
   const ended = once(server, "close");

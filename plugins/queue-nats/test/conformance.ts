@@ -14,7 +14,7 @@ const start = async (): Promise<Environment> => {
 };
 const brokerOf = (environment: QueueEnvironment) => (environment as Environment).broker;
 
-/** What `signalbox plugin test` plays with the built plugin: a NATS of its own for each case. */
+/** Input for the suites of `signalbox plugin test`, with a NATS server for each case. */
 export const conformance: Conformance = {
   secrets: { ...account, token: "", credentials: "" },
   queues: {

@@ -26,7 +26,7 @@ const value = z.object({ execution: z.string().regex(uuid), proposals: z.array(z
 const ok = (body: Json = {}): RouteResponse => ({ status: 200, body });
 const usage = "Usage: `/signalbox stop <id of a run>`. Also approve, reject and release.";
 
-/** Slack's requests: buttons, the slash command, and the check of the address. They answer within three seconds. */
+/** Handles Slack's requests: buttons, the slash command, and the URL verification. Each is answered within three seconds. */
 export function actionsRoute(slackOf: () => Promise<Slack>, needs: Needs, config: Config): Route {
   return route({
     about: "Receives buttons and commands from Slack and verifies their signatures.",
@@ -58,7 +58,7 @@ function parsed(text: string | null): unknown {
   }
 }
 
-/** A button of one of our messages. What came of it replaces the buttons, for everybody in the channel. */
+/** Handles a button of one of our messages. The outcome replaces the buttons for everyone in the channel. */
 async function pressed(
   slack: Slack,
   needs: Needs,

@@ -33,11 +33,11 @@ export function kindOf({ type }: CloudEvent): Kind | null {
   return kinds.find((one) => one === kind) ?? null;
 }
 
-/** Text of others: without the characters by which Slack knows mentions and links. */
+/** External text without the characters that Slack uses for mentions and links. */
 const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 const plain = (text: string, limit: number): string => truncate(sanitizeText(text).replace(/\s+/g, " ").trim(), limit);
 
-/** It is about something that not everyone in its project can see; the channel may have other members. */
+/** The execution is about something that not everyone in its project can see, and the channel may have other members. */
 export const isPrivate = ({ data }: CloudEvent): boolean => valueAt(data, "private") === true;
 const hidden = "The run is private, so its content is not shown here. See it in the console.";
 

@@ -4,9 +4,9 @@ import type { Slack } from "./client.ts";
 import type { Config } from "./config.ts";
 import { digestOf, executionOf, isPrivate, type Kind, kindOf, lineOf, type Message, messageOf, proposalsIn } from "./messages.ts";
 
-/** A name that other applications do not use: only messages with it are read back. */
+/** Event type of our metadata. Other applications do not use it, and only messages with it are read back. */
 const eventType = "signalbox_executions";
-/** Longest that one call may post; the host comes back with the rest. Milliseconds. */
+/** Maximum time that one call spends on posting; the host passes the remaining messages again. Milliseconds. */
 const maxWaitMs = 20_000;
 const perDigest = 20;
 const maxKnown = 10_000;
@@ -24,8 +24,9 @@ interface Post {
 type Needs = Pick<Capabilities, "operations" | "log">;
 
 /**
- * The channel as the end of a queue. Slack has no keys of writes: the metadata of each message contains the ids of what it reports, and
- * before posting, the history since the oldest of them is read for ids that are there already.
+ * Posts the messages of a queue to a channel. Slack does not recognise repeated messages. The metadata of each message
+ * contains the ids of the events that it reports. Before posting, the channel's history since the oldest of them is searched
+ * for these ids.
  */
 export function channelQueue(slackOf: () => Promise<Slack>, { operations, log }: Needs, config: Config): ForwardingQueue {
   const known = new Set<string>();
@@ -62,7 +63,10 @@ const isWanted = (message: CloudEvent, { notify }: Config): boolean => {
   return kind !== null && notify.includes(kind);
 };
 
-/** Seconds since 1970, a minute before the oldest message: clocks differ. What is older than the relay keeps is not looked for. */
+/**
+ * Seconds since 1970, a minute before the oldest message, because clocks differ. Messages older than the relay keeps are not
+ * searched.
+ */
 function oldestOf(messages: readonly CloudEvent[]): number {
   const times = messages.map(({ time }) => Date.parse(time)).filter((time) => !Number.isNaN(time));
   return Math.floor(Math.min(Date.now(), ...times) / 1000) - 60;
@@ -83,7 +87,7 @@ async function idsSince(slack: Slack, channel: string, oldest: number, signal: A
   return ids;
 }
 
-/** What ended well is posted together, so that a busy hour is not an hour of messages. */
+/** Successful executions are posted together, so that a busy hour does not fill the channel. */
 function* postsOf(messages: readonly CloudEvent[], config: Config, read: (id: string) => Promise<unknown>): Generator<Post> {
   const quiet: [CloudEvent, Kind][] = [];
   for (const event of messages) {

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { equalSecrets, firstHeader } from "@signalbox/sdk";
 
-/** Slack asks its receivers to refuse older requests, so that a recorded one cannot be sent again later. Seconds. */
+/** Slack asks receivers to refuse older requests, so that a recorded request cannot be replayed later. Seconds. */
 const oldest = 300;
 
 /** Why a request is not Slack's; `null` if it is. https://docs.slack.dev/authentication/verifying-requests-from-slack */
