@@ -22,7 +22,7 @@ const written = ["comment", "review", "discussion", "issue", "pull_request"];
 export function actorOf(payload: unknown): string | null {
   const sender = stringAt(payload, ["sender", "login"], 200);
   if (sender !== null || valueAt(payload, "sender") === null) return sender;
-  // The author of the object. They need not be the actor of its events, but an incomplete payload names nobody else.
+  // The author of the object. The actor can be someone else, but an incomplete payload names only the author.
   const wrote = written.find((name) => valueAt(payload, name) !== undefined);
   return wrote === undefined ? null : stringAt(payload, [wrote, "user", "login"], 200);
 }

@@ -30,7 +30,7 @@ export interface Client {
   /** Never repeated unless it was refused by a rate limit: a write whose answer is lost may have been carried out. */
   readonly write: Request;
   /**
-   * The GraphQL API, for what the REST API lacks. Throws `unsupported` if the server has no GraphQL API or the token may not
+   * The GraphQL API, for what the REST API does not have. Throws `unsupported` if the server has no GraphQL API or the token may not
    * use it.
    */
   readonly graphql: (effect: "read" | "write", query: string, variables: Parameters, signal: AbortSignal) => Promise<unknown>;

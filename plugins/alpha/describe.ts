@@ -7,7 +7,7 @@ import * as shapes from "./shapes.ts";
 const runs = ["check_run", "check_suite", "workflow_run"];
 
 /**
- * Whether the payload lacks facts that people see on an issue or pull request. The payload of a run contains only the number
+ * Whether the payload is missing facts that people see on an issue or pull request. The payload of a run contains only the number
  * of its pull request.
  */
 export function isIncomplete(payload: unknown): boolean {

@@ -6,7 +6,7 @@ const described = /^(?:Confidential )?(?:Issue|Merge Request) Hook$/;
 const noted = /^(?:(?:Confidential )?Note|Emoji|Pipeline) Hook$/;
 
 /**
- * Whether the payload lacks facts that people see on an issue or merge request. It contains only the author's id, unless the
+ * Whether the payload is missing facts that people see on an issue or merge request. It contains only the author's id, unless the
  * author caused the event. Webhooks of notes, reactions and pipelines contain only a few members of the subject.
  */
 export function isIncomplete(event: string, payload: unknown): boolean {

@@ -4,7 +4,7 @@ import { type Settings, webOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
 /**
- * Whether the payload lacks facts that people see on an issue. Webhooks of comments contain few fields of their issue, or
+ * Whether the payload is missing facts that people see on an issue. Webhooks of comments contain few fields of their issue, or
  * none.
  */
 export function isIncomplete(payload: unknown): boolean {

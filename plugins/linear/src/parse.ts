@@ -105,7 +105,7 @@ function changeKey(event: string, action: string | null, payload: unknown, subje
   return when && `Issue/update/${subject.issue}@${when}`;
 }
 
-/** The payload of an issue lacks only the name of its author; that of a comment contains only the title of its issue. */
+/** The payload of an issue contains everything but the name of its author; that of a comment contains only the title of its issue. */
 function isIncomplete(event: string, payload: unknown): boolean {
   if (event !== "Issue") return true;
   const data = valueAt(payload, "data");
