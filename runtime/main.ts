@@ -7,7 +7,10 @@ import { start } from "./service.ts";
 /** Ctrl-C signals the whole process group, and npm forwards its own signal: two within this time count as one, milliseconds. A later one stops at once. */
 const sameSignalMs = 1_000;
 
-/** Longest stop: the drain of the executions, and a little. Short of the 30 s after which supervisors kill. */
+/**
+ * Maximum duration of a stop: the drain of the executions, and a small margin. Shorter than the 30 s after which supervisors
+ * kill.
+ */
 const stopMs = 29_000;
 
 /** Starts the service from the environment and stops it on SIGTERM or SIGINT. */
@@ -45,7 +48,7 @@ async function main(): Promise<void> {
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop(signal));
 }
 
-/** The last resort for an error that no code handles: one of the network or the database does not end the process, any other does. */
+/** Handles errors that no code catches: one of the network or the database does not end the process; any other does. */
 function surviveNetworkErrors(log: Log): void {
   const look = (event: string) => (error: unknown) => {
     const passing = isUnavailable(error) || isNetworkError(error);
@@ -56,7 +59,10 @@ function surviveNetworkErrors(log: Log): void {
   process.on("uncaughtException", look("uncaught exception"));
 }
 
-/** Killing npm alone must end the service, which would otherwise hold the ports. Running executions resume at the next start. */
+/**
+ * If only npm is killed, the service must end too, because it would otherwise keep its ports. Running executions resume at the
+ * next start.
+ */
 function whenOrphaned(then: () => void): void {
   const parent = process.ppid;
   const timer = setInterval(() => {
@@ -68,10 +74,10 @@ function whenOrphaned(then: () => void): void {
 }
 
 main().catch((error) => {
-  // A configuration error is the operator's to fix: one line per problem, no stack.
+  // The operator must fix a configuration error: one line per problem, no stack.
   const said = error instanceof StartError ? error.message : (error?.stack ?? error);
   const text = error instanceof ConfigError ? `Invalid configuration:\n${error.message}` : said;
-  // After everything logged before.
+  // Written after everything that was logged before.
   toStandardError(text);
   process.exit(1);
 });

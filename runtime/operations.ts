@@ -77,7 +77,7 @@ export interface Parts {
   readonly useCases: ReadonlyMap<string, UseCase>;
 }
 
-/** All operations: HTTP, gRPC and the generated files are made from this list. */
+/** All operations. HTTP, gRPC and the generated files are derived from this list. */
 export const bindAll = (parts: Parts): Bound[] => [
   ...agentOperations(parts.bus),
   ...capabilityOperations,

@@ -17,13 +17,13 @@ async function toRow<T extends { auth_secret?: string | undefined }>({ auth_secr
     : { ...row, auth_secret_hash: await hashSecret(auth_secret), auth_secret_short: auth_secret.length < minSecretLength };
 }
 
-/** The status names agents whose secret has fewer characters. */
+/** The status lists agents whose secret is shorter than this, in characters. */
 const minSecretLength = 16;
 
 /** Path segments below /api/agents, which an agent's id must not shadow. */
 const reserved = ["seed", "capabilities"];
 
-/** A change of an agent is published before it is answered: the next event is judged by its policy. */
+/** A change of an agent is published before the request is answered, so that the next event uses the new policy. */
 export function agentOperations(bus: Bus): Bound[] {
   const changed = () => bus.publish("policy");
   return [

@@ -5,12 +5,15 @@ import { type History, type HistoryPage, readHistory } from "../platform/databas
 
 export type AuditLogEntry = Output<typeof list>["items"][number];
 
-/** Appends entries, JSON texts, to the chain. Appends of all replicas come one after the other. */
+/** Appends entries (JSON texts) to the chain. All replicas append one after the other. */
 export async function appendToLog(sql: Queryable, entries: readonly string[]): Promise<void> {
   await sql`select append_to_audit_log(${entries as string[]}::text[])`;
 }
 
-/** `subjects`: stored subjects whose events or executions an entry's object is, or that it erased; absent: all. */
+/**
+ * `subjects`: returns only entries whose object is an event or execution of these subjects, or that erased them; absent: all
+ * entries.
+ */
 export function listLog(
   sql: Queryable,
   { subjects, ...filter }: Omit<Input<typeof list>, "subject"> & { readonly subjects?: readonly string[] | undefined },
@@ -36,9 +39,11 @@ export function listLog(
   return readHistory<AuditLogEntry>(sql, history, filter);
 }
 
-/** Computes the chain again. Its oldest entry must be the one that retention left, and its newest the one that was appended last. */
+/**
+ * Computes the chain again. Its oldest entry must be the one that retention kept, and its newest the one that was appended last.
+ */
 export async function verifyLog(sql: Queryable): Promise<Output<typeof verify>> {
-  // Times are compared as texts: in a tampered entry there may be none.
+  // Times are compared as texts, because a tampered entry may contain no valid time.
   const [row] = await sql<[{ entries: number; first_seq: number | null; broken_at: number | null; hash: string }]>`
     with head as (select seq, hash, removed_to from audit_head), chain as (
       select seq, hash, sha256(previous_hash || convert_to(entry::text, 'UTF8')) as computed,

@@ -1,12 +1,12 @@
 import { isSecretInAuditLog, isSecretMember } from "../platform/secret-names.ts";
 import { mask } from "../platform/settings.ts";
 
-/** Members whose texts are settings of others, any of which may be a secret. */
+/** Members whose texts are settings of other systems, any of which may be a secret. */
 const opaqueName = /^(settings|headers)$/i;
 
 /**
- * A value without its secrets: by the names of members, and by what keys and addresses look like. Numbers and booleans, such as
- * counts of tokens, stay.
+ * A value without its secrets, which are recognised by the names of members and by the shapes of keys and addresses. Numbers and
+ * booleans, such as counts of tokens, are kept.
  */
 export const masked = (value: unknown): unknown => mapped(value, false);
 
@@ -24,7 +24,9 @@ function mapped(value: unknown, hidden: boolean): unknown {
 const maskedText = (text: string): string =>
   maskedQueries(text.replaceAll(/\bsbx_[\w-]{43}/g, mask).replaceAll(/(\/\/)[^/\s@]+@/g, `$1${mask}@`));
 
-/** Masks the secret parameters of all queries in a text, also of an address that is a parameter of another one. Takes linear time. */
+/**
+ * Masks the secret parameters of all queries in a text, including those of an address inside another address. Takes linear time.
+ */
 function maskedQueries(text: string): string {
   const value = /[^&#\s]+/y;
   let shown = "";

@@ -7,11 +7,11 @@ export type AuditTrail = Output<typeof listTrails>["items"][number];
 export type UsageStats = Output<typeof usageStats>;
 
 /**
- * What happened is stored in executions, their steps and their history, and the entries are read from
- * there. An entry's id is made of what never changes, so a failure keeps its id when a restart moves it to the history.
+ * The entries are read from executions, their steps and their history. The id of an entry consists of values that never change,
+ * so a failure keeps its id when a restart moves it to the history.
  *
- * `first`: entries of each kind that are needed, so that an agent with a long past is not read whole. Which those are is
- * decided by the order of the whole: many entries are of one moment, because they were stored together.
+ * `first`: the number of entries that are needed of each kind, so that the history of an agent is not read completely. Each kind
+ * is sorted like the result, because entries that were stored together have the same time.
  */
 const entries = (sql: Queryable, where: { agent: string; execution?: readonly string[] }, first: number | null) => {
   const of = (id: string) => (where.execution ? sql`and ${sql(id)} = any(${where.execution as string[]})` : sql``);

@@ -7,13 +7,13 @@ import { type Bound, type Context, Events } from "../platform/operation.ts";
 import { appendToLog } from "./log-queries.ts";
 import { masked } from "./masked.ts";
 
-/** Largest JSON of an object before or after a change that is kept, characters. */
+/** Maximum length of the stored JSON of an object before or after a change, in characters. */
 const maxLength = 65_536;
 
 /**
- * The same operations; each that changes something also writes a row of the audit log, once it has succeeded and before it
- * is answered. The object before the change is read by the `get` operation of its noun, so what no answer shows, such as
- * a secret, is not in the log either.
+ * The same operations, but each one that changes data also writes a row of the audit log, after it has succeeded and before it is
+ * answered. The `get` operation of the noun reads the object before the change, so the log contains no value that responses omit,
+ * such as a secret.
  */
 export function recordChanges(bound: readonly Bound[], failed: (error: unknown) => void): Bound[] {
   const append = batch(
@@ -35,7 +35,7 @@ export function recordChanges(bound: readonly Bound[], failed: (error: unknown) 
     const run: Bound["run"] = async (input, context) => {
       const before = await read(input, context);
       const answer = await (one.run(input, context) as Promise<unknown>);
-      // A conversation with a model is in its transcript.
+      // The transcript contains the conversation with a model.
       if (answer instanceof Events) return answer;
       const after = one.op.status === 204 ? null : one.op.output.parse(answer);
       if (one.op.isPreview?.(after)) return answer;
@@ -59,7 +59,7 @@ function kept(value: unknown): unknown {
   return length > maxLength ? { too_long_to_keep: `${length} characters` } : shown;
 }
 
-/** `agents/pm_default`, by the parameters of the path, or by the id or name that the answer carries. */
+/** For example `agents/pm_default`: from the parameters of the path, or from the id or name in the response. */
 function objectOf(op: Operation, input: Record<string, unknown>, after: unknown): string {
   const noun = nounOf(op);
   const named = httpRoute(op).params.map((name) => String(input[name]));
@@ -73,7 +73,7 @@ const nounOf = (op: Operation): string => op.id.split(".")[0] as string;
 
 type Reader = (input: Record<string, unknown>, context: Context) => Promise<unknown>;
 
-/** Reads an object by its noun's `get`; without one, finds it by its id in the list. */
+/** Reads an object with the `get` operation of its noun, or if there is none, finds it in the list by its id. */
 function readerOf(op: Operation, all: ReadonlyMap<string, Bound>): Reader {
   const { params } = httpRoute(op);
   if (params.length === 0) return async () => null;
@@ -87,7 +87,7 @@ function readerOf(op: Operation, all: ReadonlyMap<string, Bound>): Reader {
       const page = list.op.output.parse(await list.run(list.op.input.parse({ limit: 1000 }), context)) as { items: unknown[] };
       return page.items.find((item) => (item as { id?: unknown }).id === input.id) ?? null;
     } catch {
-      // It does not exist, or cannot be read: the operation itself says so.
+      // It does not exist or cannot be read: the operation itself reports that.
       return null;
     }
   };

@@ -3,7 +3,7 @@ import { newId } from "../platform/ids.ts";
 import { storable } from "../platform/json.ts";
 import { appendToLog } from "./log-queries.ts";
 
-/** A decision on proposals that came by no operation. */
+/** A decision on proposals that was not made through an operation. */
 export interface RecordedDecision {
   /** `alpha:ann` for the author of a comment, `signalbox` for the service. */
   readonly actor: string;

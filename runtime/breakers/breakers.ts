@@ -21,7 +21,7 @@ export const connectionTarget = (source: string, id: string, effect: Target["eff
   effect,
 });
 
-/** An execution as far as breakers know it. */
+/** The members of an execution that breakers use. */
 export interface Caller {
   readonly id: string;
   readonly subject: string | null;
@@ -29,14 +29,17 @@ export interface Caller {
   readonly probes: string | null;
 }
 
-/** The model or account of an execution is unavailable for all executions, or asked it to wait. The execution waits, and has not failed. */
+/**
+ * The model or account of an execution is unavailable for all executions, or requested a wait. The execution waits and does not
+ * fail.
+ */
 export class OutageError extends Error {
   override readonly name = "OutageError";
-  /** `null`: there is a time to wait for, and others may pass. */
+  /** `null`: the execution waits until a known time, and others may continue. */
   readonly breaker: Breaker | null;
-  /** The failure of the execution itself; `null` if it waited for the breaker and was not tried. */
+  /** The failure of this execution; `null` if it waited for the breaker and sent no request. */
   readonly failure: Failure | null;
-  /** Why it is held and not queued; `null`: the outage is not that long. */
+  /** Why it is held instead of queued; `null` if the outage is not that long. */
   readonly heldReason: string | null;
   constructor(breaker: Breaker | null, failure: Failure | null, heldReason: string | null = null) {
     super(failure?.message ?? breaker?.reason);
@@ -51,24 +54,26 @@ export interface BreakerOptions {
   readonly bus: Bus;
   readonly log: Log;
   readonly report: (level: "info" | "error", message: string, context: Record<string, unknown>) => void;
-  /** Wait before the first probe; it doubles with each that fails, up to five minutes. */
+  /** Wait before the first probe, in seconds. It doubles after each failed probe, up to five minutes. */
   readonly delaySeconds: number;
-  /** An execution that fails as the probe of an outage that is this old is held; 0: it keeps trying. */
+  /** If the outage has lasted this long, an execution whose probe fails is held; 0: it is never held. */
   readonly holdAfterSeconds: number;
 }
 
-/** How old the list of open breakers may be, milliseconds. */
+/** Maximum age of the list of open breakers, in milliseconds. */
 const sweepMs = 5_000;
-/** A call waits as long as this where the other side asks for it: see `retry`. Whoever asks for more is asking everybody. */
+/**
+ * If the server requests a wait of up to this long, the call itself waits: see `retry`. A longer wait applies to all executions.
+ */
 const longWaitMs = 60_000;
-/** Longest wait that another side can ask for, seconds: more is a mistake. */
+/** Maximum wait that a server can request, in seconds. A longer one is considered a mistake. */
 const maxRetryAfterSeconds = 3_600;
-/** How long an ambiguous failure on one issue counts as evidence for that of another, milliseconds. */
+/** How long an ambiguous failure on one issue counts as evidence for a failure on another, in milliseconds. */
 const suspectMs = 300_000;
-/** Most executions whose last failure is remembered. */
+/** Maximum number of executions whose last failure is stored in memory. */
 const maxRemembered = 10_000;
 
-/** Opens the breakers, which all replicas share. */
+/** Opens and closes the breakers, which all replicas share. */
 export async function openBreakers(options: BreakerOptions): Promise<Breakers> {
   const breakers = new Breakers(options);
   await probeSoon(options.sql);
@@ -80,11 +85,11 @@ export class Breakers {
   readonly #options: BreakerOptions;
   #known: ReadonlyMap<string, Breaker> = new Map();
   #cache: { refresh(): Promise<void>; close(): void } | undefined;
-  /** When a call of each effect last succeeded here, by key; `performance.now()`. */
+  /** Time of the last successful call of this replica, by effect and key; `performance.now()`. */
   readonly #succeeded = new Map<string, number>();
-  /** When each execution that was put off first failed. */
+  /** Time of the first failure of each postponed execution. */
   readonly #failed = new Map<string, number>();
-  /** The latest failure of each key that its own issue may have caused. */
+  /** The latest failure of each key that may have been caused by the issue itself. */
   readonly #suspected = new Map<string, { about: string; at: number }>();
 
   constructor(options: BreakerOptions) {
@@ -103,12 +108,12 @@ export class Breakers {
     this.#cache?.close();
   }
 
-  /** Whether any is open, as far as this replica knows. */
+  /** Whether any breaker is open, according to this replica's cached list. */
   get any(): boolean {
     return this.#known.size > 0;
   }
 
-  /** Lets an execution pass each breaker whose probe is due. Returns when to look again, milliseconds. */
+  /** Lets one execution pass each breaker whose probe is due. Returns the time until the next look, in milliseconds. */
   async admit(): Promise<number | null> {
     const { sql, bus, delaySeconds } = this.#options;
     const { admitted, wait } = await admitProbes(sql, delaySeconds);
@@ -118,8 +123,9 @@ export class Breakers {
   }
 
   /**
-   * Makes a call, with its retries, to a service that other executions call too. Throws an `OutageError` if calls of all
-   * executions fail, without calling if the breaker is already open. If others succeed meanwhile, throws the call's own error.
+   * Makes a call, with retries, to a service that other executions also call. Throws an `OutageError` if calls of all executions
+   * fail, or without calling if the breaker is already open. If calls of other executions succeed meanwhile, throws the call's
+   * own error.
    */
   async guard<T>(caller: Caller, target: Target, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
     if (this.#known.has(target.key) && caller.probes !== target.key) await this.#pass(caller, target);
@@ -138,7 +144,7 @@ export class Breakers {
     }
   }
 
-  /** The execution has ended well, whatever it probed. */
+  /** The execution has succeeded: closes the breaker that it probed. */
   async succeeded({ probes }: Caller): Promise<void> {
     if (probes !== null) await this.#close(probes);
   }
@@ -155,7 +161,7 @@ export class Breakers {
     const own = `${caller.id} ${target.key}`;
     const since = this.#failed.get(own) ?? began;
     const known = this.#known.has(target.key);
-    // Others succeed, so it is this execution that fails, or that has to come back later.
+    // Calls of other executions succeed, so only this execution fails or must wait.
     if (this.#lastSuccess(target) > since && !known) return asksAll ? new OutageError(null, failure) : failure;
     if (failure.isAmbiguous && !asksAll && !known && !this.#othersFail(caller, target)) return failure;
     if (this.#failed.size >= maxRemembered) this.#failed.clear();
@@ -177,7 +183,10 @@ export class Breakers {
     return new OutageError(breaker, failure, isHeld ? heldReason(breaker) : null);
   }
 
-  /** Whether work on another issue met an ambiguous failure lately, with no success since. That of one issue alone keeps to its retries. */
+  /**
+   * Whether an execution on another issue recently had an ambiguous failure, with no success since. If only one issue is
+   * affected, its executions fail and are retried as usual.
+   */
   #othersFail({ id, subject }: Caller, target: Target): boolean {
     const about = subject ?? id;
     const before = this.#suspected.get(target.key);
@@ -186,7 +195,7 @@ export class Breakers {
     return before !== undefined && before.about !== about && now - before.at < suspectMs && this.#lastSuccess(target) < before.at;
   }
 
-  /** The other side has answered, if only by a refusal: it is there. */
+  /** The server has responded, even if it refused the call, so it is available. */
   async #answered(caller: Caller, target: Target, succeeded: boolean): Promise<void> {
     if (succeeded) {
       this.#failed.delete(`${caller.id} ${target.key}`);
@@ -213,6 +222,6 @@ export class Breakers {
   }
 }
 
-/** People on the issue read it, so it does not tell what exactly failed. */
+/** The reason is shown on the issue, so it contains no details of the failure. */
 const heldReason = ({ name, opened_at }: Breaker): string =>
   `${name} has been unavailable since ${new Date(opened_at).toISOString().slice(0, 16).replace("T", " ")} UTC, longer than OUTAGE_HOLD_HOURS in the settings`;

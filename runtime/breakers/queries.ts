@@ -1,6 +1,6 @@
 import type { Queryable, Sql } from "../platform/database/client.ts";
 
-/** A model or a connection that failed for everybody. See `0090_breakers.sql`. */
+/** A model or a connection that failed for all executions. See `0090_breakers.sql`. */
 export interface Breaker {
   /** `model`, or `connection <source> <id>`. */
   readonly key: string;
@@ -8,7 +8,7 @@ export interface Breaker {
   readonly effect: "read" | "write";
   readonly reason: string;
   readonly opened_at: string;
-  /** When the next execution tries. */
+  /** When the next probe is due. */
   readonly next_probe_at: string;
 }
 
@@ -17,11 +17,11 @@ const members = (sql: Queryable) => sql`key, name, effect, reason, opened_at, ne
 export const listBreakers = (sql: Queryable): Promise<Breaker[]> =>
   sql<Breaker[]>`select ${members(sql)} from breakers order by opened_at, key limit 1000`;
 
-/** Longest time between two probes, seconds. */
+/** Maximum time between two probes, in seconds. */
 const maxProbeSeconds = 300;
 const minProbeSeconds = 0.2;
 
-/** When the next probe may start after so many failures in a row. */
+/** When the next probe may start, after this number of consecutive failures. */
 const afterFailures = (sql: Queryable, failures: ReturnType<Queryable>, baseSeconds: number) =>
   sql`now() + make_interval(secs => least(${maxProbeSeconds}, greatest(${minProbeSeconds}, ${baseSeconds}::float8) * 2 ^ least(${failures}, 12)))`;
 
@@ -30,26 +30,26 @@ export interface Outage {
   readonly name: string;
   readonly effect: "read" | "write";
   readonly reason: string;
-  /** Execution that met it. */
+  /** The execution that failed. */
   readonly execution: string;
-  /** How long the other side asks to be left alone, seconds; 0 where it does not say. */
+  /** The wait that the server requested, in seconds; 0 if it requested none. */
   readonly asked_seconds: number;
 }
 
 /** A breaker after a failure. */
 export interface Opened extends Breaker {
   readonly is_new: boolean;
-  /** The watchdog gets an entry: it is new, or the last entry is old. */
+  /** Whether the watchdog gets an entry: the breaker is new, or its last entry is old. */
   readonly is_reported: boolean;
   readonly open_seconds: number;
 }
 
-/** Time between two entries of the watchdog about one outage. */
+/** Time between two watchdog entries about one outage. */
 const reportEvery = "1 hour";
 
 /**
- * Opens a breaker. One that is open stays as it is, unless its probe has failed: the next one comes later. No execution tries before
- * the time that the other side asked for.
+ * Opens a breaker. If it is already open, only a failure of its probe changes it and postpones the next probe. No execution tries
+ * before the end of the wait that the server requested.
  */
 export async function openBreaker(
   sql: Sql,
@@ -71,7 +71,7 @@ export async function openBreaker(
   return row;
 }
 
-/** Makes an execution the probe of a breaker whose next one is due, and returns the breaker as it is then; `undefined`: it is closed. */
+/** Makes an execution the probe of a breaker if a probe is due. Returns the breaker after that; `undefined` if it is closed. */
 export async function tryAsProbe(
   sql: Sql,
   key: string,
@@ -87,13 +87,13 @@ export async function tryAsProbe(
   return row;
 }
 
-/** No probe of the breaker `b` is under way. */
+/** The breaker `b` has no running probe. */
 const isFree = (sql: Queryable) => sql`not exists (select from task_executions p where p.id = b.probe and p.state = 'running')`;
 
 /**
- * Lets one execution pass each breaker whose next probe is due: of the oldest thousand that wait for it the one with the fewest
- * attempts, so that an execution that fails whatever happens does not keep all others waiting. Returns whether there was one, and
- * the milliseconds until the next probe is due.
+ * Lets one execution pass each breaker whose next probe is due. Of the oldest thousand that wait for a breaker, it chooses the
+ * one with the fewest attempts, so that an execution that always fails does not block the others. Returns whether there was one,
+ * and the milliseconds until the next probe is due.
  */
 export async function admitProbes(sql: Sql, baseSeconds: number): Promise<{ admitted: boolean; wait: number | null }> {
   const [row] = await sql<[{ admitted: boolean; wait: number | null }]>`
@@ -117,7 +117,7 @@ export async function admitProbes(sql: Sql, baseSeconds: number): Promise<{ admi
   return row;
 }
 
-/** The closed breaker, and the number of executions that it held and that are now queued again. `undefined`: it was not open. */
+/** The closed breaker, and the number of executions that waited for it and are queued again. `undefined` if it was not open. */
 export async function closeBreaker(sql: Sql, key: string): Promise<(Breaker & { released: number }) | undefined> {
   const [row] = await sql<(Breaker & { released: number })[]>`
     with closed as (delete from breakers where key = ${key} returning ${members(sql)}),

@@ -36,16 +36,16 @@ export interface NoticeOptions {
 }
 
 export interface Notices extends Loop {
-  /** Tells the people of an issue and the operator that work is held: once an hour for each issue. Never throws. */
+  /** Notifies the people on an issue and the operator that work is held, once an hour per issue. Never throws. */
   held(work: HeldWork, reason: string, until: string | null): Promise<void>;
 }
 
-/** Timeout of one call of a source. */
+/** Timeout of one call to a source. */
 const callMs = 90_000;
 const retryMs = 30_000;
 const maxAttempts = 5;
 
-/** Posts the notices, each once: like an answer, a notice is looked for before it is sent again. */
+/** Posts the notices, each once: before a notice is sent again, the platform is searched for it, as for an answer. */
 export function startNotices(options: NoticeOptions): Notices {
   const { sql, log, warn, leaseSeconds } = options;
   const worker = startLeasedWork({

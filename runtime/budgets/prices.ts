@@ -3,23 +3,25 @@ import { z } from "zod";
 import type { Report } from "../platform/log.ts";
 
 const rate = z.number().min(0).max(1_000_000);
-/** US dollars per million tokens: one price, or one for each direction. */
+/** US dollars per million tokens: one price for both directions, or one for each. */
 const price = z.union([rate, z.strictObject({ input: rate, output: rate }), z.strictObject({ prompt: rate, completion: rate })]);
 const prices = z.record(z.string().min(1), price);
 
-/** What a model costs, where the proxy does not report it. */
+/** The cost of a model, if the proxy does not report it. */
 export interface Prices {
   /** US dollars; `null` for a model without a price. */
   of(model: string, promptTokens: number, completionTokens: number): number | null;
-  /** Warns, once an hour for each model, that budgets of money do not count its requests. */
+  /** Warns, once an hour per model, that cost budgets do not count its requests. */
   reportUnpriced(model: string): void;
 }
 
 const reportEveryMs = 3_600_000;
-/** Most models that are remembered; proxies choose their names. */
+/** Maximum number of models that are remembered, because proxies can report any name. */
 const maxReportedModels = 1_000;
 
-/** Reads `MODEL_PRICES`: JSON, or the path of a JSON file. A name that ends with `*` is a prefix. Throws an Error that says what is wrong. */
+/**
+ * Reads `MODEL_PRICES`: JSON, or the path of a JSON file. A name that ends with `*` is a prefix. Throws an Error with the reason.
+ */
 export function readPrices(text: string | undefined, warn: Report = () => {}): Prices {
   const given = text === undefined ? {} : parse(text);
   const reported = new Map<string, number>();

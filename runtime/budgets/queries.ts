@@ -8,21 +8,21 @@ export interface Reservation {
   readonly lease: string;
   readonly projectId: number | null;
   readonly agentId: string | null;
-  /** At a guess. */
+  /** Estimated. */
   readonly tokens: number;
   readonly usd: number;
 }
 
-/** The budget that keeps a request back. */
+/** The budget that blocks a request. */
 export interface Exceeded {
   readonly member: string;
   readonly until: string;
   readonly reason: string;
-  /** It is not used up; requests that are under way have reserved the rest. */
+  /** The budget is not used up, but requests in flight have reserved the rest. */
   readonly is_busy: boolean;
 }
 
-/** Reserves what a request may use. `undefined`: it may be sent. See `0046_budgets.sql`. */
+/** Reserves the tokens and the cost that a request may use. Returns `undefined` if it may be sent. See `0046_budgets.sql`. */
 export async function reserve(sql: Sql, settings: Policy, request: Reservation): Promise<Exceeded | undefined> {
   const { execution, lease, projectId, agentId, tokens, usd } = request;
   const [row] = await sql<Exceeded[]>`
@@ -31,7 +31,7 @@ export async function reserve(sql: Sql, settings: Policy, request: Reservation):
   return row;
 }
 
-/** Reserves what a request of a released execution may use: no budget keeps it back, but it counts. */
+/** Reserves the tokens and the cost that a request of a released execution may use. No budget blocks it, but its usage counts. */
 export const reserveReleased = (sql: Sql, settings: Policy, request: Reservation): Promise<unknown> => {
   const { execution, lease, projectId, agentId, tokens, usd } = request;
   return sql.begin(async (tx) => {
@@ -48,7 +48,7 @@ export const reserveReleased = (sql: Sql, settings: Policy, request: Reservation
   });
 };
 
-/** The request was refused or never sent: it has cost nothing. */
+/** The request was refused or never sent, so it costs nothing. */
 export const cancelReservation = (sql: Sql, execution: string, lease: string): Promise<unknown> =>
   sql`delete from budget_reservations where execution_id = ${execution} and lease = ${lease}`;
 
@@ -66,7 +66,7 @@ export interface NewNotice {
   readonly body: string;
 }
 
-/** Stores the notice of this hour about an issue; `false` where there is one already. */
+/** Stores the notice of this hour about an issue; `false` if there is one already. */
 export async function insertNotice(sql: Queryable, notice: NewNotice): Promise<boolean> {
   return (
     (await sql`insert into issue_notices ${sql({ ...notice })} on conflict (subject, hour) do nothing returning id`).length > 0
@@ -88,7 +88,7 @@ export async function claimNotice(sql: Sql, lease: string, leaseSeconds: number)
   return row;
 }
 
-/** `delayMs`: until it is tried again; `null`: it is done with. */
+/** `delayMs`: time until the next try; `null`: no further try. */
 export const endNotice = (sql: Sql, { id, lease }: Pick<Notice, "id" | "lease">, delayMs: number | null): Promise<unknown> =>
   sql`update issue_notices set due_at = now() + make_interval(secs => ${delayMs === null ? null : delayMs / 1000}::float8), lease = null, lease_expires_at = null
     where id = ${id} and lease = ${lease}`;

@@ -12,9 +12,9 @@ export interface Given {
   readonly input: Record<string, unknown>;
   readonly format: "json" | "table" | null;
   readonly help: boolean;
-  /** `keys` only: ask the running service instead of the database. */
+  /** For `keys` only: send the request to the running service instead of opening the database. */
   readonly remote: boolean;
-  /** Makes a new database if there is none. */
+  /** Creates a new database if there is none. */
   readonly create: boolean;
 }
 
@@ -85,7 +85,7 @@ async function memberOf(flag: Flag, values: Values, read: ReadText): Promise<unk
       .flat()
       .filter((one) => typeof one === "string");
     if (items.length === 0) return undefined;
-    // Free text may hold commas; names from a closed list do not.
+    // Free text may contain commas; names from a closed list do not.
     return flag.choices.length > 0 ? items.flatMap((item) => item.split(",").map((part) => part.trim())) : items;
   }
   const text = values[flag.name];
@@ -111,6 +111,6 @@ async function readObject(text: string, read: ReadText): Promise<object> {
   return value;
 }
 
-/** `role_id: is required` as it is written here: `--role-id: is required`. */
+/** Changes `role_id: is required` to the name of the flag: `--role-id: is required`. */
 const complaint = (error: z.ZodError): string =>
   invalid(error).message.replace(/^[a-z_]+(?=[:.[])/, (member) => `--${member.replaceAll("_", "-")}`);

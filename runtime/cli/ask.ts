@@ -4,8 +4,9 @@ import { readClientConfig } from "../platform/config.ts";
 import { request } from "./request.ts";
 
 /**
- * Asks the service at `SIGNALBOX_URL` for an operation, by its id. Not in `request.ts`: it needs the list of all operations, and so
- * packages of the service, which authors of plugins must not have to install with `@signalbox/cli`.
+ * Sends a request for an operation, given by its id, to the service at `SIGNALBOX_URL`. It is not in `request.ts`, because it
+ * needs the list of all operations, and so packages of the service, which authors of plugins must not have to install with
+ * `@signalbox/cli`.
  */
 export async function ask<T>(id: string, input: Readonly<Record<string, unknown>>): Promise<T> {
   const op = declared().find((bound) => bound.op.id === id)?.op as Operation;

@@ -17,7 +17,7 @@ export interface Configured {
     Output<typeof mappings.createSource>,
     "source" | "event_name" | "action" | "canonical_trigger"
   >[];
-  /** Mappings by filter or by path, which name a trigger as well. */
+  /** Mappings by filter or by path, which also name a trigger. */
   readonly webhooks: readonly Pick<
     Output<typeof webhookMappings.get>,
     "source" | "event_type" | "path_pattern" | "canonical_trigger"
@@ -33,7 +33,7 @@ export interface Configured {
   readonly checks: readonly Pick<Output<typeof status.get>["checks"][number], "name" | "state" | "message">[];
 }
 
-/** The problems that keep events from being answered, one sentence each, with what to do. */
+/** The problems because of which events get no answer, one sentence each, with the fix. */
 export function problemsOf(found: Configured): string[] {
   const known = { tasks: new Set(found.tasks.map(({ id }) => id)), agents: new Set(found.agents.map(({ id }) => id)) };
   const fired = new Set(found.triggers.map((one) => one.canonical_trigger));
@@ -66,7 +66,7 @@ export function problemsOf(found: Configured): string[] {
   ];
 }
 
-/** The events that fire a trigger, whatever kind of mapping names it. */
+/** The events that fire a trigger, from all kinds of mappings. */
 const eventsOf = ({ sources, webhooks }: Configured): { trigger: string; event: string }[] => [
   ...sources.map(({ source, event_name, action, canonical_trigger }) => {
     return { trigger: canonical_trigger, event: `${source} ${event_name}${action ? `/${action}` : ""}` };
@@ -86,7 +86,7 @@ function commandToFix(trigger: string): string {
 
 const aboutSecrets = /signature|token|secret|authentic|verif/i;
 
-/** A source whose deliveries bring no proof, or one made with another secret. */
+/** A source whose webhooks have no signature, or one from another secret. */
 function wrongSecrets(refused: Configured["refused"]): string[] {
   const found = refused.filter(({ reason }) => aboutSecrets.test(reason ?? ""));
   return [...Map.groupBy(found, ({ source }) => source)].map(([source, [newest, ...others]]) => {
@@ -97,7 +97,7 @@ function wrongSecrets(refused: Configured["refused"]): string[] {
 
 const dayMs = 86_400_000;
 
-/** Asks a running service for its configuration and prints what is wrong with it. Returns whether nothing is. */
+/** Reads the configuration of a running service and prints its problems. Returns whether there are none. */
 export async function runDoctor(service: Service, out: (text: string) => void): Promise<boolean> {
   const ask = async <T>(op: Operation, input: Record<string, unknown> = {}) =>
     (await request(op, input, service, out)).value as T;

@@ -5,7 +5,7 @@ import { printable, withoutControlCharacters } from "./output.ts";
 import { RequestError } from "./request.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** The exit code of a command; its error is printed. The command's terminal prints everything without control characters. */
+/** Runs a command and returns its result. If it fails, prints the error and returns the exit code. Escapes control characters in output. */
 export async function exitCodeOf<T>(command: (terminal: Terminal) => Promise<T>, terminal: Terminal): Promise<T | number> {
   const { out, err, ...rest } = terminal;
   const safe: Terminal = { ...rest, out: (text) => out(printable(text)), err: (text) => err(printable(text)) };
@@ -16,13 +16,13 @@ export async function exitCodeOf<T>(command: (terminal: Terminal) => Promise<T>,
       safe.err(`${error.message}\n`);
       return 2;
     }
-    // It may hold what a plugin or a tracker wrote.
+    // It may contain text of a plugin or a tracker.
     safe.err(`${withoutControlCharacters(plain(error))}\n`);
     return 1;
   }
 }
 
-/** The error message; with its stack only if the error is unexpected. */
+/** The error message; its stack is added only if the error is unexpected. */
 function plain(error: unknown): string {
   if (error instanceof ConfigError) return `Invalid configuration:\n${error.message}`;
   if (error instanceof StartError || error instanceof RequestError || error instanceof Problem) return error.message;

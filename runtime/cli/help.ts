@@ -3,7 +3,7 @@ import { version } from "../platform/version.ts";
 import { operatorCommands } from "./operate.ts";
 import type { Flag, Verb } from "./verbs.ts";
 
-/** Commands that are no operation of the service. */
+/** Commands that are not operations of the service. */
 const commands: readonly (readonly [string, string])[] = [
   ...Object.values(operatorCommands).map(({ usage, about }) => [usage.split(" [")[0] as string, `${about}.`] as const),
   ["start", "Run the service. Its configuration is in the environment and .env."],
@@ -19,7 +19,7 @@ const commands: readonly (readonly [string, string])[] = [
   ],
 ];
 
-/** `signalbox --help`: every noun with its verbs. */
+/** `signalbox --help`: all nouns with their verbs. */
 export function overview(verbs: readonly Verb[]): string {
   const nouns = [...Map.groupBy(verbs, (verb) => verb.noun)].sort(([a], [b]) => (a < b ? -1 : 1));
   const width = Math.max(...nouns.map(([noun]) => noun.length), ...commands.map(([name]) => name.length));
@@ -44,7 +44,7 @@ Exit codes: 0 done, 1 failed, 2 usage error.
 `;
 }
 
-/** `signalbox agents --help`, or of one verb. */
+/** The help of a noun (`signalbox agents --help`) or of one verb. */
 export const helpOf = (verbs: readonly Verb[]): string => `${verbs.map(verbHelp).join("\n")}${common(verbs)}`;
 
 export const usageOf = ({ noun, verb, params }: Verb): string =>

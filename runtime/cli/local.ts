@@ -11,10 +11,10 @@ import { createLog, type Log } from "../platform/log.ts";
 import { invoke } from "../platform/operation.ts";
 import { type Answer, RequestError } from "./request.ts";
 
-/** Whoever may open the database may do everything in it. */
+/** A user who can open the database may run every operation on it. */
 const operator = { kind: "key", name: "command line", scopes: ["read", "write", "admin"] } as const;
 
-/** Runs an operation of the keys straight on the database. */
+/** Runs an operation on keys directly on the database. */
 export const runOnKeys = (
   op: Operation,
   input: Record<string, unknown>,
@@ -40,7 +40,7 @@ export const runOnKeys = (
   );
 };
 
-/** A key in a new database opens nothing: the command was run in the wrong folder. */
+/** A key in a new database would be useless: the command was probably run in the wrong folder. */
 function requireDatabase(): void {
   const { DATABASE_URL, DATA_DIR } = readConfig();
   if (DATABASE_URL || existsSync(DATA_DIR)) return;
@@ -49,7 +49,7 @@ function requireDatabase(): void {
   );
 }
 
-/** Applies what is missing; how many that were. */
+/** Applies the missing migrations and returns their number. */
 export const runMigrate = (write: (text: string) => void): Promise<number> =>
   onDatabase(write, "It applied all migrations when it started.", migrate);
 

@@ -15,7 +15,7 @@ const builtIns = [memoryPgvector, memoryRedis];
 const inUse = "Stop that service first.";
 type Write = (text: string) => void;
 
-/** `signalbox reembed`: vectors of the configured model for everything that is stored. */
+/** `signalbox reembed`: computes all stored vectors again with the configured model. */
 export const runReembed = (interactive: boolean, out: Write, err: Write): Promise<void> =>
   onDatabase(err, inUse, async (database, log) => {
     await migrate(database, log);
@@ -34,7 +34,7 @@ export const runReembed = (interactive: boolean, out: Write, err: Write): Promis
     }
   });
 
-/** An unavailable model or store is no fault of the program: no stack trace. */
+/** An unavailable model or store is not an error of the program, so no stack trace is printed. */
 const foreseen = (error: unknown, way = ""): unknown =>
   error instanceof Error && ["Failure", "PluginError"].includes(error.name) ? new RequestError(`${error.message}${way}`) : error;
 
@@ -45,13 +45,13 @@ function bar(done: number, total: number): string {
   return `\r[${"#".repeat(filled)}${" ".repeat(width - filled)}] ${done} of ${total}`;
 }
 
-/** `signalbox memory export`: every memory as a line of JSON. */
+/** `signalbox memory export`: writes every memory as one line of JSON. */
 export const runExport = (out: Write, err: Write): Promise<void> =>
   withStores(err, async ({ sql, stores }) => {
     for await (const line of exportMemories({ sql, stores })) out(`${line}\n`);
   });
 
-/** `signalbox memory import <file>`: what `export` wrote; answers whether every line was good. */
+/** `signalbox memory import <file>`: reads the output of `export`. Returns whether all lines were valid. */
 export const runImport = (file: string, out: Write, err: Write): Promise<boolean> =>
   withStores(err, async ({ repository }) => {
     const { created, skipped, failed } = await importMemories(

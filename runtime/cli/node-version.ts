@@ -1,4 +1,4 @@
-// Imported on its own, before anything else: on an older Node the other files fail while they load. It has no imports itself.
+// Imported first and alone, and imports nothing itself: on an older Node, the other files fail while they load.
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (!("Deno" in globalThis) && (major < 22 || (major === 22 && minor < 18))) {
   process.stderr.write(

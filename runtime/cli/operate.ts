@@ -10,10 +10,7 @@ import { refusedLately, rowsIn, type Status, sizeOf, statusLines } from "./statu
 import { follow } from "./tail.ts";
 import type { Terminal } from "./terminal.ts";
 
-/*
- * The commands for the operator on call: each answers one question with a few calls, as text, or as JSON with
- * `--json`.
- */
+/* The commands for the operator on call: each answers one question with a few requests, as text, or as JSON with `--json`. */
 
 interface Command {
   readonly usage: string;
@@ -62,7 +59,7 @@ export async function runOperatorCommand(name: string, args: readonly string[], 
   return command.run(parsed, terminal);
 }
 
-/** Prints JSON where that was asked for, and the text otherwise. */
+/** Prints JSON if it was requested, otherwise text. */
 function print(terminal: Terminal, { values }: Arguments, value: unknown, lines: () => string): number {
   terminal.out(values.json ? asJson(value) : withoutControlCharacters(lines()));
   return 0;
@@ -104,7 +101,7 @@ async function why(args: Arguments, terminal: Terminal): Promise<number> {
   });
 }
 
-/** An issue of which nothing is stored is most often one of those that were refused. */
+/** If nothing is stored about an issue, its webhooks were most likely refused. */
 async function unknownIssue(q: string, columns: number): Promise<string> {
   const groups = await refusedLately();
   const lines = [...groups].map(([words, events]) => {

@@ -2,20 +2,23 @@ import type { Operation } from "@signalbox/schema/operation";
 import type { z } from "zod";
 import { visible } from "../platform/visible.ts";
 
-/** JSON with every control character escaped: what trackers send must not steer a terminal. */
+/** JSON with all control characters escaped, because text from trackers must not control the terminal. */
 export const asJson = (value: unknown): string => `${escaped(JSON.stringify(value, null, 2))}\n`;
 
-/** The same on one line. Characters that change the direction of text are escaped too, because a line of a log must not look like another one. */
+/**
+ * The same on one line. Characters that change the direction of text are escaped too, so that no log line can look like another
+ * one.
+ */
 export const onOneLine = (value: unknown): string => escaped(JSON.stringify(value)).replace(/[\p{Cf}\u2028\u2029]/gu, inHex);
 
 /**
- * Output of a command, which may contain text from outside: nothing in it controls the terminal or changes the direction of text. In
- * JSON, the escapes mean the same characters. A carriage return at the start redraws a line of progress.
+ * Output of a command that may contain external text: no character of it controls the terminal or changes the direction of text.
+ * In JSON, these characters are escaped. A carriage return at the start redraws a progress line.
  */
 export const printable = (text: string): string =>
   text.replace(/[^\n\t]+/g, (part, at) => (at === 0 && part.startsWith("\r") ? `\r${visible(part.slice(1))}` : visible(part)));
 
-/** Text that may hold what a plugin or a tracker wrote, which must not steer a terminal; its lines stay. */
+/** Text that may come from a plugin or a tracker, without characters that control the terminal. Line breaks are kept. */
 export const withoutControlCharacters = (text: string): string => text.replace(/[^\P{Cc}\n\t]/gu, " ");
 
 const escaped = (json: string): string => json.replace(/[\u007f-\u009f]/g, inHex);
@@ -24,13 +27,13 @@ const inHex = (text: string): string =>
 
 const maxCellWidth = 40;
 
-/** A list as a table that fits the terminal: the members that are plain values, in the order of the schema. */
+/** A list as a table that fits the terminal. It shows the members with plain values, in the order of the schema. */
 export function asTable(op: Operation, rows: readonly Record<string, unknown>[], columns: number): string {
   const items = (op.output as z.ZodObject).shape.items as z.ZodArray<z.ZodObject>;
   return tableOf(Object.keys(items.element.shape), rows, columns);
 }
 
-/** The given members of rows, as far as they are plain values and fit. */
+/** A table of the given members of the rows. Shows only plain values, and only columns that fit. */
 export function tableOf(members: readonly string[], rows: readonly Record<string, unknown>[], columns: number): string {
   const names = members.filter((name) => rows.some((row) => isPlain(row[name]) && row[name] !== null));
   const all = names.map((name) => {
@@ -54,7 +57,10 @@ export function tableOf(members: readonly string[], rows: readonly Record<string
   ].join("");
 }
 
-/** The words of a text in lines of at most `columns` characters: the first line behind `first`, the others behind `indent`. Longer words stay whole. */
+/**
+ * Wraps a text in lines of at most `columns` characters. `first` precedes the first line, and `indent` the others. Longer words
+ * are not split.
+ */
 export function wrapped(text: string, columns: number, indent = "", first = ""): string {
   const lines: string[] = [];
   let line = first;
@@ -69,7 +75,7 @@ export function wrapped(text: string, columns: number, indent = "", first = ""):
   return [...lines, line].join("\n");
 }
 
-/** A time of the API without its milliseconds. */
+/** A time from the API without milliseconds. */
 export const toSecond = (time: string): string => time.replace(/\.\d+Z$/, "Z");
 
 const isPlain = (value: unknown): boolean =>

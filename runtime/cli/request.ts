@@ -4,23 +4,26 @@ import { placesOf } from "../transports/http/request.ts";
 export interface Service {
   readonly url: string;
   readonly apiKey: string | undefined;
-  /** Of a stream: the last event that was read. The stream continues behind it. */
+  /** For a stream: the id of the last event that was read. The stream continues after it. */
   readonly lastEventId?: string | undefined;
 }
 
 export interface Answer {
-  /** Parsed JSON; `undefined` where there is no body. */
+  /** Parsed JSON; `undefined` if the response has no body. */
   readonly value: unknown;
-  /** Of a list: how many there are on all pages, as the service counted them: `10000+` for more than it counts. */
+  /**
+   * For a list: the number of items on all pages, as the service counted them, for example `10000+` if there are more than it
+   * counts.
+   */
   readonly total: string | null;
-  /** Of a list: where its next page begins. */
+  /** For a list: the cursor of the next page. */
   readonly nextCursor?: string | null;
 }
 
-/** The service refused, failed or did not answer: exit code 1. */
+/** The service refused the request, failed or did not respond: exit code 1. */
 export class RequestError extends Error {
   override readonly name = "RequestError";
-  /** The status of the answer; `undefined` without one. */
+  /** The status of the response; `undefined` if there was none. */
   readonly status: number | undefined;
 
   constructor(message: string, status?: number) {
@@ -29,7 +32,10 @@ export class RequestError extends Error {
   }
 }
 
-/** Asks a running service. A body that is no JSON, such as a stream of events, goes to `write` as it comes. */
+/**
+ * Sends a request to a running service. A body that is not JSON, such as a stream of events, is passed to `write` while it
+ * arrives.
+ */
 export async function request(
   op: Operation,
   input: Readonly<Record<string, unknown>>,
@@ -87,7 +93,7 @@ async function complaint(response: Response): Promise<string> {
     const { error } = JSON.parse(text);
     if (typeof error === "string") return `${error}${hint}`;
   } catch {
-    // Not ours: a proxy's page, for example.
+    // The body is not from the service, but for example an error page of a proxy.
   }
   return `The service answered ${response.status}: ${text.slice(0, 500)}`;
 }

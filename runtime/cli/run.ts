@@ -33,10 +33,10 @@ async function runCommand([first, ...rest]: readonly string[], terminal: Termina
     await import("../main.ts");
     return null;
   }
-  // `status` is a noun, too: `signalbox status get` is its operation.
+  // `status` is also a noun: `signalbox status get` is its operation.
   if (first !== undefined && Object.hasOwn(operatorCommands, first) && rest[0] !== "get")
     return runOperatorCommand(first, rest, terminal);
-  // The plural is what the other nouns have.
+  // The other nouns are plural, so the plural is accepted too.
   if (first === "plugin" || first === "plugins") return (await import("./plugin/command.ts")).runPlugin(rest, terminal);
   if (first === "reembed") {
     if (wantsHelp)

@@ -11,13 +11,13 @@ type Queue = NonNullable<Status["queue"]>;
 type Executions = Output<typeof listExecutions>["items"];
 type Events = Output<typeof listEvents>["items"];
 
-/** Connections that work are shown up to this number. */
+/** Working connections are listed individually up to this number. */
 const maxConnections = 20;
 const hourMs = 3_600_000;
-/** Rows of a list that are read. */
+/** Number of rows that are read of each list. */
 const maxRows = 100;
 
-/** The status as lines of text, with what fills the queue, what failed and what was refused, which it asks for. */
+/** The status as lines of text. Also requests and shows what fills the queue, what failed and which webhooks were refused. */
 export async function statusLines({ state, checks, queue, paused, replicas, agents, version }: Status): Promise<string[]> {
   const bad = checks.filter((check) => check.state !== "ok");
   return [
@@ -33,7 +33,7 @@ export async function statusLines({ state, checks, queue, paused, replicas, agen
     ),
     ...bad.map(({ name, state: how, since, message }) => `${how.toUpperCase()} ${name} since ${toSecond(since)}: ${message}`),
     ...(bad.length === 0 ? [`All ${checks.length} checks are ok.`] : []),
-    // They show the rate that is left and, during a rotation, when the previous secret was last used.
+    // These lines show the remaining rate limit and, during a rotation, when the previous secret was last used.
     ...checks
       .filter((check) => check.state === "ok" && check.name.startsWith("connection:"))
       .slice(0, maxConnections)
@@ -47,7 +47,7 @@ function queueLine({ queued, running, held, waiting, failed_last_hour, oldest_qu
   return `${queued} queued${age}, ${running} running, ${held} held, ${waiting} waiting, ${failed_last_hour} failed in the last hour`;
 }
 
-/** Without the lists that the API key may not read. If one cannot be read for another reason, a line says so. */
+/** Omits the lists that the API key may not read. If a list cannot be read for another reason, a line says so. */
 async function detailsOf(queue: Queue): Promise<string[]> {
   const all = {
     "queued executions": newestQueued(queue),
@@ -63,7 +63,7 @@ async function detailsOf(queue: Queue): Promise<string[]> {
   return (await Promise.all(lines)).flat();
 }
 
-/** Whose executions fill the queue. */
+/** The projects whose executions fill the queue. */
 async function newestQueued({ queued }: Queue): Promise<string[]> {
   if (queued < 20) return [];
   const rows = await ask<Executions>("task-executions.list", { state: "queued", limit: maxRows });
@@ -104,7 +104,7 @@ export async function refusedLately(): Promise<Map<string, Events>> {
   return Map.groupBy(refused, ({ source, reason }) => `${source}: ${reason ?? "no reason is stored"}`);
 }
 
-/** The size of a group, and among how many rows it was counted if more than those that were read may exist. */
+/** The size of a group. If more rows may exist than were read, also names the number of rows in which it was counted. */
 export const sizeOf = (group: readonly unknown[], read: number): string =>
   read < maxRows ? `${group.length}` : `${group.length} (of the newest ${maxRows})`;
 

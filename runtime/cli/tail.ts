@@ -10,7 +10,10 @@ import type { Terminal } from "./terminal.ts";
 type Change = z.output<typeof liveChange>;
 const ended = ["succeeded", "failed", "cancelled"];
 
-/** Prints what happens to an execution until it has ended, or to all executions until the command is interrupted; a change is a line. */
+/**
+ * Prints the changes of an execution until it has ended, or of all executions until the command is interrupted, one line for each
+ * change.
+ */
 export async function follow(id: string | undefined, json: boolean, terminal: Terminal): Promise<void> {
   const name = id === undefined ? "events.follow" : "task-executions.events";
   const op = declared().find((bound) => bound.op.id === name)?.op as Operation;
@@ -32,7 +35,7 @@ export async function follow(id: string | undefined, json: boolean, terminal: Te
     }
   };
   if (!json && id === undefined) terminal.err("Following all executions. Ctrl+C ends it.\n");
-  // A stream ends after some minutes; the next one continues behind its last event.
+  // A stream ends after some minutes; the next one continues after its last event.
   while (!isOver) {
     rest = "";
     await request(op, id === undefined ? {} : { id }, { url, apiKey, lastEventId }, write);
@@ -47,7 +50,7 @@ const fieldOf = (block: string, name: string): string | undefined =>
     ?.slice(name.length + 1)
     .replace(/^ /, "");
 
-/** A change in words. `known`: names of executions, filled on the way. */
+/** A line about a change. `known`: names of executions, to which this function adds. */
 function lineOf({ execution_id: id, execution, step }: Change, known: Map<string, string>): string {
   if (execution) {
     known.delete(id);

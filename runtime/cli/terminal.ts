@@ -1,11 +1,11 @@
 import type { ReadText } from "./arguments.ts";
 
-/** What a command reads and writes. */
+/** The input and output of a command. */
 export interface Terminal {
   out(text: string): void;
   err(text: string): void;
   readonly read: ReadText;
-  /** Standard output is a terminal: lists are printed as tables. */
+  /** Whether standard output is a terminal; then lists are printed as tables. */
   readonly interactive: boolean;
   readonly columns: number;
 }

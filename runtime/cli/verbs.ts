@@ -5,9 +5,9 @@ import type { z } from "zod";
 export type FlagKind = "text" | "number" | "boolean" | "list" | "json";
 
 export interface Flag {
-  /** As it is written behind `--`: `role-id`. */
+  /** The name after `--`: `role-id`. */
   readonly name: string;
-  /** Singular of a list's name, also taken: `--scope` for `--scopes`. */
+  /** Singular of a list's name, which is accepted too: `--scope` for `--scopes`. */
   readonly alias: string | null;
   readonly member: string;
   readonly kind: FlagKind;
@@ -21,15 +21,15 @@ export interface Verb {
   readonly noun: string;
   readonly verb: string;
   readonly op: Operation;
-  /** Members of the path: given in this order after the verb, or as flags. */
+  /** Parameters of the path, given in this order after the verb, or as flags. */
   readonly params: readonly string[];
   readonly flags: readonly Flag[];
 }
 
-/** Flags that every verb has beside those of its members. */
+/** Flags of every verb, in addition to those of its members. */
 export const ownFlags = ["json", "format", "help", "remote", "create"] as const;
 
-/** The verbs of all operations that HTTP offers. */
+/** The verbs of all operations that are available over HTTP. */
 export function verbsOf(operations: readonly Operation[]): Verb[] {
   return operations.filter((op) => op.http !== null && !op.streaming).map(verbOf);
 }
@@ -67,7 +67,7 @@ function flagOf(member: string, schema: z.ZodType): Flag {
   };
 }
 
-/** A schema without its `optional`, `nullable` and `default`, and the first description on the way. */
+/** A schema without its `optional`, `nullable` and `default`, and the first description found among them. */
 function unwrap(schema: z.ZodType): { bare: z.ZodType; about: string } {
   let bare = schema;
   let about = bare.description;

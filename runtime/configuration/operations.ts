@@ -2,6 +2,6 @@ import * as configuration from "@signalbox/schema/configuration";
 import { handle } from "../platform/operation.ts";
 import type { Setting } from "../platform/settings.ts";
 
-/** `settings`: those that this replica started with. */
+/** `settings`: the settings with which this replica started. */
 export const configurationOperation = (settings: readonly Setting[]) =>
   handle(configuration.get, async () => ({ settings: [...settings] }));

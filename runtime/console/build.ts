@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 
-/** One file that browsers load, by its name with a hash of its content. */
+/** A file that browsers load. Its name contains a hash of its content. */
 export interface ConsoleFile {
   readonly name: string;
   readonly bytes: Uint8Array;
@@ -10,8 +10,8 @@ export interface ConsoleFile {
 const folder = fileURLToPath(new URL("./client/", import.meta.url));
 
 /**
- * Bundles the client. The sources do it when the first browser comes, within a fraction of a second, so that they need no
- * build step; `npm run build` does it for the package.
+ * Bundles the client. When the service runs from its sources, this happens at the first request of a browser and takes a fraction
+ * of a second, so no build step is needed. `npm run build` does it for the package.
  */
 export async function buildConsole(): Promise<ConsoleFile[]> {
   const { build } = await import("esbuild");
@@ -37,7 +37,7 @@ export async function buildConsole(): Promise<ConsoleFile[]> {
   return [...files, icon()];
 }
 
-/** A signal of two lamps. */
+/** A railway signal with two lamps. */
 function icon(): ConsoleFile {
   const svg =
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#1c1e26"/><circle cx="16" cy="10" r="5" fill="#3ecf8e"/><circle cx="16" cy="22" r="5" fill="#5b6072"/></svg>';

@@ -4,13 +4,13 @@ import type { Fragment, Queryable } from "../platform/database/client.ts";
 import { readBounds } from "../platform/database/history-page.ts";
 import { eventColumns, type KeptEvent, type WebhookEvent, withBody } from "./queries.ts";
 
-/** What one bulk of replays selects. */
+/** Selects the events of one bulk replay. */
 export interface Replayable {
   readonly filter: Omit<Input<typeof events>["filter"], "subject"> & {
     /** Stored subjects; absent: all. */
     readonly subjects?: readonly string[] | undefined;
   };
-  /** Events with a later id are left out. */
+  /** Excludes events with a greater id. */
   readonly upTo: string;
 }
 
@@ -22,7 +22,7 @@ function matching(sql: Queryable, { filter, upTo }: Replayable): Fragment {
     ${readBounds(sql, { key: sql`id`, keyType: "uuid", time: sql`received_at`, text: sql`reason` }, filter)}`;
 }
 
-/** How many match, counted up to `most` + 1. */
+/** The number of matches, counted up to `most` + 1. */
 export async function countReplayable(sql: Queryable, selected: Replayable, most: number): Promise<number> {
   const [row] = await sql<[{ count: number }]>`
     select count(*) as count from (select 1 from webhook_events where ${matching(sql, selected)} limit ${most + 1}) counted`;
@@ -34,7 +34,7 @@ export const sampleReplayable = (sql: Queryable, selected: Replayable, limit: nu
     WebhookEvent[]
   >`select ${eventColumns(sql)} from webhook_events where ${matching(sql, selected)} order by id desc limit ${limit}`;
 
-/** The next that match, behind `after`, oldest first, with their payloads. */
+/** The next matches after `after`, oldest first, with their payloads. */
 export async function nextReplayable(sql: Queryable, selected: Replayable, after: string, limit: number): Promise<KeptEvent[]> {
   const events = await sql<KeptEvent[]>`
     select ${eventColumns(sql)}, headers, body from webhook_events

@@ -8,13 +8,13 @@ import type { Receiver } from "../webhooks/receiver.ts";
 import { countReplayable, nextReplayable, type Replayable, sampleReplayable } from "./bulk-queries.ts";
 import { replayEvent, replayIdOf, requireReplayable } from "./replay.ts";
 
-/** Most events that one call replays, and how many are read together: each has its payload. */
+/** Maximum number of events that one call replays, and that are read together, because each includes its payload. */
 const max = 2_000;
 const portion = 20;
 const samples = 10;
 const first = "00000000-0000-0000-0000-000000000000";
 
-/** Replays what a filter matches, oldest first, once that is confirmed. */
+/** Replays the events that match a filter, oldest first, after confirmation. */
 export const bulkOfEvents = (receiver: Receiver, sources: () => Iterable<string>): Bound =>
   handle(events, async ({ action, filter, expect, confirm, ...replay }, context) => {
     const { sql } = context;

@@ -11,7 +11,7 @@ import { findEvent, findRefused, listEvents, listExecutionsOfEvent, listRefused 
 import { replayEvent, requireReplayable } from "./replay.ts";
 
 const absent = (id: string) => problem("not_found", `There is no webhook event ${id}.`);
-/** The payload as JSON; one that is nested too deeply to be serialized again, as its text. */
+/** The payload as JSON, or as text if it is nested too deeply to be serialized again. */
 const shown = (body: Uint8Array) => {
   const text = Buffer.from(body).toString("utf8");
   return depthOf(text) > maxDepth ? text : storable(JSON.parse(text) as Json);

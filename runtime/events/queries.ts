@@ -10,7 +10,7 @@ export type WebhookEvent = Output<typeof list>["items"][number];
 export type EventFilter = Omit<Input<typeof list>, "subject" | "fields"> & {
   /** Stored subjects; absent: all. */
   readonly subjects?: readonly string[] | undefined;
-  /** Also the body. */
+  /** Includes the body. */
   readonly whole?: boolean;
 };
 
@@ -40,7 +40,7 @@ export async function listEvents(
 export const withBody = <E extends { readonly body?: Uint8Array }>(event: E): E =>
   event.body ? { ...event, body: unpack(event.body) } : event;
 
-/** A refused delivery in the shape of an event: of what it said nothing is kept. */
+/** A refused delivery as an event: nothing of its content is stored. */
 const refusedColumns = (sql: Queryable) => sql`
   id, source, slug, null as delivery_id, event_name, null as action, null as actor, null::jsonb as author, null as subject, null as subject_title,
   '{}'::text[] as canonical_triggers, 'refused' as outcome, reason, null::uuid as replay_of, false as polled,
@@ -56,7 +56,7 @@ export function listRefused(
     keyType: "uuid",
     time: sql`received_at`,
     columns: refusedColumns(sql),
-    // A refused delivery is not parsed: it has no subject.
+    // A refused delivery is not parsed, so it has no subject.
     where: sql`${filter.source === undefined ? sql`` : sql`and source = ${filter.source}`} ${subjects ? sql`and false` : sql``}`,
     text: sql`reason`,
   };
@@ -68,7 +68,7 @@ export async function findRefused(sql: Queryable, id: string): Promise<WebhookEv
   return refused;
 }
 
-/** A kept event with what it came as. */
+/** A stored event with its original headers and body. */
 export interface KeptEvent extends WebhookEvent {
   readonly headers: string;
   readonly body: Uint8Array;

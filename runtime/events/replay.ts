@@ -12,7 +12,7 @@ import type { KeptEvent } from "./queries.ts";
 
 export const payloadOf = (body: Uint8Array) => JSON.parse(Buffer.from(body).toString("utf8")) as Json;
 
-/** Refuses a replay by an agent or a task that does not exist, and a prompt that would write to the tracker. */
+/** Refuses a replay with an agent or a task that does not exist, or with a prompt that would write to the tracker. */
 export async function requireReplayable(sql: Queryable, { agent_id, task_id, prompt, dry_run }: ReplayOptions): Promise<void> {
   const wrong = (field: string, what: string) => problem("bad_request", `${field}: ${what}`, { field });
   if (prompt !== undefined && !dry_run) throw wrong("prompt", "can only be sent with dry_run=true; change the agent instead");
@@ -20,7 +20,7 @@ export async function requireReplayable(sql: Queryable, { agent_id, task_id, pro
   if (task_id !== undefined && !(await findTask(sql, task_id))) throw wrong("task_id", `there is no task "${task_id}"`);
 }
 
-/** Dispatches a stored event again. `id`: of the new event; a second replay with it is a duplicate. */
+/** Dispatches a stored event again. `id`: the id of the new event, so that a second replay with it is a duplicate. */
 export async function replayEvent(event: KeptEvent, replay: ReplayOptions, receiver: Receiver, id?: string): Promise<Receipt> {
   if (event.body_removed_at !== null)
     throw problem(
@@ -34,7 +34,7 @@ export async function replayEvent(event: KeptEvent, replay: ReplayOptions, recei
   return receiver.accept(entry, event.slug, request, payloadOf(event.body), context);
 }
 
-/** The id of the replay of an event in one bulk: the same whenever it is asked for, and as old as the bulk's preview. */
+/** The id of an event's replay in one bulk. It is the same for each request, and its time is that of the bulk's preview. */
 export function replayIdOf(eventId: string, token: string, upTo: string): string {
   const hex = createHash("sha256").update(`${token} ${eventId}`).digest("hex");
   const time = (timeOfId(upTo) + 1).toString(16).padStart(12, "0");

@@ -22,19 +22,19 @@ function covers(pattern: string, write: string): boolean {
   );
 }
 
-/** The key of an execution's project in the policies: its id, or else its name at the platform. */
+/** The key of an execution's project in the policies: its id, or if it has none, its name at the platform. */
 export const projectKeyOf = ({ project_id, source, project }: Pick<Claimed, "project_id" | "source" | "project">) =>
   project_id ?? (project === null ? null : { source, project });
 
-/** Result that the model gets for a write that waits for approval. */
+/** Result that the model receives for a write that waits for approval. */
 export const proposedResult = {
   proposed: true,
   note: "Not done yet: a person has to approve it first. Do not call it again. If you mention it, say that it is proposed, not done.",
 };
 
-/** A proposal without a decision. */
+/** Whether a proposal waits for a decision. */
 export const isOpen = ({ state, decided }: StepRow): boolean => state === "proposed" && !decided;
-/** Approved, and not known to be written. */
+/** Whether a proposal is approved and its write has no stored outcome. */
 export const isApproved = ({ state, decided }: StepRow): boolean =>
   decided === true && (state === "proposed" || state === "started");
 

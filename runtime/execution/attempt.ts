@@ -20,7 +20,7 @@ export interface AttemptDeps extends RunDeps {
   readonly bus: Bus;
   /** Writes the changes of an execution; `false` if its lease is lost. */
   readonly write: (change: Change) => Promise<boolean>;
-  /** Repeats a `write` that the database did not answer. Changes that it has already stored are not written again. */
+  /** Repeats a `write` to which the database did not respond. Changes that are already stored are not written again. */
   readonly writeAgain: (change: Change) => Promise<boolean>;
   readonly presence: Presence;
   /** Notifies the people on the issue that the execution is held. Never rejects. */
@@ -40,7 +40,7 @@ const maxRetryAfterMs = 3_600_000;
 export type AttemptOutcome =
   | {
       readonly kind: "recorded";
-      /** It succeeded, so its execution does not run again. */
+      /** The execution succeeded, so it does not run again. */
       readonly isDone: boolean;
     }
   | {
@@ -58,7 +58,7 @@ export type AttemptBounds = Omit<AttemptLimits, "unconfirmed">;
 const betweenStepsMs = 60_000;
 /** Pause between two tries of a write while the database is unavailable. */
 const databaseAgainMs = 250;
-/** A write that gets no answer for longer may itself be the cause, so the attempt ends and another one begins. */
+/** If a write gets no response for longer, it may itself be the cause. The attempt ends and another one begins. */
 const maxOutageMs = 60_000;
 
 /** One attempt at an execution, with its outcome recorded. Never rejects. */
@@ -118,7 +118,7 @@ async function attempt(execution: Claimed, bounds: AttemptBounds, deps: AttemptD
   }
 }
 
-/** Throws a `Failure` if running the execution is of no use. */
+/** Throws a `Failure` if the execution cannot be run. */
 function checkRunnable({ deaths, unreadable }: Claimed): void {
   if (deaths >= maxDeaths)
     throw new Failure(`Its worker crashed ${deaths} times in a row while running it.`, { retryable: false });
@@ -230,11 +230,11 @@ async function recordFailure(
       }
     : { state: "failed" as const };
   const started = transcript?.steps.find(({ state }) => state === "started");
-  // The outcome of a model request cannot be looked up; a restart sends a new one.
+  // The outcome of a model request cannot be looked up, so a restart sends a new one.
   const ended = started?.kind === "model" && !retry && { state: "failed" as const };
   if (started) transcript?.complete(started, { error: message, ...ended });
   const derived = transcript && { ...transcript.totals(), agent_id: transcript.steps[0]?.agent_id ?? null };
-  // Also without a transcript, if it could not be read: an execution without an outcome would run again after each lease.
+  // Also if its transcript could not be read: an execution without an outcome would run again after each lease.
   const record = transcript ?? new Transcript(execution, [], deps.write);
   await record.flush({ ...derived, ...patch, error: message, failures: execution.failures + 1 });
   attempts.inc({ outcome: retry ? "retried" : "failed" });

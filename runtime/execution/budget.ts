@@ -15,7 +15,7 @@ export interface Hold {
   readonly until: string | null;
   /** What it waits for, in words. */
   readonly waitsFor: string;
-  /** Without a notice on the issue. */
+  /** No notice is posted on the issue. */
   readonly isQuiet?: boolean;
 }
 
@@ -54,7 +54,7 @@ export interface BudgetDeps {
   readonly prices: Prices;
 }
 
-/** Error of a tool call that the budget of writes refused. */
+/** Error of a tool call that the write budget refused. */
 const noMoreWrites = "This write was not carried out: ";
 /** Estimates: characters per token, and tokens of an answer. */
 const charactersPerToken = 4;
@@ -133,6 +133,6 @@ const wasCarriedOut = ({ state }: StepRow): boolean => state === "succeeded" || 
 export const lastRequest = (limit: string): string =>
   `This run has reached a limit: ${limit}. You cannot call any more tools. Write your final answer now with what you know, and say what remains to be done.`;
 
-/** The answer of such a run, which says so. */
+/** The answer of a run that was cut short, which states that it was. */
 export const withLimitNotice = (answer: string, limit: string): string =>
   `${answer.trim()}\n\n_This answer was cut short: the run has reached its limit of ${limit}._`.trim();

@@ -5,7 +5,7 @@ import type { Claimed } from "./queries.ts";
 
 /** Maximum wait for a tracker to describe a subject, in milliseconds. After that, the run continues without the description. */
 const maxWaitMs = 5_000;
-/** Pause after a failed look-up, so that a burst of runs does not wait for the tracker one after another. */
+/** Pause after a failed look-up, so that simultaneous runs do not wait for the tracker one after another. */
 const backoffMs = 30_000;
 const maxEntries = 500;
 
@@ -39,7 +39,7 @@ export function createDescriptions(log: Log): Descriptions {
       const key = `${connection.id} ${execution.event_id}`;
       const found = entries.get(key) ?? ask(execution, connection);
       entries.set(key, found);
-      // Bounded, and the oldest goes first: the tasks of an event run at about the same time.
+      // The size is limited, and the oldest entry is removed first, because the tasks of an event run at about the same time.
       if (entries.size > maxEntries) entries.delete(entries.keys().next().value as string);
       return found;
     },

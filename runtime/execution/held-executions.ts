@@ -12,11 +12,11 @@ export interface HeldExecutionsOptions {
   readonly sql: Sql;
   readonly log: Log;
   readonly leaseSeconds: number;
-  /** How long a request of an attempt may be under way, milliseconds. */
+  /** Maximum time for which a request of an attempt may be in flight, in milliseconds. */
   readonly windowMs: number;
-  /** An execution can be claimed: it waits for another attempt, or a lease has expired. */
+  /** Called when an execution can be claimed, because it waits for another attempt or a lease has expired. */
   readonly wake: () => void;
-  /** A slot and a subject are free. */
+  /** Called when a slot and a subject become free. */
   readonly freed: () => void;
 }
 
@@ -31,11 +31,14 @@ interface Interrupted {
   readonly unconfirmed: readonly string[];
 }
 
-/** The executions that this worker holds. Renews their leases, and queues those again whose attempts were interrupted. */
+/** The executions that this worker holds. Renews their leases, and queues executions again if their attempts were interrupted. */
 export class HeldExecutions {
   readonly #options: HeldExecutionsOptions;
   readonly #running = new Map<string, Running>();
-  /** Interrupted attempts that the database does not know of yet, by execution and lease: executions claimed together share a lease. */
+  /**
+   * Interrupted attempts that are not yet stored in the database, by execution and lease: executions claimed together share a
+   * lease.
+   */
   readonly #interrupted = new Map<string, Interrupted>();
 
   constructor(options: HeldExecutionsOptions) {
@@ -75,7 +78,7 @@ export class HeldExecutions {
     }
   }
 
-  /** Queues the executions again whose attempts were interrupted. Returns whether there were any. */
+  /** Queues executions again if their attempts were interrupted. Returns whether there were any. */
   async release(): Promise<boolean> {
     const { sql, windowMs } = this.#options;
     const any = this.#interrupted.size > 0;
@@ -100,7 +103,7 @@ export class HeldExecutions {
     const everyMs = Math.floor((leaseSeconds * 1000) / 3);
     return startLoop({
       everyMs,
-      // A renewal whose answer is lost must not keep the next one from being sent.
+      // A renewal whose response is lost must not prevent the next one.
       run: (stopping) => abortable(this.#renew(), AbortSignal.any([AbortSignal.timeout(everyMs), stopping])),
       failed: (error) => {
         log.warn("failed to renew leases", { error });
@@ -125,7 +128,7 @@ export class HeldExecutions {
     await reconcileBudgets(sql);
   }
 
-  /** An answer that an attempt waits for was lost. It is not waited for any longer, and the execution is queued again. */
+  /** The attempt waits for a response that was lost. It is ended, and the execution is queued again. */
   #letGo({ execution, lease }: Running): void {
     this.#options.log.error("execution released: it made no progress within its timeouts", { execution: execution.id });
     lease.lose("it made no progress within its timeouts");

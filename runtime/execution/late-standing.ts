@@ -19,9 +19,9 @@ export interface LateStandingDeps {
 }
 
 /**
- * The execution with its author's standing, if the payload does not contain it and the platform was not asked
- * before the webhook was answered. So the first event of a stranger is limited like the second. Throws `HoldExecution` if the
- * event would have been refused.
+ * Adds its author's standing to the execution if the payload does not contain it and the platform was not queried before the
+ * webhook was answered. So the limits apply to a stranger's first event too. Throws `HoldExecution` if the event would have been
+ * refused.
  */
 export async function withLateStanding(execution: Claimed, deps: LateStandingDeps): Promise<Claimed> {
   const { origin, project, event_id } = execution;

@@ -12,7 +12,10 @@ export async function findWorkers(sql: Sql, prefix: string): Promise<{ holding: 
   return row;
 }
 
-/** Renews leases; returns the ids that this worker still holds. Locks in the order of the ids, as every statement does that locks several. */
+/**
+ * Renews leases. Returns the ids that this worker still holds. Locks rows in the order of their ids, like every statement that
+ * locks several.
+ */
 export async function renewLeases(
   sql: Sql,
   leases: readonly { id: string; lease: string }[],
@@ -31,13 +34,13 @@ export async function renewLeases(
 }
 
 /**
- * Queues the executions again whose lease has expired, because their worker died or their connected agent went silent. The
- * agent's stream is closed, so that it gets no further tasks. `gone`: those of all workers, or of these, although their leases still run.
- * Queues those whose hold has ended, too.
+ * Queues executions again if their lease has expired, because their worker died or their connected agent went silent. The agent's
+ * stream is closed, so that it gets no further tasks. `gone`: instead queues the executions of these workers (`all`: of all
+ * workers), although their leases have not expired. Also queues executions whose hold has ended.
  *
- * `deaths` counts crashes in a row without a further step. From the second one on, the execution waits before it runs again (2 to 4 s,
- * then twice as long each time). So workers that are killed a few times in quick succession do not fail it, and executions that died
- * together, of which one may be the cause, do not run together again.
+ * `deaths` counts consecutive crashes without a further step. From the second one on, the execution waits before it runs again (2
+ * to 4 s, then twice as long each time). So workers that are killed a few times in quick succession do not fail it, and
+ * executions that died together, one of which may be the cause, do not run together again.
  */
 export async function releaseExpired(sql: Sql, gone: "all" | readonly string[] = []): Promise<number> {
   const all = gone === "all";
@@ -45,7 +48,7 @@ export async function releaseExpired(sql: Sql, gone: "all" | readonly string[] =
     all || gone.length === 0
       ? sql`${all} or lease_expires_at < now()`
       : sql`split_part(lease, ':', 1) = any(${gone as string[]})`;
-  // Of `dead`: the deaths since its last further step.
+  // For `dead`: the crashes since the last further step.
   const earlier = sql`(case when d.ended = e.death_steps then e.deaths else 0 end)`;
   const result = await sql`
     with lost as (
@@ -78,9 +81,9 @@ export async function releaseExpired(sql: Sql, gone: "all" | readonly string[] =
 }
 
 /**
- * When an attempt began, and when another worker noticed its loss; milliseconds since 1970. `undefined` unless its worker died.
- * The first attempt began when its execution was started. A later one has no stored beginning: it began after the end of the one before,
- * with the first step since then.
+ * When an attempt began, and when another worker noticed its loss, in milliseconds since 1970. `undefined` unless its worker
+ * died. The first attempt began when its execution was started. The beginning of a later one is not stored: the time of its first
+ * step after the end of the previous attempt is used.
  */
 export async function findLostAttempt(
   sql: Sql,
@@ -110,8 +113,8 @@ export interface EndedLease {
 }
 
 /**
- * Queues executions again whose attempts were interrupted. Where another worker has counted the loss of a lease as a death,
- * the count is taken back: this worker lives. One entry for each execution.
+ * Queues executions again if their attempts were interrupted. If another worker has counted the loss of a lease as a crash, the
+ * count is reduced, because this worker is alive. `ended` has one entry for each execution.
  */
 export async function releaseExecutions(sql: Sql, ended: readonly EndedLease[]): Promise<void> {
   const ids = ended.map(({ id }) => id);

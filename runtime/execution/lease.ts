@@ -1,4 +1,4 @@
-/** This worker no longer holds the execution: its lease ran out, another worker took it, or it was cancelled. */
+/** This worker no longer holds the execution: its lease expired, another worker took it, or it was cancelled. */
 export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
 }
@@ -18,7 +18,10 @@ export class Lease {
   /** Deadline for the attempt's next progress. */
   #stalledAt = Number.POSITIVE_INFINITY;
 
-  /** `asked`: when the claim was sent, by `performance.now()`. The database counts from later, so it never ends earlier. */
+  /**
+   * `asked`: when the claim was sent, by `performance.now()`. The lease in the database begins later, so it never ends earlier
+   * than this one.
+   */
   constructor(leaseSeconds: number, asked: number) {
     this.#leaseMs = leaseSeconds * 1000;
     this.#until = this.#endOf(asked);
@@ -35,7 +38,7 @@ export class Lease {
     return this.#until;
   }
 
-  /** A renewal that was sent at `asked` succeeded. A lease that has ended stays ended. */
+  /** A renewal that was sent at `asked` has succeeded. A lease that has ended remains ended. */
   extend(asked: number): void {
     if (this.isOver()) return;
     this.#until = Math.max(this.#until, this.#endOf(asked));
@@ -66,7 +69,7 @@ export class Lease {
     this.#stalledAt = performance.now() + ms + stallMarginMs;
   }
 
-  /** Whether the current work has exceeded all of its timeouts, so an answer was lost and it would wait for ever. */
+  /** Whether the current work has exceeded all of its timeouts, so that it waits for a response that was lost. */
   isStalled(): boolean {
     return performance.now() > this.#stalledAt;
   }

@@ -8,15 +8,18 @@ import { findWorkers } from "./lease-queries.ts";
 export interface LiveWorkersOptions {
   readonly database: Database;
   readonly log: Log;
-  /** Interval of the looks, milliseconds. */
+  /** Interval between two looks, in milliseconds. */
   readonly pollMs?: number;
-  /** A worker is gone once its session was missing at so many looks in a row. Looks, not time: this process may have been frozen. */
+  /**
+   * A worker is gone once its session was missing at this number of consecutive looks. Looks are counted instead of time, because
+   * this process may have been frozen.
+   */
   readonly looks?: number;
 }
 
-/** Prefix of the name of a worker that keeps a session open. The leases of others only end by their time. */
+/** Prefix of the names of workers that keep a session open. Leases of workers with other names end only by expiry. */
 const prefix = "signalbox-worker-";
-/** Nothing is sent on it. */
+/** No messages are sent on this channel. */
 const channel = "signalbox-worker";
 
 /**
@@ -27,11 +30,11 @@ const channel = "signalbox-worker";
  */
 export class LiveWorkers {
   readonly #name: string;
-  /** Leases of this name end only by their time. */
+  /** Leases of a worker with this name end only by expiry. */
   readonly #unseenName = newId();
   readonly #options: LiveWorkersOptions;
   readonly #session: Listening | null;
-  /** At how many looks in a row each worker without a session was missing. */
+  /** For each worker without a session, the number of consecutive looks at which it was missing. */
   #missing = new Map<string, number>();
   #loop: Loop | null = null;
   #isSeen = true;
@@ -43,14 +46,14 @@ export class LiveWorkers {
   }
 
   /**
-   * The name of this worker for a new lease, unique for each start of the process. Another one while its session is missing: the other
-   * workers would take all that it claims.
+   * The name of this worker for a new lease, unique for each start of the process. While its session is missing, it returns
+   * another name, because other workers would take all executions claimed under the usual one.
    */
   get worker(): string {
     return this.#isSeen ? this.#name : this.#unseenName;
   }
 
-  /** `keepsSession`: a connection that listens is a session of the server itself, not of a pooler. */
+  /** `keepsSession`: whether a listening connection is a session of the server itself, not of a pooler. */
   static async open(options: LiveWorkersOptions, keepsSession: boolean): Promise<LiveWorkers> {
     const { listen } = options.database;
     if (!listen || !keepsSession) return new LiveWorkers(options, newId(), null);
@@ -64,7 +67,7 @@ export class LiveWorkers {
     this.#session?.close();
   }
 
-  /** Looks until it is closed, and calls `release` with the workers that are gone. */
+  /** Looks repeatedly until it is closed, and calls `release` with the workers that are gone. */
   watch(release: (gone: string[]) => Promise<void>): void {
     const { pollMs = 1_000, log } = this.#options;
     if (!this.#session) return;
@@ -75,7 +78,7 @@ export class LiveWorkers {
         if (gone.length > 0) await release(gone);
       },
       failed: (error) => {
-        // Looks before an outage say nothing about the time after it.
+        // Looks before an outage are not valid for the time after it.
         this.#missing.clear();
         log.warn("failed to look for workers that have ended", { error });
       },
@@ -87,7 +90,7 @@ export class LiveWorkers {
     const { database, looks = 4 } = this.#options;
     const found = await findWorkers(database.sql, prefix);
     const present = new Set(found.present);
-    // A worker that does not see itself is cut off itself, or the server has just ended all sessions.
+    // If a worker does not see its own session, it is cut off, or the server has just ended all sessions.
     this.#isSeen = present.has(this.#name);
     const missing = this.#isSeen ? found.holding.filter((worker) => !present.has(worker)) : [];
     this.#missing = new Map(missing.map((worker) => [worker, (this.#missing.get(worker) ?? 0) + 1]));

@@ -9,7 +9,7 @@ import { findTasks, type Task } from "../tasks/queries.ts";
  */
 export interface Lookup {
   task(id: string, version: string | null): Promise<Task | undefined>;
-  /** Its capabilities may be outdated: they are separate rows. */
+  /** The agent's capabilities may be outdated, because they are separate rows. */
   agent(id: string, version: string | null): Promise<Agent | undefined>;
 }
 

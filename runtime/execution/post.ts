@@ -61,7 +61,7 @@ export async function postAnswer(
     return { url: (before.output as PostedComment | null)?.url ?? null, error: before.error };
   const connection = await deps.connectionFor(execution.source, execution, agentId);
   if (!connection && !before) {
-    // The source comes from a webhook mapping: there is no tracker behind it.
+    // The source comes from a webhook mapping, so it has no tracker.
     deps.log.info("no plugin posts for this source; the answer is stored as the result only", {
       execution: execution.id,
       source: execution.source,
@@ -84,7 +84,7 @@ export async function postAnswer(
   return sendAnswer({ execution, transcript, signal, limits }, step, connection, deps);
 }
 
-/** Placeholder for the type: a living comment that was written exists. */
+/** Only for the type: after a successful write, the living comment exists. */
 const noComment: PostedComment = { id: "", url: "" };
 
 /** Posts the answer of a step that is new, was approved, or was started by an earlier attempt. */

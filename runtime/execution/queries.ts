@@ -35,7 +35,7 @@ export interface Claimed {
   readonly project: string | null;
   readonly issue: string | null;
   readonly content: string;
-  /** Why its stored text cannot be unpacked; `content` is then empty. `null`: it is readable. */
+  /** Why its stored text cannot be decompressed; `content` is then empty. `null` if it is readable. */
   readonly unreadable: string | null;
   /** Where the event's answer belongs; `null`: the event is no longer stored, or there was none. */
   readonly place: AnswerPlace | null;
@@ -44,7 +44,7 @@ export interface Claimed {
   readonly attempts: number;
   readonly failures: number;
   readonly deaths: number;
-  /** How many connected agents had it without finishing it. */
+  /** Number of connected agents that received it and did not finish it. */
   readonly handovers: number;
   readonly lease: string;
   /** `held`: a budget was used up. */
@@ -100,7 +100,7 @@ export async function claimExecutions(sql: Sql, request: ClaimRequest): Promise<
   return rows.map(({ packed_content, ...row }) => ({ ...row, ...textOf(row.content, packed_content) }));
 }
 
-/** The text of an execution. Never throws: the claim is committed, and has other rows. */
+/** The text of an execution. Never throws, because the claim is committed and contains other rows. */
 function textOf(content: string, packed: Uint8Array | null): Pick<Claimed, "content" | "unreadable"> {
   try {
     return { content: packed === null ? content : Buffer.from(unpack(packed)).toString(), unreadable: null };
@@ -145,13 +145,13 @@ export async function reconcileBudgets(sql: Sql): Promise<void> {
   await sql`delete from issue_notices where due_at is null and hour < now() - interval '1 day'`;
 }
 
-/** Key of an advisory lock: an arbitrary number, the same on every replica. */
+/** Key of an advisory lock: an arbitrary number that is the same on every replica. */
 const selection = 7_160_414;
 
 /**
- * Chooses the agent with the most of the required capabilities. Ties go to the agent with the fewest running executions,
- * those that wait for a connected agent included, then to the least recently used. Choices are made and recorded one at a
- * time, so that tied agents share executions that start together. `undefined` where no agent has any of the capabilities.
+ * Chooses the agent with the most of the required capabilities. Ties go to the agent with the fewest running executions, those
+ * that wait for a connected agent included, then to the least recently used. Choices are made and recorded one at a time, so that
+ * tied agents share executions that start together. Returns `undefined` if no agent has any of the capabilities.
  */
 export const chooseAgent = (sql: Sql, execution: Claimed, required: readonly string[]): Promise<string | undefined> =>
   sql.begin(async (tx) => {

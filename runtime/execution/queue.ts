@@ -15,20 +15,26 @@ import { windowMsOf } from "./write-window.ts";
 export interface QueueOptions extends Omit<AttemptDeps, "write" | "writeAgain"> {
   readonly concurrency: number;
   readonly leaseSeconds: number;
-  /** This is the only process on the database: what is running at the start belongs to a dead one. */
+  /**
+   * Whether this is the only process on the database. Then executions that are running at its start belong to a process that
+   * died.
+   */
   readonly onlyProcess: boolean;
   readonly breakers: Breakers;
   readonly workers: LiveWorkers;
 }
 
 export interface ExecutionQueue {
-  /** Starts to claim. Called once the service serves: a start is too busy to renew leases in time. */
+  /**
+   * Starts to claim. Call it once the service accepts requests, because during its start the process is too busy to renew leases
+   * in time.
+   */
   begin(): void;
-  /** Executions wait: claim now. `newcomer`: whose they are, if that is known. */
+  /** Claims now, because executions wait. `newcomer`: their project and author, if known. */
   wake(newcomer?: Owners): void;
   /**
-   * Claims nothing more, finishes the writes that are under way and queues everything else again. Takes at most `drainMs`,
-   * whatever does not answer.
+   * Stops claiming, finishes the writes in flight and queues all other executions again. Takes at most `drainMs`, even if a
+   * service does not respond.
    */
   stop(drainMs: number): Promise<void>;
   readonly running: () => number;
@@ -36,27 +42,27 @@ export interface ExecutionQueue {
   readonly hasRoom: () => boolean;
 }
 
-/** Most executions that one claim takes: a replica that has just started leaves some to the others. */
+/** Maximum number of executions in one claim, so that a replica that has just started leaves some to the others. */
 const maxClaimed = 64;
-/** Longest sleep between two looks at the queue, in case a wake-up is lost. */
+/** Maximum sleep between two looks at the queue, in case a wake-up is lost. */
 const sweepMs = 5_000;
 const minSleepMs = 20;
-/** Longest sleep while executions wait for runs of their subjects that other replicas may have. */
+/** Maximum sleep while executions wait for other executions of the same subject, perhaps on another replica. */
 const maxRecheckMs = 320;
 /** How long other projects and authors are assumed to have no work. */
 const aloneMs = 1_000;
-/** Pause after a claim that found nothing while a breaker is open. */
+/** Pause before a claim that looks for probes while a breaker is open. */
 const blockedMs = 100;
 /** Part of the stop's time that is reserved for releasing unfinished executions. */
 const releaseMs = 3_000;
 
-/** Claims executions and runs them, under leases that other replicas respect. It claims nothing before `begin`. */
+/** Claims executions and runs them under leases, which other replicas respect. Claims nothing before `begin`. */
 export async function startQueue(options: QueueOptions): Promise<ExecutionQueue> {
   await releaseExpired(options.sql, options.onlyProcess ? "all" : []);
   return new LeasedQueue(options);
 }
 
-/** The project and the author of an execution: each has a share of the worker's places. */
+/** The project and the author of an execution. Each has a share of the worker's slots. */
 export type Owners = Pick<Claimed, "source" | "project" | "author">;
 
 class LeasedQueue implements ExecutionQueue {
@@ -67,13 +73,13 @@ class LeasedQueue implements ExecutionQueue {
   readonly #stopping = new AbortController();
   #claims: Loop | null = null;
   #renewals: Loop | null = null;
-  /** Places of one project or author while others wait. */
+  /** Maximum number of slots of one project or author while others wait. */
   readonly #share: number;
-  /** Until then, assume that no project or author is waiting but these, which have more than their share. */
+  /** Until this time, only these projects and authors, which exceed their share, are assumed to have waiting executions. */
   #alone: { readonly until: number; readonly owners: readonly string[] } = { until: 0, owners: [] };
-  /** The last look found places free and nothing due: an execution that ends leaves nothing to claim. */
+  /** The last look found free slots and no due execution, so the end of an execution needs no new claim. */
   #idle = false;
-  /** Next sleep while executions are due and none can be claimed. */
+  /** Next sleep while executions are due but none can be claimed. */
   #recheckMs = minSleepMs;
 
   constructor(options: QueueOptions) {
@@ -115,14 +121,14 @@ class LeasedQueue implements ExecutionQueue {
     const drained = AbortSignal.timeout(Math.max(0, drainMs - releaseMs));
     this.#stopping.abort(new Error("the service stops"));
     const ending = async () => {
-      // A claim under way may still bring executions.
+      // A claim in flight may still return executions.
       await this.#claims?.stop();
       await this.#held.ended();
     };
     await abortable(ending(), drained).catch(() => {});
     this.#held.interruptAll("the service stops");
     const release = async () => {
-      // Other replicas can take them at once.
+      // Other replicas can take them immediately.
       if (await this.#held.release()) await bus.publish("queue");
     };
     await abortable(release(), AbortSignal.timeout(releaseMs)).catch((error) =>
@@ -138,7 +144,7 @@ class LeasedQueue implements ExecutionQueue {
     return { pauseMs: 1_000 };
   }
 
-  /** Queues what these workers held, which have ended, without waiting for their leases. */
+  /** Queues the executions of workers that have ended, without waiting for their leases. */
   async #takeFrom(gone: readonly string[]): Promise<void> {
     const { sql, log } = this.#options;
     const executions = await releaseExpired(sql, gone);
@@ -152,7 +158,7 @@ class LeasedQueue implements ExecutionQueue {
     const { sql, log, concurrency, leaseSeconds, breakers } = this.#options;
     this.#idle = false;
     await this.#held.release().catch((error) => log.warn("failed to release interrupted executions", { error }));
-    // A stop may have begun meanwhile: what it has interrupted is not claimed again here.
+    // A stop may have begun meanwhile: the executions that it interrupted must not be claimed again here.
     const free = this.#stopping.signal.aborted ? 0 : Math.min(maxClaimed, concurrency - this.#held.size);
     const asked = performance.now();
     const claimed = free > 0 ? await claimExecutions(sql, this.#request(free)) : [];
@@ -166,25 +172,28 @@ class LeasedQueue implements ExecutionQueue {
     if (claimed.length > 0 && (isWoken() || breakers.any)) return minSleepMs;
     if (free === 0) return sweepMs;
     const probe = await this.#probe();
-    // Fewer executions are due than there are slots: ask when the next one is.
+    // Fewer executions are due than there are slots: find out when the next one is due.
     const due = await nextDue(sql);
     if (due === null || due > 0) {
-      // What waits for a breaker is not due, and may be once an execution has ended.
+      // Executions that wait for a breaker are not due, but one may become due when a running execution ends.
       this.#idle = !breakers.any;
       return Math.min(sweepMs, Math.max(minSleepMs, Math.min(due ?? sweepMs, probe ?? sweepMs)));
     }
     if (claimed.length > 0) return minSleepMs;
-    // Something is due that waits for a run of its subject, perhaps on another replica: ask again, less and less often.
+    // An execution is due but waits for another one of its subject, perhaps on another replica: look again, less and less often.
     const again = this.#recheckMs;
     this.#recheckMs = Math.min(maxRecheckMs, 2 * again);
     return Math.min(again, Math.max(minSleepMs, probe ?? again));
   }
 
-  /** While something is unavailable, lets one execution at a time probe it. Returns when the next probe is due, milliseconds. */
+  /**
+   * While a breaker is open, lets one execution at a time probe it. Returns the time until the next probe is due, in
+   * milliseconds.
+   */
   async #probe(): Promise<number | null> {
     const { breakers } = this.#options;
     if (!breakers.any) return null;
-    // A claim then looks at everything that waits, so it is not made with every webhook.
+    // The claim after a probe is admitted examines all waiting executions, so it is not made for every webhook.
     await sleep(blockedMs, this.#stopping.signal).catch(() => {});
     return breakers.admit();
   }
@@ -195,7 +204,9 @@ class LeasedQueue implements ExecutionQueue {
     return { worker: workers.worker, most, leaseSeconds, limits: settings, share, busy: this.#held.all() };
   }
 
-  /** If one project or author has more than its share, a claim has looked for others and found none: the next ones do not look. */
+  /**
+   * If one project or author exceeds its share, this claim has looked for others and found none, so the next claims do not look.
+   */
   #lookForOthers(claimed: boolean): void {
     if (!claimed || performance.now() < this.#alone.until) return;
     const counts = new Map<string, number>();

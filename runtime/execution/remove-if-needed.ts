@@ -1,11 +1,11 @@
 import { runFenced, type WriteFence } from "../platform/write-fence.ts";
 
-/** How long the result of a look is valid, milliseconds. A removal that is sent later needs another look. */
+/** How long the result of a look is valid, in milliseconds. A removal that is sent later needs another look. */
 const lookValidMs = 2_000;
 
 /**
- * Sends a removal unless it is no longer needed. Its request may have to wait: the process is frozen, or the tracker limits its rate.
- * Then `isNeeded` looks again immediately before the request. Returns no error if the removal was not needed.
+ * Sends a removal unless it is no longer needed. If its request had to wait, because the process was frozen or the tracker limits
+ * its rate, `isNeeded` looks again immediately before the request. Returns no error if the removal was not needed.
  */
 export async function removeIfNeeded(remove: () => Promise<void>, isNeeded: () => Promise<boolean>, signal: AbortSignal) {
   const until = performance.now() + lookValidMs;

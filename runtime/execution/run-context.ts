@@ -25,7 +25,7 @@ export interface RunDeps extends ConversationDeps, BudgetDeps, LateStandingDeps 
   readonly policies: Pick<Policies, "of">;
   readonly outbox: Outbox;
   readonly breakers: Pick<Breakers, "guard" | "succeeded">;
-  /** How long a proposal can be approved, milliseconds; `null`: for ever. */
+  /** How long a proposal can be approved, in milliseconds; `null`: without limit. */
   readonly approvalTtlMs: number | null;
   /** Looks up facts about an issue that the payload of its event does not contain. */
   readonly descriptions: Descriptions;

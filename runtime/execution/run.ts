@@ -79,7 +79,7 @@ export async function runExecution(begun: Run, given: RunDeps): Promise<RunOutco
   return { kind: "done" };
 }
 
-/** When the event happened, or arrived if the platform does not say. */
+/** When the event happened, or when it arrived if the platform does not report a time. */
 function timeOf({ origin }: Claimed): number | null {
   const time = Date.parse(origin?.occurred_at ?? origin?.received_at ?? "");
   return Number.isNaN(time) ? null : time;

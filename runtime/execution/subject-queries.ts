@@ -2,8 +2,8 @@ import type { Sql } from "../platform/database/client.ts";
 import type { Claimed } from "./queries.ts";
 
 /**
- * Gives an event and its executions the identifiers that people know their subject by. They came with others, which the webhook
- * has alone. Rows are locked in the order of their ids, as every statement does that locks several.
+ * Stores, for an event and its executions, the identifiers by which people know their subject. The webhook contained only others.
+ * Locks rows in the order of their ids, like every statement that locks several.
  */
 export async function renameSubject(
   sql: Sql,
@@ -23,7 +23,7 @@ export async function renameSubject(
   return subject;
 }
 
-/** The facts that determine, together with the policy, which standing the author of an execution's event must have. */
+/** The facts that determine, together with the policy, the standing that the author of an execution's event must have. */
 export async function standingRules(
   sql: Sql,
   { event_id, canonical_trigger, task_id }: Pick<Claimed, "event_id" | "canonical_trigger" | "task_id">,

@@ -6,17 +6,22 @@ import type { StepRow } from "./steps/queries.ts";
 /** Maximum length of one tool result, and of all results in one request, in characters. The transcript contains the full results. */
 const maxResultLength = 50_000;
 const maxTotalLength = 200_000;
-/** How much of a result is cleaned, in characters of JSON. Much of it may be hidden; cleaning all of a large one would block the event loop. */
+/**
+ * Maximum length of the JSON of a result that is cleaned, in characters. Most of it may be hidden text; cleaning all of a large
+ * one would block the event loop.
+ */
 const maxReadLength = 2 * maxResultLength;
 
 /** Cleaned results by step, cached because a conversation sends them with every request. */
 const rendered = new WeakMap<object, string>();
-/** The tag of each result, kept while its run is in this process: requests with the same beginning are cheaper for the model. */
+/**
+ * The fence tag of each result, kept while its run is in this process: repeated beginnings of requests are cheaper for the model.
+ */
 const tags = new WeakMap<StepRow, string>();
 
 /**
- * The results of tools as a model reads them: cleaned, fenced, and cut. Where all of them are too long for one request, the
- * oldest are left out. `since`: when the event that started the run happened; what was written later says so.
+ * The results of tools as a model reads them: cleaned, fenced, and cut. If they are too long for one request together, the oldest
+ * are omitted. `since`: when the event that started the run happened; text that was written later is marked.
  */
 export function toolResults(
   steps: readonly (StepRow | undefined)[],
@@ -44,7 +49,7 @@ function tagOf(step: StepRow): string {
   return tag;
 }
 
-/** Who returned a result, about what, and when. The authors and times of texts inside it are next to them. */
+/** Who returned a result, about which subject, and when. The authors and times of texts inside it are next to them. */
 function provenanceOf({ input, started_at }: StepRow, tool: RegisteredTool | undefined): Provenance {
   const { project, issue } = (typeof input === "object" && input !== null ? input : {}) as Record<string, unknown>;
   const about = [project, issue].filter((part) => typeof part === "string" || typeof part === "number");

@@ -26,9 +26,9 @@ interface CallDeps extends ConversationDeps {
 }
 
 /**
- * Runs one tool call as one step. A write is stored as started before it is sent. The model gets permanent errors. A
- * transient failure that outlasts its retries ends the attempt, if another attempt can follow. `begun` is the step that
- * was stored as started before. If it has a key, an earlier attempt may have sent the call, so its outcome is unknown.
+ * Runs one tool call as one step. A write is stored as started before it is sent. The model receives permanent errors. A
+ * transient failure that outlasts its retries ends the attempt, if another attempt can follow. `begun` is the step that was
+ * stored as started before. If it has a key, an earlier attempt may have sent the call, so its outcome is unknown.
  */
 export function callTool(
   conversation: Conversation,
@@ -172,7 +172,7 @@ async function runLimited(
   return run(signal);
 }
 
-/** A permanent failure, which the model gets as the tool's result. */
+/** A permanent failure, which the model receives as the tool's result. */
 const toolError = (message: string) => new Failure(message, { retryable: false });
 
 const wouldPublish = ({ qualifiedName }: RegisteredTool) =>

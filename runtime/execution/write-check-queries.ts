@@ -4,7 +4,7 @@ import { dueRow, leaseFor } from "../platform/lease-queries.ts";
 import { inputOf } from "../transcripts/repeat-queries.ts";
 import type { StepRow } from "./steps/queries.ts";
 
-/** A write that may have been made twice, with the data needed to look for it. */
+/** A write that may exist twice, with the data needed to look for it. */
 export interface WriteCheck extends Pick<StepRow, "kind" | "state" | "name" | "key" | "input" | "output" | "agent_id"> {
   readonly step_id: string;
   readonly lease: string;
@@ -16,13 +16,13 @@ export interface WriteCheck extends Pick<StepRow, "kind" | "state" | "name" | "k
   readonly project: string | null;
   readonly subject: string | null;
   readonly issue: string | null;
-  /** What the execution writes is private. */
+  /** Whether the execution's writes are private. */
   readonly private: boolean;
-  /** It is an answer that a living comment shows. */
+  /** Whether it is an answer in a living comment. */
   readonly is_living: boolean;
 }
 
-/** Schedules checks of writes after `delayMs`: their outcome is unknown, and another worker may have made them too. */
+/** Schedules checks of writes after `delayMs`: their outcome is unknown, and another worker may have repeated them. */
 export async function scheduleWriteChecks(sql: Sql, stepIds: readonly string[], delayMs: number): Promise<void> {
   await sql`
     insert into write_checks (step_id, due_at)
@@ -60,7 +60,7 @@ export async function postponeWriteCheck(sql: Sql, { step_id, lease }: Held, ms:
     where step_id = ${step_id} and lease = ${lease}`;
 }
 
-/** Replaces the stored write of a step, also in its living comment, with the one that remains at the platform. */
+/** Replaces the stored write of a step, also in its living comment, with the write that remains at the platform. */
 export async function replaceOutput(sql: Sql, check: WriteCheck, output: unknown, url: string | null): Promise<void> {
   const id = check.kind === "post" ? ((output as PostedComment | null)?.id ?? null) : null;
   await sql`

@@ -32,22 +32,22 @@ export interface WriteCheckOptions {
   /** Writes a warning to the watchdog. */
   readonly warn: Report;
   readonly leaseSeconds: number;
-  /** Longest sleep between two looks, milliseconds. */
+  /** Maximum sleep between two looks, in milliseconds. */
   readonly sweepMs?: number;
 }
 
-/** Checks that one replica makes at the same time. */
+/** Maximum number of checks that one replica makes at the same time. */
 const concurrency = 2;
 /** Deadline of one check: reading all comments of an issue takes several requests. */
 const checkMs = 90_000;
 const retryMs = 30_000;
 const maxAttempts = 20;
-/** Waits between the looks: a tracker may carry out a request long after its client is gone. */
+/** Waits between the looks, because a tracker may carry out a request long after its client has disconnected. */
 const lookAgainMs: readonly number[] = [15_000, 60_000, 300_000];
 
 /** The writes of one step at the platform. */
 interface Writes {
-  /** All that exist, oldest first. */
+  /** All existing ones, oldest first. */
   readonly find: () => Promise<readonly unknown[]>;
   /** Removes one of them. `null` if the platform does not support it. */
   readonly remove: ((write: unknown) => Promise<void>) | null;
@@ -55,9 +55,9 @@ interface Writes {
 }
 
 /**
- * Looks again for writes that two workers may have made: one was frozen between the check of its lease and the request, say.
- * Of several writes with one key the oldest remains; the others are removed where the platform allows it. If a person removes the
- * oldest at the same moment, it is written again.
+ * Looks again for writes that two workers may have made, for example because one was frozen between the check of its lease and
+ * the request. Of several writes with one key, the oldest remains; the others are removed if the platform allows it. If a person
+ * removes the oldest at the same moment, it is written again.
  */
 export function startWriteChecks(options: WriteCheckOptions): Loop {
   const { sql, log, leaseSeconds, sweepMs = 5_000 } = options;
@@ -126,7 +126,7 @@ async function writesOf(check: WriteCheck, signal: AbortSignal, options: WriteCh
 const postOf = ({ project, issue, input }: WriteCheck): NewComment | null =>
   project === null || issue === null ? null : { subject: { project, issue }, body: "", ...(input as PostInput | null) };
 
-/** Returns `false` if it cannot be found out how often the write exists. */
+/** Returns `false` if the number of existing writes cannot be determined. */
 async function keepOldest(check: WriteCheck, signal: AbortSignal, options: WriteCheckOptions): Promise<boolean> {
   const { sql, warn } = options;
   const writes = await writesOf(check, signal, options);
@@ -146,8 +146,8 @@ async function keepOldest(check: WriteCheck, signal: AbortSignal, options: Write
     return true;
   }
   let hasRemoved = false;
-  // Looks before each removal and after the last one: a person may remove the oldest at any time.
-  // A platform whose list lags still lists what was removed, so the number of removals is limited.
+  // Looks before each removal and after the last one, because a person may remove the oldest at any time. A platform with a
+  // delayed list still lists removed comments, so the number of removals is limited.
   for (let removals = found.length - 1; removals > 0 && found.length > 1; removals--) {
     const removal = await removeIfNeeded(
       () => remove(found.at(-1)),
@@ -181,8 +181,8 @@ async function keepOldest(check: WriteCheck, signal: AbortSignal, options: Write
 }
 
 /**
- * Writes the answer in a living comment again if an earlier edit, which the tracker carried out late, has replaced it. A comment that a
- * person has deleted is not posted again. Returns `false` if it cannot be found out what the comment shows.
+ * Writes the answer in a living comment again if an earlier edit, which the tracker carried out late, has replaced it. A comment
+ * that a person has deleted is not posted again. Returns `false` if the content of the comment cannot be determined.
  */
 async function restoreAnswer(check: WriteCheck, signal: AbortSignal, options: WriteCheckOptions): Promise<boolean> {
   const { source, execution_id, agent_id, subject, key } = check;

@@ -10,7 +10,7 @@ export type BulkFilter = Omit<Input<typeof executions>["filter"], "subject"> & {
   readonly subjects?: readonly string[] | undefined;
 };
 
-/** What an action applies to, so that a partial index finds it. */
+/** The state to which an action applies, written so that a partial index is used. */
 const states: Readonly<Record<BulkAction, string>> = {
   restart: "state = 'failed' and transcript_removed_at is null",
   cancel: "state in ('queued', 'held', 'running', 'waiting') and state <> 'succeeded'",
@@ -19,11 +19,11 @@ const states: Readonly<Record<BulkAction, string>> = {
   reject: "state = 'waiting' and state <> 'succeeded'",
 };
 
-/** What one bulk action selects. */
+/** Selects the executions of one bulk action. */
 export interface Selected {
   readonly action: BulkAction;
   readonly filter: BulkFilter;
-  /** Executions with a later id are left out. */
+  /** Excludes executions with a greater id. */
   readonly upTo: string;
 }
 
@@ -37,7 +37,7 @@ function matching(sql: Queryable, { action, filter, upTo }: Selected): Fragment 
     ${readBounds(sql, { key: sql`id`, keyType: "uuid", time: sql`created_at`, text: sql`coalesce(error, held_reason)` }, filter)}`;
 }
 
-/** How many match, counted up to `most` + 1. */
+/** The number of matches, counted up to `most` + 1. */
 export async function countSelected(sql: Queryable, selected: Selected, most: number): Promise<number> {
   const [row] = await sql<[{ count: number }]>`
     select count(*) as count from (select 1 from task_executions where ${matching(sql, selected)} limit ${most + 1}) counted`;
@@ -48,7 +48,7 @@ export const sampleSelected = (sql: Queryable, selected: Selected, limit: number
   sql<Execution[]>`
     select ${shortMembers(sql)} from task_executions where ${matching(sql, selected)} order by id desc limit ${limit}`;
 
-/** Ids of the next that match, behind `after`, oldest first. */
+/** Ids of the next matches after `after`, oldest first. */
 export async function nextSelected(sql: Queryable, selected: Selected, after: string, limit: number): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     select id from task_executions where ${matching(sql, selected)} and id > ${after}::uuid order by id limit ${limit}`;

@@ -14,13 +14,16 @@ import { cancelExecutions, releaseHeld, requeueFailed } from "./queries.ts";
 type Request = Input<typeof executions>;
 type Answer = Output<typeof executions>;
 
-/** Most executions that one call changes, and how many one statement does. */
+/** Maximum number of executions that one call changes, and that one statement changes. */
 const max = 20_000;
 const portion = 200;
 const samples = 10;
 const first = "00000000-0000-0000-0000-000000000000";
 
-/** Changes what a filter matches: first how many and which, then, once that is confirmed, in portions. */
+/**
+ * Changes the executions that match a filter. The first call returns their number and examples; after confirmation, they are
+ * changed in portions.
+ */
 export const bulkOfExecutions = (bus: Bus, sources: () => Iterable<string>): Bound =>
   handle(executions, async (request, context) => {
     const { action, filter, reason, expect, confirm } = request;
@@ -74,7 +77,7 @@ async function changeSome(
 
 const cancelled = (sql: Sql, of: { readonly ids: readonly string[] }) => cancelExecutions(sql, of, null);
 
-/** Each decision is audited by itself. */
+/** Each decision has its own entry in the audit log. */
 async function decideAll(
   ids: readonly string[],
   decision: { readonly verdict: "approve" | "reject"; readonly by: string; readonly reason: string },

@@ -45,6 +45,6 @@ const all: Readonly<Record<CommandName, Carry>> = {
   reject: decision("reject"),
 };
 
-/** Carries a command out in the transaction that stores its event, so that both happen once or neither does. */
+/** Carries out a command in the transaction that stores its event, so that both happen exactly once or not at all. */
 export const carryOut = (tx: Queryable, { name, rest }: Command, place: CommandPlace): Promise<Effect> =>
   all[name](tx, place, rest);

@@ -71,7 +71,7 @@ export function executionOperations(bus: Bus, sources: () => Iterable<string>): 
       const [cancelled] = await cancelExecutions(sql, { ids: [id] }, null);
       if (!cancelled) throw await refusal(sql, id, "only one that has not ended can be cancelled");
       await bus.publish("cancel", id);
-      // Its subject is free.
+      // The subject of the execution is free.
       await bus.publish("queue");
       return cancelled;
     }),

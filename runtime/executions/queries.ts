@@ -13,7 +13,7 @@ type AttemptEvent = Output<typeof get>["history"][number];
 export type ExecutionFilter = Omit<Input<typeof list>, "subject" | "fields"> & {
   /** Stored subjects; absent: all. */
   readonly subjects?: readonly string[] | undefined;
-  /** Also the members that lists leave out. */
+  /** Includes the members that lists omit. */
   readonly whole?: boolean;
 };
 
@@ -30,7 +30,7 @@ const waiting = (sql: Queryable, row: Fragment) => sql`case state
   when 'held' then coalesce(waiting_for, held_reason)
   when 'waiting' then waiting_for end`;
 
-/** When a queued execution may run; null if nothing but a free worker keeps it waiting. */
+/** When a queued execution may run; null if it waits only for a free worker. */
 const due = (sql: Queryable, row: Fragment) => sql`greatest(case when run_after > now() then run_after end,
     (select b.next_probe_at from breakers b where b.key = blocking_key(${row}) and b.probe is distinct from ${row}.id))`;
 
@@ -92,7 +92,7 @@ export async function listSteps(sql: Queryable, executionId: string): Promise<St
   return rows.map(withInput);
 }
 
-/** Which executions a change concerns: by their ids, or all on one issue. Those in another state are left out. */
+/** Selects executions by their ids, or all on one issue. Executions in another state are not changed. */
 export type Selection = { readonly ids: readonly string[] } | { readonly subject: string };
 
 /** Conditions on the state, one for each partial index. */
@@ -110,7 +110,7 @@ function selected(sql: Queryable, of: Selection, conditions: readonly string[]) 
   return sql`select id from task_executions where ${any} order by id for update`;
 }
 
-/** Cancels those that have not ended. `reason`: null for an operator. Publish the ids as `cancel`, then `queue`. */
+/** Cancels executions that have not ended. `reason`: null for an operator. Publish the ids as `cancel`, then `queue`. */
 export const cancelExecutions = (sql: Queryable, of: Selection, reason: string | null): Promise<Execution[]> =>
   sql<Execution[]>`
     with locked as (${selected(sql, of, states.open)})
@@ -118,7 +118,7 @@ export const cancelExecutions = (sql: Queryable, of: Selection, reason: string |
       held_reason = null, held_until = null, waiting_for = null, reason = ${reason}
     from locked l where e.id = l.id returning ${columns(sql, "e.")}`;
 
-/** Queues those that are held; budgets of an hour, day or month do not hold them again. Publish `queue`. */
+/** Queues held executions. Hourly, daily and monthly budgets do not hold them again. Publish `queue`. */
 export const releaseHeld = (sql: Queryable, of: Selection): Promise<Execution[]> =>
   sql<Execution[]>`
     with locked as (${selected(sql, of, "ids" in of ? states.held : states.heldForIssue)})

@@ -6,9 +6,9 @@ import type { TaskStream } from "./task-stream.ts";
 const maxPerRound = 64;
 
 export interface AgentStreamsOptions {
-  /** Takes offered executions, one for each slot; a slot is the id of a stream with room. */
+  /** Takes offered executions, one for each slot. A slot is the id of a stream that can receive a task. */
   readonly take: (slots: readonly string[]) => Promise<readonly AssignedExecution[]>;
-  /** Gives back what a stream held that ended before it received it. */
+  /** Returns the execution of a stream that ended before it received it. */
   readonly release: (streamId: string) => Promise<void>;
   readonly failed: (error: unknown) => void;
 }
@@ -16,7 +16,7 @@ export interface AgentStreamsOptions {
 /** The streams of one agent on this replica. Takes executions for them, one round at a time. */
 export class AgentStreams {
   readonly agentId: string;
-  /** In the order in which they were last given an execution. */
+  /** Ordered by when they last received an execution. */
   readonly streams = new Map<string, TaskStream>();
   readonly #options: AgentStreamsOptions;
   #running = false;
@@ -43,7 +43,7 @@ export class AgentStreams {
         if (slots.length > 0) await this.#round(slots);
       }
     } finally {
-      // In the same turn as the last check of #again, so that no request in between is lost.
+      // Runs in the same tick as the last check of #again, so that no request in between is lost.
       this.#running = false;
     }
   }
@@ -68,7 +68,7 @@ export class AgentStreams {
     stream.give(one);
   }
 
-  /** Ids of the streams with room, the idlest first, each as often as it has room. */
+  /** Ids of the streams that can receive tasks, the least busy first, each once per free slot. */
   #freeSlots(): string[] {
     const slots: string[] = [];
     for (let round = 1; slots.length < maxPerRound; round++) {

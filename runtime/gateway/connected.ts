@@ -9,7 +9,7 @@ export interface ConnectedAgents {
   close(): void;
 }
 
-/** How often the list is read again, in case a notice was lost; milliseconds. */
+/** Interval between two reads of the list, in case a message is lost; milliseconds. */
 const sweepMs = 5_000;
 
 /** The external agents that receive tasks on any replica, kept in memory so that a run needs no query. */

@@ -4,7 +4,7 @@ import type { Redis } from "../platform/redis/client.ts";
 
 export type MakeCounter = (prefix: string, points: number, seconds: number) => RateLimiterAbstract;
 
-/** Counters that all replicas share: in Redis where it is connected, and in the database while it is unavailable or absent. */
+/** Counters that all replicas share: in Redis if it is connected, otherwise in the database. */
 export function countersOf(sql: Sql, redis: Redis | null): MakeCounter {
   const inDatabase = databaseCounters(sql);
   if (!redis) return inDatabase;

@@ -11,7 +11,7 @@ export interface Limits {
   count(agentId: string, level: TrustLevel): Promise<void>;
 }
 
-/** `make` returns a counter that all replicas share. */
+/** `make` creates a counter that all replicas share. */
 export function createLimits(perMinute: Readonly<Record<TrustLevel, number>>, make: MakeCounter): Limits {
   const levels = new Map(
     (Object.keys(perMinute) as TrustLevel[]).map((level) => [level, make(`calls_${level}`, perMinute[level], 60)]),

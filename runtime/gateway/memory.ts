@@ -10,7 +10,7 @@ import { requireSession, type SessionOptions } from "./sessions.ts";
 
 type Filter = Pick<Input<typeof gateway.memoryList>, "scope" | "agent_id" | "project_id">;
 
-/** What an agent may see: its own memories, those of its tasks, those of every project, and the organisation's. */
+/** The memories that an agent may see: its own, those of its tasks, those of every project, and the organisation's. */
 export function visibleTo(agentId: string, { scope, agent_id, project_id }: Filter): MemoryMatch[] {
   const all: MemoryMatch[] = [
     { scope: "organizational" },

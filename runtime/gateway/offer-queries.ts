@@ -1,7 +1,7 @@
 import type { Policy } from "@signalbox/schema/policy";
 import type { Sql } from "../platform/database/client.ts";
 
-/** Where a connected agent has used tokens. */
+/** Scopes of budgets in which a connected agent has used tokens. */
 export interface SpentAt {
   readonly agentId: string;
   readonly projectId: number | null;
@@ -9,7 +9,7 @@ export interface SpentAt {
 }
 
 /**
- * Withdraws what is offered to the agent and what a budget keeps back that is used up now: the next claim holds it, with the reason. `limits` are those
+ * Withdraws executions from an agent if their budget is used up. The next claim holds them, with the reason. `limits`: the limits
  * of the settings.
  */
 export async function withdrawOffers(sql: Sql, limits: Policy, { agentId, projectId, subject }: SpentAt): Promise<void> {

@@ -11,7 +11,7 @@ import { TaskStream } from "./task-stream.ts";
 
 /** How long a stream counts as open without renewal by the replica that serves it, seconds. */
 const streamSeconds = 15;
-/** How often this replica renews its streams and looks for offers whose notice was lost, milliseconds. */
+/** Interval at which this replica renews its streams and looks for offers whose message was lost, in milliseconds. */
 const sweepMs = 3_000;
 
 export interface OpenStreamsOptions {
@@ -39,12 +39,12 @@ export class OpenStreams {
     this.#sweeps = startLoop({ everyMs: sweepMs, run: () => this.#sweep(), failed });
   }
 
-  /** The executions for one stream, until `signal` is aborted. What is not completed by then goes back to the queue. */
+  /** The executions for one stream, until `signal` is aborted. Then unfinished executions return to the queue. */
   async *receive(session: queries.Session, maxInFlight: number, signal: AbortSignal): AsyncGenerator<queries.AssignedExecution> {
     const stream = new TaskStream(newId(), session, maxInFlight);
     const agent = await this.#join(stream);
     try {
-      // If this fails, the stream must go: other replicas would not offer it anything.
+      // If this fails, the stream must be closed, because other replicas would offer it nothing.
       if (agent.streams.size === 1) await this.#options.bus.publish("streams");
       agent.startRound();
       yield* stream.until(signal);
@@ -95,7 +95,7 @@ export class OpenStreams {
     const { sql, bus, log } = this.#options;
     try {
       const released = await queries.releaseStream(sql, streamId, agent.agentId);
-      // First, so that no execution is offered to an agent that has disconnected.
+      // Runs first, so that no execution is offered to an agent that has disconnected.
       if (agent.streams.size === 0) await bus.publish("streams");
       if (released) await bus.publish("queue");
     } catch (error) {

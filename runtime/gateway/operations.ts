@@ -16,7 +16,7 @@ export interface GatewayParts extends SessionOptions {
   readonly leaseSeconds: number;
 }
 
-/** What external agents call: registration, tasks, heartbeat, memory. */
+/** The operations for external agents: registration, tasks, heartbeat, memory. */
 export function gatewayOperations(parts: GatewayParts): Bound[] {
   const { streams, results, memory, leaseSeconds } = parts;
   return [

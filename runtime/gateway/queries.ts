@@ -48,8 +48,8 @@ export interface Session {
 export type ConfiguredKeys = readonly string[];
 
 /**
- * Of a session `s` of the agent `a`: it has not expired, and its proof still holds. A proof is an API key in use, or the
- * agent's secret. Without a proof a session is valid only while there are no API keys and the agent needs no secret.
+ * Condition that a session `s` of the agent `a` has not expired, and that its proof is still valid. A proof is an API key in use,
+ * or the agent's secret. Without a proof, a session is valid only while there are no API keys and the agent needs no secret.
  */
 const isValid = (sql: Queryable, keys: ConfiguredKeys) => sql`
   s.expires_at > now() and case
@@ -166,7 +166,7 @@ export async function claimOffered(
   return rows.map(withInput).map(({ input, ...row }) => ({ ...row, plan: input }));
 }
 
-/** Extends the offers to connected agents, however busy those are. */
+/** Extends the offers to connected agents, even if these are busy. */
 export const extendOffers = (sql: Queryable, agentIds: readonly string[], seconds: number): Promise<unknown> =>
   sql`update task_executions set offered_until = now() + make_interval(secs => ${seconds})
     where id in (

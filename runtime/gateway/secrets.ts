@@ -5,11 +5,11 @@ import { matchesSecret } from "../agents/secret.ts";
 import { networkOf } from "../platform/network/networks.ts";
 import type { MakeCounter } from "./counters.ts";
 
-/** Wrong secrets of one agent from one network in a quarter of an hour that are answered at once. */
+/** Number of wrong secrets, for one agent from one network within 15 minutes, that are answered immediately. */
 const wrongSecrets = { points: 10, seconds: 900 };
-/** After those, time between two checks for the same agent and network, milliseconds. */
+/** After that, time between two checks for the same agent and network, in milliseconds. */
 const slowMs = 500;
-/** Most checks for the same agent and network that wait on this replica; further ones are refused unchecked. */
+/** Maximum number of checks for the same agent and network that wait on this replica; further ones are refused unchecked. */
 const maxWaiting = 20;
 
 export interface Attempt {
@@ -23,14 +23,14 @@ export interface Attempt {
 
 /** Checks the secrets of agents. */
 export interface Secrets {
-  /** Whether the secret is right. Throws `rate_limited` for a wrong one after too many. */
+  /** Whether the secret is right. Throws `rate_limited` for a wrong one after too many wrong ones. */
   isRight(attempt: Attempt): Promise<boolean>;
 }
 
 /**
- * Counts wrong secrets by agent and network, on all replicas together: a stranger who guesses does not lock the agent out.
- * After ten wrong ones the guesses of that network are checked slowly, one at a time, and a right secret still passes. One
- * that this replica has seen to be right passes at once.
+ * Counts wrong secrets by agent and network, on all replicas together, so that an attacker who guesses does not lock the agent
+ * out. After ten wrong ones, secrets from that network are checked slowly, one at a time, and a right one is still accepted. A
+ * secret that this replica has already verified is accepted immediately.
  */
 export function createSecrets(make: MakeCounter, pauseMs = slowMs): Secrets {
   const counter = make("wrong_secrets", wrongSecrets.points, wrongSecrets.seconds);
@@ -63,7 +63,7 @@ export function createSecrets(make: MakeCounter, pauseMs = slowMs): Secrets {
 const tooMany = (retryAfter: number) =>
   problem("rate_limited", "Too many wrong secrets were sent for this agent from this address.", { retryAfter });
 
-/** One at a time for each name, so that guesses sent side by side are counted one after the other. */
+/** One at a time for each name, so that concurrent guesses are counted one after the other. */
 function keyedMutex(): <T>(name: string, work: () => Promise<T>) => Promise<T> {
   const queues = new Map<string, { last: Promise<unknown>; length: number }>();
   return (name, work) => {

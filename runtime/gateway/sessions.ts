@@ -17,10 +17,10 @@ import type { Secrets } from "./secrets.ts";
 /** How long a session lasts without a heartbeat, seconds. */
 export const sessionSeconds = 3600;
 
-/** The stored form of a session id, with which a reader of the database cannot act as an agent. */
+/** The stored form of a session id. A reader of the database cannot act as an agent with it. */
 const hashOf = (sessionId: string) => createHash("sha256").update(sessionId).digest("hex");
 
-/** The API keys, as far as the gateway needs them. */
+/** The members of the keyring that the gateway uses. */
 export interface GatewayKeys {
   /** Whether there are no API keys. */
   isOpen(): Promise<boolean>;

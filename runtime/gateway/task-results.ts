@@ -17,7 +17,7 @@ export interface TaskResults {
   fail(session: Session, executionId: string, failure: { error: string; retryable: boolean }, used: Used): Promise<void>;
 }
 
-/** What the agent's model used, as the agent reports it. */
+/** The usage of the agent's model, as the agent reports it. */
 export interface Used {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
@@ -58,7 +58,7 @@ export function taskResults({ sql, bus, alarm, settings, prices, ...retries }: T
     const any = prompt_tokens + completion_tokens > 0;
     const cost_usd = used.cost_usd ?? (any ? prices.of(name, prompt_tokens, completion_tokens) : null);
     const answer = { name, agent_id, prompt_tokens, completion_tokens, cost_usd, ...step };
-    // The LLM may have been asked before the agent connected, and have given no answer.
+    // The LLM may have received a request before the agent connected, and have given no answer.
     const asked = transcript.steps.find(({ kind, state }) => kind === "model" && state === "started");
     if (asked) transcript.complete(asked, { error: null, ...answer, is_answered: true });
     else transcript.add({ kind: "model", ...answer });
@@ -78,7 +78,7 @@ export function taskResults({ sql, bus, alarm, settings, prices, ...retries }: T
   return {
     complete: async (session, executionId, result, used) => {
       const { task, transcript } = await open(session, executionId);
-      // Recorded like an answer of the LLM: the worker that claims the execution next posts it.
+      // Recorded like an answer of the LLM, so the worker that claims the execution next posts it.
       add(transcript, session, { state: "succeeded", output: { content: result, tool_calls: [] } }, used);
       await close(transcript, { task, session, used }, { state: "queued", is_paid: true });
     },

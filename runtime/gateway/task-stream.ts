@@ -17,7 +17,7 @@ export class TaskStream {
     this.#maxHeld = Math.max(1, maxHeld);
   }
 
-  /** How many more executions it takes. */
+  /** How many more executions it can receive. */
   get room(): number {
     return this.#ended ? 0 : this.#maxHeld - this.held.size;
   }

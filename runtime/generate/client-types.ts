@@ -1,4 +1,4 @@
-/** The part of an OpenAPI document that types are made from. */
+/** The part of an OpenAPI document from which types are generated. */
 export interface Document {
   readonly paths?: object | undefined;
   readonly components?: { readonly schemas?: object | undefined } | undefined;

@@ -12,8 +12,8 @@ import type { Log } from "../platform/log.ts";
 const silent: Log = { info() {}, warn() {}, error() {}, with: () => silent };
 
 /**
- * The text of `schema.sql`: the result of all migrations, so a review sees the effect of each. The database
- * takes seconds to start, so `previous` is returned if it was made from the same migrations, unless `afresh`.
+ * The text of `schema.sql`: the result of all migrations, so a review sees the effect of each. The database takes seconds to
+ * start, so `previous` is returned if it was generated from the same migrations, unless `afresh`.
  */
 export async function schemaSql(previous: string, afresh = false): Promise<string> {
   const head = `-- Generated from migrations/ by \`npm run generate\`. Do not edit.\n-- Made from ${fingerprint()}\n\n`;

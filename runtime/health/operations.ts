@@ -3,7 +3,7 @@ import type { Output } from "@signalbox/schema/operation";
 import { within } from "../platform/abortable.ts";
 import { handle } from "../platform/operation.ts";
 
-/** A part that the service needs to serve. `probe` rejects while it does not answer. */
+/** A part that the service needs to answer requests. `probe` rejects while the part does not respond. */
 export interface Part {
   readonly name: string;
   readonly probe: () => Promise<unknown>;
@@ -12,7 +12,7 @@ export interface Part {
 const timeoutMs = 3_000;
 
 type Health = Output<typeof health.get>;
-/** Conditions with which the service is healthy, but which operators should know. */
+/** Problems that do not make the service unhealthy, but that operators should know about. */
 export interface HealthWarnings {
   readonly plugins?: () => NonNullable<Health["plugins"]>;
   readonly deferred?: () => Readonly<NonNullable<Health["deferred_webhooks"]>>;
@@ -33,7 +33,7 @@ export function healthOperation(parts: readonly Part[], { plugins = () => [], de
   });
 }
 
-/** Names of the parts that do not answer. */
+/** Names of the parts that do not respond. */
 export async function partsDown(parts: readonly Part[]): Promise<string[]> {
   const results = await Promise.all(parts.map(async ({ name, probe }) => ((await answers(probe)) ? null : name)));
   return results.filter((name) => name !== null);

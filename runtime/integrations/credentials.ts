@@ -24,7 +24,10 @@ export interface CredentialDeps {
 
 const wrong = (field: string, what: string) => problem("bad_request", `${field}: ${what}`, { field });
 
-/** Refuses credentials by the schema of the source's own plugin, never showing a value. What is not there may come later. */
+/**
+ * Validates credentials against the schema of the source's own plugin. Errors contain no value. Missing members are allowed,
+ * because they may be set later.
+ */
 export async function checkCredentials(source: string, given: Credentials, deps: CredentialDeps): Promise<void> {
   const entry = deps.sources().get(source);
   if (!entry) {
@@ -42,7 +45,10 @@ export async function checkCredentials(source: string, given: Credentials, deps:
   });
 }
 
-/** The credentials that are missing before the source can post: those that are neither stored nor an address in the environment. */
+/**
+ * The credentials that are missing before the source can post: required ones that are not stored, except an address that the
+ * environment sets.
+ */
 export function lacking(row: Pick<StoredIntegration, "source" | "members">, deps: CredentialDeps): string[] {
   const addresses = addressesIn(deps.environment(row.source)?.settings ?? {});
   const required = deps.sources().get(row.source)?.adapter.required ?? [];
@@ -50,8 +56,8 @@ export function lacking(row: Pick<StoredIntegration, "source" | "members">, deps
 }
 
 /**
- * Replaces masks that were sent back by the stored values, so that a response can be written back. Not if an address now names
- * another server, which would receive the value.
+ * Replaces masks that a client sent back by the stored values, so that a client can send back a whole response. Does not if an
+ * address now names another server, which would receive the value.
  */
 export async function unmasked(before: StoredIntegration, given: Credentials, vault: Vault): Promise<Credentials> {
   const kept = Object.keys(given).filter((name) => given[name] === mask && before.members.includes(name));

@@ -26,7 +26,7 @@ export interface IntegrationDeps {
   readonly sources: () => ReadonlyMap<string, SourceEntry>;
   /** The connection that the environment configures. */
   readonly environment: (source: string) => Connection | undefined;
-  /** The connection of a stored integration. Rejects where its credentials cannot be used. */
+  /** The connection of a stored integration. Rejects if its credentials cannot be used. */
   readonly stored: (id: string) => Promise<Connection | undefined>;
   readonly accounts: Pick<Accounts, "of">;
   readonly log: Log;
@@ -34,10 +34,10 @@ export interface IntegrationDeps {
 
 type Shown = Output<typeof integrations.get>;
 const absent = (id: string) => problem("not_found", `There is no integration ${id}.`);
-/** Deadline of one try of a connection. */
+/** Timeout of a test of a connection. */
 const testMs = 15_000;
 
-/** The operations on integrations. Every change is published before it is answered, so the next webhook sees it. */
+/** The operations on integrations. Every change is published before the request is answered, so the next webhook uses it. */
 export function integrationOperations(deps: IntegrationDeps): Bound[] {
   const { bus, vault } = deps;
   const changed = () => bus.publish("integrations");
@@ -127,7 +127,7 @@ async function reencrypt(sql: Queryable, one: StoredSecret, { vault, log }: Inte
   }
 }
 
-/** A reference to a row that does not exist, by the name of the foreign key. */
+/** The reference to a row that does not exist, by the name of the foreign key. */
 function unknownReference(row: { agent_id: string | null; project_id: number | null }) {
   return (error: unknown): never => {
     const field = constraintOf(error) === "integrations_agent_id_fkey" ? "agent_id" : "project_id";
@@ -142,7 +142,7 @@ function unknownReference(row: { agent_id: string | null; project_id: number | n
   };
 }
 
-/** Uses the credentials once, and says in words what came of it. */
+/** Uses the credentials once, and returns the result in words. */
 async function tryStored(
   row: queries.StoredIntegration,
   signal: AbortSignal,

@@ -26,7 +26,7 @@ export async function listIntegrations(
   return { items, total: count.total };
 }
 
-/** Every integration, the newest first: of two that fit it is the one that is taken. */
+/** Every integration, newest first: if two match, the newest is used. */
 export const allIntegrations = (sql: Queryable): Promise<StoredIntegration[]> =>
   sql<StoredIntegration[]>`select * from integrations order by created_at desc, id desc`;
 
@@ -55,5 +55,5 @@ export async function deleteIntegration(sql: Queryable, id: string): Promise<boo
   return (await sql`delete from integrations where id = ${id}`).count > 0;
 }
 
-/** The last use of a previous secret that another one replaces. */
+/** The last use of the previous secret that a rotation discards. */
 export const deletePreviousUse = (sql: Queryable, id: string) => sql`delete from previous_secret_uses where connection = ${id}`;

@@ -8,13 +8,13 @@ import { purposeOf } from "./store.ts";
 
 export interface Rotated {
   readonly row: queries.StoredIntegration;
-  /** The secret that was made; `null` where one was given. */
+  /** The generated secret; `null` if the caller passed one. */
   readonly made: string | null;
 }
 
 /**
- * Replaces the secret of an integration's webhooks. The one that was stored becomes the previous one, which is accepted too, until
- * the integration is updated without it.
+ * Replaces an integration's webhook secret. The old one becomes the previous secret, which is also accepted until an update omits
+ * it.
  */
 export async function rotateSecret(
   sql: Queryable,

@@ -18,7 +18,7 @@ export interface StoreOptions {
   readonly log: Log;
   readonly vault: Vault;
   readonly sourceOf: (name: string) => SourceEntry | undefined;
-  /** The settings of a source that the environment names. */
+  /** The settings of a source from the environment. */
   readonly environmentOf: (source: SourceEntry) => Readonly<Record<string, unknown>>;
   readonly alarm: Report;
 }
@@ -27,28 +27,28 @@ export const purposeOf = (id: string): string => `integration ${id}`;
 
 interface Entry {
   readonly row: StoredIntegration;
-  /** `null`: its credentials cannot be used here. */
+  /** `null` if its credentials cannot be used here. */
   readonly connection: Connection | null;
 }
-/** How long after the start a missing plugin is reported, milliseconds. */
+/** How long after the start a missing plugin is reported, in milliseconds. */
 const startMs = 30_000;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Read once, and again whenever an integration changes on any replica. */
+/** Reads the integrations once, and again whenever one changes on any replica. */
 export async function openIntegrations(options: StoreOptions, sweepMs?: number): Promise<IntegrationStore> {
   const { sql, bus, log } = options;
   const opened = performance.now();
   let entries: readonly Entry[] = [];
   let byId: ReadonlyMap<string, Entry> = new Map();
-  /** Rows that could not be used, by their ciphertext, so that each is reported once. */
+  /** Rows that cannot be used, by their ciphertext, so that each is reported once. */
   const failed = new Set<string>();
   const entryOf = async (row: StoredIntegration): Promise<Entry> => {
     const known = byId.get(row.id);
     const source = options.sourceOf(row.source);
-    // An upgrade of its plugin puts another source in its place.
+    // An upgrade of a plugin replaces its source.
     const isSame = known?.connection && known.connection.source === source && known.row.credentials === row.credentials;
     if (isSame) return { ...known, row };
-    // Others' plugins come after the integrations.
+    // Third-party plugins are loaded after the integrations.
     if (!source && performance.now() - opened < startMs) return { row, connection: null };
     try {
       return { row, connection: await connect(row, source, options) };
@@ -75,7 +75,7 @@ export async function openIntegrations(options: StoreOptions, sweepMs?: number):
     ...fresh,
     find: async (id) => {
       if (!uuid.test(id)) return undefined;
-      // Another replica may have made it a moment ago.
+      // Another replica may have created it a moment ago.
       const row = byId.get(id.toLowerCase())?.row ?? (await findIntegration(sql, id));
       if (!row) return undefined;
       return (await entryOf(row)).connection ?? Promise.reject(unusable(row));
@@ -87,7 +87,7 @@ export async function openIntegrations(options: StoreOptions, sweepMs?: number):
         (agentId !== null && mine.find(({ row }) => row.agent_id === agentId)) ||
         (project_id !== null && mine.find(({ row }) => row.agent_id === null && row.project_id === project_id));
       if (!found) return null;
-      // Never in another's name.
+      // Never uses another integration instead.
       if (!found.connection) throw unusable(found.row);
       return found.connection;
     },
@@ -98,14 +98,14 @@ export async function openIntegrations(options: StoreOptions, sweepMs?: number):
 const unusable = ({ id, name }: StoredIntegration) =>
   problem("unavailable", `The credentials of the integration ${name} (${id}) cannot be used; the service's log says why.`);
 
-/** An integration that names no address is an account at the operator's own server, where the environment names one. */
+/** An integration without an address belongs to the operator's own server if the environment names one. */
 async function connect(
   row: StoredIntegration,
   source: SourceEntry | undefined,
   { vault, environmentOf }: StoreOptions,
 ): Promise<Connection> {
   if (!source) throw new Error(`no loaded plugin provides the source ${row.source}`);
-  // Its operator gave the credentials to one plugin; another one with a source of that name must not receive them.
+  // Its operator gave the credentials to one plugin. Another plugin with a source of the same name must not receive them.
   if (row.plugin !== null && row.plugin !== source.plugin)
     throw new Error(`the credentials are for the plugin ${row.plugin}, but the source ${row.source} is now of ${source.plugin}`);
   const credentials = (await vault.open(row.credentials, purposeOf(row.id))) as Record<string, unknown>;

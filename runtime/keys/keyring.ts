@@ -7,11 +7,11 @@ import { allKeys, type KeyScope, markUsed, type StoredKey } from "./queries.ts";
 
 /** The valid API keys: those of `API_KEYS`, and those in the database. */
 export interface Keyring {
-  /** Whether there never was a key, so that every request is served; as of the last read. */
+  /** Whether no key has ever existed, so that every request is accepted; as of the last read. */
   readonly open: boolean;
   /**
-   * The same, from a view that is at most two seconds old. `lenient`: from an older one while the database is unavailable, for
-   * requests that only read: the status of the service must be seen then, too.
+   * The same, from a view that is at most two seconds old. `lenient`: while the database is unavailable, uses an older view, for
+   * requests that only read, because the status of the service must be visible then, too.
    */
   isOpen(lenient?: boolean): Promise<boolean>;
   find(key: string, lenient?: boolean): Promise<Actor | undefined>;
@@ -21,7 +21,7 @@ export interface Keyring {
   readonly configured: readonly string[];
 }
 
-/** Maximum age of the view of the keys, milliseconds: a notice may be lost, and the command line sends none. */
+/** Maximum age of the view of the keys, in milliseconds: a message may be lost, and the command line sends none. */
 const maxAgeMs = 2_000;
 
 const implied: Record<KeyScope, readonly KeyScope[]> = {
@@ -78,7 +78,7 @@ export async function openKeyring(sql: Sql, bus: Bus, log: Log, configured: read
     });
   };
 
-  // A read in progress may have missed the change, so another one follows it.
+  // A read in progress may have missed the change, so another one follows.
   bus.on("keys", async () => {
     await reading?.catch(() => {});
     await look();

@@ -7,7 +7,9 @@ import { type Bound, handle } from "../platform/operation.ts";
 import { hashOf, hintOf, newKey } from "./key.ts";
 import { findAbsentAgent, findAbsentProject, insertKey, listKeys, revokeKey } from "./queries.ts";
 
-/** Changes are published before they are answered. A replica that misses the notice reads the keys again within seconds. */
+/**
+ * Changes are published before the request is answered. A replica that misses the message reads the keys again within seconds.
+ */
 export function keyOperations(bus: Pick<Bus, "publish">): Bound[] {
   return [
     handle(keys.list, (page, { sql }) => listKeys(sql, page)),
@@ -28,7 +30,7 @@ export function keyOperations(bus: Pick<Bus, "publish">): Bound[] {
   ];
 }
 
-/** Until when a key works, for which projects, and which agents it may register. Throws `bad_request`. */
+/** The expiry of a key, its projects, and the agents that it may register. Throws `bad_request`. */
 async function checkBounds(sql: Queryable, { scopes, agent_ids, projects, expires_at }: Omit<Input<typeof keys.create>, "name">) {
   if (expires_at && Date.parse(expires_at) <= Date.now())
     throw problem("bad_request", "expires_at: must be in the future", { field: "expires_at" });

@@ -4,10 +4,10 @@ import type { Bound, Context } from "../platform/operation.ts";
 import { projectOfExecution } from "./queries.ts";
 
 type Allowed = ReadonlySet<number>;
-/** Checks an input and returns it, narrowed to the projects where the caller named none. */
+/** Checks an input and returns it, restricted to the projects of the key if the caller names none. */
 type Bounds = (input: Record<string, unknown>, allowed: Allowed, context: Context) => Promise<unknown>;
 
-/** By its member `project_id`. A key for one project does not have to name it. */
+/** Checks the member `project_id`. A key for one project does not have to name it. */
 const byMember: Bounds = async (input, allowed, { actor }) => {
   const { project_id } = input;
   if (typeof project_id === "number") {
@@ -20,7 +20,7 @@ const byMember: Bounds = async (input, allowed, { actor }) => {
   return { ...input, project_id: only };
 };
 
-/** An execution of another project does not exist for the caller. */
+/** For the caller, an execution of another project does not exist. */
 const byExecution: Bounds = async (input, allowed, { sql }) => {
   const id = String(input.id);
   if (await isWithin(sql, id, allowed)) return input;
@@ -32,7 +32,7 @@ const byProject: Bounds = async (input, allowed, { actor }) => {
   throw problem("forbidden", restriction(actor.name, allowed));
 };
 
-/** The operations of a key that is restricted to projects. Every other one is refused. */
+/** The operations that a key restricted to projects may call. All others are refused. */
 const bounds: Readonly<Record<string, Bounds>> = {
   "task-executions.list": byMember,
   "policy.get": byMember,
@@ -47,7 +47,7 @@ const bounds: Readonly<Record<string, Bounds>> = {
   "projects.workflow-context": byProject,
 };
 
-/** The same operations, held to the projects of the key that calls them. */
+/** The same operations, restricted to the projects of the calling key. */
 export const withinProjects = (bound: readonly Bound[]): Bound[] =>
   bound.map((one) => {
     const { op } = one;
@@ -71,7 +71,7 @@ const streamed = (one: Bound, check: (input: unknown, context: Context) => Promi
     yield* one.run(await check(input, context), context) as AsyncIterable<unknown>;
   };
 
-/** What the answer says about the key. */
+/** The projects that the response lists for the key. */
 export const restriction = (name: string, projects: Iterable<number>): string =>
   `the API key "${name}" is restricted to the projects ${[...projects].join(", ")}`;
 

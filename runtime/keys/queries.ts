@@ -17,7 +17,7 @@ export async function listKeys(
   return { items, total: count.total };
 }
 
-/** `undefined` if a key in use has the name. */
+/** `undefined` if a key in use has this name. */
 export async function insertKey(
   sql: Queryable,
   key: {
@@ -55,13 +55,13 @@ export async function findAbsentProject(sql: Queryable, ids: readonly number[]):
   return row?.id;
 }
 
-/** `null`: there is no such execution, or it belongs to no project. */
+/** `null` if the execution does not exist or belongs to no project. */
 export async function projectOfExecution(sql: Queryable, id: string): Promise<number | null> {
   const [row] = await sql<{ project_id: number | null }[]>`select project_id from task_executions where id = ${id}`;
   return row?.project_id ?? null;
 }
 
-/** A key as requests are checked by it. */
+/** The members of a key that the check of a request needs. */
 export interface StoredKey {
   readonly id: number;
   readonly name: string;
@@ -74,7 +74,7 @@ export interface StoredKey {
   readonly revoked: boolean;
   readonly last_used_at: string | null;
 }
-/** Every key that was ever made, including revoked ones. */
+/** All keys that were ever created, including revoked ones. */
 export const allKeys = (sql: Queryable): Promise<StoredKey[]> =>
   sql<StoredKey[]>`
     select id, name, encode(key_hash, 'hex') as hash, scopes, agent_ids, projects, expires_at, revoked_at is not null as revoked, last_used_at from api_keys order by id`;

@@ -6,7 +6,7 @@ export interface StoredSession {
   readonly expires_at: string;
 }
 
-/** Also removes the sessions that have expired: logging in is rare enough. */
+/** Also removes expired sessions, because logins are rare. */
 export async function insertSession(
   sql: Queryable,
   session: { token_hash: Buffer; key_hash: Buffer; expires_at: string },

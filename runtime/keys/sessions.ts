@@ -5,7 +5,7 @@ import { hashOf } from "./key.ts";
 import type { Keyring } from "./keyring.ts";
 import { deleteSession, findSession, insertSession } from "./session-queries.ts";
 
-/** Logins of the console: a random token in a cookie, which is valid as long as the API key that it was given for. */
+/** Logins of the console: a random token in a cookie, which is valid as long as the API key of the login. */
 export interface Sessions {
   /** `undefined` if the key is not valid. */
   create(key: string): Promise<NewSession | undefined>;

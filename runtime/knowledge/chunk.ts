@@ -5,14 +5,14 @@ export interface Piece {
   readonly text: string;
 }
 
-/** Characters of one chunk: about 400 tokens, which every embedding model takes. */
+/** Maximum length of a chunk in characters: about 400 tokens, which every embedding model accepts. */
 const maxChunkLength = 1500;
 /** Characters that a chunk repeats of the previous one, so text at the boundary is found in one of them. */
 const overlap = 200;
 
 /**
- * Cuts Markdown into chunks that never span a heading. A section longer than a chunk is cut between paragraphs, else
- * between lines, sentences or words; each chunk repeats the end of the previous one.
+ * Splits Markdown into chunks that never span a heading. A section longer than a chunk is split between paragraphs, or if that is
+ * impossible, between lines, sentences or words. Each chunk repeats the end of the previous one.
  */
 export function chunkMarkdown(markdown: string, { size = maxChunkLength, repeat = overlap } = {}): Piece[] {
   return sectionsOf(markdown).flatMap(({ heading_path, text }) =>
@@ -20,7 +20,7 @@ export function chunkMarkdown(markdown: string, { size = maxChunkLength, repeat 
   );
 }
 
-/** A longer heading is a mislabelled or unclosed paragraph; every chunk under it would repeat it. */
+/** A longer heading is probably a paragraph that was marked up wrongly; every chunk under it would repeat it. */
 const maxHeadingLength = 300;
 const heading = /^ {0,3}(#{1,6})(?:[ \t]|$)/;
 const fence = /^ {0,3}(`{3,}|~{3,})(.*)$/;
@@ -64,7 +64,7 @@ function titleOf(text: string): string {
   return end === 0 || /\s/.test(title[end - 1] as string) ? title.slice(0, end).trim() : title;
 }
 
-/** Places to cut a text, best first: after a paragraph, a line, a sentence, a word. */
+/** Places to split a text, best first: after a paragraph, a line, a sentence, a word. */
 const seams = [/\n\s*\n/g, /\n/g, /[.!?。！？]["')\]]*\s+/g, /\s+/g];
 
 function cutText(text: string, size: number, repeat: number): string[] {
@@ -79,7 +79,9 @@ function cutText(text: string, size: number, repeat: number): string[] {
   return pieces.filter((piece) => piece !== "");
 }
 
-/** The last good place to cut between two positions; otherwise the second position, never within a character. */
+/**
+ * The last suitable place to split between two positions; if there is none, the second position, but never within a character.
+ */
 function seamIn(text: string, from: number, to: number): number {
   const part = text.slice(from, to);
   for (const seam of seams) {

@@ -36,7 +36,7 @@ export class LostJob extends Error {
   override readonly name = "LostJob";
 }
 
-/** Pages read, cut and written in one batch. */
+/** Number of pages that are read, split and written in one batch. */
 const portion = 25;
 /** Deadline of one connector call, milliseconds. */
 const callMs = 120_000;
@@ -169,7 +169,7 @@ async function readOrOneByOne(reading: Reading, ids: readonly string[]): Promise
       failedPages.set(id, (error as Error).message);
     }
   }
-  // That many failures are not the pages' fault. With few pages it is undecided until others are read.
+  // So many failures are not the pages' fault. If there are only a few pages, this is decided after others have been read.
   if (answers === 0 && ids.length >= portion) throw failure;
   if (answers === 0) reading.failure = failure;
   else reading.answered = true;
@@ -203,7 +203,7 @@ async function store(job: ClaimedJob, pages: readonly KnowledgePage[], gone: rea
   if (change.added.length > 0) deps.written();
 }
 
-/** Unchanged chunks keep their rows, and so their vectors. */
+/** Unchanged chunks keep their rows, and therefore their vectors. */
 export function changeOf(page: KnowledgePage, before: readonly StoredChunk[]): ChunkChange {
   const known = Map.groupBy(before, ({ content }) => content);
   const added: StoredChunk[] = [];

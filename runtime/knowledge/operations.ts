@@ -32,7 +32,7 @@ export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
     if (!row) throw absent(id);
     return row;
   };
-  /** Its secrets are known to every replica before it is answered, so that none posts one. */
+  /** Every replica reads its secrets before the request is answered, so that none posts one. */
   const changed = async () => {
     await bus.publish("secrets");
     await bus.publish("knowledge");

@@ -7,7 +7,7 @@ import { type Bound, Events, handle, type ServerEvent } from "../platform/operat
 import { sleep } from "../platform/retry.ts";
 import { type LiveStep, listEndedSince, listLive, listStepsOf } from "./queries.ts";
 
-/** Between two looks. Streams read the database, so they show what happens on every replica and miss nothing. */
+/** Interval between two looks. Streams read the database, so they include the changes of all replicas and miss none. */
 const pollMs = 400;
 const dayMs = 86_400_000;
 const ended = ["succeeded", "failed", "cancelled"];
@@ -53,7 +53,7 @@ const stepEvent = ({ execution_id, ...step }: LiveStep, id: string): ServerEvent
   data: { execution_id, execution: null, step },
 });
 
-/** `after`: number of the last step that the reader has; its events carry such numbers. */
+/** `after`: number of the last step that the reader received; the events contain these numbers. */
 async function* followExecution(sql: Sql, id: string, after: number, signal: AbortSignal): AsyncGenerator<ServerEvent> {
   let last = Number.isInteger(after) ? after : -1;
   let shown = "";
@@ -61,7 +61,7 @@ async function* followExecution(sql: Sql, id: string, after: number, signal: Abo
   while (!signal.aborted) {
     const execution = await findExecution(sql, id);
     if (!execution) return;
-    // After the execution, so that the steps of one that has ended are complete.
+    // The steps are read after the execution, so that those of an ended execution are complete.
     for (const step of await listStepsOf(sql, [id], last + 1)) {
       const state = `${step.state} ${step.error ?? ""}`;
       if (states.get(step.seq) !== state) {
@@ -78,7 +78,7 @@ async function* followExecution(sql: Sql, id: string, after: number, signal: Abo
   }
 }
 
-/** `since`: time of the last event that the reader has, milliseconds; its events carry such times. */
+/** `since`: time of the last event that the reader received, in milliseconds; the events contain these times. */
 async function* followService(sql: Sql, since: number, signal: AbortSignal): AsyncGenerator<ServerEvent> {
   const began = Date.now();
   const shown = new Map<string, string>();
@@ -114,7 +114,7 @@ async function* followService(sql: Sql, since: number, signal: AbortSignal): Asy
     for (const id of shown.keys()) if (!kept.has(id)) shown.delete(id);
     for (const key of steps.keys()) if (!kept.has(key.slice(0, idLength))) steps.delete(key);
     const last = found.at(-1);
-    // Another replica may store an execution a moment after it made its id.
+    // Another replica may store an execution a moment after it generated its id.
     if (last) after = firstIdAt(timeOfId(last.id) - overlapMs);
     await sleep(pollMs, signal).catch(() => {});
   }

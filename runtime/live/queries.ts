@@ -2,10 +2,10 @@ import { type Execution, type Step, shortMembers, stepMembers } from "../executi
 import type { Queryable } from "../platform/database/client.ts";
 import { type Stored, withInput } from "../transcripts/packed-input.ts";
 
-/** Most executions that one look reads. */
+/** Maximum number of executions that one look reads. */
 const limit = 500;
 
-/** Running executions, those younger than an id, and further ones by their ids. */
+/** Running executions, executions with an id greater than the given one, and further executions by their ids. */
 export const listLive = (sql: Queryable, after: string, ids: readonly string[]): Promise<Execution[]> =>
   sql<Execution[]>`
     select ${shortMembers(sql)} from task_executions where id in (
@@ -14,7 +14,7 @@ export const listLive = (sql: Queryable, after: string, ids: readonly string[]):
       union select unnest(${ids as string[]}::uuid[]))
     order by id`;
 
-/** Executions that ended after a time, among those younger than an id. */
+/** Executions that ended after a time, among those with an id greater than the given one. */
 export const listEndedSince = (sql: Queryable, since: string, after: string): Promise<Execution[]> =>
   sql<Execution[]>`
     select ${shortMembers(sql)} from task_executions
@@ -22,7 +22,7 @@ export const listEndedSince = (sql: Queryable, since: string, after: string): Pr
 
 export type LiveStep = Step & { readonly execution_id: string };
 
-/** Steps of some executions from a number on. */
+/** The steps of some executions, starting at a number. */
 export async function listStepsOf(sql: Queryable, ids: readonly string[], fromSeq: number): Promise<LiveStep[]> {
   const rows = await sql<Stored<LiveStep>[]>`
     select execution_id, ${stepMembers(sql)} from execution_steps

@@ -29,10 +29,10 @@ export interface ChatDeps extends ConversationDeps {
   readonly connectionFor: (source: string, agentId: string) => Promise<Connection | null>;
 }
 
-/** The caller waits for the answer: a longer Retry-After of the LLM is passed on to the caller. */
+/** The caller waits for the answer, so a longer Retry-After of the LLM is passed on to the caller. */
 const maxRetryWaitMs = 10_000;
 
-/** Callbacks while a chat is under way. */
+/** Callbacks during a chat. */
 export type Listeners = Pick<Conversation, "onDelta" | "onToolCall">;
 
 /** One turn of a chat with an agent. Its rounds and tool calls are recorded; its answer is not posted. */
@@ -85,7 +85,7 @@ async function makePlan(agent: Agent, messages: readonly Message[], deps: ChatDe
   };
 }
 
-/** Outside of events: the tools of every source that is configured, and of every other provider. */
+/** Outside of events, the model gets the tools of every configured source and of all other providers. */
 async function eligibleNames(agent: Agent, deps: ChatDeps): Promise<string[]> {
   const all = deps.tools.eligible({ source: null, agentId: agent.id, allowed: agent.allowed_tools ?? null });
   const sources = new Set(all.flatMap((tool) => (tool.source ? [tool.source.name] : [])));

@@ -42,7 +42,7 @@ function events(
   run(AbortSignal.any([signal, disconnected.signal]), listeners)
     .then(
       ({ event, data }) => emit(event, data),
-      // In order, behind the events before it.
+      // Emits events in order.
       (error) => queue?.enqueue({ kind: "error", error }),
     )
     .finally(() => queue?.close());

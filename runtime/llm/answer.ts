@@ -1,7 +1,7 @@
 import { Failure } from "../platform/retry.ts";
 import type { ChatAnswer } from "./chat-messages.ts";
 
-/** An unchecked answer: proxies and models differ, so every member may be missing. */
+/** An unchecked answer. Proxies and models differ, so every member may be missing. */
 interface Loose {
   model?: unknown;
   choices?: {
@@ -40,7 +40,7 @@ export function readAnswer(answer: unknown, model: string): ChatAnswer {
   };
 }
 
-/** Some models answer with an array of parts. */
+/** Some models return an array of parts. */
 const text = (content: unknown): string =>
   typeof content === "string"
     ? content

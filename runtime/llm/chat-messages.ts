@@ -1,7 +1,7 @@
-/** A call of a tool that a model asks for. */
+/** A tool call that a model requests. */
 export interface ToolCall {
   readonly id: string;
-  /** Function name as it was offered: `alpha__add_comment`. */
+  /** The function name in the request: `alpha__add_comment`. */
   readonly name: string;
   /** JSON text, as the model wrote it. */
   readonly arguments: string;

@@ -23,7 +23,7 @@ export interface Endpoint {
   readonly fetch: typeof globalThis.fetch;
 }
 
-/** Retries are ours: they belong to the execution's rules, not to the client's. */
+/** We retry ourselves, because retries must follow the rules of executions, not those of the package. */
 export const openAiClient = ({ baseUrl, apiKey, fetch }: Endpoint, timeout?: number) =>
   new OpenAI({ baseURL: baseUrl, apiKey: apiKey ?? "none", maxRetries: 0, fetch, ...(timeout !== undefined && { timeout }) });
 
@@ -44,7 +44,7 @@ export function createLlm(options: Endpoint & { timeoutMs: number }): Llm {
   };
 }
 
-/** Sends a body as JSON and gives the value of the answer; the text of one that is no JSON. Throws errors of the package. */
+/** Sends a body as JSON and returns the value of the response, or its text if it is not JSON. Throws errors of the package. */
 type Post = (body: object, signal: AbortSignal, headers: Readonly<Record<string, string>>) => Promise<unknown>;
 
 /**

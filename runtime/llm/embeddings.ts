@@ -26,7 +26,7 @@ export function createEmbed(options: Endpoint & { model: string; dimension: numb
     const asked = shorten;
     const vectors = await call(texts, signal, asked);
     if (fits(vectors)) return vectors;
-    // The other way than this call was asked: others under way may have found it out already.
+    // Tries the opposite of this call's own choice, because concurrent calls may already have changed the shared one.
     const again = await call(texts, signal, !asked).catch(() => vectors);
     if (fits(again)) {
       shorten = !asked;
@@ -38,7 +38,7 @@ export function createEmbed(options: Endpoint & { model: string; dimension: numb
   };
 }
 
-/** The largest value in a `halfvec`. The values of models are around 1. */
+/** The largest value in a `halfvec`. Values of models are around 1. */
 const maxValue = 65_504;
 const isNumber = (value: unknown): boolean => Number.isFinite(value) && Math.abs(value as number) <= maxValue;
 

@@ -42,7 +42,7 @@ export const defaultTriggerMappings: readonly TriggerMapping[] = [
   { canonical_trigger: "issue.updated", task_id: "customer_uat_sync" },
 ];
 
-/** More events, for operators who want them: each set starts more runs than the defaults do. */
+/** Optional sets of further events. Each starts more runs than the defaults. */
 export const optionalSourceMappings: Readonly<Record<OptionalSet, ReturnType<typeof row>[]>> = {
   comments: [
     row("beta", "Note Hook", "create", "issue.commented"),
@@ -73,7 +73,7 @@ export const optionalTriggerMappings: Readonly<Record<OptionalSet, readonly Trig
   ],
 };
 
-/** The optional set that gives a trigger a task; `null` if none does. */
+/** The optional set that maps a trigger to a task; `null` if none does. */
 export const setOf = (trigger: string): OptionalSet | null =>
   (Object.keys(optionalTriggerMappings) as OptionalSet[]).find((name) =>
     optionalTriggerMappings[name].some((one) => one.canonical_trigger === trigger),

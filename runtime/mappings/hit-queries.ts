@@ -6,10 +6,10 @@ import { firstIdOf } from "../platform/ids.ts";
 type Hits = Output<typeof hits>;
 const days = 7;
 const dayMs = 86_400_000;
-/** Events and executions that are counted at most, the newest. */
+/** Maximum number of events and executions that are counted, newest first. */
 const maxCounted = 30_000;
 
-/** How often each event fired each trigger, and each trigger a task, in the last days. */
+/** How often each event fired each trigger, and each trigger started a task, in the last days. */
 export async function countHits(sql: Queryable): Promise<Hits> {
   const start = Math.floor(Date.now() / dayMs - days) * dayMs;
   const first = firstIdOf(start);

@@ -9,7 +9,10 @@ import { defaultSourceMappings, defaultTriggerMappings, optionalSourceMappings, 
 import { countHits } from "./hit-queries.ts";
 import * as queries from "./queries.ts";
 
-/** The operations on both kinds of mappings. Every change is published before it is answered, so the next webhook sees it. */
+/**
+ * The operations on both kinds of mappings. Every change is published before the request is answered, so the next webhook uses
+ * it.
+ */
 export function mappingOperations(bus: Bus, loadedSources: () => Iterable<string>): Bound[] {
   const changed = () => bus.publish("mappings");
   return [
@@ -65,7 +68,7 @@ const unknownSource = (source: string, known: ReadonlySet<string>) =>
     { field: "source" },
   );
 
-/** One after the other: tasks fire in the order of their mappings, which is that of the ids. */
+/** Inserted one after the other, because tasks are started in the order of their mappings' ids. */
 async function inOrder<T, R>(rows: readonly T[], insert: (row: T) => Promise<R>): Promise<R[]> {
   const inserted: R[] = [];
   for (const row of rows) inserted.push(await insert(row));

@@ -15,7 +15,7 @@ export async function listSourceMappings(sql: Queryable, page: Page): Promise<{ 
 export const allSourceMappings = (sql: Queryable): Promise<SourceMapping[]> =>
   sql<SourceMapping[]>`select * from source_mappings order by id`;
 
-/** `undefined` where the same source, event and action are mapped. */
+/** `undefined` if the same source, event and action are already mapped. */
 export async function insertSourceMapping(
   sql: Queryable,
   mapping: Input<typeof createSource>,
@@ -39,18 +39,18 @@ export async function listTriggerMappings(sql: Queryable, page: Page): Promise<{
 
 export interface TaskMapping extends TriggerMapping {
   readonly task_exists: boolean;
-  /** The agent that runs the task; `null` where the agent is chosen by capability when it runs. */
+  /** The agent that runs the task; `null` if it is chosen by capability when the task runs. */
   readonly agent_id: string | null;
 }
 
-/** Every trigger-task mapping, with what is known of its task. */
+/** Every trigger-task mapping, with the facts about its task. */
 export const allTriggerMappings = (sql: Queryable): Promise<TaskMapping[]> =>
   sql<TaskMapping[]>`
     select m.*, t.id is not null as task_exists,
       case when cardinality(t.required_capabilities) = 0 then t.actor_id end as agent_id
     from trigger_mappings m left join tasks t on t.id = m.task_id order by m.id`;
 
-/** `undefined` where the trigger is mapped to this task. */
+/** `undefined` if the trigger is already mapped to this task. */
 export async function insertTriggerMapping(
   sql: Queryable,
   { canonical_trigger, task_id, conditions }: Pick<TriggerMapping, "canonical_trigger" | "task_id"> & Partial<TriggerMapping>,

@@ -3,15 +3,15 @@ import { isDeepStrictEqual } from "node:util";
 import type { McpTool } from "./client/list-tools.ts";
 import type { ServerRow } from "./queries.ts";
 
-/** A tool that differs from what was approved; `before` is `null` if it was not there. */
+/** A tool that differs from its approved form; `before` is `null` if it did not exist then. */
 export interface ToolChange {
   readonly before: McpTool | null;
   readonly after: McpTool;
 }
 
 /**
- * The tools of a server that are not as they were approved. A description is a part of every prompt, so one that a server
- * changes later could tell agents anything. A tool that is no longer there is not missed, and known again when it comes back.
+ * The tools of a server that differ from their approved form. A description is part of every prompt, so a server that changes it
+ * later could inject any instruction. An approved tool that is missing is not reported, and is still approved when it returns.
  */
 export function changesOf({ tools, approved }: Pick<ServerRow, "tools" | "approved">): ToolChange[] {
   const known = new Map((approved ?? []).map((tool) => [tool.remote_name, tool]));
@@ -27,7 +27,7 @@ export function approvedTools(server: Pick<ServerRow, "tools" | "approved">): re
   return server.tools.filter((tool) => !changed.has(tool));
 }
 
-/** A digest of the tools that a server offers now: an approval that names it covers exactly the tools that the operator saw. */
+/** A digest of the tools that a server offers now, so that an approval covers exactly the tools that the operator saw. */
 export const versionOf = ({ tools }: Pick<ServerRow, "tools">): string =>
   createHash("sha256").update(JSON.stringify(tools)).digest("hex").slice(0, 16);
 

@@ -124,7 +124,7 @@ async function askServer(server: ServerRow, options: DiscoveryOptions, signal: A
   return tools ? { tools: tools.length, error: null } : { tools: 0, error };
 }
 
-/** Tells, once for each change, that tools are no longer as they were approved. */
+/** Reports, once for each change, that tools differ from their approved form. */
 function reportChanges(before: ServerRow, { id, name, tools, approved }: ServerRow, { warn }: DiscoveryOptions): void {
   const changes = changesOf({ tools, approved });
   if (changes.length === 0 || isDeepStrictEqual(before.tools, tools)) return;

@@ -9,7 +9,7 @@ export interface ServerRow {
   readonly agent_id: string | null;
   readonly status: "pending" | "connected" | "failed";
   readonly tools: readonly McpTool[];
-  /** The tools as they were approved; `null` until a discovery has found any, which counts as approval. */
+  /** The tools in their approved form; `null` until a discovery finds any, which counts as approval. */
   readonly approved: readonly McpTool[] | null;
   readonly last_error: string | null;
   readonly checked_at: string | null;
@@ -27,7 +27,7 @@ export async function listServers(
 
 export const allServers = (sql: Queryable): Promise<ServerRow[]> => sql<ServerRow[]>`select * from mcp_servers order by id`;
 
-/** Returns `undefined` if the name, or the provider name made from it, is taken. */
+/** Returns `undefined` if the name, or the provider name derived from it, is taken. */
 export async function insertServer(
   sql: Queryable,
   server: Pick<ServerRow, "name" | "provider" | "url" | "agent_id">,

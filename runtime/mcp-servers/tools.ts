@@ -16,8 +16,9 @@ const maxBytes = 2_097_152;
 type Fetch = typeof globalThis.fetch;
 
 /**
- * The tools of all MCP servers that are as they were approved, interleaved: the first of each before the second of any. If there are more than a request
- * may hold, one server cannot crowd out the others. `isTaken`: whether another provider uses a name.
+ * The approved tools of all MCP servers, interleaved: the first tool of each server, then the second of each, and so on. So if
+ * there are more than a request may contain, one server cannot crowd out the others. `isTaken`: whether another provider uses a
+ * name.
  */
 export async function mcpTools(sql: Sql, fetch: Fetch, isTaken: (provider: string) => boolean): Promise<RegisteredTool[]> {
   const servers = (await allServers(sql))

@@ -15,7 +15,7 @@ export const waitingChunks = (sql: Sql, vectors: VectorSettings): Waiting => ({
 /** Texts embedded in one request. */
 export const batchSize = 64;
 const embedMs = 60_000;
-/** Wait before the next try; the model or its proxy may have recovered by then. */
+/** Wait before the next try, because the model or its proxy may have recovered by then. */
 const retryAfterMs = 600_000;
 
 /** Texts that the model refuses; retried after ten minutes so they do not block the others. */

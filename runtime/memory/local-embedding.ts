@@ -15,7 +15,7 @@ export function hashEmbedding(text: string, dimension: number): number[] {
   const counts = new Map<string, number>();
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
   for (const [word, count] of counts) {
-    // A repeated word says little more than a single one.
+    // A repeated word adds little more than a single one.
     const weight = (1 + Math.log(count)) * (commonWords.has(word) ? 0.1 : 1);
     add(vector, fnv1a(word), weight);
     addLetters(vector, `^${word}$`, weight * 0.6);

@@ -58,7 +58,7 @@ async function sweep({ sql, stores, log }: MaintainDeps): Promise<void> {
     try {
       while ((await backend.sweep()) >= 1000);
     } catch (error) {
-      // An unavailable store is swept later.
+      // An unavailable store is cleaned later.
       if ((error as { code?: string }).code !== "unavailable") log.warn("failed to sweep a memory store", { store: name, error });
     }
   }

@@ -20,7 +20,7 @@ export interface MemoryOptions {
   readonly vectors: OpenVectors;
   /** Default limit of a search. */
   readonly topK: number;
-  /** Most memories in one prompt. */
+  /** Maximum number of memories in one prompt. */
   readonly promptLimit: number;
   readonly shortTtlSeconds: number;
   readonly warn: Report;

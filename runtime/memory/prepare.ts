@@ -51,8 +51,8 @@ export async function prepareMemory(config: MemoryConfig, database: Database, lo
 }
 
 /**
- * The configured model. A model API that was only added for chats leaves the built-in embeddings of stored memories as they are:
- * the service starts with them and says how to change, because vectors of two models cannot be compared.
+ * The configured model. If a model API was added only for chats, the built-in embeddings of stored memories are kept: the service
+ * starts with them and logs how to change, because vectors of two models cannot be compared.
  */
 async function checkedEmbedder(config: MemoryConfig, { sql }: Database, log: Log) {
   const embedder = embedderOf(config);
@@ -104,14 +104,14 @@ export function storesFrom(host: Host, withRedis: boolean, longTerm: string): Me
   return storesOf(long, withRedis ? named("redis") : long);
 }
 
-/** The model that made the stored vectors, and the prefix of this installation in services that it shares with others. */
+/** The model that computed the stored vectors, and the prefix of this installation in services that it shares with others. */
 interface Settings {
   readonly installation: string;
 }
 
 /**
- * Checks that the configured model made the stored vectors: vectors of two models cannot be compared.
- * Throws a `ConfigError` that says how to continue.
+ * Checks that the configured model computed the stored vectors, because vectors of two models cannot be compared. Throws a
+ * `ConfigError` that says how to continue.
  */
 async function checkModel(sql: Sql, model: string, dimension: number): Promise<Settings> {
   await adoptModel(sql, model, dimension);

@@ -33,8 +33,8 @@ export interface References {
 
 /**
  * Reserves a free key, or one whose memory has expired, if the agent and project of the memory exist. `held: false`: the key is
- * taken. With `soon` the commit does not wait for the disk: a memory written to the same database afterwards is not
- * durable before its reservation, and no other reservation was acknowledged before a crash.
+ * taken. With `soon`, the commit does not wait for the disk. That is safe: a memory that is written to the same database
+ * afterwards cannot become durable before its reservation, and a reservation without a memory was acknowledged to no client.
  */
 export async function reserveKey(
   sql: Queryable,

@@ -68,7 +68,7 @@ async function withAuthors(sql: Sql, memories: readonly Found[]): Promise<Found[
   });
 }
 
-/** Characters of a task's content that form the search query: the important part comes first. */
+/** Number of characters of a task's content that form the search query, because the important part is at the beginning. */
 const maxQueryLength = 8_000;
 
 /** Whether any memory or document may exist. It needs no query, so recall costs nothing while there are none. */
@@ -76,7 +76,7 @@ export interface StoredKinds {
   readonly maybe: () => boolean;
   /** The same for document chunks alone: without any, a search makes one query fewer. */
   readonly chunks: () => boolean;
-  /** This replica stored a memory, or document chunks with `chunks`. */
+  /** Called after this replica stored a memory, or document chunks with `chunks`. */
   note(what: "memories" | "chunks"): void;
   close(): void;
 }
@@ -94,7 +94,7 @@ export async function watchStoredKinds(sql: Sql, bus: Bus, failed: (error: unkno
   bus.on("memory", (what) => {
     some[what === "chunks" ? "chunks" : "memories"] = true;
   });
-  // Covers lost notifications.
+  // In case a notification is lost.
   const run = async () => {
     if (!some.memories || !some.chunks) await look();
   };

@@ -43,7 +43,7 @@ const line = create.input.extend({ created_at: z.iso.datetime({ offset: true }).
 type Line = z.infer<typeof line>;
 const maxConcurrent = 32;
 
-/** Lines of a text file. Only a line feed ends a line: JSON may contain other separators. */
+/** Lines of a text file. Only a line feed ends a line, because JSON may contain other line separators. */
 export async function* linesOf(file: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest: string[] = [];

@@ -15,14 +15,15 @@ export interface IntakeOptions {
 }
 
 const atOnce = 200;
-/** How long a feed waits for the first webhook; a stop waits as long. */
+/** How long a feed waits for the first webhook, and how long a stop can take. */
 const waitSeconds = 2;
-/** Between two looks at a queue that feeds no webhooks, and after a failure, milliseconds. */
+/** Interval between two looks at a queue that feeds no webhooks, and wait after a failure, in milliseconds. */
 const everyMs = 1_000;
 
 /**
- * Takes webhooks from the queues that feed them. Each is acknowledged once its event is durable, so after a crash it comes again;
- * the second is a duplicate, by the delivery id of its source or the id of its message. Replicas share a feed by its bus.
+ * Receives webhooks from queues that feed them. Each is acknowledged once its event is durable, so after a crash it is delivered
+ * again. The repetition is recognised as a duplicate by the delivery id of its source or the id of its message. Replicas share a
+ * feed through its message bus.
  */
 export function startIntake({ queues, receiver, log }: IntakeOptions): QueueWorker {
   const json = createLargeJson();
@@ -57,7 +58,7 @@ interface Result {
   readonly error?: unknown;
 }
 const stored = (): Result => ({ outcome: "stored" });
-/** A webhook that no repetition makes valid is refused; the rest comes again. */
+/** A webhook that no repetition can make valid is refused; all others are delivered again. */
 const failed = (error: unknown): Result =>
   error instanceof Problem && error.status < 500 && error.status !== 429
     ? { outcome: "refused", error }
@@ -85,8 +86,8 @@ async function accept(webhook: IncomingWebhook, inOrder: InOrder, receiver: Rece
 }
 
 /**
- * Lets events of one batch be stored in its order: a store begins when those before it have begun, and waits for none, so they are
- * stored together. One that fails before its store lets the next one pass.
+ * Stores the events of a batch in its order. A store begins once those before it have begun, without waiting for their end, so
+ * that they are stored together. An event that fails before its store does not block the next one.
  */
 function inOrderOf(count: number) {
   const begun = Array.from({ length: count }, () => Promise.withResolvers<void>());

@@ -1,13 +1,13 @@
 import type { Log } from "../platform/log.ts";
 import { type Loop, startLoop } from "../platform/loop.ts";
 
-/** `more`: again at once. `over`: the loop ends. */
+/** `more`: run again immediately. `over`: the loop ends. */
 export type Found = "more" | "done" | "over";
 
-/** Longest wait between retries of a failing loop, milliseconds. */
+/** Maximum wait between retries of a failing loop, in milliseconds. */
 const maxBackoffMs = 15_000;
 
-/** Named loops that run until they are over or all are stopped; each waits longer while it fails. */
+/** Named loops that run until they are over or all are stopped. A failing loop waits longer after each failure. */
 export class Loops {
   readonly #log: Log;
   readonly #running = new Map<string, Loop>();
@@ -17,7 +17,10 @@ export class Loops {
     this.#log = log;
   }
 
-  /** `failure`: what a failed run is called in the log. Resolves when the loop is over; `null` if one with this name runs. */
+  /**
+   * `failure`: the log message for a failed run. Resolves when the loop is over. Returns `null` if a loop with this name is
+   * running.
+   */
   start(name: string, failure: string, everyMs: number, run: () => Promise<Found>): Promise<void> | null {
     if (this.#isStopping || this.#running.has(name)) return null;
     const over = Promise.withResolvers<void>();
@@ -53,7 +56,7 @@ export interface LoopEach<Q> {
   readonly run: (queue: Q, name: string) => Promise<Found>;
 }
 
-/** Runs a loop for each queue, until it is removed. The returned function starts those of queues that were added. */
+/** Runs a loop for each queue until it is removed. The returned function starts loops for added queues. */
 export function loopEach<Q>(loops: Loops, { queues, failure, everyMs, run }: LoopEach<Q>): () => void {
   const start = () => {
     for (const name of queues.keys()) {
@@ -62,7 +65,7 @@ export function loopEach<Q>(loops: Loops, { queues, failure, everyMs, run }: Loo
         const queue = queues.get(name);
         return queue === undefined ? "over" : run(queue, name);
       });
-      // It may have returned while its loop was ending.
+      // The queue may have been added again while its loop was ending.
       void ended?.then(() => queues.has(name) && start());
     }
   };

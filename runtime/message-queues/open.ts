@@ -7,7 +7,7 @@ import { ackMessages, listPending, takeMessages } from "./queries.ts";
 /** A message queue, as the operations use it. */
 export type OpenQueue = Pick<Queue, "pending" | "take" | "ack">;
 
-/** Whether messages can be taken from a queue: one that forwards them keeps none. */
+/** Whether consumers can take messages from the queue. A queue that only forwards them stores none. */
 const isOpen = (queue: Queue | ForwardingQueue | undefined): queue is Queue => queue !== undefined && "take" in queue;
 
 /** The database as a queue: its rows are the messages. */

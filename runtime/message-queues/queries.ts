@@ -43,7 +43,8 @@ const pausedAt = (sql: Queryable) => sql`coalesce(case x.state
   else (select max(s.created_at) from execution_steps s where s.execution_id = x.id) end, x.created_at)`;
 
 /**
- * The messages that `queue` has not delivered, oldest first. They are the rows of events and executions themselves, so ingest writes nothing extra, and a rolled-back row is never a message.
+ * The messages that `queue` has not delivered, oldest first. They are the rows of events and executions themselves, so storing an
+ * event needs no additional write, and a rolled-back row is never a message.
  */
 const pendingOf = (sql: Queryable, queue: string, atMost: number | null) => {
   const start = startOf(sql, queue);

@@ -23,7 +23,7 @@ export interface QueueWorker {
 const atOnce = 500;
 /** Lease of one batch, seconds: after a crash another replica takes it over. */
 const leaseSeconds = 30;
-/** Largest batch handed to a queue, characters; its process must hold it. */
+/** Maximum size of a batch that is passed to a queue, in characters, because the plugin's process must hold it in memory. */
 const portionSize = 1_000_000;
 /**
  * Copies messages into the plugins' queues and deletes old ones. The relay consumes the database's log under the
@@ -41,7 +41,7 @@ export function startRelay({ sql, queues, log, relayMs = 1000, sweepMs = 30_000 
         for (const id of copied) ids.delete(id);
       }
     } catch (error) {
-      // Otherwise newer messages would overtake them while their lease lasts.
+      // Otherwise newer messages would overtake these during their lease.
       await releaseMessages(sql, name, [...ids]);
       throw error;
     }

@@ -6,13 +6,16 @@ const identifiers = new Set("issue project transition color id key url name labe
 const texts = new Set("body description text message content comment title summary note markdown".split(" "));
 
 export interface Rewrites {
-  /** For what people read. */
+  /** For text that people read. */
   readonly text: (text: string) => string;
-  /** For everything else. */
+  /** For all other strings. */
   readonly other: (text: string) => string;
 }
 
-/** The parameters of a call with every string rewritten. A string without blanks and without a known name is an identifier, not a text. */
+/**
+ * The parameters of a call with every string rewritten. A string without spaces and without a known parameter name is an
+ * identifier, not a text.
+ */
 export function rewriteArguments(input: Parameters, rewrites: Rewrites): Parameters {
   return rewriteObject(input, rewrites, 0);
 }

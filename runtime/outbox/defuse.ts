@@ -58,7 +58,7 @@ function withoutMentions(text: string, participants: ReadonlySet<string>): strin
   return withoutAccounts(safe, notified);
 }
 
-/** A word in any spelling that Markdown reads as it in the address of a link. */
+/** A pattern for a word in each spelling that Markdown recognises in the address of a link. */
 const spelled = (word: string, colon: string): string =>
   [...word]
     .map((letter) => `(?:${letter}|&#0{0,5}${letter.charCodeAt(0)};|&#[xX]0{0,5}${letter.charCodeAt(0).toString(16)};)`)
@@ -73,7 +73,7 @@ function withoutAccounts(text: string, notified: ReadonlySet<string>): string {
   );
 }
 
-/** The words, in any case. */
+/** A pattern for the words, ignoring case. */
 const anyCase = (words: string) =>
   words
     .split(" ")

@@ -1,13 +1,13 @@
 import { isEscaped } from "../platform/markdown/prose.ts";
 import { tagAt } from "../untrusted/html-tag.ts";
 
-/** Markdown's images, with the address where it follows at once. */
+/** Markdown images, with the address if it follows directly. */
 const image = /!\[([^\]\n]{0,500})\](?:\(\s{0,3}<?([^\s)>]{1,4096}))?/y;
 const dataImage = /!\[([^\]\n]{0,500})\]\(\s{0,3}<?data:[^\s)>]{0,4000000}>?(?:\s{1,3}"[^"\n]{0,500}")?\s{0,3}\)/gi;
-/** Elements that make a browser load a resource. */
+/** Elements that cause a browser to load a resource. */
 const loading =
   /<(?=\/?(?:img|image|picture|source|video|audio|iframe|frame|embed|object|input|svg|link|script|style|meta|base|track|portal)\b)/gi;
-/** Any other element with an attribute that does. */
+/** Other elements with an attribute that causes a browser to load a resource. */
 const styled = /<(?=[A-Za-z][^<>]{0,2000}?\s(?:background|poster|srcset|style)\s{0,5}=[^<>]{0,2000}?(?:url|\/\/))/g;
 
 /** Maximum number of images and elements whose URLs are checked. Further images become links, further elements text. */
@@ -55,7 +55,7 @@ function withoutForeignElements(text: string, hosts: readonly string[]): string 
   return copied === 0 ? text : out + text.slice(copied);
 }
 
-/** Whether an address is relative or belongs to one of the hosts. Ambiguous addresses do not. */
+/** Whether an address is relative or belongs to one of the hosts. Returns false for ambiguous addresses. */
 export function isOwn(address: string, hosts: readonly string[]): boolean {
   if (/\\|&(?!amp;)[#A-Za-z]/.test(address) || /^\s*[a-z][a-z0-9+.-]*:(?!\/\/)/i.test(address)) return false;
   try {

@@ -1,6 +1,6 @@
 /**
- * The shapes of keys that platforms issue, after the rules of gitleaks 8 (config/gitleaks.toml, MIT License), with those whose
- * prefix alone tells them from other text. A rule without a prefix would take out commit hashes and ids.
+ * The shapes of keys that platforms issue, from the rules of gitleaks 8 (config/gitleaks.toml, MIT License). Only rules whose
+ * prefix alone identifies a key are included, because a rule without a prefix would remove commit hashes and ids.
  */
 const shapes: Readonly<Record<string, string>> = {
   github: "gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_[A-Za-z0-9_]{22,255}",
@@ -47,7 +47,7 @@ const each = Object.entries(shapes).map(([name, shape]) => [name, new RegExp(`^(
 export interface FoundKey {
   readonly from: number;
   readonly to: number;
-  /** Whose key it looks like. */
+  /** The platform whose keys have this shape. */
   readonly name: string;
 }
 

@@ -73,18 +73,18 @@ function reporting(
   return text;
 }
 
-/** A text without any of these mentions no participant. */
+/** A text without any of these characters mentions no participant. */
 const mayMention = /@|\[~|accountid:/;
-/** Longer texts are worked on in several turns of the event loop, characters. */
+/** A longer text is processed in several ticks of the event loop; characters. */
 const longText = 65_536;
 
-/** The same text; if it is long, in the next turn of the event loop. */
+/** The same text; if it is long, in the next tick of the event loop. */
 export const turnAfter = async (text: string): Promise<string> => {
   if (text.length > longText) await nextTurn();
   return text;
 };
 
-/** Room for the marker in a comment, characters. */
+/** Space for the marker in a comment, in characters. */
 const markerLength = 300;
 
 class RunOutbox implements OutboxFilter {
@@ -209,7 +209,7 @@ interface Signed {
   readonly source: string;
 }
 
-/** Platforms whose Markdown shows `<sub>` as small print. At the others it would be text. */
+/** Platforms whose Markdown renders `<sub>` as small print. On the others, the tag would be visible. */
 const withSmallPrint = new Set(["alpha", "beta"]);
 
 /** The line at the end of an answer that names its agent and run; empty if footers are off. */

@@ -1,11 +1,11 @@
-/** Where payloads name their project. */
+/** Paths in payloads of the project's names. */
 const projects = [
   ...["project.id", "project.path_with_namespace", "repository.id", "repository.full_name"],
   ...["issue.fields.project.id", "issue.fields.project.key"],
   ...["data.project", "data.project_id", "data.project_detail.id", "data.project_detail.identifier"],
 ].map(pathOf);
 
-/** Where payloads name those who take part in the issue: its author, assignees and commenter. */
+/** Paths in payloads of the participants of an issue: its author, assignees and commenter. */
 const people = [
   ...["issue.user.login", "pull_request.user.login", "comment.user.login", "review.user.login", "sender.login", "user.username"],
   ...["issue.assignee.login", "assignees.0.username", "assignees.1.username", "assignees.2.username"],

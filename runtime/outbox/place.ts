@@ -1,12 +1,12 @@
-/** An issue as its platform names it. `null`: not named. */
+/** An issue as its platform names it; `null`: the member is missing. */
 export interface Place {
   readonly project: string | null;
   readonly issue: string | null;
 }
 
 /**
- * The issue that the arguments of a call name, in one spelling: also where they hold a URL, another case, `owner/repo#12`,
- * `#12`, blanks, encoded slashes. A spelling that cannot be read becomes a name that is no issue's.
+ * The issue that the arguments of a call name, in a normal form. Recognises URLs, another case, `owner/repo#12`, `#12`, spaces
+ * and encoded slashes. An unreadable spelling becomes a name that no issue has.
  */
 export function placeOf(
   source: string,
@@ -58,7 +58,7 @@ const pathOf = (text: string): string =>
     .replace(/\.git$/i, "")
     .toLowerCase();
 
-/** The addresses of issues and projects at the platforms, in the web and in their APIs. */
+/** The URL formats of issues and projects at the platforms, on the web and in their APIs. */
 const issueUrls: readonly RegExp[] = [
   /^\/(?<project>.+?)(?:\/-)?\/(?:issues|work_items|pull|pulls)\/(?<issue>[\w-]+)$/,
   /^\/(?<project>.+?)(?:\/-)?\/merge_requests\/(?<merge>\d+)$/,

@@ -3,7 +3,7 @@ import { type SecretFinder, withoutMarkup } from "./secret-finder.ts";
 
 export interface Redacted {
   readonly text: string;
-  /** What was removed: the names of our secrets, and the platforms whose keys the other texts resemble. Never a value. */
+  /** What was removed: the names of our secrets, and the platforms whose keys other texts resemble. Contains no value. */
   readonly found: readonly string[];
 }
 

@@ -11,7 +11,10 @@ export interface FoundSecret {
   readonly name: string;
 }
 
-/** Number of consecutive letters and digits that reveal a secret. Parts are found too, because they can be put together. */
+/**
+ * Number of consecutive letters and digits of a secret that are recognised. Parts are recognised too, because they could be
+ * combined.
+ */
 const gram = 12;
 /** Shorter values are ignored, because they may be ordinary words. */
 const minLength = 5;
@@ -32,9 +35,9 @@ export class SecretFinder {
   /** Positions in spellings, by the hash of the `gram` characters there. */
   readonly #grams = new Map<number, { spelling: Spelling; at: number }[]>();
   readonly #filter = new Uint8Array(1 << 16);
-  /** Values, without markup, that are looked for as they are, because parts of them may be words. */
+  /** Values without markup that are searched for as a whole, because parts of them may be words. */
   readonly #exact: Spelling[] = [];
-  /** Those values of which no part is recognised. A text that contains any other value also contains a part of it. */
+  /** Values of which no part is recognised. A text that contains any other value also contains a recognised part of it. */
   readonly #withoutParts: Spelling[] = [];
 
   constructor(secrets: readonly KnownSecret[]) {

@@ -6,7 +6,7 @@ import type { OpenedSecret } from "../stored-secrets/known.ts";
 import type { StoredAddress } from "../stored-secrets/queries.ts";
 import { type KnownSecret, SecretFinder } from "./secret-finder.ts";
 
-/** Such variables whose value is a path. */
+/** Such variables whose value is a path, and so no secret. */
 const paths = new Set(["GRPC_TLS_KEY"]);
 
 /** The secrets in the environment: variables by their names, and those in URLs. */
@@ -20,7 +20,7 @@ export function configSecrets(config: Config): KnownSecret[] {
   });
 }
 
-/** A key is the same in hexadecimal and in base64. */
+/** A key is recognised in hexadecimal and in base64. */
 function otherForms(name: string, key: string): KnownSecret[] {
   const bytes = Buffer.from(key, /^[0-9a-f]{64}$/i.test(key) ? "hex" : "base64");
   return [bytes.toString("hex"), bytes.toString("base64")].map((value) => ({ name, value }));
@@ -44,7 +44,10 @@ export const settingSecrets = (plugin: string, settings: Readonly<Record<string,
     isSecretSetting(name) ? [{ name: `${name} of the plugin ${plugin}`, value }] : inUrl(name, value),
   );
 
-/** Everything that is stored encrypted. Credentials and settings also contain values that are not secret; all others are secrets. */
+/**
+ * Everything that is stored encrypted. Credentials and settings also contain values that are not secret; all other encrypted
+ * values are secrets.
+ */
 export const storedSecrets = (opened: readonly OpenedSecret[]): KnownSecret[] =>
   opened.flatMap(({ kind, name, member, value }) => {
     const label = `${member ?? "secret"} of the ${kind} ${name}`;
@@ -55,13 +58,13 @@ export const storedSecrets = (opened: readonly OpenedSecret[]): KnownSecret[] =>
 const inUrl = (name: string, value: string): KnownSecret[] =>
   /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? secretsInUrl(value).map((one) => ({ name: `secret in ${name}`, value: one })) : [];
 
-/** The secrets in addresses that are stored as they are: those of tools and of MCP servers. */
+/** The secrets in addresses that are stored unencrypted: those of tools and of MCP servers. */
 export const addressSecrets = (addresses: readonly StoredAddress[]): KnownSecret[] =>
   addresses.flatMap(({ owner, url }) => inUrl(`the address of ${owner}`, url));
 
 /**
- * The finder of the secrets that there are now. `parts`: the objects that hold them. They are never changed in place, so the
- * finder is made again only where one was replaced, and a text costs a comparison of references.
+ * The finder of the current secrets. `parts`: the objects that contain them. They are never changed in place, so the finder is
+ * created again only if one was replaced, and for each text only references are compared.
  */
 export function secretsFinder(parts: () => readonly object[], read: () => readonly KnownSecret[]): () => SecretFinder {
   let known: readonly object[] | null = null;

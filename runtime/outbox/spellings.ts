@@ -1,4 +1,4 @@
-/** The other spellings of a secret that a text may hold, as letters and digits in lower case: see `plainOf`. */
+/** The other spellings of a secret that a text may contain, as letters and digits in lower case: see `plainOf`. */
 export function spellingsOf(value: string): string[] {
   const bytes = Buffer.from(value, "utf8");
   const codes = [...bytes];
@@ -19,7 +19,7 @@ export function spellingsOf(value: string): string[] {
   return [...new Set(all.map(plainOf))].filter((spelling) => spelling.length >= 12);
 }
 
-/** Letters and digits of a text in lower case, so that other characters between them make no difference. */
+/** Letters and digits of a text in lower case, so that other characters between them have no effect. */
 export const plainOf = (text: string): string => text.replace(/[^A-Za-z0-9]/g, "").toLowerCase();
 
 export const reversed = (text: string): string => [...text].reverse().join("");
@@ -30,7 +30,7 @@ export const rot13 = (text: string): string =>
     return String.fromCharCode(((letter.charCodeAt(0) - base + 13) % 26) + base);
   });
 
-/** Base64 of a value that begins at another byte of what was encoded, without the characters that its neighbours change. */
+/** Base64 of a value at each offset within an encoded text, without the characters that depend on neighbouring bytes. */
 function shiftedBase64(bytes: Buffer, offset: number): string {
   const padded = Buffer.concat([Buffer.alloc(offset), bytes]).toString("base64");
   const first = Math.ceil((offset * 8) / 6);

@@ -20,8 +20,8 @@ export type Verdict =
   | { readonly kind: "refused"; readonly reason: string };
 
 /**
- * Whether a call stays where its run may write or read. What stays there is called with the event's own names, so that no
- * spelling means one thing here and another at the platform.
+ * Checks whether a call stays within the targets to which its run may write or from which it may read. Such a call is sent with
+ * the event's own names, so that no spelling means one target here and another at the platform.
  */
 export async function checkTarget(tool: RegisteredTool, input: Parameters, rules: TargetRules): Promise<Verdict> {
   const isWrite = tool.effect === "write";
@@ -54,11 +54,11 @@ const isAbsent = (value: unknown): boolean => value === undefined || value === n
 const shown = ({ own }: TargetRules): string =>
   own.issue === null ? "the issue of its event" : `${own.project ?? ""} ${own.issue}`.trim();
 
-/** Ids of Plane, and keys of Jira, name an issue without its project. */
+/** Plane's ids and Jira's keys identify an issue without its project. */
 const isGlobal = (issue: string | null): boolean =>
   issue !== null && /^(?:[0-9a-f]{8}-[0-9a-f-]{27}|[a-z][a-z0-9_]*-\d+)$/.test(issue);
 
-/** Whether the platform can understand a name in only one way. */
+/** Whether a name is unambiguous for the platform. */
 const isReadable = (source: string, issue: string | null): boolean =>
   issue !== null &&
   (source === "alpha" ? /^\d+$/ : source === "beta" ? /^!?\d+$/ : source === "gamma" ? /-\d+$/ : /^[\w-]+$/).test(issue);

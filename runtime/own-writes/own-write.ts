@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
 import { markerDigest } from "@signalbox/sdk";
 
-/** Kind of a change at a tracker, as far as the names of tools and events show it. `sign`: a reaction, which no event reports. */
+/**
+ * Kind of a change at a tracker, as far as the names of tools and events reveal it. `sign`: a reaction, which no event reports.
+ */
 export type ChangeKind = "comment" | "label" | "state" | "create" | "edit" | "sign";
 
-/** Something that we write to a tracker. It is stored before it is sent, and again when the platform has answered. */
+/** A write of ours to a tracker. It is stored before it is sent, and again when the platform has answered. */
 export interface OwnWrite {
   readonly step_id: string;
   readonly execution_id: string | null;
@@ -14,16 +16,16 @@ export interface OwnWrite {
   readonly digests: readonly string[];
 }
 
-/** Longest part of a text that counts for its digest, in characters. */
+/** Number of characters of a text that its digest covers. */
 const maxText = 100_000;
-/** Texts of one write or event that are compared. */
+/** Maximum number of texts of one write or event that are compared. */
 const maxTexts = 500;
 
-/** Digest of a text as platforms return it: line ends and outer spaces do not count. */
+/** Digest of a text as platforms return it: line ends and surrounding spaces do not count. */
 export const textDigest = (text: string): string =>
   createHash("sha256").update(text.slice(0, maxText).replaceAll("\r\n", "\n").trim()).digest("hex").slice(0, 16);
 
-/** The words by which tools and events name a kind of change; the first that fits counts. */
+/** The words in names of tools and events that indicate a kind of change; the first match counts. */
 const kinds: readonly [RegExp, ChangeKind][] = [
   [/comment|note|reply|review/, "comment"],
   [/label/, "label"],
@@ -33,13 +35,13 @@ const kinds: readonly [RegExp, ChangeKind][] = [
 
 export const kindOfTool = (name: string): ChangeKind => kinds.find(([words]) => words.test(name.toLowerCase()))?.[1] ?? "edit";
 
-/** The kinds of change that an event may tell of. An update in general may be any that is no comment. */
+/** The kinds of change that an event may report. A general update may be any kind except a comment. */
 export function kindsOfEvent(eventName: string, action: string | null): ChangeKind[] {
   const found = kinds.find(([words]) => words.test(`${eventName} ${action ?? ""}`.toLowerCase()))?.[1];
   return found ? [found] : ["edit", "label", "state"];
 }
 
-/** The write of a tool call or of an answer. `texts`: what is written. */
+/** The write of a tool call or of an answer. `texts`: the written texts. */
 export const ownWrite = (
   step: { id: string; key: string | null; name: string | null },
   { execution_id, subject, kind }: Pick<OwnWrite, "execution_id" | "subject" | "kind">,
@@ -62,7 +64,7 @@ const digestsOf = (texts: readonly string[]): string[] => [
   ),
 ];
 
-/** Members of a tool's parameters that say where it writes, and not what. */
+/** Members of a tool's parameters that name the target, not the content. */
 const places = new Set(["issue", "project"]);
 
 /** The texts among the parameters of a tool call. */
@@ -71,7 +73,7 @@ export const textsOf = (parameters: Readonly<Record<string, unknown>>): string[]
     places.has(name) ? [] : [value].flat().filter((one): one is string => typeof one === "string"),
   );
 
-/** The write of a tool call: on the issue that its parameters name, else on that of the event. */
+/** The write of a tool call: on the issue that its parameters name, or else on that of the event. */
 export function toolWrite(
   step: Parameters<typeof ownWrite>[0],
   tool: { readonly qualifiedName: string; readonly source: { readonly name: string } | null },
@@ -84,7 +86,7 @@ export function toolWrite(
   return ownWrite(step, { ...from, subject, kind: kindOfTool(tool.qualifiedName) }, textsOf(parameters));
 }
 
-/** Digests of the texts in a payload, by which an event without an actor is compared with our own writes. */
+/** Digests of the texts in a payload, with which an event without an actor is compared with our own writes. */
 export function digestsIn(payload: unknown): string[] {
   const texts: string[] = [];
   const visit = (value: unknown): void => {

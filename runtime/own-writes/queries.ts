@@ -1,17 +1,19 @@
 import type { Queryable } from "../platform/database/client.ts";
 import type { OwnWrite } from "./own-write.ts";
 
-/** A write as it is stored: `ref` is the id of the comment, once there is one. */
+/** A write as it is stored: `ref` is the id of the comment, once it is known. */
 export interface StoredWrite extends OwnWrite {
   readonly ref: string | null;
 }
 
-/** Hours for which a write is known. */
+/** Hours for which a write is stored. */
 const keepHours = 24;
-/** Rows that one statement removes. */
+/** Maximum number of rows that one statement deletes. */
 const portion = 5_000;
 
-/** A part of a statement, after another one: stores writes of the executions that are `held` there. Empty without writes. */
+/**
+ * Part of a statement, to be placed after another one: stores writes of the executions in `held`. Empty if there are no writes.
+ */
 export const recordWrites = (sql: Queryable, writes: readonly StoredWrite[]) =>
   writes.length === 0 ? sql`` : sql`, wrote as (${insertWrites(sql, writes, sql`w.execution_id in (select id from held)`)})`;
 
@@ -28,14 +30,14 @@ export const insertWrites = (sql: Queryable, writes: readonly StoredWrite[], con
 export interface Suspect {
   readonly id: string;
   readonly subject: string | null;
-  /** Digests of the keys in the markers that its payload carries. */
+  /** Digests of the keys in the markers in its payload. */
   readonly marks: readonly string[];
-  /** The comment that it is about. */
+  /** The comment that the event is about. */
   readonly comment: string | null;
-  /** The kinds of change that it may be; empty where it names an actor. */
+  /** The kinds of change that it may report; empty if it names an actor. */
   readonly kinds: readonly string[];
   readonly digests: readonly string[];
-  /** When the issue changed, for an event that reports nothing else: a reaction of ours may have changed that time. */
+  /** When the issue changed, for an event that reports nothing else: a reaction of ours may have changed this time. */
   readonly moved_at?: string | null;
 }
 
@@ -50,9 +52,8 @@ export const recordSign = (
 export const endSign = (sql: Queryable, id: string) => sql`update own_writes set done_at = now() where step_id = ${id}`;
 
 /**
- * A part of a statement: `own` has the suspects that tell of a write of ours. A marker counts where we wrote it, on the comment
- * that the platform gave us for it; before the platform has answered, on any. Of changes without an actor, each write
- * explains one.
+ * Part of a statement: `own` contains the suspects that report a write of ours. A marker counts on the comment that the platform
+ * returned for our write; before the platform has answered, on any comment. Each write explains only one change without an actor.
  */
 export const findOwn = (sql: Queryable, suspects: readonly Suspect[]) => sql`
   suspects as (
@@ -75,8 +76,8 @@ export const findOwn = (sql: Queryable, suspects: readonly Suspect[]) => sql`
   ),`;
 
 /**
- * Forgets a portion of the writes and counted hops of the day before, and of the deliveries of hooks after six minutes. Returns
- * whether there may be more.
+ * Deletes a portion of the writes and counted hops that are older than a day, and of the deliveries of hooks that are older than
+ * six minutes. Returns whether there may be more.
  */
 export async function forgetWrites(sql: Queryable): Promise<boolean> {
   const [row] = await sql<[{ may_have_more: boolean }]>`

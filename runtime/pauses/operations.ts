@@ -6,7 +6,7 @@ import type { Queryable } from "../platform/database/client.ts";
 import { type Bound, handle } from "../platform/operation.ts";
 import { deletePause, existsFor, insertPause, listPauses } from "./queries.ts";
 
-/** The claim reads the pauses itself, so they apply on every replica from the next claim on. */
+/** The claim reads the pauses itself, so a pause applies on every replica from its next claim on. */
 export function pauseOperations(bus: Bus, sources: () => Iterable<string>): Bound[] {
   return [
     handle(pauses.list, (page, { sql }) => listPauses(sql, page)),
@@ -35,7 +35,7 @@ function idOf({ scope, id }: Input<typeof pauses.remove>): string | null {
   return String(id);
 }
 
-/** A pause of something that does not exist would pause nothing, without a word. */
+/** Otherwise, a pause of an object that does not exist would silently have no effect. */
 async function requireTarget(
   sql: Queryable,
   scope: Input<typeof pauses.remove>["scope"],

@@ -12,7 +12,7 @@ export interface Channel {
 export interface ChannelEvents {
   /** Handles a message of any replica, including this one. */
   readonly hear: (message: string) => void;
-  /** The connection is back; messages may have been missed. */
+  /** The connection was restored; messages may have been missed. */
   readonly reconnected: () => void;
   /** Reloads all cached values. */
   readonly refresh: () => void;
@@ -33,7 +33,7 @@ export const overPostgres =
     };
   };
 
-/** Sends nothing: each replica polls. */
+/** Sends nothing, because each replica polls. */
 export const byPolling: OpenChannel = async ({ refresh }) => {
   const timer = setInterval(refresh, pollMs);
   timer.unref();

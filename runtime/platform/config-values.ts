@@ -32,7 +32,7 @@ export const amount = (fallback: number) =>
 export const standing = (fallback: "none" | "collaborator") =>
   z.enum(["owner", "member", "collaborator", "contributor", "none"]).default(fallback);
 export const maxTokens = 1_000_000_000_000;
-/** The previous secret, which stays valid while its platform gets the new one. */
+/** The previous secret, which remains valid until the platform uses the new one. */
 export const previousSecret = (of: string) =>
   z
     .string()

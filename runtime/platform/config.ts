@@ -22,7 +22,7 @@ export type Variable = keyof typeof variables;
 const schema = z.object(variables);
 type Parsed = Readonly<z.output<typeof schema>>;
 
-/** The parsed variables by their own names, and what is read from groups of them. */
+/** The parsed variables by their own names, and values derived from groups of them. */
 export interface Config extends Parsed {
   /** Raw settings of a plugin's default connection, from `<ID>_<SETTING>`: `ALPHA_API_URL` is `api_url` of alpha. */
   readonly variablesOf: (plugin: string) => Readonly<Record<string, string>>;
@@ -39,7 +39,7 @@ export interface Config extends Parsed {
   readonly settings: readonly Setting[];
   /** Standard error is a terminal, and neither NO_COLOR nor CI is set. */
   readonly terminal: boolean;
-  /** `npm start` started it, and is its parent. */
+  /** Whether `npm start` started it and is its parent. */
   readonly startedByNpm: boolean;
 }
 

@@ -14,20 +14,20 @@ export interface Built {
   readonly manifest: BuiltManifest;
   /** Path of the bundle. */
   readonly bundle: string;
-  /** Members of package.json's `signalbox` that were rewritten. */
+  /** Members of `signalbox` in package.json that were rewritten. */
   readonly rewritten: readonly string[];
   readonly inputs: readonly string[];
 }
 
 export const sha256Of = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
-/** Path of the built manifest, beside the bundle. */
+/** Path of the built manifest, next to the bundle. */
 export const builtPathOf = (folder: string, entry: string): string => join(folder, dirname(entry), "plugin.json");
 
 /**
- * Bundles the plugin in `folder`, starts the bundle in the sandbox, and writes what it declares: the derived half of the
- * manifest into package.json, and all of it with the digest and the schemas into `dist/plugin.json`. `config`: the plugin's
- * own settings for this start. Throws a `PackageError`.
+ * Bundles the plugin in `folder` and starts the bundle in the sandbox to read its declaration. Writes the part of the manifest
+ * that follows from the declaration into package.json, and the whole manifest with the digest and the schemas into
+ * `dist/plugin.json`. `config`: the plugin's own settings for this start. Throws a `PackageError`.
  */
 export async function build(folder: string, config: Readonly<Record<string, unknown>> = {}): Promise<Built> {
   const file = readPackage(folder);
@@ -64,7 +64,7 @@ async function describe(
     const sandbox = await openSandbox({ bundle: path, name: id, memoryMb: limits.memory_mb, config, serve });
     await sandbox.close();
     const { plugin, contract } = sandbox.described;
-    // What every host of this version would refuse.
+    // Errors because of which every host of this version would refuse the plugin.
     admitDeclared({ ...plugin, contract }, new Set());
     return sandbox.described;
   } catch (error) {
@@ -75,7 +75,7 @@ async function describe(
   }
 }
 
-/** The half of the manifest that the declaration decides. */
+/** The part of the manifest that follows from the declaration. */
 function derive(file: PackageFile, { plugin, contributes }: Described) {
   if (plugin.id !== file.manifest.id)
     throw new PackageError("MISMATCH", `The ids differ: "${plugin.id}" in definePlugin, "${file.manifest.id}" in package.json.`);
@@ -104,7 +104,7 @@ function derive(file: PackageFile, { plugin, contributes }: Described) {
   return { about: plugin.about, kinds, sdk: plugin.sdk, needs: [...plugin.needs] };
 }
 
-/** What was built before, checked against its bundle and package.json. Throws a `PackageError`. */
+/** The result of the previous build, checked against its bundle and package.json. Throws a `PackageError`. */
 export function readBuilt(folder: string): Built {
   const file = readPackage(folder);
   const path = builtPathOf(folder, file.manifest.entry);

@@ -5,7 +5,7 @@ import { init, parse } from "es-module-lexer";
 import type { BuildFailure, Metafile, Plugin } from "esbuild";
 import { PackageError } from "./package-error.ts";
 
-/** What a plugin may import of the runtime: what works without files, processes, sockets and the host's name. */
+/** Node modules that a plugin may import: those that work without files, processes, sockets and the name of the host. */
 const builtins = [
   "assert",
   "assert/strict",
@@ -31,16 +31,18 @@ const maxBytes = 16 * 1024 * 1024;
 
 export interface Bundle {
   readonly code: Uint8Array;
-  /** Files that are in it, relative to the folder. */
+  /** Files in the bundle, relative to the folder. */
   readonly inputs: readonly string[];
 }
 
-/** Folders in which this program's own packages are: a plugin finds the sdk and zod there before it installed anything. */
+/**
+ * Folders with the packages of this program, so that a plugin finds the sdk and zod before its author has installed any package.
+ */
 export const ownPackages = (): string[] => createRequire(import.meta.url).resolve.paths("zod") ?? [];
 
 /**
- * Runtime modules stay imports, by their full names, which is what Deno knows them by. A CommonJS file that requires one gets it
- * from such an import, because the sandbox has no `require`.
+ * Imports of Node modules are not bundled, and keep their full names, because Deno requires them. If a CommonJS file requires
+ * such a module, it gets it from an import, because the sandbox has no `require`.
  */
 const full: Plugin = {
   name: "runtime modules by their full names",
@@ -61,7 +63,7 @@ const full: Plugin = {
   },
 };
 
-/** The members of package.json that an author wants when importing it. The other members change with the build. */
+/** The members of package.json that an author may import. The other members change with each build. */
 const ownPackage = (folder: string): Plugin => ({
   name: "package.json without what is built from it",
   setup: (build) => {
@@ -76,8 +78,8 @@ const ownPackage = (folder: string): Plugin => ({
 const namedZod = /import\s*\{\s*z\s*\}\s*from\s*(["']zod["'])/g;
 
 /**
- * `import { z } from "zod"` holds all of zod with its 50 languages; of `import * as z` only what is used is bundled, which is a
- * quarter. Both mean the same.
+ * `import { z } from "zod"` bundles all of zod with its 50 languages; `import * as z` bundles only what is used, about a quarter.
+ * Both have the same effect.
  */
 const usedZod: Plugin = {
   name: "only what is used of zod",
@@ -91,8 +93,8 @@ const usedZod: Plugin = {
 };
 
 /**
- * Bundles one source file, with all that it imports, to one module. `version`: what it then says its version is, in place of
- * its own. Throws a `PackageError`.
+ * Bundles a source file, with everything that it imports, into one module. `version`: the version that the bundle declares, in
+ * place of its own. Throws a `PackageError`.
  */
 export async function bundle(folder: string, source: string, { version }: { version?: string } = {}): Promise<Bundle> {
   const { build } = await import("esbuild");
@@ -113,7 +115,7 @@ export async function bundle(folder: string, source: string, { version }: { vers
     legalComments: "inline",
     mainFields: ["module", "main"],
     conditions: ["worker", "import", "default"],
-    // Names stay, so that a stack and a review of the bundle say something.
+    // Names are kept, so that stack traces and reviews of the bundle are readable.
     minifyWhitespace: true,
     minifySyntax: true,
     nodePaths: ownPackages(),
@@ -132,7 +134,7 @@ export async function bundle(folder: string, source: string, { version }: { vers
   return { code, inputs: Object.keys(made.metafile.inputs).map((file) => relative(folder, file)) };
 }
 
-/** The plugin with another version; the brand of `definePlugin` is a member too. */
+/** The plugin with another version. The brand of `definePlugin` is a member too, so it is copied. */
 const renamed = (source: string, version: string): string =>
   `import plugin from ${JSON.stringify(`./${source}`)};\nexport default Object.freeze({ ...plugin, version: ${JSON.stringify(version)} });\n`;
 
@@ -147,7 +149,7 @@ function failures(error: BuildFailure): string {
 function refuseImports({ inputs }: Metafile): void {
   for (const [file, { imports }] of Object.entries(inputs)) {
     for (const { path, external } of imports) {
-      // `<runtime>`: helpers of the bundler, in the bundle.
+      // `<runtime>`: the helper functions that the bundler adds to the bundle.
       if (!external || path === "<runtime>") continue;
       const name = path.replace(/^node:/, "");
       if (!path.startsWith("node:") || !builtins.includes(name))
@@ -159,7 +161,10 @@ function refuseImports({ inputs }: Metafile): void {
   }
 }
 
-/** `require(name)` and `import(name)`: the sandbox would refuse them, late and in the middle of a call. */
+/**
+ * `require(name)` and `import(name)` with a variable name are refused here, because the sandbox would refuse them only during a
+ * call.
+ */
 async function refuseComputed(code: string): Promise<void> {
   const [required] = code.match(/\b__require\d*(\.resolve)?\([^)]{0,100}\)?/) ?? [];
   if (required)

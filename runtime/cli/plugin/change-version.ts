@@ -36,7 +36,7 @@ export const upgrade: OperatorVerb = async (args, context) => {
   const given = id(args, "upgrade");
   const source = await newest(given, context);
   const fetched = await fetchPackage(source);
-  // First, because an upgrade of a plugin that is not installed would install it.
+  // Checked first, because an upgrade of a plugin that is not installed would install it.
   const { version: serving } = await context.call<PluginEntity>(plugins.get, { id: fetched.manifest.id });
   mustNotBeOlder(fetched.manifest, serving);
   await installFetched(fetched, false, context);
@@ -104,14 +104,14 @@ function mustNotBeOlder({ id, version }: Pick<Fetched["manifest"], "id" | "versi
   );
 }
 
-/** The id of an installed plugin means the newest version of the package that it came from. */
+/** The id of an installed plugin stands for the newest version of the package that it was installed from. */
 async function newest(given: string, { call }: OperatorContext): Promise<string> {
   const all = await call<PluginEntity[]>(plugins.list, { limit: 1000 });
   const installed = all.find((one) => one.id === given);
   if (!installed) return given;
   const origin = installed.versions.at(-1)?.origin ?? "";
   if (/.@[^@/]+$/.test(origin)) return `${origin.slice(0, origin.lastIndexOf("@"))}@latest`;
-  // A package of that name may have another author.
+  // A package with that name may have another author.
   throw new PackageError(
     "NO_PACKAGE",
     `${given} came from ${origin || "the environment"}, not from a registry. Name the tarball, folder or package of the newer version.`,

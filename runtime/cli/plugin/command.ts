@@ -10,7 +10,7 @@ import { type authorVerbs, pluginHelp } from "./verbs.ts";
 
 type Verb = (args: readonly string[], terminal: Terminal) => Promise<number>;
 
-/** `signalbox plugin …`: what an author does in the plugin's folder, and what an operator does with the service. */
+/** `signalbox plugin …`: commands for authors in the plugin's folder, and for operators with the service. */
 export async function runPlugin([verb, ...args]: readonly string[], terminal: Terminal): Promise<number> {
   if (verb === "--help" || verb === "-h" || args.includes("--help") || args.includes("-h")) {
     terminal.out(pluginHelp(verb));
@@ -24,7 +24,7 @@ export async function runPlugin([verb, ...args]: readonly string[], terminal: Te
     const { code, message } = error as { code?: unknown; message: string };
     if (typeof code === "string" && code.startsWith("ERR_PARSE_ARGS")) throw new UsageError(`${message}\n${pluginHelp(verb)}`);
     if (!(error instanceof PackageError)) throw error;
-    // The message may quote a package.
+    // The message may contain text of a package.
     terminal.err(withoutControlCharacters(`${error.code}: ${error.message}\n`));
     return 1;
   }
@@ -77,9 +77,9 @@ const author: Record<keyof typeof authorVerbs, Verb> = {
   },
 };
 
-/** The settings that a plugin needs to start at all. */
+/** The settings without which the plugin cannot start. */
 async function configOf(folder: string): Promise<Readonly<Record<string, unknown>>> {
-  // First, because a fault in package.json would otherwise be reported as another error.
+  // Checked first, because an error in package.json would otherwise be reported as another error.
   const { readPackage } = await import("./package-file.ts");
   readPackage(folder);
   const { readConformance } = await import("./conformance/read-conformance.ts");
@@ -113,13 +113,13 @@ function tell({ manifest, bundle, rewritten }: Built, { out }: Terminal): void {
   }
 }
 
-/** Longest part of a failure that is printed; the report has all of it. */
+/** Maximum printed length of a failure. The report contains the full text. */
 const shownLines = 12;
 
-/** Many cases may fail for one cause, which is printed once: `causes` are those so far, with the case that each was printed for. */
+/** If many cases fail for the same reason, it is printed once. `causes`: the reasons printed so far, each with its case. */
 function lineOf({ name, ok, ms, error = "" }: CaseResult, causes: Map<string, string>): string {
   if (ok) return `ok   ${name} (${ms} ms)\n`;
-  // What a case expected instead, before the cause, differs with each case.
+  // The text before the cause differs with each case, because it names what the case expected.
   const cause = error.replace(/^.*: expected the code [^,]+, got \w+: /, "");
   const before = causes.get(cause);
   if (before !== undefined) return `FAIL ${name} (${ms} ms)\n       the same as ${before}\n`;

@@ -10,10 +10,10 @@ import { requestedText } from "./messages.ts";
 import type { PluginEntity } from "./operator-verb.ts";
 import { readPackage } from "./package-file.ts";
 
-/** A running Signalbox that is given what was built. */
+/** A running Signalbox in which each build is installed. */
 export interface DevService {
   readonly url: string;
-  /** Approve what a version asks for at once. */
+  /** Approves the permissions that a version requests immediately. */
   readonly approves: boolean;
   call<T>(op: Operation, input?: Readonly<Record<string, unknown>>): Promise<T>;
 }
@@ -25,16 +25,22 @@ export interface DevInstall {
   readonly signal: AbortSignal;
 }
 
-/** How long a version may take until it serves, milliseconds. */
+/** Maximum time until a version is running, in milliseconds. */
 const startMs = 15_000;
 
-/** `0.1.0-dev.1767225600000`, `1.0.0-rc.1.dev.…`: every save is a version, because a version never changes its bytes. */
+/**
+ * For example `0.1.0-dev.1767225600000` or `1.0.0-rc.1.dev.…`. Every save creates a version, because the bytes of a version never
+ * change.
+ */
 export const devVersion = (version: string, now: number): string => {
   const [bare = ""] = version.split("+");
   return `${bare}${bare.includes("-") ? "." : "-"}dev.${now}`;
 };
 
-/** Installs what was built as a version of its own, and says whether it serves, waits or failed. Answers whether it serves. */
+/**
+ * Installs a build as a new version, and prints whether it is running, waits for approval or failed. Returns whether it is
+ * running.
+ */
 export async function installDevVersion({ built, folder, service, out, signal }: DevInstall): Promise<boolean> {
   const version = devVersion(built.manifest.version, Date.now());
   const { code } = await bundle(folder, readPackage(folder).source, { version });

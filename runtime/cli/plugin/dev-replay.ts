@@ -10,11 +10,11 @@ type Receipt = z.output<typeof webhooks.receipt>;
 type Execution = z.output<typeof executions.execution>;
 type ReplayContext = Omit<DevInstall, "folder">;
 
-/** How long executions are waited for, milliseconds. */
+/** Maximum wait for executions, in milliseconds. */
 const maxWaitMs = 30_000;
 const shownText = 300;
 
-/** Replays the last webhook of each source of the plugin, and shows what was read out of it and what its tasks came to. */
+/** Replays the last webhook of each source of the plugin, and shows the parsed event and the results of its tasks. */
 export async function replayLastWebhook(context: ReplayContext): Promise<void> {
   const sources = Object.keys(context.built.manifest.contributes.sources);
   if (sources.length === 0) context.out("Nothing to replay: the plugin contributes no sources.\n");

@@ -16,10 +16,10 @@ import { PackageError } from "./package-error.ts";
 import { requirePackageFile } from "./package-file.ts";
 import { watchSaves } from "./saves.ts";
 
-/** Limits of the output, so that it fits on one screen: failures, and lines of each. */
+/** Limits of the output, so that it fits on one screen: the number of failures, and the lines of each. */
 const shownFailures = 4;
 const shownLines = 6;
-/** For processes that are under way at the end. */
+/** Time for running processes to end. */
 const endMs = 2_000;
 
 interface Round extends Pick<Terminal, "out" | "err"> {
@@ -30,8 +30,8 @@ interface Round extends Pick<Terminal, "out" | "err"> {
 }
 
 /**
- * Builds the plugin and runs the quick cases of its suites whenever one of its files is saved, and passes it to a running
- * service if one is named, until the process receives a signal.
+ * Builds the plugin and runs the quick cases of its suites after each save. If a running service is named, installs each build in
+ * it. Ends when the process receives a signal.
  */
 export async function dev(args: readonly string[], terminal: Terminal): Promise<number> {
   const stop = new AbortController();
@@ -42,10 +42,10 @@ export async function dev(args: readonly string[], terminal: Terminal): Promise<
   requirePackageFile(path);
   let ours = "";
   const packageFile = () => (existsSync(path) ? readFileSync(path, "utf8") : "");
-  // The build writes what the declaration says into package.json; what the author writes there counts as a save.
+  // The build writes the values of the declaration into package.json, which is not a save. A change by the author is one.
   const isOwn = (path: string) => path === "package.json" && packageFile() === ours;
   const all = watchSaves(folder, isOwn, stop.signal);
-  // The address may come from an environment that was made for something else.
+  // The address may come from an environment that was set up for another purpose.
   if (context.service) out(`Builds that pass are installed at ${context.service.url}\n`);
   const work = (async () => {
     ours = await round(context, packageFile);
@@ -93,13 +93,13 @@ async function optionsOf(args: readonly string[], terminal: Terminal) {
 }
 
 async function keyIn(from: string, { read }: Terminal): Promise<string> {
-  // Whoever may list this machine's processes sees their arguments.
+  // Everyone who can list this machine's processes sees their arguments.
   if (!/^(@.|-$)/.test(from))
     throw new UsageError("--key: must be @file, which contains the key, or - for standard input. Or set SIGNALBOX_API_KEY.");
   return (await read(from)).trim();
 }
 
-/** Answers package.json as the build left it. */
+/** Returns package.json as the build wrote it. */
 async function round(context: Round, packageFile: () => string): Promise<string> {
   const { folder, service, replays, signal, out, err } = context;
   let ours = "";

@@ -11,25 +11,28 @@ import { provenanceOf } from "./provenance.ts";
 import { keysOf, signatureOf } from "./signatures.ts";
 import { unpack } from "./tarball.ts";
 
-/** A plugin as it is handed to the service. Nothing of it has run. */
+/** A plugin as it is sent to the service. None of its code has run. */
 export interface Fetched {
   readonly manifest: BuiltManifest;
   readonly bundle: Uint8Array;
   /** The package with its version, or the file's name. */
   readonly origin: string;
-  /** What fetches the same again: a package with its exact version, or the path as it was given. */
+  /** A specification that fetches the same package again: its name with the exact version, or the path as it was given. */
   readonly source: string;
-  /** Of the tarball; `null` for a folder. */
+  /** Integrity of the tarball; `null` for a folder. */
   readonly integrity: string | null;
-  /** Of a package of a registry: one line about where it was built. */
+  /** For a package of a registry: one line about where it was built. */
   readonly provenance?: string;
-  /** Of a package of a registry: one line about the registry's signature on the tarball. */
+  /** For a package of a registry: one line about the registry's signature on the tarball. */
   readonly signature?: string;
   /** The package's name and its registry, or `file`: an approval is valid for one publisher. */
   readonly publisher: string;
 }
 
-/** `name`, `@scope/name`, each with a version, a range or a tag; nothing that npm would take for a path, an address or git. */
+/**
+ * `name` or `@scope/name`, each with a version, a range or a tag, and nothing that npm would read as a path, an address or a git
+ * repository.
+ */
 export const packageSpec = /^(@[a-z0-9~][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*(@[\w.^~<>=* -]+)?$/i;
 
 /** Reads a folder, a tarball, or a package of the registry that npm is configured for. Throws a `PackageError`. */
@@ -47,7 +50,7 @@ export async function fetchPackage(source: string): Promise<Fetched> {
 
 type Contents = Pick<Fetched, "manifest" | "bundle"> & { readonly name: string };
 
-/** Of a tarball or a folder of this machine. */
+/** Reads a tarball or a folder of this machine. */
 export const filePublisher = (name: string): string => `${name} (file)`;
 
 async function fromTarball(path: string): Promise<Omit<Fetched, "source">> {
@@ -56,7 +59,7 @@ async function fromTarball(path: string): Promise<Omit<Fetched, "source">> {
   return { ...contents, origin: basename(path), integrity: integrityOf(bytes), publisher: filePublisher(name) };
 }
 
-/** Errors name `origin`: it may not be the intended package. */
+/** Errors name `origin`, because it may not be the intended package. */
 async function contentsOf(bytes: Uint8Array, origin: string): Promise<Contents> {
   try {
     const files = await unpack(bytes);
@@ -71,7 +74,7 @@ function fromFolder(folder: string): Omit<Fetched, "source"> {
   const read = (file: string) => {
     const path = join(folder, file);
     if (!path.startsWith(folder + sep) || !existsSync(path)) return undefined;
-    // Each step of the way: a linked folder leads elsewhere as well as a linked file does.
+    // Checks each part of the path, because a linked folder can point outside, just like a linked file.
     for (let at = path; at !== folder; at = resolve(at, "..")) {
       if (lstatSync(at).isSymbolicLink())
         throw new PackageError("SYMLINK", `${at} is a symbolic link; a plugin may contain only regular files.`);
@@ -117,8 +120,8 @@ function json(read: (file: string) => Buffer | undefined, file: string): Record<
 }
 
 /**
- * By npm itself, so that its registries, credentials, proxies and certificates count. `npm pack` of a package of a registry
- * downloads the tarball and compares it with the registry's integrity; it installs nothing, and scripts are off.
+ * Uses npm itself, so that its registries, credentials, proxies and certificates apply. `npm pack` downloads the tarball from the
+ * registry and verifies its integrity. It installs nothing and runs no scripts.
  */
 async function fromRegistry(spec: string): Promise<Fetched> {
   const folder = mkdtempSync(join(tmpdir(), "signalbox-package-"));
@@ -140,7 +143,7 @@ async function fromRegistry(spec: string): Promise<Fetched> {
       );
     const origin = `${packed.name}@${packed.version}`;
     const { name, ...contents } = await contentsOf(bytes, origin);
-    // What is in the package is its author's word; the registry says what it is called.
+    // The author decides the contents of the package; only the registry determines its name.
     if (name !== packed.name) throw new PackageError("MISMATCH", `${origin}: its package.json is named ${name}.`);
     const registry = await registryOf(packed.name);
     const publisher = `${packed.name} (${registry})`;

@@ -1,6 +1,6 @@
 import type { Contributions } from "@signalbox/sdk";
 
-/** The kinds of plugins; each has a template of its name. */
+/** The kinds of plugins. Each has a template with the same name. */
 export const kinds = {
   tools: "functions that agents call",
   sources: "a tracker: receives its webhooks, posts comments",
@@ -11,7 +11,7 @@ export const kinds = {
   routes: "HTTP routes, at /plugins/<id>",
 } as const satisfies Record<keyof Omit<Contributions, "dispose">, string>;
 
-/** One line for each kind. */
+/** One line about each kind. */
 export const listOfKinds = (): string => {
   const wide = Math.max(...Object.keys(kinds).map((kind) => kind.length));
   return Object.entries(kinds)

@@ -3,12 +3,12 @@ import { z } from "zod";
 import type { Fetched } from "./fetch-package.ts";
 import { PackageError } from "./package-error.ts";
 
-/** In the working folder: what was installed, to be kept in version control. */
+/** A file in the working folder that lists the installed plugins. Keep it in version control. */
 export const lockFile = "signalbox-plugins.lock.json";
 
 const entry = z.strictObject({
   version: z.string(),
-  /** What it is fetched by: a package with its version, or a path. */
+  /** The specification to fetch it with: a package with its version, or a path. */
   source: z.string(),
   integrity: z.string().nullable(),
   sha256: z.string(),
@@ -30,7 +30,7 @@ const write = (lock: Lock, file: string): void => {
   writeFileSync(file, `${JSON.stringify({ ...lock, plugins }, null, 2)}\n`);
 };
 
-/** The same version with other contents than at the last install is refused, wherever it comes from. */
+/** Refuses a version whose contents differ from those of the last install, even if its origin is the same. */
 export function checkLocked({ manifest, integrity }: Fetched, file: string = lockFile): void {
   const locked = readLock(file).plugins[manifest.id];
   if (!locked || locked.version !== manifest.version) return;

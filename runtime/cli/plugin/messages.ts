@@ -3,7 +3,7 @@ import type { PluginEntity } from "./operator-verb.ts";
 /** Text of a plugin's author must not control the terminal. */
 export const singleLine = (text: string): string => text.replace(/[\p{Cc}\p{Cf}]+/gu, " ");
 
-/** The permissions of a plugin, and those that a waiting version requests in addition. */
+/** The permissions of a plugin, and the additional ones that a waiting version requests. */
 export function permissionsText(plugin: PluginEntity): string {
   const { permissions, denied, needs, settings, version } = plugin;
   const lines = [
@@ -43,7 +43,7 @@ const list = (all: readonly string[]): string =>
 export const healthLine = ({ id, version, state, tier, crashes, memory_bytes }: PluginEntity): string =>
   `${id} ${version ?? "(not approved)"}: ${state}, ${tier}${memory_bytes === null ? "" : `, ${Math.round(memory_bytes / 1024 / 1024)} MiB`}${crashes > 0 ? `, ${crashes} crashes` : ""}\n`;
 
-/** What an operator should look after. `hasAccount`: an integration holds the settings of its source. */
+/** Problems of a plugin that an operator should fix. `hasAccount`: an integration contains the settings of its source. */
 export function problemsOf(plugin: PluginEntity, hasAccount: boolean): string[] {
   const { id, state, code, reason, tier } = plugin;
   return [
@@ -66,7 +66,7 @@ export function stepsFor({ id, settings, waiting }: Pick<PluginEntity, "id" | "s
   ];
 }
 
-/** Webhooks that wait to be read by a plugin, whether or not it is installed. */
+/** Deferred webhooks that wait for a plugin, whether or not it is installed. */
 export const waitingLine = ({
   plugin,
   slug,
@@ -81,7 +81,7 @@ export const waitingLine = ({
 
 type Layers = readonly { readonly layer: string; readonly active: boolean; readonly reason: string | null }[];
 
-/** The isolation layers of plugins on the replica that answers. */
+/** The isolation layers of plugins on the replica that answered. */
 export const isolationText = (layers: Layers): string =>
   `isolation: ${layers.map(({ layer, active, reason }) => (active ? layer : `no ${layer} (${reason})`)).join(", ")}\n`;
 

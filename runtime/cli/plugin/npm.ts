@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { PackageError } from "./package-error.ts";
 
-/** Runs npm, so that its registries, credentials, proxies and certificates count. Throws a `PackageError` about `what`. */
+/** Runs npm, so that its registries, credentials, proxies and certificates apply. Throws a `PackageError` about `what`. */
 export async function npm(args: readonly string[], what: string, cwd?: string): Promise<string> {
   const options = { maxBuffer: 1 << 24, timeout: 120_000, ...(cwd !== undefined && { cwd }) };
   const ran = await promisify(execFile)("npm", ["--loglevel=error", ...args], options).catch((error) => {

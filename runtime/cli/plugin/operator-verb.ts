@@ -8,7 +8,7 @@ import { type operatorVerbs, usageOf } from "./verbs.ts";
 export type PluginEntity = z.output<typeof plugins.plugin>;
 export type OperatorVerbName = keyof typeof operatorVerbs;
 export interface OperatorContext extends Terminal {
-  /** Asks the service. */
+  /** Sends requests to the service. */
   call<T>(op: Operation, input?: Readonly<Record<string, unknown>>): Promise<T>;
 }
 export type OperatorVerb = (args: readonly string[], context: OperatorContext) => Promise<number>;

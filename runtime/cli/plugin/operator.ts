@@ -16,7 +16,7 @@ import { id, type OperatorContext, type OperatorVerb, type OperatorVerbName, typ
 import { search } from "./search.ts";
 import { pluginHelp, usageOf } from "./verbs.ts";
 
-/** A verb that asks the service that SIGNALBOX_URL names. */
+/** A verb that sends requests to the service at SIGNALBOX_URL. */
 export async function runOperator(name: string | undefined, args: readonly string[], terminal: Terminal): Promise<number> {
   const run = Object.hasOwn(verbs, name ?? "") ? verbs[name as OperatorVerbName] : undefined;
   if (!run) {
@@ -130,7 +130,7 @@ function settingsIn(json: string): unknown {
   }
 }
 
-/** `api.example.com:GET,api.example.com:POST`, or JSON as PUT /api/plugins/{id}/permissions takes it. */
+/** `api.example.com:GET,api.example.com:POST`, or JSON in the format of PUT /api/plugins/{id}/permissions. */
 function wantedOf(text: string): Record<string, unknown> {
   const wrong = (what: string) => new UsageError(`--narrow: ${what}. Usage: signalbox plugin ${usageOf("permissions")}`);
   if (text.trim().startsWith("{")) {

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { UsageError } from "../arguments.ts";
 
-/** Under which license a new plugin is, and where its source is. Operators see both before they install it. */
+/** The license of a new plugin, and the address of its source. Operators see both before they install it. */
 export interface Ownership {
   /** SPDX identifier. */
   readonly license: string;
@@ -39,7 +39,7 @@ async function asked(given: { license?: string; repository?: string }): Promise<
   }
 }
 
-/** The text of the license where it is short; of the others the author adds it. */
+/** The text of a short license; authors add the text of the longer ones themselves. */
 export function licenseText({ license }: Ownership, id: string): string | null {
   if (license !== "MIT") return null;
   return `MIT License

@@ -11,14 +11,14 @@ import { readPackage } from "./package-file.ts";
 
 export interface Packed {
   readonly path: string;
-  /** As npm writes it: `sha512-…`. */
+  /** In npm's format: `sha512-…`. */
   readonly integrity: string;
   readonly files: readonly string[];
   readonly bytes: number;
 }
 
 const beside = ["README.md", "LICENSE", "LICENSE.md", "CHANGELOG.md"];
-/** The same for every file, as npm does it, so that the same contents are the same tarball. */
+/** The same for every file, as in npm, so that the same contents result in the same tarball. */
 const mtime = new Date("1985-10-26T08:15:00.000Z");
 
 /** Packs a build as npm would: package.json, the bundle with its manifest and report, and the readme. Runs no scripts. */
@@ -42,7 +42,7 @@ export async function pack(folder: string, into = folder): Promise<Packed> {
   return { path, files, bytes: bytes.byteLength, integrity: integrityOf(bytes) };
 }
 
-/** A report on another bundle says nothing about this one. */
+/** A report on another bundle does not apply to this one. */
 function isOf(report: string, sha256: string): boolean {
   try {
     return (JSON.parse(readFileSync(report, "utf8")) as Report).plugin.sha256 === sha256;

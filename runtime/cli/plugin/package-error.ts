@@ -1,11 +1,11 @@
 import { CodedError } from "../../platform/coded-error.ts";
 
-/** Why a package is refused: a code, and in the message what was expected and what was found. */
+/** Why a package is refused: a code, and a message that names what was expected and what was found. */
 export class PackageError extends CodedError<PackageErrorCode> {
   override readonly name = "PackageError";
 }
 
-/** Every refusal of `plugin build`, `test`, `pack` and `install`, with what it means. */
+/** The codes of all refusals of `plugin build`, `test`, `pack` and `install`, with their meanings. */
 export const packageErrorCodes = {
   NO_PACKAGE: "there is no package.json, or it cannot be read",
   BAD_PACKAGE: "package.json is missing a member that every plugin needs",

@@ -11,15 +11,15 @@ export interface PackageFile {
   readonly version: string;
   /** Source of the bundle, relative to the folder. */
   readonly source: string;
-  /** As the author wrote it; the half that follows from the declaration is not in it. */
+  /** The part of the manifest that the author writes, without the part that follows from the declaration. */
   readonly manifest: Omit<Manifest, "kinds" | "sdk" | "needs" | "about">;
-  /** The members as they are written. */
+  /** The members as they are in the file. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
 const sources = ["src/plugin.ts", "src/index.ts", "plugin.ts", "index.ts", "src/plugin.js", "src/index.js", "index.js"];
 
-/** Throws a `PackageError` where this package.json is missing. */
+/** Throws a `PackageError` if this package.json is missing. */
 export function requirePackageFile(path: string): void {
   if (!existsSync(path))
     throw new PackageError(
@@ -47,7 +47,7 @@ export function readPackage(folder: string): PackageFile {
   return { path, name, version, source: sourceOf(folder, raw), manifest: manifestOf(path, authored(raw.signalbox)), raw };
 }
 
-/** The author's half of a manifest, with placeholders for the half that the declaration decides. */
+/** The author's part of a manifest, with placeholders for the part that follows from the declaration. */
 function authored(own: unknown): unknown {
   if (typeof own !== "object" || own === null || Array.isArray(own)) return own;
   const { about: _, ...rest } = own as Record<string, unknown>;
@@ -88,8 +88,8 @@ export function readJson(path: string): Record<string, unknown> {
 }
 
 /**
- * Writes the half of the manifest that follows from the declaration, and leaves the author's half (permissions, secrets,
- * limits, title) alone. Answers the members that changed.
+ * Writes the part of the manifest that follows from the declaration, and does not change the author's part (permissions, secrets,
+ * limits, title). Returns the members that changed.
  */
 export function writeDerived(file: PackageFile, derived: Readonly<Record<string, unknown>>): string[] {
   const before = file.raw.signalbox as Record<string, unknown>;

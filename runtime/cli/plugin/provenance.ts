@@ -25,7 +25,7 @@ const timeoutMs = 30_000;
 
 /**
  * One line about where a package of a registry was built. Throws a `PackageError` if the registry's statement is about another
- * tarball, or if npm finds an invalid signature. `integrity`: of the tarball that was fetched.
+ * tarball, or if npm finds an invalid signature. `integrity`: the integrity of the fetched tarball.
  */
 export async function provenanceOf(name: string, version: string, integrity: string, keys: RegistryKeys): Promise<string> {
   const spec = `${name}@${version}`;
@@ -40,7 +40,7 @@ export async function provenanceOf(name: string, version: string, integrity: str
   const { repository, path, ref } = externalParameters.workflow;
   const commit = resolvedDependencies[0]?.digest.gitCommit;
   const from = `built from ${repository} (${ref}${commit ? `, commit ${commit}` : ""}) by workflow ${path}`;
-  // Without keys of the registry, npm would look for them elsewhere, and then fail.
+  // If the registry has no keys, npm would look for them elsewhere, and then fail.
   const unverified = whyUnverifiable(keys) ?? (await verify(name, version, integrity));
   return unverified === null
     ? `provenance: ${from}; npm verified the signatures`
@@ -68,7 +68,7 @@ async function verify(name: string, version: string, integrity: string): Promise
   const once = ["--fetch-retries=0", "--fetch-timeout=10000"];
   try {
     writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies: { [name]: version } }));
-    // Which registry has the package, and with which credential, may be said in the working folder only.
+    // The registry of the package and its credential may be configured in the working folder only.
     if (existsSync(".npmrc")) cpSync(".npmrc", join(folder, ".npmrc"));
     const omitted = ["dev", "optional", "peer"].map((one) => `--omit=${one}`);
     await npm(["install", "--ignore-scripts", "--no-audit", "--no-fund", ...omitted], spec, folder);

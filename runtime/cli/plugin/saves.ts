@@ -1,15 +1,16 @@
 import { existsSync, type FSWatcher, readdirSync, statSync, watch } from "node:fs";
 import { join } from "node:path";
 
-/** A save writes several times. */
+/** An editor writes several times during one save. */
 const quietMs = 100;
 /** Built, installed and stored files next to the sources, and temporary files of editors. */
 const passedOver = /^(dist|node_modules)([\\/]|$)|(^|[\\/])(\.[^/\\]*|4913)([\\/]|$)|~$|\.tgz$|\.lock\.json$|package-lock\.json$/;
 
 /**
- * Names of the files that were saved, several saves at once as one list (empty: only removals), until the signal. Watched from the call on, each folder
- * by itself: `node_modules` may hold more folders than the system can watch, and a recursive watch on Linux watches files, which it
- * loses when an editor saves by renaming another file over them. `isOwn`: this program wrote the file.
+ * Yields the names of the saved files until the signal; several saves at once are one list, which is empty if files were only
+ * removed. Changes count from the time of the call. Each folder is watched separately: `node_modules` may contain more folders
+ * than the system can watch, and a recursive watch on Linux watches files, which it loses when an editor saves by renaming
+ * another file over them. `isOwn`: whether this program wrote the file.
  */
 export function watchSaves(folder: string, isOwn: (path: string) => boolean, signal: AbortSignal): AsyncIterable<string[]> {
   const saved = new Set<string>();
@@ -27,14 +28,14 @@ export function watchSaves(folder: string, isOwn: (path: string) => boolean, sig
     watchers.get(name)?.close();
     watchers.delete(name);
   };
-  /** `isNew`: the folder was made meanwhile, so what is in it was saved. */
+  /** `isNew`: the folder was created after the start, so the files in it count as saved. */
   const watchFolder = (name: string, isNew: boolean) => {
     if (watchers.has(name)) return;
     const watcher = watch(join(folder, name), (_, changed) => {
       if (changed === null) return;
       const path = join(name, changed);
       if (passedOver.test(path)) return;
-      // It may be another folder of that name, or none.
+      // There may be another folder with that name, or none.
       if (isFolder(path)) watchFolder(path, true);
       else unwatch(path);
       note(path);
@@ -68,7 +69,7 @@ export function watchSaves(folder: string, isOwn: (path: string) => boolean, sig
       if (signal.aborted) return;
       if (failure) throw failure;
       ready = Promise.withResolvers();
-      // Editors write beside a file and rename.
+      // Editors write a temporary file and rename it.
       const names = [...saved].filter((path) => existsSync(join(folder, path)) && !isFolder(path)).sort();
       saved.clear();
       yield names;

@@ -6,7 +6,7 @@ import { kinds, listOfKinds } from "./kinds.ts";
 import { licenseText, type Ownership } from "./ownership.ts";
 import { PackageError } from "./package-error.ts";
 
-/** Files that have another name among the templates: npm and git would act on them there. */
+/** Files that have another name among the templates, because npm and git would process them there. */
 const places: Readonly<Record<string, string>> = {
   gitignore: ".gitignore",
   "publish.yml": ".github/workflows/publish.yml",
@@ -14,7 +14,7 @@ const places: Readonly<Record<string, string>> = {
 };
 const placeholder = "my-plugin";
 
-/** Makes a plugin of one kind in a new or empty folder, whose name becomes its id. */
+/** Creates a plugin of one kind in a new or empty folder. The folder's name becomes the plugin's id. */
 export function scaffold(given: { folder: string; kind: string } & Partial<Ownership>): { folder: string; files: string[] } {
   const { folder, kind } = given;
   const ownership = { license: given.license ?? "MIT", repository: given.repository ?? null };
@@ -27,7 +27,7 @@ export function scaffold(given: { folder: string; kind: string } & Partial<Owner
       `The folder's name becomes the plugin's id: lower-case letters, digits and "-", starting with a letter; it is ${JSON.stringify(id)}.`,
     );
   if (existsSync(target) && readdirSync(target).length > 0) throw new PackageError("EXISTS", `${target} is not empty.`);
-  // What is in both begins with the kind's own part.
+  // If a file is in both templates, the kind's part comes first.
   const files = Map.groupBy([...filesOf(kind), ...filesOf("every")], ([name]) => places[name] ?? name);
   for (const [to, parts] of files) {
     const path = join(target, to);
@@ -40,7 +40,10 @@ export function scaffold(given: { folder: string; kind: string } & Partial<Owner
   return { folder: target, files: [...files.keys(), ...(license === null ? [] : ["LICENSE"])].sort() };
 }
 
-/** Names and texts of a template's files. In a package all templates are one file: npm and linters would act on theirs. */
+/**
+ * Names and texts of a template's files. The published package contains all templates in one file, because npm and linters would
+ * process them.
+ */
 function filesOf(template: string): [name: string, text: string][] {
   const packed = join(import.meta.dirname, "templates.json");
   if (existsSync(packed)) return Object.entries(JSON.parse(readFileSync(packed, "utf8"))[template] as Record<string, string>);
@@ -57,19 +60,19 @@ const named = (text: string, id: string): string =>
     id.replaceAll("-", " ").replace(/^./, (first) => first.toUpperCase()),
   );
 
-/** The kind's own members and those of every plugin. What it is developed with has the version of this program. */
+/** The members of the kind and those of all plugins. The packages for development have the version of this program. */
 function packageJson(texts: readonly string[], { license, repository }: Ownership): string {
   const [{ signalbox, ...own } = {}, every] = texts.map((text) => JSON.parse(text) as Record<string, unknown>);
   const devDependencies = {
     "@signalbox/cli": `^${version}`,
     "@signalbox/sdk": `^${version}`,
     "@types/node": "^24.0.0",
-    // A third smaller than 7, which checks the same.
+    // A third of the size of version 7, with the same checks.
     typescript: "^5.9.0",
     zod: "^4.6.0",
   };
   return `${JSON.stringify({ ...own, ...every, license, ...(repository && { repository: asRepository(repository) }), devDependencies, signalbox }, null, 2)}\n`;
 }
 
-/** As npm writes it. */
+/** In npm's format. */
 const asRepository = (url: string) => ({ type: "git", url: `git+${url.replace(/^git\+/, "").replace(/(\.git)?\/?$/, ".git")}` });

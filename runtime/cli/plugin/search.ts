@@ -13,7 +13,7 @@ import { singleLine } from "./messages.ts";
 import { npm } from "./npm.ts";
 import { unpack } from "./tarball.ts";
 
-/** Packages with this keyword are plugins. `plugin new` writes it. */
+/** The keyword of packages that are plugins. `plugin new` writes it. */
 const keyword = "signalbox-plugin";
 const maxShown = 20;
 
@@ -27,7 +27,10 @@ const tested = z.object({
   failed: z.number(),
 });
 
-/** Plugins of the registry that npm is configured for, each with what it would ask for. Only `--reports` downloads them. */
+/**
+ * Plugins of the registry that npm is configured for, each with the permissions that it would request. Downloads them only with
+ * `--reports`.
+ */
 export async function search(words: readonly string[], { out }: Pick<Terminal, "out">): Promise<number> {
   const options = { reports: { type: "boolean", default: false } } as const;
   const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
@@ -44,7 +47,8 @@ export async function search(words: readonly string[], { out }: Pick<Terminal, "
 }
 
 async function detailsOf(spec: string): Promise<string[]> {
-  // The name is always there: of a package with one of the other two alone, npm prints the value and not its member.
+  // `name` is requested too, because it always exists: if a package has only one of the requested members, npm prints its value
+  // without its name.
   const text = await npm(["view", "--json", spec, "name", "signalbox", "dist.attestations"], spec).catch(() => "");
   const answer = seen.safeParse(JSON.parse(text || "{}"));
   const parsed = manifest.safeParse(answer.data?.signalbox);

@@ -57,7 +57,7 @@ function isSigned(text: string, { key }: RegistryKey, sig: string): boolean {
   }
 }
 
-/** A registry replaces its keys. The one before remains valid for what it signed. */
+/** A registry replaces its keys. The previous key remains valid for the packages that it signed. */
 async function isTooOld({ expires }: RegistryKey, name: string, version: string): Promise<boolean> {
   if (!expires || Date.parse(expires) > Date.now()) return false;
   const times = z.record(z.string(), z.string()).safeParse(read(await npm(["view", name, "time", "--json"], name)));

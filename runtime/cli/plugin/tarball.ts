@@ -3,10 +3,12 @@ import { gunzipSync } from "node:zlib";
 import { extract } from "tar-stream";
 import { PackageError } from "./package-error.ts";
 
-/** Most that a tarball may unpack to, bytes. */
+/** Maximum unpacked size of a tarball, in bytes. */
 const maxBytes = 64 * 1024 * 1024;
 
-/** The files of an npm tarball by their path in the package. Nothing is written; links are refused. Throws a `PackageError`. */
+/**
+ * Returns the files of an npm tarball by their path in the package. Writes no files, and refuses links. Throws a `PackageError`.
+ */
 export async function unpack(bytes: Uint8Array): Promise<ReadonlyMap<string, Buffer>> {
   const files = new Map<string, Buffer>();
   const tar = extract();
@@ -16,7 +18,7 @@ export async function unpack(bytes: Uint8Array): Promise<ReadonlyMap<string, Buf
     stream.on("data", (chunk) => chunks.push(chunk as Buffer));
     stream.on("error", next);
     stream.on("end", () => {
-      // npm's own tarballs have no links; one that does was made by hand.
+      // npm creates no tarballs with links, so such a tarball was created by hand.
       if (type === "symlink" || type === "link")
         return next(new PackageError("SYMLINK", `${name} is a link to ${header.linkname}.`));
       const path = name.replace(/^(\.\/)*[^/]+\//, "");

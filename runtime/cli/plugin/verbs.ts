@@ -4,7 +4,7 @@ interface PluginVerb {
   /** Arguments of the verb. */
   readonly takes: string;
   readonly about: string;
-  /** Lines that only the help of this verb shows. */
+  /** Lines that only this verb's help shows. */
   readonly more?: string;
 }
 type Verbs = Readonly<Record<string, PluginVerb>>;
@@ -42,7 +42,7 @@ Exit code: 0 if every case passes, otherwise 1. The report is also written to di
   pack: { takes: "[folder]", about: "Pack the build as a tarball to publish or install." },
 } as const satisfies Verbs;
 
-/** Verbs of operators, with the service at SIGNALBOX_URL. */
+/** Verbs of operators, which use the service at SIGNALBOX_URL. */
 export const operatorVerbs = {
   search: {
     takes: "[words] [--reports]",

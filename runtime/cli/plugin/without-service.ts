@@ -4,7 +4,7 @@ import { exitCodeOf } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
 import { runPlugin } from "./command.ts";
 
-/** `signalbox plugin …` and nothing else: the other commands are those of the package signalbox. */
+/** Only `signalbox plugin …`: the other commands belong to the package signalbox. */
 export const runWithoutService = (argv: readonly string[], given: Terminal): Promise<number> =>
   exitCodeOf(async (terminal) => {
     const [first, ...rest] = argv;

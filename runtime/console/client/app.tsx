@@ -39,7 +39,7 @@ export function App() {
   );
 }
 
-/** Until the service has said who this is; tried again while it does not answer. */
+/** Loads the session; retries while the service does not respond. */
 function Opening() {
   const [slow, setSlow] = useState(false);
   useEffect(() => {

@@ -1,16 +1,16 @@
-/** How loud a state is shown. */
+/** How prominently a state is shown. */
 export type Tone = "good" | "bad" | "busy" | "wait" | "idle";
 
 export interface Meaning {
   readonly label: string;
-  /** What it means, in one sentence. */
+  /** The meaning of the state, in one sentence. */
   readonly sentence: string;
-  /** What to do next; empty if there is nothing to do. */
+  /** What to do next; empty if no action is needed. */
   readonly next: string;
   readonly tone: Tone;
 }
 
-/** Every state that the service names, in words. */
+/** The label and meaning of every state of the service. */
 const states: Readonly<Record<string, Meaning>> = {
   queued: {
     label: "queued",
@@ -111,7 +111,7 @@ export const meaningOf = (state: string): Meaning =>
     ? (states[state] as Meaning)
     : { label: state.replaceAll("_", " "), sentence: "", next: "", tone: "idle" };
 
-/** Why a delivery started nothing, by words of its reason, and what mends it. `page`: where. */
+/** Why a delivery started nothing, found by words of its reason, and how to change that. `page`: the page to do it on. */
 export interface Remedy {
   readonly when: RegExp;
   readonly sentence: string;
@@ -175,7 +175,7 @@ const remedies: readonly Remedy[] = [
 export const remedyOf = (reason: string | null): Remedy | null =>
   reason === null ? null : (remedies.find(({ when }) => when.test(reason)) ?? null);
 
-/** How to fix a failed run, by words in its error. */
+/** How to fix a failed run, found by words of its error. */
 const failures: readonly Remedy[] = [
   {
     when: /no LLM|LLM_BASE_URL|model.*not configured/i,

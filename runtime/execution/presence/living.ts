@@ -107,7 +107,10 @@ async function carryOut(write: LivingWrite, found: LivingComment, held: Held): P
   return done(await replace(write, before.comment, content, held));
 }
 
-/** The current comment with the key of its last write. A write that was left unfinished may have succeeded; `isOpen` if it has not yet. */
+/**
+ * The current comment with the key of its last write. An unfinished write may have succeeded; `isOpen`: it has not succeeded yet,
+ * but still may.
+ */
 async function resolved(write: LivingWrite, found: LivingComment, { signal }: Held) {
   const { comment_id, url, key, unfinished } = found;
   const comment = comment_id === null ? null : { id: comment_id, url: url ?? "" };

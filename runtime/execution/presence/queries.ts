@@ -72,7 +72,7 @@ export async function isCurrent(sql: Sql, { execution_id, lease, version }: Held
   return rows.length > 0;
 }
 
-/** Ends the update of a sign that is shown or abandoned. If the sign has changed meanwhile, it stays due. */
+/** Ends the update of a sign that was shown or abandoned. If the sign has changed meanwhile, it remains due. */
 export async function finishSign(sql: Queryable, { execution_id, lease, version }: Held): Promise<void> {
   await sql`
     with shown as (

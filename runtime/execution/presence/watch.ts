@@ -3,7 +3,7 @@ import type { Claimed } from "../queries.ts";
 /** How long a run takes before its issue shows that an agent works on it. */
 export const quietMs = 3_000;
 
-/** Shows on issues what agents do there. */
+/** Shows on issues that agents work on them. */
 export interface Presence {
   /** Watches a run, and shows its progress once it takes long. `end` stops watching. */
   watch(execution: Claimed): { end(): void };

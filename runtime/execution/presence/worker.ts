@@ -41,20 +41,20 @@ export interface PresenceOptions {
     work: Pick<Claimed, "slug" | "project_id">,
     agentId: string | null,
   ) => Promise<Connection | null>;
-  /** Longest sleep between two looks, milliseconds. */
+  /** Maximum sleep between two looks, in milliseconds. */
   readonly sweepMs?: number;
 }
 
 const leaseSeconds = 30;
-/** Signs that one replica shows at the same time. */
+/** Maximum number of signs that one replica updates at the same time. */
 const concurrency = 4;
 const callMs = 60_000;
-/** Signs are best effort: after this many failures one is abandoned. */
+/** Signs are best effort: after this many failures, a sign is abandoned. */
 const maxAttempts = 4;
 const retryMs = 2_000;
 const maxRetryMs = 120_000;
 
-/** Shows signs of life: a reaction on what triggered a run. Errors here never fail a run. */
+/** Shows progress signs: reactions to the text that triggered a run, or living comments. Errors here never fail a run. */
 export function startPresence(options: PresenceOptions): Presence & Pick<Loop, "stop"> {
   const { sql, bus, log, sweepMs = 5_000 } = options;
   const worker = startLeasedWork({

@@ -11,7 +11,7 @@ export interface StepRow {
   readonly kind: "prompt" | "model" | "tool" | "post";
   state: "started" | "succeeded" | "failed" | "dry_run" | "proposed" | "rejected" | "expired";
   name: string | null;
-  /** Identifies a write to the tracker over all its attempts. */
+  /** Identifies a write to the tracker across all its attempts. */
   key: string | null;
   input: unknown;
   output: unknown;
@@ -25,15 +25,15 @@ export interface StepRow {
   /** `null` while its request is in flight. */
   ended_at: string | null;
   /**
-   * How long a request of the step may still be on its way, milliseconds from now; 0 where that time has passed. `null`:
-   * nothing was sent, or all of it was answered.
+   * How long a request of the step may still be in flight, in milliseconds from now; 0 if that time has passed. `null`: no
+   * request was sent, or all were answered.
    */
   in_flight_ms: number | null;
   /** Whether it was approved, rejected or has expired: see `0054_approval.sql`. */
   readonly decided?: boolean;
   /** For a step that becomes `proposed`: how long it can be approved; `null`: without limit. */
   expires_ms?: number | null;
-  /** Milliseconds after which to check whether the completed write exists twice. Absent: it cannot have been made twice. */
+  /** Milliseconds until the check whether the completed write exists twice. Absent if it cannot exist twice. */
   check_ms?: number;
   /** Set on the model's answer to a request that was stored before it was sent. Its usage is counted when it is stored. */
   is_answered?: boolean;
@@ -82,7 +82,7 @@ export interface Change {
   readonly steps: readonly StepRow[];
   readonly completed: readonly StepRow[];
   readonly patch: Patch;
-  /** Scopes of budgets for which its answers count that reserved nothing before. */
+  /** Scopes of budgets that count its answers although no request was reserved in them. */
   readonly scopes?: readonly string[];
 }
 
@@ -105,8 +105,9 @@ const patchRow = ({ id, lease, patch }: Change) => ({
 });
 
 /**
- * Counts the tokens and the cost of new answers of a model for their issue, and for the budgets that were reserved, which are reconciled.
- * `counted` is always true. It refers to the query so that PostgreSQL runs it: a select in `with` whose result is not used is skipped.
+ * Counts the tokens and the cost of a model's new answers for their issue, and replaces the reservations in budgets by the actual
+ * usage. `counted` is always true. It refers to the query so that PostgreSQL runs it: a select in `with` whose result is not used
+ * is skipped.
  */
 function usageOf(sql: Queryable, changes: readonly Change[]) {
   const answers = changes.flatMap(({ id, steps, completed, scopes = [] }) =>
@@ -150,16 +151,17 @@ const isBeginning = ({ steps, completed, patch }: Change): boolean =>
   steps.every(({ kind, state }) => kind === "prompt" || (kind === "model" && state === "started"));
 
 /**
- * Writes the changes of many executions in one statement. Returns the executions whose lease is still valid; nothing is
- * written for the others. If only steps are added, the row of the execution gets no new version. The row of a successful
- * execution loses its text, because its prompt contains it. Like all statements, this one locks rows in the order of their ids.
+ * Writes the changes of many executions in one statement. Returns the executions whose lease is still valid; nothing is written
+ * for the others. If only steps are added, the row of the execution is not updated. The text of a successful execution is removed
+ * from its row, because its prompt contains the text. Like all statements, this one locks rows in the order of their ids.
  */
 export async function writeChanges(sql: Queryable, changes: readonly Change[]): Promise<boolean[]> {
   const flat = (pick: "steps" | "completed") =>
     JSON.stringify(changes.flatMap((one) => one[pick].map((step) => ({ ...packedStep(step), execution_id: one.id }))));
   const patches = changes.map(patchRow);
   // The ids are also passed as an array, because the planner overestimates a JSON set and would read the whole table. Rows are
-  // locked before their state is checked; otherwise it would read the index of running executions, which is full of dead rows.
+  // locked before their state is checked; otherwise the planner would use the index of running executions, which is full of dead
+  // rows.
   const [ids, spent] = [changes.map(({ id }) => id), usageOf(sql, changes)];
   const rows = await sql<{ id: string }[]>`
     with given as (select * from json_to_recordset(${JSON.stringify(patches)}::text::json) as g (${sql.unsafe(patchTypes)})),

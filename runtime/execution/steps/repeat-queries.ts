@@ -2,8 +2,8 @@ import type { Queryable, Sql } from "../../platform/database/client.ts";
 import { type Change, type StepRow, writeChanges } from "./queries.ts";
 
 /**
- * Writes changes of which an earlier write ended without an answer of the database. Those that it has stored are not written
- * again, so nothing is counted twice. Returns for which executions the change is stored.
+ * Writes changes again after a write to which the database did not respond. Changes that are already stored are not written
+ * again, so nothing is counted twice. Returns the executions whose change is stored.
  */
 export const repeatChanges = (sql: Sql, changes: readonly Change[]): Promise<boolean[]> =>
   sql.begin(async (tx) => {
@@ -13,7 +13,7 @@ export const repeatChanges = (sql: Sql, changes: readonly Change[]): Promise<boo
       select id, lease, state from task_executions where id = any(${ids}::uuid[]) order by id for update`;
     const stored = await storedSteps(tx, changes);
     const isHeld = ({ id, lease }: Change) => held.some((one) => one.id === id && one.lease === lease && one.state === "running");
-    // A change that ends the attempt ends its lease. It may change steps that had the same outcome before.
+    // A change that ends the attempt also ends its lease. It may change steps that already have the same outcome.
     const isStored = (change: Change) => {
       if (change.patch.state !== undefined && isHeld(change)) return false;
       const steps = recognisedBy(change);
@@ -28,7 +28,10 @@ export const repeatChanges = (sql: Sql, changes: readonly Change[]): Promise<boo
     );
   }) as Promise<boolean[]>;
 
-/** Steps of a change by which it is recognised: new ones, or else those that it completes. A change is stored whole or not at all. */
+/**
+ * The steps that show whether a change is stored: its new steps, or if it has none, those that it completes. A change is stored
+ * completely or not at all.
+ */
 const recognisedBy = ({ steps, completed }: Change): readonly StepRow[] =>
   steps.length > 0 ? steps : completed.filter(({ state }) => state !== "started");
 

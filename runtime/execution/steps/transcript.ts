@@ -7,7 +7,7 @@ import type { NewStep, StepLog } from "../step-log.ts";
 import { endOf, newStep } from "./new-step.ts";
 import { type Change, loadSteps, type Patch, type StepRow } from "./queries.ts";
 
-/** The execution that changes are written to: its id, and the lease that must still be valid. */
+/** The execution to which changes are written: its id, and the lease that must still be valid. */
 export type Held = Pick<Claimed, "id" | "lease">;
 
 /**
@@ -42,7 +42,7 @@ export class Transcript implements StepLog {
     return row;
   }
 
-  /** Changes a step that is stored already, for example from `started` to `succeeded`. */
+  /** Changes a step that is already stored, for example from `started` to `succeeded`. */
   complete(step: StepRow, change: Partial<StepRow>): void {
     Object.assign(step, endOf(change), storable(change));
     if (!this.#pending.steps.includes(step)) this.#pending.completed.push(step);
@@ -62,7 +62,7 @@ export class Transcript implements StepLog {
     for (const step of completed) delete step.is_answered;
   }
 
-  /** The steps to store; of an execution that succeeds without the text that its result has. */
+  /** The steps to store. If the execution succeeds, without the text that its result contains. */
   #without({ state, result }: Patch, steps: StepRow[], completed: StepRow[]): Pick<Change, "steps" | "completed"> {
     if (state !== "succeeded" || !result) return { steps, completed };
     // A step may be completed more than once.

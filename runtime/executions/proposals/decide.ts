@@ -4,14 +4,14 @@ import type { Bus } from "../../platform/bus.ts";
 import type { Queryable, Sql } from "../../platform/database/client.ts";
 import { approveLocked, type Decision, endLocked, type Found, lockOpen, waitingOn } from "./queries.ts";
 
-/** Approves or rejects what an execution proposes. Answers `false` where there is no such execution. */
+/** Approves or rejects the proposals of an execution. Returns `false` if the execution does not exist. */
 export async function decide(sql: Sql, bus: Bus, executionId: string, decision: Decision): Promise<boolean> {
   const found = await sql.begin((tx) => decideLocked(tx, executionId, decision));
   if (found) await published(bus, executionId, decision);
   return found;
 }
 
-/** An approved execution is queued; the sign of a rejected one is to be taken away. */
+/** Called after a decision: an approved execution is queued; the sign of a rejected one must be removed. */
 const published = (bus: Bus, executionId: string, { verdict }: Pick<Decision, "verdict">) =>
   verdict === "approve" ? bus.publish("queue") : bus.publish("cancel", executionId);
 
@@ -32,7 +32,7 @@ async function decideLocked(tx: Queryable, executionId: string, decision: Decisi
   return true;
 }
 
-/** The ids to approve. Throws unless all of them wait for a decision. */
+/** The ids to approve. Throws unless all of these proposals wait for a decision. */
 function approvable({ open }: Found, { proposals }: Decision): string[] {
   const alive = open.filter(({ expired }) => !expired).map(({ id }) => id);
   const expired = open.filter((one) => one.expired).map(({ id }) => id);
@@ -52,12 +52,15 @@ export interface DecisionAtIssue extends Pick<Decision, "verdict" | "by" | "reas
   readonly subject: string;
 }
 
-/** Decides on everything that waits for approval on an issue. Returns the ids of the executions. Publish `queue` after the commit. */
+/**
+ * Decides on all proposals that wait for approval on an issue. Returns the ids of their executions. Publish `queue` after the
+ * commit.
+ */
 export async function decideAtIssue(tx: Queryable, { subject, ...decision }: DecisionAtIssue): Promise<string[]> {
   const decided: string[] = [];
   for (const { id } of await waitingOn(tx, subject)) {
     const found = await lockOpen(tx, id);
-    // It was decided meanwhile, or has expired.
+    // It was decided meanwhile, or it has expired.
     if (found?.state !== "waiting" || found.open.every(({ expired }) => expired)) continue;
     await decideLocked(tx, id, { ...decision, proposals: null });
     const { verdict, by, reason } = decision;

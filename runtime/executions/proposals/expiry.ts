@@ -4,11 +4,11 @@ import type { Log } from "../../platform/log.ts";
 import { type Loop, startLoop } from "../../platform/loop.ts";
 import { endLocked, findExpired, nextExpiry } from "./queries.ts";
 
-/** Longest sleep between two looks, milliseconds. */
+/** Maximum sleep between two looks, in milliseconds. */
 const sweepMs = 5_000;
 const minWaitMs = 50;
 
-/** Ends executions whose proposals were not decided on in time. An approval checks the time itself. */
+/** Ends executions whose proposals were not decided in time. An approval checks the time itself. */
 export function startExpiry(sql: Sql, log: Log): Loop {
   const run = async () => {
     const ended = await sql.begin(async (tx) => {

@@ -32,7 +32,7 @@ export async function listProposals(sql: Queryable, executionId: string): Promis
   }));
 }
 
-/** `alpha:octo/app#12`, by the parameters that the tools of trackers share. */
+/** `alpha:octo/app#12`, from the parameters that the tools of all trackers share. */
 function targetOf(tool: string, input: unknown): string | null {
   const { project, issue } = (input ?? {}) as Record<string, unknown>;
   const text = (value: unknown) => (typeof value === "string" || typeof value === "number" ? String(value) : "");
@@ -45,7 +45,7 @@ function targetOf(tool: string, input: unknown): string | null {
 
 export interface Decision {
   readonly verdict: "approve" | "reject";
-  /** Who decides: the name of an API key, or `alpha:ann`. */
+  /** Who decided: the name of an API key, or `alpha:ann`. */
   readonly by: string;
   /** Ids of the proposals; `null`: all that wait. */
   readonly proposals: readonly string[] | null;
@@ -98,7 +98,7 @@ export const waitingOn = (sql: Queryable, subject: string): Promise<{ id: string
   sql<{ id: string }[]>`
     select id from task_executions where subject = ${subject} and state = 'waiting' order by created_at, id limit 100`;
 
-/** An execution with a proposal whose time is over, and that no worker is about to write. */
+/** An execution with an expired proposal that no worker is about to write. */
 export async function findExpired(sql: Queryable): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`
     select e.id from execution_steps s join task_executions e on e.id = s.execution_id

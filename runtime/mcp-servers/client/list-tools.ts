@@ -30,7 +30,7 @@ const maxDescriptionLength = 4_000;
 const maxSchemaLength = 16_384;
 const maxListLength = 131_072;
 
-/** Validates only the outer shape: one invalid tool must not lose the others. */
+/** Validates only the outer structure, so that one invalid tool does not invalidate the others. */
 const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional().catch(undefined) });
 
 /** Lists the tools of a server. Throws `ServerFault`. */

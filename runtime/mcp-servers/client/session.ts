@@ -25,11 +25,11 @@ const maxRequests = 64;
 const closeTimeoutMs = 2_000;
 
 /**
- * Opens a session at an MCP server, uses it and ends it. Each use opens its own session: nothing can go stale, and
- * one deadline bounds everything. Throws `ServerFault`, or the signal's reason if aborted.
+ * Opens a session at an MCP server, uses it and ends it. Each use opens its own session: no session can become stale, and one
+ * deadline limits everything. Throws `ServerFault`, or the signal's reason if aborted.
  */
 export async function withSession<T>(options: SessionOptions, use: (client: Client) => Promise<T>): Promise<T> {
-  // Not within the deadline of the server.
+  // This time is not part of the server's deadline.
   const { Client, StreamableHTTPClientTransport } = await loadClient();
   const late = AbortSignal.timeout(options.timeoutMs);
   const over = AbortSignal.any([options.signal, late]);

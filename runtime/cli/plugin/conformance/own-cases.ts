@@ -34,7 +34,7 @@ export function bundleCases({ manifest, bundle }: Built, config: Record<string, 
   ];
 }
 
-/** Asked last: what all the cases before showed. */
+/** Runs last, because it checks what all previous cases did. */
 export function closingCases(
   { manifest }: Built,
   conformance: Conformance,
@@ -63,13 +63,16 @@ export function closingCases(
   ];
 }
 
-/** Permissions that no case used: nothing is wrong, but an operator will ask what they are for. */
+/** Permissions that no case used. This is not an error, but operators will ask why they are needed. */
 export const unusedPermissions = ({ manifest }: Built, state: RunState): string[] =>
   manifest.permissions.http.flatMap(({ host, methods }) =>
     methods.filter((method) => !state.used.has(`${method} ${host}`)).map((method) => `${method} https://${host}`),
   );
 
-/** Features that the fixtures of sources say the platform does not have. They are listed, because they are not tested. */
+/**
+ * Features that the platform does not have, according to the fixtures of its source. They are listed, because they are not
+ * tested.
+ */
 export const untestedSources = ({ sources = {} }: Conformance): string[] =>
   Object.entries(sources).flatMap(([name, { signature, delivery_header, golden }]) => [
     ...(signature === null

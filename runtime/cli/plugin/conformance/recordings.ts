@@ -18,7 +18,7 @@ const recording = z.strictObject({
 });
 const file = z.union([recording, z.array(recording)]);
 
-/** Reads every exchange of a folder's JSON files, by name. Throws a `PackageError`. */
+/** Reads all exchanges in the JSON files of a folder, in the order of the file names. Throws a `PackageError`. */
 export function readRecordings(folder: string): Recording[] {
   if (!existsSync(folder)) return [];
   const names = readdirSync(folder).filter((name) => name.endsWith(".json"));
@@ -41,7 +41,7 @@ function parseJson(path: string): unknown {
   }
 }
 
-/** Answers requests from recordings, as if the other side were there; with faults where a case wants them. */
+/** Answers requests from recordings instead of the real server, with faults if a case injects them. */
 export class Recorded implements TestTracker {
   readonly url = "http://127.0.0.1:9";
   readonly #recordings: readonly Recording[];
@@ -98,7 +98,7 @@ export class Recorded implements TestTracker {
   async #answer(request: Request): Promise<Response> {
     const text = await request.text();
     const found = this.#matching(request, text);
-    // Several of the same request answer one after the other; the last one stays.
+    // Recordings of the same request are used one after the other; the last one is repeated.
     const next = found.find((one) => !this.#used.has(one)) ?? found.at(-1);
     if (!next) {
       this.missing.add(`${request.method} ${request.url}${text ? ` ${text.slice(0, 500)}` : ""}`);
@@ -132,7 +132,7 @@ const dropped = () =>
 const untilAborted = (signal: AbortSignal | null | undefined): Promise<never> =>
   new Promise((_, fail) => signal?.addEventListener("abort", () => fail(signal.reason), { once: true }));
 
-/** A good response whose connection ends early. */
+/** A successful response whose connection ends early. */
 function truncated(text: string, { status, headers }: Response): Response {
   const bytes = new TextEncoder().encode(text);
   const stream = new ReadableStream({
@@ -144,7 +144,10 @@ function truncated(text: string, { status, headers }: Response): Response {
 
 const kept = /^(content-type|link|retry-after|etag|location)$/;
 
-/** Asks the real other side, and keeps what came for the next run. Credentials stay in the headers, which are not kept. */
+/**
+ * Sends the request to the real server and records the response for the next run. Credentials are sent in headers, which are not
+ * recorded.
+ */
 export function recordingFetch(folder: string, recordings: Recording[]): Fetch {
   return async (input, init) => {
     const request = new Request(input, init);

@@ -4,14 +4,14 @@ export interface CaseResult {
   readonly name: string;
   readonly ok: boolean;
   readonly ms: number;
-  /** What the plugin did and what would be right. */
+  /** What the plugin did, and what was expected. */
   readonly error?: string;
 }
 
-/** `dist/conformance.json`: what was run against which bundle. */
+/** `dist/conformance.json`: which cases were run against which bundle. */
 export interface Report {
   readonly plugin: { readonly id: string; readonly version: string; readonly sha256: string };
-  /** Version of the sdk whose suites were run. */
+  /** Version of the sdk that contains the suites. */
   readonly suites: string;
   readonly runtime: string;
   readonly passed: number;

@@ -14,13 +14,13 @@ import { suitesOf } from "./suites.ts";
 export interface RunOptions {
   readonly folder: string;
   readonly built: Built;
-  /** Ask the real other side where no recording answers, and keep what comes. */
+  /** Send requests without a recording to the real server, and record the responses. */
   readonly record: boolean;
-  /** Only the cases that do not wait for anything; then there is no report. */
+  /** Run only the cases that do not wait; no report is written. */
   readonly quick?: boolean;
-  /** Only the cases whose name contains this text; then there is no report. */
+  /** Run only the cases whose name contains this text; no report is written. */
   readonly only?: string | undefined;
-  /** No further cases. */
+  /** Stops the run: no further case is started. */
   readonly signal?: AbortSignal;
   readonly onCase: (result: CaseResult) => void;
 }
@@ -86,7 +86,7 @@ function messageOf(error: unknown): string {
   return withoutStack(error instanceof Error ? error.message : String(error));
 }
 
-/** Lines of this program's own stack say nothing to the author of a plugin; some errors carry them in their message. */
+/** Removes lines of this program's stack, which do not help the author of a plugin. Some errors contain them in their message. */
 const withoutStack = (text: string): string =>
   text
     .split("\n")

@@ -20,11 +20,11 @@ import type { Built } from "../build.ts";
 
 type Fetch = typeof globalThis.fetch;
 
-/** What the cases of a run share: where their requests go, and what the plugin did. */
+/** The shared state of the cases of a run: where requests are sent, and what the plugin did. */
 export interface RunState {
-  /** Answers the requests that no tracker of the case answers. */
+  /** Answers the requests for which the case has no fake tracker. */
   readonly recorded: Fetch;
-  /** Tracker of the case under way; it answers for every host of the manifest. */
+  /** Fake tracker of the running case. It answers the requests to all hosts of the manifest. */
   tracker: Pick<TestTracker, "url"> | null;
   /** Hosts and methods that the plugin used: `GET api.example.com`. */
   readonly used: Set<string>;
@@ -32,10 +32,10 @@ export interface RunState {
   readonly written: string[];
 }
 
-/** The built bundle as a plugin value: each function runs in the sandbox, as it will at the host. */
+/** The built bundle as a plugin value. Each function runs in the sandbox, as it does in the service. */
 export interface Sandboxed {
   readonly plugin: Plugin;
-  /** Between two cases: processes may be used again. */
+  /** Called between two cases: processes may be reused. */
   rest(): void;
   close(): Promise<void>;
 }
@@ -44,7 +44,7 @@ interface Process {
   readonly key: string;
   readonly sandbox: Sandbox;
   readonly mask: Mask;
-  /** Capabilities of the case that uses it. */
+  /** Capabilities of the case that uses the process. */
   given: Partial<Capabilities>;
   busy: boolean;
   gone: boolean;
@@ -159,7 +159,7 @@ async function open(manifest: Built["manifest"], bundle: string, { conformance, 
 
 const directly: Fetch = (input, init) => globalThis.fetch(input, init);
 
-/** To the case's tracker, whatever host was meant; without one, to the recordings. */
+/** Sends requests for any host to the case's tracker, or if it has none, to the recordings. */
 const fetchFor =
   (state: RunState): Fetch =>
   async (input, init) => {
@@ -169,11 +169,11 @@ const fetchFor =
     if (!tracker || url.host === new URL(tracker.url).host || tracker.url === unlisted) return state.recorded(input, init);
     return globalThis.fetch(new URL(url.pathname + url.search, tracker.url), init);
   };
-/** Address of what only looks like a tracker: the recordings. */
+/** Address of a tracker that has no server: the recordings answer. */
 const unlisted = "http://127.0.0.1:9";
 
 /**
- * The host checks a declared signature before it asks `verify`. Here each is tested by itself: otherwise a `verify` that accepts
+ * The host checks a declared signature before it calls `verify`. Here `verify` is tested alone; otherwise a `verify` that accepts
  * everything would pass.
  */
 function bareSources({ sandbox, mask }: Process, { contributes }: Built["manifest"]): Record<string, Source> {
@@ -185,7 +185,7 @@ function bareSources({ sandbox, mask }: Process, { contributes }: Built["manifes
   );
 }
 
-/** The sandbox's own proxies check kinds only; here the schemas are complete, because the suites read them. */
+/** The sandbox's own proxies check only the kinds of values. Here the schemas are complete, because the suites read them. */
 function withSchemas(contributions: Contributions, described: Built["manifest"]["contributes"]): Contributions {
   const schema = (given: object) => z.fromJSONSchema(given as never) as unknown as z.ZodObject;
   const tools = Object.entries(contributions.tools ?? {}).map(([name, tool]): [string, Tool] => {

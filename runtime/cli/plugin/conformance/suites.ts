@@ -26,7 +26,10 @@ export interface SuiteContext {
 type RunCases = (cases: readonly TestCase[]) => Promise<void>;
 type Suite = (runCases: RunCases) => Promise<void>;
 
-/** The suites of all that a plugin contributes, each with its fixtures; what has none fails saying so. */
+/**
+ * The suites of everything that a plugin contributes, each with its fixtures. A contribution without fixtures fails with a
+ * message that says so.
+ */
 export function suitesOf(context: SuiteContext): Suite[] {
   const { built, conformance, plugin, state } = context;
   const { contributes } = built.manifest;

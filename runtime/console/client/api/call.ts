@@ -5,7 +5,7 @@ export type OperationId = keyof Operations;
 export type InputOf<Id extends OperationId> = Operations[Id]["input"];
 export type OutputOf<Id extends OperationId> = Operations[Id]["output"];
 
-/** An operation was refused, or the service did not answer (`status` 0). */
+/** An operation was refused, or the service did not respond (`status` 0). */
 export class CallError extends Error {
   override readonly name = "CallError";
   readonly status: number;
@@ -18,7 +18,7 @@ export class CallError extends Error {
 export interface Page<T> {
   readonly items: readonly T[];
   readonly total: number;
-  /** More than `total` exist. */
+  /** More items exist than `total`. */
   readonly atLeast: boolean;
   /** Cursor of the next page; null on the last one. */
   readonly next: string | null;
@@ -33,7 +33,7 @@ export async function call<Id extends OperationId>(id: Id, input: InputOf<Id>, s
   return (response.status === 204 ? null : await response.json()) as OutputOf<Id>;
 }
 
-/** Runs an operation that lists, and also returns how many items there are. */
+/** Runs a list operation, and also returns the number of items. */
 export async function list<Id extends PagedId>(
   id: Id,
   input: InputOf<Id>,

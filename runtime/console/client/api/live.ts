@@ -1,22 +1,22 @@
 import { signal } from "@preact/signals";
 import { base } from "../route/location.ts";
 
-/** Counts up whenever something may have changed at the service. */
+/** Increases whenever data of the service may have changed. */
 export const changed = signal(0);
-/** Whether changes are being followed; false while the service does not answer. */
+/** Whether the page receives changes; false while the service does not respond. */
 export const connected = signal(true);
 
-/** Several events in a row are one reload. */
+/** Several events within this time cause one reload. */
 const calmMs = 400;
-/** Without the stream, and while it is being opened again. */
+/** Polling interval while there is no stream. */
 const pollMs = 4_000;
-/** Beside the stream, which has the changes of executions only, not deliveries that start nothing. */
+/** Polling interval while there is a stream. It reports only changes of executions, not webhooks that start nothing. */
 const slowMs = 12_000;
 const maxWaitMs = 15_000;
 
-/** Nothing is moved by a change while the pointer is on its way to it. */
+/** After the pointer moves, changes are held back for this long, so that nothing moves while a user is about to click on it. */
 const handMs = 700;
-/** A pointer that never rests holds changes back for this long. */
+/** Maximum time for which a moving pointer holds changes back. */
 const maxHoldMs = 3_000;
 
 let announcing = false;
@@ -35,7 +35,7 @@ const announce = () => {
   setTimeout(tell, calmMs);
 };
 
-/** Follows the service's events, and polls while it has no stream. */
+/** Follows the service's events. Polls while there is no stream. */
 export function followChanges(): void {
   let source: EventSource | null = null;
   let retry: ReturnType<typeof setTimeout> | undefined;
@@ -47,7 +47,7 @@ export function followChanges(): void {
   };
   const open = () => {
     close();
-    // A browser has six connections to one host for all of its tabs: those that are not looked at need none.
+    // A browser allows six connections to one host for all of its tabs, so hidden tabs close theirs.
     if (document.visibilityState === "hidden") return;
     source = new EventSource(`${base}api/events`);
     source.onopen = () => {
@@ -75,7 +75,7 @@ export function followChanges(): void {
     addEventListener(type, () => (moved = performance.now()), { passive: true });
 }
 
-/** Whether the service answers at all: a service without the stream does. */
+/** Whether the service responds at all, because a service without the stream still does. */
 async function probe(): Promise<void> {
   const answer = await fetch(`${base}health`).catch(() => null);
   connected.value = answer !== null;

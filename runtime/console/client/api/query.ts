@@ -17,24 +17,24 @@ interface Entry {
   readonly state: Signal<Loaded<unknown>>;
   load: (signal: AbortSignal) => Promise<unknown>;
   running: AbortController | null;
-  /** Asked again while it was running. */
+  /** Whether another load was requested while this one was running. */
   again: boolean;
   watchers: number;
 }
 
 const entries = new Map<string, Entry>();
-/** First answers that the shown page still waits for. */
+/** Number of first responses that the shown page still waits for. */
 export const awaited = signal(0);
 const count = () => {
   awaited.value = [...entries.values()].filter(({ watchers, state }) => watchers > 0 && state.peek().loading).length;
 };
-/** Answers that no page shows are kept, so that going back shows something at once. */
+/** Responses that no page shows are kept, so that going back shows data immediately. */
 const maxEntries = 60;
 
 /**
- * The answer of `load`, which is loaded again when something has changed at the service. The last answer stays while the next
- * one loads. `key`: what it depends on; null loads nothing. `live` false: only `reload` loads it again. `keep`: the answer of
- * the key before stays too, so that a filter does not empty its list first.
+ * The result of `load`, which is loaded again when data of the service may have changed. The last result remains while the next
+ * one loads. `key`: identifies the request; null loads nothing. `live` false: only `reload` loads it again. `keep`: the result of
+ * the previous key remains too, so that a new filter does not empty the list first.
  */
 export function useQuery<T>(
   key: string | null,
@@ -43,14 +43,14 @@ export function useQuery<T>(
 ): Query<T> {
   const entry = useMemo(() => entryOf(key ?? ""), [key]);
   entry.load = load;
-  // Before the next frame: a page knows at once which first answers it waits for.
+  // A layout effect runs before the next frame, so a page knows immediately which responses it waits for.
   useLayoutEffect(() => {
     if (key === null) return;
     entry.watchers++;
     void refresh(entry);
     count();
     const seen = changed.peek();
-    // A subscription begins with the present value, which is no change.
+    // A subscription starts with the current value, which is not a change.
     const stop = live ? changed.subscribe((count) => count !== seen && void refresh(entry)) : undefined;
     return () => {
       stop?.();
@@ -97,7 +97,7 @@ async function refresh(entry: Entry): Promise<void> {
     if (controller.signal.aborted) return;
     const fault = error instanceof CallError ? error : new CallError(0, String(error));
     entry.state.value = { data: entry.state.peek().data, error: fault, loading: false };
-    // The session has ended: the login page follows.
+    // The session has ended, so the login page is shown.
     if (fault.status === 401) await readSession().catch(() => {});
   } finally {
     entry.running = null;

@@ -12,7 +12,7 @@ export interface Session {
   readonly version: string;
 }
 
-/** Who uses this page; null until the service has answered. */
+/** The user of this page; null until the service has responded. */
 export const session = signal<Session | null>(null);
 export const may = computed(() => {
   const scopes = session.value?.scopes ?? [];

@@ -9,7 +9,7 @@ import { Section } from "../parts/page.tsx";
 import { Text } from "../parts/text.tsx";
 import { Link } from "../route/link.tsx";
 
-/** Issues that a prompt is tried on. */
+/** Number of issues on which a prompt is tried. */
 const maxIssues = 3;
 
 interface Trial {
@@ -18,7 +18,7 @@ interface Trial {
   readonly made: string;
 }
 
-/** The latest run of each of the last issues, as far as their webhooks are stored. */
+/** The latest run on each of the last issues whose webhooks are stored. */
 function latestOfIssues(runs: readonly TaskExecution[]): TaskExecution[] {
   const latest = new Map<string, TaskExecution>();
   for (const run of runs) {
@@ -28,7 +28,10 @@ function latestOfIssues(runs: readonly TaskExecution[]): TaskExecution[] {
   return [...latest.values()].slice(0, maxIssues);
 }
 
-/** Runs the agent with a prompt on its latest issues as dry runs, and leads to both answers of each. Nothing is written. */
+/**
+ * Runs the agent with a changed prompt on its latest issues as dry runs, and links to a comparison of the answers. Writes
+ * nothing.
+ */
 export function AgentTrial({ agent: { id, prompt } }: { agent: Agent }) {
   const [trials, setTrials] = useState<readonly Trial[]>([]);
   const start = async (values: FormData) => {

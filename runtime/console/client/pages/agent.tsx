@@ -14,7 +14,7 @@ import { AgentTrial } from "./agent-trial.tsx";
 import { roles } from "./agents.tsx";
 
 export function AgentPage({ id }: { id: string }) {
-  // Not live: what is being written must not be replaced.
+  // Not live, because a reload must not replace the text that the user is editing.
   const agent = useQuery(`agent ${id}`, (signal) => call("agents.get", { id }, signal), { live: false });
   return (
     <Page title={agent.data ? <Text>{agent.data.name}</Text> : "Agent"} name={id} actions={<Remove id={id} />}>

@@ -9,11 +9,11 @@ interface Budget {
   readonly used: number;
   readonly limit: number;
   readonly text: (value: number) => string;
-  /** Tokens whose cost is not known. */
+  /** Tokens of unknown cost. */
   readonly unpriced?: number | undefined;
 }
 
-/** The budgets of the service against what has been used of them. */
+/** The budgets of the service and how much of each is used. */
 export function Budgets() {
   const now = new Date();
   const day = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate())).toISOString();

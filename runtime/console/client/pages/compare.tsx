@@ -10,7 +10,7 @@ import { countText, durationText, Time } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
 import { query, setQuery } from "../route/location.ts";
 
-/** A run beside another one of the same task and issue: what the model saw, and what it answered. */
+/** A run next to another one of the same task and issue: the input of the model, and its answer. */
 export function ComparePage({ id }: { id: string }) {
   const other = query.value.get("with");
   const first = useQuery(`run ${id}`, (signal) => call("task-executions.get", { id }, signal));

@@ -7,7 +7,7 @@ import { Copy, Text } from "../parts/text.tsx";
 
 const example = "LLM_BASE_URL=https://api.openai.com/v1\nLLM_API_KEY=…\nLLM_MODEL=gpt-4o-mini";
 
-/** How a model is connected, and a question that shows whether it answers. */
+/** Explains how to connect a model, and sends a test question to it. */
 export function ModelCard() {
   const [answer, setAnswer] = useState<string | null>(null);
   const ask = async () => {

@@ -117,6 +117,6 @@ export function DeliveryList({ events }: { events: readonly Omit<WebhookEvent, "
   );
 }
 
-/** `issues opened`, as the platform names it. */
+/** Event and action in the platform's terms: `issues opened`. */
 export const eventLabel = ({ event_name, action }: Pick<WebhookEvent, "event_name" | "action">): string =>
   [event_name ?? "unnamed event", action].filter(Boolean).join(" ");

@@ -68,7 +68,7 @@ function Replay({ id }: { id: string }) {
   );
 }
 
-/** The verdict in words, and the way to another one. */
+/** The outcome in words, and what to do to change it. */
 export function Verdict({ event }: { event: Pick<WebhookEventWithPayload, "outcome" | "reason"> }) {
   const { sentence, next } = meaningOf(event.outcome);
   const remedy = remedyOf(event.reason);

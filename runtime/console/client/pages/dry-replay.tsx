@@ -6,7 +6,7 @@ import { Field, Form, Pick, textOf } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
 import { go, pageUrl } from "../route/location.ts";
 
-/** Runs the task of a run again on the same event, with another agent or prompt, and shows both answers. Nothing is written. */
+/** Runs the task of a run again on the same event, with another agent or prompt, and shows both answers. Writes nothing. */
 export function DryReplay({ run }: { run: TaskExecutionWithTranscript }) {
   const { event_id, task_id, agent_id } = run;
   const agents = useQuery("agents of dry runs", (signal) => list("agents.list", { limit: 1000 }, signal), { live: false });

@@ -19,7 +19,7 @@ interface Preview {
   readonly counts: OutputOf<"data.erase">;
 }
 
-/** Removes what is stored about an issue, a person or a project: first the counts, then the confirmation. */
+/** Erases the data about an issue, a person or a project. Shows the counts first and asks for confirmation. */
 export function EraseData() {
   const [preview, setPreview] = useState<Preview | null>(null);
   const [done, setDone] = useState<string | null>(null);

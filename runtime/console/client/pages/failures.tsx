@@ -6,14 +6,14 @@ import { Text } from "../parts/text.tsx";
 import { Time } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
 
-/** Failures that are looked at for the groups. */
+/** Number of failures that are read to form the groups. */
 const recent = 200;
 
 /** The newest failed runs. */
 export const useFailures = () =>
   useQuery("now failed", (signal) => list("task-executions.list", { state: "failed", limit: recent }, signal));
 
-/** Failed runs by their message: one cause is one line. */
+/** Failed runs grouped by message, so that one cause is one line. */
 export function Failures({ failed }: { failed: ReturnType<typeof useFailures> }) {
   return (
     <Section title="Failures by message">
@@ -47,7 +47,7 @@ interface Group {
   readonly runs: readonly TaskExecution[];
 }
 
-/** Messages that differ in numbers and ids only are one. */
+/** Messages that differ only in numbers and ids form one group. */
 function groupsOf(runs: readonly TaskExecution[]): Group[] {
   const same = (text: string) => text.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}|\d+/g, "·");
   const groups = Map.groupBy(runs, ({ error }) => same(error ?? ""));

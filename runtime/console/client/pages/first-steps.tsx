@@ -15,7 +15,7 @@ interface Steps {
   readonly event: WebhookEvent | null;
 }
 
-/** What is done of the way to the first comment; null once there is one. */
+/** Which steps to the first comment are done; null once there is a comment. */
 export const useFirstSteps = (): Query<Steps | null> =>
   useQuery("first steps", async (signal) => {
     const done = await list("task-executions.list", { state: "succeeded", limit: 1 }, signal);
@@ -28,15 +28,15 @@ export const useFirstSteps = (): Query<Steps | null> =>
     return { agents: agents.total > 0 && triggers.total > 0, event: events.items[0] ?? null };
   });
 
-/** The way to the first comment, until there is one. */
+/** The steps to the first comment, shown until there is one. */
 export function FirstSteps({ steps }: { steps: Query<Steps | null> }) {
   return steps.data ? <StepList steps={steps.data} reload={steps.reload} /> : null;
 }
 
 function StepList({ steps: { agents, event }, reload }: { steps: Steps; reload: () => Promise<void> }) {
-  // Trackers answer in their own time: the line has its height before they do.
+  // Trackers may respond slowly, so the line has its final height before they do.
   const tests = useQuery("tested trackers", testTrackers, { live: false });
-  // The same answer as on the rest of the page.
+  // The rest of the page uses the same request.
   const status = useQuery("status", (signal) => call("status.get", {}, signal));
   const model = status.data?.checks.find(({ name, state }) => name === "model" && state !== "unknown");
   const connected = tests.data ?? [];
@@ -81,7 +81,7 @@ async function testTrackers(signal: AbortSignal): Promise<readonly string[]> {
 }
 
 interface StepProps {
-  /** null: not known. */
+  /** null: unknown. */
   readonly done: boolean | null;
   readonly title: string;
   readonly action?: ComponentChildren;

@@ -15,7 +15,7 @@ interface DeliveredProps {
   readonly reload: () => Promise<void>;
 }
 
-/** One delivery, what was decided about it, and the runs that followed. */
+/** One delivery, its outcome, and the runs that it started. */
 export function Delivered({ delivery: { event, verdict, executions }, answers, reload }: DeliveredProps) {
   const remedy = event.outcome === "dispatched" ? null : remedyOf(event.reason);
   return (

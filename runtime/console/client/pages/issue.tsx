@@ -9,16 +9,16 @@ import { query } from "../route/location.ts";
 import { DeliveryList } from "./deliveries.tsx";
 import { Delivered } from "./issue-delivery.tsx";
 
-/** Newest deliveries that are shown. */
+/** Number of the newest deliveries that are shown. */
 const maxShown = 100;
 
-/** `alpha:acme/webshop#42` in its three parts. */
+/** The three parts of `alpha:acme/webshop#42`. */
 function partsOf(subject: string) {
   const [, source = "", project = "", issue = ""] = /^([\w-]+):(.+)#([^#]+)$/.exec(subject) ?? [];
   return { source, project, issue };
 }
 
-/** Everything that happened to one issue, oldest first: delivery, verdict, trigger, runs, comments. */
+/** The history of one issue, oldest first: deliveries, outcomes, triggers, runs, comments. */
 export function IssuePage() {
   const subject = query.value.get("subject") ?? "";
   const parts = partsOf(subject);

@@ -8,10 +8,10 @@ import { Link } from "../route/link.tsx";
 import { query } from "../route/location.ts";
 import { DeliveryList } from "./deliveries.tsx";
 
-/** Events among which the latest issues are found. */
+/** Number of events in which the latest issues are searched. */
 const recent = 200;
 
-/** Issues that match the search, or that something happened to lately. */
+/** Issues that match the search, or that had events recently. */
 export function IssuesPage() {
   const q = query.value.get("q") ?? "";
   const issues = useQuery(
@@ -67,7 +67,7 @@ export function IssuesPage() {
 const dayMs = 86_400_000;
 const maxShown = 5;
 
-/** An issue without an event is most often one whose webhooks are refused. */
+/** If an issue has no events, its webhooks are most likely refused. */
 function Refused() {
   const refused = useQuery("issues refused", (signal) => {
     const from = new Date(Date.now() - dayMs).toISOString();

@@ -4,7 +4,7 @@ import { may } from "../api/session.ts";
 import { Field, Form, Pick, textOf } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
 
-/** What each platform asks for, beside the secret of its webhooks. */
+/** The settings that each platform requires, in addition to its webhook secret. */
 const settings: Readonly<Record<string, readonly (readonly [name: string, label: string, secret: boolean])[]>> = {
   alpha: [
     ["token", "Token with write permission on issues", true],

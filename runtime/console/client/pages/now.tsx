@@ -46,7 +46,7 @@ export function NowPage() {
 const useRuns = (state: "running" | "waiting" | "held") =>
   useQuery(`now ${state}`, (signal) => list("task-executions.list", { state, limit: 10 }, signal));
 
-/** The state in one sentence, and each check that is not well. */
+/** The state in one sentence, and each check that has a problem. */
 function Health({ status }: { status: Status }) {
   const { sentence, next } = meaningOf(status.state);
   const bad = status.checks.filter(({ state }) => state !== "ok");
@@ -116,7 +116,7 @@ function Queue({ queue }: { queue: Status["queue"] }) {
 interface RunsProps {
   readonly title: string;
   readonly runs: ReturnType<typeof useRuns>;
-  /** Shown if there are none; without it the section is left out. */
+  /** Shown if the list is empty; if absent, the section is hidden. */
   readonly empty?: string;
   readonly aside?: ComponentChildren;
 }

@@ -16,7 +16,7 @@ interface ProposalsProps {
 
 const readOnly = "Your key may only read.";
 
-/** What the agent would write, in its order, with the decision about it. */
+/** The writes that the agent proposes, in order, with the decision about each. */
 export function Proposals({ run: { id, proposals }, reload }: ProposalsProps) {
   if (proposals.length === 0) return null;
   const open = proposals.filter(({ state, decided_at }) => state === "proposed" && decided_at === null);

@@ -59,7 +59,9 @@ interface MatrixProps {
 
 const sum = (found: readonly { readonly hits: number }[]): number => found.reduce((total, { hits }) => total + hits, 0);
 
-/** Events that a mapping took: one without an action takes those that no other mapping of the same event names. */
+/**
+ * Number of events that a mapping matched. A mapping without an action matches the events whose action no other mapping names.
+ */
 const hitsOf = (mapping: SourceEventMapping, { events }: RoutingHits, sources: readonly SourceEventMapping[]): number => {
   const isOthers = (action: string | null) =>
     sources.some((one) => one.source === mapping.source && one.event_name === mapping.event_name && one.action === action);
@@ -73,7 +75,9 @@ const hitsOf = (mapping: SourceEventMapping, { events }: RoutingHits, sources: r
   return sum(taken);
 };
 
-/** One row a trigger: what fires it on the left, what it starts on the right, each with how often lately. */
+/**
+ * One row per trigger: the events that fire it on the left, the tasks that it starts on the right, each with its recent count.
+ */
 function Matrix({ sources, triggers, tasks, hits, reload }: MatrixProps) {
   const names = [...new Set([...sources, ...triggers].map(({ canonical_trigger }) => canonical_trigger))].sort();
   const fired = (name: string) => sum(hits.events.filter(({ canonical_trigger }) => canonical_trigger === name));

@@ -12,7 +12,7 @@ interface Offered {
   readonly label: string;
   readonly kind: "primary" | "danger";
   readonly states: readonly TaskExecution["state"][];
-  /** What will happen, and whether it can be undone. */
+  /** What the action does, and whether it can be undone. */
   readonly about: string;
   readonly run: (id: string) => Promise<unknown>;
 }
@@ -44,7 +44,7 @@ const all: readonly Offered[] = [
   },
 ];
 
-/** What can be done with a run in its state. */
+/** The actions that a run allows in its state. */
 export function RunActions({ run: { id, state }, reload }: RunActionsProps) {
   return (
     <>

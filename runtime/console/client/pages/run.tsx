@@ -62,7 +62,7 @@ const RunTitle = ({ run }: { run: TaskExecutionWithTranscript }) => (
   </>
 );
 
-/** What the prompt was given to remember. */
+/** The memories in the prompt. */
 function Memories({ keys }: { keys: readonly string[] }) {
   if (keys.length === 0) return null;
   return (

@@ -13,7 +13,7 @@ import { meaningOf } from "../words.ts";
 export const runStates = ["queued", "held", "running", "waiting", "succeeded", "failed", "cancelled"] as const;
 const names = ["task_id", "agent_id", "subject", "q", "cursor"] as const;
 
-/** The filters in the address, as the operations take them. */
+/** The filters from the page's address, in the format of the operations. */
 export function runFilter() {
   const given = Object.fromEntries(names.map((name) => [name, query.value.get(name) ?? undefined]));
   const state = (query.value.get("state") ?? undefined) as TaskExecutionState | undefined;
@@ -50,7 +50,7 @@ export function RunsPage() {
 
 type Action = "restart" | "release" | "approve" | "reject" | "cancel";
 
-/** What can be done with all runs of a state, and what it means. */
+/** The bulk action for the runs of a state, and its meaning. */
 const actions: Readonly<Record<string, readonly { action: Action; label: string; about: string }[]>> = {
   failed: [
     {

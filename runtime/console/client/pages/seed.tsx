@@ -17,7 +17,7 @@ interface Props {
 
 const denied = "Your key may only read.";
 
-/** The agents, tasks and mappings to begin with; more events on request. */
+/** Creates the default agents, tasks and mappings, and optionally mappings for more events. */
 export function SeedAgents({ reload }: Props) {
   const [include, choose] = useState<OptionalMappings[]>([]);
   const seed = async () => {
@@ -47,7 +47,7 @@ export function SeedAgents({ reload }: Props) {
   );
 }
 
-/** Maps the events that the defaults leave without a task. */
+/** Maps the events that start no task by default. */
 export function SeedMore({ reload }: Props) {
   const [include, choose] = useState<OptionalMappings[]>(sets.map(([name]) => name));
   const seed = async () => {

@@ -11,7 +11,7 @@ import { query } from "../route/location.ts";
 
 const names = ["actor", "operation", "object", "cursor"] as const;
 
-/** Who changed what. */
+/** The audit log: who changed which object. */
 export function AuditSettings() {
   const filter = Object.fromEntries(names.map((name) => [name, query.value.get(name) ?? undefined]));
   const log = useQuery(`audit ${JSON.stringify(filter)}`, (signal) => list("audit-log.list", { ...filter, limit: 50 }, signal), {

@@ -14,7 +14,7 @@ const origins = [
 ] as const;
 const originText = (source: Setting["source"]): string => origins.find(([id]) => id === source)?.[1] ?? source;
 
-/** Every setting with its value in effect, and where it comes from. */
+/** Every setting with its effective value and its origin. */
 export function ConfigurationSettings() {
   const configuration = useQuery("configuration", (signal) => call("configuration.get", {}, signal), { live: false });
   const word = (query.value.get("q") ?? "").toLowerCase();

@@ -76,7 +76,10 @@ const scopes = [
   ["agent", "agent: connect agents over gRPC"],
 ] as const;
 
-/** The key that was made last, until the page is left. Outlives the form: a refused request may show the log-in in between. */
+/**
+ * The last created key, until the user leaves the page. It is not part of the form, because a refused request may show the login
+ * page in between.
+ */
 const made = signal<string | null>(null);
 const isCreating = signal(false);
 
@@ -92,7 +95,7 @@ async function createKey(values: FormData): Promise<void> {
       expires_at,
     });
     made.value = key;
-    // The first key closes the API: this page goes on with it.
+    // Creating the first key makes the API require one, so this page logs in with it.
     if (wasOpen) await logIn(key);
   } finally {
     isCreating.value = false;

@@ -6,7 +6,7 @@ import { Table } from "../parts/table.tsx";
 import { countText } from "../parts/time.tsx";
 import { EraseData } from "./erase.tsx";
 
-/** Tables that are shown at once, of sixty. */
+/** Number of tables shown initially; there are about sixty. */
 const shownAtFirst = 10;
 
 export function StorageSettings() {

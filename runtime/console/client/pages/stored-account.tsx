@@ -62,7 +62,7 @@ export function Stored({ integration, check, reload }: StoredProps) {
   );
 }
 
-/** Replaces the secret of the webhooks; the previous one is accepted until it is dropped. */
+/** Replaces the webhook secret. The previous one is accepted until it is removed. */
 function Rotation({ integration: { id, credentials }, reload }: Pick<StoredProps, "integration" | "reload">) {
   const [secret, setSecret] = useState<string | null>(null);
   const previous = Object.keys(credentials).find((name) => name.endsWith("_previous"));
@@ -71,7 +71,7 @@ function Rotation({ integration: { id, credentials }, reload }: Pick<StoredProps
     await reload();
   };
   const drop = async () => {
-    // Masked values that are sent back keep what is stored.
+    // If masked values are sent back, the stored values are kept.
     const others = Object.entries(credentials).filter(([name]) => name !== previous);
     await call("integrations.update", { id, credentials: Object.fromEntries(others) });
     setSecret(null);

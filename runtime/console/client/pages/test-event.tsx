@@ -4,7 +4,7 @@ import { may } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 import { go, pageUrl } from "../route/location.ts";
 
-/** As GitHub sends it, as far as it is read. */
+/** A payload in GitHub's format, with the members that the plugin reads. */
 const eventOf = (repository: string, number: number) => ({
   action: "opened",
   issue: {

@@ -6,10 +6,10 @@ import { Field, Form, textOf } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
 import { Text } from "../parts/text.tsx";
 
-/** In which the platforms name their events; each reads its own. */
+/** The headers in which the platforms name the event. Each plugin reads its own. */
 const eventHeaders = ["x-github-event", "x-gitlab-event", "x-plane-event"];
 
-/** Everything that a pasted webhook meets on its way, with the verdict of each in words. Nothing is stored. */
+/** Each check of a pasted webhook, with its result in words. Stores nothing. */
 export function TryPayload() {
   const [found, setFound] = useState<Explanation | null>(null);
   const explain = async (values: FormData) => {
@@ -75,7 +75,7 @@ function payloadOf(text: string): Record<string, unknown> {
   throw new CallError(400, "The payload must be a JSON object, as the tracker sends it.");
 }
 
-/** Which trigger an event fires and what that starts. Nothing is stored. */
+/** Which trigger an event fires and which tasks that starts. Stores nothing. */
 export function TryEvent() {
   const [found, setFound] = useState<Resolution | null>(null);
   const resolve = async (values: FormData) => {

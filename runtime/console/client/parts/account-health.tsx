@@ -5,10 +5,10 @@ import { countText, Time } from "./time.tsx";
 
 export type Check = Status["checks"][number];
 
-/** The address that a tracker sends its webhooks to. */
+/** The address to which a tracker sends its webhooks. */
 export const webhookUrl = (slug: string): string => new URL(`${base}webhook/${slug}`, location.href).href;
 
-/** What the last check of an account found: whether it may write, and what is left of its rate limit. */
+/** The result of an account's last check: whether it may write, and how much of its rate limit remains. */
 export function Health({ check }: { check: Check | undefined }) {
   if (!check) return null;
   const { may_write, rate_limit } = check.connection ?? { may_write: null, rate_limit: null };

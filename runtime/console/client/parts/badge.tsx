@@ -1,6 +1,6 @@
 import { meaningOf, type Tone } from "../words.ts";
 
-/** A state in one word, with its sentence for the pointer. */
+/** A state in one word, with its explanation as a tooltip. */
 export function State({ state }: { state: string }) {
   const { label, sentence, tone } = meaningOf(state);
   return (

@@ -5,7 +5,7 @@ import { ActionButton } from "./dialog.tsx";
 import { Text } from "./text.tsx";
 import { countText } from "./time.tsx";
 
-/** What a bulk operation answers; with `confirm` it is a preview. */
+/** The response of a bulk operation; without `confirm` it is a preview. */
 interface Answer<T> {
   readonly count: number;
   readonly samples: readonly T[];
@@ -26,7 +26,7 @@ interface BulkProps<T> {
   readonly kind?: "primary" | "danger";
 }
 
-/** One action for everything that the filters match: first how many and which, then all of just those. */
+/** One action for all items that match the filters. It first shows how many and which, then changes exactly those. */
 export function Bulk<T>({ label, run, nameOf, about, reload, kind = "primary" }: BulkProps<T>) {
   const [preview, setPreview] = useState<Answer<T> | null>(null);
   const [result, setResult] = useState<string | null>(null);

@@ -1,7 +1,10 @@
 import type { UsageGroup } from "../../../../schema/gen/client.ts";
 import { countText, dollarText } from "./time.tsx";
 
-/** One bar a day: cost where it is known, else tokens. The numbers are in the table below and in each bar's title. */
+/**
+ * One bar per day: the cost if it is known, otherwise the tokens. The numbers are in the table below and in the title of each
+ * bar.
+ */
 export function DayBars({ days, from, count }: { days: readonly UsageGroup[]; from: string; count: number }) {
   const known = new Map(days.map((day) => [day.day, day]));
   const priced = days.some(({ cost_usd }) => (cost_usd ?? 0) > 0);

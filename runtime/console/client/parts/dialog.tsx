@@ -20,20 +20,20 @@ export function Dialog({ title, onClose, children }: DialogProps) {
 }
 
 export interface Action {
-  /** On the button: `Restart`. */
+  /** Label of the button: `Restart`. */
   readonly label: string;
-  /** What will happen, and whether it can be undone. Without it the action runs at once. */
+  /** What the action does, and whether it can be undone. If absent, the action runs without confirmation. */
   readonly confirm?: ComponentChildren;
   readonly run: () => Promise<unknown>;
-  /** Shown once it has run. */
+  /** Shown after the action. */
   readonly done?: string;
   readonly kind?: "primary" | "danger" | "plain";
   readonly disabled?: boolean;
-  /** Why it is disabled. */
+  /** Why the button is disabled. */
   readonly why?: string;
 }
 
-/** A button that says what it will do before it does it, and what came of it. */
+/** A button that explains its action before running it, and shows its result. */
 export function ActionButton({ label, confirm, run, done, kind = "plain", disabled = false, why }: Action) {
   const [asked, setAsked] = useState(false);
   const [state, setState] = useState<{ busy: boolean; error?: string; done?: string }>({ busy: false });

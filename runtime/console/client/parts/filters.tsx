@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { query, setQuery } from "../route/location.ts";
 
-/** Filters of a list, which are in the address of the page. */
+/** Filters of a list, stored in the address of the page. */
 export function Filters({ children }: { children: ComponentChildren }) {
   const set = [...query.value.keys()].some((name) => name !== "cursor");
   return (
@@ -24,7 +24,7 @@ interface ChoiceProps {
   readonly name: string;
   readonly label: string;
   readonly options: readonly (readonly [value: string, text: string])[];
-  /** What is meant if nothing is chosen. */
+  /** The label for no selection. */
   readonly empty?: string;
 }
 

@@ -3,7 +3,7 @@ import { useId, useState } from "preact/hooks";
 import { CallError } from "../api/call.ts";
 
 interface FormProps {
-  /** On the button. */
+  /** Label of the button. */
   readonly label: string;
   readonly run: (values: FormData) => Promise<unknown>;
   readonly done?: string;
@@ -12,7 +12,7 @@ interface FormProps {
   readonly aside?: ComponentChildren;
 }
 
-/** Fields with a button that sends them, and what came of it. */
+/** Fields with a button that submits them, and the result. */
 export function Form({ label, run, done = "Saved", disabled = false, children, aside }: FormProps) {
   const [state, setState] = useState<{ busy: boolean; error?: string; done?: boolean }>({ busy: false });
   const submit = async (event: SubmitEvent) => {
@@ -74,7 +74,7 @@ interface FieldProps {
 export function Field({ name, label, value, hint, type = "text", required = false, lines, placeholder }: FieldProps) {
   const id = useId();
   const given = String(value ?? "");
-  // The hint describes the field; it is no part of its name.
+  // The hint describes the field and is not part of its name.
   const named = { id, "aria-labelledby": `${id}-name`, ...(hint && { "aria-describedby": `${id}-hint` }) };
   return (
     <label for={id}>

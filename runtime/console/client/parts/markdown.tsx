@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Block, plain } from "./text.tsx";
 
-/** A longer text is shown as it is: conversion and sanitizing would hold the page. */
+/** A longer text is shown unconverted, because conversion and sanitizing would block the page. */
 const maxLength = 20_000;
 
-/** Markdown of a stranger or a model: converted, sanitized, without pictures and with visible addresses of links. */
+/** Markdown from outside or from a model: converted, sanitized, without images, and with the addresses of links shown. */
 export function Markdown({ text, label = "Text" }: { text: string; label?: string }) {
   const place = useRef<HTMLDivElement>(null);
   const [failed, setFailed] = useState(false);

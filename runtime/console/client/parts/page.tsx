@@ -4,22 +4,23 @@ import { awaited, type Loaded } from "../api/query.ts";
 
 interface PageProps {
   readonly title: ComponentChildren;
-  /** For the tab of the browser, where `title` is no text. */
+  /** Title of the browser tab, if `title` is not a string. */
   readonly name?: string;
   readonly actions?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
-/** A page that waits for a slow answer is shown without it after this time. */
+/** After this time, a page is shown even if a response is missing. */
 const maxWaitMs = 600;
 
-/** Whether the first answers have arrived. A part that came later would move what someone is about to press. */
+/** Whether the first responses have arrived. A part that appears later would move what a user is about to click. */
 function useComplete(): boolean {
   const [complete, setComplete] = useState(false);
   useLayoutEffect(() => {
     const timer = setTimeout(() => setComplete(true), maxWaitMs);
     const look = () => awaited.peek() === 0 && setComplete(true);
-    // The questions around this page are counted after it, those of a part once an answer has shown the part.
+    // Requests of the surrounding components are counted after this effect, and those of a nested part after a response has
+    // rendered it.
     queueMicrotask(look);
     const stop = awaited.subscribe((left) => {
       if (left === 0) setTimeout(look);
@@ -32,7 +33,7 @@ function useComplete(): boolean {
   return complete;
 }
 
-/** A page is shown once its parts have loaded, all at once. */
+/** A page that appears as a whole once all of its parts have loaded. */
 export function Page({ title, name, actions, children }: PageProps) {
   const complete = useComplete();
   const text = name ?? (typeof title === "string" ? title : "Signalbox");
@@ -56,11 +57,11 @@ export function Page({ title, name, actions, children }: PageProps) {
 interface ShownProps<T> {
   readonly query: Loaded<T>;
   readonly children: (data: T) => ComponentChildren;
-  /** Lines that the answer will take, roughly. */
+  /** Approximate number of lines of the content. */
   readonly lines?: number;
 }
 
-/** What was loaded; before that as many grey lines, and after a failure why. */
+/** The loaded content. Before that, as many grey lines; after a failure, the reason. */
 export function Shown<T>({ query, children, lines = 4 }: ShownProps<T>) {
   const { data, error } = query;
   return (
@@ -75,7 +76,7 @@ export function Shown<T>({ query, children, lines = 4 }: ShownProps<T>) {
   );
 }
 
-/** As many grey lines as the answer will take, roughly. */
+/** Grey lines in place of content that is loading. */
 export function Waiting({ lines }: { lines: number }) {
   return (
     <div class="waiting" aria-busy="true" role="status" aria-label="Loading">
@@ -86,7 +87,7 @@ export function Waiting({ lines }: { lines: number }) {
   );
 }
 
-/** Nothing is here: why, and what to do next. */
+/** Explains why a list is empty, and what to do next. */
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">

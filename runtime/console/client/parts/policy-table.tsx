@@ -14,7 +14,7 @@ interface PolicyProps {
   readonly reload: () => Promise<void>;
 }
 
-/** The policy that applies to an agent, each value with the level that sets it; and the agent's own part of it. */
+/** The effective policy of an agent, each value with the level that sets it, and the agent's own part of it. */
 export function PolicyTable({ agentId, own, reload }: PolicyProps) {
   const applied = useQuery(`policy ${agentId}`, (signal) => call("policy.get", { agent_id: agentId }, signal));
   const save = async (values: FormData) => {

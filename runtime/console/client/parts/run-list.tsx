@@ -7,11 +7,11 @@ import { durationText, Time } from "./time.tsx";
 
 interface RunListProps {
   readonly runs: readonly TaskExecution[];
-  /** The issue is known from the page. */
+  /** The page already names the issue. */
   readonly withoutSubject?: boolean;
 }
 
-/** Runs, one a line: what was done, by whom, for which issue, and what went wrong. */
+/** Runs, one per line: task, agent, issue and error. */
 export function RunList({ runs, withoutSubject = false }: RunListProps) {
   return (
     <ul class="list">

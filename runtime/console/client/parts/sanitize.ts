@@ -36,10 +36,10 @@ const tags = [
 
 const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
-/** HTML in it is shown as it is written, comments included: nothing of a text is hidden. */
+/** HTML in a text is shown as source, including comments, so that no part of the text is hidden. */
 const marked = new Marked({ gfm: true, breaks: true, renderer: { html: ({ text }) => escaped(text) } });
 
-/** Markdown as nodes. What the sanitizer does not know is left out; pictures become links to where they are. */
+/** Markdown as DOM nodes. Unknown elements are removed, and images become links to their addresses. */
 export function fragmentOf(markdown: string): DocumentFragment {
   const html = marked.parse(markdown, { async: false });
   const fragment = DOMPurify.sanitize(html, {
@@ -55,7 +55,7 @@ export function fragmentOf(markdown: string): DocumentFragment {
     image.replaceWith(linkTo(image.getAttribute("src"), image.alt || "picture"));
   for (const link of fragment.querySelectorAll("a")) guard(link);
   for (const one of fragment.querySelectorAll("pre, table")) one.setAttribute("tabindex", "0");
-  // The page has headings of its own: those of a text begin below them.
+  // The page has its own headings, so those of a text start at a lower level.
   for (const heading of fragment.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
     const made = document.createElement("p");
     made.className = "heading";

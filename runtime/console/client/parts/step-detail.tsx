@@ -4,7 +4,7 @@ import { Markdown } from "./markdown.tsx";
 import { asText, Block, Text } from "./text.tsx";
 import { countText, dollarText, Time } from "./time.tsx";
 
-/** What went into a step and what came out of it. */
+/** The input and output of a step. */
 export function StepDetail({ step }: { step: ExecutionStep }) {
   return (
     <div class="step-body">

@@ -1,7 +1,7 @@
 import { Link } from "../route/link.tsx";
 import { Text } from "./text.tsx";
 
-/** `alpha:octo/app#12` as people write it: `octo/app#12`. */
+/** `alpha:octo/app#12` in the platform's usual form: `octo/app#12`. */
 export const subjectLabel = (subject: string | null): string => subject?.replace(/^[\w-]+:/, "") ?? "no issue";
 
 interface SubjectProps {
@@ -9,7 +9,7 @@ interface SubjectProps {
   readonly title?: string | null | undefined;
 }
 
-/** An issue as people name it: its title, if it is known, and its number. */
+/** The name of an issue: its title, if it is known, and its number. */
 export function Subject({ subject, title }: SubjectProps) {
   const label = <Text>{subjectLabel(subject)}</Text>;
   if (!title) return label;

@@ -3,14 +3,13 @@ import type { ComponentChildren } from "preact";
 interface TableProps {
   readonly label: string;
   readonly columns: readonly string[];
-  /** The columns of numbers, after the others. */
+  /** Columns with numbers, after the others. */
   readonly numbers?: readonly string[];
   readonly class?: string;
-  /** The rows. */
   readonly children: ComponentChildren;
 }
 
-/** A table. If it is wider than the screen, it scrolls by itself, also by keys. */
+/** A table. If it is wider than the screen, it scrolls separately, also with the keyboard. */
 export function Table({ label, columns, numbers = [], class: name, children }: TableProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so keys must reach it

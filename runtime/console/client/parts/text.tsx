@@ -1,26 +1,26 @@
 import { useState } from "preact/hooks";
 
-/** Characters that reorder or hide text: shown as what they are. */
+/** Characters that reorder or hide text: their code points are shown instead. */
 const deceiving = /[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c\u200b\u2060\ufeff\p{Cc}]/gu;
 const keptControls = /[\n\t]/;
 
-/** A text of a stranger, without anything that makes it read differently than it is. */
+/** An external text, with every character that could change how it reads made visible. */
 export const plain = (text: string): string =>
   text.replace(deceiving, (one) =>
     keptControls.test(one) ? one : `‹U+${one.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}›`,
   );
 
-/** A text of a stranger on one line. */
+/** An external text on one line. */
 export function Text({ children, max = 200 }: { children: string | null | undefined; max?: number }) {
   const text = children ?? "";
   const short = text.length > max ? `${text.slice(0, max)}…` : text;
   return <bdi>{plain(short)}</bdi>;
 }
 
-/** More characters are shown on request only. */
+/** A longer text is shown completely only on request. */
 const shownAtFirst = 8_000;
 
-/** A long text as it is, in its lines. */
+/** A long text with its line breaks. */
 export function Block({ text, label }: { text: string; label?: string }) {
   const [whole, setWhole] = useState(false);
   const cut = !whole && text.length > shownAtFirst;
@@ -39,10 +39,10 @@ export function Block({ text, label }: { text: string; label?: string }) {
   );
 }
 
-/** JSON, or the text itself where it is one. */
+/** The value as JSON; a string is shown as it is. */
 export const asText = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? ""));
 
-/** A text of a few words as one of many: ids, names of models. */
+/** A short text such as an id or the name of a model. */
 export function Code({ children }: { children: string }) {
   return <code>{plain(children.length > 200 ? `${children.slice(0, 200)}…` : children)}</code>;
 }

@@ -10,7 +10,7 @@ function readTheme(): Theme {
   try {
     return names.find((name) => name === localStorage.getItem(stored)) ?? "system";
   } catch {
-    // The browser keeps nothing for this site.
+    // The browser blocks storage for this site.
     return "system";
   }
 }

@@ -18,7 +18,7 @@ function spanText(seconds: number): string {
   return `${Math.floor(seconds / size)} ${name}`;
 }
 
-/** A time relative to now; the pointer and screen readers get the absolute one. */
+/** A time relative to now. The tooltip and screen readers get the absolute time. */
 export function Time({ at }: { at: string }) {
   const ms = Date.parse(at);
   const seconds = Math.round((now.value - ms) / 1000);
@@ -30,7 +30,7 @@ export function Time({ at }: { at: string }) {
   );
 }
 
-/** How long since, counting. */
+/** The time since a moment, updated continuously. */
 export function Since({ at }: { at: string }) {
   return <span title={absolute.format(Date.parse(at))}>{spanText(Math.max(0, (now.value - Date.parse(at)) / 1000))}</span>;
 }
@@ -46,6 +46,6 @@ export function durationText(ms: number | null): string {
 }
 
 export const countText = (count: number): string => count.toLocaleString("en");
-/** Dollars, with the digits that small amounts need. */
+/** US dollars, with more digits for small amounts. */
 export const dollarText = (amount: number | null | undefined): string =>
   amount === null || amount === undefined ? "–" : `$${amount >= 1 || amount === 0 ? amount.toFixed(2) : amount.toPrecision(2)}`;

@@ -5,10 +5,10 @@ import { StepDetail } from "./step-detail.tsx";
 import { Text } from "./text.tsx";
 import { durationText } from "./time.tsx";
 
-/** The steps of a run on one line of time. A press opens one; which one is open is in the address. */
+/** The steps of a run on a time line. A click opens a step, and the page's address names the open one. */
 export function Waterfall({ steps, state }: { steps: readonly ExecutionStep[]; state: TaskExecution["state"] }) {
   const running = state === "running";
-  // A write that was refused stays started, so that a restart of the run goes on with it.
+  // A refused write keeps the state `started`, so that a restart of the run resumes there.
   const isFailed = (step: ExecutionStep) =>
     step.state === "failed" || (state === "failed" && step.state === "started" && step === steps.at(-1));
   if (steps.length === 0)
@@ -74,12 +74,12 @@ interface Span {
 /** A wait between two steps, for an approval or the next attempt, is shown no longer than this. */
 const maxGapMs = 2_000;
 
-/** When each step began, in milliseconds after the first, and how long it took, or has taken until now. */
+/** When each step began, in milliseconds after the first, and its duration, so far if it has not ended. */
 function spansOf(steps: readonly ExecutionStep[], running: boolean): Span[] {
   let [at, last] = [0, Date.parse(steps[0]?.started_at ?? "")];
   return steps.map(({ started_at, ended_at, duration_ms, state }) => {
     const isUnderWay = state === "started" && running;
-    // Steps of older versions tell only how long they took.
+    // Steps of older versions contain only their duration.
     const gap = ended_at === null && !isUnderWay ? 0 : Date.parse(started_at) - last;
     const start = at + Math.min(Math.max(0, gap), maxGapMs);
     last = Date.parse(ended_at ?? started_at);

@@ -5,10 +5,10 @@ import { pages } from "./pages.ts";
 /** Whether the list of keys is shown. */
 export const helpShown = signal(false);
 
-/** How long after `g` its letter may come. */
+/** Maximum time between `g` and the letter after it. */
 const chordMs = 1_500;
 
-/** `/` searches, `g` and a letter go to a page, `?` lists the keys. Not while text is being written. */
+/** `/` focuses the search, `g` and a letter open a page, `?` shows the list of keys. Disabled while the user is typing. */
 export function listenForKeys(): void {
   let chordUntil = 0;
   addEventListener("keydown", (event) => {
@@ -26,7 +26,7 @@ export function listenForKeys(): void {
   });
 }
 
-/** The search of the page where there is one, else that of all issues. */
+/** The search field of the page if it has one, otherwise the search of all issues. */
 function focusSearch(): void {
   const own = document.querySelector<HTMLInputElement>("main input[type=search]");
   const field = own ?? document.querySelector<HTMLInputElement>("#search");

@@ -5,7 +5,7 @@ interface LinkProps {
   readonly to: string;
   readonly query?: Query;
   readonly class?: string;
-  /** It is the page that is shown. */
+  /** Whether it is the current page. */
   readonly current?: boolean;
   readonly children: ComponentChildren;
 }
@@ -25,7 +25,7 @@ export function Link({ to, query, class: name, current = false, children }: Link
   );
 }
 
-/** A link to a tracker. An address that is none of the web is shown as text. */
+/** A link to a tracker. An address that is not http or https is shown as text. */
 export function External({ url, children }: { url: string; children: ComponentChildren }) {
   if (!/^https?:\/\//i.test(url)) return <span>{children}</span>;
   return (

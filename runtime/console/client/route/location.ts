@@ -1,6 +1,6 @@
 import { computed, signal } from "@preact/signals";
 
-/** Path under which the service is reached, with a slash at the end. */
+/** Path of the service, with a slash at the end. */
 export const base = document.querySelector<HTMLMetaElement>('meta[name="signalbox-base"]')?.content ?? "/";
 
 /** Path below `console/`, without slashes at the ends, and the query. */
@@ -30,7 +30,7 @@ export function pageUrl(path: string, members: Query = {}): string {
   return `${base}console/${path}${search && `?${search}`}`;
 }
 
-/** Shows another page, or the same with another query. `replace`: going back does not lead here. */
+/** Shows another page, or the same page with another query. `replace`: adds no entry to the browser's history. */
 export function go(url: string, { replace = false }: { replace?: boolean } = {}): void {
   const before = place.value.path;
   if (replace) history.replaceState(null, "", url);

@@ -8,7 +8,7 @@ import { place } from "./location.ts";
 
 type Shown = ComponentType<{ id: string }>;
 
-/** Pages that are loaded when they are first shown. */
+/** Pages that are loaded at first use. */
 const later: Readonly<Record<string, () => Promise<Shown>>> = {
   issues: async () => (await import("../pages/issues.tsx")).IssuesPage,
   issue: async () => (await import("../pages/issue.tsx")).IssuePage,
@@ -31,7 +31,7 @@ const loaded = new Map<string, Shown>([
   ["runs", RunsPage],
 ]);
 
-/** The page that the address names: its first part, and the rest as `id`. */
+/** The page that the address names: the first part of the path is its name, the rest its `id`. */
 export function Outlet() {
   const [name = "", ...rest] = place.value.path.split("/");
   const [, arrived] = useState(0);
@@ -48,7 +48,7 @@ export function Outlet() {
       () => setFailed(name),
     );
   }, [name, Found, load]);
-  // The tabs of the settings stay where they are while one of them loads.
+  // The tabs of the settings remain visible while one of them loads.
   if (Found) return <Found id={rest.map(decoded).join("/")} key={name === "settings" ? name : place.value.path} />;
   if (failed === name) return <Outdated />;
   return load ? null : <Missing />;
@@ -62,7 +62,7 @@ const decoded = (part: string): string => {
   }
 };
 
-/** The service was updated under the open page: the file that it would load is gone. */
+/** The service was updated while the page was open, so the file that it would load no longer exists. */
 function Outdated() {
   return (
     <Page title="A new version is available">

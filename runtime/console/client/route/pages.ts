@@ -1,7 +1,7 @@
 export interface PageEntry {
   readonly path: string;
   readonly title: string;
-  /** Pressed after `g`. */
+  /** The letter to press after `g`. */
   readonly letter: string;
   readonly group: "Work" | "Set up" | "Run it";
 }
