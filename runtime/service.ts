@@ -25,20 +25,20 @@ import { serve } from "./transports/serve.ts";
 export interface Service {
   readonly port: number;
   readonly grpcPort: number;
-  /** Drains and stops: starts no new work, lets running executions finish, and releases the rest. */
+  /** Drains and stops: starts no new work, lets running executions finish, and releases the others. */
   stop(): Promise<void>;
 }
 
-/** Between two tries while the database is unavailable. */
+/** Wait between two tries while the database is unavailable. */
 const againMs = 500;
-/** A start that finds the database and loses it this often does not try again. */
+/** A start that has lost the database this often does not try again. */
 const maxLosses = 10;
-/** Deadline of statements after the stop has begun. */
+/** Deadline of statements during a stop. */
 const stoppingMs = 4_000;
 
 /**
- * Config → database → plugins → queue → HTTP and gRPC; a stop, or a failed start, closes them in reverse. A start
- * that fails because the database is unavailable is begun again, until the database has not answered for `DATABASE_WAIT_SECONDS`.
+ * Config → database → plugins → queue → HTTP and gRPC; a stop or a failed start closes them in reverse order. If a start fails
+ * because the database is unavailable, it is repeated until the database has not responded for `DATABASE_WAIT_SECONDS`.
  */
 export async function start(config: Config, { builtIns }: { builtIns: readonly Plugin[] }, log: Log): Promise<Service> {
   const waitMs = config.DATABASE_WAIT_SECONDS * 1000;
@@ -59,7 +59,8 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     } catch (error) {
       await shutdown.close().catch((second) => log.warn("cleanup after a failed start failed", { error: second }));
       const reason = unavailableBehind(error);
-      // A database that never answered is a StartError. Any other has answered this try, so the wait begins anew.
+      // A database that has never responded causes a StartError. Otherwise it responded during this try, so the wait begins
+      // again.
       if (reason && !(error instanceof StartError) && ++losses < maxLosses) end = performance.now() + waitMs;
       if (!reason || performance.now() >= end) throw error;
       log.warn("waiting for the database", {

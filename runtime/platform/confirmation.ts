@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { problem } from "@signalbox/schema/problem";
 import { newId } from "./ids.ts";
 
-/** What a preview showed and its confirmation refers to. */
+/** The items that a preview showed and that its confirmation refers to. */
 export interface Confirmed {
   readonly count: number;
-  /** Items up to this id were counted. Later items are left out. */
+  /** Items up to this id were counted. Later items are excluded. */
   readonly upTo: string;
   /** Identifies the preview. */
   readonly token: string;
@@ -33,7 +33,7 @@ function readConfirmation(request: unknown, token: string): Confirmed {
 export interface Look {
   /** The request that the confirmation must match: action, filter and everything else that affects the result. */
   readonly asked: unknown;
-  /** Of an earlier preview; `undefined` asks for one. */
+  /** The token of an earlier preview; `undefined` requests a preview. */
   readonly confirm: string | undefined;
   /** Number of items that the caller expects. */
   readonly expect: number | undefined;

@@ -14,7 +14,7 @@ export function readEnvironment(environment: Environment, file: string): Record<
   const stored = existsSync(file) ? (parseEnv(readText(file)) as Record<string, string>) : {};
   const merged: Record<string, string> = {};
   for (const [name, value] of [...Object.entries(stored), ...Object.entries(environment)]) {
-    // An empty variable is an unset one: compose files and CI systems pass those on.
+    // An empty variable counts as unset, because compose files and CI systems pass unset variables as empty ones.
     if (value !== undefined && value.trim() !== "") merged[name] = value.trim();
   }
   return merged;

@@ -1,13 +1,16 @@
 /**
- * The child process in which expressions that users wrote are evaluated: jq built for WebAssembly (256 MiB at the most, no
- * files, no environment) and JSONPath. A process, because Deno cannot end a thread that loops inside WebAssembly.
+ * The child process that evaluates expressions of users: jq compiled to WebAssembly (at most 256 MiB, no files, no environment)
+ * and JSONPath. It is a process, because Deno cannot end a thread that loops inside WebAssembly.
  */
 import { Worker } from "node:worker_threads";
 import { type Jq, loadJq } from "jq-wasm";
 import { JSONPathEnvironment } from "json-p3";
 import type { Answer, Question } from "./evaluator.ts";
 
-/** Number of calls after which a new instance is created, as after a large payload: its memory grows and never shrinks. */
+/**
+ * After this number of calls, or after a large payload, a new instance is created, because the memory of an instance grows and
+ * never shrinks.
+ */
 const maxCalls = 2000;
 const largeBytes = 4_000_000;
 /** Maximum length of an extracted text, in characters. */
@@ -43,7 +46,7 @@ async function compile(program: string): Promise<Answer> {
   return exitCode === 0 ? { matched: true } : { error: tidy(stderr) || "jq rejected it" };
 }
 
-/** The first line of jq's message, without the parts that come from the wrapper. */
+/** The first line of jq's message, without the parts that the wrapper adds. */
 const tidy = (stderr: string): string =>
   (stderr.trim().split("\n")[0] ?? "")
     .replace(/^jq: error(?: \(at [^)]*\))?:? ?/, "")
@@ -81,12 +84,12 @@ process.on("message", (message) => {
     .then(answer)
     .catch((error): Answer => ({ error: error instanceof Error ? error.message : String(error) }))
     .then(send)
-    // The service is gone.
+    // The service has ended.
     .catch(() => process.exit(1));
 });
 process.on("disconnect", () => process.exit(0));
 
-// While WebAssembly loops, this thread does not notice that the service was killed: another thread checks its parent.
+// While WebAssembly loops, this thread does not notice that the service was killed, so another thread checks its parent.
 new Worker(
   `const parent = process.ppid; setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, "SIGKILL"); }, 1000)`,
   { eval: true },

@@ -15,11 +15,11 @@ export interface Answer {
   readonly error?: string;
 }
 
-/** Evaluates expressions that users wrote, outside of this process and by a deadline. Throws an Error that says what failed. */
+/** Evaluates expressions of users in another process, with a deadline. Throws an Error with the reason. */
 export interface Evaluator {
   /** Whether the first output of a jq filter is neither false nor null. */
   matches(filter: string, body: Uint8Array): Promise<boolean>;
-  /** Refuses a filter that jq does not compile. */
+  /** Throws if jq does not compile the filter. */
   compile(filter: string): Promise<void>;
   /** The first node of each JSONPath, as text. */
   extract(rules: Readonly<Record<string, string>>, body: Uint8Array): Promise<Partial<Record<ExtractionField, string>>>;
@@ -31,15 +31,15 @@ export interface Evaluator {
 /** Time limit of one evaluation: a second, plus a part that depends on the size of the payload. */
 const baseMs = 1_000;
 const perMegabyteMs = 150;
-/** How long an evaluation may wait for its turn. */
+/** Maximum time that an evaluation waits for its turn, in milliseconds. */
 const maxWaitMs = 5_000;
 const startMs = 20_000;
-/** How long an expression that timed out is kept apart from the others. */
+/** How long an expression that timed out is evaluated separately from the others. */
 const isolatedForMs = 600_000;
 
 /**
- * Two processes at the most: one for all expressions, and one for those that ran out of time lately, so that an endless
- * filter delays only itself.
+ * Uses at most two processes: one for all expressions, and one for those that timed out recently, so that an endless filter
+ * delays only itself.
  */
 export function createEvaluator(limitMs = baseMs): Evaluator {
   const quick = createProcess(limitMs);
@@ -103,7 +103,7 @@ function createProcess(limitMs: number) {
     if (error instanceof OutOfTime && !closed) child ??= start();
   };
   const start = () => {
-    // Without the environment, so that an expression finds no secrets.
+    // The process gets no environment, so expressions find no secrets.
     const file = fileURLToPath(new URL(`./evaluator-process${extension}`, import.meta.url));
     const made = { process: fork(file, [], { serialization: "advanced", env: {}, execArgv: [], stdio: "ignore" }), ready: false };
     child = made;
@@ -160,5 +160,5 @@ function createProcess(limitMs: number) {
   };
 }
 
-/** The sources run as they are; a bundle is JavaScript, with this file and the process's beside each other. */
+/** TypeScript in a checkout; in the bundle, a JavaScript file next to this one. */
 const extension = import.meta.url.endsWith(".ts") ? ".ts" : ".js";

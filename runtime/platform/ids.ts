@@ -4,8 +4,8 @@ let lastMs = 0;
 let counter = 0;
 
 /**
- * A UUID of version 7 (RFC 9562): begins with the time in milliseconds and a counter within it, so that ids made by one
- * process sort in the order they were made.
+ * A UUID of version 7 (RFC 9562). It begins with the time in milliseconds and a counter, so ids of one process sort in the order
+ * of their creation.
  */
 export function newId(): string {
   const now = Date.now();
@@ -24,7 +24,7 @@ export function newId(): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** The lowest id of a moment, milliseconds since 1970: every id made at that moment or later is not below it. */
+/** The lowest id of a moment, in milliseconds since 1970. No id created at that moment or later is less. */
 export function firstIdOf(ms: number): string {
   const hex = Math.max(0, Math.floor(ms)).toString(16).padStart(12, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000`;
@@ -32,7 +32,7 @@ export function firstIdOf(ms: number): string {
 
 let pool = Buffer.alloc(0);
 
-/** Random bytes are drawn a page at a time: one call for 16 bytes costs as much as one for 4,096. */
+/** Random bytes are generated 4,096 at a time, because a call for 16 bytes costs as much. */
 function random16(): Buffer {
   if (pool.length < 16) pool = randomBytes(4096);
   const taken = pool.subarray(0, 16);
@@ -40,7 +40,7 @@ function random16(): Buffer {
   return taken;
 }
 
-/** The smallest id that `newId` could make at a time, in milliseconds. */
+/** The smallest id that `newId` could create at a time, in milliseconds. */
 export function firstIdAt(ms: number): string {
   const hex = Math.min(Math.max(0, Math.floor(ms)), 2 ** 48 - 1)
     .toString(16)
@@ -48,5 +48,5 @@ export function firstIdAt(ms: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
 }
 
-/** The time at which an id was made, milliseconds. */
+/** The creation time of an id, in milliseconds. */
 export const timeOfId = (id: string): number => Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16);

@@ -2,7 +2,7 @@ import type { z } from "zod";
 
 type Issue = z.core.$ZodIssue;
 
-/** What is wrong, and what would be right. For a union, zod only says that nothing matches; this says what would. */
+/** The error, and what would be valid. For a union, zod only reports that nothing matches; this function reports what would. */
 export function issueText(issue: Issue): string {
   if (issue.code === "invalid_union") return unionText(issue) ?? issue.message;
   return isMissing(issue) ? required([issue.message]) : issue.message;

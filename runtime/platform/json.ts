@@ -3,7 +3,7 @@ export const maxDepth = 200;
 
 const [quote, comma, backslash, open, close] = [34, 44, 92, [91, 123], [93, 125]] as const;
 
-/** Whether arrays and objects in a JSON text are nested deeper than `most`. Stops there, and builds nothing. */
+/** Whether arrays and objects in a JSON text are nested deeper than `most`. Stops there, and creates no objects. */
 export function isDeeperThan(most: number, utf8: Uint8Array): boolean {
   if (!hasMoreThan(most, utf8, open)) return false;
   let depth = 0;
@@ -29,7 +29,7 @@ function hasMoreThan(most: number, utf8: Uint8Array, bytes: readonly number[]): 
 /** Maximum number of members and list items in a JSON text whose values are validated one by one, which costs time. */
 export const maxValues = 30_000;
 
-/** Whether a JSON text has more members and list items than `most`. Stops there, and builds nothing. */
+/** Whether a JSON text has more members and list items than `most`. Stops there, and creates no objects. */
 export function hasMoreValuesThan(most: number, utf8: Uint8Array): boolean {
   if (!hasMoreThan(most - 1, utf8, [comma])) return false;
   let count = 0;
@@ -74,20 +74,20 @@ export const storableText = (text: string): string => text.replaceAll("\0", "\uF
 /** How JSON writes the characters that PostgreSQL cannot store: it escapes surrogates only if they are unpaired. */
 const unstorable = /(?<=(?:^|[^\\])(?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
 
-/** The same for every text in a JSON value. Found in its JSON, because a copy of a large value would block the event loop. */
+/** The same for every text in a JSON value. Searches its JSON, because copying a large value would block the event loop. */
 export function storable<T>(value: T): T {
   if (typeof value === "string") return storableText(value) as T;
   const json = JSON.stringify(value) ?? "";
   return json.search(unstorable) < 0 ? value : JSON.parse(json.replace(unstorable, "\\ufffd"));
 }
 
-/** Why a text is not acceptable JSON: not UTF-8, nested too deep, or invalid at a position. */
+/** Why a text is not acceptable JSON: not UTF-8, nested too deeply, or invalid at a position. */
 export type JsonFault = { readonly fault: "utf8" | "depth" } | { readonly fault: "syntax"; readonly at: string | null };
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 export function readJson(bytes: Uint8Array): { readonly value: unknown } | JsonFault {
-  // First: a text of a million brackets is refused after the first few.
+  // Checked first, because a text of a million brackets is then refused after the first few.
   if (isDeeperThan(maxDepth, bytes)) return { fault: "depth" };
   let text: string;
   try {
@@ -98,7 +98,7 @@ export function readJson(bytes: Uint8Array): { readonly value: unknown } | JsonF
   try {
     return { value: JSON.parse(text) };
   } catch (error) {
-    // V8 quotes the text around the error. The sender needs only the position.
+    // V8 quotes the text around the error, but the sender needs only the position.
     return { fault: "syntax", at: /position \d+( \(line \d+ column \d+\))?/.exec(String(error))?.[0] ?? null };
   }
 }

@@ -1,9 +1,9 @@
-/** The thread in which large JSON texts are parsed. What it hands back is small enough to be parsed again at once. */
+/** The thread in which large JSON texts are parsed. Its result is small enough to be parsed again immediately. */
 import { parentPort } from "node:worker_threads";
 import { readJson } from "./json.ts";
 import type { Answer, Question } from "./large-json.ts";
 
-/** Maximum number of values, including arrays and objects, nearest to the top. */
+/** Maximum number of values, including arrays and objects. Those nearest to the top are kept. */
 const maxValues = 50_000;
 /** Maximum number of characters in all strings together. */
 const maxCharacters = 4_000_000;

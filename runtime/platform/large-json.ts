@@ -18,11 +18,11 @@ export type Answer = { readonly text: string } | JsonFault;
 
 type Read = ReturnType<typeof readJson>;
 
-/** Parses JSON texts of webhooks. Large ones are parsed in a thread, one at a time, so that they hold up no other request. */
+/** Parses JSON texts of webhooks. Large ones are parsed in a thread, one at a time, so that they delay no other request. */
 export interface LargeJson {
   /**
-   * The value of a text. A large one comes back with its longest arrays, strings and deepest members cut: what a source reads
-   * is at the top. Throws a problem if the thread fails.
+   * Returns the value of a text. In a large value, the longest arrays and strings and the deepest members are truncated, because
+   * the members that a source reads are near the top. Throws a problem if the thread fails.
    */
   parse(bytes: Uint8Array): Promise<Read> | Read;
   close(): void;
@@ -64,7 +64,7 @@ export function createLargeJson(): LargeJson {
   };
 }
 
-/** The sources run as they are; in the bundle the worker is JavaScript beside this file. */
+/** TypeScript in a checkout; in the bundle, a JavaScript file next to this one. */
 const extension = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
 
 function startWorker(): Worker {

@@ -1,30 +1,30 @@
 import type { Fragment, Queryable } from "./database/client.ts";
 
-/** Rows of a table that are work: each is due at a time, and one replica at a time holds it under a lease. */
+/** Rows of a table that represent work. Each is due at a time, and one replica at a time holds it under a lease. */
 export interface LeasedRows {
   readonly table: string;
   readonly key: string;
-  /** Column with the time from which a row is due; null if it never is. */
+  /** Column with the time at which a row becomes due; null if it never does. */
   readonly due: string;
-  /** Condition of the rows that are work, as SQL. Default: all. */
+  /** SQL condition of the rows that represent work. Default: all. */
   readonly where?: string;
 }
 
 const isWork = (sql: Queryable, { due, where = "true" }: LeasedRows): Fragment =>
   sql`${sql.unsafe(where)} and ${sql(due)} is not null`;
 
-/** A part of a claim: the row that is due for the longest time and that no live replica holds, locked, as `due`. */
+/** Part of a claim: the row that has been due for the longest time and that no live replica holds, locked, as `due`. */
 export const dueRow = (sql: Queryable, rows: LeasedRows): Fragment => sql`due as (
     select ${sql(rows.key)} from ${sql(rows.table)}
     where ${isWork(sql, rows)} and ${sql(rows.due)} <= now() and (lease_expires_at is null or lease_expires_at < now())
     order by ${sql(rows.due)} limit 1 for update skip locked
   )`;
 
-/** A part of a claim: the assignments of a lease. */
+/** Part of a claim: the assignments of a lease. */
 export const leaseFor = (sql: Queryable, lease: string, seconds: number): Fragment =>
   sql`lease = ${lease}, lease_expires_at = now() + make_interval(secs => ${seconds})`;
 
-/** Milliseconds until a row can be claimed; `null` if none is due at any time. */
+/** Milliseconds until a row can be claimed; `null` if none will become due. */
 export async function untilDue(sql: Queryable, rows: LeasedRows): Promise<number | null> {
   const [row] = await sql<{ wait: number | null }[]>`
     select (extract(epoch from min(greatest(${sql(rows.due)}, lease_expires_at)) - now()) * 1000)::float8 as wait
@@ -32,7 +32,7 @@ export async function untilDue(sql: Queryable, rows: LeasedRows): Promise<number
   return row?.wait ?? null;
 }
 
-/** Renews the lease of the row with the key `id`. `false` if another replica holds it, or it was deleted. */
+/** Renews the lease of the row with the key `id`. `false` if another replica holds it, or the row was deleted. */
 export async function renewLease(
   sql: Queryable,
   { table, key }: LeasedRows,

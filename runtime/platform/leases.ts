@@ -11,14 +11,14 @@ export interface LeasedWork<Key extends string, Item extends Leased<Key>> {
   readonly name: string;
   readonly sql: Sql;
   readonly rows: LeasedRows & { readonly key: Key };
-  /** Items that one replica works on at the same time. */
+  /** Number of items that one replica works on at the same time. */
   readonly concurrency: number;
-  /** A replica that is silent for this long loses its item. */
+  /** A replica that does not renew its lease for this long loses its item. */
   readonly leaseSeconds: number;
-  /** Longest sleep between two looks, milliseconds. */
+  /** Maximum sleep between two looks, in milliseconds. */
   readonly sweepMs?: number | undefined;
   readonly log: Log;
-  /** Runs at every look, even while this replica has no free place. */
+  /** Runs at every look, even while this replica has no free slot. */
   prepare?(): Promise<unknown>;
   /** Claims one item that is due and that no live replica holds. */
   claim(lease: string): Promise<Item | undefined>;

@@ -13,7 +13,10 @@ export interface Log {
   with(fields: Fields): Log;
 }
 
-/** Writes an entry to the watchdog, with the level of the member that holds it: `warn`, or `alarm` for an error. */
+/**
+ * Writes an entry to the watchdog. The member of the record that contains the entry decides its level: `warn`, or `alarm` for an
+ * error.
+ */
 export type Report = (message: string, context: Record<string, unknown>) => void;
 
 /** Writes one JSON object per line to standard error, or one readable line to a terminal. Control characters are escaped. */
@@ -47,14 +50,14 @@ const flush = () => {
   lines = "";
   if (all !== "") process.stderr.write(all);
 };
-/** Joins the lines of one turn of the event loop into one write, because each write blocks until its reader has room. */
+/** Joins the lines of one tick of the event loop into one write, because each write blocks until its reader has room. */
 export function toStandardError(line: string): void {
   if (lines === "") setImmediate(flush);
   lines += `${line}\n`;
 }
 process.on("exit", flush);
-// The program that reads the log may end first, as the one behind a pipe does. Its lines are lost then and the work goes on:
-// unhandled, each line would be an error that is logged in turn, for ever.
+// The program that reads the log may end first, for example the one after a pipe. Then its lines are lost and the service
+// continues. If the error were unhandled, it would be logged in turn, endlessly.
 process.stderr.on("error", () => {});
 
 function readable(level: LogLevel, message: string, fields: Fields): string {

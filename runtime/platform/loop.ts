@@ -1,16 +1,19 @@
 export interface Loop {
-  /** Runs now, or again at once after the run under way. */
+  /** Runs immediately, or if a run is in progress, again after it. */
   wake(): void;
-  /** Resolves when the run under way has ended. */
+  /** Resolves when the current run has ended. */
   stop(): Promise<void>;
 }
 
 export interface LoopOptions {
-  /** Pause after a run, milliseconds. */
+  /** Pause after a run, in milliseconds. */
   readonly everyMs: number;
-  /** Pause before the first run, milliseconds. Default: `everyMs`. */
+  /** Pause before the first run, in milliseconds. Default: `everyMs`. */
   readonly firstMs?: number;
-  /** May return another pause. `stopping`: the loop is about to end; `isWoken`: another run follows at once. */
+  /**
+   * May return another pause. `stopping`: aborted when the loop is about to end; `isWoken`: whether another run follows
+   * immediately.
+   */
   readonly run: (stopping: AbortSignal, isWoken: () => boolean) => Promise<Pause | undefined> | Promise<void>;
   /** Handles the error of a run, and may return another pause. A run that fails during a stop is not reported. */
   readonly failed: ((error: unknown) => Pause) | ((error: unknown) => void);

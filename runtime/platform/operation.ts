@@ -5,7 +5,7 @@ import type { Sql } from "./database/client.ts";
 import { issueText } from "./issue-text.ts";
 import type { Log } from "./log.ts";
 
-/** Who calls: the holder of an API key, or anyone who can reach the service while there are no keys. */
+/** The caller: the holder of an API key, or if there are no keys, anyone who can reach the service. */
 export interface Actor {
   readonly kind: "key" | "anonymous";
   readonly name: string;
@@ -43,12 +43,12 @@ type Handler<O extends Operation> = (
 /** One server-sent event. */
 export interface ServerEvent {
   readonly event: string;
-  /** What a reader sends as `Last-Event-ID` to continue behind this event. */
+  /** The value that a reader sends as `Last-Event-ID` to continue after this event. */
   readonly id?: string;
   readonly data: unknown;
 }
 
-/** What a handler of an operation with `events` may answer with. */
+/** The possible results of a handler of an operation with `events`. */
 export class Events {
   readonly all: AsyncIterable<ServerEvent>;
   constructor(all: AsyncIterable<ServerEvent>) {
@@ -65,7 +65,7 @@ export interface Bound {
 
 export const handle = <O extends Operation>(op: O, run: Handler<O>): Bound => Object.freeze({ op, run });
 
-/** Parses the input, runs the operation and parses its output, so that nothing undeclared leaves. */
+/** Parses the input, runs the operation and parses its output, so that only declared members are returned. */
 export async function invoke(bound: Bound, raw: unknown, context: Context): Promise<unknown> {
   const answer = await invokeWithEvents(bound, raw, context);
   if (!(answer instanceof Events)) return answer;
@@ -97,7 +97,7 @@ function parseInput(op: Operation, raw: unknown): unknown {
   refuseUnstorable(raw, []);
   const parsed = op.input.safeParse(raw);
   if (parsed.success) return parsed.data;
-  // A request without a session is unauthenticated, whatever else is wrong.
+  // A request without a session is always answered as unauthenticated, even if it has other errors.
   if (parsed.error.issues.some(({ path }) => path[0] === "session_id"))
     throw problem("unauthenticated", "session_id: is missing. Call RegisterAgent to open a session.", { field: "session_id" });
   throw invalid(parsed.error);
@@ -116,7 +116,10 @@ export function invalid(error: z.ZodError): Problem {
 const pathText = (path: readonly PropertyKey[]): string =>
   path.map((part, i) => (typeof part === "number" ? `[${part}]` : `${i ? "." : ""}${String(part)}`)).join("");
 
-/** PostgreSQL stores neither NUL characters nor halves of surrogate pairs: refused by name before anything runs. */
+/**
+ * PostgreSQL stores neither NUL characters nor unpaired surrogates, so they are refused with the member's name before anything
+ * runs.
+ */
 export function refuseUnstorable(value: unknown, path: PropertyKey[]): void {
   if (typeof value === "string") {
     const fault = value.includes("\0") ? "a NUL character" : value.isWellFormed() ? null : "half of a surrogate pair";

@@ -1,7 +1,7 @@
 /** Parameters of a path, by name. */
 export type PathMatch = Readonly<Record<string, string>>;
 
-/** Longest path that is compared with patterns, in characters. */
+/** Maximum length of a path that is compared with patterns, in characters. */
 const maxPath = 2_000;
 
 const literal = "[A-Za-z0-9._~%@!$&',;=-]";
@@ -9,9 +9,10 @@ const segment = `/(?:${literal}+(?::\\w+\\??)?${literal}*|:\\w+\\??(?:${literal}
 const grammar = new RegExp(`^/webhook(?:${segment}|\\{${segment}\\}\\?)*(?:/\\*)?$`);
 
 /**
- * Compiles the whole path of a webhook in URLPattern's style: `/webhook/acme/:team`. Throws an Error that says what is wrong.
- * A pattern becomes a regular expression that runs on this thread, so patterns that could take long are refused: a segment
- * has at most one parameter, `*` is allowed only at the end, optional parts are few, and there are no custom expressions.
+ * Compiles the pattern of a webhook's whole path, in URLPattern's syntax: `/webhook/acme/:team`. Throws an Error with the reason.
+ * A pattern becomes a regular expression that runs on this thread, so patterns that could take long are refused: a segment has at
+ * most one parameter, `*` is allowed only at the end, the number of optional parts is limited, and there are no custom
+ * expressions.
  */
 export function compilePath(pattern: string): (path: string) => PathMatch | null {
   if (!/^\/webhook\/./.test(pattern)) throw new Error("must be a path below /webhook/, for example /webhook/acme/:team");

@@ -26,10 +26,10 @@ export function reconcile<T>(
   }, signal);
 }
 
-/** Codes of errors that do not depend on what was asked. */
+/** Codes of errors that do not depend on the arguments of the call. */
 const outages: ReadonlySet<PluginErrorCode> = new Set(["rate_limited", "unavailable", "timeout"]);
 
-/** A plugin's error by its members: an installed plugin has its own copy of the error's class. */
+/** A plugin's error is recognised by its members, because an installed plugin has its own copy of the error class. */
 export function toFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
   const shape = error as Partial<PluginErrorShape> | null;

@@ -8,18 +8,18 @@ export interface FailureOptions {
   readonly cause?: unknown;
 }
 
-/** A failure, with what a retry decision needs. */
+/** A failure, with the data that a retry decision needs. */
 export class Failure extends Error {
   override readonly name = "Failure";
-  /** A retry may succeed. */
+  /** Whether a retry may succeed. */
   readonly retryable: boolean;
-  /** Wait that the server asked for, milliseconds. */
+  /** The wait that the server requested, in milliseconds. */
   readonly retryAfterMs: number | undefined;
   /** HTTP status of the server's answer, if there was one. */
   readonly status: number | undefined;
-  /** The server cannot be reached, does not answer in time, or refuses every request (5xx, 429). */
+  /** The server cannot be reached, does not respond in time, or refuses every request (5xx, 429). */
   readonly unavailable: boolean;
-  /** The request itself may be the cause, not the server: a 500, or no answer in time. */
+  /** The cause may be the request itself instead of the server: a 500, or no response in time. */
   readonly isAmbiguous: boolean;
   constructor(message: string, options: FailureOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -31,15 +31,15 @@ export class Failure extends Error {
   }
 }
 
-/** Longest wait that a server may ask for within one call; longer ones are left to the execution's retries. */
+/** Maximum wait that a server may request within one call. A longer wait is left to the retries of the execution. */
 const defaultMaxWaitMs = 60_000;
 
 /** Maximum duration of `retry` for calls with this timeout, in milliseconds. */
 export const maxRetryMs = (timeoutMs: number): number => 3 * timeoutMs + 2 * defaultMaxWaitMs;
 
 /**
- * Calls up to three times while the failure is transient, with waits of 1 s and 2 s with jitter, or the wait that the server
- * asked for. Stops immediately when the signal is aborted.
+ * Tries a call up to three times while its failure is transient. Waits 1 s and 2 s with jitter, or for the time that the server
+ * requested. Stops immediately when the signal is aborted.
  */
 export async function retry<T>(
   call: (attempt: number) => Promise<T>,

@@ -1,6 +1,6 @@
 /**
- * Which names mark a value as a secret. Some words do so everywhere; others do so only in some places, because elsewhere they
- * name ordinary things: a header with `session` in its name is a secret, a setting of that name is not.
+ * Which names mark a value as a secret. Some words do in all places, others only in some, because elsewhere they have an ordinary
+ * meaning: a header with `session` in its name is a secret, but a setting with that name is not.
  */
 const words = ["secret", "token", "passw(?:or)?d", "passphrase", "credential", "api[_-]?key", "authorization"];
 const anywhere = (...more: string[]): RegExp => new RegExp([...words, ...more].join("|"), "i");
@@ -12,10 +12,10 @@ const setting = new RegExp(`(?:${words.join("|")}|_key|keys)s?(?:_previous)?$`, 
 const parameter = new RegExp(`(?:${words.join("|")})$`, "i");
 /** Compared with the last word of a parameter's name: `?subscription_key=` has one, `?monkey=` does not. */
 const lastWord = /^(?:key|sig|signature|pass|pwd|auth|credentials)$/i;
-/** Parameters that are no secrets despite their last word. */
+/** Parameters that are not secret despite their last word. */
 const publicParameter = /^(?:project|issue|public|partition|sort|cache)[_-]?key$/i;
 
-/** A variable of the environment whose value must never be shown. */
+/** An environment variable whose value must never be shown. */
 export const isSecretVariable = (name: string): boolean => variable.test(name);
 
 /** A member of a stored object. Hiding too much of an audit log is better than too little, so the word may be anywhere in the name. */

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { isSecretParameter, isSecretVariable } from "./secret-names.ts";
 
-/** A variable with its value in effect, as an operator may see it. */
+/** A variable with its effective value, as an operator may see it. */
 export interface Setting {
   readonly name: string;
   readonly value: string | null;
@@ -15,13 +15,13 @@ export interface Setting {
 export const mask = "********";
 
 export interface Given {
-  /** Names of the variables of the environment that are not empty. */
+  /** Names of the environment variables that are not empty. */
   readonly environment: ReadonlySet<string>;
   /** Environment and `.env` together. */
   readonly merged: Readonly<Record<string, string>>;
 }
 
-/** Every variable in the order of its declaration, then the settings of plugins. */
+/** Every variable in the order of declaration, then the settings of plugins. */
 export function settingsOf(
   variables: Readonly<Record<string, z.ZodType>>,
   parsed: Readonly<Record<string, unknown>>,
@@ -49,11 +49,11 @@ export function defaultOf(schema: z.ZodType): unknown {
 const sourceOf = (name: string, { environment, merged }: Given): Setting["source"] =>
   environment.has(name) ? "environment" : name in merged ? "file" : "default";
 
-/** URLs of databases are shown without their credentials, so that an operator sees which one it is. */
+/** Database URLs are shown without credentials, so that an operator can identify the database. */
 function shown(name: string, value: string | null): Pick<Setting, "value" | "secret"> {
   const isUrl = value !== null && /^[a-z][a-z+]*:\/\//i.test(value);
   if (isUrl) return { value: withoutCredentials(value), secret: false };
-  // A count of tokens is not a token.
+  // A number of tokens is not a token.
   const secret = isSecretVariable(name.replaceAll("_TOKENS", ""));
   return { value: secret && value !== null ? mask : value, secret };
 }

@@ -1,6 +1,6 @@
 const uuid = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 
-/** Project and issue, as the source's plugin names them. `source`: `null` if it can be any source. */
+/** Project and issue, as the source's plugin names them. `source`: `null` if any source is possible. */
 interface Meant {
   readonly source: string | null;
   readonly project: string;
@@ -8,8 +8,8 @@ interface Meant {
 }
 
 /**
- * The subjects that a text may refer to, as they are stored (`alpha:acme/webshop#42`): from `acme/webshop#42`, `group/app!7`,
- * `CONF-7`, the address of an issue's page, or the stored form itself.
+ * The subjects that a text may refer to, in their stored form (`alpha:acme/webshop#42`). The text can be `acme/webshop#42`,
+ * `group/app!7`, `CONF-7`, the address of an issue's page, or the stored form itself.
  */
 export function subjectsMeant(text: string, sources: Iterable<string>): string[] {
   const names = [...sources];
@@ -55,7 +55,7 @@ function inAddress(text: string): Meant[] {
   return projectsIn(page[1]).map((project) => ({ source: null, project, issue }));
 }
 
-/** A platform may be served below a path of its host, so the first segments may not belong to the project. */
+/** A platform may be hosted below a path, so the first segments may not belong to the project. */
 function projectsIn(path: string): string[] {
   const segments = path.split("/");
   return segments.slice(0, Math.max(1, segments.length - 1)).map((_, at) => segments.slice(at).join("/"));

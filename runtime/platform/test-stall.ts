@@ -1,4 +1,4 @@
-/** Maximum CPU time of one turn of the event loop, in milliseconds. */
+/** Maximum processor time of one tick of the event loop, in milliseconds. */
 export const maxStallMs = 50;
 export const mebibyte = 1 << 20;
 
@@ -6,7 +6,7 @@ export const mebibyte = 1 << 20;
 export const repeated = (piece: string, size: number): string => piece.repeat(Math.ceil(size / piece.length)).slice(0, size);
 
 /**
- * The most processor time of this thread between two turns of the event loop while `run` lasts. Milliseconds. Other threads and
+ * The longest processor time of this thread in one tick of the event loop during `run`, in milliseconds. Other threads and
  * processes do not count.
  */
 export async function stallOf(run: () => Promise<unknown>): Promise<number> {
@@ -30,5 +30,5 @@ export async function stallOf(run: () => Promise<unknown>): Promise<number> {
   return longest;
 }
 
-/** The stall of a thread with nothing to do: what the test runner itself uses. Milliseconds. */
+/** The stall of an idle thread, which the test runner itself causes, in milliseconds. */
 export const idleStall = (): Promise<number> => stallOf(() => new Promise((done) => setTimeout(done, 100)));

@@ -1,6 +1,6 @@
 /**
- * Control characters (C0, DEL, C1), line separators and bidirectional marks: a terminal obeys some, and others forge lines
- * or hide text.
+ * Control characters (C0, DEL, C1), line separators and bidirectional marks. Some control a terminal, others can forge lines or
+ * hide text.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it finds control characters
 const control = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;

@@ -4,11 +4,11 @@ export interface WorkerPoolOptions {
   /** The program of each thread. It answers a `WorkerRequest` with a `WorkerReply`. */
   readonly entry: URL;
   readonly size?: number;
-  /** Maximum duration of a job, in milliseconds. After that, its thread is terminated and replaced. */
+  /** Maximum duration of a job, in milliseconds. Then its thread is terminated and replaced. */
   readonly deadlineMs?: number;
   /** Maximum time that a job waits for a thread, in milliseconds. */
   readonly queueMs?: number;
-  /** The same while no thread has imported the job's module yet, in milliseconds. */
+  /** The same, in milliseconds, while no thread has imported the job's module yet. */
   readonly loadMs?: number;
 }
 /** Texts, or any JSON value as text, so that the cost of moving them between threads does not depend on their structure. */
@@ -92,7 +92,10 @@ export class WorkerPool {
     await Promise.all([...this.#threads].map((thread) => this.#end(thread, error)));
   }
 
-  /** Threads import a module when its first job comes: most installations use few of the plugins, and a thread costs a quarter of a start. */
+  /**
+   * Threads import a module for its first job, because most installations use only a few of the plugins, and a thread costs a
+   * quarter of a start.
+   */
   #load(module: string): void {
     if (this.#modules.has(module)) return;
     this.#modules.add(module);
@@ -155,7 +158,7 @@ export class WorkerPool {
     if (this.#waiting.length > 0 && this.#threads.size < this.#size && !isStarting && !this.#closed) this.#start();
   }
 
-  /** Threads with work keep the process alive. Deno does not deliver the messages of a thread without a reference. */
+  /** Threads with jobs keep the process alive. Deno does not deliver messages of a thread without a reference. */
   #refBusy(): void {
     for (const { worker, job } of this.#threads) {
       if (job !== null || this.#waiting.length > 0) worker.ref();
@@ -167,7 +170,7 @@ export class WorkerPool {
     clearTimeout(job.timer);
     thread.job = job;
     job.timer = setTimeout(() => {
-      // If this thread was busy itself, the result may be here already: messages are read before `setImmediate`.
+      // If this thread was busy itself, the result may already have arrived: messages are read before `setImmediate`.
       setImmediate(() => {
         if (thread.job !== job) return;
         void this.#end(thread, new WorkerFailure("timeout", `${job.run} did not end within ${this.#deadlineMs} ms`));
@@ -190,7 +193,7 @@ export class WorkerPool {
   #lost(thread: Thread, reason: string): void {
     if (!this.#threads.has(thread)) return;
     void this.#end(thread, new WorkerFailure("failed", `the worker thread ended: ${reason}`));
-    // A thread that never loaded anything would fail again; the next job starts one.
+    // A thread that never loaded a module would fail again, so the next job starts one.
     if (thread.loaded.size > 0) this.#next();
   }
 }

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 
 /** Checks each request that may write to another service, immediately before it is sent. */
 export interface WriteFence {
-  /** Sends a request, with a signal that aborts it at the end of its time. Throws without sending if it must not be sent. */
+  /** Sends a request, with a signal that is aborted when its time ends. Throws without sending if it must not be sent. */
   send(request: (signal: AbortSignal) => Promise<Response>): Promise<Response>;
 }
 
@@ -13,7 +13,7 @@ const fences = new AsyncLocalStorage<WriteFence>();
 /** Runs a call under a fence, which checks all writes that the call sends through `fencedFetch`, also asynchronously. */
 export const runFenced = <T>(fence: WriteFence, call: () => Promise<T>): Promise<T> => fences.run(fence, call);
 
-/** The fence of the current call, for work that another process does. */
+/** The fence of the current call, for work in another process. */
 export const currentFence = (): WriteFence | undefined => fences.getStore();
 
 const safeMethods = new Set(["GET", "HEAD", "OPTIONS"]);

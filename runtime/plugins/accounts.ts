@@ -2,11 +2,11 @@ import { within } from "../platform/abortable.ts";
 import type { Log } from "../platform/log.ts";
 import type { Connection, Connections } from "./connections.ts";
 
-/** Which account each connection posts as: how events that we caused ourselves are recognised. */
+/** The account with which each connection posts. Events that we caused ourselves are recognised by it. */
 export interface Accounts {
-  /** Login of the account; `null` while it is not known. Waits a moment at the most: a webhook is being answered. */
+  /** Login of the account; `null` while it is unknown. Waits only briefly, because the caller answers a webhook. */
   of(connection: Connection): Promise<string | null>;
-  /** Logins of all accounts at a source, those of integrations too, as far as they are known. */
+  /** The known logins of all accounts at a source, including those of integrations. */
   ofSource(source: string): Promise<readonly string[]>;
   close(): void;
 }
@@ -21,9 +21,12 @@ interface Known {
   asking: Promise<unknown> | null;
 }
 
-/** Asked once and remembered; a tracker that does not answer is asked again later, and the marker serves meanwhile. */
+/**
+ * Requested once and cached. If a tracker does not respond, it is queried again later; until then, the marker identifies our
+ * events.
+ */
 export function createAccounts(log: Log, connections: Pick<Connections, "ofSource">): Accounts {
-  // By the connection itself: one with other credentials may be another account.
+  // Cached per connection, because a connection with other credentials may be another account.
   const known = new WeakMap<Connection, Known>();
   const stop = new AbortController();
   const ask = (connection: Connection, entry: Known) => {

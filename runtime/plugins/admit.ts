@@ -25,8 +25,8 @@ export class Refusal extends CodedError<RefusalCode> {
 }
 
 /**
- * Majors of the contract that this host speaks, each with the newest sdk that stamps it: the one that it has, and, while there
- * is one, the one before. A plugin's range is compared with the sdk of its own major.
+ * Major versions of the contract that this host supports, with the newest sdk of each: the current one and, if there is one, the
+ * previous one. The range of a plugin is compared with the sdk of its own major version.
  */
 export const contracts: ReadonlyMap<number, string> = new Map([[CONTRACT_VERSION, SDK_VERSION]]);
 
@@ -44,7 +44,7 @@ export const capabilityNames: readonly string[] = [
   "offload",
 ];
 
-/** The declarations of a plugin, in its code or in its manifest. */
+/** The declarations of a plugin, from its code or its manifest. */
 export interface Declared {
   readonly id: string;
   readonly version: string;
@@ -53,9 +53,9 @@ export interface Declared {
   readonly contract: number;
 }
 
-/** Decides whether a module's default export may be set up. `taken` are the ids of plugins admitted before it. */
+/** Decides whether the default export of a module may be set up. `taken`: the ids of plugins admitted before. */
 export function admit(value: unknown, taken: ReadonlySet<string>, offered: readonly string[] = capabilityNames): Plugin {
-  // Symbol.for, not instanceof: an installed plugin carries its own copy of the sdk.
+  // Uses Symbol.for instead of instanceof, because an installed plugin has its own copy of the sdk.
   const stamp = typeof value === "object" && value !== null ? (value as Plugin)[PLUGIN_BRAND] : undefined;
   if (!stamp) throw new Refusal("NOT_A_PLUGIN", "Expected the default export to be the result of definePlugin(); it is not.");
   const plugin = value as Plugin;
@@ -63,7 +63,7 @@ export function admit(value: unknown, taken: ReadonlySet<string>, offered: reado
   return plugin;
 }
 
-/** The same for what was only declared. Throws a `Refusal`. */
+/** The same for a declaration without code. Throws a `Refusal`. */
 export function admitDeclared(
   { id, version, sdk, needs, contract }: Declared,
   taken: ReadonlySet<string>,

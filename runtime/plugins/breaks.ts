@@ -6,8 +6,9 @@ type Version = Pick<BuiltManifest, "version" | "contributes">;
 type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * What a version breaks of the one before, in words, although its number says that it does not: something is gone, or a tool
- * refuses input that was good. Empty where the number says that something breaks, and for a prerelease, which promises nothing.
+ * The breaking changes of a version that its version number does not announce, in words: a contribution was removed, or a tool
+ * refuses input that was valid. Empty if the version number announces breaking changes, and for a prerelease, which promises no
+ * compatibility.
  */
 export function breaks(before: Version | null | undefined, after: Version): string[] {
   if (!before || semver.prerelease(after.version) || !semver.gt(after.version, before.version)) return [];
@@ -34,7 +35,10 @@ const refused = (before: DeclaredContributions["tools"], after: DeclaredContribu
     Object.hasOwn(after, name) ? narrower(input, after[name]?.input ?? {}, "").map((what) => `tool ${name}: ${what}`) : [],
   );
 
-/** How one schema takes less than another, as far as their plain keywords tell. `at`: the member that they are of. */
+/**
+ * The inputs that one schema accepts and another does not, as far as their plain keywords show. `at`: path of the member with
+ * these schemas.
+ */
 function narrower(before: Schema, after: Schema, at: string): string[] {
   const named = at === "" ? "its input" : `the input ${at}`;
   const [had, has] = [typesOf(before), typesOf(after)];
@@ -48,7 +52,7 @@ function narrower(before: Schema, after: Schema, at: string): string[] {
   ];
 }
 
-/** The types that a schema takes; `null`: it does not say. */
+/** The types that a schema accepts; `null` if it names none. */
 function typesOf({ type, anyOf, ...rest }: Schema): string[] | null {
   if (typeof type === "string") return [type];
   if (Array.isArray(type)) return type.map(String);

@@ -8,21 +8,25 @@ export const sha256Of = (bytes: Uint8Array): string => createHash("sha256").upda
 /** The path of a copy of this bundle. */
 export const cachedBundle = (bytes: Uint8Array): { readonly file: string; readonly sha256: string } => cachedFile(bytes, ".mjs");
 
-/** The path of a file with these bytes, named by their digest. It is compared at each start, and written again if it differs. */
+/**
+ * The path of a file with these bytes, named by their digest. The file is compared at each start, and written again if it
+ * differs.
+ */
 export function cachedFile(bytes: Uint8Array, ending: string): { readonly file: string; readonly sha256: string } {
   const sha256 = sha256Of(bytes);
   const file = join(cacheFolder(), `${sha256}${ending}`);
   if (digestOf(file) !== sha256) {
     const fresh = `${file}.${randomUUID()}`;
     writeFileSync(fresh, bytes, { flag: "wx" });
-    // Not by `mode`: a service with the embedded database has an umask that would keep the file from a plugin's own user.
+    // Does not use `mode`, because a service with the embedded database has a umask that would prevent the plugin's own user from
+    // reading the file.
     chmodSync(fresh, 0o444);
     renameSync(fresh, file);
   } else chmodSync(file, 0o444);
   return { file, sha256 };
 }
 
-/** Only this user writes it; everyone may read it, because a plugin's process may run as another user. */
+/** Only this user may write it; everyone may read it, because a plugin's process may run as another user. */
 function cacheFolder(): string {
   const user = process.getuid?.() ?? "user";
   const folder = join(tmpdir(), `signalbox-plugins-${user}`);

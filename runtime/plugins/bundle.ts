@@ -3,7 +3,10 @@ import { Refusal } from "./admit.ts";
 
 const maxBytes = 16 * 1024 * 1024;
 
-/** One module and all that it imports as one file. For plugins that were not built: `signalbox plugin build` makes the real one. */
+/**
+ * Bundles a module and all its imports into one file. Used for plugins that were not built; `signalbox plugin build` creates the
+ * real bundle.
+ */
 export async function bundleOf(file: string): Promise<Uint8Array> {
   const esbuild = await import("esbuild").catch(() => null);
   if (!esbuild)
@@ -14,7 +17,7 @@ export async function bundleOf(file: string): Promise<Uint8Array> {
   try {
     const { outputFiles } = await esbuild.build({
       entryPoints: [file],
-      // Comments of the bundle contain paths: the same files have the same digest wherever the service runs.
+      // Removes comments of the bundle that contain paths, so that the same files have the same digest on every machine.
       absWorkingDir: dirname(file),
       bundle: true,
       write: false,
@@ -26,7 +29,7 @@ export async function bundleOf(file: string): Promise<Uint8Array> {
       conditions: ["import"],
       external: ["node:*"],
       logLevel: "silent",
-      // A third party's compiler options must not apply here.
+      // The author's compiler options must not apply here.
       tsconfigRaw: "{}",
     });
     const bytes = outputFiles[0]?.contents ?? new Uint8Array();

@@ -4,24 +4,24 @@ import { inMemoryThrottle, PluginError } from "@signalbox/sdk";
 import type { Log } from "../platform/log.ts";
 import { openTcp } from "../platform/network/tcp.ts";
 
-/** What the host has beside the capabilities that are made for each plugin. */
+/** What the host provides for plugins, in addition to the capabilities that are created for each. */
 export type Grants = Partial<
   Pick<Capabilities, "sql" | "redis" | "secret" | "embed" | "vectors" | "operations" | "trackers" | "throttle" | "offload">
 >;
 
-/** Whom a plugin's `fetch` may reach beside the hosts that it declares. */
+/** Hosts that a plugin's `fetch` may reach, in addition to those that it declares. */
 export interface EgressRules {
   /** Sends a body at most once. */
   readonly fetch: typeof globalThis.fetch;
-  /** Named by the environment: the operator's own, wherever they are. */
+  /** Hosts that the operator names in the environment; they may have any address. */
   readonly hosts: () => readonly string[];
-  /** Whom its TCP connections may reach, as `host:port`. */
+  /** Servers that TCP connections may reach, as `host:port`. */
   readonly servers: () => readonly string[];
-  /** Named by users. */
+  /** Hosts that users entered. */
   readonly given?: { readonly hosts: () => readonly string[]; readonly fetch: typeof globalThis.fetch };
 }
 
-/** Exactly what a plugin named in `needs`, bound to it. */
+/** Exactly the capabilities that a plugin names in `needs`, bound to it. */
 export function capabilitiesFor(plugin: Plugin, rules: EgressRules, log: Log, grants: Grants = {}): Partial<Capabilities> {
   const all: Partial<Capabilities> = {
     ...grants,
@@ -33,13 +33,13 @@ export function capabilitiesFor(plugin: Plugin, rules: EgressRules, log: Log, gr
   return Object.fromEntries(plugin.needs.map((need) => [need, all[need]])) as Partial<Capabilities>;
 }
 
-/** No plugin holds up the accounts of another. */
+/** A plugin cannot delay the accounts of another. */
 const ownThrottle = ({ id }: Plugin, throttle: SharedThrottle): SharedThrottle => ({
   reserve: (key, interval) => throttle.reserve(`${id}/${key}`, interval),
   block: (key, ms) => throttle.block(`${id}/${key}`, ms),
 });
 
-/** `fetch` that reaches the declared hosts and those of the plugin's connections, and follows no redirect elsewhere. */
+/** `fetch` that reaches only the declared hosts and those of the plugin's connections, and follows redirects only to them. */
 function boundFetch(plugin: Plugin, { fetch, hosts, given }: EgressRules): typeof globalThis.fetch {
   const fetchFor = (url: URL) => {
     if (plugin.hosts?.includes(url.host) || hosts().includes(url.host)) return fetch;
@@ -58,7 +58,7 @@ function boundFetch(plugin: Plugin, { fetch, hosts, given }: EgressRules): typeo
       if (!follow) return response;
       await response.body?.cancel();
       const next = new URL(location, url);
-      // Credentials are for the server that they were meant for.
+      // Credentials are sent only to the server for which they were entered.
       if (next.origin !== url.origin) headers = withoutCredentials(headers);
       url = next;
     }
@@ -71,7 +71,7 @@ function withoutCredentials(given: HeadersInit | undefined): HeadersInit {
   return headers;
 }
 
-/** If the guard refuses an address, the plugin's call fails like any other. */
+/** If the guard refuses an address, the plugin's call fails with an ordinary error. */
 const guarded =
   (fetch: typeof globalThis.fetch, plugin: Plugin): typeof globalThis.fetch =>
   async (input, init) => {

@@ -3,17 +3,17 @@ import type { z } from "zod";
 import type { Guard } from "../platform/network/guard.ts";
 
 export interface SettingsCheck {
-  /** Member of the request that holds the settings, for example `credentials`. */
+  /** Member of the request that contains the settings, for example `credentials`. */
   readonly field: string;
-  /** Whose settings they are, for example `gamma`. */
+  /** The owner of the settings, for example `gamma`. */
   readonly owner: string;
   readonly schema: z.ZodObject;
-  /** Members that the schema does not know may be there. */
+  /** Whether members that are not in the schema are allowed. */
   readonly others?: boolean;
   readonly guard: Pick<Guard, "check">;
 }
 
-/** Refuses settings by the plugin's own schema, and addresses that must not be reached. Never shows a value. */
+/** Validates settings with the plugin's own schema, and refuses addresses that must not be contacted. Errors contain no value. */
 export async function checkSettings(given: Readonly<Record<string, unknown>>, check: SettingsCheck): Promise<void> {
   const { field, owner, schema } = check;
   const wrong = (path: readonly PropertyKey[], what: string) => {

@@ -20,8 +20,8 @@ type Changes = Readonly<Record<string, string | null>>;
 type Settings = Readonly<Record<string, string>>;
 
 /**
- * Stores settings of an installed plugin, encrypted. Settings with which its version does not start are refused, and the old ones
- * stay. Throws a `Problem` that names the setting, never its value.
+ * Stores settings of an installed plugin, encrypted. If its version does not start with them, they are refused and the old ones
+ * remain. Throws a `Problem` that names the setting, never its value.
  */
 export async function configure(
   id: string,
@@ -40,7 +40,7 @@ export async function configure(
   const version = versions.find((one) => one.version === row?.version) ?? versions.at(-1);
   const isComplete = version ? checkTypes(version.manifest, changes, { ...deps.environment(id), ...after }) : false;
   const serves = ["ready", "degraded"].includes(deps.manager.running(id)?.process?.status().state ?? "");
-  // Settings may be given one by one while the plugin does not serve because some are missing.
+  // Settings may be entered one by one while the plugin is not running because some are missing.
   if (version && row?.enabled && row.version === version.version && (isComplete || serves)) {
     const bytes = await findBundle(sql, id, version.version);
     const manifest = restrictPermissions(version.manifest, row.denied);
@@ -62,7 +62,10 @@ function refuseUnknown(id: string, changes: Changes, versions: readonly VersionR
   });
 }
 
-/** Checks the changed settings by the schemas of the manifest; returns whether every required setting of the plugin is there. */
+/**
+ * Validates the changed settings with the schemas of the manifest. Returns whether every required setting of the plugin has a
+ * value.
+ */
 function checkTypes({ config, contributes }: BuiltManifest, changes: Changes, all: Settings): boolean {
   const schemas = [config, ...Object.values(contributes.sources).map(({ connection }) => connection)];
   for (const schema of schemas) {

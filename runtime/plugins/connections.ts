@@ -3,15 +3,15 @@ import type { Log } from "../platform/log.ts";
 import type { Host, SourceEntry } from "./host.ts";
 import { hostsIn } from "./settings-hosts.ts";
 
-/** One account at a platform, ready for calls. */
+/** An account at a platform, ready for calls. */
 export interface Connection {
   /** `environment`, or the id of an integration. */
   readonly id: string;
   readonly source: SourceEntry;
   readonly settings: Readonly<Record<string, unknown>>;
-  /** The settings as they were given, without defaults. */
+  /** The settings as they were entered, without defaults. */
   readonly given: Readonly<Record<string, unknown>>;
-  /** The settings that are missing before anything can be posted. */
+  /** The settings that are missing for posting. */
   readonly missing: readonly string[];
 }
 
@@ -27,54 +27,54 @@ export function connection(id: string, source: SourceEntry, raw: Readonly<Record
   return Object.freeze({ id, source, settings, given: raw, missing });
 }
 
-/** The settings that the operator gave a value, without the schema's defaults. */
+/** The settings that the operator entered, without the schema's defaults. */
 const namedSettings = ({ settings, given }: Connection): Record<string, unknown> =>
   Object.fromEntries(Object.entries(settings).filter(([name]) => Object.hasOwn(given, name)));
 
-/** What decides which account an execution uses. */
+/** The facts that determine which account an execution uses. */
 export interface Work {
-  /** Path segment of the webhook that started it. */
+  /** Path segment of the webhook that started the execution. */
   readonly slug: string | null;
   readonly project_id: number | null;
 }
 
-/** The connections that users stored. */
+/** The connections of stored integrations. */
 export interface StoredConnections {
   find(id: string): Promise<Connection | undefined>;
-  /** The account for work at a source: that of its webhook, else the agent's, else the project's. */
+  /** The account for work at a source: that of its webhook, or else the agent's, or else the project's. */
   forWork(source: string, work: Work, agentId: string | null): Connection | null;
   ofPlugin(plugin: string): readonly Connection[];
 }
 
-/** Every connection there is, by what asks for it. */
+/** All connections, with a function for each kind of lookup. */
 export interface Connections {
-  /** The account whose webhooks come in by `/webhook/<slug>`. */
+  /** The account whose webhooks are received at `/webhook/<slug>`. */
   bySlug(slug: string): Promise<Connection | undefined>;
-  /** The account that an execution uses at `source`; `null`: no plugin contributes this source. */
+  /** The account that an execution uses at `source`; `null` if no plugin contributes this source. */
   forExecution(source: string, work?: Work, agentId?: string | null): Promise<Connection | null>;
-  /** The settings of a source that the environment names. */
+  /** The settings of a source from the environment. */
   environmentOf(source: SourceEntry): Readonly<Record<string, unknown>>;
-  /** That of the environment. */
+  /** The connection from the environment. */
   environment(source: string): Connection | undefined;
-  /** Hosts that the operator named in a connection of the environment; a plugin's `fetch` may reach them wherever they are. */
+  /** Hosts in connections from the environment. A plugin's `fetch` may reach them at any address. */
   hostsOf(plugin: string): readonly string[];
-  /** Hosts that it may reach where they are public: those of integrations, and defaults of a third-party plugin's settings. */
+  /** Hosts that it may reach only at public addresses: those of integrations, and defaults of a third-party plugin's settings. */
   givenHostsOf(plugin: string): readonly string[];
   /** Settings of a third-party plugin. */
   pluginSettings(plugin: string): Readonly<Record<string, string>>;
-  /** Those from the environment, and those that users stored. */
+  /** Those from the environment and those that users stored. */
   everyAccount(): readonly Connection[];
   /** Those from the environment. */
   all(): readonly Connection[];
-  /** Every connection of a source: that of the environment, and those of integrations. */
+  /** Every connection of a source: from the environment and from integrations. */
   ofSource(source: string): readonly Connection[];
-  /** Called when the plugins are loaded, and again whenever there are others. */
+  /** Called when plugins are loaded, and again whenever they change. */
   use(host: Host, stored: StoredConnections): void;
 }
 
 const noWork: Work = { slug: null, project_id: null };
 
-/** The connections from the environment (`ALPHA_TOKEN` is the setting `token` of alpha), and those that users stored. */
+/** The connections from the environment (`ALPHA_TOKEN` is the setting `token` of alpha) and from integrations. */
 export function connectionsOf(
   config: Pick<Config, "variablesOf">,
   log: Pick<Log, "error">,
@@ -116,7 +116,7 @@ export function connectionsOf(
           return [[name, connection("environment", entry, environmentOf(entry))] as const];
         } catch (error) {
           if (entry.builtIn) throw error;
-          // The settings of a third-party plugin must not prevent the service's start.
+          // Invalid settings of a third-party plugin must not prevent the service's start.
           log.error("a plugin's settings are not valid", { plugin: entry.plugin, error: String(error) });
           return [];
         }

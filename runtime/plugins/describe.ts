@@ -10,7 +10,7 @@ import { requiredSettings, settingNames } from "./setting-names.ts";
 
 export type PluginEntity = Output<typeof get>;
 
-/** An installed plugin as the API shows it. `set`: names of the settings that have a value. */
+/** An installed plugin in the format of the API. `set`: names of the settings that have a value. */
 export function describeInstalled(
   row: PluginRow,
   versions: readonly VersionRow[],
@@ -44,13 +44,13 @@ export function describeInstalled(
   };
 }
 
-/** Another publisher may be another author: the approval of one is not that of the other. */
+/** Another publisher may be another author, so an approval is valid for one publisher only. */
 const publisherDiff = (before: VersionRow | undefined, after: VersionRow): string[] =>
   before && before.publisher !== after.publisher
     ? [`publisher: ${after.publisher ?? "unknown"}, before ${before.publisher ?? "unknown"}`]
     : [];
 
-/** A plugin that the environment names, which is its approval. */
+/** A plugin that the environment names, and so approves. */
 export function describeOwn(running: LoadedThirdParty, set: ReadonlySet<string>): PluginEntity {
   const { manifest, sha256, process } = running;
   const status = process?.status();
@@ -116,7 +116,7 @@ function describe(manifest: BuiltManifest, running: LoadedThirdParty | undefined
   };
 }
 
-/** It serves, but not as its operator wants it to: an upgrade failed, or another plugin has some of its names. */
+/** It is running, but not as its operator wants: an upgrade failed, or another plugin has some of its names. */
 function clashOf(id: string, manager: PluginManager): Pick<PluginEntity, "code" | "reason"> {
   const failed = manager.failedUpgrade(id);
   if (failed) return { code: failed.code, reason: failed.reason };

@@ -9,7 +9,7 @@ interface FailedUpgrade {
   readonly reason: string;
 }
 
-/** Versions and settings that could not start, by plugin. What served before keeps serving. */
+/** Versions and settings that could not start, by plugin. The previous version continues to run. */
 export class FailedUpgrades {
   readonly #all = new Map<string, FailedUpgrade>();
   readonly #alarm: Report;
@@ -21,12 +21,12 @@ export class FailedUpgrades {
   of(id: string): Pick<FailedUpgrade, "code" | "reason"> | undefined {
     return this.#all.get(id);
   }
-  /** Whether exactly this row has failed: it is not tried again by itself. */
+  /** Whether exactly this row has failed. It is not retried automatically. */
   has(row: PluginRow): boolean {
     const failed = this.#all.get(row.id);
     return failed !== undefined && isSame(row, failed.row);
   }
-  /** Lets the upgrade be tried again. Answers whether there was one. */
+  /** Allows the upgrade to be tried again. Returns whether there was a failed one. */
   forget(id: string): boolean {
     return this.#all.delete(id);
   }

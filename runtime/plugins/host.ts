@@ -12,13 +12,13 @@ import type {
 import { z } from "zod";
 import type { Loaded } from "./load.ts";
 
-/** A source with the plugin it came from. */
+/** A source with its plugin. */
 export interface SourceEntry {
   readonly name: string;
   readonly plugin: string;
   readonly version: string;
   readonly builtIn: boolean;
-  /** It runs in a process of its own, which may not be running. */
+  /** Whether it runs in a separate process, which may not be running. */
   readonly sandboxed: boolean;
   readonly adapter: Source;
 }
@@ -28,42 +28,42 @@ export interface ToolEntry {
   readonly provider: string;
   readonly name: string;
   readonly tool: Tool<z.ZodObject, z.ZodType, Record<string, unknown>>;
-  /** The source whose connection its calls use; null for a provider that is not a source. */
+  /** The source whose connection its calls use; null if the provider is not a source. */
   readonly source: SourceEntry | null;
   /** JSON Schema of its parameters. */
   readonly parameters: Record<string, unknown>;
-  /** It checks its parameters itself, in a process of its own. */
+  /** Whether it validates its parameters itself, in a separate process. */
   readonly sandboxed: boolean;
 }
 
-/** A connector to documents with the plugin it came from. */
+/** A connector to documents with its plugin. */
 export interface KnowledgeEntry {
   readonly name: string;
   readonly plugin: string;
   readonly knowledge: KnowledgeConnector;
 }
 
-/** An HTTP route with the plugin it came from. */
+/** An HTTP route with its plugin. */
 export interface RouteEntry {
   readonly plugin: string;
   readonly name: string;
   readonly route: Route;
 }
 
-/** What the loaded plugins contribute, by name. The maps change when plugins come and go. */
+/** The contributions of the loaded plugins, by name. The maps change when plugins are loaded or unloaded. */
 export interface Host {
   readonly sources: ReadonlyMap<string, SourceEntry>;
   readonly tools: ReadonlyMap<string, ToolEntry>;
   /** Stores of memories, by name. */
   readonly memories: ReadonlyMap<string, MemoryStore>;
-  /** Connectors to documents, by the `type` of the sources that they read. */
+  /** Connectors to documents, by the `type` of their sources. */
   readonly knowledge: ReadonlyMap<string, KnowledgeEntry>;
-  /** Message queues beside the database's own, by name. */
+  /** Message queues, by name, in addition to the database's own. */
   readonly queues: ReadonlyMap<string, AnyQueue>;
   readonly useCases: ReadonlyMap<string, UseCase>;
-  /** By `<plugin>/<name>`, as in their paths. */
+  /** HTTP routes, by `<plugin>/<name>` as in their paths. */
   readonly routes: ReadonlyMap<string, RouteEntry>;
-  /** Adds a plugin's contributions. A name that another plugin has stays with that one; returns what was skipped. */
+  /** Adds a plugin's contributions. If another plugin already has a name, it keeps it. Returns the skipped contributions. */
   add(loaded: Loaded): string[];
   /** Removes a plugin's contributions. */
   remove(plugin: string): void;
@@ -128,7 +128,7 @@ export function createHost(all: readonly Loaded[]): Host {
   return { sources, tools, memories, knowledge: connectors, queues, useCases, routes, add, remove, dispose };
 }
 
-/** The source of the plugin's own name, unless another plugin has that name: its connection is not handed to this one. */
+/** The source with the plugin's own name. If another plugin has that name, its connection is not passed to this one. */
 function ownSource(plugin: string, sources: ReadonlyMap<string, SourceEntry>): SourceEntry | null {
   const entry = sources.get(plugin);
   return entry?.plugin === plugin ? entry : null;
@@ -148,7 +148,7 @@ function toolsOf({ plugin, contributions, schemas }: Loaded, sources: ReadonlyMa
   }));
 }
 
-/** A queue with consumers, or one that forwards its messages. */
+/** A queue with consumers, or one that only forwards its messages. */
 export type AnyQueue = Queue | ForwardingQueue;
 
 export type AnyCall = CallContext<Record<string, unknown>>;

@@ -20,9 +20,9 @@ interface NewVersion {
 }
 
 /**
- * Stores a version. One that may do no more than the version that serves, and has the same publisher, is started on trial and
- * then serves in its place; any other waits for an approval. Throws a `Problem` if it is not valid, does not start, or differs
- * from an installed version of the same number; then nothing changes.
+ * Stores a version. If it requests no more permissions than the running version and has the same publisher, it is started on
+ * trial and then replaces that version; otherwise it waits for approval. Throws a `Problem` if it is invalid, does not start, or
+ * differs from an installed version with the same number; then nothing changes.
  */
 export async function installVersion(
   input: NewVersion,
@@ -53,7 +53,7 @@ export async function installVersion(
   const inherits =
     serving !== undefined && serving.publisher === row.publisher && permissionDiff(serving.manifest, manifest).length === 0;
   const isNew = !before.some((one) => one.version === version);
-  // A plugin that is disabled or quarantined has nothing that serves and could be lost.
+  // A plugin that is disabled or quarantined has no running version that could be lost.
   if (inherits && isNew && plugin?.enabled && plugin.quarantine_code === null)
     await asConflict(`${id} ${version} does not start, so ${serving.version} keeps serving and nothing was stored`, () =>
       manager.trial({ name: id, bytes, manifest: restrictPermissions(manifest, plugin.denied) }),
@@ -72,7 +72,7 @@ export async function installVersion(
   return manifest;
 }
 
-/** The package in an origin such as `@acme/clock@1.2.0`; `null`: the origin is no package. */
+/** The package in an origin such as `@acme/clock@1.2.0`; `null` if the origin is not a package. */
 const publisherIn = (origin: string | undefined): string | null =>
   /^((?:@[^/@\s]+\/)?[^/@\s]+)@[^/\s]+$/.exec(origin ?? "")?.[1] ?? null;
 
@@ -85,9 +85,9 @@ async function asConflict(what: string, run: () => Promise<void>): Promise<void>
   }
 }
 
-/** The same bytes with another manifest are another version: the manifest says what it may do. */
+/** The same bytes with another manifest are another version, because the manifest contains the permissions. */
 function refuseOtherManifest(before: BuiltManifest, after: BuiltManifest): void {
-  // As this host reads it, where it does: it may know members that the one which stored it did not.
+  // The manifest as this host reads it, if it can: it may know members that the host which stored the version did not.
   const had = builtManifest.safeParse(before).data ?? before;
   const other = Object.keys({ ...had, ...after })
     .filter((key) => !isDeepStrictEqual(had[key as keyof BuiltManifest], after[key as keyof BuiltManifest]))

@@ -25,15 +25,15 @@ export interface InstalledPluginsDeps {
   readonly log: Log;
   readonly vault: Vault;
   readonly alarm: Report;
-  /** The stored settings of each plugin that serves. */
+  /** The stored settings of each running plugin. */
   readonly settings: Map<string, Settings>;
   readonly contributions: ServedContributions;
   readonly states: ProcessStates;
-  /** Loads a plugin that may have the id `replaced`, with these stored settings. */
+  /** Loads a plugin with these stored settings. It may have the id `replaced`. */
   readonly load: (plugin: ThirdPartyPlugin, replaced: string, stored: Settings) => Promise<LoadedThirdParty>;
 }
 
-/** The plugins that the database holds, as this replica runs them. */
+/** The plugins in the database, as this replica runs them. */
 export class InstalledPlugins {
   readonly #deps: InstalledPluginsDeps;
   readonly #loaded = new Map<string, Installed>();
@@ -45,7 +45,7 @@ export class InstalledPlugins {
     this.failedUpgrades = new FailedUpgrades(deps);
   }
 
-  /** Those that could not be loaded, by id. */
+  /** The plugins that could not be loaded, by id. */
   get refused(): ReadonlyMap<string, Refused> {
     return this.#refused;
   }
@@ -56,7 +56,7 @@ export class InstalledPlugins {
     return this.#loaded.get(id);
   }
 
-  /** Loads what the database holds now, and unloads the rest. */
+  /** Loads the plugins that are in the database now, and unloads all others. */
   async follow(): Promise<void> {
     const { sql } = this.#deps;
     const [rows, versions] = await Promise.all([allPlugins(sql), allVersions(sql)]);
@@ -73,7 +73,7 @@ export class InstalledPlugins {
     for (const id of this.#refused.keys()) if (!wanted.has(id)) this.#refused.delete(id);
   }
 
-  /** Applies what another replica, or an operator, decided about a plugin that is loaded here. */
+  /** Applies a decision of another replica or an operator about a plugin that is loaded here. */
   #followRow({ process, manifest }: Installed, { quarantine_code, quarantine_reason }: PluginRow): void {
     this.failedUpgrades.forget(manifest.id);
     const isQuarantined = process?.status().state === "quarantined";
@@ -81,7 +81,7 @@ export class InstalledPlugins {
     else if (quarantine_code === null && isQuarantined && process && !this.#deps.states.isStoring(process)) void process.start();
   }
 
-  /** Loads a version with its settings. One that replaces a serving version is started first, and dropped if that fails. */
+  /** Loads a version with its settings. If it replaces a running version, it is started first, and discarded if that fails. */
   async #loadInstalled(row: PluginRow, version: VersionRow, current: Installed | undefined): Promise<void> {
     if (current && this.failedUpgrades.has(row)) return;
     let candidate: LoadedThirdParty | undefined;
@@ -115,12 +115,12 @@ export class InstalledPlugins {
     this.#refused.delete(id);
     this.failedUpgrades.forget(id);
     const { process } = candidate;
-    // A quarantined plugin keeps its names: its webhooks are deferred, and its tools say why they do not serve.
+    // A quarantined plugin keeps its names: its webhooks are deferred, and calls of its tools return the reason.
     if (row.quarantine_code !== null) process?.quarantine(row.quarantine_code, row.quarantine_reason ?? "");
     else void process?.start();
     await this.#deps.contributions.serve(candidate);
     if (process && isServing(process)) this.#deps.states.notify(id, process.status());
-    // The old process finishes its calls; the new one serves already.
+    // The old process finishes its calls while the new one already accepts calls.
     void current?.process?.stop();
   }
 

@@ -7,20 +7,20 @@ import type { ProcessStatus, Supervised } from "./sandbox/supervise.ts";
 
 export type Settings = Readonly<Record<string, string>>;
 
-/** A plugin that the database holds, as it runs here. */
+/** A plugin from the database, as it runs here. */
 export interface Installed extends LoadedThirdParty {
   readonly row: PluginRow;
 }
 
-/** What the vault encrypts the stored settings of a plugin for. */
+/** The encryption context of a plugin's stored settings. */
 export const settingsPurpose = (id: string): string => `plugin ${id}`;
 
 export const isServing = (process: Supervised): boolean => ["ready", "degraded"].includes(process.status().state);
 
-/** A trusted plugin has no process, and serves while it is loaded. */
+/** A trusted plugin has no process, and is available while it is loaded. */
 export const serves = ({ process }: LoadedThirdParty): boolean => process === null || isServing(process);
 
-/** Throws a `Refusal` if the process does not serve. */
+/** Throws a `Refusal` if the process is not running. */
 export function requireReady(status: ProcessStatus | undefined): void {
   if (status && status.state !== "ready")
     throw new Refusal((status.code ?? "SETUP_FAILED") as never, status.reason ?? "The plugin did not start.");
@@ -32,7 +32,7 @@ export function requireDigest({ manifest: { bundle } }: VersionRow, sha256: stri
   throw new Refusal("MODIFIED", `Expected a bundle with SHA-256 ${bundle.sha256}; the database has ${sha256}.`);
 }
 
-/** Whether two rows of a plugin load the same: version, settings and denied permissions. */
+/** Whether two rows of a plugin result in the same load: the same version, settings and denied permissions. */
 export const isSame = (one: PluginRow, other: PluginRow): boolean =>
   one.version === other.version && one.settings === other.settings && JSON.stringify(one.denied) === JSON.stringify(other.denied);
 

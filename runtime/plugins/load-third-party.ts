@@ -11,11 +11,11 @@ import type { ProcessStatus, Supervised } from "./sandbox/supervise.ts";
 import { type SandboxDependencies, sandboxed } from "./sandboxed.ts";
 import type { ThirdPartyPlugin } from "./third-party.ts";
 
-/** A third-party plugin that is loaded. */
+/** A loaded third-party plugin. */
 export interface LoadedThirdParty {
   readonly manifest: BuiltManifest;
   readonly sha256: string;
-  /** Its process; `null`: it is trusted and runs in this process. */
+  /** Its process; `null` if it is trusted and runs in this process. */
   readonly process: Supervised | null;
   readonly loaded: Loaded;
 }
@@ -47,7 +47,7 @@ export async function loadThirdParty(
   return { manifest: known, sha256, process: made.process, loaded };
 }
 
-/** Runs a module that was not built once, to read its declaration. */
+/** Runs an unbuilt module once to read its declaration. */
 async function identify(
   name: string,
   bytes: Uint8Array,
@@ -69,7 +69,7 @@ async function identify(
   }
 }
 
-/** In this process too, the host checks a declared signature beside `verify`. */
+/** Also in this process, the host checks a declared signature in addition to `verify`. */
 const checkingSignatures = ({ sources = {}, ...others }: Contributions): Contributions => ({
   ...others,
   sources: Object.fromEntries(
@@ -122,12 +122,12 @@ async function trusted(
 }
 
 /**
- * The manifest of a plugin that was not built, from what its declaration says: its hosts with every method, its open routes. It names no
- * secrets, so its settings are readable for it. For modules that the operator names by their path.
+ * The manifest of a plugin that was not built, derived from its declaration: its hosts with every method, and its open routes. It
+ * names no secrets, so the plugin can read all of its settings. Used for modules that the operator names by path.
  */
 function manifestOf({ plugin, contract, config, contributes }: Described, bytes: Uint8Array): BuiltManifest {
   const { id, version, sdk, about, needs, hosts } = plugin;
-  // Before the rest: a plugin of another contract may declare what this host cannot read.
+  // Checked first, because a plugin with another contract may declare members that this host cannot read.
   admitDeclared({ id, version, sdk, needs, contract }, new Set());
   const used = Object.entries(contributes).flatMap(([kind, all]) => (Object.keys(all).length > 0 ? [kind] : []));
   const why = "its declaration names it";

@@ -6,17 +6,17 @@ import { capabilitiesFor, type EgressRules, type Grants } from "./capabilities.t
 import type { OffloadFor } from "./offload.ts";
 import { serversIn } from "./settings-hosts.ts";
 
-/** Name of the message queue that the database itself is; no plugin's can have it. */
+/** Name of the database's own message queue, which no plugin's queue can have. */
 export const ownQueue = "postgres";
 
 export interface Loaded {
   readonly plugin: { readonly id: string; readonly version: string };
   readonly contributions: Contributions;
   readonly builtIn: boolean;
-  /** JSON Schemas of its tools' parameters; where given, the plugin runs in a process of its own. */
+  /** JSON Schemas of its tools' parameters; present if the plugin runs in a separate process. */
   readonly schemas?: Readonly<Record<string, Record<string, unknown>>>;
 }
-/** A plugin that is not in service, and why. The rest starts without it. */
+/** A plugin that is not available, and why. The service starts without it. */
 export interface Refused {
   readonly name: string;
   readonly code: string;
@@ -29,11 +29,11 @@ export interface LoadOptions {
   readonly fetch: typeof globalThis.fetch;
   /** Hosts of a plugin's connections, for its `fetch`. */
   readonly hostsOf: (plugin: string) => readonly string[];
-  /** Hosts that users gave, and the `fetch` that reaches them only where they are public. */
+  /** Hosts that users entered, and the `fetch` that reaches them only at public addresses. */
   readonly given?: { readonly hostsOf: (plugin: string) => readonly string[]; readonly fetch: typeof globalThis.fetch };
-  /** What the host has beside; the database and Redis are handed to built-ins only. */
+  /** Other dependencies from the host; only built-in plugins receive the database and Redis. */
   readonly grants?: Grants;
-  /** Absent: no plugin may need `offload`. */
+  /** If absent, no plugin may need `offload`. */
   readonly offloadFor?: OffloadFor;
   /** URL of the module of a plugin that is not built in. */
   readonly module?: string;
@@ -41,7 +41,7 @@ export interface LoadOptions {
   readonly setupMs?: number;
 }
 
-/** Admits and sets up the plugins that come with the service; one that is refused stops the start. */
+/** Admits and sets up the built-in plugins. If one is refused, the service does not start. */
 export async function loadBuiltIns(options: LoadOptions): Promise<Loaded[]> {
   const taken = new Set<string>();
   const offered = [...new Set([...capabilityNames, ...Object.keys(options.grants ?? {})])];
@@ -50,7 +50,7 @@ export async function loadBuiltIns(options: LoadOptions): Promise<Loaded[]> {
   return options.builtIns.map((plugin, i) => ({ plugin, contributions: made[i] as Contributions, builtIn: true }));
 }
 
-/** Hands a plugin what it needs, within its time. Throws a `Refusal`. */
+/** Passes a plugin the capabilities that it needs and sets it up, with a timeout. Throws a `Refusal`. */
 export async function setUp(plugin: Plugin, options: Omit<LoadOptions, "builtIns">): Promise<Contributions> {
   const config = plugin.config.safeParse(options.configOf(plugin.id));
   if (!config.success) {
@@ -88,7 +88,7 @@ const reachOf = (plugin: string, { fetch, hostsOf, configOf, given }: Omit<LoadO
 
 const name = /^[a-z][a-z0-9_-]{0,62}$/;
 
-/** Throws a `Refusal` that says which contribution is not what it must be. */
+/** Throws a `Refusal` that names the invalid contribution. */
 export function checkContributions(plugin: string, contributions: Contributions): void {
   const bad = (what: string) => new Refusal("BAD_CONTRIBUTION", `${plugin}: ${what}`);
   if (typeof contributions !== "object" || contributions === null)

@@ -3,7 +3,7 @@ export interface LogLine {
   readonly message: string;
   readonly fields: Record<string, unknown>;
 }
-/** The last lines that each plugin logged here. */
+/** The last lines that each plugin logged on this replica. */
 export interface LogTail {
   add(plugin: string, message: string, fields: Readonly<Record<string, unknown>>): void;
   of(plugin: string): readonly LogLine[];

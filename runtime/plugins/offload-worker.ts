@@ -6,7 +6,7 @@ import { builtIns } from "./built-ins.ts";
 // The program of the worker threads that run plugins' offloaded functions. A module is the id of a built-in plugin, or the
 // URL of a trusted one.
 
-/** Longest result, in characters of text or JSON: the host must be able to read it quickly. */
+/** Maximum length of a result, in characters of text or JSON, so that the host can read it quickly. */
 const maxResultLength = 4_000_000;
 const modules = new Map<string, Promise<NonNullable<Plugin["offloaded"]>>>();
 

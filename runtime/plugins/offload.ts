@@ -45,7 +45,7 @@ export function openOffload(
   return { offloadFor };
 }
 
-/** Fails on what is not JSON, and on values nested so deep that they overflow the stack. */
+/** Throws for values that are not JSON, and for values nested so deeply that they overflow the stack. */
 function parcelOf(plugin: string, name: string, input: readonly unknown[]): Parcel {
   if (input.every((one) => typeof one === "string")) return { texts: input };
   try {

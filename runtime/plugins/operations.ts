@@ -76,7 +76,7 @@ export function pluginOperations(deps: PluginDeps): Bound[] {
         await manager.trial({ name: id, bytes: new Uint8Array(bytes), manifest: restrictPermissions(chosen.manifest, denied) });
       });
       const serving = (await findPlugin(sql, id))?.version ?? null;
-      // Going back from a version withdraws it, so that the next rollback does not choose it again.
+      // A rollback withdraws the version, so that the next rollback does not choose it again.
       const isRollback =
         versions.findIndex((one) => one.version === chosen.version) < versions.findIndex((one) => one.version === serving);
       await useVersion(sql, id, chosen.version, isRollback ? serving : null);
@@ -152,7 +152,7 @@ async function everything(sql: Sql, { manager, environment, vault }: PluginDeps)
   return [...own, ...stored];
 }
 
-/** The versions of an installed plugin. Throws where there is none, or where the environment names it. */
+/** The versions of an installed plugin. Throws if there is none, or if the environment names it. */
 async function installed(sql: Sql, id: string, manager: PluginManager): Promise<VersionRow[]> {
   if (manager.fromEnvironment().some((one) => one.manifest.id === id))
     throw problem("conflict", `${id} is named by SIGNALBOX_PLUGINS; change it there.`);

@@ -21,19 +21,19 @@ export interface PluginManagerOptions extends Omit<LoadThirdPartyOptions, "chang
   readonly vault: Vault;
   readonly host: Host;
   readonly specifiers: readonly string[];
-  /** Ids of the plugins that come with the service. */
+  /** Ids of the built-in plugins. */
   readonly builtIns: ReadonlySet<string>;
   readonly alarm: Report;
   /** Called when the host's contributions changed. */
   readonly contributed: () => Promise<void> | void;
-  /** The stored settings of each plugin that serves. */
+  /** The stored settings of each running plugin. */
   readonly settings: Map<string, Settings>;
-  /** A plugin's settings from the environment; stored ones win. */
+  /** A plugin's settings from the environment; stored settings take precedence. */
   readonly environment: (id: string) => Settings;
   readonly sweepMs?: number;
 }
 
-/** The third-party plugins of this replica: those that the environment names, then those that the database holds. */
+/** The third-party plugins of this replica: first those that the environment names, then those in the database. */
 export class PluginManager {
   readonly #options: PluginManagerOptions;
   readonly #fromEnvironment = new Map<string, LoadedThirdParty>();
@@ -56,7 +56,7 @@ export class PluginManager {
     });
   }
 
-  /** Loads all plugins, then follows the database: by notification, and by a sweep in case a notification is lost. */
+  /** Loads all plugins, then follows changes in the database by notifications, and by regular looks in case one is lost. */
   static async open(options: PluginManagerOptions): Promise<PluginManager> {
     const manager = new PluginManager(options);
     for (const specifier of options.specifiers) await manager.#loadSpecifier(specifier);
@@ -76,7 +76,7 @@ export class PluginManager {
   get refused(): ReadonlyMap<string, Refused> {
     return new Map([...this.#refused, ...this.#installed.refused]);
   }
-  /** The plugins that the environment names, where they could be loaded. */
+  /** The plugins that the environment names, except those that could not be loaded. */
   fromEnvironment(): readonly LoadedThirdParty[] {
     return [...this.#fromEnvironment.values()];
   }
@@ -86,19 +86,19 @@ export class PluginManager {
   running(id: string): LoadedThirdParty | undefined {
     return this.#installed.find(id) ?? this.#fromEnvironment.get(id);
   }
-  /** Contributions of a plugin that are not in service, because another plugin has their names: `queues.audit`. */
+  /** Contributions of a plugin that are not available because another plugin has their names: `queues.audit`. */
   skippedContributions(id: string): readonly string[] {
     return this.#contributions.skipped(id);
   }
-  /** Why the newest version or settings of a plugin do not serve although they should. */
+  /** Why the newest version or settings of a plugin are not in use although they should be. */
   failedUpgrade(id: string): { readonly code: string; readonly reason: string } | undefined {
     return this.#installed.failedUpgrades.of(id);
   }
-  /** Whether an installed plugin cannot have this id. */
+  /** Whether this id is not available for an installed plugin. */
   isTaken(id: string): boolean {
     return this.#options.builtIns.has(id) || this.#fromEnvironment.has(id);
   }
-  /** The isolation layers of sandboxed plugins here. */
+  /** The isolation layers of sandboxed plugins on this replica. */
   async isolation(): Promise<{ required: boolean; layers: IsolationLayer[] }> {
     const { deno, requiresIsolation = false } = this.#options.dependencies;
     const { file } = cachedBundle(new TextEncoder().encode("export {};\n"));
@@ -109,7 +109,7 @@ export class PluginManager {
     this.#states.onState(listener);
   }
 
-  /** Starts a version once without serving it, with these stored settings where given. Throws a `Refusal` if it does not start. */
+  /** Starts a version once on trial, with these stored settings if given. Throws a `Refusal` if it does not start. */
   async trial(plugin: ThirdPartyPlugin, stored?: Settings): Promise<void> {
     const id = plugin.manifest?.id ?? plugin.name;
     const candidate = await this.#load(plugin, id, stored ?? this.#options.settings.get(id) ?? {});
@@ -121,12 +121,12 @@ export class PluginManager {
     }
   }
 
-  /** Brings this replica to the state in the database. */
+  /** Applies the state in the database to this replica. */
   async refresh(): Promise<void> {
     await this.#following?.refresh();
   }
 
-  /** Starts a process that does not serve, and tries a failed upgrade again. */
+  /** Starts a process that is not running, and retries a failed upgrade. */
   async restart(id: string): Promise<void> {
     if (this.#installed.failedUpgrades.forget(id)) return this.refresh();
     const process = this.running(id)?.process;
@@ -136,7 +136,7 @@ export class PluginManager {
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#following?.close();
-    // The refresh under way must not start further processes.
+    // The refresh in progress must not start further processes.
     await this.refresh().catch(() => {});
     await Promise.all(this.all().map(({ process }) => process?.stop()));
   }
@@ -159,7 +159,7 @@ export class PluginManager {
     }
   }
 
-  /** `replaced`: the id that the plugin may have although it is taken. `stored`: settings in place of those that serve. */
+  /** `replaced`: an id that the plugin may have although it is taken. `stored`: settings to use in place of the current ones. */
   async #load(plugin: ThirdPartyPlugin, replaced: string, stored?: Settings): Promise<LoadedThirdParty> {
     const { dependencies, environment } = this.#options;
     const own = stored && { ...dependencies, settingsOf: (id: string) => ({ ...environment(id), ...stored }) };
@@ -167,7 +167,7 @@ export class PluginManager {
     loaded = await loadThirdParty(plugin, this.#takenIds(replaced), {
       ...this.#options,
       dependencies: own ?? dependencies,
-      // A process that does not serve yet reports to nothing but its trial.
+      // A process on trial reports only to its trial.
       changed: ({ id }, status) => {
         const process = loaded?.process;
         if (this.#stopping || !process || this.running(id)?.process !== process) return;
@@ -177,7 +177,7 @@ export class PluginManager {
     return loaded;
   }
 
-  /** The plugins whose process does not serve on this replica now. */
+  /** The plugins whose processes are not running on this replica now. */
   notServing(): { id: string; state: "backoff" | "quarantined" }[] {
     return this.all().flatMap(({ manifest, process }) => {
       const state = process?.status().state;

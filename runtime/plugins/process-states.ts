@@ -14,7 +14,7 @@ interface ProcessStatesDeps {
   readonly alarm: Report;
 }
 
-/** Reports what becomes of plugins' processes: to listeners, to the watchdog, and a quarantine to the other replicas. */
+/** Reports state changes of plugins' processes to listeners and the watchdog, and quarantines to the other replicas. */
 export class ProcessStates {
   readonly #deps: ProcessStatesDeps;
   readonly #listeners: StateListener[] = [];
@@ -35,7 +35,7 @@ export class ProcessStates {
     for (const listener of this.#listeners) listener(id, status);
   }
 
-  /** `stored`: whether the database holds the plugin, so its quarantine is kept there. */
+  /** `stored`: whether the plugin is in the database, so its quarantine is stored there. */
   changed({ manifest: { id, version } }: LoadedThirdParty, process: Supervised, status: ProcessStatus, stored: boolean): void {
     const { alarm, sql, bus, log } = this.#deps;
     this.notify(id, status);

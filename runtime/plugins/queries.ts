@@ -20,9 +20,9 @@ export interface VersionRow {
   readonly manifest: BuiltManifest;
   readonly origin: string | null;
   readonly integrity: string | null;
-  /** Package name and registry; an approval is valid for one publisher. */
+  /** Package name and registry. An approval is valid for one publisher. */
   readonly publisher: string | null;
-  /** When an operator went back from it to an older version. */
+  /** When an operator rolled back from it to an older version. */
   readonly rolled_back_at: string | null;
   readonly approved_at: string | null;
   readonly installed_at: string;
@@ -52,7 +52,7 @@ export async function findBundle(sql: Queryable, id: string, version: string): P
   return row?.bundle;
 }
 
-/** `false` where this version is there already, with these bytes or with others. */
+/** `false` if this version already exists, with these bytes or others. */
 export async function insertVersion(
   sql: Queryable,
   { id, version }: Pick<BuiltManifest, "id" | "version">,
@@ -66,7 +66,7 @@ export async function insertVersion(
   return result.count > 0;
 }
 
-/** Approves a version, makes it the one that serves, and ends a quarantine. `leaves`: the version that a rollback goes back from. */
+/** Approves a version, makes it the current one, and ends a quarantine. `leaves`: the version from which a rollback returns. */
 export async function useVersion(sql: Queryable, id: string, version: string, leaves: string | null = null): Promise<void> {
   await sql`
     with approved as (
@@ -78,7 +78,7 @@ export async function useVersion(sql: Queryable, id: string, version: string, le
     where id = ${id}`;
 }
 
-/** Deletes the development versions (`0.1.0-dev.1767225600000`) but the one that serves and `newest`: each save made one. */
+/** Deletes all development versions (`0.1.0-dev.1767225600000`, one for each save) except the current one and `newest`. */
 export async function forgetDevVersions(sql: Queryable, id: string, newest: string): Promise<void> {
   await sql`
     delete from plugin_versions v using plugins p

@@ -15,8 +15,8 @@ export interface AllowedPermissions {
 }
 
 /**
- * The manifest as the host enforces it: what was denied is not in it. A host without a method left stays named, so that no
- * setting with its address lets the plugin reach it after all; a route that was closed asks for an API key.
+ * The manifest as the host enforces it, without the denied permissions. A host without any allowed method is still listed, so
+ * that no setting with its address makes it reachable again. A denied open route requires an API key.
  */
 export function restrictPermissions(manifest: BuiltManifest, denied: DeniedPermissions | null): BuiltManifest {
   if (!denied) return manifest;
@@ -75,7 +75,7 @@ export function denialsFor(
   if (wanted.open_routes) within("open_routes", wanted.open_routes, routes);
   const kept = (host: string) => wanted.http?.flatMap((one) => (one.host === host ? [...one.methods] : [])) ?? [];
   const was = (host: string) => before?.http.find((one) => one.host === host)?.methods ?? [];
-  // What an older version asked for, and was denied, stays denied.
+  // Permissions that an older version requested and that were denied remain denied.
   const older = before?.http.filter(({ host }) => !hosts.includes(host)) ?? [];
   const http = permissions.http.map(({ host, methods }) => ({ host, methods: left(methods, kept(host), was(host)) }));
   return {

@@ -15,20 +15,20 @@ import { type ProcessStatus, Supervised } from "./sandbox/supervise.ts";
 import { settingNames } from "./setting-names.ts";
 import { hostsIn, serversIn } from "./settings-hosts.ts";
 
-/** What the host offers to sandboxed plugins. */
+/** The services that the host offers to sandboxed plugins. */
 export interface SandboxDependencies {
-  /** Path of the Deno binary, where the operator names one. */
+  /** Path of the Deno binary, if the operator names one. */
   readonly deno: string | undefined;
   /** A plugin's settings and credentials, as the operator set them. */
   readonly settingsOf: (id: string) => Readonly<Record<string, string>>;
-  /** Refuse to start plugins where an isolation layer is missing. */
+  /** Whether to refuse to start plugins if an isolation layer is missing. */
   readonly requiresIsolation?: boolean;
-  /** Hosts of its connections from the environment, and of those that users stored. */
+  /** Hosts of its connections from the environment and from integrations. */
   readonly hostsOf: (id: string) => readonly string[];
   readonly userHostsOf: (id: string) => readonly string[];
-  /** Connects to public addresses and those in `ALLOW_PRIVATE_ADDRESSES` only. */
+  /** Connects only to public addresses and those in `ALLOW_PRIVATE_ADDRESSES`. */
   readonly guarded: typeof globalThis.fetch;
-  /** For hosts that the operator named in settings; connects anywhere. */
+  /** For hosts that the operator named in settings: connects to any address. */
   readonly direct: typeof globalThis.fetch;
   readonly embed: (texts: readonly string[]) => Promise<number[][]>;
   readonly operations: OperationsAccess | undefined;
@@ -45,7 +45,7 @@ export interface SandboxedPlugin {
   readonly process: Supervised;
 }
 
-/** A plugin in a process of its own, not started yet. `changed` receives every change of its state. */
+/** A plugin in a separate process, not started yet. `changed` receives every change of its state. */
 export function sandboxed(
   manifest: BuiltManifest,
   bytes: Uint8Array,
@@ -54,7 +54,7 @@ export function sandboxed(
 ): SandboxedPlugin {
   const { id, version, limits } = manifest;
   const settings = () => declaredOnly(manifest, dependencies.settingsOf(id));
-  // The placeholders outlive a process: settings that callers hold stay valid over its restart.
+  // The placeholders outlive a process, so that settings of callers remain valid after a restart.
   const placeholders = createPlaceholders(manifest.secrets, settings);
   const fetch = createHostFetch(
     id,
@@ -126,7 +126,7 @@ export function sandboxed(
 
 let warned = false;
 
-/** Logs once which isolation layers plugins run without here. */
+/** Logs once which isolation layers are missing for plugins on this machine. */
 function warnOfMissingLayers(layers: readonly IsolationLayer[], log: Log): void {
   const missing = layers.filter(({ active }) => !active);
   if (warned || process.platform !== "linux" || missing.length === 0) return;
@@ -135,7 +135,7 @@ function warnOfMissingLayers(layers: readonly IsolationLayer[], log: Log): void 
   log.warn("plugins run with fewer isolation layers than this service supports", { missing: named });
 }
 
-/** Compares what the bundle declares with what was approved. Throws a `Refusal`. */
+/** Compares the declaration of the bundle with the approved manifest. Throws a `Refusal`. */
 function checkSame(manifest: BuiltManifest, { described: { plugin, contract } }: Sandbox): void {
   const { id, version } = manifest;
   if (plugin.id !== id || plugin.version !== version)

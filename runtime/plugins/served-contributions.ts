@@ -9,7 +9,9 @@ interface ServedContributionsDeps {
   readonly contributed: () => Promise<void> | void;
 }
 
-/** What third-party plugins contribute to the host, and which of it is skipped because another plugin has its name. */
+/**
+ * The contributions of third-party plugins to the host, including those that are skipped because another plugin has their names.
+ */
 export class ServedContributions {
   readonly #deps: ServedContributionsDeps;
   readonly #skipped = new Map<string, readonly string[]>();
@@ -18,12 +20,12 @@ export class ServedContributions {
     this.#deps = deps;
   }
 
-  /** Contributions of a plugin that are not in service: `queues.audit`. */
+  /** Contributions of a plugin that are not available: `queues.audit`. */
   skipped(id: string): readonly string[] {
     return this.#skipped.get(id) ?? [];
   }
 
-  /** Puts a plugin's contributions in place of those that its id had before. */
+  /** Replaces the previous contributions of a plugin's id with the given ones. */
   async serve({ manifest: { id }, loaded }: LoadedThirdParty): Promise<void> {
     const { host, alarm, contributed } = this.#deps;
     host.remove(id);

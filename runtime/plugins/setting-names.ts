@@ -1,6 +1,6 @@
 import type { BuiltManifest } from "@signalbox/sdk/manifest";
 
-/** What a plugin may be given: its own settings, those of its sources' accounts, and its credentials. */
+/** The settings that a plugin may receive: its own, those of its sources' accounts, and its credentials. */
 export function settingNames({ config, contributes, secrets }: BuiltManifest): ReadonlySet<string> {
   const schemas = [config, ...Object.values(contributes.sources).map((source) => source.connection)];
   const members = schemas.flatMap(({ properties }) =>
@@ -9,7 +9,7 @@ export function settingNames({ config, contributes, secrets }: BuiltManifest): R
   return new Set([...Object.keys(secrets), ...members]);
 }
 
-/** Those without which the plugin does not start, and those that an account of its sources needs. */
+/** The settings without which the plugin does not start, and those that an account of its sources needs. */
 export function requiredSettings({ config, contributes }: BuiltManifest): ReadonlySet<string> {
   const { required = [], properties } = config as { required?: readonly string[]; properties?: Record<string, object> };
   const own = required.filter((name) => !("default" in (properties?.[name] ?? {})));

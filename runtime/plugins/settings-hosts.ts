@@ -1,6 +1,6 @@
 type Settings = Readonly<Record<string, unknown>>;
 
-/** The settings that are addresses. */
+/** The settings that contain addresses. */
 export const addressesIn = (settings: Settings): Record<string, string> =>
   Object.fromEntries(
     Object.entries(settings).filter(
@@ -11,7 +11,7 @@ export const addressesIn = (settings: Settings): Record<string, string> =>
 const originOf = (value: unknown): string | null =>
   typeof value === "string" && /^https?:/i.test(value) && URL.canParse(value) ? new URL(value).origin : null;
 
-/** The setting, if there is one, that points to another server afterwards. */
+/** The first setting that would name another server after the change; `undefined` if none does. */
 export const movedAddress = (before: Settings, after: Settings): string | undefined =>
   Object.keys({ ...before, ...after }).find((name) => originOf(after[name]) !== originOf(before[name]));
 
@@ -19,7 +19,10 @@ export const movedAddress = (before: Settings, after: Settings): string | undefi
 export const hostsIn = (settings: Settings): string[] =>
   Object.values(addressesIn(settings)).map((address) => new URL(address).host);
 
-/** Servers that settings name by URLs of other protocols than HTTP with a port, alone or in a list with commas: `host:port`. */
+/**
+ * Servers, as `host:port`, in settings that contain URLs with a port and a protocol other than HTTP, alone or in a
+ * comma-separated list.
+ */
 export const serversIn = (settings: Settings): string[] =>
   Object.values(settings)
     .flatMap((value) => (typeof value === "string" ? value.split(",") : []))

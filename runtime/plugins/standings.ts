@@ -7,28 +7,31 @@ type Standing = EventAuthor["standing"];
 
 /** The standing of accounts in projects, for payloads that do not contain it. */
 export interface Standings {
-  /** The known standing. If it is unknown or old, the platform is asked, and a later call gets the answer. Never waits. */
+  /**
+   * Returns the known standing. If it is unknown or old, requests it from the platform, so that a later call gets the answer.
+   * Never waits.
+   */
   of(connection: Connection, project: string, author: EventAuthor): Standing;
-  /** The same, and where nothing is known yet it waits for the platform's answer, a few seconds at most. Never rejects. */
+  /** The same, but if no standing is known yet, waits a few seconds for the platform's answer. Never rejects. */
   find(connection: Connection, project: string, author: EventAuthor): Promise<Standing>;
   close(): void;
 }
 
 const freshMs = 10 * 60_000;
-/** After a failure, milliseconds. */
+/** Wait after a failure, in milliseconds. */
 const retryMs = 60_000;
-/** Requests of one account under way; what is above is asked for at the next event. */
+/** Maximum number of concurrent requests of one account; further standings are requested at their next event. */
 const maxAsking = 4;
 const maxKnown = 10_000;
 
-/** Longest wait of `find`, milliseconds. */
+/** Maximum wait of `find`, in milliseconds. */
 const maxWaitMs = 5_000;
 
 interface Known {
   standing: Standing;
-  /** The request under way, or the last one. */
+  /** The current request, or the last one. */
   asked?: Promise<void>;
-  /** Until then it is not asked for again. */
+  /** Until then, no further request is sent. */
   until: number;
 }
 interface Account {
@@ -42,7 +45,7 @@ export function createStandings(log: Log): Standings {
   const ask = async (connection: Connection, account: Account, project: string, author: EventAuthor, key: string) => {
     const { known } = account;
     const before = known.get(key);
-    // No second request is sent meanwhile.
+    // Prevents a second request meanwhile.
     const entry: Known = { standing: before?.standing ?? "unknown", until: Date.now() + freshMs };
     if (known.size >= maxKnown) known.delete(known.keys().next().value as string);
     known.set(key, entry);
@@ -59,7 +62,7 @@ export function createStandings(log: Log): Standings {
       account.asking -= 1;
     }
   };
-  /** The known standing of an author. If it is unknown or old, and `mayAsk` allows it, the platform is asked. */
+  /** The known standing of an author. If it is unknown or old, and `mayAsk` allows it, it is requested from the platform. */
   const look = (connection: Connection, project: string, author: EventAuthor, mayAsk: (account: Account) => boolean) => {
     const who = author.id ?? author.name;
     if (who === null || connection.missing.length > 0 || !connection.source.adapter.standing) return undefined;

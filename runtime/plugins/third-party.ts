@@ -6,18 +6,18 @@ import { Refusal } from "./admit.ts";
 import { bundleOf } from "./bundle.ts";
 import { sha256Of } from "./bundle-cache.ts";
 
-/** A plugin that is not ours, as its files say: nothing of it has run. */
+/** A third-party plugin as its files describe it. None of its code has run. */
 export interface ThirdPartyPlugin {
-  /** As the operator named it. */
+  /** The name or path that the operator gave. */
   readonly name: string;
   readonly bytes: Uint8Array;
-  /** `null`: it was not built, so only running it can tell what it is. */
+  /** `null` if it was not built, so that only running it shows its declaration. */
   readonly manifest: BuiltManifest | null;
 }
 
 /**
- * Reads what `SIGNALBOX_PLUGINS` names: a folder or package with `dist/plugin.json`, or a module, which is bundled. A path is
- * taken from the working folder, a package name from its node_modules. Throws a `Refusal`.
+ * Reads an entry of `SIGNALBOX_PLUGINS`: a folder or package with `dist/plugin.json`, or a module, which is bundled. A path is
+ * relative to the working folder, and a package is searched for in its node_modules. Throws a `Refusal`.
  */
 export async function readThirdParty(specifier: string): Promise<ThirdPartyPlugin> {
   const place = placeOf(specifier);
@@ -57,7 +57,7 @@ function builtEntry(root: string): string | null {
   return typeof entry === "string" ? join(root, entry) : null;
 }
 
-/** Reads a folder with a built plugin: `dist/plugin.json` and the bundle that it names, compared by its digest. */
+/** Reads a folder with a built plugin: `dist/plugin.json` and the bundle that it names, which is verified by its digest. */
 async function readFolder(name: string, folder: string): Promise<ThirdPartyPlugin> {
   const file = join(folder, "dist/plugin.json");
   if (!existsSync(file)) {
@@ -72,7 +72,7 @@ async function readFolder(name: string, folder: string): Promise<ThirdPartyPlugi
   return { name, bytes, manifest };
 }
 
-/** `dist/plugin.json` as text. Throws a `Refusal` that names the member that is wrong. */
+/** `dist/plugin.json` as text. Throws a `Refusal` that names the invalid member. */
 export function readManifest(text: string): BuiltManifest {
   let value: unknown;
   try {
@@ -85,7 +85,7 @@ export function readManifest(text: string): BuiltManifest {
   throw new Refusal("BAD_MANIFEST", manifestError(parsed.error));
 }
 
-/** A bundle that is not the one that was built does not start. */
+/** A bundle that differs from the one that was built does not start. */
 export function checkBundle(manifest: BuiltManifest, bytes: Uint8Array): void {
   const came = sha256Of(bytes);
   if (came !== manifest.bundle.sha256)

@@ -11,7 +11,7 @@ type Value<M extends PolicyMember> = EffectivePolicy[M]["value"];
 /** The stricter of two values of a member. */
 type Narrow<T> = (above: T, below: T) => T;
 
-/** Applies where no level sets a member. */
+/** The value if no level sets the member. */
 const defaults: { readonly [M in PolicyMember]: Value<M> } = {
   trigger_allowed_bots: [],
   trigger_min_standing: "none",
@@ -35,10 +35,10 @@ const defaults: { readonly [M in PolicyMember]: Value<M> } = {
   presence: "reaction",
 };
 
-/** The smaller of two limits, where 0 is none. */
+/** The smaller of two limits, where 0 means no limit. */
 const smaller: Narrow<number> = (above, below) => (above === 0 || (below !== 0 && below < above) ? below : above);
 
-/** The one that comes first in the order, which begins with the strictest. */
+/** The one that is first in the order, which begins with the strictest. */
 const stricter =
   <T>(order: readonly T[]): Narrow<T> =>
   (above, below) =>
@@ -46,7 +46,7 @@ const stricter =
 
 const sameName = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
 
-/** The names in both lists; `*` is every name. */
+/** The names in both lists; `*` stands for all names. */
 const commonNames: Narrow<string[]> = (above, below) => {
   if (above.includes("*")) return below;
   if (below.includes("*")) return above;
@@ -77,8 +77,8 @@ const narrowing: { readonly [M in PolicyMember]: Narrow<Value<M>> } = {
 };
 
 /**
- * The policy that applies to work of an agent in a project: each level narrows the ones above it. A member that no level sets
- * has its default, as a value of the settings.
+ * The policy for the work of an agent in a project: each level restricts the levels above it. A member that no level sets has its
+ * default, as a value of the settings.
  */
 export function effectivePolicy(settings: Policy, project: Policy = {}, agent: Policy = {}): EffectivePolicy {
   const levels = { settings, project, agent };
@@ -92,7 +92,7 @@ function effectiveMember<M extends PolicyMember>(member: M, levels: Readonly<Rec
     const set = levels[level][member] as Value<M> | undefined;
     if (set === undefined) continue;
     const value: Value<M> = found ? narrowing[member](found.value, set) : set;
-    // A level that repeats the value of the one above it does not set it.
+    // A level that repeats the value of the level above does not count as setting it.
     if (!found || JSON.stringify(value) !== JSON.stringify(found.value)) found = { value, level };
   }
   return found ?? { value: defaults[member], level: "settings" as const };

@@ -6,19 +6,19 @@ import type { Log } from "../platform/log.ts";
 import { effectivePolicy } from "./effective.ts";
 import { allAgentPolicies, allProjectPolicies } from "./queries.ts";
 
-/** A project by its id here, or by its id at its platform. */
+/** A project, identified by its id here or at its platform. */
 export type ProjectKey = number | { readonly source: string; readonly project: string } | null;
 
-/** The policies of all levels, in memory. They are the same on every replica when a change of them is answered. */
+/** The policies of all levels, in memory. When a change is answered, all replicas have read it. */
 export interface Policies extends CachedValue {
-  /** What applies to work of an agent in a project; `null`: to work of no agent, or in no project. */
+  /** The policy for the work of an agent in a project; `null`: of no agent, or in no project. */
   of(agentId: string | null, project: ProjectKey): EffectivePolicy;
 }
 
-/** Longest list of combined policies that is kept. */
+/** Maximum number of combined policies in memory. */
 const maxCached = 10_000;
 
-/** Read once, and again whenever the policy of a project or an agent changes on any replica. */
+/** Reads the policies once, and again whenever that of a project or an agent changes on any replica. */
 export async function openPolicies(sql: Sql, bus: Bus, log: Log, settings: Policy, sweepMs?: number): Promise<Policies> {
   let agents = new Map<string, Policy>();
   let projects = new Map<number | string, Policy>();

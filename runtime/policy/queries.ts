@@ -16,7 +16,7 @@ export const allProjectPolicies = (sql: Queryable): Promise<ProjectPolicy[]> =>
 export const allAgentPolicies = (sql: Queryable): Promise<{ id: string; policy: Policy }[]> =>
   sql<{ id: string; policy: Policy }[]>`select id, policy from agents where policy <> '{}'`;
 
-/** Which of the two exist. */
+/** Whether the project and the agent exist. */
 export async function findLevels(
   sql: Queryable,
   agentId: string | null,

@@ -27,7 +27,7 @@ export const settingsPolicy = (config: Config): Policy =>
       .filter(([, value]) => value !== undefined),
   );
 
-/** Where a limit is set, as a reason names it: `LOOP_MAX_HOPS in the settings`, `loop_max_hops of the project`. */
+/** The place where a limit is set, in the words of a reason: `LOOP_MAX_HOPS in the settings`, `loop_max_hops of the project`. */
 export function placeOf(member: PolicyMember, level: "settings" | "project" | "agent"): string {
   if (level !== "settings") return `${member} in the policy of the ${level}`;
   const variable = (policyVariables as Partial<Record<PolicyMember, string>>)[member];

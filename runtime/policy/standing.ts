@@ -6,7 +6,7 @@ import { placeOf } from "./settings.ts";
 export const isBelow = (standing: EventAuthor["standing"], required: RequiredStanding): boolean =>
   standing !== "unknown" && requiredStandings.indexOf(standing) > requiredStandings.indexOf(required);
 
-/** Why the runs of an author may not use tools that write; `null` where they may. */
+/** Why the runs of an author may not use tools that write; `null` if they may. */
 export function writeRefusal(author: EventAuthor | null, { write_min_standing }: EffectivePolicy): string | null {
   const { value, level } = write_min_standing;
   if (!author || !isBelow(author.standing, value)) return null;
@@ -14,5 +14,5 @@ export function writeRefusal(author: EventAuthor | null, { write_min_standing }:
   return `tools that write are not available, because ${name} has the standing ${author.standing} and ${placeOf("write_min_standing", level)} requires ${value}`;
 }
 
-/** The reason of a wait for an author whose standing is too low. A command on the issue does not release such an execution. */
+/** Why an execution of an author with a low standing waits. A command on the issue does not release such an execution. */
 export const operatorsRelease = "a release by an operator";

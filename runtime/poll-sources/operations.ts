@@ -9,7 +9,7 @@ const absent = (id: number) => problem("not_found", `There is no poll source ${i
 
 export interface PollParts extends Omit<PollDeps, "sql"> {
   readonly host: Pick<Host, "sources">;
-  /** The schedule has changed: look now. */
+  /** The schedule has changed, so look now. */
   readonly changed: () => void;
 }
 

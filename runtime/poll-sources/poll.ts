@@ -8,13 +8,13 @@ import type { Connection } from "../plugins/connections.ts";
 import type { Receiver } from "../webhooks/receiver.ts";
 import { type Claimed, finishPoll, type PollSource } from "./queries.ts";
 
-/** Longest duration of one poll. A source reads in pages, and the next poll continues. */
+/** Maximum duration of one poll. A source reads in pages, and the next poll continues. */
 const pollMs = 300_000;
 
 export interface PollDeps {
   readonly sql: Sql;
   readonly receiver: Receiver;
-  /** The account in whose name a source is polled: the one that receives its webhooks. */
+  /** The account with which a source is polled: the one that receives its webhooks. */
   readonly connectionBySlug: (source: string) => Promise<Connection | undefined>;
 }
 export interface PollResult {
@@ -24,8 +24,8 @@ export interface PollResult {
 }
 
 /**
- * Polls once and hands the events to the receiver of webhooks. The cursor is stored once all events are durable, so that a
- * crash repeats events, which are then duplicates, and loses none. Throws a `Problem` where the source cannot be polled.
+ * Polls once and passes the events to the receiver of webhooks. The cursor is stored once all events are durable, so a crash
+ * loses no events. It may repeat some, which are then duplicates. Throws a `Problem` if the source cannot be polled.
  */
 export async function pollOnce(from: PollSource, lease: string | null, signal: AbortSignal, deps: PollDeps): Promise<PollResult> {
   const { connection, poll } = await sourceOf(from, deps);
@@ -43,7 +43,7 @@ export async function pollOnce(from: PollSource, lease: string | null, signal: A
   try {
     polled = await abortable(poll(ask, call), call.signal);
   } catch (error) {
-    // The caller disconnected or this replica stops: the source has not failed.
+    // The caller disconnected or this replica stops, so the source has not failed.
     signal.throwIfAborted();
     const { message, retryAfterMs } = toFailure(error);
     const text = storableText(`${from.source} could not be polled: ${message}`.slice(0, 2000));
@@ -56,7 +56,7 @@ export async function pollOnce(from: PollSource, lease: string | null, signal: A
   return { fetched: receipts.length, accepted: count("accepted"), duplicates: count("duplicate") };
 }
 
-/** Stores why a scheduled poll failed before the source was asked. */
+/** Stores why a scheduled poll failed before it contacted the source. */
 export const refusePoll = (from: Claimed, error: string, { sql }: PollDeps): Promise<void> =>
   finishPoll(sql, from, from.lease, { error });
 

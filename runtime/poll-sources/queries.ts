@@ -7,7 +7,7 @@ import { dueRow, leaseFor } from "../platform/lease-queries.ts";
 export type PollSource = Output<typeof get>;
 type Settings = z.output<(typeof create)["input"]>;
 
-/** A poll source in the hands of a replica. */
+/** A poll source that a replica has claimed. */
 export interface Claimed extends PollSource {
   readonly lease: string;
 }
@@ -40,7 +40,7 @@ export async function insertPollSource(sql: Queryable, given: Settings): Promise
   return row;
 }
 
-/** Another source, project or `since` forgets the cursor. */
+/** A new source, project or `since` resets the cursor. */
 export async function updatePollSource(
   sql: Queryable,
   id: number,
@@ -77,7 +77,7 @@ export async function deletePollSource(sql: Queryable, id: number): Promise<bool
 
 export const pollRows = { table: "poll_sources", key: "id", due: "next_poll_at", where: "enabled" } as const;
 
-/** Takes one source whose poll is due and that no living replica holds; the longest overdue first. */
+/** Claims one source whose poll is due and that no live replica holds; the longest overdue first. */
 export async function claimDue(sql: Queryable, lease: string, leaseSeconds: number): Promise<Claimed | undefined> {
   const [row] = await sql<Claimed[]>`
     with ${dueRow(sql, pollRows)}
@@ -88,22 +88,22 @@ export async function claimDue(sql: Queryable, lease: string, leaseSeconds: numb
   return row;
 }
 
-/** Lets a source go unpolled, for a clean stop: it stays due. */
+/** Releases a source without polling it, for a clean stop. It remains due. */
 export const releaseLease = (sql: Queryable, id: number, lease: string): Promise<unknown> =>
   sql`update poll_sources set lease = null, lease_expires_at = null where id = ${id} and lease = ${lease}`;
 
 /** The result of a poll. */
 export interface Outcome {
-  /** Stays where it is undefined. */
+  /** The cursor; `undefined` leaves it unchanged. */
   readonly cursor?: string;
   readonly error: string | null;
-  /** The tracker asked for at least this long a wait, seconds. */
+  /** The minimum wait that the tracker requested, in seconds. */
   readonly waitSeconds?: number;
 }
 
 /**
- * Keeps what a poll came to. The cursor moves only where nothing moved it since the poll began: of two polls at the same
- * time, one scheduled and one on demand, the second must not turn it back. With a lease only its holder writes.
+ * Stores the result of a poll. The cursor moves only if it has not changed since the poll began, so that of two concurrent polls,
+ * one scheduled and one on demand, the second does not move it back. With a lease, only its holder can write.
  */
 export async function finishPoll(
   sql: Queryable,

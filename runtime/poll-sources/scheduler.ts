@@ -9,16 +9,16 @@ import { type Claimed, claimDue, pollRows, releaseLease } from "./queries.ts";
 export interface SchedulerOptions extends PollDeps {
   readonly log: Log;
   readonly warn: Report;
-  /** How long a replica keeps the source that it polls without renewing its lease. */
+  /** Duration of the lease of a source that a replica polls. */
   readonly leaseSeconds: number;
-  /** Longest sleep between two looks, milliseconds. */
+  /** Maximum sleep between two looks, in milliseconds. */
   readonly sweepMs?: number;
 }
 
-/** Sources that one replica polls at the same time. */
+/** Maximum number of sources that one replica polls at the same time. */
 const concurrency = 4;
 
-/** Polls the sources that are due, each on one replica. A poll that a stop interrupts leaves its source due. */
+/** Polls due sources, each on one replica. A source remains due if a stop interrupts its poll. */
 export function startScheduler(options: SchedulerOptions): Loop {
   const { sql, log, leaseSeconds, sweepMs } = options;
   return startLeasedWork({
@@ -47,10 +47,10 @@ async function carryOut(pollSource: Claimed, lost: AbortSignal, stopping: AbortS
   }
 }
 
-/** If this fails too, the source is polled again once its lease has expired. */
+/** If this fails too, the source is polled again after its lease has expired. */
 async function record(pollSource: Claimed, error: unknown, options: SchedulerOptions): Promise<void> {
   const context = { poll_source: pollSource.id, source: pollSource.source, project: pollSource.project_id };
-  // Nothing can be recorded now; the source remains due.
+  // Nothing can be stored now; the source remains due.
   if (isUnavailable(error)) return options.log.warn("the database was unavailable during a poll", { ...context, error });
   if (error instanceof Problem) {
     if (error.code !== "bad_gateway") await refusePoll(pollSource, error.message, options);

@@ -18,7 +18,7 @@ const taken = () =>
 /** The latest memories of a project, newest first. */
 export type MemoriesOf = (sql: Queryable, projectId: number, limit: number) => Promise<WorkflowContext["memories"]>;
 
-/** A change of a project is published before it is answered: the next event is judged by its policy. */
+/** A change of a project is published before the request is answered, so that the next event uses the new policy. */
 export function projectOperations(bus: Bus, memoriesOf: MemoriesOf): Bound[] {
   const changed = () => bus.publish("policy");
   return [
@@ -36,7 +36,7 @@ export function projectOperations(bus: Bus, memoriesOf: MemoriesOf): Bound[] {
         throw isUniqueViolation(error) ? taken() : error;
       });
       if (!project) throw absent(id);
-      // Its source and id may have changed too: its policy then applies to other events.
+      // Its source and id may have changed too, so that its policy applies to other events.
       await changed();
       return project;
     }),

@@ -1,8 +1,8 @@
 import type { Queryable, Sql } from "../platform/database/client.ts";
 
-/** What is erased: exactly one member is set. */
+/** The target of an erasure: exactly one member is set. */
 export interface ErasureTarget {
-  /** As they are stored: all that the given text may mean. */
+  /** Stored subjects: all that the given text may mean. */
   readonly subjects: readonly string[] | null;
   readonly actor: string | null;
   readonly project_id: number | null;
@@ -37,7 +37,7 @@ export async function countErasure(sql: Queryable, target: ErasureTarget): Promi
   return row;
 }
 
-/** Cancels the executions of the target that have not ended. Returns their ids. */
+/** Cancels the target's executions that have not ended. Returns their ids. */
 export async function cancelForErasure(sql: Sql, target: ErasureTarget): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     update task_executions e set state = 'cancelled', lease = null, lease_expires_at = null, finished_at = now(), error = null
@@ -47,7 +47,7 @@ export async function cancelForErasure(sql: Sql, target: ErasureTarget): Promise
   return rows.map(({ id }) => id);
 }
 
-/** Removes what events and executions hold, in one statement: both or neither. A reason goes if it names the author. */
+/** Removes the content of events and executions in one statement: both or neither. A reason is removed if it names the author. */
 export async function eraseData(sql: Sql, target: ErasureTarget): Promise<Omit<ErasureCounts, "cancelled">> {
   const [row] = await sql<[Omit<ErasureCounts, "cancelled">]>`
     with events as materialized (${eventsOf(sql, target)}), executions as materialized (${executionsOf(sql, target)}), bodies as (
@@ -68,18 +68,18 @@ export async function eraseData(sql: Sql, target: ErasureTarget): Promise<Omit<E
   return row;
 }
 
-/** Keys of the memories made by these executions, or about this project. */
+/** Keys of the memories that these executions created, or that belong to this project. */
 export const memoriesOf = (sql: Queryable, target: ErasureTarget): Promise<{ key: string }[]> =>
   sql<{ key: string }[]>`
     select key from memories where task_id in (select id::text from (${executionsOf(sql, target)}) x)
       or project_id = ${target.project_id}::int`;
 
-/** The sources of stored events: also those whose plugin or mapping was removed. */
+/** The sources of stored events, including those whose plugin or mapping was removed. */
 export async function sourcesOfEvents(sql: Queryable): Promise<string[]> {
   return (await sql<{ source: string }[]>`select distinct source from webhook_events`).map(({ source }) => source);
 }
 
-/** Those of the subjects that have events. */
+/** The given subjects that have events. */
 export async function findStored(sql: Queryable, subjects: readonly string[]): Promise<string[]> {
   const rows = await sql<{ subject: string }[]>`
     select distinct subject from webhook_events where subject = any(${subjects as string[]}::text[]) order by subject`;

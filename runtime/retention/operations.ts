@@ -23,7 +23,7 @@ export interface RetentionParts {
   readonly bus: Bus;
   /** Names of the sources that a subject may belong to. */
   readonly sources: () => Iterable<string>;
-  /** Deletes a memory by its key, wherever it is stored. */
+  /** Deletes a memory by its key from the store that contains it. */
   readonly removeMemory: (key: string) => Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export function retentionOperations({ days, bus, sources, removeMemory }: Retent
   ];
 }
 
-/** Nothing would be erased where a text names no issue, and the answer would not say why. */
+/** If a text names no issue, nothing would be erased, and the response would not say why. */
 function subjectsOf(text: string, sources: readonly string[]): string[] {
   const meant = subjectsMeant(text, sources);
   if (meant.length > 0) return meant;

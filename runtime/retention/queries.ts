@@ -1,13 +1,13 @@
 import type { Queryable, Sql } from "../platform/database/client.ts";
 import { firstIdOf } from "../platform/ids.ts";
 
-/** One portion of a pass: where it ended, `null` at the end of the table, and how many rows it changed. */
+/** One portion of a pass: its last row, or `null` at the end of the table, and the number of changed rows. */
 export interface Portion {
   readonly last: string | null;
   readonly changed: number;
 }
 
-/** Takes or renews the right to remove; `false` while another replica has it. */
+/** Takes or renews the lease for removing; `false` while another replica has it. */
 export async function holdRetention(sql: Queryable, holder: string, seconds: number): Promise<boolean> {
   const rows = await sql`
     insert into memory_leases (name, holder, expires_at) values ('retention', ${holder}, now() + make_interval(secs => ${seconds}))
@@ -19,7 +19,9 @@ export async function holdRetention(sql: Queryable, holder: string, seconds: num
 const first = "00000000-0000-0000-0000-000000000000";
 const isOpen = (sql: Queryable) => sql`state not in ('succeeded', 'failed', 'cancelled')`;
 
-/** Removes bodies and headers of events before `before`, of discarded ones before `discardedBefore` (milliseconds; 0: never). */
+/**
+ * Removes bodies and headers of events before `before`, and of discarded ones before `discardedBefore` (milliseconds; 0: never).
+ */
 export async function removeBodies(
   sql: Sql,
   after: string | null,
@@ -49,7 +51,7 @@ export async function removeRefused(sql: Sql, before: number, limit: number): Pr
   return result.count;
 }
 
-/** Removes steps, texts and results of executions that ended, created before `before`. */
+/** Removes steps, texts and results of ended executions that were created before `before`. */
 export async function removeTranscripts(sql: Sql, after: string | null, before: number, limit: number): Promise<Portion> {
   const [row] = await sql<[Portion]>`
     with page as materialized (
@@ -76,8 +78,8 @@ export async function removeUnattachedSteps(sql: Sql, before: number, limit: num
 }
 
 /**
- * Removes events with their executions. What has not ended stays, and so do days whose usage is not summed for good: the
- * sums are what remains of them.
+ * Removes events with their executions. Keeps executions that have not ended, and days whose usage is not summed finally, because
+ * only the sums remain.
  */
 export async function removeHistory(sql: Sql, after: string | null, before: number, limit: number): Promise<Portion> {
   const [row] = await sql<[Portion]>`
@@ -103,7 +105,10 @@ export async function removeAttempts(sql: Sql, before: number, limit: number): P
   return result.count;
 }
 
-/** Removes the oldest entries of the audit log, never the newest one, and notes how far, so that the chain can still be verified. */
+/**
+ * Removes the oldest entries of the audit log, but never the newest one. Stores the last removed entry, so that the chain can
+ * still be verified.
+ */
 export async function removeAuditEntries(sql: Sql, before: number, limit: number): Promise<number> {
   const [row] = await sql<[{ removed: number }]>`
     with removed as (
@@ -128,7 +133,7 @@ export async function removeWatchdogEntries(sql: Sql, before: number, most: numb
   return result.count;
 }
 
-/** What is due for each rule, at most 10,000 each. */
+/** The number of rows that are due by each rule, at most 10,000 each. */
 export async function countDue(
   sql: Queryable,
   before: {
@@ -161,7 +166,7 @@ export interface TableSize {
   readonly bytes: number;
 }
 
-/** Tables with their sizes, the largest first. Rows are estimated by the server's statistics. */
+/** Tables with their sizes, largest first. The number of rows is an estimate from the server's statistics. */
 export const tableSizes = (sql: Queryable): Promise<TableSize[]> =>
   sql<TableSize[]>`
     select c.relname as name, greatest(c.reltuples, coalesce(s.n_live_tup, 0), 0)::bigint as rows, pg_total_relation_size(c.oid)::bigint as bytes
@@ -173,7 +178,7 @@ export async function databaseSize(sql: Queryable): Promise<number> {
   return row.bytes;
 }
 
-/** Stores today's sizes, and removes samples of more than 400 days ago. */
+/** Stores today's sizes, and removes those that are older than 400 days. */
 export async function sampleSizes(sql: Sql): Promise<void> {
   await sql`
     insert into storage_samples (day, table_name, row_count, bytes)
@@ -183,7 +188,7 @@ export async function sampleSizes(sql: Sql): Promise<void> {
   await sql`delete from storage_samples where day < (now() at time zone 'UTC')::date - 400`;
 }
 
-/** The oldest sample of each table within 30 days that is not of today. */
+/** The oldest size of each table within the last 30 days, except today's. */
 export const earlierSizes = (sql: Queryable): Promise<{ name: string; bytes: number; days: number }[]> =>
   sql<{ name: string; bytes: number; days: number }[]>`
     select distinct on (table_name) table_name as name, bytes, (now() at time zone 'UTC')::date - day as days from storage_samples

@@ -8,10 +8,10 @@ export interface RetentionDays {
 }
 
 export const watchdogDays = 30;
-/** Most watchdog entries that are kept, whatever their age. */
+/** Maximum number of watchdog entries, whatever their age. */
 export const watchdogRows = 10_000;
 
-/** For each rule the time before which its data is removed, milliseconds; 0 where nothing is. */
+/** For each rule, the time before which its data is removed, in milliseconds; 0 if none is. */
 export function cutoffs(days: RetentionDays, now: number) {
   const before = (count: number) => (count === 0 ? 0 : now - count * 86_400_000);
   return {
@@ -25,7 +25,7 @@ export function cutoffs(days: RetentionDays, now: number) {
   };
 }
 
-/** The rules in the words of `GET /api/storage`. */
+/** The rules in the format of `GET /api/storage`. */
 export const rulesOf = (days: RetentionDays) =>
   [
     { key: "bodies", what: "payloads and headers of events", setting: "RETENTION_EVENT_DAYS", days: days.RETENTION_EVENT_DAYS },

@@ -23,9 +23,9 @@ export interface RetentionOptions {
   readonly sql: Sql;
   readonly log: Log;
   readonly days: RetentionDays;
-  /** The embedded database has one session: portions are small, so that no request waits long. */
+  /** The embedded database has one session, so portions are small and no request waits long. */
   readonly embedded: boolean;
-  /** Milliseconds between two passes, and until the first one. */
+  /** Milliseconds between two passes, and before the first one. */
   readonly everyMs?: number;
   readonly firstMs?: number;
 }
@@ -38,10 +38,10 @@ export interface Retention {
 
 const hourMs = 3_600_000;
 const leaseSeconds = 60;
-/** After each portion others get as long as it took, and at least this long, milliseconds. */
+/** After each portion, the pass pauses for as long as the portion took, and at least for this long, in milliseconds. */
 const pauseMs = 20;
 
-/** Sums the usage of past days and removes what is older than its period, on one replica at a time. */
+/** Sums the usage of past days and removes data that is older than its period, on one replica at a time. */
 export function startRetention(options: RetentionOptions): Retention {
   const { sql, log, everyMs = hourMs, firstMs = 10_000 } = options;
   const holder = newId();
@@ -60,7 +60,7 @@ export function startRetention(options: RetentionOptions): Retention {
   return { last: () => last, stop: loop.stop };
 }
 
-/** One pass over everything. Returns how many rows of each kind were removed. */
+/** One pass over all tables. Returns the number of removed rows by kind. */
 export async function pass(options: RetentionOptions, holder: string, signal: AbortSignal): Promise<Record<string, number>> {
   const { sql, embedded, days } = options;
   const limit = embedded ? 100 : 1000;

@@ -12,11 +12,11 @@ import { allWebhookMappings } from "../webhook-mappings/queries.ts";
 
 export interface SourceDeps {
   readonly connections: Pick<Connections, "bySlug">;
-  /** `PUBLIC_URL`, where it is set. */
+  /** `PUBLIC_URL`, if it is set. */
   readonly publicUrl: string | undefined;
 }
 
-/** Longest check of a platform's webhook, milliseconds. */
+/** Maximum duration of a check of a platform's webhook, in milliseconds. */
 const checkMs = 60_000;
 
 export const sourceOperations = ({ connections, publicUrl }: SourceDeps): Bound[] => [
@@ -49,7 +49,7 @@ const copyOf = ({ id, active, configured, missing, unknown, changed, notes }: We
   notes: [...notes],
 });
 
-/** Every event that a mapping of the source names, once. */
+/** Every event that the mappings of the source name, once. */
 async function mappedEvents(sql: Sql, source: string) {
   const [mappings, webhookMappings] = await Promise.all([allSourceMappings(sql), allWebhookMappings(sql)]);
   const named = [

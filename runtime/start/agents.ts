@@ -11,7 +11,7 @@ import type { Network } from "./network.ts";
 import { openOutbox } from "./outbox.ts";
 import type { Plugins } from "./plugins.ts";
 
-/** Memories, over the stores of the plugins. */
+/** Memories in the stores of the plugins. */
 export async function openMemory({ config, log, sql, bus, warn, shutdown }: Core, resources: MemoryResources, { host }: Plugins) {
   const memory = await open({
     ...resources,
@@ -45,7 +45,7 @@ export async function openTools({ log, sql, bus, warn, shutdown }: Core, { guard
 }
 export type Tools = Awaited<ReturnType<typeof openTools>>;
 
-/** What a conversation with the model needs. */
+/** The dependencies of a conversation with the model. */
 export async function conversationOf(core: Core, { fetch }: Network, plugins: Plugins, memory: Memory, { registry }: Tools) {
   const { config, log } = core;
   const { LLM_BASE_URL: baseUrl, LLM_API_KEY: apiKey, LLM_TIMEOUT_SECONDS: timeoutSeconds } = config;

@@ -8,7 +8,10 @@ import type { Core } from "./core.ts";
 import type { Plugins } from "./plugins.ts";
 import type { Webhooks } from "./webhooks.ts";
 
-/** Polls, syncs of knowledge sources, the relay of message queues, and webhooks that come from them. `null` on a replica with the role `api`. */
+/**
+ * Polls, syncs of knowledge sources, the relay of message queues, and the intake of webhooks from them. `null` on a replica with
+ * the role `api`.
+ */
 export function startBackground(core: Core, plugins: Plugins, memory: Memory, { receiver }: Webhooks) {
   const { config, log, database, sql, bus, vault, warn, shutdown } = core;
   if (config.SIGNALBOX_ROLE === "api") return null;

@@ -15,7 +15,9 @@ import { settingsPolicy } from "../policy/settings.ts";
 import { createWatchdog } from "../watchdog/watchdog.ts";
 import type { Shutdown } from "./shutdown.ts";
 
-/** What every part uses: configuration, log, database, bus, policies, vault, alerts, and the list of what to close. */
+/**
+ * The dependencies of all parts: configuration, log, database, bus, policies, vault, alerts, and the list of resources to close.
+ */
 export async function openCore(config: Config, log: Log, shutdown: Shutdown) {
   const endTraces = await exportTraces(config, log);
   shutdown.add(() => endTraces?.());
@@ -45,7 +47,7 @@ export async function openCore(config: Config, log: Log, shutdown: Shutdown) {
 }
 export type Core = Awaited<ReturnType<typeof openCore>>;
 
-/** How replicas hear of changes; an installation has its own name at a Redis that it shares. */
+/** Notifies replicas of changes. Each installation has a separate name in a shared Redis. */
 async function channelOf({ REPLICA_BUS, REDIS_URL }: Config, database: Database): Promise<OpenChannel> {
   if (REPLICA_BUS === "polling") return byPolling;
   if (REPLICA_BUS === "postgres") return overPostgres(database);

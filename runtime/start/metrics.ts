@@ -13,10 +13,10 @@ import { openExecutions } from "../usage/queries.ts";
 import type { Core } from "./core.ts";
 import type { Plugins } from "./plugins.ts";
 
-/** Sizes change slowly, and reading them costs more than the rest. Milliseconds. */
+/** Sizes change slowly, and reading them costs more than all other metrics. Milliseconds. */
 const sizesMs = 60_000;
 
-/** Reads metrics on request. A value that cannot be read keeps its last one. */
+/** Updates metrics on request. If a value cannot be read, the last one remains. */
 export function openMetrics({ sql, database, log }: Core, { manager }: Plugins, queue: { running: () => number } | null) {
   measureProcess();
   let sizesAt = Number.NEGATIVE_INFINITY;

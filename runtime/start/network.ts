@@ -6,7 +6,9 @@ import { counted } from "../platform/telemetry/metrics.ts";
 import { fencedFetch } from "../platform/write-fence.ts";
 import type { Core } from "./core.ts";
 
-/** Who can reach the service, and which addresses it may contact. Every `fetch` checks the lease of the execution before a write. */
+/**
+ * Who can reach the service, and which addresses it may contact. Before a write, every `fetch` checks the lease of the execution.
+ */
 export function openNetwork({ config, shutdown }: Core, keyring: Keyring) {
   const exposure = exposureOf(config, keyring.open);
   const guardFor = (loopback: () => boolean) => {
@@ -16,9 +18,12 @@ export function openNetwork({ config, shutdown }: Core, keyring: Keyring) {
   };
   return {
     exposure,
-    /** For addresses that users enter. They may name this machine while it alone reaches the service and there are no keys. */
+    /**
+     * For addresses that users enter. They may name this machine only while no other machine can reach the service and there are
+     * no keys.
+     */
     guard: guardFor(() => exposure.local && keyring.open),
-    /** For third-party plugins: the same with and without API keys. */
+    /** For third-party plugins: does not depend on API keys. */
     pluginGuard: guardFor(() => false),
     /** For addresses from the environment: not restricted. */
     fetch: counted(fencedFetch(leanFetch(config))),

@@ -16,7 +16,7 @@ import { retriesOf } from "./queue.ts";
 import type { Stages } from "./stages.ts";
 import type { StatusBoard } from "./status.ts";
 
-/** What must answer for the service to be healthy. */
+/** The parts that must respond for the service to be healthy. */
 export const neededParts = ({ sql }: Core, { redis }: MemoryResources): readonly Part[] => [
   { name: "database", probe: () => ping(sql) },
   ...(redis ? [{ name: "redis", probe: () => redis.call("PING") }] : []),
@@ -82,7 +82,7 @@ export function bindOperations(stages: Stages & { readonly status: StatusBoard }
   );
 }
 
-/** The deciding functions of a webhook, for its explanation. */
+/** The functions that decide about a webhook, used to explain a decision. */
 const explainDeps = ({ core, plugins, webhooks }: Stages) => ({
   routing: webhooks.routing,
   rules: webhooks.rules,

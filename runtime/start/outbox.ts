@@ -12,7 +12,7 @@ import { openStoredSecrets } from "../stored-secrets/known.ts";
 import type { Core } from "./core.ts";
 import type { Plugins } from "./plugins.ts";
 
-/** The outbox, through which everything leaves that agents write. */
+/** The outbox, which checks everything that agents write. */
 export async function openOutbox(
   { config, sql, bus, log, vault, policies, alarm, shutdown }: Core,
   { connections, host }: Plugins,

@@ -15,10 +15,10 @@ import { openAccess } from "../use-cases/access.ts";
 import type { Core } from "./core.ts";
 import type { Network } from "./network.ts";
 
-/** Deadline for embedding the texts of a plugin, milliseconds. */
+/** Timeout for embedding the texts of a plugin, in milliseconds. */
 const embedMs = 30_000;
 
-/** The built-in plugins in this process, the third-party ones in sandboxes, and the accounts that they use at the trackers. */
+/** The built-in plugins in this process, the third-party ones in sandboxes, and their accounts at the trackers. */
 export async function openPlugins(core: Core, network: Network, resources: MemoryResources, builtIns: readonly Plugin[]) {
   const { config, log, sql, bus, vault, alarm, shutdown } = core;
   for (const name of config.unusedPluginVariables)
@@ -34,7 +34,7 @@ export async function openPlugins(core: Core, network: Network, resources: Memor
     userHostsOf: (id) => [...connections.givenHostsOf(id), ...egress.hostsOf(id)],
   });
   const capabilities = { ...shared.capabilities, operations: access.operations, trackers: access.trackers };
-  // Plugins that need Redis are not loaded without it.
+  // Without Redis, plugins that need it are not loaded.
   const usable = builtIns.filter(({ needs }) => resources.redis || !needs.includes("redis"));
   const grants = { ...resources.grants, ...capabilities };
   const host = createHost(await loadBuiltIns({ ...shared.inProcess, grants, configOf: config.variablesOf, builtIns: usable }));
@@ -79,7 +79,7 @@ interface Hosts {
   readonly userHostsOf: (plugin: string) => readonly string[];
 }
 
-/** What plugins get wherever they run: in this process, or in a sandbox. */
+/** The services that plugins get, in this process as well as in a sandbox. */
 function sharedBy({ config, log, database, shutdown, holds }: Core, network: Network, resources: MemoryResources, hosts: Hosts) {
   const { offloadFor } = openOffload(shutdown, log);
   const { hostsOf, userHostsOf } = hosts;
@@ -106,7 +106,7 @@ function sharedBy({ config, log, database, shutdown, holds }: Core, network: Net
 function openAccounts({ log, shutdown }: Core, connections: ReturnType<typeof connectionsOf>) {
   const accounts = createAccounts(log, connections);
   shutdown.add(() => accounts.close());
-  // Looked up now, so that the first webhook does not wait for it.
+  // Requested now, so that the first webhook does not wait for it.
   for (const connection of connections.all()) void accounts.of(connection);
   const standings = createStandings(log);
   shutdown.add(() => standings.close());
@@ -115,7 +115,10 @@ function openAccounts({ log, shutdown }: Core, connections: ReturnType<typeof co
 
 type Settings = Readonly<Record<string, string>>;
 
-/** The settings of a plugin, those that are stored over those of the environment. The same object while none changes. */
+/**
+ * The settings of a plugin; stored ones take precedence over those of the environment. Returns the same object as long as none
+ * changes.
+ */
 function mergedSettings(ofEnvironment: (id: string) => Settings, ofDatabase: ReadonlyMap<string, Settings>) {
   const known = new Map<string, { readonly stored: Settings | undefined; readonly merged: Settings }>();
   return (id: string): Settings => {

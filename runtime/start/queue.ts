@@ -14,18 +14,18 @@ import type { ConversationDeps } from "./agents.ts";
 import { type Core, concurrencyOf } from "./core.ts";
 import type { Plugins } from "./plugins.ts";
 
-/** Longest wait for running executions at a stop, milliseconds; another worker resumes the rest. */
+/** Maximum wait for running executions at a stop, in milliseconds. Other workers resume the rest. */
 const drainMs = 25_000;
-/** Beyond the drain: releasing the rest takes a few statements. */
+/** Time after the drain for releasing the rest, which takes a few statements. */
 const releaseMs = 3_000;
 
-/** How often a failed execution is retried, from `EXECUTION_RETRY_…`. */
+/** The retries of a failed execution, from `EXECUTION_RETRY_…`. */
 export const retriesOf = ({ config }: Core) => ({
   retryLimit: config.EXECUTION_RETRY_LIMIT,
   retryDelaySeconds: config.EXECUTION_RETRY_DELAY_SECONDS,
 });
 
-/** Finds workers that have ended, if a connection that listens is a session of its own. */
+/** Finds workers that have ended, if a listening connection is a separate session of the server. */
 async function openWorkers({ config, database, log, shutdown }: Core): Promise<LiveWorkers> {
   const keepsSession = database.keepsSessions && config.REPLICA_BUS === "postgres";
   const workers = await LiveWorkers.open({ database, log }, keepsSession);
@@ -75,7 +75,7 @@ export async function startQueue(core: Core, { connections, standings }: Plugins
     lookup: createLookup(sql, concurrencyOf(core, 2)),
     onlyProcess: database.kind === "embedded",
     settings: settingsPolicy(config),
-    // A dry run posts nothing at its issue.
+    // A dry run posts nothing on its issue.
     onHeld: async (execution) => {
       if (!execution.dry_run) await notices.held(execution, execution.held_reason ?? "", execution.held_until);
     },

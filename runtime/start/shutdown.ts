@@ -2,13 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../platform/log.ts";
 
 /**
- * Opened resources, to be closed in reverse order. Not an `AsyncDisposableStack`: Node 22 has none, and a step that hangs would
- * keep the rest open.
+ * Opened resources, to be closed in reverse order. `AsyncDisposableStack` is not used, because Node 22 does not have it, and a
+ * hanging step would keep the other resources open.
  */
 export interface Shutdown {
-  /** `limitMs`: a step that takes longer is left behind. */
+  /** `limitMs`: a step that takes longer is abandoned. */
   add(close: () => unknown, limitMs?: number): void;
-  /** Closes everything. An error does not stop the rest from closing, and is thrown at the end. */
+  /** Closes everything. An error does not prevent the rest from closing, and is thrown at the end. */
   close(): Promise<void>;
 }
 

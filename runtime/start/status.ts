@@ -19,7 +19,7 @@ import type { Plugins } from "./plugins.ts";
 import type { Queue } from "./queue.ts";
 import type { Stages } from "./stages.ts";
 
-/** What `GET /api/status` shows: probes of everything that the service uses, and this replica's sign of life. */
+/** The data of `GET /api/status`: probes of all parts that the service uses, and the heartbeat of this replica. */
 export function openStatus(stages: Stages, queue: Queue) {
   const { config, sql, shutdown } = stages.core;
   const board = new Board(probesOf(stages));
@@ -30,7 +30,7 @@ export function openStatus(stages: Stages, queue: Queue) {
 }
 export type StatusBoard = ReturnType<typeof openStatus>;
 
-/** The host of what a breaker is about; `null` where it is no longer configured. */
+/** The host of a breaker's model or connection; `null` if it is no longer configured. */
 async function hostOfBreaker(key: string, { core, plugins }: Stages): Promise<string | null> {
   const [, source, id] = key.split(" ");
   const { LLM_BASE_URL: baseUrl } = core.config;
@@ -72,7 +72,9 @@ function probesOf({ core, needed, network, resources, plugins, background }: Sta
   ];
 }
 
-/** The accounts of the environment that have all they need, and those of the integrations whose credentials can be used. */
+/**
+ * The accounts from the environment that have all required settings, and those of the integrations whose credentials can be used.
+ */
 async function allConnections(sql: Sql, { connections }: Plugins) {
   const own = connections
     .all()

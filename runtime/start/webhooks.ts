@@ -71,8 +71,8 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
 export type Webhooks = Awaited<ReturnType<typeof openWebhooks>>;
 
 /**
- * Called when executions were queued. Wakes the other replicas only if this one has no free slot. A message is a transaction of its own,
- * one after the other for the whole server, so events that arrive while one is sent share the next.
+ * Called when executions were queued. Wakes the other replicas only if this one has no free slot. Each message is a separate
+ * transaction, and the server commits only one at a time, so events that arrive while one is sent share the next.
  */
 function wakerOf({ log, bus }: Core, queue: Queue): DispatcherOptions["wake"] {
   const publish = async (all: null[]) => {
@@ -86,7 +86,7 @@ function wakerOf({ log, bus }: Core, queue: Queue): DispatcherOptions["wake"] {
   };
 }
 
-/** Ends cancelled executions that run, on every replica, which frees their subjects. */
+/** Ends running executions that were cancelled, on every replica, which frees their subjects. */
 async function endAll({ log, bus }: Core, ids: readonly string[]): Promise<void> {
   try {
     for (const id of ids) await bus.publish("cancel", id);

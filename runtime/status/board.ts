@@ -4,7 +4,7 @@ import { within } from "../platform/abortable.ts";
 import { causeOf } from "../platform/cause-of.ts";
 
 export type Check = Output<typeof get>["checks"][number];
-/** What a check found. */
+/** The result of a check. */
 export interface Finding {
   readonly name: string;
   readonly state: Exclude<Check["state"], "unknown">;
@@ -13,22 +13,25 @@ export interface Finding {
   readonly connection?: Check["connection"];
 }
 
-/** Checks that are made together. */
+/** Checks that one probe makes together. */
 export interface Probe {
   readonly name: string;
-  /** How old its findings may be, milliseconds. */
+  /** Maximum age of its findings, in milliseconds. */
   readonly everyMs: number;
-  /** It asks what it is about, and asks again after `everyMs` while that does not work. Absent: it reads what others have found. */
+  /**
+   * Interval in milliseconds at which a failed probe is repeated, if it contacts the checked part itself. Absent if it only reads
+   * results that others have stored.
+   */
   readonly asks?: true;
-  /** May reject: then the check of its name has failed. */
+  /** If it rejects, the check of its name has failed. */
   readonly run: (signal: AbortSignal) => Promise<readonly Finding[]>;
 }
 
-/** Longest that one probe takes, milliseconds. */
+/** Maximum duration of one probe, in milliseconds. */
 const limitMs = 10_000;
-/** Longest that a reader waits for findings that are missing or old, milliseconds. */
+/** Maximum time that a reader waits for findings that are missing or old, in milliseconds. */
 const waitMs = 1_500;
-/** How often old findings are renewed while no one reads, milliseconds. */
+/** Interval at which old findings are renewed while no one reads them, in milliseconds. */
 const sweepMs = 60_000;
 
 interface Made {
@@ -38,7 +41,7 @@ interface Made {
   timer?: ReturnType<typeof setTimeout>;
 }
 
-/** Keeps the findings of the probes, so that reading them is quick, and since when each is as it is. */
+/** Caches the findings of the probes, so that reading them is fast, and since when each check has its state. */
 export class Board {
   readonly #probes: readonly Probe[];
   readonly #made = new Map<Probe, Made>();
@@ -58,7 +61,7 @@ export class Board {
     this.#stop.abort();
   }
 
-  /** The findings. Renews what is old in the background, and waits a moment for what is much too old. */
+  /** The findings. Renews old ones in the background, and waits briefly for those that are much too old. */
   async read(): Promise<Check[]> {
     const late = this.#renew();
     if (late.length > 0) await within(Promise.all(late), waitMs, null);

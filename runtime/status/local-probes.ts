@@ -10,17 +10,17 @@ import { agentsWithShortSecrets, countWorkers, listKnowledge, listMcpServers, li
 
 const everyMs = 10_000;
 
-/** How long a database counts as full after it could not store something, milliseconds. */
+/** How long a database counts as full after it could not store data, in milliseconds. */
 const fullMs = 60_000;
 
-/** Why the database stores nothing, and what to do; `null` while it does. */
+/** Why the database cannot store data, and what to do; `null` while it can. */
 export function fullness(last: Full | null): string | null {
   if (!last || performance.now() - last.at > fullMs) return null;
   const cure = last.isDisk ? ". Free disk space, for example by shortening the RETENTION_… periods" : "";
   return `it cannot store data (${last.reason})${cure}. Work resumes by itself once it can`;
 }
 
-/** Whether a part that the service needs answers. `full`: why it does not store anything, if it is the database. */
+/** Whether a part that the service needs responds. `full`: for the database, why it cannot store data. */
 export const partProbe = ({ name, probe }: Part, host: string, full: () => string | null = () => null): Probe => ({
   name,
   everyMs: 5_000,
@@ -50,14 +50,14 @@ const findingsOf = (kind: string, rows: readonly Row[]): Finding[] =>
     next_try_at,
   }));
 
-/** What other parts of the service stored about their last try. */
+/** The results of the last tries that other parts of the service stored. */
 export const storedProbes = (sql: Sql): Probe[] => [
   { name: "polls", everyMs, run: async () => findingsOf("poll", await listPolls(sql)) },
   { name: "mcp", everyMs, run: async () => findingsOf("mcp", await listMcpServers(sql)) },
   { name: "knowledge", everyMs, run: async () => findingsOf("knowledge", await listKnowledge(sql)) },
 ];
 
-/** Whether any replica runs executions; for one that does not itself. */
+/** Whether any replica runs executions; for a replica that does not itself. */
 export const workersProbe = (sql: Sql): Probe => ({
   name: "workers",
   everyMs,
@@ -115,7 +115,7 @@ export const pluginProbe = (manager: Pick<PluginManager, "all" | "refused">): Pr
   ],
 });
 
-/** Free space where the embedded database is. */
+/** Free disk space for the embedded database. */
 export const diskProbe = (folder: string): Probe => ({
   name: "disk",
   everyMs,

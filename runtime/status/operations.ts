@@ -13,12 +13,12 @@ export interface StatusParts {
   readonly board: Pick<Board, "read">;
   /** Id of this replica. */
   readonly replica: string;
-  /** The host of what a breaker is about, by its key. */
+  /** The host of a breaker's model or connection, by the key of the breaker. */
   readonly hostOf: (key: string) => Promise<string | null>;
 }
 
 type Status = Output<typeof status.get>;
-/** Longest wait for the figures of the queue, milliseconds: without the database there are none. */
+/** Maximum wait for the figures of the queue, in milliseconds: while the database is unavailable, there are none. */
 const timeoutMs = 2_000;
 
 export const statusOperation = ({ board, replica, hostOf }: StatusParts) =>

@@ -26,7 +26,7 @@ export async function readQueue(sql: Queryable): Promise<QueueStatus> {
   return row;
 }
 
-/** The replicas that gave a sign of life in the last half minute. */
+/** The replicas that sent a heartbeat within the last 30 seconds. */
 export const listReplicas = (sql: Queryable, own: string): Promise<Replica[]> =>
   sql<Replica[]>`
     select id, host, role, version, running, started_at, seen_at, id = ${own} as this from replicas
@@ -65,7 +65,7 @@ interface Failed {
   readonly next_try_at: string | null;
 }
 
-/** Polls, by what they poll. */
+/** The last polls, by poll source. */
 export const listPolls = (sql: Queryable): Promise<Failed[]> =>
   sql<Failed[]>`
     select source || ' ' || project_id as name, last_error as error, next_poll_at as next_try_at
@@ -92,7 +92,7 @@ export async function listPreviousUses(sql: Queryable): Promise<Map<string, stri
   return new Map(rows.map(({ connection, used_at }) => [connection, used_at]));
 }
 
-/** Agents whose secret is short. */
+/** Agents whose secrets are short. */
 export async function agentsWithShortSecrets(sql: Queryable): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`select id from agents where auth_enabled and auth_secret_short order by id limit 50`;
   return rows.map(({ id }) => id);

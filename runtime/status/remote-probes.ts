@@ -13,7 +13,7 @@ export interface ModelAddress {
   readonly fetch: typeof globalThis.fetch;
 }
 
-/** Whether the model's server answers. It is asked for its list of models, which costs nothing. */
+/** Whether the model's server responds. Requests its list of models, which is free of charge. */
 export function modelProbe({ baseUrl, apiKey, fetch }: ModelAddress): Probe {
   const run = async (signal: AbortSignal): Promise<Finding[]> => {
     if (!baseUrl) return [{ name: "model", state: "failed", message: "no LLM is configured: set LLM_BASE_URL" }];
@@ -54,13 +54,13 @@ export interface ConnectionSources {
   /** Accounts from the environment, and stored ones with the name of their integration. */
   readonly all: () => Promise<readonly { readonly name: string; readonly connection: Connection }[]>;
   readonly accounts: Accounts;
-  /** When the previous secret of its webhooks was last used, by `previousKeyOf`. */
+  /** When the previous webhook secret was last used, by `previousKeyOf`. */
   readonly previousUses: () => Promise<ReadonlyMap<string, string>>;
-  /** Until when the platform's rate limit holds the requests of a plugin, milliseconds since 1970. */
+  /** Until when the platform's rate limit delays the requests of a plugin, in milliseconds since 1970. */
   readonly heldUntil: (plugin: string) => number | null;
 }
 
-/** Whether each account at a tracker works: which account it is, and whether requests are held back. */
+/** Whether each account at a tracker works: its login, and whether its requests are delayed. */
 export const connectionProbe = ({ all, accounts, previousUses, heldUntil }: ConnectionSources): Probe => ({
   name: "connections",
   everyMs,
@@ -114,7 +114,7 @@ function sentencesOf({ may_write, rate_limit }: Pick<NonNullable<Check["connecti
   return [...write, `${remaining}${limit === null ? "" : ` of ${limit}`} requests left${until}`];
 }
 
-/** The host that the settings name. */
+/** The host in the settings. */
 export function hostOf(settings: Readonly<Record<string, unknown>>): string {
   for (const value of Object.values(settings))
     if (typeof value === "string" && /^https?:\/\//.test(value) && URL.canParse(value)) return new URL(value).host;

@@ -12,7 +12,7 @@ export interface Heartbeat {
 
 const everyMs = 10_000;
 
-/** Keeps this replica's row. A missed beat is made up by the next one. */
+/** Keeps this replica's row up to date. A missed heartbeat is replaced by the next one. */
 export function startHeartbeat(sql: Sql, role: OwnReplica["role"], running: () => number): Heartbeat {
   const own = { id: newId(), host: hostname().slice(0, 200), role, version, started_at: new Date().toISOString() };
   const run = async () => void (await saveReplica(sql, { ...own, running: running() }));

@@ -5,17 +5,17 @@ import type { Log } from "../platform/log.ts";
 import type { Vault } from "../platform/vault.ts";
 import { listStoredAddresses, listStoredSecrets, type StoredAddress, type StoredSecret } from "./queries.ts";
 
-/** A value of what is stored encrypted, in the clear. */
+/** A decrypted value. */
 export interface OpenedSecret extends Pick<StoredSecret, "kind" | "name"> {
-  /** The member that holds it; `null` where there is one value only. */
+  /** The member that contains it; `null` if there is only one value. */
   readonly member: string | null;
   readonly value: string;
 }
 
 export interface StoredSecrets {
-  /** All of them. The same array while nothing changes. */
+  /** All decrypted values. The same array while none changes. */
   all(): readonly OpenedSecret[];
-  /** The addresses of tools and MCP servers. The same array while nothing changes. */
+  /** The addresses of tools and MCP servers. The same array while none changes. */
   addresses(): readonly StoredAddress[];
   close(): void;
 }
@@ -27,7 +27,10 @@ export interface StoredSecretsOptions {
   readonly vault: Vault;
 }
 
-/** Keeps every stored secret, and addresses that may contain one, in memory, to recognise it in texts. One that cannot be decrypted cannot be recognised. */
+/**
+ * Keeps all stored secrets, and addresses that may contain one, in memory to recognise them in texts. A secret that cannot be
+ * decrypted cannot be recognised.
+ */
 export async function openStoredSecrets({ sql, bus, log, vault }: StoredSecretsOptions): Promise<StoredSecrets> {
   let opened: readonly OpenedSecret[] = [];
   let addresses: readonly StoredAddress[] = [];
@@ -48,7 +51,7 @@ export async function openStoredSecrets({ sql, bus, log, vault }: StoredSecretsO
   return { all: () => opened, addresses: () => addresses, close: () => cached.close() };
 }
 
-/** The texts in what was encrypted: it, or its members. */
+/** The texts in a decrypted value: the value itself, or its members. */
 function valuesOf(value: unknown): { member: string | null; value: string }[] {
   if (typeof value === "string") return [{ member: null, value }];
   if (typeof value !== "object" || value === null) return [];

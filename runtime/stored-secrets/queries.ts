@@ -4,14 +4,17 @@ import type { Queryable } from "../platform/database/client.ts";
 export interface StoredSecret {
   readonly kind: "integration" | "webhook mapping" | "knowledge source" | "plugin";
   readonly id: string;
-  /** The name by which operators know its owner. */
+  /** The name of its owner, as operators know it. */
   readonly name: string;
   readonly sealed: string;
   /** The context with which it was encrypted. */
   readonly purpose: string;
 }
 
-/** Everything that the vault has encrypted. Who stores more of it adds it here: it is found, renewed and redacted by this list. */
+/**
+ * Everything that the vault has encrypted. A table that stores more encrypted values must be added here: by this list, they are
+ * re-encrypted with a new key, and redacted in texts.
+ */
 export const listStoredSecrets = (sql: Queryable): Promise<StoredSecret[]> =>
   sql<StoredSecret[]>`
     select 'integration' as kind, id::text as id, name, credentials as sealed, 'integration ' || id as purpose from integrations
@@ -19,9 +22,9 @@ export const listStoredSecrets = (sql: Queryable): Promise<StoredSecret[]> =>
     union all select 'knowledge source', id::text, name, secrets, 'knowledge ' || id from knowledge_sources where secrets is not null
     union all select 'plugin', id, id, settings, 'plugin ' || id from plugins where settings is not null`;
 
-/** An address that is stored as it is, though it may contain a secret. */
+/** An address that is stored unencrypted, although it may contain a secret. */
 export interface StoredAddress {
-  /** The name by which operators know its owner. */
+  /** The name of its owner, as operators know it. */
   readonly owner: string;
   readonly url: string;
 }
@@ -32,7 +35,7 @@ export const listStoredAddresses = (sql: Queryable): Promise<StoredAddress[]> =>
     union all select 'the MCP server ' || name, url from mcp_servers
     order by owner`;
 
-/** Replaces an encrypted value by itself under another key. `false` if it was changed meanwhile. */
+/** Replaces an encrypted value by the same value encrypted with another key. `false` if it was changed meanwhile. */
 export async function replaceStoredSecret(sql: Queryable, { kind, id, sealed }: StoredSecret, after: string): Promise<boolean> {
   const update = {
     integration: () => sql`update integrations set credentials = ${after} where id = ${id}::uuid and credentials = ${sealed}`,

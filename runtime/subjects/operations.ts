@@ -34,7 +34,7 @@ export function subjectOperations(sources: () => Iterable<string>): Bound[] {
   ];
 }
 
-/** The words of a search; of an address, its last parts. */
+/** The words of a search; of an address, its last segments. */
 const wordsOf = (q: string): string[] =>
   /^https?:/i.test(q)
     ? [

@@ -9,8 +9,8 @@ interface Found {
 }
 
 /**
- * The title that the newest of the latest events contains, as the platform dates them: webhooks can arrive out of order, and a
- * replay repeats an old one.
+ * The title in the newest of the latest events, by the platform's time, because webhooks can arrive out of order and a replay
+ * repeats an old one.
  */
 const titleOf = (sql: Queryable, subject: Fragment) => sql`(
   select latest.title from (
@@ -18,7 +18,7 @@ const titleOf = (sql: Queryable, subject: Fragment) => sql`(
     where w.subject = ${subject} and w.title is not null order by w.id desc limit 20) latest
   order by latest.is_first desc, latest.at desc limit 1)`;
 
-/** Those of the given subjects that have events. */
+/** The given subjects that have events. */
 export const findSubjects = (sql: Queryable, subjects: readonly string[], limit: number): Promise<Found[]> =>
   sql<Found[]>`
     select found.*, ${titleOf(sql, sql`found.subject`)} as title from (
@@ -31,13 +31,16 @@ export async function findTitle(sql: Queryable, subject: string): Promise<string
   return row.title;
 }
 
-/** Events that a search by words reads, the newest. */
+/** Maximum number of events that a search by words reads, newest first. */
 const maxSearched = 30_000;
 
 const newest = (sql: Queryable) =>
   sql`select subject, title, received_at from webhook_events where subject is not null order by id desc limit ${maxSearched}`;
 
-/** Subjects of the newest events whose name or title contains each of the words; a name ends with a word like `webshop#4`. */
+/**
+ * Subjects of the newest events whose name or title contains each of the words. A word such as `webshop#4` must match the end of
+ * the name.
+ */
 export function searchSubjects(sql: Queryable, words: readonly string[], limit: number): Promise<Found[]> {
   const isNumbered = (word: string) => /[#!]\d+$/.test(word);
   const ends = words.filter(isNumbered).map((word) => `%${word.replace(/[\\%_]/g, "\\$&")}`);
@@ -50,7 +53,7 @@ export function searchSubjects(sql: Queryable, words: readonly string[], limit: 
     order by last_event_at desc`;
 }
 
-/** The issues of one number, of any age, in the projects of the newest events and in those of `/api/projects`. */
+/** The issues with a number, of any age, in the projects of the newest events and in those of `/api/projects`. */
 export async function findNumbered(sql: Queryable, number: string, limit: number): Promise<Found[]> {
   const projects = await sql<{ project: string }[]>`
     select distinct regexp_replace(subject, '#[^#]*$', '') as project from (${newest(sql)}) newest

@@ -2,7 +2,7 @@ import type { WebhookEvent } from "../events/queries.ts";
 import type { Execution } from "../executions/queries.ts";
 import type { Deferred } from "./queries.ts";
 
-/** A reason within a sentence: without a full stop of its own. */
+/** A reason to use within a sentence, without its final full stop. */
 const clause = (reason: string | null): string | undefined => reason?.replace(/\.+$/, "");
 
 /** The decision about an event, in plain words. */
@@ -36,7 +36,7 @@ export function executionVerdict(execution: Omit<Execution, "result">): string {
       return `Running, ${tries} so far.`;
     default:
       if (waiting_for?.includes(" is paused: ")) return `Waits: ${clause(waiting_for)}.`;
-      // Its own words say when it is tried again.
+      // The reason itself says when it is retried.
       if (waiting_for?.includes(" is unavailable until ")) return `Waits for ${clause(waiting_for)}.`;
       if (waiting_for?.startsWith("the next attempt,"))
         return `Waits for the next attempt${next ? ` at ${next}` : ""}${clause(waiting_for.slice("the next attempt".length))}.`;
@@ -50,13 +50,13 @@ interface Judged {
   readonly executions: readonly { readonly verdict: string; readonly task_id: string }[];
 }
 
-/** Deliveries of the source that may or may not be about the issue. */
+/** Webhooks of the source that may be about the issue. */
 interface Unassigned {
   readonly refused: readonly Pick<WebhookEvent, "reason" | "received_at">[];
   readonly deferred: Deferred | null;
 }
 
-/** Why an issue is as it is: the newest delivery, and what came of it. */
+/** Explains the state of an issue: the newest delivery, and its result. */
 export function subjectVerdict(deliveries: readonly Judged[], { refused, deferred }: Unassigned): string {
   const [latest] = deliveries;
   const waits = deferred ? ` ${deferredSentence(deferred)}` : "";

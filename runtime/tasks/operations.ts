@@ -6,10 +6,10 @@ import { defaultTasks } from "./defaults.ts";
 import { deleteTask, findTask, findTasks, insertTask, listTasks, updateTask } from "./queries.ts";
 
 const absent = (id: string) => problem("not_found", `There is no task "${id}".`);
-/** Segments of paths below /api/tasks: a task of that name could not be reached. */
+/** Path segments below /api/tasks, which a task's id must not shadow. */
 const reserved = ["triggers", "sources", "seed", "resolve"];
 
-/** Looks up what an event fires, as `webhooks/routing.ts` does. */
+/** Looks up the triggers and tasks of an event, like `webhooks/routing.ts`. */
 export interface TriggerLookup {
   find(source: string, event: string, action: string | null): { readonly canonical_trigger: string } | undefined;
   tasksOf(trigger: string): { readonly tasks: readonly { readonly task_id: string }[] };
@@ -31,7 +31,7 @@ export function taskOperations(bus: Bus, routing: TriggerLookup): Bound[] {
       const known = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
       const task = await updateTask(sql, id, known);
       if (!task) throw absent(id);
-      // The policy of its agent decides which events start it.
+      // The policy of its agent decides which events start the task.
       await bus.publish("mappings");
       return task;
     }),

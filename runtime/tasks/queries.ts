@@ -28,7 +28,7 @@ export const findTasks = (sql: Queryable, ids: readonly string[]): Promise<Task[
     Task[]
   >`select ${columns(sql)} from tasks where id = any(${ids as string[]}) order by array_position(${ids as string[]}, id)`;
 
-/** `undefined` where the id is taken. */
+/** Returns `undefined` if the id is taken. */
 export async function insertTask(sql: Queryable, task: Input<typeof create>): Promise<Task | undefined> {
   const [row] = await sql<Task[]>`insert into tasks ${sql(task)} on conflict (id) do nothing returning ${columns(sql)}`;
   return row;

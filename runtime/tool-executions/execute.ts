@@ -37,10 +37,10 @@ export async function executeTool(
     const began = performance.now();
     const took = () => Math.round(performance.now() - began);
     try {
-      // A write continues if its caller disconnects, so that its outcome is recorded.
+      // A write continues even if its caller disconnects, so that its outcome is stored.
       const until = write ? new AbortController().signal : signal;
       const output = await runTool(tool, input, { connection, key: step.key, signal: until }, false);
-      // A large result is not stored in the turn of the event loop in which it was parsed.
+      // A large result is not stored in the same tick of the event loop in which it was parsed.
       await setImmediate();
       log.complete(step, { state: "succeeded", output: output ?? null, duration_ms: took() });
     } catch (error) {

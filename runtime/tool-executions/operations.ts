@@ -13,7 +13,7 @@ export interface ToolExecutionDeps extends ExecuteDeps {
   readonly sources: () => Iterable<string>;
 }
 
-/** Runs a tool once at an operator's request, and lists what ran. */
+/** Runs a tool once at an operator's request, and lists previous runs. */
 export function toolExecutionOperations({ registry, sources, ...deps }: ToolExecutionDeps): Bound[] {
   const isListed = (name: string) => registry.listed().some((one) => one.qualified_name === name);
   return [

@@ -8,11 +8,11 @@ export type ToolExecution = Output<typeof execute>;
 export type ToolExecutionFilter = Omit<Input<typeof listExecutions>, "subject" | "fields"> & {
   /** Stored subjects; absent: all. */
   readonly subjects?: readonly string[] | undefined;
-  /** Also the results. */
+  /** Includes the results. */
   readonly whole?: boolean;
 };
 
-/** A call costs what the model's round before it cost; a direct one has none. */
+/** The cost of a call is that of the model's round before it; a direct call has none. */
 const members = (sql: Queryable) => sql`
   t.id, t.execution_id, t.agent_id, t.name as tool, t.input as parameters, t.state as status, t.error,
   coalesce(m.prompt_tokens, 0) as prompt_tokens, coalesce(m.completion_tokens, 0) as completion_tokens, t.duration_ms, t.created_at`;

@@ -4,20 +4,20 @@ import { cleanJson, cleanText } from "../untrusted/clean.ts";
 import { functionName } from "./function-name.ts";
 import type { RegisteredTool } from "./registered-tool.ts";
 
-/** Most functions that OpenAI takes in one request. */
+/** Maximum number of functions in one request to OpenAI. */
 const maxTools = 128;
 
 export interface ToolQuery {
-  /** The source of the event; null outside of events: every provider's tools. */
+  /** The source of the event; null outside of events, which selects the tools of every provider. */
   readonly source: string | null;
   readonly agentId: string | null;
-  /** What the agent is allowed by name or `provider.*`; null: no rule of its own. */
+  /** The tools that the agent may use, by name or `provider.*`; null: the agent has no list. */
   readonly allowed: readonly string[] | null;
 }
 
 /**
- * The tools offered to an agent: those that `allowed_tools` names, else those of the event's source and of every provider
- * that is not a source. Of more than a request may hold the last are left out; the registry has its own order for that.
+ * The tools offered to an agent: those in `allowed_tools`, or if it is null, those of the event's source and of every provider
+ * that is not a source. If there are more than a request may contain, the last ones in the order of the registry are omitted.
  */
 export function eligibleTools(
   all: Iterable<RegisteredTool>,
@@ -41,19 +41,19 @@ export function eligibleTools(
   return eligible;
 }
 
-/** Whether a provider is one of the built-in sources, its plugin loaded or not. */
+/** Whether a provider is a built-in source, even if its plugin is not loaded. */
 export const isBuiltInSource = (provider: string): boolean => (sources as readonly string[]).includes(provider);
 
-/** The tool as the model sees it. The description that an MCP server gives is external text. */
+/** The tool as the model sees it. A description from an MCP server is external text. */
 export const toFunction = (tool: RegisteredTool) => ({
   name: functionName(tool.qualifiedName),
   description: tool.origin === "mcp" ? fencedAbout(tool) : tool.about.slice(0, maxDescriptionLength),
   parameters: tool.origin === "mcp" ? (cleanJson(tool.parameters) as Record<string, unknown>) : tool.parameters,
 });
 
-/** Some APIs refuse a longer description. */
+/** Some APIs refuse longer descriptions. */
 const maxDescriptionLength = 1_024;
-/** One for the life of the process: prompts stay the same, and no server sees it before its tools are approved. */
+/** One per process, so that prompts do not change. No server sees it before its tools are approved. */
 const tag = `mcp-description-${randomBytes(6).toString("hex")}`;
 
 function fencedAbout({ provider, about }: RegisteredTool): string {

@@ -3,16 +3,17 @@ import { withoutUrlSecrets } from "../platform/network/url-secrets.ts";
 import { Failure } from "../platform/retry.ts";
 import type { Parameters, ToolUse } from "./registered-tool.ts";
 
-/** Deadline of one call, its answer included. */
+/** Timeout of one call, including its response. */
 const callMs = 30_000;
-/** Longest answer that is read, bytes. */
+/** Maximum length of a response, in bytes. */
 const maxBytes = 1_048_576;
 
 type Fetch = typeof globalThis.fetch;
 
 /**
- * POSTs the parameters to a tool's endpoint and returns its answer: as JSON if the endpoint says so, otherwise as text. A failed
- * request is not repeated here: the endpoint may have acted, and only the caller knows whether it may act twice.
+ * Sends the parameters to a tool's endpoint with POST and returns its response: as JSON if its Content-Type says so, otherwise as
+ * text. A failed request is not repeated here, because the endpoint may have acted, and only the caller knows whether it may act
+ * twice.
  */
 export async function callEndpoint(fetch: Fetch, endpoint: string, input: Parameters, use: ToolUse): Promise<unknown> {
   const timeout = AbortSignal.timeout(callMs);
@@ -58,7 +59,7 @@ function read(bytes: Uint8Array, type: string): unknown {
   }
 }
 
-/** `fetch` hides what happened in the error's cause. */
+/** The message of an error of `fetch` is in its cause. */
 function reason(error: unknown): string {
   for (let one = error; one instanceof Error; one = one.cause) {
     const code = (one as { code?: unknown }).code;
@@ -68,7 +69,7 @@ function reason(error: unknown): string {
   return "the connection failed";
 }
 
-/** The bytes of an answer; `null` if it is longer than `max` bytes. */
+/** The bytes of a response; `null` if it is longer than `max` bytes. */
 async function readBytes(response: Response, max: number): Promise<Uint8Array | null> {
   if (!response.body) return new Uint8Array(0);
   const chunks: Uint8Array[] = [];

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 
-/** What OpenAI-compatible APIs take as the name of a function. */
+/** The function names that OpenAI-compatible APIs accept. */
 const maxLength = 64;
 const valid = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
- * The name under which the model is offered a tool: `alpha__add_comment` for `alpha.add_comment`, because function names
- * may not hold a dot. One that would be too long or ambiguous is shortened, and made distinct by a hash of the whole.
+ * The name under which a tool is offered to the model: `alpha__add_comment` for `alpha.add_comment`, because function names may
+ * not contain a dot. A name that would be too long or ambiguous is shortened and made unique by a hash of the whole.
  */
 export function functionName(qualifiedName: string): string {
   const dot = qualifiedName.indexOf(".");

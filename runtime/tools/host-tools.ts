@@ -5,7 +5,7 @@ import { checkParameters } from "./parameters.ts";
 import { BadParameter, type RegisteredTool } from "./registered-tool.ts";
 import { safeSchema } from "./safe-schema.ts";
 
-/** The tools of the loaded plugins. `builtIns`: ids of those that come with the service. */
+/** The tools of the loaded plugins. `builtIns`: ids of the built-in ones. */
 export const hostTools = (host: Pick<Host, "tools">, builtIns: ReadonlySet<string>): RegisteredTool[] =>
   [...host.tools.values()].map((entry) => fromEntry(entry, builtIns.has(entry.provider)));
 
@@ -19,7 +19,7 @@ function fromEntry(entry: ToolEntry, builtIn: boolean): RegisteredTool {
     origin: builtIn ? "builtin" : "plugin",
     about: tool.about,
     category: tool.category ?? null,
-    // One schema that a model's API does not take has it refuse every request, whatever it is about.
+    // If a model's API refuses one schema, it refuses every request that contains it.
     parameters: entry.sandboxed ? (safeSchema(entry.parameters) ?? { type: "object", properties: {} }) : entry.parameters,
     effect: tool.effect,
     idempotent: tool.idempotent === true,

@@ -10,13 +10,13 @@ import type { ListedTool, ToolRegistry } from "./registry.ts";
 export interface ToolDeps {
   readonly registry: ToolRegistry;
   readonly bus: Bus;
-  /** Throws the problem `bad_request` for an address that would not be contacted. */
+  /** Throws the problem `bad_request` for an address that the service may not contact. */
   readonly checkAddress: (url: string) => Promise<void>;
 }
 
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
-/** The operations on tools. Every change is published before it is answered, so the next run sees it. */
+/** The operations on tools. Every change is published before the request is answered, so the next run uses it. */
 export function toolOperations({ registry, bus, checkAddress }: ToolDeps): Bound[] {
   const changed = () => bus.publish("tools");
   const find = (name: string) => registry.listed().find((one) => one.qualified_name === name);

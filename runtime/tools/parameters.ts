@@ -7,7 +7,7 @@ export type ParameterMap = Readonly<Record<string, z.output<typeof parameter>>>;
 type ParameterType = z.output<typeof parameterType>;
 type Schema = Readonly<Record<string, unknown>>;
 
-/** The JSON Schema of parameters that a person listed by name. */
+/** The JSON Schema of parameters that a user listed by name. */
 export function schemaOf(parameters: ParameterMap | null): Record<string, unknown> {
   if (parameters === null) return { type: "object", properties: {}, additionalProperties: true };
   const properties = Object.entries(parameters).map(([name, { type, description }]) => {
@@ -23,7 +23,7 @@ export function schemaOf(parameters: ParameterMap | null): Record<string, unknow
   };
 }
 
-/** The other way round: a JSON Schema's own members by name. What a type alone cannot say is left out. */
+/** The reverse: the members of a JSON Schema by name. Omits everything that a type alone cannot express. */
 export function parametersOf(schema: Schema): Record<string, z.output<typeof parameter>> {
   const required = requiredOf(schema);
   return Object.fromEntries(
@@ -35,8 +35,8 @@ export function parametersOf(schema: Schema): Record<string, z.output<typeof par
 }
 
 /**
- * Checks given parameters against the first level of a schema: what is required is there, and of the type that it says.
- * The rest is the provider's to check. A null where none is allowed counts as absent: models send those.
+ * Checks parameters against the first level of a schema: required ones must exist and have the right type. The provider checks
+ * the rest. If null is not allowed, it counts as absent, because models send it.
  */
 export function checkParameters(schema: Schema, given: Parameters): Parameters {
   const properties = propertiesOf(schema);
@@ -61,7 +61,7 @@ export function checkParameters(schema: Schema, given: Parameters): Parameters {
   return checked;
 }
 
-/** Also for a name such as `__proto__`, which a plain assignment would lose. */
+/** Works also for a name such as `__proto__`, which an assignment would lose. */
 const put = (into: Record<string, unknown>, name: string, value: unknown) =>
   Object.defineProperty(into, name, { value, enumerable: true, configurable: true, writable: true });
 

@@ -1,7 +1,7 @@
 import type { Queryable, Sql } from "../platform/database/client.ts";
 import type { ParameterMap } from "./parameters.ts";
 
-/** A stored tool. A null member is the provider's own. */
+/** A stored tool. If a member is null, that of the provider is used. */
 export interface ToolRow {
   readonly provider: string;
   readonly name: string;
@@ -19,7 +19,7 @@ export const allTools = (sql: Queryable): Promise<ToolRow[]> => sql<ToolRow[]>`s
 
 const json = (value: unknown) => (value === null ? null : JSON.stringify(value));
 
-/** Stores tools; those whose name is taken are left alone. How many were stored. */
+/** Stores tools, and skips those whose name is taken. Returns the number of stored ones. */
 export async function insertTools(sql: Sql, tools: readonly NewTool[]): Promise<number> {
   const result = await sql`
     insert into tools (provider, name, description, category, parameters, endpoint)
@@ -30,7 +30,7 @@ export async function insertTools(sql: Sql, tools: readonly NewTool[]): Promise<
   return result.count;
 }
 
-/** Whether there was such a row. */
+/** Returns whether the row existed. */
 export async function updateTool(sql: Queryable, key: { provider: string; name: string }, change: ToolChange): Promise<boolean> {
   const { parameters, ...members } = change;
   const result = await sql`

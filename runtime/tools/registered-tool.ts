@@ -7,9 +7,9 @@ export type Parameters = Readonly<Record<string, unknown>>;
 
 /** The input of one run of a tool, in addition to its parameters. */
 export interface ToolUse {
-  /** Settings of the account in whose name it runs; `{}` for a provider that is not a source. */
+  /** Settings of the account with which it runs; `{}` for a provider that is not a source. */
   readonly connection: Record<string, unknown>;
-  /** Stable over every repetition of this very call. */
+  /** The same for every repetition of this call. */
   readonly key: string;
   readonly signal: AbortSignal;
   /** See `CallContext.private`. */
@@ -28,26 +28,26 @@ export interface RegisteredTool {
   /** JSON Schema of its parameters, as the model sees it. */
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly effect: "read" | "write";
-  /** A write that may be repeated without harm. */
+  /** Whether the write may be repeated without harm. */
   readonly idempotent: boolean;
-  /** A write that can keep what it writes private. */
+  /** Whether the write can be private. */
   readonly keepsPrivate?: boolean;
   /** The source whose connection its calls use. */
   readonly source: SourceEntry | null;
-  /** It takes a `project` that defaults to the event's. */
+  /** Whether it has a parameter `project` that defaults to that of the event. */
   readonly takesProject: boolean;
-  /** Address that it POSTs to; for tools of the database. */
+  /** Address to which it sends a POST request; for tools in the database. */
   readonly endpoint: string | null;
   /** The only agent that it is offered to; null: all. */
   readonly agentId: string | null;
-  /** It may be offered. A tool of a server that does not answer stays listed, and may be called directly. */
+  /** Whether it may be offered. A tool of a server that does not respond is still listed, and may be called directly. */
   readonly available: boolean;
-  /** Checks parameters and gives what `run` takes. Throws a `BadParameter`. */
+  /** Validates parameters and returns the input of `run`. Throws a `BadParameter`. */
   parse(given: Parameters): Parameters;
   run(input: Parameters, use: ToolUse): Promise<unknown>;
-  /** For a write that is not idempotent: what a run with the same key left at the other side, or `null`. */
+  /** For a write that is not idempotent: finds the result of an earlier run with the same key, or `null`. */
   readonly find: ((input: Parameters, use: ToolUse) => Promise<unknown>) | null;
-  /** Everything that runs with the same key left at the other side, oldest first, and how one of it is removed. */
+  /** All results of runs with the same key, oldest first, and a function that removes one of them. */
   readonly findAll?: (input: Parameters, use: ToolUse) => Promise<readonly unknown[]>;
   readonly retract?: (input: Parameters, output: unknown, use: ToolUse) => Promise<void>;
 }
@@ -55,7 +55,7 @@ export interface RegisteredTool {
 /** A parameter that is missing or of the wrong kind. */
 export class BadParameter extends Error {
   override readonly name = "BadParameter";
-  /** Its path, for example `labels.0`; empty where the parameters as a whole are wrong. */
+  /** Its path, for example `labels.0`; empty if the parameters as a whole are invalid. */
   readonly path: string;
   constructor(path: string, message: string) {
     super(message);

@@ -14,23 +14,23 @@ import type { RegisteredTool } from "./registered-tool.ts";
 
 export type ListedTool = z.output<typeof toolEntity>;
 
-/** Every tool there is, answered from memory. */
+/** All tools, in memory. */
 export interface ToolRegistry extends CachedValue {
-  /** One that can be run. */
+  /** A tool that can be run. */
   get(qualifiedName: string): RegisteredTool | undefined;
   /** The tools that an agent may use. */
   eligible(query: ToolQuery): RegisteredTool[];
-  /** As the API lists them, by qualified name; includes tools that no plugin runs. */
+  /** The tools in the format of the API, by qualified name, including those that no plugin runs. */
   listed(): readonly ListedTool[];
 }
 
 export interface RegistryOptions {
   readonly host: Pick<Host, "tools" | "sources">;
-  /** Ids of the plugins that come with the service. */
+  /** Ids of the built-in plugins. */
   readonly builtIns: ReadonlySet<string>;
-  /** Tools that are found at run time, in the order in which they are to be offered. */
+  /** Tools that are discovered at run time, in the order in which they are offered. */
   readonly discovered: () => Promise<readonly RegisteredTool[]>;
-  /** Reaches only what user-given addresses may reach. */
+  /** Reaches only addresses that users may configure. */
   readonly fetch: typeof globalThis.fetch;
   readonly sql: Sql;
   readonly bus: Bus;
@@ -38,7 +38,7 @@ export interface RegistryOptions {
   readonly sweepMs?: number;
 }
 
-/** Read at start, and again whenever a tool changes on any replica. */
+/** Reads the tools at the start, and again whenever one changes on any replica. */
 export async function openRegistry(options: RegistryOptions): Promise<ToolRegistry> {
   const { host, sql, bus, log } = options;
   let tools = new Map<string, RegisteredTool>();
@@ -59,7 +59,7 @@ export async function openRegistry(options: RegistryOptions): Promise<ToolRegist
   };
 }
 
-/** By qualified name, in the order in which they are offered: plugins' first, then the database's, then discovered ones. */
+/** By qualified name, in the order in which they are offered: first those of plugins, then stored ones, then discovered ones. */
 function join(
   own: readonly RegisteredTool[],
   rows: readonly ToolRow[],
@@ -81,7 +81,7 @@ function join(
 
 export const nameOf = (row: { provider: string; name: string }): string => `${row.provider}.${row.name}`;
 
-/** The same tool in other words. */
+/** The same tool with the description and parameters that an operator has changed. */
 const redescribed = (tool: RegisteredTool, row: ToolRow | undefined): RegisteredTool =>
   row === undefined
     ? tool
@@ -102,7 +102,7 @@ function endpointTool(row: ToolRow, endpoint: string, fetch: typeof globalThis.f
     about: row.description ?? "",
     category: row.category,
     parameters,
-    // What it does is not known, so the worst is assumed.
+    // The effect of the tool is unknown, so the worst is assumed.
     effect: "write",
     idempotent: false,
     source: null,

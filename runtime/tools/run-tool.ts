@@ -4,16 +4,16 @@ import type { Parameters, RegisteredTool, ToolUse } from "./registered-tool.ts";
 
 /** Timeout of one call, including the plugin's own waits for a tracker's Retry-After. */
 const callMs = 90_000;
-/** Longest run of a tool, including its retries and the waits between them. Milliseconds. */
+/** Maximum duration of a run of a tool, including its retries and the waits between them, in milliseconds. */
 export const maxToolRunMs = maxRetryMs(2 * callMs);
 
-/** Whether the outcome of an interrupted call cannot be found out: then the call must not be repeated. */
+/** Whether the outcome of an interrupted call cannot be determined, so that the call must not be repeated. */
 export const hasUnknowableOutcome = (tool: RegisteredTool): boolean =>
   tool.effect === "write" && !tool.idempotent && tool.find === null;
 
 /**
- * Runs a tool. A write of which an earlier try may have arrived is looked for first: `again` says that this is such a
- * case; every further try within this call is one too.
+ * Runs a tool. If an earlier try of a write may have arrived, looks for its result first. `again`: whether there was such a try;
+ * each further try within this call also counts as one.
  */
 export function runTool(tool: RegisteredTool, input: Parameters, use: ToolUse, again: boolean): Promise<unknown> {
   const within = (): ToolUse => ({ ...use, signal: AbortSignal.any([use.signal, AbortSignal.timeout(callMs)]) });

@@ -3,16 +3,17 @@ type Schema = Record<string, unknown>;
 const types = ["string", "integer", "number", "boolean", "array", "object", "null"];
 const counts = ["minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"];
 const bounds = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
-/** The names that every LLM takes for a parameter. */
+/** Parameter names that every LLM accepts. */
 const propertyName = /^[A-Za-z0-9_.-]{1,64}$/;
 const maxTextLength = 1_000;
 const maxDepth = 8;
 const maxNodes = 500;
 
 /**
- * The JSON Schema of a tool's parameters, made anew from what a server or a plugin sent: only keywords that LLMs take, only where they
- * are well-formed, references put in place. One tool with an invalid schema would have the LLM refuse every request.
- * What is left out only widens it: they check what they are called with. `null` where it describes no object.
+ * A safe JSON Schema of a tool's parameters, created from the schema of a server or a plugin. It contains only keywords that LLMs
+ * accept and that are well-formed, and references are replaced by their targets. With one invalid schema, an LLM refuses every
+ * request. An omitted keyword only makes the schema accept more, and the server or plugin validates its input itself. Returns
+ * `null` if the schema does not describe an object.
  */
 export function safeSchema(given: unknown): Schema | null {
   if (!isObject(given) || (given.type !== undefined && given.type !== "object")) return null;
@@ -40,7 +41,7 @@ function rebuild(given: unknown, walk: Walk, depth: number): Schema {
   return { ...plainKeywords(at), ...objectKeywords(at, walk, depth), ...nestedKeywords(at, walk, depth) };
 }
 
-/** With what its references point at within the same schema put in their place. */
+/** Replaces references by their targets within the same schema. */
 function resolved(given: Schema, root: Schema): Schema {
   let at = given;
   for (let hops = 0; hops < maxDepth; hops++) {
@@ -101,7 +102,7 @@ function objectKeywords(given: Schema, walk: Walk, depth: number): Schema {
 
 function nestedKeywords(given: Schema, walk: Walk, depth: number): Schema {
   const kept: Schema = {};
-  // An array without `items` is refused by some LLMs.
+  // Some LLMs refuse an array without `items`.
   const isArray = given.type === "array" || (Array.isArray(given.type) && given.type.includes("array"));
   if (isArray || isObject(given.items)) kept.items = rebuild(given.items, walk, depth + 1);
   for (const name of ["anyOf", "oneOf", "allOf"] as const) {

@@ -45,11 +45,11 @@ export interface ServeOptions {
   /** Logins of the console, and how long they last. */
   readonly sessions: ConsoleSessions & { readonly seconds: number };
   readonly exposure: Exposure;
-  /** Whether there are no API keys, at this moment. */
+  /** Whether there are no API keys at this moment. */
   readonly keyring: { readonly open: boolean };
-  /** Refreshes what `GET /metrics` shows. */
+  /** Updates the values of `GET /metrics`. */
   readonly metrics: () => Promise<void>;
-  /** Whether everything that the service needs answers, for gRPC's health service. */
+  /** Whether all parts that the service needs respond, for gRPC's health service. */
   readonly ready: () => Promise<boolean>;
 }
 
@@ -59,7 +59,7 @@ const contextOf =
     sql,
     log,
     actor,
-    // Few operations read the signal, and creating one costs as much as the rest of a small request.
+    // Created lazily: few operations read the signal, and creating one costs as much as the rest of a small request.
     get signal() {
       return request.signal;
     },
@@ -71,7 +71,7 @@ const contextOf =
     },
   });
 
-/** Opens both ports on the projections of the same operations. */
+/** Opens both ports, which offer the same operations. */
 export async function serve(serving: ServeOptions) {
   const { config, sql, log, authenticate, exposure, keyring, ready } = serving;
   const worksOnly = config.SIGNALBOX_ROLE === "worker";
@@ -100,21 +100,21 @@ export async function serve(serving: ServeOptions) {
 
   const { hostname } = exposure;
   const shutdown = new AbortController();
-  // On Node the lighter classes halve the cost of a small answer; Deno's own server would refuse them.
+  // On Node, the lighter classes halve the cost of a small response; Deno's own server would refuse them.
   const fallback = getRequestListener((request, env) => app.fetch(request, env as object), {
     overrideGlobalObjects: !("Deno" in globalThis),
   }) as NodeHandler;
   const rpc = { routes: routesOf(bound, { authenticate, sql, log }), addressOf, budget, log };
   const handler = connectHandler({ ...rpc, shutdownSignal: shutdown.signal, fallback });
   const allowedHosts = new Set(config.ALLOWED_HOSTS);
-  // Judged here, so that Connect and gRPC-Web are guarded, too. The other port speaks HTTP/2 only, which browsers speak over
-  // TLS only: its certificate stops a rebound name, and its content types stop a page of another site.
+  // Checked here, so that Connect and gRPC-Web are protected too. The other port supports only HTTP/2, which browsers use only
+  // over TLS: its certificate stops a rebound name, and its content types stop a page of another site.
   const http = createServer({ ...timeouts, requireHostHeader: false }, (request, response) => {
     for (const [name, value] of safeHeaders) response.setHeader(name, value);
-    // A proxy may pass on its own path.
+    // A proxy may forward its own path.
     if (prefix !== "" && request.url?.startsWith(`${prefix}/`)) request.url = request.url.slice(prefix.length);
     const { headers, rawHeaders, method = "", url: target = "" } = request;
-    // Node itself would answer without a body, and refuse the HTTP/1.0 of a load balancer's probe, too.
+    // Node itself would respond without a body, and refuse the HTTP/1.0 request of a load balancer's probe, too.
     if (headers.host === undefined && request.httpVersion !== "1.0")
       return reject(request, response, 400, "Host: the header is missing; HTTP/1.1 requires it.");
     const ambiguous = ambiguousHost(target, rawHeaders);
@@ -130,7 +130,7 @@ export async function serve(serving: ServeOptions) {
   await listening.catch(cannotListen("PORT", config.PORT));
   const grpc = await startGrpc({ ...rpc, host: hostname, port: config.GRPC_PORT, ready, ...tlsOf(config) }).catch(
     async (error) => {
-      // The caller closes the rest next, so no request may arrive any more.
+      // The caller closes the other parts next, so no further request may arrive.
       await drain(0);
       return cannotListen("GRPC_PORT", config.GRPC_PORT)(error);
     },
@@ -147,7 +147,7 @@ export async function serve(serving: ServeOptions) {
   return { port, grpcPort: grpc.port, close };
 }
 
-/** The routes of gRPC, made once for both ports. */
+/** The gRPC routes, created once for both ports. */
 function routesOf(bound: readonly Bound[], context: GrpcContext): () => Promise<Routes> {
   let routes: Promise<Routes> | undefined;
   const make = async () => (await import("./grpc/routes.ts")).grpcRoutes(bound, context);
@@ -168,7 +168,7 @@ interface Doors extends HttpOptions {
   readonly trusted: Networks;
 }
 
-/** What is reached over HTTP besides the operations. */
+/** Everything that is available over HTTP in addition to the operations. */
 function mountDoors(app: OpenAPIHono, { config, receiver, tools, pluginRoutes, sessions }: ServeOptions, options: Doors): void {
   const { authenticate, budget, publicUrl, json, trusted, log } = options;
   mountMcp(app, tools, options);
@@ -181,19 +181,19 @@ function mountDoors(app: OpenAPIHono, { config, receiver, tools, pluginRoutes, s
   mountConsole(app, { publicUrl, version, log });
 }
 
-/** A body has 30 s, see `body.ts`; these also end a sender that is slow with its headers, or with a body that was refused. */
+/** A body has 30 s, see `body.ts`. These limits also end a sender with slow headers, or with a slow body that was refused. */
 const timeouts = { headersTimeout: 20_000, requestTimeout: 40_000, connectionsCheckingInterval: 5_000 };
 
 const onlyWorks =
   "This replica only runs executions (SIGNALBOX_ROLE is worker) and answers /health. Call a replica with the role all or api.";
 
-/** A port that is taken or needs root, or an address of another machine: the operator has to change the setting. */
+/** The port is in use or requires root, or the address belongs to another machine: the operator must change the setting. */
 const cannotListen = (variable: string, port: number) => (error: NodeJS.ErrnoException) => {
   if (error.syscall !== "listen" && error.syscall !== "getaddrinfo") throw error;
   throw new StartError(`${error.syscall === "listen" ? variable : "HOST"}: cannot listen on port ${port}: ${error.message}`);
 };
 
-/** Tells the operator who may do what. */
+/** Logs who has access to which operations. */
 function announce({ hostname, open, local }: Exposure, log: Log): void {
   const advice = "create a key with `signalbox keys create`, or set API_KEYS";
   if (!open) return;
@@ -233,7 +233,7 @@ function drainOf(server: Server): (limitMs: number) => Promise<void> {
   };
 }
 
-/** The certificate of the gRPC port, where both files are named. */
+/** The certificate of the gRPC port, if both files are named. */
 function tlsOf({ GRPC_TLS_CERT: cert, GRPC_TLS_KEY: key }: Config) {
   if (!cert && !key) return {};
   if (!cert || !key) throw new ConfigError("GRPC_TLS_CERT and GRPC_TLS_KEY: set both or neither");

@@ -4,8 +4,8 @@ import { withoutInvisible } from "./invisible.ts";
 import { withoutRoleTokens } from "./role-tokens.ts";
 
 /**
- * A text from outside as a model may read it: what people see, and nothing else. What it takes out, and why, is in
- * `runtime/README.md`. Every text from outside passes it before a model reads it. Takes linear time.
+ * An external text as a model may read it: only what people see. `runtime/README.md` lists what is removed and why. Every
+ * external text must be cleaned before a model reads it. Takes linear time.
  */
 export function cleanText(text: string): string {
   const shown = withoutInvisible(text);
@@ -13,16 +13,18 @@ export function cleanText(text: string): string {
   return withoutRoleTokens(visible);
 }
 
-/** The same of the first `length` characters of a text. It shows nothing that the whole text, cleaned, does not show. */
+/**
+ * The same for the first `length` characters of a text. The result contains nothing that the whole cleaned text does not show.
+ */
 export function cleanStart(text: string, length: number): string {
   if (text.length <= length) return cleanText(text);
   return withoutRoleTokens(withoutHiddenMarkupOfCut(withoutInvisible(cutBetweenCharacters(text, length))));
 }
 
-/** Escape sequences of a terminal have at most this length. */
+/** Maximum length of an escape sequence of a terminal. */
 const maxEscapeLength = 64;
 
-/** Cuts neither within a character nor within an escape sequence of a terminal. */
+/** Cuts neither inside a character nor inside an escape sequence of a terminal. */
 function cutBetweenCharacters(text: string, length: number): string {
   const last = text.charCodeAt(length - 1);
   const end = last >= 0xd800 && last < 0xdc00 ? length - 1 : length;
@@ -30,22 +32,22 @@ function cutBetweenCharacters(text: string, length: number): string {
   return text.slice(0, escapeAt < 0 ? end : Math.max(0, end - maxEscapeLength) + escapeAt);
 }
 
-/** Whether people see anything of a text. */
+/** Whether any part of a text is visible. */
 export const hasVisibleText = (text: string): boolean =>
   /[\p{L}\p{N}\p{P}\p{S}]/u.test(withoutHiddenMarkup(withoutInvisible(text)));
 
 /** The same for one line: a name, a title, an identifier. */
 export const cleanLine = (text: string, maxLength = 500): string => cleanStart(text, maxLength).replace(/\s+/g, " ").trim();
 
-/** Longest string of a JSON value that is looked at: no model is shown more of it. */
+/** Maximum length of a string in a JSON value that is cleaned, because no model is shown more of it. */
 const maxStringLength = 60_000;
 const maxDepth = 200;
 
-/** How a JSON value is read. */
+/** Options for cleaning a JSON value. */
 export interface Reading {
-  /** Characters of JSON that may still be read. Negative afterwards: that was not all of the value. */
+  /** Number of characters of JSON that may still be read. It is negative afterwards if the value was not read completely. */
   left: number;
-  /** When the event that started the run happened: what was written or edited later gets a remark. */
+  /** When the event that started the run happened: text that was written or edited later is marked. */
   readonly since: number | null;
 }
 
@@ -71,7 +73,7 @@ export function cleanJson(
     }
     return items;
   }
-  // The members that name times may come after the last one that is read.
+  // The members with times may follow after the last one that is read.
   const remark = remarkOn(value, reading.since);
   const members: [string, unknown][] = remark ? [remark] : [];
   for (const name in value) {

@@ -3,11 +3,11 @@ const line =
   /\[((?:[^[\]\\\n]|\\.){1,999})\]:[ \t]*(<[^<>\n]*>|[^\s<>]\S*)?([ \t]+(?:"[^"\n]*"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*\r?$/my;
 const reference = /\[((?:[^[\]\\\n]|\\.){1,999})\](?!:)/g;
 
-/** What may be the beginning of such a line, at the end of a text. */
+/** A text's end that may be the beginning of such a line. */
 const openLine =
   /\[(?!\^)(?:[^[\]\\\n]|\\.){0,999}(?:\\|\](?::[ \t]*(?:<[^<>\n]*>?|[^\s<>]\S*)?(?:[ \t]+(?:"[^"\n]*"?|'[^'\n]*'?|\([^()\n]*\)?)?)?)?)?$/y;
 
-/** Whether a text that is cut ends within what may be a definition that begins at `at`. */
+/** Whether a cut text ends inside a possible definition that begins at `at`. */
 export function isOpenDefinition(text: string, at: number): boolean {
   openLine.lastIndex = at;
   return openLine.test(text);
@@ -24,7 +24,7 @@ export class Definitions {
     this.#text = text;
   }
 
-  /** What is to be taken out of the definition at `at`: its title, or all of it where nothing refers to it. */
+  /** The part of the definition at `at` to remove: its title, or all of it if nothing refers to it. */
   at(at: number, end: number): { readonly from: number; readonly to: number } | null {
     line.lastIndex = at;
     const found = line.exec(this.#text);

@@ -1,11 +1,11 @@
-/** Members by which platforms say when a text was written, and when it was last edited. */
+/** Members in which platforms name the time when a text was written, and when it was last edited. */
 const writtenAt = ["created_at", "createdAt", "created"];
 const editedAt = ["edited_at", "last_edited_at", "lastEditedAt", "updated_at", "updatedAt", "updated"];
 const remark = "remark_of_signalbox";
 
 /**
- * The member that says of an object that it was edited or written after `since`: its author may have changed it once they saw that
- * an agent works. Only an object that names its times has one.
+ * The member that marks an object that was edited or written after `since`, because its author may have changed it after seeing
+ * that an agent is working. Only an object with times has one.
  */
 export function remarkOn(value: object, since: number | null): [name: string, text: string] | null {
   if (since === null) return null;
@@ -18,7 +18,7 @@ export function remarkOn(value: object, since: number | null): [name: string, te
 export const writtenLater = "Written after the event that started this run.";
 export const editedLater = "Edited after the event that started this run: the text may have been different at that time.";
 
-/** Clocks of platforms, and of a webhook and its object, differ by this much, milliseconds. */
+/** Maximum difference between the clocks of platforms, and between the times of a webhook and its object, in milliseconds. */
 const tolerance = 2_000;
 /** Whether something happened after the event of a run. */
 export const isLater = (time: number | null, since: number | null): boolean =>

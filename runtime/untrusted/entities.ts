@@ -1,7 +1,7 @@
 import { withoutInvisible } from "./invisible.ts";
 
 const shape = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z]{2,31}));/y;
-/** Names of characters that are not seen. */
+/** Names of invisible characters. */
 const unseen = new Set(
   "ZeroWidthSpace NegativeThinSpace NegativeMediumSpace NegativeThickSpace NegativeVeryThinSpace NoBreak zwj zwnj shy lrm rlm InvisibleTimes it InvisibleComma ic ApplyFunction af".split(
     " ",
@@ -9,8 +9,8 @@ const unseen = new Set(
 );
 
 /**
- * The character reference at `at`: `shown` is what replaces it. Numbers of plain letters become those letters, as
- * people read them; references to characters that are not seen go. `null`: it is left as it is.
+ * The character reference at `at`: `shown` is its replacement. A reference to a plain letter becomes that letter, as people read
+ * it; a reference to an invisible character is removed. `null`: it is not changed.
  */
 export function readEntity(text: string, at: number): { readonly shown: string | null; readonly end: number } | null {
   if (!isStart(text.charCodeAt(at + 1))) return null;

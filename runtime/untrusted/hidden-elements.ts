@@ -4,11 +4,11 @@ import type { Tag } from "./html-tag.ts";
 const unseen = new Set(
   "script style template noscript iframe object applet svg math head title datalist noembed noframes".split(" "),
 );
-/** Styles, without blanks, that take an element out of sight. */
+/** Styles, without spaces, that hide an element. */
 const unseenStyle =
   /(?:^|;)(?:display:none|visibility:(?:hidden|collapse)|opacity:0?\.?0*(?![.\d])|font-size:0|font:0|(?:max-)?(?:height|width):0(?![.\d]*[1-9])|color:(?:transparent|white|#fff\b|#ffffff|rgba?\(255,255,255)|text-indent:-\d{3}|(?:left|top|right|bottom):-\d{3}|clip:rect\(0|clip-path:inset\((?:50|100)%|transform:scale\(0\))/;
 
-/** Whether an element is one that readers do not see. */
+/** Whether readers do not see an element. */
 export function isHidden({ name, attributes }: Tag): boolean {
   if (unseen.has(name)) return true;
   return attributes.some((attribute) => {
@@ -20,12 +20,12 @@ export function isHidden({ name, attributes }: Tag): boolean {
   });
 }
 
-/** Attributes that change what is seen, or where a link leads. All others are text that readers do not see. */
+/** Attributes that change the visible content or the target of a link. Readers do not see the text of all others. */
 const seen = new Set(
   "href src width height align valign colspan rowspan start type checked disabled open reversed datetime dir lang".split(" "),
 );
 
-/** The tag with the attributes that are seen; `null` where it has no others. */
+/** The tag with only those attributes; `null` if it has no others. */
 export function rewritten({ name, attributes, isClosed }: Tag): string | null {
   const kept = attributes.filter((attribute) => seen.has(attribute.name));
   if (kept.length === attributes.length) return null;

@@ -5,20 +5,22 @@ import { isHidden, rewritten } from "./hidden-elements.ts";
 import { endOfElement, isOpenTag, tagAt, voidElements } from "./html-tag.ts";
 
 /**
- * A Markdown text without what its readers do not see: HTML comments, hidden elements, attributes, titles of links,
- * descriptions of images, definitions that nothing refers to. Code is left as it is. Takes linear time.
+ * Removes everything from a Markdown text that its readers do not see: HTML comments, hidden elements, attributes, titles of
+ * links, descriptions of images, definitions that nothing refers to. Does not change code. Takes linear time.
  */
 export const withoutHiddenMarkup = (text: string): string =>
   /<[A-Za-z!?/]|\]\s*[(:]|!\[|&[#A-Za-z]/.test(text) ? new MarkupFilter(text, false).run() : text;
 
 /**
- * The same for the beginning of a longer text: what the rest of that text may turn into hidden markup is left out too. So it
- * shows nothing that the whole text hides.
+ * The same for the beginning of a longer text. Also removes what the rest of that text may turn into hidden markup. So the result
+ * contains nothing that the whole text hides.
  */
 export const withoutHiddenMarkupOfCut = (text: string): string =>
   /[<[\]&]/.test(text) ? new MarkupFilter(withoutOpenEnd(text), true).run() : text;
 
-/** Without signs at the end whose meaning depends on what follows them: a part of a run of backticks, of `<!--` or of `](`. */
+/**
+ * Removes signs at the end whose meaning depends on the following characters: a part of a run of backticks, of `<!--` or of `](`.
+ */
 function withoutOpenEnd(text: string): string {
   let end = text.length;
   const open = /<[!?/]?[-[A-Za-z]{0,8}$/.exec(text.slice(-16));
@@ -36,11 +38,11 @@ class MarkupFilter {
   readonly #definitions: Definitions;
   #out = "";
   #copied = 0;
-  /** Within a block of HTML, Markdown has no meaning. A block of `pre` ends with its tag, every other one with a blank line. */
+  /** Within a block of HTML, Markdown has no meaning. A `pre` block ends with its tag, all others with a blank line. */
   #html: "until blank" | "until end of pre" | null = null;
-  /** From here on no comment ends. */
+  /** From this position on, no comment ends. */
   #noCommentEndFrom = Number.POSITIVE_INFINITY;
-  /** Kinds of markup of which there is no further end. */
+  /** Kinds of markup that do not end after this position. */
   readonly #unclosed = new Set<(typeof hiddenKinds)[number]>();
   readonly #images: Int32Array | null;
   /** Start of the last paragraph. */
@@ -73,14 +75,14 @@ class MarkupFilter {
     return to;
   }
 
-  /** Leaves out the rest of a cut text. */
+  /** Removes the rest of a cut text. */
   #stop(at: number): number {
     return this.#replace(at, this.#text.length);
   }
 
   #line(start: number, end: number): number {
     const text = this.#text;
-    /** How it ends is not known. */
+    /** Its end is unknown. */
     const isOpen = this.#isCut && end === text.length;
     const first = firstOf(text, start, end);
     if (first >= end) {
@@ -101,7 +103,7 @@ class MarkupFilter {
     return this.#inline(start, end, true);
   }
 
-  /** Reads a line, or the rest of one. Returns where to go on: what it takes out may end in a later line. */
+  /** Processes a line, or the rest of one. Returns the next position, because removed markup may end in a later line. */
   #inline(start: number, end: number, isLineStart: boolean): number {
     const text = this.#text;
     let at = start;
@@ -121,7 +123,7 @@ class MarkupFilter {
     return at;
   }
 
-  /** Position after a code span that ends in the same line, or after its backticks. */
+  /** Position after a code span that ends in the same line, or if there is none, after its backticks. */
   #codeSpan(at: number, end: number): number {
     const length = runOf(this.#text, at, "`");
     for (let next = at + length; next < end; ) {
@@ -165,7 +167,7 @@ class MarkupFilter {
       if (commentEnd.test(text)) return this.#replace(at, commentEnd.lastIndex);
       this.#noCommentEndFrom = at;
     }
-    // In a block that is not closed, everything that follows is a comment. Within a paragraph it is text.
+    // In a block that is not closed, everything that follows is a comment. Within a paragraph, it is text.
     return isBlockStart || this.#isCut ? this.#stop(at) : at + 4;
   }
 
@@ -184,7 +186,7 @@ class MarkupFilter {
     return close >= end ? close : next === "(" ? this.#link(close, end) : close + 1;
   }
 
-  /** Takes the title out of `](address "title")`. */
+  /** Removes the title from `](address "title")`. */
   #link(at: number, end: number): number {
     linkTail.lastIndex = at;
     const found = linkTail.exec(this.#text);
@@ -200,13 +202,13 @@ class MarkupFilter {
 
 const commentEnd = /--!?>/g;
 const maxTitleLength = 4_096;
-/** The address has no blanks, so the title is all that follows it. */
+/** The address contains no spaces, so the title is everything after it. */
 const linkTail =
   /\]\((?:[ \t]*\n?[ \t]*)(?:<[^<>\n]{0,4096}>|[^\s<>"'()]{0,4096}(?:\([^\s()]{0,256}\)[^\s<>"'()]{0,1024}){0,4})(\s{1,20}(?:"[^"]{0,4096}"|'[^']{0,4096}'|\([^()]{0,4096}\))\s{0,20})?\)/y;
-/** What may be the beginning of such an end of a link, at the end of a text. */
+/** A text's end that may be the beginning of such an end of a link. */
 const openLinkTail =
   /\]\((?:[ \t]*\n?[ \t]*)(?:<[^<>\n]{0,4096}>?|[^\s<>"'()]{0,4096}(?:\([^\s()]{0,256}\)[^\s<>"'()]{0,1024}){0,4}(?:\([^\s()]{0,256})?)(?:\s{1,20}(?:"[^"]{0,4096}"?|'[^']{0,4096}'?|\([^()]{0,4096}\)?)?\s{0,20})?$/y;
-/** Longest match of it. */
+/** Maximum length of its match. */
 const maxLinkLength = 16_384;
 const hiddenKinds = [
   ["<?", "?>"],
@@ -222,14 +224,14 @@ function endOfLine(text: string, from: number): number {
   return end < 0 ? text.length : end;
 }
 
-/** First character of a line behind blanks and quotation marks, as far as a block can begin there. */
+/** First character of a line after spaces and quotation marks, if a block can begin there. */
 function firstOf(text: string, start: number, end: number): number {
   let at = start;
   while (at < end && at < start + 64 && (text[at] === " " || text[at] === ">" || text[at] === "\t")) at++;
   return at;
 }
 
-/** For each `[` the position of its `]` in the same paragraph; 0 where there is none. */
+/** For each `[`, the position of its `]` in the same paragraph; 0 if there is none. */
 function matchingBrackets(text: string): Int32Array {
   const matches = new Int32Array(text.length);
   let open: number[] = [];

@@ -16,7 +16,7 @@ export interface Tag {
 const attribute = /\s+([A-Za-z_:@][\w.:@-]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+)))?/y;
 const closing = /\s*(\/?)>/y;
 
-/** The HTML tag that begins at `at`, by the rules of CommonMark; `null` if it is none. */
+/** The HTML tag that begins at `at`, by the rules of CommonMark; `null` if there is none. */
 export function tagAt(text: string, at: number): Tag | null {
   const isEnd = text[at + 1] === "/";
   const start = isEnd ? at + 2 : at + 1;
@@ -41,7 +41,7 @@ export function tagAt(text: string, at: number): Tag | null {
 
 const openEnd = /\s*(?:=\s*(?:"[^"]*|'[^']*)?|\/)?$/y;
 
-/** Whether a text that is cut ends within what may be a tag that begins at `at`. */
+/** Whether a cut text ends inside a possible tag that begins at `at`. */
 export function isOpenTag(text: string, at: number): boolean {
   tagName.lastIndex = at;
   if (!tagName.test(text)) return false;
@@ -59,10 +59,10 @@ const isName = (code: number, inside: boolean): boolean =>
 const isBlank = (code: number): boolean => code === 0x20 || (code >= 0x09 && code <= 0x0d);
 const isAfterName = (code: number): boolean => isBlank(code) || code === 0x2f || code === 0x3e;
 
-/** Elements that hold nothing. */
+/** Elements without content. */
 export const voidElements = new Set("area base br col embed hr img input link meta param source track wbr".split(" "));
 
-/** Position after the end tag of an element whose content begins at `from`; the end of the text where there is none. */
+/** Position after the end tag of an element whose content begins at `from`; the end of the text if there is none. */
 export function endOfElement(text: string, name: string, from: number): number {
   const tags = patternOf(name);
   tags.lastIndex = from;

@@ -1,4 +1,4 @@
-/** Whether a text contains anything that `withoutInvisible` looks at. */
+/** Whether a text contains any character that `withoutInvisible` checks. */
 const suspicious = new RegExp(
   [
     "[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f]",
@@ -14,9 +14,9 @@ const flags = ["gbeng", "gbsct", "gbwls"].map(
 );
 
 /**
- * The text without characters that people do not see: control, zero-width, bidi and tag characters, and variation selectors
- * that vary nothing. Joiners and selectors that emoji and scripts need remain, one at a time. Line ends become `\n`;
- * `keepsCrlf`: those of Windows remain. Takes linear time.
+ * The text without invisible characters: control, zero-width, bidi and tag characters, and variation selectors without effect.
+ * Joiners and selectors that emoji and scripts need remain, one at a time. Line ends become `\n`; `keepsCrlf`: Windows line ends
+ * are kept. Takes linear time.
  */
 export function withoutInvisible(text: string, { keepsCrlf = false } = {}): string {
   const whole = text.isWellFormed() ? text : text.toWellFormed();
@@ -26,7 +26,7 @@ export function withoutInvisible(text: string, { keepsCrlf = false } = {}): stri
 function filtered(text: string, keepsCrlf: boolean): string {
   const out = new Uint16Array(text.length);
   let length = 0;
-  /** The last code point that was kept, and the last one that is no selector. */
+  /** The last code point that was kept, and the last one that is not a selector. */
   let last = 0;
   let base = 0;
   for (let at = 0; at < text.length; ) {
@@ -36,13 +36,13 @@ function filtered(text: string, keepsCrlf: boolean): string {
       at++;
       continue;
     }
-    // Most of what is written in the world's scripts.
+    // The range of most text in any script.
     if (code < 0xd800 && plain[code] === 1) {
       out[length++] = last = base = code;
       at++;
       continue;
     }
-    // Tag characters, and what has no meaning beside them.
+    // Tag characters, and the characters that have no meaning next to them.
     if (code >= 0xdb40 && code <= 0xdb43 && !isSelector(text.codePointAt(at) ?? 0)) {
       at += 2;
       continue;
@@ -69,7 +69,7 @@ function filtered(text: string, keepsCrlf: boolean): string {
 const decoder = new TextDecoder("utf-16le", { ignoreBOM: true });
 const decode = (units: Uint16Array<ArrayBuffer>): string => decoder.decode(units);
 
-/** Longest sequence of a terminal that is taken out as a whole. */
+/** Maximum length of a terminal sequence that is removed as a whole. */
 const maxAnsiLength = 64;
 
 /** Position after an escape sequence of a terminal: `ESC [ 31 m`. */
@@ -89,7 +89,7 @@ function isShown(point: number, last: number, base: number, next: number): boole
   return (point >= 0x1e000 && point < 0xe0000 && (point & 0xfffe) !== 0xfffe) || !isInvisible(point);
 }
 
-/** Only after the character that they belong to, and never two in a row. */
+/** Kept only after the character that they belong to, and never two in a row. */
 function joins(point: number, last: number, base: number, next: number): boolean {
   if (point === zwj && last !== zwj && next >= 0x2000 && isIn(pictographs, base)) return true;
   return last < 0x1e000 && isIn(joiningScripts, last);
@@ -105,7 +105,7 @@ function selects(point: number, last: number, next: number): boolean {
   return point >= 0xe0100 && isIn(ideographs, last);
 }
 
-/** A key of a telephone, which is an emoji with U+20E3. */
+/** A key of a telephone, which U+20E3 turns into an emoji. */
 const isKey = (point: number): boolean => (point >= 0x30 && point <= 0x39) || point === 0x23 || point === 0x2a;
 
 type Ranges = readonly (readonly [number, number])[];
@@ -132,12 +132,15 @@ const invisible: Ranges = [
   [0x1d173, 0x1d17a],
   [0xe0000, 0xe0fff],
 ];
-/** 1 for the code units that need no further look. */
+/** 1 for the code units that need no further check. */
 const plain = new Uint8Array(0xd800).fill(1);
 for (const [from, to] of invisible) plain.fill(0, Math.min(from, 0xd800), Math.min(to + 1, 0xd800));
 const isInvisible = (point: number): boolean => (point & 0xfffe) === 0xfffe || isIn(invisible, point);
 
-/** Scripts in which joiners change what is seen: Arabic and its neighbours, the scripts of India and South-East Asia, Mongolian. */
+/**
+ * Scripts in which joiners change the visible text: Arabic and related scripts, the scripts of India and South-East Asia,
+ * Mongolian.
+ */
 const joiningScripts: Ranges = [
   [0x0600, 0x0dff],
   [0x0f00, 0x109f],

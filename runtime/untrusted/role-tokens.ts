@@ -1,6 +1,6 @@
 /** Words between angle or square brackets that mark roles, turns and tool calls in the templates of chat models and agents. */
 const angleWords = [
-  // Gemma, and what most tokenizers know.
+  // Gemma, and the tokens of most tokenizers.
   "start_of_turn",
   "end_of_turn",
   "start_of_image",
@@ -65,8 +65,8 @@ const turns =
   /^([ \t]{0,3}(?:>[ \t]?){0,3}(?:[*_]{0,3}(?:human|assistant|system|user|developer)|#{1,6}[ \t]{1,4}(?:human|assistant|system|user|developer|instruction|response))[*_]{0,3})(?=:)/gim;
 
 /**
- * Takes apart what a chat template, or a parser of a model's output, could take for a token of its own: one space after the
- * bracket, or before the colon. People read the same. Takes linear time.
+ * Breaks up everything that a chat template, or a parser of a model's output, could read as one of its tokens: inserts one space
+ * after the bracket, or before the colon. People read the same. Takes linear time.
  */
 export function withoutRoleTokens(text: string): string {
   let clean = text;

@@ -1,6 +1,6 @@
 /*
- * Durations are counted in buckets whose bounds grow by a fourth of a power of two. A percentile is therefore known within
- * 10 %, and sums of many days can be added.
+ * Durations are counted in buckets whose bounds grow by a factor of 2^(1/4). So a percentile is exact to 10 %, and sums of many
+ * days can be added.
  */
 const perDoubling = 4;
 
@@ -11,7 +11,7 @@ export const bucketSql = (ms: string): string =>
 /** Middle of a bucket, milliseconds. */
 const middleOf = (bucket: number): number => Math.round(2 ** ((bucket + 0.5) / perDoubling));
 
-/** The duration, in milliseconds, that this share of the executions did not exceed; `null` where there are none. */
+/** The duration, in milliseconds, that this share of the executions did not exceed; `null` if there are none. */
 export function percentile(buckets: ReadonlyMap<number, number>, share: number): number | null {
   const total = [...buckets.values()].reduce((sum, count) => sum + count, 0);
   let seen = 0;

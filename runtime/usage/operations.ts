@@ -9,7 +9,7 @@ type Usage = Output<typeof usage.get>;
 const dayMs = 86_400_000;
 const startOfDay = (ms: number) => Math.floor(ms / dayMs) * dayMs;
 const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
-/** Beyond all times that occur, and within what the database can store. */
+/** Later than all times that occur, and within the range of the database. */
 const always = { from: Date.parse("2000-01-01T00:00:00Z"), to: Date.parse("3000-01-01T00:00:00Z") };
 
 export const usageOperation = handle(usage.get, async (input, { sql }) => {
@@ -44,7 +44,7 @@ function reportOf(
   };
 }
 
-/** Whole days that are summed come from their sums; the rest is read from the executions themselves. */
+/** Days that are completely in the range are read from their sums, the rest from the executions themselves. */
 export function split(from: number, to: number, known: Period | null): { summed: Period | null; rest: Period[] } {
   const period = (start: number, end: number): Period[] =>
     start < end ? [{ from: new Date(start).toISOString(), to: new Date(end).toISOString() }] : [];
@@ -92,7 +92,8 @@ const figuresOf = ({ tokens, runs, failed, held, cost_usd, unpriced_tokens, dura
   runs,
   failed,
   held,
-  // Sums of binary fractions: a millionth of a cent is noise. Where no token has a price, nothing is known of the cost.
+  // The sums have rounding errors, so fractions below a millionth of a cent are removed. If no token has a price, the cost is
+  // unknown.
   cost_usd: cost_usd === 0 && unpriced_tokens > 0 && unpriced_tokens >= tokens.total ? null : Math.round(cost_usd * 1e8) / 1e8,
   unpriced_tokens,
   p50_duration_ms: percentile(durations, 0.5),

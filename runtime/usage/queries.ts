@@ -2,7 +2,7 @@ import type { Queryable, Sql } from "../platform/database/client.ts";
 import { firstIdOf } from "../platform/ids.ts";
 import { bucketSql } from "./durations.ts";
 
-/** Executions that were created on one day or in a part of it, ISO 8601. `to` is exclusive. */
+/** A period of at most one day; only executions created in it count. ISO 8601; `to` is exclusive. */
 export interface Period {
   readonly from: string;
   readonly to: string;
@@ -20,7 +20,7 @@ export const groupColumns = {
 } as const;
 export type Group = keyof typeof groupColumns;
 
-/** Sums of one group, and of one bucket of durations within it. */
+/** Sums of one group and of one bucket of durations. */
 export interface UsageRow {
   readonly bucket: number | null;
   readonly runs: number;
@@ -36,7 +36,7 @@ export interface UsageRow {
   readonly [column: string]: unknown;
 }
 
-/** Ids begin with the time of the replica that made them. The clocks of replicas and database differ by an hour at most. */
+/** Ids begin with the time of the replica that created them. The clocks of replicas and database differ by an hour at most. */
 const slackMs = 3_600_000;
 
 /** One row for each execution created in the period, and for each step outside of executions. */
@@ -98,7 +98,7 @@ export function sumUsage(
     group by ${keys} bucket`;
 }
 
-/** Executions that have not ended, by state, and the age of the oldest that is due, seconds. */
+/** Executions that have not ended, by state, and the age of the oldest due one, in seconds. */
 export async function openExecutions(
   sql: Queryable,
 ): Promise<{ states: { state: string; count: number }[]; oldest: number | null }> {
@@ -117,7 +117,7 @@ export async function countOpen(sql: Queryable): Promise<{ running: number; queu
   return row;
 }
 
-/** The first and the last day that are summed, without gaps between them; `null` where none is. */
+/** The first and the last day that are summed, without gaps between them; `null` if none is. */
 export async function summedDays(sql: Queryable): Promise<Period | null> {
   const [row] = await sql<[{ from: string | null; to: string | null }]>`
     select min(day)::text as from, max(day)::text as to from usage_sums`;
@@ -125,8 +125,8 @@ export async function summedDays(sql: Queryable): Promise<Period | null> {
 }
 
 /**
- * The days before today that are not summed, or have to be summed again. Without gaps between summed days, and the latest first, because
- * they are asked for most: after an upgrade, the history of years may be missing.
+ * The days before today that are not summed, or must be summed again. There are no gaps between summed days. The latest come
+ * first, because they are requested most often: after an upgrade, the history of years may be missing.
  */
 export async function daysToSum(sql: Queryable): Promise<string[]> {
   const rows = await sql<{ day: string }[]>`
@@ -143,7 +143,7 @@ export async function daysToSum(sql: Queryable): Promise<string[]> {
   return rows.map(({ day }) => day);
 }
 
-/** Sums one day again. Executions whose model is not stored yet, of earlier versions, get it from their steps. */
+/** Sums one day again. For executions of earlier versions, whose model is not stored yet, reads the model from their steps. */
 export const sumDay = (sql: Sql, day: string): Promise<void> =>
   sql.begin(async (tx) => {
     const from = `${day}T00:00:00.000Z`;

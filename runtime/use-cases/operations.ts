@@ -54,11 +54,11 @@ const outside: readonly PluginErrorCode[] = [
   "unavailable",
   "timeout",
   "not_configured",
-  // Of a plugin's process: what it threw, or an answer that is none.
+  // An error of a plugin's process, or an invalid response.
   "failed",
 ];
 
-/** By its members: an installed plugin has its own copy of the error's class. */
+/** Recognised by its members, because an installed plugin has its own copy of the error class. */
 function asProblem(error: unknown): unknown {
   const { code, message } = (error ?? {}) as Partial<PluginErrorShape>;
   if (!(error instanceof Error) || error.name !== "PluginError" || !code || !message) return error;

@@ -1,7 +1,7 @@
 import type { Json } from "@signalbox/sdk";
 import type { Queryable } from "../platform/database/client.ts";
 
-/** What a use case has saved; `null` where it has not been set up. */
+/** The stored state of a use case; `null` if it has not been set up. */
 export async function findState(sql: Queryable, name: string): Promise<Json> {
   const [row] = await sql<{ state: Json }[]>`select state from use_cases where name = ${name}`;
   return row?.state ?? null;

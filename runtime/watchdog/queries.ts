@@ -17,14 +17,14 @@ export async function insertEntry(
   return row.id;
 }
 
-/** Stores how often an entry's report was repeated. */
+/** Stores how often the report of an entry was repeated. */
 export async function addToEntry(sql: Sql, id: number, count: number): Promise<void> {
   await sql`update watchdog_logs set context = jsonb_set(context, '{count}', to_jsonb(${count}::int)) where id = ${id}`;
 }
 
 export type WatchdogEntry = Output<typeof list>["items"][number];
 
-/** `subjects`: stored subjects that an entry names, or whose executions it names; absent: all. */
+/** `subjects`: returns only entries that name these subjects or their executions; absent: all. */
 export function listEntries(
   sql: Queryable,
   { subjects, ...filter }: Omit<Input<typeof list>, "subject"> & { readonly subjects?: readonly string[] | undefined },

@@ -3,14 +3,17 @@ import { storable } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
 import { addToEntry, insertEntry, type WatchdogLevel } from "./queries.ts";
 
-/** Reports what an operator should know. Always logs; stores an entry if `WATCHDOG_ENABLED`. Never throws or delays its caller. */
+/**
+ * Reports events that an operator should know about. Always logs them, and stores an entry if `WATCHDOG_ENABLED`. Never throws or
+ * delays its caller.
+ */
 export type Watchdog = (level: WatchdogLevel, message: string, context?: Record<string, unknown>) => void;
 
-/** Repetitions within this time become a count of the first entry, milliseconds. */
+/** Repetitions within this time only increase the count of the first entry, in milliseconds. */
 const repeatMs = 60_000;
-/** How often counts are stored, milliseconds. */
+/** Interval at which counts are stored, in milliseconds. */
 const flushMs = 1_000;
-/** Most different reports that are grouped at the same time; strangers choose some of their members. */
+/** Maximum number of different reports that are grouped at the same time, because strangers choose some of their members. */
 const maxGroups = 1_000;
 
 interface Group {

@@ -6,7 +6,7 @@ import type { Evaluator } from "../platform/evaluator.ts";
 import { parseNetworks } from "../platform/network/networks.ts";
 import { compilePath } from "../platform/path-pattern.ts";
 
-/** What a caller sends, with what stays of the mapping before. */
+/** The members that a caller sends, together with the unchanged ones of the stored mapping. */
 export interface Draft {
   readonly source: string;
   readonly event_type: string | null;
@@ -20,7 +20,7 @@ const paths = new JSONPathEnvironment();
 const wrong = (field: string, what: string) => problem("bad_request", `${field}: ${what}`, { field });
 const reason = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
-/** Refuses a mapping that could never work, naming the member. `platforms`: the sources whose webhooks have doors of their own. */
+/** Refuses a mapping that could never work, naming the member. `platforms`: the sources whose webhooks have their own paths. */
 export async function checkMapping(draft: Draft, platforms: ReadonlySet<string>, evaluator: Evaluator): Promise<void> {
   if (draft.path_pattern === null) checkEventMapping(draft);
   else checkPathMapping(draft, draft.path_pattern, platforms);
@@ -70,7 +70,7 @@ function checkPathMapping(
     );
 }
 
-/** Refuses networks that are none. */
+/** Refuses invalid networks. */
 export function checkAuth(given: z.output<typeof webhookAuthUpdate>): void {
   if (given.method !== "ip_allowlist") return;
   try {

@@ -11,7 +11,7 @@ const alpha = (event_type: string, jq_filter: string, canonical_trigger: string)
   secret: null,
 });
 
-/** What the source event mappings cannot tell apart. */
+/** Events that the source event mappings cannot distinguish. */
 export const defaultWebhookMappings: readonly NewMapping[] = [
   alpha("pull_request", '.action == "closed" and .pull_request.merged == true', "pr.merged"),
   alpha("pull_request", '.action == "synchronize"', "pr.updated"),

@@ -15,7 +15,7 @@ export interface WebhookMappingDeps {
   readonly bus: Bus;
   readonly vault: Vault;
   readonly evaluator: Evaluator;
-  /** Names of the sources that the loaded plugins bring. */
+  /** Names of the sources of the loaded plugins. */
   readonly loadedSources: () => Iterable<string>;
 }
 
@@ -26,7 +26,7 @@ const same = () =>
     "The same webhook mapping exists: source, event_type, jq_filter, path_pattern and canonical_trigger are equal.",
   );
 
-/** The operations on webhook mappings. Every change is published before it is answered, so the next webhook sees it. */
+/** The operations on webhook mappings. Every change is published before the request is answered, so the next webhook uses it. */
 export function webhookMappingOperations({ bus, vault, evaluator, loadedSources }: WebhookMappingDeps): Bound[] {
   const changed = () => bus.publish("mappings");
   const check = (draft: Draft) => checkMapping(draft, new Set([...sources, ...loadedSources()]), evaluator);

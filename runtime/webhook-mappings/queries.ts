@@ -3,7 +3,7 @@ import type { create } from "@signalbox/schema/webhook-mappings";
 import type { Queryable } from "../platform/database/client.ts";
 
 export type WebhookMapping = Output<typeof create>;
-/** What is stored: a mapping, and its secret encrypted. */
+/** A stored mapping with its encrypted secret. */
 export interface StoredMapping extends WebhookMapping {
   readonly secret: string | null;
 }
@@ -22,7 +22,7 @@ export async function listWebhookMappings(
   return { items, total: count.total };
 }
 
-/** Every mapping with its secret, as routing needs it. */
+/** Every mapping with its secret, for routing. */
 export const allWebhookMappings = (sql: Queryable): Promise<StoredMapping[]> =>
   sql<StoredMapping[]>`select * from webhook_mappings order by id`;
 
@@ -33,7 +33,7 @@ export async function findWebhookMapping(sql: Queryable, id: number): Promise<St
 
 const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
 
-/** `undefined` where the same mapping exists. */
+/** Returns `undefined` if the same mapping exists. */
 export async function insertWebhookMapping(sql: Queryable, mapping: NewMapping): Promise<WebhookMapping | undefined> {
   const { source, event_type, jq_filter, canonical_trigger, path_pattern, extraction_rules, auth, secret } = mapping;
   const [row] = await sql<WebhookMapping[]>`
@@ -44,7 +44,7 @@ export async function insertWebhookMapping(sql: Queryable, mapping: NewMapping):
   return row;
 }
 
-/** `undefined` where it is gone. Throws a unique violation where it would equal another. */
+/** Returns `undefined` if the mapping no longer exists. Throws a unique violation if it would equal another one. */
 export async function updateWebhookMapping(sql: Queryable, id: number, mapping: NewMapping): Promise<WebhookMapping | undefined> {
   const { source, event_type, jq_filter, canonical_trigger, path_pattern, extraction_rules, auth, secret } = mapping;
   const [row] = await sql<WebhookMapping[]>`
@@ -59,7 +59,7 @@ export async function deleteWebhookMapping(sql: Queryable, id: number): Promise<
   return (await sql`delete from webhook_mappings where id = ${id}`).count > 0;
 }
 
-/** Whether a webhook mapping makes events of this source. */
+/** Whether a webhook mapping creates events of this source. */
 export async function hasMappingOfSource(sql: Queryable, source: string): Promise<boolean> {
   const [row] = await sql`select 1 from webhook_mappings where source = ${source} limit 1`;
   return row !== undefined;

@@ -33,7 +33,7 @@ const seenBefore = new WeakMap<Connection, readonly (readonly [name: string, len
 export const neededBodyBefore = (connection: Connection, headers: SentRequest["headers"]): boolean =>
   seenBefore.get(connection)?.every(([name, length]) => headers[name]?.length === length) ?? false;
 
-/** Runs the check of a connection on a request without its body; `undefined`: it needs the body. */
+/** Runs the check of a connection on a request without its body. Returns `undefined` if the check needs the body. */
 export async function verifyWithoutBody(connection: Connection, request: SentRequest): Promise<VerificationResult | undefined> {
   const { source, settings } = connection;
   const recorded = source.sandboxed ? null : recordReads(request.headers);
@@ -49,7 +49,9 @@ export async function verifyWithoutBody(connection: Connection, request: SentReq
 
 const checked = new WeakMap<Connection, boolean>();
 
-/** Whether the webhooks of a connection need a proof. Sandboxed sources that declare no signature count as having none. */
+/**
+ * Whether the webhooks of a connection need authentication. A sandboxed source that declares no signature counts as needing none.
+ */
 export async function needsProof(connection: Connection): Promise<boolean> {
   const known = checked.get(connection);
   if (known !== undefined) return known;
@@ -63,8 +65,8 @@ export async function needsProof(connection: Connection): Promise<boolean> {
 }
 
 /**
- * The connection by which the webhooks of another are verified. An integration without a secret of its own takes those that
- * its source's environment vouches for: otherwise it would let in what the source refuses.
+ * The connection with which the webhooks of another one are verified. If an integration has no webhook secret, that of the
+ * environment is used; otherwise it would accept webhooks that the source refuses.
  */
 export async function verifierOf(connection: Connection, environment: (source: string) => Connection | undefined) {
   if (connection.id === "environment" || (await needsProof(connection))) return connection;

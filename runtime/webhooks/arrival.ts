@@ -14,7 +14,7 @@ export interface NewExecution {
   readonly overrides?: { readonly agent_id?: string | undefined; readonly prompt?: string | undefined };
 }
 
-/** An event as it is stored, with the executions that it fires. */
+/** An event as it is stored, with the executions that it starts. */
 export interface NewEvent {
   readonly id: string;
   readonly source: string;
@@ -43,7 +43,7 @@ export interface NewEvent {
   readonly traceparent: string | null;
   /** JSON of the headers that `parse` may need again. */
   readonly headers: string;
-  /** Packed JSON, or JSON, and so UTF-8 without NUL characters. */
+  /** Packed JSON, or JSON, which is UTF-8 without NUL characters. */
   readonly body: Uint8Array;
 }
 
@@ -51,19 +51,19 @@ export interface Arrival {
   readonly event: NewEvent;
   readonly project: string | null;
   readonly issue: string | null;
-  /** What its agents read. */
+  /** The text that its agents read. */
   readonly content: string;
   /** The same, packed, in base64, if it is stored so. */
   readonly packedContent?: string | undefined;
   /** What changed, one line for each change. */
   readonly changes?: readonly string[];
-  /** Cancels the executions that earlier events started on its issue. */
+  /** Whether it cancels the executions that earlier events started on its issue. */
   readonly closes?: boolean;
   /** Its executions wait this long for a newer snapshot, which replaces them. 0: they do not wait and are not replaced. */
   readonly delayMs?: number;
-  /** SHA-256 of the body, in hexadecimal, if a copy of it is a duplicate. */
+  /** SHA-256 of the body, in hexadecimal, if a repeated body counts as a duplicate. */
   readonly digest?: string | null;
-  /** SHA-256 of what all hooks would deliver, in hexadecimal, for an event that names its hook. */
+  /** SHA-256 of the content that all hooks deliver alike, in hexadecimal, for an event that names its hook. */
   readonly hookDigest?: string | null;
   /** Set if the event may report our own change. */
   readonly suspect?: Omit<Suspect, "id" | "subject"> | null;

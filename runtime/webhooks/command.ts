@@ -35,28 +35,28 @@ export const placeOf = ({
 
 /** The outcome of a command. */
 export interface Effect {
-  /** In words; becomes the reason of the event. */
+  /** In words; it becomes the reason of the event. */
   readonly summary: string;
   /** Ids of executions that were cancelled. */
   readonly cancelled: readonly string[];
-  /** Whether there was something to do. */
+  /** Whether the command had an effect. */
   readonly isDone: boolean;
 }
 
-/** Executes a command in the transaction that stores its event, so that both happen once or not at all. */
+/** Executes a command in the transaction that stores its event, so that both happen exactly once or not at all. */
 export type CarryOut = (tx: Queryable, command: Command, place: CommandPlace) => Promise<Effect>;
 
 /** Maximum length of the text after a command, in characters. */
 const maxRestLength = 500;
 const pattern = new RegExp(`^\\s*/(${commandNames.join("|")})(?:[^\\S\\n]+([^\\n]*))?\\s*(?:\\n|$)`, "i");
 
-/** The command that a comment begins with. */
+/** The command at the beginning of a comment. */
 export function readCommand(comment: string | null | undefined): Command | null {
   const [, name, rest = ""] = pattern.exec((comment ?? "").slice(0, 2_000)) ?? [];
   return name === undefined ? null : { name: name.toLowerCase() as CommandName, rest: rest.trim().slice(0, maxRestLength) };
 }
 
-/** The command of an event; people give commands, bots do not. */
+/** The command of an event. Only people can give commands, not bots. */
 export function commandOf({ subject, comment_text, author }: SourceEvent): Command | null {
   if (subject === null || author?.kind === "bot" || author?.kind === "app") return null;
   return readCommand(comment_text);

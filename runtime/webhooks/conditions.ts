@@ -1,12 +1,12 @@
 import { type Json, type SourceEvent, valueAt } from "@signalbox/sdk";
 
-/** Maximum depth at which labels are looked for: `object_attributes.labels`, `issue.fields.labels`. */
+/** Maximum depth at which labels are searched for: `object_attributes.labels`, `issue.fields.labels`. */
 const maxDepth = 3;
 const maxLabels = 500;
 
 /**
- * The labels that a payload names, by the members `labels` and `label` that all platforms use: texts, or objects with a name.
- * `label` is the one that was added or removed, so it counts only in a payload without `labels`.
+ * The labels in a payload, from the members `labels` and `label`, which all platforms use: texts, or objects with a name. `label`
+ * is the one that was added or removed, so it counts only in a payload without `labels`.
  */
 export function labelsIn(payload: Json): string[] {
   const found = new Set<string>();
@@ -31,7 +31,7 @@ export function labelsIn(payload: Json): string[] {
   return [...found];
 }
 
-/** Members of a payload that hold the text of a comment. */
+/** Members of a payload that contain the text of a comment. */
 const commentTexts = [
   ["comment", "body"],
   ["object_attributes", "note"],
@@ -40,7 +40,7 @@ const commentTexts = [
   ["data", "comment_html"],
 ];
 
-/** The new text of the event: its comment, otherwise the whole text for the agent. */
+/** The new text of the event: its comment, or if there is none, the whole text for the agent. */
 export function newestText({ text }: SourceEvent, payload: Json): string {
   for (const path of commentTexts) {
     const found = valueAt(payload, ...path);
@@ -51,7 +51,7 @@ export function newestText({ text }: SourceEvent, payload: Json): string {
 
 const isWord = (character: string | undefined): boolean => character !== undefined && /[\p{L}\p{N}_-]/u.test(character);
 
-/** Whether a text mentions `@name`, in any case, and not as a part of a longer name. */
+/** Whether a text mentions `@name`, ignoring case, and not as a part of a longer name. */
 export function mentions(text: string, mention: string): boolean {
   const name = mention.replace(/^@?/, "@").toLowerCase();
   const lower = text.toLowerCase();

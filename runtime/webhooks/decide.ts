@@ -13,7 +13,7 @@ import type { Incoming } from "./incoming.ts";
 import type { LoopLimits } from "./loop-queries.ts";
 import type { Routing } from "./routing.ts";
 
-/** Longest text that an agent reads, in characters. */
+/** Maximum length of the text that an agent reads, in characters. */
 const maxContent = 200_000;
 const shorten = (text: string) =>
   text.length > maxContent ? `${text.slice(0, maxContent)}\n\n[cut: ${text.length} characters in all]` : text;
@@ -22,7 +22,7 @@ export interface DecisionDeps {
   readonly routing: Routing;
   readonly policies: Pick<Policies, "of">;
   readonly loops: LoopLimits;
-  /** How long the execution of a snapshot waits for further snapshots, milliseconds. 0: each runs. */
+  /** How long the execution of a snapshot waits for further snapshots, in milliseconds. 0: it does not wait, and each runs. */
   readonly debounceMs: number;
   /** Writes a watchdog warning about a mapping that cannot do what its author meant. */
   readonly warn: Report;
@@ -55,7 +55,7 @@ export function decide(incoming: Incoming, reason: string | null, named: readonl
     packedContent: allowed.length > 0 ? pack("prompt", Buffer.from(content))?.toString("base64") : undefined,
     changes: (event.changes ?? []).slice(0, 100).map((line) => storableText(line.slice(0, 500))),
     closes: closes(incoming, triggers, reason),
-    // A dry run replaces no execution that waits.
+    // A dry run does not replace a waiting execution.
     delayMs: event.snapshot && !incoming.replay?.dry_run ? deps.debounceMs : 0,
     executions: allowed.map((mapping) => executionOf(incoming, mapping, deps)),
   };
@@ -80,7 +80,7 @@ function executionOf(incoming: Incoming, mapping: TaskMapping, { policies, loops
   };
 }
 
-/** The reason why an event starts nothing, with the seed that would add a task. */
+/** The reason why an event starts nothing, naming the seed that would add a task. */
 function withoutTasks(triggers: readonly string[]): string {
   const set = triggers.map(setOf).find((one) => one !== null);
   const seed = set ? ` or POST /api/tasks/triggers/seed with {"include": ["${set}"]}` : "";
@@ -110,7 +110,7 @@ export const gateInput = (incoming: Incoming, mapping: TaskMapping, policies: Pi
   return { event, payload, mapping, policy, trusted: replayOf !== undefined || own };
 };
 
-/** The tasks that the event may start, each once, and the reasons why it may not start the others. */
+/** The tasks that the event may start, without duplicates, and the reasons why it may not start the others. */
 function tasksOf(incoming: Incoming, triggers: readonly string[], { routing, policies, warn }: DecisionDeps) {
   const only = incoming.replay?.task_id;
   if (only !== undefined) return { allowed: [chosenTask(only, triggers)], refusals: [] };

@@ -29,11 +29,11 @@ export interface DispatcherOptions extends DecisionDeps {
   readonly wake: (newcomer?: { source: string; project: string | null; author: string | null }) => void;
   /** Called after executions were cancelled, to end those that are running. */
   readonly cancelled: (ids: readonly string[]) => void;
-  /** Carries out commands of comments; `null`: comments give none. */
+  /** Executes commands in comments; `null`: comments contain none. */
   readonly carryOut: CarryOut | null;
-  /** Writes of webhooks that may run at the same time. */
+  /** Maximum number of concurrent writes of webhooks. */
   readonly concurrency: number;
-  /** A signed body is a duplicate if it arrived before within this many hours. 0: off. */
+  /** A signed body counts as a duplicate if the same body arrived within this many hours before. 0: off. */
   readonly replayHours: number;
   readonly loops: LoopLimits;
   readonly log: Pick<Log, "info" | "warn">;
@@ -44,7 +44,10 @@ export const createDispatcher = (options: DispatcherOptions): Dispatcher => new 
 class EventDispatcher implements Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #storeWebhook: Store;
-  /** Separate, because a poll delays the webhooks of its slug until its events are stored. One write at a time keeps their order. */
+  /**
+   * A separate batch for polls, which delay the webhooks of their slug until their events are stored. One write at a time keeps
+   * their order.
+   */
   readonly #storeInOrder: Store;
 
   constructor(options: DispatcherOptions) {
@@ -121,7 +124,7 @@ class EventDispatcher implements Dispatcher {
   }
 }
 
-/** Stores an event with its executions; answers its outcome, or the id of the event that it duplicates. */
+/** Stores an event with its executions. Returns its outcome, or the id of the event that it duplicates. */
 type Store = (arrival: Arrival) => Promise<string | StoredEvent>;
 
 const storeIn = ({ sql, replayHours, loops }: DispatcherOptions, concurrency: number): Store =>
@@ -137,7 +140,7 @@ const storeIn = ({ sql, replayHours, loops }: DispatcherOptions, concurrency: nu
 /** The outcome of each new event, or the id of the earlier one. */
 async function storeAll(sql: Sql, arrivals: readonly Arrival[], limits: ArrivalLimits): Promise<(string | StoredEvent)[]> {
   const all: (string | StoredEvent)[] = [];
-  // A close cancels what was stored before it, so it begins a new statement.
+  // A close cancels the executions that are stored before it, so it begins a new statement.
   for (const some of splitBefore(arrivals, ({ closes }) => closes === true)) {
     const stored = await insertArrivals(sql, some, limits);
     all.push(...(await Promise.all(some.map((arrival) => storedOrEarlier(sql, arrival, stored)))));

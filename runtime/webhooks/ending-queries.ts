@@ -1,15 +1,15 @@
 import type { Queryable } from "../platform/database/client.ts";
 import type { Arrival, NewEvent } from "./arrival.ts";
 
-/** Who caused an event: ids are comparable within a source only. */
+/** Who caused an event. Ids are comparable only within a source. */
 export function authorKey({ source, author, actor }: Pick<NewEvent, "source" | "author" | "actor">): string | null {
   const who = author?.id ?? author?.name ?? actor;
   return who === null ? null : `${source}:${who}`;
 }
 
 /**
- * Cancels the executions on closed issues, unless a policy lets them finish. The statement does not see
- * the executions that it stores itself, so tasks of the close run.
+ * Cancels the executions on closed issues, unless a policy lets them finish. The statement does not see the executions that it
+ * stores itself, so tasks that the close starts are not cancelled.
  */
 export function endingOf(sql: Queryable, arrivals: readonly Arrival[]) {
   const closed = arrivals.flatMap(({ event, closes }) =>
@@ -52,6 +52,6 @@ export async function endPending(sql: Queryable, id: string, pending: string, st
   return rows.length > 0;
 }
 
-/** Marks the event of a command as carried out, with its effect. */
+/** Marks the command of an event as executed, with its effect. */
 export const setCarriedOut = (sql: Queryable, id: string, summary: string): Promise<unknown> =>
   sql`update webhook_events set outcome = 'dispatched', reason = ${summary.slice(0, 500)} where id = ${id}`;

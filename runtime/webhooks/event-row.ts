@@ -6,7 +6,7 @@ import { validTraceparent } from "../platform/telemetry/tracing.ts";
 import type { NewEvent } from "./arrival.ts";
 import type { Incoming } from "./incoming.ts";
 
-/** The row of an event. `reason` is why it is discarded, or why not all of its tasks run. */
+/** The row of an event. `reason`: why it is discarded, or why not all of its tasks are started. */
 export function rowOf(
   { id, source, slug, event, headers, body, replayOf, polled = false, own = false, traceparent, messageId = null }: Incoming,
   triggers: readonly string[],
@@ -43,7 +43,7 @@ export function rowOf(
   };
 }
 
-/** Cut first: a cut can leave half of a character, which PostgreSQL cannot store. */
+/** Truncated first, because truncation can leave an unpaired surrogate, which PostgreSQL cannot store. */
 const text = (value: string | null) => value && storableText(value.slice(0, 500));
 
 const authorOf = ({ id, name, kind, standing }: EventAuthor): EventAuthor => ({ id: text(id), name: text(name), kind, standing });

@@ -37,7 +37,7 @@ type Task = Explanation["tasks"][number];
 
 export const explainOperation = (deps: ExplainDeps): Bound => handle(explain, (input, { sql }) => explained(input, sql, deps));
 
-/** Follows the path of a webhook without storing anything. Each verdict comes from the function that dispatches real webhooks. */
+/** Follows the path of a webhook without storing anything. Each result comes from the function that handles real webhooks. */
 async function explained(input: Input<typeof explain>, sql: Sql, deps: ExplainDeps): Promise<Explanation> {
   const { incoming, checks: ofPath } = await read(input, deps);
   const { source, event } = incoming;
@@ -113,7 +113,7 @@ function mappingCheck({ id, jq_filter, canonical_trigger, ...rule }: MappingRule
   return { check: `webhook_mapping:${id}`, passes, reason: `${place}${filter}${trigger}` };
 }
 
-/** Each webhook mapping of the event, with the verdict of its filter. */
+/** Each webhook mapping of the event, with the result of its filter. */
 async function mappingChecks({ source, event, body }: Incoming, { rules }: ExplainDeps) {
   const concerned = rules.concerning(source, event.event_name, event.action);
   const matching = concerned.length > 0 ? await rules.matching(concerned, body) : [];
@@ -131,7 +131,7 @@ interface Candidate extends Task {
   readonly agentId: string | null;
 }
 
-/** The tasks of a trigger, with the verdict of each rule about who and what may start them. */
+/** The tasks of a trigger, with the result of each rule about who and what may start them. */
 function tasksOf(incoming: Incoming, canonical_trigger: string, { routing, policies }: ExplainDeps): Candidate[] {
   const { tasks, missing } = routing.tasksOf(canonical_trigger);
   const absent = missing.map((task_id): Candidate => {
@@ -145,7 +145,7 @@ function tasksOf(incoming: Incoming, canonical_trigger: string, { routing, polic
   return [...present, ...absent];
 }
 
-/** Adds the checks that would hold the task or make it wait. */
+/** Adds the checks that would hold or delay the task. */
 async function withLimits({ agentId, ...task }: Candidate, incoming: Incoming, sql: Sql, deps: ExplainDeps): Promise<Task> {
   if (task.checks.some(({ check }) => check === "task")) return task;
   const { source, event } = incoming;

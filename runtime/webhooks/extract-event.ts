@@ -5,7 +5,7 @@ import type { PathRule } from "./mapping-rules.ts";
 
 /** Number of bytes of a payload that an agent reads if no rule extracts a text. */
 const maxPayload = 20_000;
-/** Longest value of a rule other than `text`, in characters. */
+/** Maximum length of a value of a rule other than `text`, in characters. */
 const maxValue = 500;
 
 /** Builds the event of a webhook that matched a path pattern. `reason`: why it cannot start anything. */

@@ -5,7 +5,7 @@ import { placeOf } from "../policy/settings.ts";
 import { isBelow } from "../policy/standing.ts";
 import { labelsIn, mentions, newestText } from "./conditions.ts";
 
-/** The verdict of one rule about one task of an event, in words. */
+/** The result of one rule about one task of an event, in words. */
 export interface Verdict {
   readonly check:
     | "bots"
@@ -18,13 +18,16 @@ export interface Verdict {
   readonly reason: string;
 }
 
-/** The event and the mapping that the rules judge. */
+/** The event and the mapping to which the rules apply. */
 export interface GateInput {
   readonly event: SourceEvent;
   readonly payload: Json;
   readonly mapping: Pick<TaskMapping, "conditions" | "task_id" | "canonical_trigger">;
   readonly policy: EffectivePolicy;
-  /** The operator replays the event, or the service itself caused it and wants it to run: limits on authors do not apply. */
+  /**
+   * Whether an operator replays the event, or the service itself caused it and wants it to run. Then the limits on authors do not
+   * apply.
+   */
   readonly trusted: boolean;
 }
 
@@ -97,7 +100,7 @@ function standingVerdict(author: EventAuthor | null, required: RequiredStanding,
 
 const nameOf = ({ name, id }: EventAuthor): string => name ?? id ?? "the author";
 
-/** GitHub writes `dependabot[bot]`, people write `dependabot`. */
+/** GitHub's name is `dependabot[bot]`, but people write `dependabot`. */
 const bare = (login: string): string => login.toLowerCase().replace(/\[bot\]$/, "");
 
 function isNamed({ id, name }: EventAuthor, actor: string | null, allowed: readonly string[]): boolean {
@@ -105,7 +108,7 @@ function isNamed({ id, name }: EventAuthor, actor: string | null, allowed: reado
   return allowed.some((one) => one === "*" || logins.includes(bare(one)));
 }
 
-/** Hops in a row that a bot or an app may make. */
+/** Maximum number of consecutive hops by a bot or an app. */
 const maxHopsOfBots = 3;
 
 /** Maximum number of consecutive events that answer our writes (0: no limit), and the reason for holding the next one. */

@@ -1,10 +1,13 @@
 import type { Queryable } from "../platform/database/client.ts";
 import type { Arrival } from "./arrival.ts";
 
-/** Two hooks deliver the same change within this many minutes. */
+/** Two hooks deliver the same change within this number of minutes. */
 const minutes = 5;
 
-/** An event with the digest of what all hooks would deliver. `leader`: the first of the statement with this digest. */
+/**
+ * An event with the digest of the content that all hooks deliver alike. `leader`: the first event of the statement with this
+ * digest.
+ */
 interface HookDelivery {
   readonly id: string;
   readonly leader: string;
@@ -13,7 +16,7 @@ interface HookDelivery {
   readonly delivery_id: string | null;
   readonly digest: string;
   readonly hook_id: string;
-  /** Another hook delivered the leader. */
+  /** Whether another hook has already delivered the leader. */
   readonly is_copy: boolean;
 }
 
@@ -32,8 +35,8 @@ function deliveriesOf(arrivals: readonly Arrival[]): HookDelivery[] {
 }
 
 /**
- * Parts of a statement that leave out events which another hook delivered within five minutes. The unique key makes copies
- * that come at the same time wait for each other. `null` where no event names its hook.
+ * Parts of a statement that skip events which another hook delivered within five minutes. The unique key makes concurrent copies
+ * wait for each other. `null` if no event names its hook.
  */
 export function withoutHookCopies(sql: Queryable, arrivals: readonly Arrival[]) {
   const deliveries = deliveriesOf(arrivals);

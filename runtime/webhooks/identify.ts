@@ -5,7 +5,10 @@ import { digestsIn, kindsOfEvent } from "../own-writes/own-write.ts";
 import type { Arrival } from "./arrival.ts";
 import type { Incoming } from "./incoming.ts";
 
-/** Largest body that is compared without the members that differ between hooks, in bytes. Larger ones are compared whole. */
+/**
+ * Maximum size of a body that is compared without the members that differ between hooks, in bytes. Larger ones are compared as a
+ * whole.
+ */
 const maxCompared = 1_048_576;
 /** Members of a payload that differ between the hooks of a repository, an organisation and an app. */
 const ofHooks = new Set(["hook", "hook_id", "installation", "organization", "enterprise", "business"]);
@@ -46,6 +49,6 @@ function suspectOf({ event, payload = null, viaPath, polled, source }: Incoming)
 const updatedByReactions: ReadonlySet<string> = new Set(["beta"]);
 const builtIn = new Set<string>(sources);
 
-/** Whether the marker of an event can be looked up. Third-party plugins may use markers of their own, which count as valid. */
+/** Whether the marker of an event can be looked up. Third-party plugins may use their own markers, which count as valid. */
 export const hasKnownMarker = ({ source, payload = null }: Incoming): boolean =>
   builtIn.has(source) || markersIn(JSON.stringify(payload)).length > 0;

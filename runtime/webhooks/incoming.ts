@@ -4,7 +4,7 @@ import type { EventAuthor, Json, SourceEvent } from "@signalbox/sdk";
 export interface ReplayOptions {
   readonly dry_run: boolean;
   readonly agent_id?: string | undefined;
-  /** The only task to run, whatever the mappings say. */
+  /** The only task to run, regardless of the mappings. */
   readonly task_id?: string | undefined;
   readonly prompt?: string | undefined;
 }
@@ -19,34 +19,34 @@ export interface Incoming {
   readonly event: SourceEvent;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
-  /** Its source checked a secret or signature. */
+  /** Whether its source checked a secret or signature. */
   readonly signed?: boolean;
   readonly payload?: Json;
-  /** Logins of all accounts that Signalbox posts as at this source, as far as they are known. */
+  /** Known logins of all accounts with which Signalbox posts at this source. */
   readonly accounts: readonly string[];
   readonly replayOf?: string;
   readonly replay?: ReplayOptions;
-  /** A webhook mapping of its path matched, so there is no tracker behind it. */
+  /** Whether a webhook mapping of its path matched, so that it has no tracker. */
   readonly viaPath?: boolean;
-  /** It came from a poll: a duplicate of any event with the same change key. */
+  /** Whether it came from a poll. Then it is a duplicate of any event with the same change key. */
   readonly polled?: boolean;
   /** Id of the message that contained it. It is the delivery id if the source provides none. */
   readonly messageId?: string | null;
-  /** Signalbox caused it and wants it to run: see `DeliveryContext`. */
+  /** Whether Signalbox caused it and wants it to run: see `DeliveryContext`. */
   readonly own?: boolean;
-  /** Header of the webhook that names the trace of its sender. */
+  /** Header of the webhook that contains the trace of its sender. */
   readonly traceparent?: string | null;
   /** Triggers that the webhook mappings of its path name. */
   readonly triggers?: readonly string[];
   /** Why it starts nothing, if parsing or authentication found a reason. */
   readonly reason?: string;
-  /** Reacts to the comment: its command was carried out, or there was nothing to do. Never throws. */
+  /** Reacts to the comment after its command was executed or had no effect. Never throws. */
   readonly acknowledge?: (isDone: boolean) => void;
-  /** Asks the platform for its author's standing; absent if the platform cannot be asked. Never rejects. */
+  /** Requests its author's standing from the platform; absent if that is impossible. Never rejects. */
   readonly findStanding?: () => Promise<EventAuthor["standing"]>;
   /** Stores it after the events that arrived before it. */
   readonly inOrder?: InOrder;
-  /** Finds the webhook mappings whose filter matches; absent if no mapping is about the event. */
+  /** Finds the webhook mappings whose filter matches; absent if there is no mapping for the event. */
   readonly matching?: () => Promise<readonly { readonly canonical_trigger: string | null }[]>;
 }
 

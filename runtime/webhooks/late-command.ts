@@ -8,14 +8,14 @@ interface LateCommand {
   readonly command: Command;
   /** The stored event of the command. */
   readonly event: NewEvent;
-  /** The standing that the platform reported; `unknown` if it did not answer. */
+  /** The standing that the platform reported; `unknown` if it did not respond. */
   readonly standing: EventAuthor["standing"];
   readonly carryOut: CarryOut;
 }
 
 /**
- * Carries out a command that waited for the standing of its author, or refuses it, in one transaction. Answers its effect;
- * `null` if it was refused.
+ * Executes a command that waited for the standing of its author, or refuses it, in one transaction. Returns its effect; `null` if
+ * it was refused.
  */
 export function decideLate(sql: Sql, { command, event, standing, carryOut }: LateCommand): Promise<Effect | null> {
   const { id, author } = event;

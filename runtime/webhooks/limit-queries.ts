@@ -1,16 +1,16 @@
 import type { Policy, PolicyLevel } from "@signalbox/schema/policy";
 import type { Queryable } from "../platform/database/client.ts";
 
-/** Whose usage counts against the limits of an event's executions. */
+/** The issue, project and author whose usage counts against the limits of an event's executions. */
 export interface Limited {
   readonly source: string;
   readonly subject: string | null;
-  /** Project at its platform. */
+  /** Project id at its platform. */
   readonly project: string | null;
   /** Key of an author whose runs are limited, for example `alpha:583231`; `null`: no limit. */
   readonly author: string | null;
   readonly agentId: string | null;
-  /** When its event happened, ISO 8601; `null` if the platform does not say. */
+  /** When its event happened, ISO 8601; `null` if the platform does not report it. */
   readonly occurredAt: string | null;
 }
 

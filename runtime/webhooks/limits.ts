@@ -15,7 +15,7 @@ interface LimitOptions {
   readonly hops: { readonly max: number; readonly reason: string };
 }
 
-/** Current loops, budgets and pauses, which would hold or delay executions that passed the rules. */
+/** Current loops, budgets and pauses that would hold or delay executions that passed the rules. */
 export async function limitVerdicts(sql: Sql, given: Limited, options: LimitOptions): Promise<LimitVerdict[]> {
   const { settings, windowSeconds, hops } = options;
   const budgets = await readBudgets(sql, settings, given);

@@ -9,12 +9,12 @@ export interface LoopLimits {
   readonly cooldownSeconds: number;
 }
 
-/** Maximum duration of a write. It limits how far back the search for the answered write goes. */
+/** Maximum duration of a write, which limits the search for the answered write. */
 const maxWriteSeconds = 300;
 
 /**
- * A part of a statement, after `stored`: `hopped` has the hops of the subjects whose events start executions, `fired` uses it.
- * What a hop is: `0134_late_events.sql`. Its rows are locked after those of the events.
+ * Part of a statement, after `stored`: `hopped` contains the hops of the subjects whose events start executions, and is used by
+ * `fired`. `0134_late_events.sql` defines a hop. Its rows are locked after those of the events.
  */
 export function countHops(sql: Queryable, arrivals: readonly Arrival[], { windowSeconds }: LoopLimits) {
   const touches = arrivals.flatMap(({ event, executions }) =>

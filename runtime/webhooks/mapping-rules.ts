@@ -16,9 +16,9 @@ export interface MappingRule {
   readonly jq_filter: string | null;
   readonly canonical_trigger: string | null;
   readonly rules: Readonly<Record<string, string>>;
-  /** `null`: senders do not authenticate. Throws a problem if the secret cannot be decrypted. */
+  /** `null` if senders do not authenticate. Throws a problem if the secret cannot be decrypted. */
   readonly check: AuthCheck | null;
-  /** Header that carries the proof; never stored. */
+  /** Header that contains the credential; never stored. */
   readonly authHeader: string | null;
 }
 /** A mapping by path whose pattern matches the path of a webhook. */
@@ -26,19 +26,19 @@ export interface PathRule extends MappingRule {
   readonly parameters: PathMatch;
 }
 
-/** The webhook mappings, in memory. Mappings name an event, or a path pattern of their own. */
+/** The webhook mappings, in memory. A mapping names an event or a path pattern. */
 export interface MappingRules extends CachedValue {
-  /** Mappings for an event: their `event_type` is its name, or name and action joined by a dot. */
+  /** Mappings for an event: their `event_type` is its name, or its name and action joined by a dot. */
   concerning(source: string, event: string, action: string | null): readonly MappingRule[];
   /** All mappings of a source that name an event. */
   ofSource(source: string): readonly MappingRule[];
   /** Names of the sources that have mappings, including those without a plugin. */
   sources(): readonly string[];
-  /** Mappings of a source with a path pattern. Their parameters are empty: they come with a path. */
+  /** Mappings of a source with a path pattern. Their parameters are empty, because these depend on a path. */
   byPathOf(source: string): readonly PathRule[];
   /** Mappings whose path pattern matches. */
   atPath(path: string): readonly PathRule[];
-  /** The rules whose filter matches. A filter that fails does not match, and is reported to the watchdog. */
+  /** The rules whose filter matches. A filter that fails does not match and is reported to the watchdog. */
   matching<R extends MappingRule>(rules: readonly R[], body: Uint8Array): Promise<readonly R[]>;
 }
 
@@ -48,14 +48,14 @@ export interface MappingRulesOptions {
   readonly log: Log;
   readonly vault: Vault;
   readonly evaluator: Evaluator;
-  /** Write to the watchdog: a warning, and an error. */
+  /** Writes to the watchdog: a warning, and an error. */
   readonly warn: Report;
   readonly alarm: Report;
 }
 
 const none: readonly never[] = [];
 
-/** Read once, and again whenever a mapping changes on any replica. */
+/** Reads the mappings once, and again whenever one changes on any replica. */
 export async function openMappingRules(options: MappingRulesOptions, sweepMs?: number): Promise<MappingRules> {
   const { sql, bus, log, evaluator, warn } = options;
   const secrets = createSecrets(options);
@@ -137,7 +137,7 @@ async function checkOf(row: StoredMapping, secrets: ReturnType<typeof createSecr
   };
 }
 
-/** Decrypts each secret once, and reports one that cannot be decrypted once. */
+/** Decrypts each secret once, and reports it once if that fails. */
 function createSecrets({ vault, alarm }: Pick<MappingRulesOptions, "vault" | "alarm">) {
   const opened = new Map<string, string | null>();
   return async (id: number, sealed: string): Promise<string | null> => {

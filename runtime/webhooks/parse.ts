@@ -40,8 +40,8 @@ function withStanding(event: SourceEvent, connection: Connection, standings: Sta
 }
 
 /**
- * A source that throws on a payload has a defect. The event is stored all the same and can be replayed once it is fixed.
- * Throws `PluginUnavailable` if a sandboxed plugin cannot be called now, unless this is the last attempt.
+ * A source that throws for a payload has a defect. The event is stored nevertheless, and can be replayed once the defect is
+ * fixed. Throws `PluginUnavailable` if a sandboxed plugin cannot be called now, unless this is the last attempt.
  */
 async function parse(
   { source }: Connection,
@@ -58,7 +58,7 @@ async function parse(
   }
 }
 
-/** Builds the event of a webhook by the first matching mapping of its path; each mapping that matches may name a trigger. */
+/** Builds the event of a webhook with the first matching mapping of its path. Each matching mapping may name a trigger. */
 export async function parseByPath(
   rules: readonly PathRule[],
   body: Uint8Array,

@@ -1,6 +1,6 @@
 /** A sandboxed plugin could not be called. */
 export class PluginUnavailable extends Error {
-  /** Its process ended or did not answer during this call. */
+  /** Whether its process ended or did not respond during this call. */
   readonly duringCall: boolean;
   constructor(message: string, duringCall: boolean) {
     super(message);

@@ -4,10 +4,10 @@ import type { Log } from "../platform/log.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { savePreviousUse } from "./refusal-queries.ts";
 
-/** How often the time of a use is stored, milliseconds. */
+/** Interval at which the time of a use is stored, in milliseconds. */
 const everyMs = 60_000;
 
-/** The setting that holds the secret of a connection's webhooks. */
+/** The setting that contains a connection's webhook secret. */
 const secretOf = ({ source }: Connection): string => source.adapter.signature?.secret ?? "webhook_secret";
 
 /** Whether a connection names a second secret, which is accepted while the first one is being replaced. */
@@ -16,7 +16,10 @@ export const hasPrevious = (connection: Connection): boolean => {
   return typeof previous === "string" && previous !== "";
 };
 
-/** The key under which uses of a connection's previous secret are stored: the id of the integration, or the source for the environment's connection. */
+/**
+ * The key under which uses of a connection's previous secret are stored: the id of the integration, or the source for the
+ * environment's connection.
+ */
 export const previousKeyOf = ({ id, source }: Pick<Connection, "id" | "source">): string =>
   id === "environment" ? source.name : id;
 
@@ -36,11 +39,14 @@ function withPreviousSecret(connection: Connection): Connection {
 type Check<R> = (connection: Connection, request: R) => Promise<VerificationResult | undefined>;
 
 export interface PreviousSecrets {
-  /** Runs a check. If it fails and there is a previous secret, runs it again with that secret. `undefined`: the check needs the body. */
+  /**
+   * Runs a check. If it fails and there is a previous secret, runs it again with that one. Returns `undefined` if the check needs
+   * the body.
+   */
   verify<R extends WebhookRequest>(connection: Connection, request: R, check: Check<R>): Promise<VerificationResult | undefined>;
 }
 
-/** Accepts previous secrets, and notes when each was last used. */
+/** Accepts previous secrets, and stores when each was last used. */
 export function createPreviousSecrets(sql: Sql, log: Pick<Log, "warn">): PreviousSecrets {
   const noted = new Map<string, number>();
   const note = (connection: Connection) => {
@@ -55,7 +61,7 @@ export function createPreviousSecrets(sql: Sql, log: Pick<Log, "warn">): Previou
       if (verdict?.ok !== false || !hasPrevious(connection)) return verdict;
       const second = await check(withPreviousSecret(connection), request);
       if (second?.ok) note(connection);
-      // The sender gets the reason of the current secret.
+      // The sender gets the reason of the check with the current secret.
       return second?.ok === false ? verdict : second;
     },
   };

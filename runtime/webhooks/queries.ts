@@ -7,19 +7,19 @@ import { withoutHookCopies } from "./hook-queries.ts";
 import { countHops, type LoopLimits } from "./loop-queries.ts";
 
 export interface ArrivalLimits {
-  /** Number of hours during which a copy of a body is a duplicate. */
+  /** Number of hours during which the same body counts as a duplicate. */
   readonly replayHours: number;
   readonly loops: LoopLimits;
 }
 const noLimits: ArrivalLimits = { replayHours: 0, loops: { windowSeconds: 0, cooldownSeconds: 0 } };
 
 /**
- * Stores events and their executions in one statement, so that either both are there or neither. Returns the events
- * that are new, by id; an event with a known delivery is left out, and its executions with it. So is, by a trigger of the
- * table, one of two that report the same change if a poll reported it.
+ * Stores events and their executions in one statement: both or neither. Returns the new events, by id. An event with a known
+ * delivery is skipped, together with its executions. A trigger of the table also skips one of two events that report the same
+ * change, if a poll reported it.
  *
- * `is_dispatched`: a column of its own has no statistics, which would make the general plan look so much dearer on a busy table that each
- * statement was planned with its values, megabytes of bodies.
+ * `is_dispatched` is a computed column, for which the planner has no statistics. With those of `outcome`, it would overestimate
+ * the cost of the general plan on a busy table, and so plan each statement again with its values, which are megabytes of bodies.
  */
 export async function insertArrivals(
   sql: Queryable,
@@ -77,12 +77,12 @@ const suspectsOf = (arrivals: readonly Arrival[]) =>
 
 /** The arrivals in the order in which they are stored, with the rows that the statement reads. */
 function rowsOf(arrivals: readonly Arrival[]) {
-  // By slug, because the trigger locks by slug, and by delivery, whose index a writer waits at for another with the same one:
-  // writers that lock in one order never wait for each other in a ring. Rows of JSON are read, and inserted, in their order.
-  // Snapshots come first, in the order of their subjects, which they lock.
+  // Sorted by slug, because the trigger locks by slug, and by delivery, because concurrent writers of the same delivery wait for
+  // each other at its index. Writers that lock in the same order cannot deadlock. Rows of JSON are read and inserted in their
+  // order. Snapshots come first, in the order of their subjects, which they lock.
   const place = ({ event }: Arrival) => `${event.slug} ${event.snapshot ? `0 ${event.subject}` : "1"} ${event.delivery_id ?? ""}`;
   const ordered = arrivals.map((one) => ({ one, at: place(one) })).sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
-  // One text parameter is half the size of bytes on the wire, and keeps the statement the same for any number of events.
+  // As one text parameter, bytes have half the size when they are sent, and the statement is the same for any number of events.
   const bodies: string[] = [];
   let end = 1;
   const events = ordered.map(({ one: { event } }) => {
@@ -116,8 +116,8 @@ function rowsOf(arrivals: readonly Arrival[]) {
 }
 
 /**
- * Leaves out events whose body came before within these hours. The unique key makes copies that come at the same time wait
- * for each other, so that one of them is new.
+ * Skips events whose body arrived before within these hours. The unique key makes concurrent copies wait for each other, so that
+ * exactly one is new.
  */
 function withoutCopies(
   sql: Queryable,
@@ -145,7 +145,7 @@ function withoutCopies(
   return { copies, isNew };
 }
 
-/** The event that was stored before with the same delivery or body, or that reports the same change. */
+/** The earlier event with the same delivery or body, or that reports the same change. */
 export async function findEarlier(
   sql: Queryable,
   event: NewEvent,

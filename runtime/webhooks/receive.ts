@@ -136,7 +136,7 @@ class WebhookReceiver implements Receiver {
     });
   }
 
-  /** The calls to the tracker that the dispatch of an event may need. */
+  /** The calls to the tracker that the dispatch of an event may make. */
   #replies(connection: Connection, event: SourceEvent): Pick<Incoming, "acknowledge" | "findStanding"> {
     const { author, subject } = event;
     return {
@@ -159,7 +159,7 @@ class WebhookReceiver implements Receiver {
     react.call(connection.source.adapter, { subject, comment }, isDone ? "done" : "failed", call).catch(failed);
   }
 
-  /** Stores a webhook whose plugin cannot parse it now; its event follows when the plugin is back. */
+  /** Stores a webhook whose plugin cannot parse it now. Its event is created when the plugin is available again. */
   async #defer(plugin: string, source: string, slug: string, request: Received, context: DeliveryContext): Promise<Receipt> {
     const { deferred, rules } = this.#options;
     const credentials = rules.ofSource(source).map(({ authHeader }) => authHeader);

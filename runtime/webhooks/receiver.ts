@@ -18,7 +18,10 @@ export interface DeliveryContext {
   /** Id of the event that is replayed. */
   readonly replayOf?: string;
   readonly polled?: boolean;
-  /** Signalbox caused the event and wants its mappings to run. The platform's webhook about the same change then starts nothing. */
+  /**
+   * Whether Signalbox caused the event and wants its mappings to run. The platform's webhook about the same change then starts
+   * nothing.
+   */
   readonly own?: boolean;
   /** What an operator changes for this replay. */
   readonly replay?: ReplayOptions;
@@ -28,16 +31,16 @@ export interface DeliveryContext {
   readonly messageId?: string | null;
   /** Stores it after the events that arrived before it. */
   readonly inOrder?: InOrder;
-  /** The webhook was stored while its plugin was unavailable. */
+  /** Set if the webhook was stored while its plugin was unavailable. */
   readonly deferred?: DeferredDelivery;
 }
 /** A webhook that is parsed later than it arrived. */
 export interface DeferredDelivery {
-  /** The id that its event gets. */
+  /** The id that its event will have. */
   readonly id: string;
   /** Ids of the webhook mappings for which it authenticated on arrival. */
   readonly proven: readonly number[];
-  /** The last attempt: if parsing fails, the event is stored as unreadable. */
+  /** Whether this is the last attempt: if parsing fails, the event is stored as unreadable. */
   readonly last: boolean;
   readonly inOrder: InOrder;
 }
@@ -49,7 +52,7 @@ export type Entry =
 
 /** A webhook. With `address`, it comes from the network and must authenticate; without, it was authenticated before. */
 export interface Received extends WebhookRequest, Partial<Pick<SentRequest, "address">> {
-  /** Its source checked a secret or signature. */
+  /** Whether its source checked a secret or signature. */
   readonly signed?: boolean;
   /** The bytes as sent, which signatures cover, if `body` is the JSON of a form. */
   readonly sent?: Uint8Array;
@@ -58,16 +61,16 @@ export interface Received extends WebhookRequest, Partial<Pick<SentRequest, "add
 /** A webhook that passed every check that needs no body. */
 export interface Admitted {
   readonly entry: Entry;
-  /** The webhook must prove where it comes from. */
+  /** Whether the webhook must authenticate. */
   readonly needsProof: boolean;
 }
 
 export interface Receiver {
   /** The target of `/webhook/<slug>`. The slug is the name of a source, the id of an integration, or the path of a webhook mapping. */
   entry(slug: string): Promise<Entry | undefined>;
-  /** Judges a webhook before its body is read. Throws `not_found` or `unauthenticated`; nothing is stored then. */
+  /** Checks a webhook before its body is read. Throws `not_found` or `unauthenticated`; then nothing is stored. */
   admit(slug: string, head: WebhookHead): Promise<Admitted>;
-  /** Authenticates an admitted webhook on its raw bytes. Throws `unauthenticated`; nothing is stored then. */
+  /** Authenticates an admitted webhook on its raw bytes. Throws `unauthenticated`; then nothing is stored. */
   verify(entry: Entry, slug: string, request: SentRequest): Promise<Entry>;
   /** Parses and dispatches an authenticated webhook, or an event of a poll or a replay in the same format. */
   accept(entry: Entry, slug: string, request: Received, payload: Json, context?: DeliveryContext): Promise<Receipt>;
@@ -86,7 +89,7 @@ export interface UnreadableWebhook extends WebhookRequest {
 
 export interface ReceiverOptions {
   readonly connectionBySlug: (slug: string) => Promise<Connection | undefined> | Connection | undefined;
-  /** The connection of a source that the environment configures. */
+  /** The connection of a source from the environment. */
   readonly environment: (source: string) => Connection | undefined;
   readonly accounts: Accounts;
   readonly standings: Standings;

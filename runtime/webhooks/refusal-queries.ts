@@ -13,12 +13,12 @@ export interface RefusedDelivery {
 const counting = 7_160_416;
 
 /**
- * Stores refused deliveries, at most `most` of each source on one day (UTC), whichever replica refused them. Returns the sources
- * of which no more are stored on that day.
+ * Stores refused deliveries of all replicas, at most `most` per source and day (UTC). Returns the sources that have reached this
+ * limit for the day.
  */
 export const insertRefused = (sql: Sql, all: readonly RefusedDelivery[], dayMs: number, most: number): Promise<string[]> =>
   sql.begin(async (tx) => {
-    // Taken before the statement that counts, so that it sees what the others have stored.
+    // Locked before the statement that counts, so that it sees the rows of other replicas.
     await tx`select pg_advisory_xact_lock(${counting})`;
     const rows = await tx<{ source: string }[]>`
       with given as (
@@ -35,7 +35,7 @@ export const insertRefused = (sql: Sql, all: readonly RefusedDelivery[], dayMs: 
     return rows.map(({ source }) => source);
   });
 
-/** Notes that the previous secret of an account was used. */
+/** Stores that the previous secret of an account was used. */
 export async function savePreviousUse(sql: Sql, connection: string): Promise<void> {
   await sql`
     insert into previous_secret_uses (connection) values (${connection})

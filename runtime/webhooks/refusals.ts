@@ -6,10 +6,10 @@ import { storableText } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
 import { insertRefused, type RefusedDelivery } from "./refusal-queries.ts";
 
-/** Maximum per source and day, so that a stranger cannot fill the disk. */
+/** Maximum number per source and day, so that a stranger cannot fill the disk. */
 const maxPerDay = 1_000;
 const dayMs = 86_400_000;
-/** Longest time that a reader waits for pending writes, milliseconds. */
+/** Maximum time that a reader waits for pending writes, in milliseconds. */
 const waitMs = 1_000;
 
 export interface Refusals {
@@ -20,8 +20,8 @@ export interface Refusals {
 }
 
 /**
- * Stores refused deliveries so that an operator sees who sends what, and why it was refused. Each source has a limit for a day;
- * past it, nothing is stored and no query is made.
+ * Stores refused deliveries, so that an operator sees who sends which events and why they were refused. Each source has a daily
+ * limit; beyond it, nothing is stored and no query is made.
  */
 export function createRefusals(sql: Sql, log: Pick<Log, "warn">): Refusals {
   let day = 0;
@@ -56,7 +56,7 @@ export function createRefusals(sql: Sql, log: Pick<Log, "warn">): Refusals {
 
 const text = (value: string, most: number): string => storableText(value.slice(0, most));
 
-/** The event that the headers name: `X-GitHub-Event`, `X-Gitlab-Event` and the like. */
+/** The event in the headers: `X-GitHub-Event`, `X-Gitlab-Event` and similar. */
 function eventIn(headers: Readonly<Record<string, string>>): string | null {
   const name = Object.keys(headers).find((one) => /^x-[a-z]+-event$/.test(one));
   return name === undefined ? null : text(headers[name] ?? "", 100);

@@ -4,9 +4,9 @@ import { type CachedValue, openCachedValue } from "../platform/cached-value.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
 
-/** Which trigger an event maps to and which tasks it fires, answered from memory. */
+/** The trigger of an event and the tasks of a trigger, in memory. */
 export interface Routing extends CachedValue {
-  /** The mapping of an event. A mapping with the exact action wins over one for any action. */
+  /** The mapping of an event. A mapping with the exact action takes precedence over one for any action. */
   find(source: string, event: string, action: string | null): SourceMapping | undefined;
   /** The mappings of a trigger to existing tasks, in their order; the ids of missing tasks in `missing`. */
   tasksOf(trigger: string): TriggeredTasks;
@@ -19,7 +19,7 @@ export interface TriggeredTasks {
 type Triggers = Map<string, { tasks: TaskMapping[]; missing: string[] }>;
 const none: TriggeredTasks = { tasks: [], missing: [] };
 
-/** Read once, and again whenever the mappings change on any replica. */
+/** Reads the mappings once, and again whenever they change on any replica. */
 export async function openRouting(sql: Sql, bus: Bus, log: Log, sweepMs?: number): Promise<Routing> {
   let sources = new Map<string, SourceMapping>();
   let triggers: Triggers = new Map();

@@ -5,13 +5,13 @@ type Headers = Readonly<Record<string, string>>;
 export interface RecordedHeaders {
   /** The same headers, to pass to the source. */
   readonly headers: Headers;
-  /** Names of the headers that were read so far, whether they exist or not. */
+  /** Names of the headers that were read so far, whether or not they exist. */
   readonly names: ReadonlySet<string>;
   /** The headers that were read so far, without credentials. */
   read(): Record<string, string>;
 }
 
-/** Records which headers a source reads, so that an event keeps those and no others. */
+/** Records which headers a source reads, so that only these are stored with the event. */
 export function recordReads(headers: Headers): RecordedHeaders {
   const names = new Set<string>();
   const note = (name: string | symbol) => {

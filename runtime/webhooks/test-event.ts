@@ -1,7 +1,7 @@
 import { newId } from "../platform/ids.ts";
 import type { NewEvent } from "./arrival.ts";
 
-/** An issue that was opened, as the dispatcher stores it; tests name the members that they are about. */
+/** An opened issue in the dispatcher's stored form. Tests pass the members that matter to them. */
 export function openedEvent(own: Partial<NewEvent> = {}): NewEvent {
   const id = newId();
   return {

@@ -104,7 +104,7 @@ function mustNotBeOlder({ id, version }: Pick<Fetched["manifest"], "id" | "versi
   );
 }
 
-/** The id of an installed plugin stands for the newest version of the package that it was installed from. */
+/** The id of an installed plugin means the newest version of the package that it was installed from. */
 async function newest(given: string, { call }: OperatorContext): Promise<string> {
   const all = await call<PluginEntity[]>(plugins.list, { limit: 1000 });
   const installed = all.find((one) => one.id === given);

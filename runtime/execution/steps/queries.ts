@@ -159,9 +159,8 @@ export async function writeChanges(sql: Queryable, changes: readonly Change[]): 
   const flat = (pick: "steps" | "completed") =>
     JSON.stringify(changes.flatMap((one) => one[pick].map((step) => ({ ...packedStep(step), execution_id: one.id }))));
   const patches = changes.map(patchRow);
-  // The ids are also passed as an array, because the planner overestimates a JSON set and would read the whole table. Rows are
-  // locked before their state is checked; otherwise the planner would use the index of running executions, which is full of dead
-  // rows.
+  // The ids are also an array, because the planner overestimates a JSON set and would read the whole table. Rows are locked
+  // before their state is checked; otherwise it would use the index of running executions, which is full of dead rows.
   const [ids, spent] = [changes.map(({ id }) => id), usageOf(sql, changes)];
   const rows = await sql<{ id: string }[]>`
     with given as (select * from json_to_recordset(${JSON.stringify(patches)}::text::json) as g (${sql.unsafe(patchTypes)})),

@@ -2,17 +2,16 @@ import { retryOnDeadlock } from "./retry-on-deadlock.ts";
 import { isUnavailable } from "./unavailable.ts";
 
 /**
- * Groups what arrives while a write is under way into the next one: one statement and one commit for many callers.
- * A single caller waits only for its own write. A write that a deadlock rolled back is repeated, so it
- * must be one statement or one transaction.
+ * Collects the items that arrive during a write into the next one: one statement and one commit for many callers. A single caller
+ * waits only for its own write. A write that a deadlock rolled back is repeated, so it must be one statement or one transaction.
  */
 export interface BatchOptions<T> {
-  /** At most this many items in one write. */
+  /** Maximum number of items in one write. */
   readonly maxItems: number;
   /** Maximum total of `sizeOf` in one write; a single item may be larger. */
   readonly maxSize?: number;
   readonly sizeOf?: (item: T) => number;
-  /** Writes under way at the same time. */
+  /** Maximum number of writes at the same time. */
   readonly concurrency: number;
   /** Number of waiting items at which another write starts in parallel: fewer and larger writes cost less. Default: 1. */
   readonly beside?: number;
@@ -20,7 +19,7 @@ export interface BatchOptions<T> {
 
 /** A write that takes longer than this, in milliseconds, no longer delays other writes. */
 const slowMs = 500;
-/** Maximum wait for other writes after one of them got no answer, in milliseconds. */
+/** Maximum time for which other writes are delayed after one of them got no answer, in milliseconds. */
 const maxWaitMs = 2_000;
 
 export function batch<T, R>(writeAll: (items: T[]) => Promise<R[]>, options: BatchOptions<T>): (item: T) => Promise<R> {
@@ -32,7 +31,7 @@ export function batch<T, R>(writeAll: (items: T[]) => Promise<R[]>, options: Bat
   }
   const { beside = 1 } = options;
   let waiting: Waiting[] = [];
-  /** When each write under way began. */
+  /** When each running write began. */
   const underWay = new Set<{ readonly begun: number }>();
   let timer: NodeJS.Timeout | null = null;
 

@@ -83,7 +83,7 @@ export class Connection {
           const error = this.#named(thrown);
           fail(error);
           if (cannotStore(error)) this.#options.full?.(error);
-          // Nothing more must be sent on a connection that is lost, or leads to a server that has become a standby.
+          // No more statements may be sent on a connection that is lost, or whose server has become a standby.
           const isLost = isUnavailable(error) && !cannotStore(error) && sqlState(error) !== cancelled;
           if (isLost || isReadOnly(error)) this.#end(error, false);
           answered();
@@ -116,7 +116,7 @@ export class Connection {
     for (const { fail } of this.#pending) fail(reason);
     this.#pending.clear();
     this.#driver.end({ timeout: 0 }).catch(() => {});
-    // A server that does not answer would never let the connection end by itself.
+    // If the server does not respond, the connection would never end by itself.
     if (orderly) setTimeout(() => this.#socket?.destroy(), closeTimeoutMs).unref();
     else this.#socket?.destroy();
     this.#options.closed(this, reason, late);
@@ -129,7 +129,7 @@ export class Connection {
   }
 
   #lost(): void {
-    // The driver rejects the statements that it knows with a better reason; those that it has forgotten get this one.
+    // The driver rejects the statements that it still knows with a more precise error; those that it has forgotten get this one.
     setImmediate(() => this.#end(new DatabaseUnavailable(lost), false));
   }
 
@@ -160,10 +160,10 @@ function connectTo(address: Address): { socket: Socket; place: string } {
   if (address.path) return { socket: connect(address.path), place: address.path };
   const at = nextHost++ % address.host.length;
   const [host = "localhost", port = 5432] = [address.host[at], address.port[at]];
-  // The driver would swallow the failure of all hosts but the last.
+  // The driver would report only the failure of the last host.
   address.host = [host];
   address.port = [port];
   const socket = connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 10_000 });
-  // The driver reads it, for TLS.
+  // The driver reads it for TLS.
   return { socket: Object.assign(socket, { host }), place: `${host}:${port}` };
 }

@@ -41,7 +41,7 @@ const array = (to: number, parse: (text: string) => unknown = String) => ({
 export const booleanArray = 1000;
 
 const types = {
-  // A row is the API's answer: timestamps as ISO 8601 in UTC, 64-bit counts as numbers.
+  // Converts a row to the format of the API: timestamps as ISO 8601 in UTC, 64-bit counts as numbers.
   timestamp: {
     to: 1184,
     from: [1184],
@@ -49,8 +49,8 @@ const types = {
     parse: (value: string) => new Date(value).toISOString(),
   },
   bigint: { to: 20, from: [20], serialize: String, parse: Number },
-  // The array types of statements. The driver would ask each new session for all types, and if that
-  // query fails its rejection has no handler.
+  // The array types in statements. The driver would query each new session for all types, and if that query failed, its rejection
+  // would be unhandled.
   booleans: array(booleanArray, (text) => text === "t"),
   texts: array(1009),
   names: array(1003),
@@ -61,8 +61,8 @@ const types = {
 };
 
 /**
- * The driver for one connection. It keeps no pool and makes no second connection: what it does about lost connections loses
- * queries (porsager/postgres #1186, #1193), so `Connection` does that.
+ * The driver for one connection. It keeps no pool and never reconnects, because its handling of lost connections loses queries
+ * (porsager/postgres #1186, #1193); `Connection` does that.
  */
 export const openDriver = ({ url, settings, prepare = true, socket, closed, notified }: DriverOptions): Sql => {
   const options = {
@@ -93,7 +93,7 @@ export const constraintOf = (error: unknown): string | null =>
 /** A PostgreSQL array of one dimension, from its text: `{a,"b \"c\"",NULL}`. */
 export function parseArray<T>(text: string, parse: (element: string) => T): (T | null)[] {
   const elements: (T | null)[] = [];
-  // Quoted (group 1), or as it is up to the next comma (group 2).
+  // A quoted element (group 1), or an unquoted one up to the next comma (group 2).
   for (const [, quoted, plain] of text.slice(1, -1).matchAll(/"((?:[^"\\]|\\.)*)"|([^,]+)/gs)) {
     if (quoted !== undefined) elements.push(parse(quoted.replace(/\\(.)/gs, "$1")));
     else elements.push(plain === "NULL" ? null : parse(plain as string));

@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { EmbeddedReply, EmbeddedRequest, EmbeddedSettings } from "./embedded-worker.ts";
 
-/** The sources run as they are; in the bundle the worker is JavaScript beside this file. */
+/** TypeScript in a checkout; in the bundle, a JavaScript file next to this one. */
 const extension = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
 
 /** The database ended by itself, for example because it had no more memory. */
@@ -16,7 +16,7 @@ class DatabaseEnded extends Error {
 /** The thread of `embedded-worker.ts`. It keeps the process alive only while a call waits for it. */
 export class DatabaseThread {
   readonly #worker: Worker;
-  /** The calls that wait, in their order: it answers one after the other. */
+  /** The waiting calls in order, because the thread answers one after the other. */
   readonly #waiting: { onData: (data: Uint8Array) => void; done: () => void; fail: (error: Error) => void }[] = [];
   readonly #onEnd: (error: Error) => void;
   #ended: Error | null = null;
@@ -34,10 +34,10 @@ export class DatabaseThread {
     this.#worker.on("exit", (code) => this.#end(new Error(`its thread ended with code ${code}`)));
   }
 
-  /** `onEnd`: the database ended by itself after it was open. All its calls fail from then on. */
+  /** `onEnd`: called if the database ends by itself after it was open. From then on, all its calls fail. */
   static async open(settings: EmbeddedSettings, onEnd: (error: Error) => void): Promise<DatabaseThread> {
     const thread = new DatabaseThread(settings, onEnd);
-    // It answers once the database is open.
+    // The first answer arrives once the database is open.
     await thread.#call(null);
     thread.#state = "open";
     return thread;
@@ -45,7 +45,7 @@ export class DatabaseThread {
 
   /** Sends protocol messages; `onData` receives the parts of the answer. */
   send(messages: Uint8Array, onData: (data: Uint8Array) => void): Promise<void> {
-    // A copy of its own, which can move to the thread: a part of a buffer would take the whole buffer along.
+    // A copy that can be transferred to the thread; transferring a part of a buffer would transfer the whole buffer.
     const moved = new Uint8Array(messages);
     return this.#call({ messages: moved }, [moved.buffer], onData);
   }

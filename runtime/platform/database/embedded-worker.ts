@@ -1,4 +1,6 @@
-/** The thread of the embedded database. It answers one request after the other, and the first time when the database is open. */
+/**
+ * The thread of the embedded database. It answers one request after the other. Its first answer means that the database is open.
+ */
 import { parentPort, workerData } from "node:worker_threads";
 import { type Extension, PGlite } from "@electric-sql/pglite";
 import { NodeFS } from "@electric-sql/pglite/nodefs";
@@ -8,22 +10,24 @@ export interface EmbeddedSettings {
   readonly dataDir: string;
   readonly cacheMegabytes: number;
 }
-/** `messages`: whole messages of the PostgreSQL protocol. */
+/** `messages`: complete messages of the PostgreSQL protocol. */
 export type EmbeddedRequest = { readonly messages: Uint8Array } | { readonly close: true };
-/** `data`: a part of the answer to the messages. `ended`: why PostgreSQL has ended. All else ends the answer to a request. */
+/**
+ * `data`: a part of the answer to the messages. `ended`: why PostgreSQL has ended. All other replies end the answer to a request.
+ */
 export type EmbeddedReply = { readonly data: Uint8Array } | { readonly ended: string } | { readonly error?: Error };
 
 const { dataDir, cacheMegabytes } = workerData as EmbeddedSettings;
 const reply = (value: EmbeddedReply, transfer: ArrayBuffer[] = []) => parentPort?.postMessage(value, transfer);
 
-/** Longest part of an answer that is kept for the reason of an abort, in bytes. */
+/** Number of bytes at the end of an answer that are kept, to find the reason of an abort. */
 const maxReason = 10_000;
 /** The end of the last part of an answer. */
 let lastPart = new Uint8Array();
 
 /**
- * Ends the thread when PostgreSQL aborts, for example because it cannot write its log to a full disk. PGlite would call its code again
- * and again, for ever. The last error that PostgreSQL reported is the reason.
+ * Ends the thread when PostgreSQL aborts, for example because it cannot write its log to a full disk; otherwise PGlite would call
+ * its code again endlessly. The reason is the last error that PostgreSQL reported.
  */
 const endOnAbort: Extension = {
   name: "end on abort",
@@ -37,7 +41,10 @@ const endOnAbort: Extension = {
   },
 };
 
-/** Files only for this user. The umask is not enough: Emscripten sets the mode of each file after it has created it. */
+/**
+ * Only this user may access the files. The umask is not enough, because Emscripten sets the mode of each file after it has
+ * created it.
+ */
 class PrivateFiles extends NodeFS {
   override async init(...given: Parameters<NodeFS["init"]>): ReturnType<NodeFS["init"]> {
     const { emscriptenOpts } = await super.init(...given);
@@ -57,7 +64,7 @@ const database = await PGlite.create({
   startParams: [...PGlite.defaultStartParams, "-c", `shared_buffers=${cacheMegabytes}MB`],
 });
 
-/** What it hands out is a part of its memory, which the next part overwrites. */
+/** The data is a view of PGlite's memory, which the next part overwrites. */
 function sendPart(part: Uint8Array): void {
   const data = new Uint8Array(part);
   lastPart = data.slice(-maxReason);

@@ -8,18 +8,21 @@ import { StartError } from "../config.ts";
 import { DatabaseThread } from "./embedded-thread.ts";
 
 /**
- * PostgreSQL in a thread of this process, with its data in a folder. It runs without fsync: committed data survives a kill -9 of the
- * process, but not a power failure. In a thread, because storing a webhook of 25 MiB takes it half a second.
+ * PostgreSQL in a thread of this process, with its data in a folder. It runs without fsync: committed data survives a kill -9 of
+ * the process, but not a power failure. It runs in a thread, because storing a webhook of 25 MiB takes it half a second.
  */
 export interface Embedded {
-  /** A stream that speaks the PostgreSQL protocol. One at a time: there is one session. */
+  /** Opens a stream that speaks the PostgreSQL protocol. Only one can be open, because there is one session. */
   connect(): Duplex;
   close(): Promise<void>;
 }
 
 export class FolderInUse extends StartError {}
 
-/** `onEnd`: the database ended by itself. By default the process ends with its error: without the database it can do nothing. */
+/**
+ * `onEnd`: called if the database ends by itself. By default, the process then ends with the error, because it cannot work
+ * without the database.
+ */
 export async function openEmbedded(folder: string, onEnd: (error: Error) => void = uncaught): Promise<Embedded> {
   prepare(folder);
   const release = await claim(folder);
@@ -42,7 +45,7 @@ const uncaught = (error: Error): never => {
 /** Creates the folder if it does not exist, and checks that it is writable. */
 function prepare(folder: string): void {
   try {
-    // Only for this user, including files created later.
+    // Only this user may access it, including files created later.
     process.umask(0o077);
     mkdirSync(folder, { recursive: true });
     accessSync(folder, constants.W_OK);
@@ -52,14 +55,14 @@ function prepare(folder: string): void {
   }
 }
 
-/** Whether other users have no permission on a folder and its thousand files, of which one is looked at. */
+/** Whether other users have no permissions on a folder and its files. Of the thousand files, only one is checked. */
 function isPrivate(folder: string): boolean {
   const sample = join(folder, "pg", "PG_VERSION");
   const modes = [folder, ...(existsSync(sample) ? [sample] : [])].map((path) => statSync(path).mode & 0o077);
   return process.platform === "win32" || modes.every((others) => others === 0);
 }
 
-/** Removes all permissions of other users from a folder and its content: a copy, or a folder of an earlier version. */
+/** Removes all permissions of other users from a folder and its content, which may be a copy, or be from an earlier version. */
 function makePrivate(folder: string): void {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
@@ -70,8 +73,8 @@ function makePrivate(folder: string): void {
 }
 
 /**
- * How much memory PostgreSQL uses as its cache: as much as the database takes at the start, from 32 to 128 MB. PostgreSQL fills it with
- * zeros at each start, and what it has no room for is in the cache of the system.
+ * The size of PostgreSQL's cache: that of the database at the start, from 32 to 128 MB. PostgreSQL fills the cache with zeros at
+ * each start, and the system caches the rest of the database.
  */
 function cacheMegabytes(base: string): number {
   const size = existsSync(base) ? sizeOf(base) / 2 ** 20 : 0;
@@ -90,9 +93,8 @@ export function claimOf(folder: string): string {
 }
 
 /**
- * Makes sure that only one process uses the folder, because two would destroy it. The claim is a Unix socket on which the
- * process listens: the kernel releases it however the process ends, whereas a pid file could be outdated. Only one process
- * can listen on a path.
+ * Ensures that only one process uses the folder, because two would destroy it. The process listens on a Unix socket at one path,
+ * which only one process can do. The kernel releases the socket however the process ends, whereas a pid file could be outdated.
  */
 async function claim(folder: string): Promise<() => Promise<void>> {
   const path = claimOf(folder);
@@ -113,10 +115,13 @@ async function claim(folder: string): Promise<() => Promise<void>> {
   }
 }
 
-/** A clearing folder older than this belongs to a dead process; milliseconds. */
+/** If the folder of a clean-up is older than this, its process is dead; milliseconds. */
 const maxClearingMs = 5_000;
 
-/** Removes what a dead process left. One process at a time, otherwise a slower one could remove the socket of a new listener. */
+/**
+ * Removes the socket of a dead process. Only one process at a time does this; otherwise a slower one could remove the socket of a
+ * new listener.
+ */
 async function removeLeftovers(path: string): Promise<void> {
   const turn = `${path}.clearing`;
   try {
@@ -133,7 +138,7 @@ async function removeLeftovers(path: string): Promise<void> {
   }
 }
 
-/** `held`: a process listens. `left`: a dead process left the socket file, so no other can listen. */
+/** `held`: a process listens. `left`: a dead process left its socket file, which prevents others from listening. */
 const stateOf = (path: string): Promise<"held" | "left" | "free"> =>
   new Promise((done) => {
     const states = { ECONNREFUSED: "left", ENOENT: "free" } as const;
@@ -161,7 +166,7 @@ class Wire extends Duplex {
     this.#database = database;
   }
 
-  /** As of a socket: postgres.js ends one that is open, and waits until it is closed. */
+  /** Behaves like a socket: postgres.js ends an open one and waits until it is closed. */
   get readyState(): "open" | "closed" {
     return this.destroyed ? "closed" : "open";
   }
@@ -183,7 +188,10 @@ class Wire extends Duplex {
     done();
   }
 
-  /** All complete messages that have arrived, as one block. No goodbye: it would end the one session that there is. */
+  /**
+   * All complete messages that have arrived, as one block. The message that ends a session is omitted, because there is only one
+   * session.
+   */
   #takeWhole(): Buffer {
     let end = 0;
     while (true) {

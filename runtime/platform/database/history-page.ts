@@ -12,25 +12,25 @@ export interface HistoryPage<T> {
   readonly next_cursor: string | null;
 }
 
-/** A table whose rows are listed by a key that grows with time. */
+/** A table whose rows are listed by a key that increases with time. */
 export interface History {
-  /** Table, with the alias `t`. */
+  /** The table, with the alias `t`. */
   readonly table: Fragment;
-  /** Key that the rows are ordered by: a UUID of version 7, or a number. */
+  /** The key by which the rows are ordered: a UUID of version 7, or a number. */
   readonly key: Fragment;
   readonly keyType: "uuid" | "bigint";
-  /** When a row was created. */
+  /** The column with the creation time. */
   readonly time: Fragment;
   readonly columns: Fragment;
-  /** Conditions of the filter that only this list has, each with a leading `and`. */
+  /** Conditions for the filters that only this list has, each with a leading `and`. */
   readonly where: Fragment;
-  /** Joins for `columns`, made for the rows of the page alone. */
+  /** Joins for `columns`, executed only for the rows of the page. */
   readonly joined?: Fragment;
   /** Text that `q` searches. Rows without it are `null`. */
   readonly text: Fragment;
 }
 
-/** Maximum count. Counting further would cost more than the list itself. */
+/** Maximum count. A higher count would cost more than the list itself. */
 const maxCounted = 10_000;
 /** Maximum number of rows that a page of a search reads. The description of `q` in schema/history.ts contains the number. */
 const maxSearched = 10_000;
@@ -70,14 +70,14 @@ async function readRows<T>(sql: Queryable, history: History, filter: Filter, { w
 }
 
 interface Found {
-  /** Rows that were read. */
+  /** Number of rows that were read. */
   readonly read: number;
   readonly last: string | null;
   readonly matches: number;
   readonly keys: readonly string[] | null;
 }
 
-/** Reads a bounded number of rows, so that a page may hold fewer matches than there are; its cursor continues where it ended. */
+/** Reads a limited number of rows, so a page may contain fewer matches than exist. The cursor continues where it ended. */
 async function searchRows<T>(
   sql: Queryable,
   history: History,
@@ -113,11 +113,14 @@ async function searchRows<T>(
   };
 }
 
-/** Whether a text contains each of the words, without regard to case. Where the words are ASCII, the rules of other alphabets are left out, which are eight times slower. */
+/**
+ * Whether a text contains each of the words, ignoring case. If the words are ASCII, a comparison without the rules of other
+ * alphabets is used, which is eight times faster.
+ */
 export const containsWords = (sql: Queryable, text: Fragment, q: string): Fragment =>
   sql`(${text}) ${/^[\x20-\x7e]*$/.test(q) ? sql`collate "C"` : sql``} ilike all (${patternsOf(q)}::text[])`;
 
-/** Each word as a pattern that finds it literally. */
+/** Each word as a pattern that matches it literally. */
 const patternsOf = (q: string): string[] => q.split(/\s+/).map((word) => `%${word.replace(/[\\%_]/g, "\\$&")}%`);
 
 const direction = (sql: Queryable, { order }: Filter): Fragment => (order === "asc" ? sql`asc` : sql`desc`);
@@ -143,7 +146,7 @@ function timeBounds(
   return sql`${since} ${until} ${first} ${last}`;
 }
 
-/** The conditions of a filter's `from`, `to` and `q`, each with a leading `and`, where no page is read. */
+/** The conditions of a filter's `from`, `to` and `q`, each with a leading `and`, for statements that read no page. */
 export function readBounds(
   sql: Queryable,
   history: Pick<History, "key" | "keyType" | "time" | "text">,

@@ -1,6 +1,9 @@
 import type { Queryable } from "./client.ts";
 
-/** Number of connections that listen to a channel of this database, one for each replica, as far as the role may see them. */
+/**
+ * Number of connections that listen to a channel of this database, one for each replica. Counts only sessions that the role may
+ * see.
+ */
 export async function countListeners(sql: Queryable, channel: string): Promise<number> {
   const [row] = await sql<[{ n: number }]>`
     select count(*)::int as n from pg_stat_activity

@@ -54,8 +54,8 @@ export async function migrate(database: Database, log: Log, folder = findFolder(
 }
 
 /**
- * Applies one migration while other replicas continue to serve. Their statements on a table wait behind a migration that
- * waits for its lock, so it waits only briefly and is then repeated.
+ * Applies one migration while other replicas continue to run. Their statements on a table queue behind a migration that waits for
+ * its lock, so it waits only briefly and then tries again.
  */
 async function apply(
   connection: Awaited<ReturnType<Sql["reserve"]>>,
@@ -121,7 +121,7 @@ export function findFolder(): string {
     try {
       if (readMigrations(folder).length > 0) return folder;
     } catch {
-      // not here
+      // not in this folder
     }
   }
   throw new Error("The migrations folder is missing beside the program.");

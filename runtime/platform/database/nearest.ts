@@ -3,22 +3,25 @@ import { toSql } from "pgvector";
 import type { Database, Sql } from "./client.ts";
 import { pipelined } from "./pipelined.ts";
 
-/** Rows that a vector index visits. With fewer, recall among 100,000 rows is below 0.97 (`npm run bench -- memory`). */
+/**
+ * Number of rows that a search of a vector index visits. With fewer, recall among 100,000 rows is below 0.97 (`npm run bench --
+ * memory`).
+ */
 const minCandidates = 200;
 const maxCandidates = 1000;
 /**
- * Up to this number of rows, a search compares all of them. The filter's own index is then faster, and an HNSW graph of few
- * vectors does not reach those that have little in common with the others.
+ * Up to this number of rows, a search compares all of them. The index of the filter is then faster, and a search of an HNSW graph
+ * with few vectors misses those that have little in common with the others.
  */
 const minRowsForIndex = 400;
 /** Maximum number of sessions for searches. With more, searches would only wait for the processors. */
 const sessions = 8;
 
-/** A column `embedding` as it is stored and indexed. */
+/** A column `embedding` with its type and index. */
 export interface VectorColumn extends Pick<VectorSettings, "type" | "operator"> {
-  /** `null`: there can be no index, every search compares all rows. */
+  /** `null` if no index is possible, so every search compares all rows. */
   readonly kind: "hnsw" | "ivfflat" | null;
-  /** Iterative scans: pgvector continues while a filter leaves too few rows. */
+  /** Whether iterative scans are available: with them, pgvector continues if a filter leaves too few rows. */
   readonly iterative: boolean;
   readonly probes: number;
 }
@@ -51,7 +54,7 @@ async function openSession(database: Database, settings: Record<string, string>)
     await session`select 1`;
     return session;
   } catch (error) {
-    // 08P01: a pooler refuses the settings.
+    // 08P01: a pooler refused the settings.
     if ((error as { code?: string }).code !== "08P01") throw error;
     await session.end({ timeout: 1 });
     return null;
@@ -60,21 +63,21 @@ async function openSession(database: Database, settings: Record<string, string>)
 
 /**
  * The statement counts the rows that match the filter, and chooses between the vector index and comparing all of them. The
- * planner cannot choose, because vectors are stored out of line and it does not know the cost of reading them. So the
- * settings keep it from sorting and from reading whole tables if possible, and one plan is used for all values.
+ * planner cannot choose, because it does not know the cost of reading vectors, which are stored out of line. So the settings
+ * discourage sorting and sequential scans, and one plan is used for all values.
  */
 function settingsOf({ kind, iterative, probes }: VectorColumn): Record<string, string> {
   const always = { enable_seqscan: "off", enable_sort: "off", jit: "off", plan_cache_mode: "force_generic_plan" };
   if (!kind) return always;
   return {
     ...always,
-    // Without iterative scans a filter starves the index: it gives its candidates before the filter sees them.
+    // Without iterative scans, the index returns its candidates before the filter is applied, so too few may remain.
     ...(iterative && { [`${kind}.iterative_scan`]: "relaxed_order" }),
     ...(kind === "ivfflat" && { "ivfflat.probes": String(probes) }),
   };
 }
 
-/** Appends to a query's own parameters. */
+/** Appends a value to the query's own parameters. */
 function parametersOf(query: VectorQuery) {
   const values = [...query.parameters];
   return { values, add: (value: string | number) => `$${values.push(value)}` };
@@ -95,7 +98,7 @@ function nearestStatement(query: VectorQuery, column: VectorColumn): SqlStatemen
     return ` and (select set_config('hnsw.ef_search', ${add(String(many))}, true)) is not null`;
   };
   const byIndex = (and: string) => `${rows(`${and}${wide()}`)} order by ${distance} limit ${limit}`;
-  // Keeps the planner from using the vector index here.
+  // Prevents the planner from using the vector index here.
   const compared = (and: string) => `select * from (${rows(and)} offset 0) every_one order by distance limit ${limit}`;
   let parts: string;
   if (!column.kind) parts = `found as materialized (${compared("")})`;

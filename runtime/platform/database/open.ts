@@ -31,7 +31,7 @@ export async function openDatabase(
   return connectEmbedded(await openEmbedded(config.DATA_DIR));
 }
 
-/** Whether a pooler is in between: it reports a process id of its own, which differs from that of the server. */
+/** Whether the connection is through a pooler: its process id differs from that of the server. */
 async function isPooled({ sql }: Database): Promise<boolean> {
   const rows = await sql<[{ pid: number }]>`select pg_backend_pid() as pid`;
   const { state } = rows as unknown as { readonly state?: { readonly pid?: number } };

@@ -7,12 +7,12 @@ import type { Queryable, Sql } from "./client.ts";
 export async function pipelined<Row extends object>(
   sql: Sql,
   statements: (tx: Queryable) => readonly PromiseLike<readonly unknown[]>[],
-  /** Statements that are sent with the begin, for example settings of the transaction. */
+  /** Statements that are sent together with the begin, for example settings of the transaction. */
   first = "",
 ): Promise<Row[][]> {
   const tx = await sql.reserve();
   try {
-    // They are sent in this order, without waiting in between. After a failure, the commit rolls back.
+    // The statements are sent in this order without waiting. After a failure, the commit rolls back.
     const results = await Promise.allSettled([tx.unsafe(`begin; ${first}`), ...statements(tx), tx.unsafe("commit")]);
     const failed = results.find((one) => one.status === "rejected");
     if (failed) throw failed.reason;

@@ -9,13 +9,15 @@ export interface PoolOptions
   readonly max: number;
   /** Milliseconds after which an unused connection is closed. */
   readonly idleMs?: number;
-  /** Probed while a statement takes long; rejects if the server does not answer at all. */
+  /** Called while a statement takes long, to probe the server. Rejects if the server does not respond at all. */
   readonly probe?: () => PromiseLike<unknown>;
 }
 
 /** Maximum time until a new session is ready, in milliseconds. */
 const openMs = 5_000;
-/** Interval between further attempts while none has succeeded, so that a lost packet causes no long wait; milliseconds. */
+/**
+ * Interval between further connection attempts while none has succeeded, so that a lost packet causes no long wait; milliseconds.
+ */
 const againMs = 1_000;
 /** Maximum number of connections that are opened at the same time, not counting these attempts. */
 const maxOpening = 4;
@@ -28,7 +30,7 @@ const probeMs = 5_000;
 interface Waiter {
   until: number;
   readonly exclusive: boolean;
-  /** Number of connection attempts that began before it started to wait. */
+  /** Number of connection attempts that had begun when the statement started to wait. */
   readonly before: number;
   readonly take: (connection: Connection) => void;
   readonly fail: (error: Error) => void;
@@ -58,7 +60,7 @@ export class ConnectionPool {
     this.#options = options;
     this.#deadlineMs = options.deadlineMs;
     let last = performance.now();
-    // Time in which the process was stopped or busy does not count: answers may have arrived and not been read.
+    // Time during which the process was stopped or busy does not count, because answers may have arrived unread.
     this.#timer = setInterval(() => {
       const now = performance.now();
       this.#now += Math.min(now - last, 2 * tickMs);
@@ -78,7 +80,7 @@ export class ConnectionPool {
     return { busy, idle: this.#open.size - busy, waiting: this.#waiting.length };
   }
 
-  /** Rejects waiting statements, and ends those under way after `graceMs`. */
+  /** Rejects waiting statements, and ends running ones after `graceMs`. */
   async close(graceMs = 2_000): Promise<void> {
     if (this.#closed) return;
     this.#closed = new DatabaseUnavailable("The connection to the database was closed.");
@@ -89,7 +91,7 @@ export class ConnectionPool {
     for (const connection of [...this.#open, ...this.#opening.keys()]) connection.close(this.#closed);
   }
 
-  /** Shortens the deadline, also of statements under way. */
+  /** Shortens the deadline, also of running statements. */
   shortenDeadlines(ms: number): void {
     this.#deadlineMs = Math.min(this.#deadlineMs, ms);
     for (const connection of this.#open) connection.shortenDeadlines(ms);
@@ -106,14 +108,14 @@ export class ConnectionPool {
   #wait<T>(until: number, exclusive: boolean, use: (connection: Connection) => T | PromiseLike<T>): Promise<T> {
     if (this.#closed) return Promise.reject(this.#closed);
     return new Promise((done, fail) => {
-      // Handed over synchronously, so that no other caller gets it in between.
+      // Passed on synchronously, so that no other caller gets it in between.
       this.#waiting.push({ until, exclusive, before: this.#attempts - 1, fail, take: (connection) => done(use(connection)) });
       this.#grow();
       this.#serve();
     });
   }
 
-  /** An unused connection. If the pool is full and none is unused, the one with the fewest statements in flight. */
+  /** An unused connection. If the pool is full and all are in use, the one with the fewest statements in flight. */
   #free(): Connection | undefined {
     let least: Connection | undefined;
     for (const one of this.#open) if (!one.exclusive && (!least || one.load < least.load)) least = one;
@@ -177,7 +179,7 @@ export class ConnectionPool {
       this.#failedToOpen(attempt, late, reason);
     }
     this.#open.delete(connection);
-    // Other connections to a silent server are probably dead too, so callers get new ones.
+    // Other connections to a server that does not respond are probably dead too, so callers get new ones.
     if (late) for (const one of this.#open) if (one.load === 0 && !one.exclusive) one.close();
     if (!this.#closed) this.#grow();
   }

@@ -1,8 +1,8 @@
 import type { Sql } from "./client.ts";
 
 /**
- * The tables, indexes, functions and triggers of a database as SQL, in an order that depends on their names alone. Read
- * from the catalogs, because the embedded database has no pg_dump. Run on an empty database it makes the same again.
+ * The tables, indexes, functions and triggers of a database as SQL, in an order that depends only on their names. They are read
+ * from the catalogs, because the embedded database has no pg_dump. The SQL creates the same objects in an empty database.
  */
 export async function schemaText(sql: Sql): Promise<string> {
   const [extensions, enums, functions, ofTables, sequences, tables, views, foreignKeys, triggers] = await Promise.all([

@@ -55,7 +55,7 @@ const unconnected = openDriver({
   closed: () => {},
 });
 
-/** The tagged template and `unsafe`, which execute statements with `run`; `members` are added. */
+/** The tagged template and `unsafe`, which execute statements with `run`, together with `members`. */
 export function sqlOver(run: Run, members: object = {}): Sql {
   const tagged = (first: unknown, ...rest: unknown[]) => {
     if (!isTemplate(first)) return (unconnected as unknown as (...all: unknown[]) => unknown)(first, ...rest);

@@ -3,17 +3,17 @@ import type { Log } from "../log.ts";
 import { connectPostgres, type Database } from "./client.ts";
 import { migrate } from "./migrate.ts";
 
-/** The real server of tests, for behaviour that the embedded database with its one session cannot show. */
+/** The real server for tests of behaviour that the embedded database cannot show, because it has only one session. */
 export const testServer = process.env.TEST_DATABASE_URL;
 const silent: Log = { info() {}, warn() {}, error() {}, with: () => silent };
 
 export interface TestDatabase {
-  /** As many pools as replicas were asked for. */
+  /** One pool for each requested replica. */
   readonly pools: readonly Database[];
   drop(): Promise<void>;
 }
 
-/** A migrated database of its own on `testServer`. `max`: the connections of each pool. */
+/** A separate migrated database on `testServer`. `max`: maximum number of connections of each pool. */
 export async function testDatabase(server: string, { replicas, max }: { replicas: number; max: number }): Promise<TestDatabase> {
   const name = `test_${process.pid}_${randomBytes(4).toString("hex")}`;
   const admin = connectPostgres(server, { max: 1 });

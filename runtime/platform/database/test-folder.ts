@@ -16,13 +16,16 @@ const silent: Log = { info() {}, warn() {}, error() {}, with: () => silent };
 /** A process that holds the lock for longer than this has died. */
 const lockMs = 120_000;
 
-/** What `copyCluster` copies: `empty`, what a first start makes before its migrations, or `migrated`. */
+/**
+ * The content that `copyCluster` copies: `empty`, a cluster as the first start creates it, or `migrated`, with all migrations
+ * applied.
+ */
 type State = "empty" | "migrated";
 
 /**
- * Fills `folder`, which must not exist yet, with a database cluster. Making a cluster takes seconds, copying one does not: each is
- * made once for all tests and kept for later runs. All copies of `migrated` have the same installation id, which is part of their
- * keys in Redis: a service that shares a Redis with other tests begins with `empty`.
+ * Fills `folder`, which must not exist yet, with a database cluster. Creating a cluster takes seconds, but copying one does not,
+ * so each is created once for all tests and kept for later runs. All copies of `migrated` have the same installation id, which is
+ * part of their keys in Redis: a service that shares a Redis with other tests must use `empty`.
  */
 export async function copyCluster(folder: string, state: State = "migrated"): Promise<void> {
   const made = join(cache, `cluster-${state}-${schemaVersion()}`);
@@ -30,7 +33,7 @@ export async function copyCluster(folder: string, state: State = "migrated"): Pr
     if (takeLock(`${made}.lock`)) await make(made, state);
     else await sleep(100);
   }
-  // Not all at once: the trackers and models of other tests answer from this process.
+  // Files are copied in portions, because the trackers and models of other tests respond from this process.
   await cp(made, folder, { recursive: true });
 }
 
@@ -42,7 +45,7 @@ export function schemaVersion(): string {
   return hash.digest("hex").slice(0, 12);
 }
 
-/** Of concurrent test workers one creates it, and the others wait. */
+/** One of the concurrent test workers creates it, and the others wait. */
 function takeLock(lock: string): boolean {
   mkdirSync(cache, { recursive: true });
   try {

@@ -7,7 +7,7 @@ export interface Held {
   readonly release: () => void;
 }
 
-/** SQLSTATE of every statement that follows a failed one. */
+/** SQLSTATE of every statement after a failed one. */
 const aborted = "25P02";
 
 /** Runs `work` in a transaction, which is rolled back if the work or any of its statements fails. */

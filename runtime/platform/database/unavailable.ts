@@ -23,13 +23,13 @@ const storingNothing = new Set(["53100", "53200", "58030", "25006"]);
 /** Whether a query failed because the server answers, but cannot store data. */
 export const cannotStore = (error: unknown): boolean => storingNothing.has(stateOf(error));
 export const isDiskFull = (error: unknown): boolean => stateOf(error) === "53100";
-/** Whether the server is read-only, as one is that has become a standby: another connection may lead to its successor. */
+/** Whether the server is read-only, for example because it has become a standby: a new connection may reach its successor. */
 export const isReadOnly = (error: unknown): boolean => stateOf(error) === "25006";
 
 const stateOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
 
-/** The message for a caller, and after how many seconds it may try again; `null` for other errors. */
+/** The message for a caller, and the number of seconds until a retry is useful; `null` for other errors. */
 export function unavailableAnswer(error: unknown): { readonly message: string; readonly retryAfter: number } | null {
   if (isDiskFull(error)) return { message: "The database cannot store data: its disk is full.", retryAfter: 30 };
   if (isReadOnly(error)) return { message: "The database cannot store data: it is read-only.", retryAfter: 30 };
@@ -37,7 +37,10 @@ export function unavailableAnswer(error: unknown): { readonly message: string; r
   return isUnavailable(error) ? { message: "The database does not answer. Try again in a moment.", retryAfter: 2 } : null;
 }
 
-/** Whether a query failed because the server cannot be reached, answer in time or store anything: it may be tried again later. */
+/**
+ * Whether a query failed because the server cannot be reached, does not respond in time or cannot store data. A later retry may
+ * succeed.
+ */
 export const isUnavailable = (error: unknown): boolean =>
   typeof error === "object" &&
   error !== null &&
@@ -55,7 +58,7 @@ export function unavailableBehind(error: unknown): unknown {
 const isOfPooler = (error: { code?: unknown; routine?: unknown }): boolean =>
   error.code === "08P01" && error.routine === undefined;
 
-/** Codes of failed or lost connections, from the system and from the driver. */
+/** Error codes of failed or lost connections, from the system and from the driver. */
 const networkCodes = new Set([
   "CONNECT_TIMEOUT",
   "CONNECTION_CLOSED",

@@ -2,7 +2,10 @@ import { afterAll, beforeAll } from "vitest";
 import type { Database } from "./client.ts";
 import { type TestDatabase, testDatabase, testServer } from "./test-database.ts";
 
-/** A migrated database for the tests of a file, which need the tag `postgres`: created before them and dropped after them. `max`: its connections. */
+/**
+ * Creates a migrated database for the tests of a file before they run, and drops it after them. The tests need the tag
+ * `postgres`. `max`: maximum number of connections.
+ */
 export function useTestDatabase(max = 4): () => Database {
   let own: TestDatabase | null = null;
   beforeAll(async () => {

@@ -19,8 +19,9 @@ const maxHalfvecDimension = 4000;
 /** Below this number of rows, an ivfflat index has too little training data, and an exact search is fast. */
 const minRowsForIvfflat = 1000;
 /**
- * Number of neighbours that an HNSW index considers for each row (`ef_construction`). With pgvector's default of 64, no search
- * finds some of 100,000 rows. The embedded database builds indexes slowly, and holds fewer rows.
+ * Number of neighbours that an HNSW index considers for each row (`ef_construction`). With pgvector's default of 64, some of
+ * 100,000 rows are never found. The embedded database uses a lower value, because it builds indexes slowly and contains fewer
+ * rows.
  */
 const efConstruction = { postgres: 200, embedded: 64 };
 const lock = 7_160_414;
@@ -74,7 +75,7 @@ type Prepared = VectorOptions & { kind: "hnsw" | "ivfflat" | null; known: "vecto
 async function prepareTables(sql: Queryable, database: Database["kind"], tables: readonly string[], want: Prepared, log: Log) {
   for (const table of tables) {
     await sql.unsafe(`alter table ${table} add column if not exists embedding ${want.type}`);
-    // Rows without vectors are searched for repeatedly.
+    // Rows without vectors are queried repeatedly.
     await sql.unsafe(`create index if not exists ${table}_waiting on ${table} (created_at, id) where embedding is null`);
     const name = want.kind && `${table}_embedding_${want.kind}_${want.metric}`;
     const indexes = await sql<{ name: string; valid: boolean }[]>`
@@ -88,7 +89,7 @@ async function prepareTables(sql: Queryable, database: Database["kind"], tables:
     if (name && !made?.valid && (want.kind === "hnsw" || rows >= minRowsForIvfflat)) {
       if (made) await sql.unsafe(`drop index ${name}`);
       if (rows > 1000) log.info("building the vector index", { table, rows, index: name });
-      // On a server, others write at the same time and must not wait.
+      // On a server, other sessions write at the same time and must not wait.
       const concurrently = database === "postgres" ? "concurrently" : "";
       const lists = Math.ceil(Math.max(rows / 1000, 10));
       const settings = want.kind === "ivfflat" ? `lists = ${lists}` : `ef_construction = ${efConstruction[database]}`;

@@ -8,7 +8,7 @@ interface Fence {
 
 interface Line {
   readonly quoteDepth: number;
-  /** Columns of blanks after the quotation marks. */
+  /** Columns of spaces after the quotation marks. */
   readonly indent: number;
   /** Position of the first character after them. */
   readonly at: number;
@@ -16,8 +16,8 @@ interface Line {
 }
 
 /**
- * Tells which lines of a Markdown text are fenced code, in linear time. Feed it the lines in order. Where the platforms
- * disagree, a line is not code: a fence that is never closed, or one inside of HTML.
+ * Determines which lines of a Markdown text are fenced code, in linear time. Pass the lines in order. If the platforms disagree,
+ * a line is not code: for example, if its fence is never closed or is inside HTML.
  */
 export class CodeLines {
   readonly #text: string;
@@ -27,7 +27,10 @@ export class CodeLines {
   /** Indentation of the content of the current list item, in columns. */
   #listIndent = 0;
   readonly #isCut: boolean;
-  /** Whether the rest of a cut text decides what is code from the last line on: a fence in a quotation or list is not closed yet. */
+  /**
+   * Whether a cut text ends inside a fence in a quotation or list that is not closed yet, so that the missing rest decides
+   * whether its last lines are code.
+   */
   isUncertain = false;
 
   /** `isCut`: the text is the beginning of a longer one. */
@@ -99,7 +102,7 @@ export class CodeLines {
   }
 }
 
-/** The lines that can close a fence, each with the longest run of its character from that line on. */
+/** The lines that can close a fence, each with the longest run of its character from that line to the end. */
 function closersOf(text: string) {
   if (!text.includes("```") && !text.includes("~~~")) return [];
   const found = [...text.matchAll(/^[ \t>]*(`{3,}|~{3,})[ \t]*\r?$/gm)].map((match) => ({
@@ -121,7 +124,7 @@ export function runOf(text: string, from: number, sign: string): number {
   return at - from;
 }
 
-/** Length of a list marker including the blanks after it; 0 if there is none. */
+/** Length of a list marker including the spaces after it; 0 if there is none. */
 function markerAt(text: string, at: number, end: number): number {
   let next = at;
   while (next < at + 9 && isDigit(text.charCodeAt(next))) next++;

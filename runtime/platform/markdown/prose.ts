@@ -28,14 +28,14 @@ export function rewriteProse(given: string, rewrite: (prose: string) => string):
   return code.map(([start, end], n) => pieces[n] + text.slice(start, end)).join("") + pieces.at(-1);
 }
 
-/** Whether a sign occurs more than so many times. */
+/** Whether a sign occurs more often than a limit. */
 export function hasMore(text: string, sign: string, most: number): boolean {
   let count = 0;
   for (let at = text.indexOf(sign); at >= 0; at = text.indexOf(sign, at + 1)) if (++count > most) return true;
   return false;
 }
 
-/** Where the code of a text begins and ends. */
+/** The start and end positions of the code in a text. */
 function codeOf(text: string): [number, number][] {
   const lines = new CodeLines(text);
   const found: [number, number][] = [];
@@ -55,7 +55,7 @@ function codeOf(text: string): [number, number][] {
   return found;
 }
 
-/** The code spans of a line, without those that only an escaped backtick begins. */
+/** The code spans of a line, except those that begin with an escaped backtick. */
 function codeSpans(line: string): [number, number][] {
   const spans: [number, number][] = [];
   if (!line.includes("`")) return spans;

@@ -1,11 +1,11 @@
-/** Longer bodies, decompressed, are not read to their end: a hostile server would fill the memory. */
+/** Limit of the decompressed body of a response, because a hostile server could fill the memory. */
 const maxBytes = 64 * 1024 * 1024;
 
 type Signal = AbortSignal | null | undefined;
 
-/** A stream that breaks off as that of fetch does: for the signal's reason, else by a TypeError, also after `maxBytes`. */
+/** A stream that fails like that of fetch: with the signal's reason, or with a TypeError, also after `maxBytes`. */
 export function boundedStream(body: AsyncIterable<Uint8Array>, signal: Signal): ReadableStream<Uint8Array> {
-  // At once: undici cancels a body that is not read when the response that it came with is collected as garbage.
+  // The reader is taken immediately, because undici cancels an unread body when its response is garbage-collected.
   const chunks = body[Symbol.asyncIterator]();
   let bytes = 0;
   return new ReadableStream({
@@ -28,7 +28,7 @@ export function boundedStream(body: AsyncIterable<Uint8Array>, signal: Signal): 
   });
 }
 
-/** The response with a body that breaks off after `maxBytes`. One whose headers state a permitted length is returned as it is. */
+/** The response with a body that fails after `maxBytes`. If its headers state a permitted length, it is returned unchanged. */
 export function boundedResponse(response: Response, signal: Signal): Response {
   const { body, status, headers, url, redirected, statusText } = response;
   const stated = headers.get("content-length");

@@ -1,8 +1,8 @@
 import { type Networks, parseAddress } from "./networks.ts";
 
 /**
- * The address that a request came from. `X-Forwarded-For` is believed from the right, as far as it was written by trusted
- * proxies; anyone may have written what is further left. `null` if it is unknown.
+ * The client address of a request. `X-Forwarded-For` is read from the right, as long as the entries are from trusted proxies;
+ * anyone could have written the entries further left. `null` if it is unknown.
  */
 export function clientAddress(remote: string | undefined, forwardedFor: string | undefined, trusted: Networks): string | null {
   let address = withoutPort(remote ?? "");

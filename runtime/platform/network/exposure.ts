@@ -1,12 +1,12 @@
 import type { Config } from "../config.ts";
 import { isLoopback } from "./networks.ts";
 
-/** Who can reach the service, as it starts. */
+/** Who can reach the service, determined at its start. */
 export interface Exposure {
   readonly hostname: string;
-  /** There are no API keys: anyone who can reach the address may do everything. */
+  /** There are no API keys: everyone who can reach the address has full access. */
   readonly open: boolean;
-  /** Only this machine reaches it. */
+  /** Only this machine can reach it. */
   readonly local: boolean;
 }
 

@@ -6,9 +6,9 @@ import { boundedResponse } from "./bounded-response.ts";
 import { isLoopback, isPublic, parseAddress, parseNetworks } from "./networks.ts";
 
 export interface GuardOptions {
-  /** Networks (CIDR) that may be reached although they are not public: `ALLOW_PRIVATE_ADDRESSES`. */
+  /** Networks (CIDR) that the service may contact although they are not public: `ALLOW_PRIVATE_ADDRESSES`. */
   readonly allowed: readonly string[];
-  /** Whether this machine's own addresses may be reached: while the service itself is on loopback only, without keys. */
+  /** Whether it may contact this machine's own addresses: only while the service listens on loopback without API keys. */
   readonly loopback: boolean | (() => boolean);
   /** Resolves names. Default: the system's resolver. */
   readonly lookup?: LookupFunction;
@@ -17,14 +17,14 @@ export interface GuardOptions {
 /** Prevents requests to user-supplied URLs from reaching private networks. */
 export interface Guard {
   /**
-   * For input validation: refuses an address that `fetch` would refuse. Throws the problem `bad_request`, naming the address. A name
-   * that does not resolve now passes: it is checked again whenever it is fetched.
+   * For input validation: throws the problem `bad_request`, naming the address, if `fetch` would refuse it. A name that cannot be
+   * resolved now is accepted, because it is checked again at each fetch.
    */
   check(url: string): Promise<void>;
   /**
-   * `fetch` that connects only to permitted addresses. The name is resolved once for each connection, and the address
-   * that was checked is the one that is connected to, redirects included. Throws the problem `bad_request` for a refused one.
-   * The body of a response breaks off after 64 MiB.
+   * `fetch` that connects only to permitted addresses. It resolves the name once for each connection, including redirects, and
+   * connects to the address that it has checked. Throws the problem `bad_request` for a refused one. The body of a response fails
+   * after 64 MiB.
    */
   readonly fetch: typeof globalThis.fetch;
   close(): Promise<void>;
@@ -65,7 +65,7 @@ export function createGuard(options: GuardOptions): Guard {
   };
 }
 
-/** The members of a `Request` of the runtime's own class, which undici's `fetch` does not know. */
+/** The members of a `Request` of the runtime's own class, which undici's `fetch` does not accept. */
 const fromRequest = (request: Request) => ({
   method: request.method,
   headers: Object.fromEntries(request.headers),
@@ -111,7 +111,7 @@ async function check(text: string, permits: (address: string) => boolean, lookup
   await Promise.race([resolved, late]).finally(() => clearTimeout(timer));
 }
 
-/** Resolves a name and refuses it if any of its addresses is refused: a name with both kinds is an attack. */
+/** Resolves a name and refuses it if any of its addresses is refused, because a name with both kinds is an attack. */
 function checkedLookup(lookup: LookupFunction, permits: (address: string) => boolean): LookupFunction {
   return (hostname, options, done) => {
     lookup(hostname, { ...options, all: true }, (error, found) => {

@@ -11,13 +11,13 @@ type Fetch = typeof globalThis.fetch;
 /** Responses up to this size, in bytes, are read as a whole, which costs a fraction of a stream. */
 const smallBytes = 1_000_000;
 const redirects = [301, 302, 303, 307, 308];
-/** Statuses without a body: the constructor of `Response` refuses one. */
+/** Statuses without a body, with which the constructor of `Response` accepts none. */
 const bodiless = [204, 205, 304];
 
 /**
- * `fetch` for the requests of runs. On Node, it bypasses the streams of the global `fetch`, at a third of the cost. On Deno,
- * it is the global `fetch`, which sends a body at most once. Unusual calls (a `Request`, a streamed body) use the global
- * `fetch`. It sets no deadline, because every caller has its own. The body of a response breaks off after 64 MiB.
+ * `fetch` for the requests of runs. On Node, it bypasses the streams of the global `fetch`, at a third of the cost. On Deno, it
+ * is the global `fetch`, which sends a body at most once. Unusual calls (a `Request`, a streamed body) use the global `fetch`. It
+ * sets no deadline, because every caller has its own. The body of a response fails after 64 MiB.
  */
 export function leanFetch(config: Pick<Config, "NODE_USE_ENV_PROXY">, isDeno = "Deno" in globalThis): Fetch {
   // Looked up at each call, so that a replaced global fetch is used.

@@ -7,7 +7,7 @@ export interface Networks {
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** Reads `10.0.0.0/8`, `fd00::/8` or a single address. Throws an Error that names what is not one. */
+/** Reads `10.0.0.0/8`, `fd00::/8` or a single address. Throws an Error that names the invalid text. */
 export function parseNetworks(list: readonly string[]): Networks {
   const networks = list.map(parseNetwork);
   return {
@@ -31,7 +31,7 @@ function parseNetwork(text: string): [Address, number] {
   return [base, given];
 }
 
-/** Four-part decimal IPv4 only: the octal and hexadecimal spellings of `inet_aton` mean other things to other programs. */
+/** Only IPv4 addresses with four decimal parts: programs interpret the octal and hexadecimal forms of `inet_aton` differently. */
 const isAddress = (text: string): boolean => ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
 
 /** An address in its own family: `::ffff:10.0.0.1` is 10.0.0.1. `null` if the text is not an address. */
@@ -55,14 +55,14 @@ export const isLoopback = (text: string): boolean => parseAddress(text)?.range()
 const globalUnicast = ipaddr.parseCIDR("2000::/3");
 
 /**
- * Whether an address is one of the public internet, by the registries of special-purpose addresses (RFC 6890): not private,
- * loopback, link-local (where clouds keep their metadata), unique-local, carrier-grade NAT, documentation, multicast …
+ * Whether an address is public, by the registries of special-purpose addresses (RFC 6890): not private, loopback, link-local
+ * (where clouds provide their metadata), unique-local, carrier-grade NAT, documentation, multicast …
  */
 export function isPublic(text: string): boolean {
   const address = parseAddress(text);
   if (!address) return false;
   if (address instanceof ipaddr.IPv4) return address.range() === "unicast" && !otherSpecial.has(text);
-  // NAT64 (RFC 6052) carries an IPv4 address, which is the one that is reached.
+  // A NAT64 address (RFC 6052) contains an IPv4 address, which is the destination.
   if (address.range() === "rfc6052") return isPublic(address.toByteArray().slice(12).join("."));
   return address.range() === "unicast" && address.match(globalUnicast);
 }

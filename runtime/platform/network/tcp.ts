@@ -3,15 +3,15 @@ import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { PluginError, type TcpAccess, type TcpConnection } from "@signalbox/sdk";
 
-/** Connections that one plugin may have open. */
+/** Maximum number of open connections of one plugin. */
 const maxOpen = 16;
 const connectMs = 10_000;
-/** A peer that vanished without closing is noticed by probes after this time, milliseconds. */
+/** TCP keep-alive probes after this time detect a peer that disappeared without closing; milliseconds. */
 const keepAliveMs = 15_000;
 
 /** The connections of one plugin. */
 export interface TcpConnections extends TcpAccess {
-  /** Closes all that are open. */
+  /** Closes all open connections. */
   closeAll(): void;
 }
 
@@ -103,7 +103,7 @@ class Connection implements TcpConnection {
     this.#socket.destroy();
   }
 
-  /** For certificates; an address has none. */
+  /** Used for certificates; an IP address has no server name. */
   #serverName() {
     return isIP(this.#host) ? { host: this.#host } : { servername: this.#host };
   }
@@ -126,5 +126,5 @@ class Connection implements TcpConnection {
   }
 }
 
-/** The code of an error where it has one: its message may describe the host's network. */
+/** The code of an error if it has one, because its message may describe the host's network. */
 const reasonOf = (error: unknown): string => String((error as { code?: unknown }).code ?? (error as Error).message);

@@ -1,9 +1,9 @@
 import { isSecretParameter } from "../secret-names.ts";
 
-/** Shorter values are words as well. */
+/** Shorter values could be ordinary words. */
 const minLength = 5;
 
-/** The password of a URL, or its user if it has none, and the secrets in its query, in each spelling that a text may repeat. */
+/** The password of a URL, or if it has none, its user, and the secrets in its query, in each spelling that a text may contain. */
 export function secretsInUrl(text: string): string[] {
   if (!URL.canParse(text)) return [];
   const { username, password, searchParams, search } = new URL(text);
@@ -20,7 +20,7 @@ export function secretsInUrl(text: string): string[] {
   return [...new Set(all)].filter((one) => one.length >= minLength).sort((a, b) => b.length - a.length);
 }
 
-/** A text of the server at `url` without the secrets of that URL: servers may repeat the request that they got. */
+/** A text of the server at `url` without the secrets of that URL, because servers may repeat the request in a response. */
 export const withoutUrlSecrets = (text: string, url: string): string =>
   secretsInUrl(url).reduce((kept, secret) => kept.replaceAll(secret, "[redacted]"), text);
 

@@ -67,11 +67,11 @@ export class WholeResponse {
   #whole(): Response {
     if (!this.#full) {
       this.#full = new Response(this.#bytes, { status: this.status, headers: this.headers });
-      // A body that was read stays read.
+      // A body that was read remains read.
       if (this.#isUsed) void this.#full.arrayBuffer();
     }
     return this.#full;
   }
 }
-// So that `instanceof` holds.
+// Makes `instanceof` work.
 Object.setPrototypeOf(WholeResponse.prototype, Response.prototype);

@@ -3,18 +3,19 @@ import { payloads1 } from "./payloads-1.ts";
 import { prompts1 } from "./prompts-1.ts";
 
 /*
- * Texts of a few KB, of which most are alike: payloads of trackers, prompts. PostgreSQL's own compression, which knows nothing of
- * other rows, hardly shrinks them. Deflate with a dictionary of what they have in common takes half as much.
+ * Compression of similar texts of a few KB, such as payloads of trackers and prompts. PostgreSQL's own compression, which ignores
+ * other rows, hardly shrinks them. Deflate with a dictionary of their common parts needs half as much. A packed text begins with
+ * the number of its dictionary, which is below 9. A text that is stored unpacked is JSON, which never begins with such a byte, so
+ * one column can contain both.
  *
- * A packed text begins with the number of its dictionary, which is below 9. A text that is stored unpacked is JSON, which never begins
- * with such a byte, so one column can contain both. Stored texts need their dictionaries, so a dictionary is never changed or removed;
- * a better one gets a new number. The release that adds a dictionary only reads with it, and the next release writes with it: during
- * a rolling upgrade, replicas of the older release read what replicas of the newer one write.
+ * Stored texts need their dictionaries, so a dictionary is never changed or removed; a better one gets a new number. The release
+ * that adds a dictionary only reads with it, and the next release writes with it: during a rolling upgrade, replicas of the older
+ * release can read the texts that replicas of the newer one write.
  */
 const headerBytes = 5;
 const dictionaries = { 1: storedBlock(payloads1), 2: storedBlock(prompts1) } as const;
 
-/** A text as a block of deflate that is not compressed, and not the last one; at most 65,535 bytes. */
+/** A text as an uncompressed deflate block that is not the last one; at most 65,535 bytes. */
 function storedBlock(text: string): Buffer {
   const bytes = Buffer.from(text);
   const header = Buffer.alloc(headerBytes);
@@ -23,22 +24,22 @@ function storedBlock(text: string): Buffer {
   return Buffer.concat([header, bytes]);
 }
 
-/** What a text is, and so the number of its dictionary. */
+/** The kind of a text, which determines the number of its dictionary. */
 export const kinds = { payload: 1, prompt: 2 } as const satisfies Record<string, keyof typeof dictionaries>;
 
 /** In bytes. Packing a shorter text saves too little. Packing a longer one blocks the event loop: 100 KB take up to 3 ms. */
 const [smallest, largest] = [200, 100_000];
 
-/** A UTF-8 text, packed; `undefined` if it is better stored as it is. */
+/** A packed UTF-8 text; `undefined` if it is better stored unpacked. */
 export function pack(kind: keyof typeof kinds, text: Uint8Array): Buffer | undefined {
   if (text.length < smallest || text.length > largest) return undefined;
   const number = kinds[kind];
-  // Deno ignores the dictionary. The result is longer and `unpack` reads it all the same, because it refers to nothing in the dictionary.
+  // Deno ignores the dictionary. The result is longer, but `unpack` can read it, because it does not refer to the dictionary.
   const packed = deflateRawSync(text, { dictionary: dictionaries[number].subarray(headerBytes), level: 3 });
   return packed.length + 1 < text.length ? Buffer.concat([Buffer.of(number), packed]) : undefined;
 }
 
-/** Whether the bytes are those of `pack`, of this release or another. */
+/** Whether `pack` of any release created the bytes. */
 export const isPacked = ([first = 9]: Uint8Array): boolean => first < 9;
 
 /** The text of a stored value, packed or not. Throws if the value is damaged, or packed with a dictionary that this release does not have. */

@@ -5,19 +5,22 @@ import type { Redis as Client } from "ioredis";
 import type { Log } from "../log.ts";
 
 export interface Redis extends RedisAccess {
-  /** Where it is, without credentials. */
+  /** Its address, without credentials. */
   readonly address: string;
-  /** Put in front of every key, so that several installations may share a server. */
+  /** Prefix of every key, so that several installations can share a server. */
   readonly prefix: string;
-  /** The connection itself, for a library that asks for one. */
+  /** The connection itself, for a library that requires one. */
   readonly connection: unknown;
   close(): Promise<void>;
 }
 
-/** Timeout of a command, in milliseconds. A healthy Redis answers within one. */
+/** Timeout of a command, in milliseconds. A healthy Redis responds within one millisecond. */
 const commandMs = 1_000;
 const connectMs = 2_000;
-/** A connection without an answer for this time, in milliseconds, is dead. The operating system would notice only after 15 minutes. */
+/**
+ * If a connection gets no response for this time, in milliseconds, it is dead. The operating system would notice only after 15
+ * minutes.
+ */
 const silentMs = 3_000;
 /** Default address of Redis. */
 const local = "redis://127.0.0.1:6379";
@@ -29,7 +32,7 @@ const noRedis = "no Redis: short-term memories are kept in the database; set RED
  */
 export async function openRedis(url: string | undefined, prefix: string, log: Log): Promise<Redis | null> {
   const address = addressOf(url ?? local);
-  // Before the client package is loaded.
+  // Checked before the client package is loaded.
   if (url === undefined && !(await listens(address))) {
     log.info(noRedis, { tried: address });
     return null;
@@ -122,14 +125,14 @@ export async function subscribe(
 }
 
 async function createClient(url: string): Promise<Client> {
-  // A bundle knows a package that is not an ES module by its default export only.
+  // In a bundle, a package that is not an ES module has only a default export.
   const { default: ioredis } = await import("ioredis");
   return new ioredis.Redis(url, {
     lazyConnect: true,
     connectTimeout: connectMs,
     commandTimeout: commandMs,
     socketTimeout: silentMs,
-    // Requests that cannot be sent fail at once, so that callers do not pile up behind a dead Redis.
+    // Requests that cannot be sent fail immediately, so that callers do not accumulate while Redis is unavailable.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
@@ -159,7 +162,7 @@ function access(client: Client, prefix: string, address: string): Omit<Redis, "c
     try {
       return (await client.evalsha(digest, keys.length, ...keys, ...args.map(String))) as RedisReply;
     } catch (error) {
-      // A restarted Redis has forgotten it.
+      // A restarted Redis has forgotten the script.
       if (!String(error).includes("NOSCRIPT")) throw error;
       return (await client.eval(source, keys.length, ...keys, ...args.map(String))) as RedisReply;
     }

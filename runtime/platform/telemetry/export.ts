@@ -26,7 +26,7 @@ export async function exportTraces(
     resource: resources.resourceFromAttributes({
       "service.name": config.OTEL_SERVICE_NAME,
       "service.version": version,
-      // A run that another replica resumed has spans of both in its trace.
+      // The trace of a run that another replica resumed contains spans of both.
       "service.instance.id": randomUUID(),
       "host.name": hostname(),
     }),

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
-/** The metrics of the process, for `GET /metrics`. Labels have few values; `bounded` limits those with outside values. */
+/** The metrics of the process, for `GET /metrics`. Labels have few values; `bounded` limits labels with external values. */
 export const registry = new Registry();
 
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 1200];
@@ -110,7 +110,7 @@ export const pluginUp = new Gauge({
 
 const maxValues = 100;
 const known = new Map<string, Set<string>>();
-/** A label value from outside, such as a model: after 100 different ones, `other`. */
+/** Limits an external label value, such as a model: after 100 different ones, it is `other`. */
 export function bounded(label: string, value: string): string {
   const values = known.get(label) ?? new Set();
   known.set(label, values);
@@ -121,13 +121,14 @@ export function bounded(label: string, value: string): string {
 }
 
 let measured = false;
-/** Memory, processor time and the lag of the event loop; once for the process. */
+/** Registers the metrics for memory, processor time and the lag of the event loop, once per process. */
 export function measureProcess(): void {
   if (measured) return;
   measured = true;
   try {
     collectDefaultMetrics({ register: registry });
-    // Gauges named like counters, which `promtool check metrics` refuses. `nodejs_active_resources` has the same by type.
+    // Gauges with names of counters, which `promtool check metrics` refuses. `nodejs_active_resources` contains the same values
+    // by type.
     for (const kind of ["handles", "requests", "resources"]) registry.removeSingleMetric(`nodejs_active_${kind}_total`);
   } catch {
     // A runtime without Node's counters still has the service's own metrics.
@@ -153,6 +154,6 @@ export const counted =
 
 function hostOf(input: string | URL | Request): string {
   const address = input instanceof Request ? input.url : String(input);
-  // Parsing a URL costs ten times as much as counting it.
+  // Parsing a URL costs ten times as much as incrementing a counter.
   return /^https?:\/\/([^/?#@\\]+)(?:[/?#]|$)/.exec(address)?.[1] ?? (URL.canParse(address) ? new URL(address).host : "unknown");
 }

@@ -12,15 +12,15 @@ import {
 } from "@opentelemetry/api";
 
 /*
- * Spans through the OpenTelemetry API. Without OTEL_EXPORTER_OTLP_ENDPOINT no SDK is loaded, and all of this does nothing.
- * One trace for each event: its id is that of the event, or comes from the webhook's `traceparent`. So every replica that
- * works on the event finds the same trace.
+ * Spans through the OpenTelemetry API. Without OTEL_EXPORTER_OTLP_ENDPOINT no SDK is loaded, and all of this does nothing. Each
+ * event has one trace, whose id is that of the event, or is taken from the webhook's `traceparent`. So every replica that works
+ * on the event uses the same trace.
  */
 
 const tracer = trace.getTracer("signalbox");
 const recording = { enabled: false, content: false };
 
-/** Called by the exporter once it is set up. `content`: texts of prompts, answers and tools are recorded, too. */
+/** Called by the exporter once it is ready. `content`: whether texts of prompts, answers and tools are recorded, too. */
 export function enableTracing(content: boolean): void {
   recording.enabled = true;
   recording.content = content;
@@ -29,13 +29,13 @@ export const recordsSpans = (): boolean => recording.enabled;
 export const recordsContent = (): boolean => recording.enabled && recording.content;
 
 const shape = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/;
-/** A `traceparent` header that is valid; `null` for anything else. */
+/** A valid `traceparent` header; `null` for any other value. */
 export const validTraceparent = (header: string | undefined): string | null => {
   const [, traceId = "", spanId = ""] = shape.exec(header ?? "") ?? [];
   return /[1-9a-f]/.test(traceId) && /[1-9a-f]/.test(spanId) ? (header as string) : null;
 };
 
-/** An event whose trace a span belongs to. */
+/** The event to whose trace a span belongs. */
 export interface TracedEvent {
   readonly id: string;
   readonly traceparent: string | null;
@@ -43,7 +43,7 @@ export interface TracedEvent {
 
 const spanIdOf = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 16);
 
-/** A context below the span that is the ancestor of all work on an event, on every replica. */
+/** A context below the root span of an event, which is the same on every replica. */
 function contextOf({ id, traceparent }: TracedEvent): Context {
   const [, traceId, spanId] = shape.exec(traceparent ?? "") ?? [];
   return trace.setSpanContext(ROOT_CONTEXT, {
@@ -55,7 +55,7 @@ function contextOf({ id, traceparent }: TracedEvent): Context {
 }
 
 let nextSpanId: string | undefined;
-/** The id of the span that is being started, if it has to have a certain one. For the exporter, which generates all others. */
+/** The id of the span that is being started, if it must have a specific one. Read by the exporter, which generates all others. */
 export function takeSpanId(): string | undefined {
   const id = nextSpanId;
   nextSpanId = undefined;
@@ -77,7 +77,7 @@ export function inTrace<T>(
   });
 }
 
-/** What another process did, or the part of it that is known. Times in milliseconds since 1970. */
+/** Work of another process, with the known facts. Times are in milliseconds since 1970. */
 export interface PastSpan {
   readonly key: string;
   readonly name: string;
@@ -87,7 +87,7 @@ export interface PastSpan {
   readonly error: string;
 }
 
-/** Records a span for a process that was killed before it exported it, with the id that `inTrace` gave it there. */
+/** Records a span for a process that was killed before it exported it, with the id that `inTrace` assigned there. */
 export function recordSpan(event: TracedEvent, { key, name, attributes, startMs, endMs, error }: PastSpan): void {
   if (!recording.enabled) return;
   nextSpanId = spanIdOf(key);

@@ -4,8 +4,8 @@ import type { Log } from "../log.ts";
 import { deleteOldThrottles, holdStarts, takeStart } from "./queries.ts";
 
 /**
- * The throttle that all plugins share: in Redis where it is connected, in the database while Redis is unavailable or not configured. An embedded database
- * has one process, whose memory does.
+ * The throttle that all plugins share: in Redis if it is connected, otherwise in the database. With an embedded database there is
+ * only one process, so its memory is used.
  */
 export function openThrottle({ sql, kind }: Pick<Database, "sql" | "kind">, redis: RedisAccess | null, log: Log): SharedThrottle {
   if (kind === "embedded") return separateThrottles();
@@ -17,7 +17,7 @@ export function openThrottle({ sql, kind }: Pick<Database, "sql" | "kind">, redi
   return redis ? withSecond(redisThrottle(redis), database) : database;
 }
 
-/** One in-memory throttle for each plugin, whose keys begin with its id: each drops its own oldest keys alone. */
+/** One in-memory throttle for each plugin, whose keys begin with its id, so that each drops only its own oldest keys. */
 function separateThrottles(): SharedThrottle {
   const all = new Map<string, SharedThrottle>();
   const of = (key: string): SharedThrottle => {
@@ -32,7 +32,7 @@ function separateThrottles(): SharedThrottle {
   };
 }
 
-/** Uses the second if the first does not answer. */
+/** Uses the second throttle if the first does not respond. */
 function withSecond(first: SharedThrottle, second: SharedThrottle): SharedThrottle {
   return {
     reserve: (key, interval) => first.reserve(key, interval).catch(() => second.reserve(key, interval)),

@@ -1,10 +1,10 @@
 import type { SharedThrottle } from "@signalbox/sdk";
 
-/** Records until when platforms have asked plugins to wait. */
+/** Records the times until which platforms asked plugins to wait. */
 export interface Holds {
-  /** The same throttle, which remembers what it blocks. Its keys begin with the id of a plugin. */
+  /** The same throttle, which also records its holds. Its keys begin with the id of a plugin. */
   recorded(throttle: SharedThrottle): SharedThrottle;
-  /** Milliseconds since 1970; `null` if nothing is held. */
+  /** The time until which requests are held, in milliseconds since 1970; `null` if none are. */
   until(plugin: string): number | null;
 }
 

@@ -47,7 +47,7 @@ export const service = {
     .describe(
       "What the process does. `api`: serve requests; `worker`: process executions and serve only `/health`; `all`: both.",
     ),
-  // A template with empty variables must not open the API.
+  // A template with empty variables must not make the API public.
   API_KEYS: items
     .refine((keys) => keys.length > 0, "contains no key; unset it to use no API keys")
     .refine(

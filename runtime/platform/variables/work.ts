@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { address, amount, list, whole, yesNo } from "../config-values.ts";
 
-/** Models, memories, plugins, and how executions are worked on. */
+/** Models, memories, plugins, and the processing of executions. */
 export const work = {
   LLM_BASE_URL: address.optional().describe("Base URL of an OpenAI-compatible API, including `/v1`."),
   LLM_API_KEY: z.string().optional().describe("API key for `LLM_BASE_URL`."),

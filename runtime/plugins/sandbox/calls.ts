@@ -11,13 +11,13 @@ export interface CallsOptions {
   readonly name: string;
   readonly child: Child;
   readonly peer: Peer;
-  /** Deadline of one call, milliseconds. */
+  /** Deadline of one call, in milliseconds. */
   readonly callMs: number;
 }
 
 type Save = (state: never) => Promise<void>;
 
-/** The calls of one process that are under way, by the ids of their requests. */
+/** The running calls of one process, by the ids of their requests. */
 export class Calls {
   readonly #options: CallsOptions;
   readonly #saves = new Map<number, Save>();
@@ -60,7 +60,7 @@ export class Calls {
 
   /**
    * Runs a request of the process under the fence of the call that it belongs to. The process names that call; a request that
-   * names none of those under way must pass the fences of all of them.
+   * names no running call must pass the fences of all of them.
    */
   fenced(params: unknown, request: () => Promise<unknown>): Promise<unknown> {
     const own = this.#fences.get((params as { call?: number } | null)?.call ?? -1);
@@ -75,7 +75,7 @@ export class Calls {
     await (this.#saves.get(call) ?? unavailable)(state);
   }
 
-  /** Takes no new calls, and waits for the running ones. `until`: when the wait ends, by `Date.now()`. */
+  /** Accepts no new calls, and waits for the running ones. `until`: when the wait ends, by `Date.now()`. */
   async drain(until: number): Promise<void> {
     this.#closing = true;
     while (this.#underWay > 0 && Date.now() < until) await new Promise((done) => setTimeout(done, 20));

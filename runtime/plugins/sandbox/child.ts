@@ -6,7 +6,7 @@ import { limits, TokenBucket } from "./limits.ts";
 /** How a process ended. */
 export interface Exit {
   readonly reason: string;
-  /** Last of what it wrote to standard error. */
+  /** The end of its output to standard error. */
   readonly stderr: string;
 }
 
@@ -16,10 +16,10 @@ export interface Child {
   write(line: string): void;
   /** Closes its standard input; a healthy process then ends by itself. */
   end(): void;
-  /** Ends it at once, for this reason. */
+  /** Ends it immediately, for this reason. */
   kill(reason: string): void;
   readonly exited: Promise<Exit>;
-  /** Resident memory, bytes; `null` where the system does not tell. */
+  /** Resident memory in bytes; `null` if the system does not report it. */
   memory(): number | null;
 }
 
@@ -29,16 +29,16 @@ export interface ChildOptions {
   readonly onLine: (line: string) => void;
 }
 
-/** Time in which the output of a process that ended is read, milliseconds. */
+/** Time for reading the output of a process that has ended, in milliseconds. */
 const pipesMs = 2_000;
 
-/** Starts a process without this one's environment, and ends it when it exceeds a limit. */
+/** Starts a process without the environment of this one, and ends it when it exceeds a limit. */
 export function startChild({ launch, memoryMb, onLine }: ChildOptions): Child {
   const child = spawn(launch.command, launch.args, { env: { ...environment }, cwd: "/", stdio: ["pipe", "pipe", "pipe"] });
   let reason: string | null = null;
   const kill = (why: string) => {
     reason ??= why;
-    // The id of a process that has ended may be another one's by now.
+    // After a process has ended, its id may belong to another one.
     const isRunning = child.exitCode === null && child.signalCode === null;
     const descendants = isRunning ? descendantsOf(child.pid) : [];
     child.kill("SIGKILL");
@@ -52,19 +52,19 @@ export function startChild({ launch, memoryMb, onLine }: ChildOptions): Child {
       stop();
       done({ reason: `it could not be started: ${error.message}`, stderr: "" });
     });
-    // A descendant that outlives it may keep its pipes open: bubblewrap's, if it is killed while it starts.
+    // A descendant that outlives the process may keep its pipes open, for example bubblewrap's if it is killed while it starts.
     child.once("exit", () => {
       const pipes = [child.stdin, child.stdout, child.stderr];
       const timer = setTimeout(() => pipes.forEach((one) => void one?.destroy()), pipesMs);
       child.once("close", () => clearTimeout(timer));
     });
-    // "close", not "exit": only then all of its output was read.
+    // "close" instead of "exit", because all of its output has been read only then.
     child.once("close", (code, signal) => {
       stop();
       done({ reason: reason ?? (signal ? `it was ended by ${signal}` : `it ended with code ${code}`), stderr: tail() });
     });
   });
-  // A process that ended closes its pipe; `exited` reports that.
+  // A process that ended closes its pipe; `exited` reports the end.
   child.stdin?.on("error", () => {});
   return {
     pid: child.pid,
@@ -128,7 +128,7 @@ function watchMemory(child: ChildProcess, memoryMb: number, kill: (why: string) 
   return () => clearInterval(timer);
 }
 
-/** Of the process and its descendants: under bubblewrap the plugin is a grandchild. */
+/** The memory of the process and its descendants, because under bubblewrap the plugin is a grandchild. */
 function residentBytes(pid: number | undefined): number | null {
   if (pid === undefined || process.platform !== "linux") return null;
   try {
@@ -143,7 +143,7 @@ function end(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It has ended with its parent.
+    // It has ended together with its parent.
   }
 }
 

@@ -1,7 +1,9 @@
 import { z } from "zod";
 import { Refusal } from "../admit.ts";
 
-/** Keywords that say nothing about a value's kind. Patterns are left to the plugin: a bad one would hold up the host. */
+/**
+ * Keywords that do not describe the kind of a value. Only the plugin checks patterns, because a slow one would block the host.
+ */
 const left = new Set([
   "pattern",
   "patternProperties",
@@ -15,7 +17,7 @@ const left = new Set([
 ]);
 const maxBytes = 64 * 1024;
 
-/** The schema of a source's settings as the host checks them: kinds, choices and defaults. Throws a `Refusal`. */
+/** The schema with which the host checks a source's settings: kinds, choices and defaults. Throws a `Refusal`. */
 export function connectionSchema(schema: Readonly<Record<string, unknown>>): z.ZodObject {
   const text = JSON.stringify(schema);
   if (text.length > maxBytes)
@@ -37,7 +39,7 @@ export function connectionSchema(schema: Readonly<Record<string, unknown>>): z.Z
   }
 }
 
-/** Without the keywords that are left out; members of `properties` are names, not keywords. */
+/** Removes the omitted keywords. Members of `properties` are names, not keywords. */
 function plain(schema: unknown, names = false): unknown {
   if (Array.isArray(schema)) return schema.map((one) => plain(one));
   if (typeof schema !== "object" || schema === null) return schema;

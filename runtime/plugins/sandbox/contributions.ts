@@ -27,10 +27,10 @@ export interface Target {
   readonly method: string;
 }
 export interface CallOptions {
-  /** Members of the call object that JSON carries; absent: the function takes none. */
+  /** Members of the call object that can be sent as JSON; absent if the function takes none. */
   readonly call?: Readonly<Record<string, unknown>>;
   readonly signal?: AbortSignal;
-  /** Keeps the state of a use case. */
+  /** Stores the state of a use case. */
   readonly save?: (state: never) => Promise<void>;
 }
 /** Runs one function of a contribution in the process. Rejects with a `PluginError`. */
@@ -39,7 +39,10 @@ export type Caller = (target: Target, args: readonly unknown[], options?: CallOp
 /** Replaces secrets in settings with placeholders. */
 export type Mask = (settings: Readonly<Record<string, unknown>>) => Record<string, unknown>;
 
-/** What a sandboxed plugin contributes: the same values as in process, each function a call to the process. */
+/**
+ * The contributions of a sandboxed plugin: the same values as in this process, but each function is a call of the plugin's
+ * process.
+ */
 export function contributionsOf(described: DeclaredContributions, call: Caller, mask: Mask): Contributions {
   const each = <D, T>(all: Record<string, D>, make: (name: string, one: D) => T): Record<string, T> =>
     Object.fromEntries(Object.entries(all).map(([name, one]) => [name, make(name, one)]));
@@ -60,7 +63,7 @@ export function contributionsOf(described: DeclaredContributions, call: Caller, 
   };
 }
 
-/** Calls, and checks the shape of the answer. */
+/** Calls the process, and checks the shape of its answer. */
 async function ask<S extends z.ZodType>(
   call: Caller,
   target: Target,
@@ -93,7 +96,7 @@ function source(name: string, described: DeclaredContributions["sources"][string
       ask(call, target(method), shape, [], callOf(use, mask));
   const { about, secrets, required, signature, has } = described;
   const asVerdict = async (request: WebhookRequest, connection: Settings): Promise<VerificationResult> => {
-    // Too long for the process: the host's check of the signature alone decides.
+    // The body is too long for the process, so only the host's check of the signature decides.
     if (signature && request.body.byteLength > limits.sent / 2) return { ok: true };
     return ask(call, target("verify"), shapes.verdict, [
       { headers: request.headers, body: Buffer.from(request.body).toString("base64") },
@@ -138,8 +141,8 @@ function source(name: string, described: DeclaredContributions["sources"][string
 type Settings = Readonly<Record<string, unknown>>;
 
 /**
- * Checks a webhook. A declared signature is checked by the host, and `verify` is asked beside it, so that neither alone can accept a
- * webhook that the other refuses. While the process does not answer, the signature decides: the webhook is deferred then.
+ * Checks a webhook. The host checks a declared signature, and calls `verify` too, so that both must accept the webhook. While the
+ * process does not respond, the signature alone decides, and the webhook is deferred.
  */
 export function withSignature(
   signature: DeclaredContributions["sources"][string]["signature"],
@@ -158,7 +161,7 @@ export function withSignature(
   };
 }
 
-/** By what the source declared, so that the process does not have to run. */
+/** Uses the declaration of the source, so that the process does not have to run. */
 function checkSignature(
   { type, header, prefix = "", secret }: NonNullable<DeclaredContributions["sources"][string]["signature"]>,
   request: WebhookRequest,
@@ -182,7 +185,7 @@ function tool(name: string, described: DeclaredContributions["tools"][string], c
     idempotent,
     keeps_private,
     ...(category !== undefined && { category }),
-    // The process checks by the plugin's own schema; the host by the JSON Schema of it.
+    // The process validates with the plugin's own schema, the host with the JSON Schema of it.
     input: z.looseObject(Object.fromEntries(members.map((member) => [member, z.unknown()]))),
     output: z.unknown(),
     run: asked("run"),
@@ -210,7 +213,7 @@ function knowledge(
   };
 }
 
-/** The process checks the input, by the plugin's own schema. */
+/** The process validates the input with the plugin's own schema. */
 const route = (name: string, { about, method, scope, raw }: DeclaredContributions["routes"][string], call: Caller): Route => ({
   about,
   method,

@@ -7,12 +7,12 @@ import type { Placeholders } from "./placeholders.ts";
 
 type Fetch = typeof globalThis.fetch;
 
-/** Which hosts a sandboxed plugin reaches, and with which `fetch`. */
+/** The hosts that a sandboxed plugin may reach, and the `fetch` for each. */
 export interface EgressRules {
   readonly permissions: Manifest["permissions"]["http"];
-  /** For the hosts of the manifest, of defaults, and those that users gave: connects to public addresses only. */
+  /** For the hosts of the manifest and of defaults, and those that users entered: connects only to public addresses. */
   readonly guarded: Fetch;
-  /** For the hosts that the operator named in the plugin's settings: connects anywhere. */
+  /** For the hosts that the operator named in the plugin's settings: connects to any address. */
   readonly direct: Fetch;
   readonly operatorHosts: () => readonly string[];
   readonly userHosts: () => readonly string[];
@@ -37,13 +37,13 @@ export interface FetchAnswer {
 const redirects = [301, 302, 303, 307, 308];
 const timeoutMs = 120_000;
 
-/** Fetches for a plugin: the host checks address and method at every redirect, and puts credentials in. */
+/** Fetches for a plugin: the host checks address and method at every redirect, and adds credentials. */
 export function createHostFetch(
   name: string,
   rules: EgressRules,
   placeholders: Placeholders,
 ): (asked: unknown, signal: AbortSignal) => Promise<FetchAnswer> {
-  // Bytes of all responses that are being read: each may be long, and the process may request many.
+  // Bytes of all responses in progress, because each may be long, and the process may send many requests.
   const held = { bytes: 0 };
   return async (asked, signal) => {
     const parsed = request.safeParse(asked);
@@ -89,7 +89,7 @@ function read(name: string, text: string): URL {
 
 function fetchFor(name: string, url: URL, method: string, rules: EgressRules): Fetch {
   const permission = rules.permissions.find(({ host }) => host === url.host);
-  // All methods were denied by the operator; a setting with this host does not permit them again.
+  // The operator denied all methods; a setting with this host does not allow them again.
   if (permission?.methods.length === 0)
     throw new PluginError("failed", `The plugin ${name} may not reach ${url.host}: the operator does not allow it.`);
   if (permission && url.protocol === "https:") {
@@ -121,7 +121,7 @@ async function send(name: string, fetch: Fetch, url: URL, init: RequestInit): Pr
   } catch (error) {
     if (init.signal?.aborted) throw new PluginError("timeout", `${url.host} did not answer in time`);
     if (error instanceof Problem) throw new PluginError("failed", `${name}: ${error.message}`);
-    // The cause may describe the host's network; a plugin receives its code alone.
+    // The cause may describe the host's network, so a plugin receives only its code.
     const code = (error as { cause?: { code?: unknown } }).cause?.code;
     throw new PluginError("unavailable", `${url.host} could not be reached${typeof code === "string" ? ` (${code})` : ""}`);
   }
@@ -139,7 +139,7 @@ async function answerOf(
     throw new PluginError("unavailable", `the response of ${url.host} ended early`);
   });
   const hide = placeholders.hides() ? placeholders.hide : (text: string) => text;
-  // The body is decoded already.
+  // The body is already decoded.
   const headers = [...response.headers].filter(
     ([header]) => !/^(content-encoding|content-length|transfer-encoding)$/.test(header),
   );
@@ -153,7 +153,7 @@ async function answerOf(
   };
 }
 
-/** As latin1, which keeps every byte, so that binary responses stay as they are. */
+/** As latin1, which keeps every byte, so that binary responses are unchanged. */
 const hideBytes = (bytes: Buffer, hide: (text: string) => string): string => {
   const text = bytes.toString("latin1");
   const shown = hide(text);
@@ -164,7 +164,7 @@ interface Held {
   bytes: number;
 }
 
-/** The decoded body. Throws a `PluginError` if it is too long, or if all responses being read for the plugin are. */
+/** The decoded body. Throws a `PluginError` if it, or all responses in progress of the plugin together, are too long. */
 async function readBytes(response: Response, host: string, held: Held): Promise<Buffer> {
   if (!response.body) return Buffer.alloc(0);
   const chunks: Uint8Array[] = [];

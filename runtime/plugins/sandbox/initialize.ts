@@ -6,10 +6,10 @@ import type { Child } from "./child.ts";
 import { limits } from "./limits.ts";
 import { type Peer, RemoteError } from "./peer.ts";
 
-/** Major versions of the protocol that this host speaks; the process picks the highest that it knows too. */
+/** Major versions of the protocol that this host supports. The process chooses the highest that it supports too. */
 export const protocols: readonly number[] = [1];
 
-/** What a bundle declares about itself; only its shape is checked. */
+/** The declaration of a bundle; only its shape is checked. */
 export interface Described {
   readonly plugin: {
     readonly id: string;
@@ -31,7 +31,7 @@ export interface Described {
 export interface InitializeOptions {
   /** The plugin's name in messages. */
   readonly name: string;
-  /** The plugin's settings, or a function that finds them by the id that the plugin declares. */
+  /** The plugin's settings, or a function that returns them for the id that the plugin declares. */
   readonly config?: Readonly<Record<string, unknown>> | ((id: string) => Readonly<Record<string, unknown>>) | undefined;
   /** Values of the capabilities that need no request to the host: `vectors`, and the names of the trackers. */
   readonly facts?: Readonly<Record<string, unknown>> | undefined;
@@ -53,7 +53,9 @@ const shape = z.object({
   contributes: declaredContributions,
 });
 
-/** Sets a process up. Returns what its plugin declares; ends the process and throws a `Refusal` if it cannot serve. */
+/**
+ * Sets a process up. Returns the declaration of its plugin. If the plugin cannot run, ends the process and throws a `Refusal`.
+ */
 export async function initialize(
   { name, config = {}, facts = {} }: InitializeOptions,
   child: Child,

@@ -10,11 +10,11 @@ import { seccompFilter } from "./seccomp.ts";
 export interface IsolationLayer {
   readonly layer: "limits" | "no_new_privileges" | "own_user" | "namespaces" | "seccomp";
   readonly active: boolean;
-  /** `null` where it is active. */
+  /** `null` if it is active. */
   readonly reason: string | null;
 }
 
-/** The strongest isolation that works here, with what was found about each layer. */
+/** The strongest isolation that works here, with the result for each layer. */
 export interface WorkingIsolation {
   readonly isolation: Isolation;
   readonly layers: readonly IsolationLayer[];
@@ -23,14 +23,14 @@ export interface WorkingIsolation {
 const tried = new Map<string, Promise<WorkingIsolation>>();
 
 /**
- * The strongest isolation in which a process starts here. Tried once for each folder of bundles: in a container the programs
- * may exist and not be permitted, and another user may not be able to read the service's files.
+ * Finds the strongest isolation with which a process starts here. Tries once for each folder of bundles: in a container, the
+ * programs may exist without being permitted, and another user may not be able to read the service's files.
  */
 export function workingIsolation(bundle: string, deno?: string): Promise<WorkingIsolation> {
   const key = `${join(bundle, "..")}\0${deno ?? ""}`;
   const known = tried.get(key) ?? strongest(bundle, deno);
   tried.set(key, known);
-  // A machine that was too busy to try is tried again.
+  // If the machine was too busy for the trial, it is repeated.
   known.catch(() => tried.delete(key));
   return known;
 }
@@ -46,7 +46,7 @@ export function availableIsolation(bwrap: string | null = find("bwrap")): Isolat
   return { prlimit: find("prlimit"), setpriv, ownUser: setpriv !== null && process.getuid?.() === 0, bwrap, seccomp };
 }
 
-/** From strong to weak: what a system is most likely to forbid goes first. */
+/** In the order of removal: the layers that systems forbid most often come first. */
 function choices(all: Isolation): Isolation[] {
   const withoutFilter = { ...all, seccomp: null };
   const withoutNamespaces = { ...withoutFilter, bwrap: null };
@@ -71,7 +71,8 @@ async function strongest(bundle: string, deno?: string): Promise<WorkingIsolatio
     seen.add(key);
     if (await starts(bundle, one, deno)) return { isolation: one, layers: layersOf(all, one) };
   }
-  // Without any layer it does not start either: the start itself says why. Should it start after all, then not with fewer layers.
+  // If the process does not start without any layer either, its real start reports why. If it starts after all, it must not run
+  // with fewer layers.
   return { isolation: all, layers: layersOf(all, all) };
 }
 
@@ -100,7 +101,7 @@ function seccompReason({ bwrap, seccomp }: Isolation): string {
   return seccomp ? forbidden("a seccomp filter") : `there is no filter for ${process.arch}`;
 }
 
-/** Throws a `Refusal` that names the missing layers. A user of its own is only possible for a service that runs as root. */
+/** Throws a `Refusal` that names the missing layers. A separate user is possible only for a service that runs as root. */
 export function requireIsolation(layers: readonly IsolationLayer[]): void {
   const lost = layers.filter(({ layer, active }) => !active && !(layer === "own_user" && process.getuid?.() !== 0));
   if (lost.length === 0) return;
@@ -108,10 +109,13 @@ export function requireIsolation(layers: readonly IsolationLayer[]): void {
   throw new Refusal("NO_SANDBOX", `PLUGIN_WALLS is "require", and isolation layers are missing: ${names}.`);
 }
 
-/** A slow machine is no reason to run with fewer layers: each trial gets more time than the one before. */
+/** A slow machine is no reason for fewer layers: each trial has more time than the previous one. */
 const trialMs = [10_000, 20_000, 40_000];
 
-/** Whether the boot starts and can read the bundle. It has not loaded the plugin then. Throws a `Refusal` if no trial ends in time. */
+/**
+ * Checks that the boot file starts and can read the bundle, without loading the plugin. Throws a `Refusal` if no trial ends in
+ * time.
+ */
 async function starts(bundle: string, isolation: Isolation, deno?: string): Promise<boolean> {
   if (!existsSync(bundle)) return true;
   for (const ms of trialMs) {

@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { Refusal } from "../admit.ts";
 
-/** The command of a sandboxed process. Its environment is `environment` alone, nothing of the host's. */
+/** The command of a sandboxed process. Its environment is only `environment`, not that of the host. */
 export interface Launch {
   readonly command: string;
   readonly args: readonly string[];
 }
 
-/** An unwritable `DENO_DIR`: no cache, no Cache API, no localStorage, so nothing of the disk can be filled. */
+/** An unwritable `DENO_DIR`: no cache, no Cache API and no localStorage, so the plugin cannot fill the disk. */
 export const environment: Readonly<Record<string, string>> = {
   DENO_DIR: "/dev/null/none",
   NO_COLOR: "1",
@@ -19,23 +19,23 @@ export const environment: Readonly<Record<string, string>> = {
 };
 
 export interface LaunchOptions {
-  /** Path of the Deno binary, where the operator names one. */
+  /** Path of the Deno binary, if the operator names one. */
   readonly deno?: string | undefined;
-  /** The one file that the process may read. */
+  /** The only file that the process may read. */
   readonly bundle: string;
   readonly memoryMb: number;
   readonly isolation: Isolation;
 }
 
-/** The isolation layers of the operating system that a process starts with, beside Deno's own permissions. Linux only. */
+/** The isolation layers of the operating system for a process, in addition to Deno's own permissions. Linux only. */
 export interface Isolation {
   /** Path of `prlimit`: limits on memory, files and descriptors. */
   readonly prlimit: string | null;
-  /** Path of `setpriv`: no new privileges, and an end with the host. */
+  /** Path of `setpriv`: no new privileges, and the process ends with the host. */
   readonly setpriv: string | null;
-  /** Each process runs as a user of its own. Needs `setpriv`, and a service that runs as root. */
+  /** Each process runs as a separate user. Needs `setpriv`, and a service that runs as root. */
   readonly ownUser: boolean;
-  /** Path of `bwrap` (bubblewrap): namespaces of its own for network, mounts, processes and users. */
+  /** Path of `bwrap` (bubblewrap): separate namespaces for network, mounts, processes and users. */
   readonly bwrap: string | null;
   /** Path of the seccomp filter, which `bwrap` installs. */
   readonly seccomp: string | null;
@@ -43,7 +43,7 @@ export interface Isolation {
 
 export const noIsolation: Isolation = { prlimit: null, setpriv: null, ownUser: false, bwrap: null, seccomp: null };
 
-/** The command line of a sandboxed process. Throws a `Refusal` where there is no Deno. */
+/** The command line of a sandboxed process. Throws a `Refusal` if there is no Deno. */
 export function launchOf({ deno, bundle, memoryMb, isolation }: LaunchOptions): Launch {
   const file = realpathSync(bundle);
   const binary = deno === undefined ? denoHere() : named(deno);
@@ -78,11 +78,11 @@ function privileges({ setpriv, ownUser }: Isolation): string[] {
   if (!setpriv) return [];
   const uid = ownUser ? nextUid() : null;
   const user = uid === null ? [] : [`--reuid=${uid}`, `--regid=${uid}`, "--clear-groups"];
-  // The process must not outlive a host that was killed, however busy it is.
+  // The process must end when the host is killed, even if it is busy.
   return [setpriv, "--pdeathsig", "KILL", "--no-new-privs", ...user];
 }
 
-/** Users 59000 to 59999, which no system hands out; the start differs between services of one machine. */
+/** Users 59000 to 59999, which no system assigns. The first one differs between services of one machine. */
 let lastUid = process.pid % 1_000;
 function nextUid(): number {
   lastUid = (lastUid + 1) % 1_000;
@@ -92,7 +92,7 @@ function nextUid(): number {
 /** Libraries that Deno needs to start. */
 const libraries = ["/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache"];
 
-/** A file system with the libraries and `readable` alone, all read-only; no network, no other processes. */
+/** A read-only file system that contains only the libraries and `readable`; no network, no other processes. */
 function namespaces({ bwrap, seccomp }: Isolation, readable: readonly string[]): string[] {
   if (!bwrap) return [];
   return [
@@ -120,7 +120,7 @@ function namespaces({ bwrap, seccomp }: Isolation, readable: readonly string[]):
   ];
 }
 
-/** The boot beside this file: TypeScript in a checkout, one JavaScript file in the package. */
+/** The boot file next to this one: TypeScript in a checkout, one JavaScript file in the package. */
 function bootFile(): string {
   const built = fileURLToPath(new URL("./boot.js", import.meta.url));
   return existsSync(built) ? built : fileURLToPath(new URL("./boot/main.ts", import.meta.url));
@@ -128,7 +128,7 @@ function bootFile(): string {
 
 let known: string | undefined;
 
-/** The Deno that runs this service, that of the npm package `deno`, or one where its installers put it. */
+/** The Deno that runs this service, or that of the npm package `deno`, or one where its installers put it. */
 export function denoHere(): string {
   known ??= runningDeno() ?? packagedDeno() ?? installedDeno();
   if (known) return known;
@@ -145,7 +145,7 @@ function named(deno: string): string {
 
 const runningDeno = () => ("Deno" in globalThis ? process.execPath : undefined);
 
-/** The binary itself: the package's own command would start it through another Node process. */
+/** The binary itself, because the package's command would start it through another Node process. */
 function packagedDeno(): string | undefined {
   const require = createRequire(import.meta.url);
   const libc = process.platform === "linux" ? ["-glibc", "-musl"] : [""];
@@ -157,7 +157,7 @@ function packagedDeno(): string | undefined {
       const binary = join(manifest, "..", process.platform === "win32" ? "deno.exe" : "deno");
       if (existsSync(binary)) return binary;
     } catch {
-      // Not installed for this platform.
+      // The package is not installed for this platform.
     }
   }
   return undefined;

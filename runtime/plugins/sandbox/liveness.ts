@@ -4,8 +4,8 @@ import { limits } from "./limits.ts";
 import type { Peer } from "./peer.ts";
 
 /**
- * Pings the process before a call's deadline, so that a process that hangs ends `graceMs` after the deadline, while a slow one
- * has all of `silenceMs` to answer. Returns a function that cancels the ping.
+ * Pings the process before a call's deadline, so that a hanging process ends `graceMs` after the deadline, while a slow one has
+ * `silenceMs` to respond. Returns a function that cancels the ping.
  */
 export function watchDeadline(child: Child, peer: Peer, callMs: number): () => void {
   const end = callMs + limits.graceMs;
@@ -14,18 +14,18 @@ export function watchDeadline(child: Child, peer: Peer, callMs: number): () => v
   return () => clearTimeout(timer);
 }
 
-/** Ends a process that does not answer a ping within `ms`. */
+/** Ends a process that does not respond to a ping within `ms`. */
 export async function checkAlive(child: Child, peer: Peer, ms: number): Promise<void> {
   let heard = false;
   const hear = () => {
     heard = true;
   };
-  // A refusal is an answer too, and a process that has ended is not ended again.
+  // A refusal is a response too, and a process that has ended is not ended again.
   peer.request("ping", {}, { deadlineMs: 2 * ms }).then(hear, hear);
   await pause(ms, undefined, { ref: false });
-  // The answer may be queued behind a long message that is being measured.
+  // The response may be queued after a long message that is being measured.
   if (!heard) await peer.idle();
-  // If this process was busy itself, the answer may have arrived and only has to be read.
+  // If this process was busy itself, the response may already have arrived unread.
   if (!heard) await nextTurn();
   if (!heard) child.kill(`it did not answer a ping within ${ms} ms`);
 }

@@ -2,7 +2,7 @@ import { parentPort } from "node:worker_threads";
 import { limits } from "./limits.ts";
 import { costOf, estimateValues, type MessageCost } from "./message-cost.ts";
 
-// A thread of its own: it parses the long messages of plugins before the main thread does, to know what that costs.
+// The thread that parses long messages of plugins before the main thread does, to measure their cost.
 
 parentPort?.on("message", (line: string) => {
   try {

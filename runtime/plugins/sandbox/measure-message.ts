@@ -15,7 +15,7 @@ let running: Job | null = null;
 let worker: Worker | null = null;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** The cost of a line of JSON, measured in a thread of its own; `slow`: it took longer than `limits.measureMs`. */
+/** The cost of a line of JSON, measured in a separate thread; `slow` if that took longer than `limits.measureMs`. */
 export function measureInWorker(line: string): Promise<Measured> {
   return new Promise((done) => {
     jobs.push({ line, done });
@@ -33,7 +33,7 @@ function runNext(): void {
   if (worker) limit();
   else {
     worker = startWorker();
-    // The start of the thread does not count: on a busy machine it takes longer than the message.
+    // The start of the thread does not count, because on a busy machine it takes longer than the message.
     worker.once("online", limit);
   }
   worker.postMessage(job.line);
@@ -58,15 +58,15 @@ function replaceWorker(measured: Measured): void {
 
 function startWorker(): Worker {
   const made = new Worker(workerFile(), { resourceLimits: { maxOldGenerationSizeMb: 512 } });
-  // It must not keep the service from ending.
+  // The thread must not prevent the service from ending.
   made.unref();
   made.on("message", finish);
-  // Out of memory, for example.
+  // For example, out of memory.
   made.on("error", () => replaceWorker("slow"));
   return made;
 }
 
-/** Beside this file: TypeScript in a checkout, JavaScript in the package. */
+/** Next to this file: TypeScript in a checkout, JavaScript in the package. */
 function workerFile(): string {
   const built = fileURLToPath(new URL("./measure-message-worker.js", import.meta.url));
   return existsSync(built) ? built : fileURLToPath(new URL("./measure-message-worker.ts", import.meta.url));

@@ -1,7 +1,10 @@
 /** The cost of reading a message, in addition to its length. */
 export interface MessageCost {
   readonly values: number;
-  /** Keys of all objects, those with the same keys in the same order counted once: each such shape is new to the engine. */
+  /**
+   * Number of keys of all objects. Objects with the same keys in the same order count once, because the engine is slow only for
+   * new shapes.
+   */
   readonly keys: number;
   /** Levels of nesting. */
   readonly depth: number;
@@ -41,7 +44,10 @@ export function costOf(value: unknown): MessageCost {
   return { values, keys, depth, hasProto };
 }
 
-/** Commas and opening brackets outside of strings: about the number of values, and much cheaper to count than to parse. */
+/**
+ * The number of commas and opening brackets outside of strings. It is about the number of values, and much faster to count than
+ * to parse.
+ */
 export function estimateValues(line: string): number {
   let found = 0;
   let quoted = false;

@@ -11,13 +11,13 @@ import { checkAlive } from "./liveness.ts";
 import { Peer, type Serve } from "./peer.ts";
 
 export interface SandboxOptions extends InitializeOptions {
-  /** Path of the one file that the process may read. */
+  /** Path of the only file that the process may read. */
   readonly bundle: string;
   /** Path of the Deno binary. Default: it is searched for. */
   readonly deno?: string | undefined;
-  /** Layers to use in place of the strongest that work. */
+  /** Layers to use instead of the strongest that work. */
   readonly isolation?: Isolation | undefined;
-  /** Refuse to start where an isolation layer is missing: `PLUGIN_WALLS=require`. */
+  /** Whether to refuse to start if an isolation layer is missing: `PLUGIN_WALLS=require`. */
   readonly requiresIsolation?: boolean | undefined;
   readonly memoryMb?: number | undefined;
   /** Deadline of one call, milliseconds. */
@@ -28,28 +28,28 @@ export interface SandboxOptions extends InitializeOptions {
   readonly mask?: Mask | undefined;
 }
 
-/** One process with one plugin, set up. */
+/** A process with one plugin that is set up. */
 export interface Sandbox {
   readonly described: Described;
   readonly contributions: Contributions;
   readonly call: Caller;
-  /** The isolation layers of the operating system, those that are missing too. */
+  /** The isolation layers of the operating system, including missing ones. */
   readonly layers: readonly IsolationLayer[];
   readonly pid: number | undefined;
-  /** Resident memory, bytes; `null` where the system does not tell. */
+  /** Resident memory in bytes; `null` if the system does not report it. */
   memory(): number | null;
-  /** Number of lines that were no valid message. */
+  /** Number of lines that were not valid messages. */
   dropped(): number;
   /** Resolves when the process ended. */
   readonly exited: Promise<Exit>;
   kill(reason: string): void;
-  /** Takes no new calls, waits for the running ones, calls `dispose` and ends the process. */
+  /** Accepts no new calls, waits for the running ones, calls `dispose` and ends the process. */
   close(drainMs?: number): Promise<void>;
 }
 
 /**
- * Starts a bundle in a process of its own, sets it up and describes it. Throws a `Refusal` with the boot's code
- * (`NOT_A_PLUGIN`, `UNKNOWN_CONTRACT`, `BAD_CONFIG`, `SETUP_FAILED` …), `SETUP_TIMEOUT`, or `NO_SANDBOX` where there is no Deno.
+ * Starts a bundle in a separate process, sets it up and reads its declaration. Throws a `Refusal` with the boot's code
+ * (`NOT_A_PLUGIN`, `UNKNOWN_CONTRACT`, `BAD_CONFIG`, `SETUP_FAILED` …), `SETUP_TIMEOUT`, or `NO_SANDBOX` if there is no Deno.
  */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { bundle, name, deno, memoryMb = 64, callMs = 30_000 } = options;
@@ -63,7 +63,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   let asked: string | null = null;
   const serve: Serve = async (method, params, signal) => {
     if (method === "settings" && typeof config === "function" && asked === null) {
-      // Once only, so that it cannot read the settings of another plugin.
+      // Allowed only once, so that the plugin cannot read the settings of another one.
       asked = String((params as { id?: unknown } | null)?.id);
       return config(asked);
     }

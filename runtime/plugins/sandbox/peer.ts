@@ -10,7 +10,7 @@ export type Serve = (method: string, params: unknown, signal: AbortSignal) => Pr
 export interface RequestOptions {
   readonly deadlineMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** Receives the id of the request, which the process may refer to. */
+  /** Receives the id of the request, which the process can refer to. */
   readonly onId?: ((id: number) => void) | undefined;
 }
 
@@ -27,7 +27,7 @@ interface Pending {
 }
 const codes: readonly string[] = pluginErrorCodes;
 
-/** An error that the process answered with. `code` is as the process sent it: the plugin's or the boot's. */
+/** An error response of the process. `code` is as the process sent it: the plugin's or the boot's. */
 export class RemoteError extends Error {
   readonly code: string;
   readonly data: Readonly<Record<string, unknown>>;
@@ -50,7 +50,7 @@ export class RemoteError extends Error {
   }
 }
 
-/** JSON-RPC 2.0, one message a line, with a process that is not trusted. */
+/** JSON-RPC 2.0, one message per line, with an untrusted process. */
 export class Peer {
   readonly #options: PeerOptions;
   readonly #pending = new Map<number, Pending>();
@@ -60,14 +60,14 @@ export class Peer {
   #lastId = 0;
   #dropped = 0;
   #closed: string | null = null;
-  /** Long lines are checked in another thread; the lines behind one wait for it. `null`: none is being checked. */
+  /** Long lines are checked in another thread, and the following lines wait. `null` if none is being checked. */
   #reading: Promise<void> | null = null;
 
   constructor(options: PeerOptions) {
     this.#options = options;
   }
 
-  /** Lines that were no valid message. */
+  /** Number of lines that were not valid messages. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -111,7 +111,7 @@ export class Peer {
       child().write(line);
     });
 
-  /** Reads a line that the process wrote. */
+  /** Reads a line from the process. */
   receive(line: string): void {
     if (this.#reading === null && line.length <= limits.shortLine) {
       this.#handle(readMessage(line));
@@ -130,7 +130,7 @@ export class Peer {
     await this.#reading;
   }
 
-  /** Rejects all pending requests and cancels what the host does for the process. */
+  /** Rejects all pending requests and cancels the work of the host for the process. */
   close(reason: string): void {
     this.#closed = reason;
     for (const pending of [...this.#pending.values()]) pending.reject(processEnded(this.#options.name, reason));
@@ -149,7 +149,7 @@ export class Peer {
 
   #complete({ id, result, error }: Message, values: number): void {
     const pending = typeof id === "number" ? this.#pending.get(id) : undefined;
-    // A second answer, or one to a request that was never sent.
+    // A second response, or one to a request that was never sent.
     if (!pending) {
       if (this.#countUnasked(values)) this.#drop();
       return;
@@ -177,7 +177,7 @@ export class Peer {
     }
   }
 
-  /** Counts a message that the host did not ask for: by itself, and by the cost of reading it. */
+  /** Counts a message that the host did not request: as one, and by the cost of reading it. */
   #countUnasked(values: number): boolean {
     const allowed = this.#messages.take(1) && this.#unasked.take(values);
     if (!allowed) this.#options.child().kill("it sent more messages than allowed");
@@ -193,7 +193,7 @@ export class Peer {
   }
 }
 
-/** Not retryable: the call itself may have ended the process. */
+/** Not retryable, because the call itself may have ended the process. */
 export const processEnded = (name: string, reason: string): PluginError =>
   new PluginError("unavailable", `PLUGIN_CRASHED: the process of ${name} ended: ${reason}`, { retryable: false });
 

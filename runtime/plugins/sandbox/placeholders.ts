@@ -2,18 +2,18 @@ import { randomBytes } from "node:crypto";
 import { connectionHeader, type Manifest } from "@signalbox/sdk/manifest";
 import type { Mask } from "./contributions.ts";
 
-/** Secrets that a plugin uses and never sees: it holds a placeholder, and the host knows its value. */
+/** Secrets that a plugin uses without seeing them: it receives a placeholder, and only the host knows the value. */
 export interface Placeholders {
   /** Settings as the plugin receives them. */
   readonly mask: Mask;
-  /** Puts credentials into the headers of a request to `host`, where the manifest says so. */
+  /** Adds credentials to the headers of a request to `host`, if the manifest names them for it. */
   inject(host: string, headers: Headers): void;
-  /** Replaces values in a text with their placeholders: a response may repeat the request. */
+  /** Replaces values in a text with their placeholders, because a response may repeat the request. */
   hide(text: string): string;
   readonly hides: () => boolean;
 }
 
-/** Placeholders that are kept; the oldest are dropped. */
+/** Maximum number of placeholders; the oldest are dropped. */
 const maxValues = 10_000;
 
 /** `own`: the plugin's own settings, whose secrets are used in requests without a placeholder. */
@@ -47,7 +47,7 @@ export function createPlaceholders(
       ),
     inject: (host, headers) => {
       for (const [name, { inject }] of Object.entries(secrets)) {
-        // A manifest that was stored before such headers were refused may still name one.
+        // A manifest that was stored before such headers were refused may still contain one.
         if (!inject?.hosts.includes(host) || connectionHeader.test(inject.name)) continue;
         const given = headers.get(inject.name);
         const named = given?.match(/signalbox-secret-[0-9a-f]{32}/)?.[0];

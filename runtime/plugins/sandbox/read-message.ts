@@ -10,9 +10,9 @@ export interface Message {
   readonly error?: unknown;
 }
 export interface Line {
-  /** `null`: it is no valid message. */
+  /** `null` if it is not a valid message. */
   readonly message: Message | null;
-  /** Number of values in it: the cost of reading it. */
+  /** Number of values in it, which determines the cost of reading it. */
   readonly values: number;
   /** Why the process that sent it must be ended. */
   readonly refused?: string;
@@ -20,7 +20,7 @@ export interface Line {
 
 const invalid: Line = { message: null, values: 1 };
 
-/** Reads a line of at most `limits.shortLine` characters, written by a process that is not trusted. */
+/** Reads a line of at most `limits.shortLine` characters from an untrusted process. */
 export function readMessage(line: string): Line {
   try {
     const value: unknown = JSON.parse(line);
@@ -43,12 +43,12 @@ export async function readLongMessage(line: string): Promise<Line> {
 function lineOf(value: unknown, cost: MessageCost): Line {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return invalid;
   if (cost.depth > limits.depth) return { message: tooDeep(value), values: limits.values };
-  // An assignment would obey a member of this name.
+  // An assignment would change the prototype for a member with this name.
   if (cost.hasProto) removeProto(value);
   return { message: value, values: cost.values };
 }
 
-/** The caller gets an error at once instead of waiting until the deadline. */
+/** The caller gets an error immediately instead of waiting for the deadline. */
 const tooDeep = ({ id, method }: Message): Message | null =>
   method === undefined ? { id, error: { message: `its answer is nested deeper than ${limits.depth} levels` } } : null;
 

@@ -1,7 +1,7 @@
 import { PluginError } from "@signalbox/sdk";
 import type { z } from "zod";
 
-/** The parameters of a plugin's request. Throws a `PluginError` that says which are not valid. */
+/** The parameters of a plugin's request. Throws a `PluginError` that names the invalid ones. */
 export function readParams<S extends z.ZodType>(shape: S, params: unknown): z.output<S> {
   const parsed = shape.safeParse(params);
   if (parsed.success) return parsed.data;

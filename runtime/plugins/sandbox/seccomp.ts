@@ -1,6 +1,6 @@
-/** Numbers of system calls on x86-64 and on arm64; `null`: the architecture has no such call. */
+/** Numbers of system calls on x86-64 and on arm64; `null` if the architecture has no such call. */
 const denied: Readonly<Record<string, readonly [x64: number | null, arm64: number | null]>> = {
-  // Other processes, and their memory.
+  // Access to other processes and their memory.
   ptrace: [101, 117],
   process_vm_readv: [310, 270],
   process_vm_writev: [311, 271],
@@ -34,7 +34,7 @@ const denied: Readonly<Record<string, readonly [x64: number | null, arm64: numbe
   acct: [163, 89],
   swapon: [167, 224],
   swapoff: [168, 225],
-  // Parts of the kernel with a history of faults, which a plugin does not need.
+  // Parts of the kernel that often had vulnerabilities and that a plugin does not need.
   bpf: [321, 280],
   perf_event_open: [298, 241],
   userfaultfd: [323, 282],
@@ -49,7 +49,7 @@ const denied: Readonly<Record<string, readonly [x64: number | null, arm64: numbe
   mbind: [237, 235],
   migrate_pages: [256, 238],
   move_pages: [279, 239],
-  // The machine itself.
+  // Calls that affect the whole machine.
   reboot: [169, 142],
   kexec_load: [246, 104],
   kexec_file_load: [320, 294],
@@ -83,11 +83,11 @@ export function seccompFilter(architecture: string = process.arch): Buffer | nul
   const numbers = Object.values(denied).flatMap((one) => one[at] ?? []);
   const isX64 = architecture === "x64";
   const checks = [
-    // On x86-64 the same calls have a second set of numbers, for 32-bit pointers.
+    // On x86-64, the same calls have a second set of numbers, for 32-bit pointers.
     ...(isX64 ? [{ code: atLeast, k: 0x4000_0000 }] : []),
     ...numbers.map((k) => ({ code: equal, k })),
   ];
-  // The answers are at the end: clone's flags, allow, refuse, no such call.
+  // The results are at the end: check clone's flags, allow, refuse, no such call.
   const program = [load(4), jump(equal, auditArch[architecture], 1, 0), answer(kill), load(0)];
   // Without clone3, whose flags a filter cannot read, the C library uses clone.
   program.push(jump(equal, clone3, checks.length + 5, 0));

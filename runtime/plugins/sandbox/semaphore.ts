@@ -1,6 +1,6 @@
 import { abortable } from "../../platform/abortable.ts";
 
-/** Limits how many pieces of work run at the same time; the others wait in order of arrival. */
+/** Limits the number of concurrent pieces of work; further ones wait in order of arrival. */
 export class Semaphore {
   readonly #most: number;
   readonly #waiting: (() => void)[] = [];
@@ -10,7 +10,7 @@ export class Semaphore {
     this.#most = most;
   }
 
-  /** Runs `work` when there is a free place. An aborted `signal` ends the wait and leaves the place to the next. */
+  /** Runs `work` when there is a free slot. If `signal` is aborted, it stops waiting and leaves the slot to the next. */
   async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     await this.#enter(signal);
     try {
@@ -35,13 +35,13 @@ export class Semaphore {
     } catch (error) {
       const at = this.#waiting.indexOf(enter);
       if (at >= 0) this.#waiting.splice(at, 1);
-      // It got a place at the same moment.
+      // It got a slot at the same moment.
       else this.#leave();
       throw error;
     }
   }
 
-  /** Passes the place to the next in the queue. It stays taken meanwhile, or a newcomer could take it as well. */
+  /** Passes the slot to the next in the queue. The slot remains taken meanwhile; otherwise a newcomer could take it, too. */
   #leave(): void {
     const next = this.#waiting.shift();
     if (next) next();

@@ -25,7 +25,7 @@ const operation = z.object({
     .regex(/^[\w.@:+-]{1,100}$/, "must be an id of letters, digits and ._@:+-")
     .optional(),
 });
-/** Any JSON: it was parsed from a line. */
+/** Any JSON value, because it was parsed from a line. */
 const input = z.object({ input: z.record(z.string(), z.custom<Json>()).default({}) });
 const key = z.string().min(1).max(200);
 const newIssue = z.object({
@@ -40,12 +40,12 @@ const oldIssue = z.object({
 });
 
 const namedProject = z.object({ source: z.string().max(100), name: z.string().max(1_000), key });
-/** At most a day. */
+/** Maximum: a day. */
 const ms = z.number().nonnegative().max(86_400_000);
 const start = z.object({ key, interval: ms });
 const held = z.object({ key, ms });
 
-/** Answers a plugin's requests to the host, as far as the operator approved them. */
+/** Answers a plugin's requests to the host, if the operator approved the permissions for them. */
 export function serveCapabilities(name: string, allowed: Allowed, capabilities: HostCapabilities): Serve {
   const answers: Readonly<Record<string, (params: unknown, signal: AbortSignal) => Promise<unknown> | undefined>> = {
     fetch: (params, signal) => capabilities.fetch?.(params, signal),
@@ -56,7 +56,7 @@ export function serveCapabilities(name: string, allowed: Allowed, capabilities: 
       if (!allowed.permissions.operations.some((one) => one.id === id))
         throw new PluginError("failed", `The plugin ${name} may not call ${id}: its manifest does not name it.`);
       if (!isGrantable(id)) throw new PluginError("failed", `The plugin ${name} may not call ${id}: no plugin may.`);
-      // The host names the plugin, so no plugin can speak for another, or for a key.
+      // The host sets the name of the plugin, so no plugin can pretend to be another plugin or an API key.
       const caller = on_behalf_of === undefined ? name : `${name}:${on_behalf_of}`;
       return capabilities.operations?.call(id, readParams(input, params).input, { on_behalf_of: caller });
     },
@@ -98,7 +98,7 @@ export function serveCapabilities(name: string, allowed: Allowed, capabilities: 
 
 const line = z.object({ message: z.string(), fields: z.record(z.string(), z.custom<Json>()).catch({}) });
 
-/** Logs a plugin's lines, cut to size and rate-limited. */
+/** Logs a plugin's lines, truncated and rate-limited. */
 export function logLines(name: string, log: Log, tail: LogTail): (method: string, params: unknown) => void {
   const allowance = new TokenBucket({ burst: 200, perSecond: 20 });
   return (method, params) => {

@@ -8,7 +8,7 @@ const sent = z.object({ id: z.int(), bytes: z.string() });
 
 type Answer = (params: unknown, signal: AbortSignal) => Promise<unknown>;
 
-/** Answers what a sandboxed plugin asks of its TCP connections. They end with its process: `TcpConnections.closeAll`. */
+/** Answers requests of a sandboxed plugin about its TCP connections, which end with its process: `TcpConnections.closeAll`. */
 export function serveTcp(tcp: TcpAccess): Readonly<Record<string, Answer>> {
   const open = new Map<number, TcpConnection>();
   let last = 0;

@@ -2,10 +2,10 @@ import { author } from "@signalbox/schema/policy";
 import type { Json } from "@signalbox/sdk";
 import { z } from "zod";
 
-/** The accepted members of a plugin's answers; all others are dropped. Text is cut to size when it is stored. */
+/** The accepted members of a plugin's responses; all others are dropped. Text is truncated when it is stored. */
 const text = z.string().max(1_000_000);
 const short = z.string().max(10_000);
-/** A line was parsed to it, so it is JSON; to look at each value again would take as long as all the rest. */
+/** The value was parsed from a line, so it is JSON. Checking each value again would take as long as all other checks. */
 export const json = z.custom<Json>((value) => value !== undefined, "is missing");
 
 export const verdict = z.union([z.object({ ok: z.literal(true) }), z.object({ ok: z.literal(false), reason: short })]);

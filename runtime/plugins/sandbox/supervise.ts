@@ -6,13 +6,13 @@ import type { Sandbox } from "./open.ts";
 import { Semaphore } from "./semaphore.ts";
 
 /**
- * State of a plugin's process. `degraded`: it serves, and crashed within ten minutes. `backoff`: it waits for its next start.
- * `quarantined`: it crashed too often or cannot start; an operator has to enable it again.
+ * State of a plugin's process. `degraded`: it is running, but crashed within the last ten minutes. `backoff`: it waits for its
+ * next start. `quarantined`: it crashed too often or cannot start; an operator must enable it again.
  */
 export type ProcessState = "starting" | "ready" | "degraded" | "backoff" | "quarantined" | "stopped";
 export interface ProcessStatus {
   readonly state: ProcessState;
-  /** Why it does not serve: a code and a sentence. */
+  /** Why it is not running: a code and a sentence. */
   readonly code: string | null;
   readonly reason: string | null;
   /** Crashes in the last ten minutes. */
@@ -25,13 +25,13 @@ export interface ProcessStatus {
 export interface SuperviseOptions {
   readonly name: string;
   readonly open: () => Promise<Sandbox>;
-  /** Calls at the same time; more wait in a queue. */
+  /** Maximum number of concurrent calls; further ones wait in a queue. */
   readonly concurrency: number;
   readonly changed: (status: ProcessStatus) => void;
   readonly times?: Partial<typeof defaultTimes>;
 }
 
-/** When to try again if only an operator can bring the plugin back: later than any caller waits. */
+/** Time after which to retry if only an operator can bring the plugin back: longer than any caller waits. */
 const operatorMs = 300_000;
 /** Milliseconds, and counts. */
 const defaultTimes = { firstBackoff: 1_000, maxBackoff: 60_000, window: 600_000, crashes: 5 };
@@ -79,7 +79,9 @@ export class Supervised {
     };
   }
 
-  /** Resolves when the start succeeded or failed; `status` says which. After a quarantine, earlier crashes no longer count. */
+  /**
+   * Resolves when the start has succeeded or failed, which `status` shows. After a quarantine, earlier crashes no longer count.
+   */
   start(): Promise<void> {
     if (this.#sandbox || this.#starting) return this.#starting ?? Promise.resolve();
     if (this.#again) clearTimeout(this.#again);
@@ -113,7 +115,7 @@ export class Supervised {
     sandbox?.kill(reason);
   }
 
-  /** Runs one function in the process. Waits while the process starts; fails at once while it does not serve. */
+  /** Runs one function in the process. Waits while the process starts; fails immediately if it is not running. */
   readonly call: Caller = async (target, args, options) => {
     const signal = options?.signal;
     if (this.#starting) await (signal ? abortable(this.#starting, signal) : this.#starting);
@@ -129,7 +131,8 @@ export class Supervised {
         retryable: true,
         retry_after_ms: Math.max(100, this.#againAt - Date.now()),
       });
-    // It serves again only when an operator acts. A tool's caller is answered at once; other work may be tried much later.
+    // It runs again only after an operator acts. A tool's caller gets an answer immediately; other work may be retried much
+    // later.
     throw new PluginError("unavailable", message, { retryable: kind !== "tools", retry_after_ms: operatorMs });
   }
 

@@ -1,6 +1,6 @@
 import { repeated } from "../../platform/test-stall.ts";
 
-/** Pieces that converters of each format find hard, to be repeated. */
+/** Texts that are hard for the converters of each format, to be repeated. */
 export const markdown: readonly string[] = [
   "a\n=\n",
   ">a\n\n",

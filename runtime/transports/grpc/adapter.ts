@@ -12,13 +12,16 @@ import { refuseCostlyCall } from "./refuse-costly.ts";
 import { addressKey, stopped, stoppingKey } from "./routes.ts";
 import { Health } from "./well-known.ts";
 
-/** Maximum size of a request message, in bytes: the default of gRPC servers. Page limits bound the size of responses. */
+/**
+ * Maximum size of a request message, in bytes: the default of gRPC servers. The size of responses is limited by the size of
+ * pages.
+ */
 const readMaxBytes = 4 * 1024 * 1024;
 
 interface GrpcCalls extends Calls {
   /** Refuses new calls and ends streams. */
   stop(): void;
-  /** Aborts the calls that still run. */
+  /** Aborts the running calls. */
   shutDown(): void;
 }
 
@@ -47,8 +50,8 @@ export async function connectCalls(options: ConnectOptions): Promise<Calls> {
 }
 
 /**
- * Connect's adapter, which reads the body of a call before anyone is asked who makes it: within the budget for bodies, and in
- * their time. It throws for a request that names no host.
+ * Connect's adapter reads the body of a call before its caller is authenticated, so bodies count in the budget and have a time
+ * limit. It throws for a request without a host.
  */
 function adapter(budget: BodyBudget | undefined, options: Parameters<typeof connectNodeAdapter>[0]): NodeHandler {
   const types = new Map<string, DescMessage>();
@@ -84,7 +87,7 @@ async function* asConnectErrors<T>(body: AsyncIterable<T>): AsyncGenerator<T> {
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     const fault = fromProblem(error);
-    // The call may be sent again, which FAILED_PRECONDITION denies.
+    // The call may be repeated, which FAILED_PRECONDITION denies.
     throw error.code === "unavailable" ? new ConnectError(error.message, Code.Unavailable, fault.metadata) : fault;
   }
 }

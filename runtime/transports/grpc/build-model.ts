@@ -6,12 +6,12 @@ import type { FieldModel, MessageModel, PackageModel, RpcModel } from "./model.t
 import { lowerSnake } from "./model.ts";
 import { bare, entityName } from "./zod-shape.ts";
 
-/** The gateway of external agents has a package of its own, so that its authors generate code from one small file. */
+/** The gateway of external agents has a separate package, so that authors of agents generate code from one small file. */
 const gateway = { name: "signalbox.gateway.v1", file: "gateway.proto" };
 const api = { name: "signalbox.api.v1", file: "api.proto" };
 const packageOf = (service: string) => (service === "AgentGateway" ? gateway : api);
 
-/** Reads the operations as protobuf. Throws on a schema that protobuf cannot carry, naming the member. */
+/** Converts the operations to protobuf. Throws for a schema that protobuf cannot express, naming the member. */
 export function buildModel(operations: readonly Operation[], numbers: Numbers): PackageModel[] {
   const packages = new Map<string, { file: string; messages: Messages; services: Map<string, RpcModel[]> }>();
   for (const op of operations) {
@@ -66,7 +66,10 @@ const clearFields = {
   optional: true,
 } as const;
 
-/** In an update "absent" means "as it was", and protobuf has no null: what can be nulled or emptied is named in `clear_fields`. */
+/**
+ * In an update, an absent member means that it does not change, and protobuf has no null. So members that can be set to null or
+ * emptied are named in `clear_fields`.
+ */
 function clearableOf(request: MessageModel): Map<string, "null" | "list" | "map"> {
   const kinds = request.fields
     .filter((field) => field.presence)

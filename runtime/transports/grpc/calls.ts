@@ -13,26 +13,26 @@ export type NodeRequest = Parameters<NodeHandler>[0];
 export type AddressOf = (request: NodeRequest) => string | null;
 
 export interface GrpcOptions {
-  /** Made at the first call. */
+  /** Created at the first call. */
   readonly routes: () => Promise<Routes>;
   readonly log: Log;
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  /** PEM texts. Absent: h2c, HTTP/2 without TLS. */
+  /** PEM texts. If absent: h2c, HTTP/2 without TLS. */
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
-  /** Whether the service can serve, for the health service. */
+  /** Whether the service can answer requests, for the health service. */
   readonly ready?: () => boolean | Promise<boolean>;
   /** Default: `null` for every request. */
   readonly addressOf?: AddressOf;
-  /** For the bodies of calls. Default: any number of bytes. */
+  /** Memory budget for the bodies of calls. Default: no limit. */
   readonly budget?: BodyBudget;
   /** Milliseconds after which a connection that does not answer a ping is closed. */
   readonly keepAliveMs?: number;
   readonly healthEveryMs?: number;
 }
 
-/** What connects HTTP requests with the routes. */
+/** Connects HTTP requests with the routes. */
 export interface Calls {
   readonly handle: NodeHandler;
 }

@@ -7,9 +7,9 @@ import type { EnumModel, FieldModel, FieldType, MessageModel, PackageModel } fro
 export type Plain = Record<string, unknown>;
 type Fields = Record<string, unknown>;
 interface Element {
-  /** Wire → what zod parses; undefined: the member is absent. */
+  /** Converts a wire value to the input of zod; `undefined` if the member is absent. */
   read(wire: unknown): unknown;
-  /** What zod parsed → wire. */
+  /** Converts the output of zod to a wire value. */
   write(plain: unknown): unknown;
 }
 export interface Codec {
@@ -31,7 +31,7 @@ export function createCodecs(pkg: PackageModel, file: DescFile): ReadonlyMap<str
   return codecs;
 }
 
-/** Looks up what it refers to at its first use, because a message may refer to itself and to what comes later. */
+/** Resolves its references at its first use, because a message may refer to itself and to later ones. */
 function messageCodec(
   model: MessageModel,
   desc: DescMessage,
@@ -84,7 +84,7 @@ function fieldCodec({ label, optional, type, nullable }: FieldModel, element: El
       write: (plain) => (plain === null ? undefined : (plain as unknown[]).map(element.write)),
     };
   if (label === "map") return mapCodec(optional, element);
-  // In free JSON null is a value of its own, unless the schema says that null and absent are one.
+  // In free JSON, null is a separate value, unless the schema defines null and absent as the same.
   const nullIsValue = type.kind === "value" && !nullable;
   return { read: element.read, write: (plain) => (plain === null && !nullIsValue ? undefined : element.write(plain)) };
 }

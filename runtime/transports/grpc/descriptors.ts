@@ -25,7 +25,7 @@ const scalars: Record<Scalar, Type> = {
 };
 const struct = file_google_protobuf_struct;
 
-/** The descriptor of a package: the same that a compiler makes of its .proto file. */
+/** The descriptor of a package, the same as a compiler creates from its .proto file. */
 export function buildFile(pkg: PackageModel): DescFile {
   const registry = createFileRegistry(fileProto(pkg), (name) => (name === `${struct.name}.proto` ? struct : undefined));
   return registry.getFile(pkg.file) as DescFile;

@@ -18,8 +18,9 @@ const codes: Record<(typeof problems)[ProblemCode]["grpc"], Code> = {
 };
 
 /**
- * The status that a caller gets for an error. A `Problem` keeps its text, names the field in a google.rpc.BadRequest detail and
- * says in `retry-after` when to try again; a call that was cancelled or ran out of time says so; of the rest no text leaves.
+ * The status of an error for the caller. A `Problem` keeps its text, names the field in a google.rpc.BadRequest detail, and has
+ * the time until a retry in `retry-after`. A call that was cancelled or exceeded its deadline has the status for that. The texts
+ * of all other errors are hidden.
  */
 export function toConnectError(
   error: unknown,
@@ -43,7 +44,9 @@ export function fromProblem({ code, message, field, retryAfter }: Problem): Conn
   );
 }
 
-/** Connect aborts with a ConnectError when the deadline passes or the server stops; a stream that was reset is a cancelled call. */
+/**
+ * Connect aborts with a ConnectError when the deadline passes or the server stops. A stream that was reset is a cancelled call.
+ */
 export function fromAbort(reason: unknown): ConnectError {
   return reason instanceof ConnectError ? reason : new ConnectError("The call was cancelled", Code.Canceled);
 }

@@ -1,11 +1,11 @@
 import { type Problem, problem } from "@signalbox/schema/problem";
 
-/** A request that reads well as protobuf and cannot be what the schema means; names the member. */
+/** A request that is valid protobuf but not valid for the schema. Names the member. */
 export class Fault extends Error {
   override readonly name = "Fault";
   path = "";
 
-  /** Runs `read`, and adds `part` to the path of a fault in it. Costs nothing without a fault. */
+  /** Runs `read`, and adds `part` to the path of a fault in it. Without a fault, it costs nothing. */
   static at<T>(part: string | number, read: () => T): T {
     try {
       return read();

@@ -9,7 +9,7 @@ export interface HealthOptions {
   readonly services: ReadonlySet<string>;
   readonly ready: () => boolean | Promise<boolean>;
   readonly stopping: AbortSignal;
-  /** How often Watch looks, milliseconds. */
+  /** Interval at which Watch looks, in milliseconds. */
   readonly everyMs: number;
 }
 

@@ -2,7 +2,9 @@ import { create } from "@bufbuild/protobuf";
 import { ListValueSchema, NullValue, StructSchema, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { Fault } from "./fault.ts";
 
-/** google.protobuf.Value → JSON. Throws a `Fault` on what JSON cannot say: NaN, infinities, a Value of no kind. */
+/**
+ * google.protobuf.Value → JSON. Throws a `Fault` for values that JSON cannot express: NaN, infinities, a Value without a kind.
+ */
 export function fromValue({ kind }: Value): unknown {
   switch (kind.case) {
     case "nullValue":
@@ -24,7 +26,7 @@ export function fromValue({ kind }: Value): unknown {
   }
 }
 
-/** JSON → google.protobuf.Value, as `JSON.stringify` reads it: undefined members are left out, dates are their text. */
+/** JSON → google.protobuf.Value, with the rules of `JSON.stringify`: undefined members are omitted, dates become text. */
 export function toValue(json: unknown): Value {
   return create(ValueSchema, { kind: kindOf(json) });
 }
@@ -57,7 +59,7 @@ function kindOfObject(json: object): Value["kind"] {
 
 const nullKind: Value["kind"] = { case: "nullValue", value: NullValue.NULL_VALUE };
 
-/** Also a member named `__proto__` is only a member. */
+/** A member named `__proto__` is an ordinary member. */
 export function setOwn(target: object, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }

@@ -6,7 +6,7 @@ import { type Bare, bare, type Direction, entityName, scalarOf } from "./zod-sha
 
 type Unnumbered = Omit<FieldModel, "number">;
 type Typed = Pick<FieldModel, "type" | "label">;
-/** Where a type without a name of its own is put: inside its message, named for the member. */
+/** The place of a type without its own name: inside its message, named after the member. */
 interface Scope {
   readonly name: string;
   readonly direction: Direction;
@@ -14,13 +14,13 @@ interface Scope {
   readonly enums: EnumModel[];
 }
 
-/** Gathers the messages and enums of one package. */
+/** Collects the messages and enums of one package. */
 export class Messages {
   readonly #pkg: string;
   readonly #numbers: Numbers;
   readonly #messages = new Map<string, MessageModel>();
   readonly #enums = new Map<string, EnumModel>();
-  /** Entities being read: a reference to one of them is a recursion. */
+  /** Entities that are being read: a reference to one of them is a recursion. */
   readonly #open = new Set<string>();
   readonly #done = { input: new Map<object, string>(), output: new Map<object, string>() };
 
@@ -33,7 +33,7 @@ export class Messages {
     return put(this.#messages, this.#message(`${this.#pkg}.${name}`, bare(schema, direction), direction, about, where), where);
   }
 
-  /** A message of one field, for an output that is an entity of its own name, a list or a scalar. */
+  /** A message with one field, for an output that is a named entity, a list or a scalar. */
   wrapper(name: string, member: string, schema: z.core.$ZodType, about: string, where: string): MessageModel {
     const scope: Scope = { name: `${this.#pkg}.${name}`, direction: "output", messages: [], enums: [] };
     return put(this.#messages, this.#numbered(scope, about, [this.#field(member, schema, scope, where)]), where);
@@ -97,7 +97,7 @@ export class Messages {
     return { label: "single", type: this.#single(name, of, scope, where) };
   }
 
-  /** An element that may be null, or is a list itself, has no place in a repeated field: it travels as free JSON. */
+  /** An element that may be null or is a list itself cannot be in a repeated field, so it is sent as free JSON. */
   #element(name: string, schema: z.core.$ZodType, scope: Scope, where: string): FieldType {
     const of = bare(schema, scope.direction);
     const plain = !of.optional && !of.nullable && of.def.type !== "array" && of.def.type !== "record";
@@ -169,7 +169,7 @@ export class Messages {
   }
 }
 
-/** One name, one type: two schemas that share an id must read the same. */
+/** Two schemas with the same id must result in the same type. */
 function put<T extends { readonly name: string; readonly about: string | undefined }>(
   all: Map<string, T>,
   model: T,

@@ -1,6 +1,6 @@
 import type { Operation } from "@signalbox/schema/operation";
 
-/** The protobuf reading of the operations: what `schema/gen/*.proto` prints and what the server's descriptors are made of. */
+/** The protobuf form of the operations, from which `schema/gen/*.proto` and the server's descriptors are generated. */
 export interface PackageModel {
   /** For example `signalbox.api.v1`. */
   readonly name: string;
@@ -21,9 +21,9 @@ export interface RpcModel {
   readonly op: Operation;
   readonly request: MessageModel;
   readonly response: MessageModel;
-  /** The member of the response that holds the output; null: the output's members are the response's own. */
+  /** The member of the response that contains the output; null if the output's members are those of the response. */
   readonly wrapped: string | null;
-  /** Members that `clear_fields` may name, and what they are set to; null: the operation has no `clear_fields`. */
+  /** Members that `clear_fields` may name, with the values to which they are set; null if the operation has no `clear_fields`. */
   readonly clearable: ReadonlyMap<string, "null" | "list" | "map"> | null;
 }
 
@@ -43,9 +43,9 @@ export interface FieldModel extends Numbered {
   readonly label: "single" | "list" | "map";
   /** May be absent or null: `optional` in proto3. An empty list or map of this kind reads as absent. */
   readonly presence: boolean;
-  /** Null is one of its values. On the wire it is absent like an absent one. */
+  /** Whether null is one of its values. On the wire, null is the same as absent. */
   readonly nullable: boolean;
-  /** It may be absent. What is absent on the wire reads as null where the schema demands a member and allows null. */
+  /** Whether it may be absent. A member that is absent on the wire is read as null if the schema requires it and allows null. */
   readonly optional: boolean;
 }
 
@@ -80,6 +80,6 @@ export const upperSnake = (name: string): string =>
     .toUpperCase();
 export const lowerSnake = (name: string): string => upperSnake(name).toLowerCase();
 
-/** proto3 `optional` is written only where the type itself cannot say "absent". */
+/** proto3 `optional` is written only if the type itself cannot express "absent". */
 export const isProtoOptional = (field: FieldModel): boolean =>
   field.presence && field.label === "single" && (field.type.kind === "scalar" || field.type.kind === "enum");

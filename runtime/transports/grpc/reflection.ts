@@ -54,7 +54,7 @@ function answer(
   }
 }
 
-/** A file comes with what it imports, so that one question is enough. */
+/** A file is returned together with its imports, so that one request is enough. */
 function describe(file: DescFile | undefined, missing: string): Answer {
   if (!file) return failure(Code.NotFound, `There is ${missing} here`);
   return {

@@ -9,20 +9,20 @@ import { refuseCostly, tooManyValues } from "../http/request.ts";
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** What a call may send. */
+/** Limits of a call. */
 export interface Request {
   readonly headers: Headers;
   readonly type: DescMessage;
-  /** Of one message, bytes. */
+  /** Maximum size of one message, in bytes. */
   readonly maxBytes: number;
 }
 
-/** Flags and length before each message of gRPC and of streams. */
+/** Size of the flags and the length before each message of gRPC and of streams. */
 const frameBytes = 5;
 
 /**
- * The body of a call in one piece, refused if its message would take long to parse or to validate, also a compressed one. Throws a
- * `Problem`, or a `ConnectError` if it is too large, malformed, or more than one message.
+ * Returns the body of a call in one piece. Refuses a message, even a compressed one, that would take long to parse or validate.
+ * Throws a `Problem`, or a `ConnectError` if it is too large, malformed, or more than one message.
  */
 export async function* refuseCostlyCall(body: AsyncIterable<Uint8Array>, request: Request): AsyncGenerator<Uint8Array> {
   const { headers, type, maxBytes } = request;
@@ -47,11 +47,11 @@ export async function* refuseCostlyCall(body: AsyncIterable<Uint8Array>, request
 
 interface Sent {
   readonly bytes: Uint8Array;
-  /** Name of its compression; absent: none. */
+  /** Name of its compression; absent if it is not compressed. */
   readonly encoding?: string | undefined;
 }
 
-/** The message of a body; `null` if it is incomplete, which the adapter refuses. No method takes more than one. */
+/** The message in a body; `null` if it is incomplete, which the adapter refuses. No method accepts more than one. */
 function messageIn(body: Uint8Array, headers: Headers): Sent | null {
   const named = (name: string) => (headers[name] === undefined ? undefined : String(headers[name]));
   if (!/^application\/(grpc|connect)/i.test(named("content-type") ?? ""))
@@ -61,7 +61,7 @@ function messageIn(body: Uint8Array, headers: Headers): Sent | null {
   const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
   const isCompressed = (view.getUint8(0) & 1) === 1;
   const end = frameBytes + view.getUint32(1);
-  // The status is the one that gRPC defines for it.
+  // gRPC defines this status for the case.
   if (body.byteLength > end)
     throw new ConnectError("The body has more than one message. Send one message in each call.", Code.Unimplemented);
   if (body.byteLength < end) return null;
@@ -70,13 +70,13 @@ function messageIn(body: Uint8Array, headers: Headers): Sent | null {
 
 const compressions = [compressionGzip, compressionBrotli];
 
-/** The adapter refuses a compression that it does not know. */
+/** The adapter refuses an unknown compression. */
 function decompressed({ bytes, encoding }: Sent, maxBytes: number): Uint8Array | Promise<Uint8Array> {
   const known = compressions.find(({ name }) => name === encoding);
   return known && bytes.byteLength > 0 ? known.decompress(bytes, maxBytes) : bytes;
 }
 
-/** The parser refuses deeper messages. */
+/** The parser refuses deeper nesting. */
 const maxLevels = 100;
 
 /** The same limit for a message in protobuf's binary format. Throws a `ConnectError` if it is malformed. */
@@ -90,13 +90,13 @@ export function refuseCostlyBinary(type: DescMessage, bytes: Uint8Array): void {
   }
 }
 
-/** What the field of a number holds. */
+/** The type of the field with a number. */
 type Shape = (number: number) => Content | undefined;
 interface Content {
-  /** Numbers in a list are packed: a byte each, or more. */
+  /** Numbers in a list are packed, with at least one byte each. */
   readonly isPacked?: boolean;
   readonly isText?: boolean;
-  /** Of messages: what their fields hold. */
+  /** For messages: the types of their fields. */
   readonly inner?: () => Shape;
 }
 
@@ -110,7 +110,7 @@ const shapeOf =
 function contentOf(field: DescField): Content {
   const { fieldKind, scalar, message } = field;
   const inner = message && (() => shapeOf(message));
-  // An entry of a map is a message of a key and a value.
+  // An entry of a map is a message with a key and a value.
   if (fieldKind === "map") return inner ? { inner: () => (number) => (number === 2 ? { inner } : undefined) } : {};
   if (scalar === ScalarType.STRING) return { isText: true };
   if (inner) return { inner };
@@ -118,11 +118,11 @@ function contentOf(field: DescField): Content {
 }
 
 interface Part {
-  /** Of the whole message. */
+  /** Counted over the whole message. */
   readonly bytes: Uint8Array;
   readonly end: number;
   readonly level: number;
-  /** Of the whole message. */
+  /** Counted over the whole message. */
   readonly values: { count: number };
 }
 
@@ -134,7 +134,7 @@ function measure(reader: BinaryReader, shape: Shape, { bytes, end, level, values
   while (reader.pos < end) {
     count(1);
     const [number, wireType] = reader.tag();
-    // Groups, which no message of this service has, could hold any number of values.
+    // Groups could contain any number of values. No message of this service has one.
     if (wireType === WireType.StartGroup) throw tooManyValues;
     if (wireType !== WireType.LengthDelimited) {
       reader.skip(wireType, number);

@@ -72,7 +72,7 @@ const contextOf = ({ sql, log }: GrpcContext, actor: Actor, call: HandlerContext
   request_id: requestIdOf(call.requestHeader),
 });
 
-/** The abort reason of the signal of `stoppingKey`: the client should try again at another replica. */
+/** The abort reason of the signal of `stoppingKey`. It tells the client to retry with another replica. */
 export const stopped = (): ConnectError => new ConnectError("The server is stopping; connect again", Code.Unavailable);
 
 function authenticate(rpc: Rpc, context: GrpcContext, call: HandlerContext): Promise<Actor> {
@@ -80,7 +80,7 @@ function authenticate(rpc: Rpc, context: GrpcContext, call: HandlerContext): Pro
   return context.authenticate(authorization === null ? {} : { authorization }, rpc.op.scope);
 }
 
-/** A caller whose deadline has passed does not wait for a handler that ignores its signal. */
+/** When its deadline has passed, a caller does not wait for a handler that ignores its signal. */
 async function unlessAborted<T>(run: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const abort = () => aborted.reject(signal.reason);

@@ -14,7 +14,7 @@ export interface GrpcServer {
 export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
   const calls = atFirstCall(async () => (await import("./adapter.ts")).grpcCalls(options), options.log);
   const settings = { maxConcurrentStreams: 1_000 };
-  // Browsers speak HTTP/2, and can read answers in JSON.
+  // Browsers support HTTP/2, and can read responses in JSON.
   const handle: NodeHandler = (request, response) => {
     for (const [name, value] of safeHeaders) response.setHeader(name, value);
     calls.handle(request, response);
@@ -39,16 +39,19 @@ export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
   };
 }
 
-/** The same routes on another HTTP server, including HTTP/1.1. Other requests go to `fallback`. */
+/** The same routes on another HTTP server, including HTTP/1.1. Other requests are passed to `fallback`. */
 export function connectHandler(options: ConnectOptions): NodeHandler {
   const calls = atFirstCall(async () => (await import("./adapter.ts")).connectCalls(options), options.log);
   return (request, response) => (isCall(request.url ?? "") ? calls.handle : options.fallback)(request, response);
 }
 
-/** `/package.Service/Method`. No other path has a dot in its first segment and a second one. */
+/** `/package.Service/Method`. No other path has a dot in its first segment and a second segment. */
 const isCall = (target: string): boolean => /^\/[^/?]*\.[^/?]*\//.test(target);
 
-/** Descriptors and codecs of all operations, and the packages for them, take a tenth of the service's start. Most services are never called. */
+/**
+ * Loading the descriptors and codecs of all operations, and the packages for them, takes a tenth of the service's start. Most
+ * services receive no gRPC calls.
+ */
 function atFirstCall<T extends Calls>(make: () => Promise<T>, log: Log) {
   let making: Promise<T> | undefined;
   let made: T | undefined;
@@ -84,7 +87,7 @@ function listen(server: http2.Http2Server | http2.Http2SecureServer, { host, por
   });
 }
 
-/** Tracks the open connections, and closes those whose peer does not answer a ping. */
+/** Tracks the open connections, and closes those whose peer does not respond to a ping. */
 function keepSessions(server: http2.Http2Server | http2.Http2SecureServer, keepAliveMs: number) {
   const open = new Set<http2.ServerHttp2Session>();
   const sockets = new Set<Socket>();
@@ -126,7 +129,7 @@ function keepSessions(server: http2.Http2Server | http2.Http2SecureServer, keepA
     breakAll() {
       clearInterval(timer);
       for (const session of open) session.destroy();
-      // A session that was asked to close keeps its socket until the peer closes it too, also when it is destroyed.
+      // A session that is closing keeps its socket until the peer closes it too, even after it is destroyed.
       for (const socket of sockets) socket.destroy();
     },
   };

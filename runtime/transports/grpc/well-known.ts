@@ -7,7 +7,7 @@ import {
 } from "@bufbuild/protobuf/wkt";
 
 /**
- * The public messages that gRPC tools expect of a server. No well-kept npm package has them for @bufbuild/protobuf.
+ * The public messages that gRPC tools expect of a server. No maintained npm package contains them for @bufbuild/protobuf.
  * Sources: google/rpc/error_details.proto, grpc/health/v1/health.proto, grpc/reflection/v1/reflection.proto.
  */
 interface FieldSource {
@@ -143,7 +143,7 @@ const reflectionFile = (version: "v1" | "v1alpha") =>
       },
     },
   });
-/** Old tools ask for v1alpha; it is the same but for its name. */
+/** Old tools request v1alpha, which differs only in its name. */
 export const Reflections: readonly DescService[] = [reflectionFile("v1"), reflectionFile("v1alpha")].map(
   (file) => file.services[0] as DescService,
 );

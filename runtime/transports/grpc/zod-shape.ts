@@ -60,7 +60,10 @@ function inner(def: Def, direction: Direction): z.core.$ZodType | undefined {
   }
 }
 
-/** The id of `.meta({ id })`. A copy made by `.describe()` or `.refine()` is still the same entity; one made by `.extend()` is not. */
+/**
+ * The id of `.meta({ id })`. A copy created by `.describe()` or `.refine()` is still the same entity; one created by `.extend()`
+ * is not.
+ */
 export function entityName(schema: z.core.$ZodType): string | undefined {
   for (let at: z.core.$ZodType | undefined = schema; at; at = at._zod.parent) {
     const id = z.globalRegistry.get(at)?.id;
@@ -69,7 +72,7 @@ export function entityName(schema: z.core.$ZodType): string | undefined {
   return undefined;
 }
 
-/** The protobuf scalar of a schema; `null`: it has none, and free JSON (google.protobuf.Value) carries it. */
+/** The protobuf scalar of a schema; `null` if there is none, so that it is sent as free JSON (google.protobuf.Value). */
 export function scalarOf(schema: z.core.$ZodType, direction: Direction): Scalar | null {
   const { def, schema: at } = bare(schema, direction);
   switch (def.type) {
@@ -91,7 +94,7 @@ export function scalarOf(schema: z.core.$ZodType, direction: Direction): Scalar 
   }
 }
 
-/** A number bounded within 32 bits is an int32, so that no client meets a 64-bit type without need. */
+/** A number that fits in 32 bits is an int32, so that clients get no unnecessary 64-bit types. */
 function numberOf(schema: z.ZodNumber): Scalar {
   if (!schema.isInt) return "double";
   const within =
@@ -106,7 +109,7 @@ function scalarOfValue(value: unknown): Scalar | null {
   return Number.isInteger(value) ? (Math.abs(value) < 2 ** 31 ? "int32" : "int64") : "double";
 }
 
-/** One scalar for several alternatives: numbers widen; a string among them makes all of them strings. */
+/** One scalar for several alternatives: numbers become the wider type; if one is a string, all become strings. */
 function common(scalars: readonly (Scalar | null)[]): Scalar | null {
   const kinds = new Set(scalars);
   if (kinds.has(null)) return null;

@@ -20,15 +20,15 @@ export interface HttpOptions {
   readonly authenticate: Authenticate;
   readonly context: (request: Request, actor: Actor) => Context;
   readonly maxBodyBytes: number;
-  /** Bytes of bodies that are held at the same time. Default: any number. */
+  /** Maximum number of bytes of all request bodies in memory. Default: no limit. */
   readonly budget?: BodyBudget;
   readonly log: Log;
   readonly version: string;
-  /** Origin and path under which browsers reach the service, if a proxy changes them. */
+  /** Origin and path by which browsers reach the service, if a proxy changes them. */
   readonly publicUrl?: URL | null;
 }
 
-/** The HTTP projection: every operation a route, plus `/openapi.json`. */
+/** The HTTP projection: a route for every operation, and `/openapi.json`. */
 export function createApp(options: HttpOptions): OpenAPIHono {
   const app = new OpenAPIHono();
   app.use(async (c, next) => {
@@ -38,7 +38,7 @@ export function createApp(options: HttpOptions): OpenAPIHono {
   const bound = options.bound.filter(({ op }) => op.http !== null);
   for (const [path, group] of byPath(bound)) {
     for (const one of group) app.on(httpRoute(one.op).method, httpRoute(one.op).path, endpoint(one, options));
-    // Registered right behind the methods, so that `/api/tasks/seed` is never taken for the task "seed".
+    // Registered directly after the methods, so that `/api/tasks/seed` is never read as the task "seed".
     const beyond = opaqueMethods(path, options.bound);
     const allowed = [...new Set(group.map(({ op }) => httpRoute(op).method))].join(", ");
     app.all(path, (c, next) => (beyond.has(c.req.method) ? next() : methodNotAllowed(c, allowed)));
@@ -76,7 +76,7 @@ interface Page {
   readonly next_cursor?: string | null;
 }
 
-/** One page as an array; what else there is to know of it is in headers. */
+/** One page as an array; the cursor and the total are in headers. */
 function pageOf(c: HonoContext, { items, total, total_is_minimum, next_cursor }: Page, status: ContentfulStatusCode): Response {
   c.header("X-Total-Count", `${total}${total_is_minimum ? "+" : ""}`);
   if (next_cursor) {
@@ -90,8 +90,8 @@ function pageOf(c: HonoContext, { items, total, total_is_minimum, next_cursor }:
 }
 
 /**
- * Operations by path, literal paths before those with parameters in the same place. Paths that differ in the names of their
- * parameters only are one: `GET /api/integrations/:source/test` and `POST /api/integrations/:id/test`.
+ * Operations by path. At the same position, literal paths are before those with parameters. Paths that differ only in the names
+ * of their parameters count as one: `GET /api/integrations/:source/test` and `POST /api/integrations/:id/test`.
  */
 function byPath(bound: readonly Bound[]): [string, Bound[]][] {
   const groups = Map.groupBy(bound, ({ op }) => httpRoute(op).path.replace(/:\w+/g, ":"));
@@ -99,14 +99,16 @@ function byPath(bound: readonly Bound[]): [string, Bound[]][] {
   return named.sort(([a], [b]) => (a.replaceAll(":", "~") < b.replaceAll(":", "~") ? -1 : 1));
 }
 
-/** Methods that an operation with an opaque last parameter takes at a literal path: DELETE of the memory called "search". */
+/**
+ * Methods of operations with an opaque last parameter that apply to a literal path: DELETE of the memory with the key "search".
+ */
 function opaqueMethods(path: string, bound: readonly Bound[]): Set<string> {
   const routes = bound.filter(({ op }) => op.rawPathParameter).map(({ op }) => httpRoute(op));
   const same = (pattern: string) => pattern !== path && pattern.replace(/:\w+$/, "") === path.replace(/[^/:]+$/, "");
   return new Set(routes.filter((one) => same(one.path)).map((one) => one.method));
 }
 
-/** `allowed`: the methods that the path takes, joined by a comma. */
+/** `allowed`: the methods of the path, comma-separated. */
 export function methodNotAllowed(c: HonoContext, allowed: string): Response {
   c.header("Allow", allowed);
   return refuse(c, problem("method_not_allowed", `${c.req.path} takes ${allowed}, not ${c.req.method}.`));
@@ -122,14 +124,14 @@ function refuseUndecodable(c: HonoContext): void {
   if (path.includes("\0")) throw problem("bad_request", "The path is not valid: it must not contain the character U+0000.");
 }
 
-/** Answers with the shape that all errors have. */
+/** Responds with the format of all errors. */
 export function refuse(c: HonoContext, fault: Problem): Response {
   if (fault.retryAfter !== undefined) c.header("Retry-After", String(Math.max(1, Math.ceil(fault.retryAfter))));
   if (fault.code === "unauthenticated") c.header("WWW-Authenticate", "Bearer");
   return c.json({ error: fault.message }, fault.status as ContentfulStatusCode);
 }
 
-/** The problem that a caller gets for an error. The text of an unexpected error stays in the log. */
+/** The problem that the caller gets for an error. The text of an unexpected error is only logged. */
 export function asProblem(error: unknown, c: HonoContext, log: Log): Problem {
   if (error instanceof Problem) return error;
   const unavailable = unavailableAnswer(error);
@@ -138,7 +140,7 @@ export function asProblem(error: unknown, c: HonoContext, log: Log): Problem {
   if (unavailable) return problem("unavailable", unavailable.message, { retryAfter: unavailable.retryAfter });
   if (error instanceof HTTPException && error.status < 500)
     return problem("bad_request", error.message || "The request is not valid.");
-  // The caller has disconnected, which is no failure of ours.
+  // The caller has disconnected, which is not an error of the service.
   if (c.req.raw.signal.aborted) return problem("unavailable", "The caller disconnected.");
   log.error("request failed", { method: c.req.method, path: c.req.path, error });
   return problem("internal", "Something went wrong on our side. The service's log has the details.");

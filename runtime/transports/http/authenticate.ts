@@ -12,7 +12,7 @@ export interface Proof {
 export type Authenticate = (proof: Proof, scope: Scope) => Promise<Actor>;
 
 export interface Keys {
-  /** Whether no key was ever created. `lenient`: use the last known state while the database is unavailable. */
+  /** Whether no key has ever existed. `lenient`: use the last known state while the database is unavailable. */
   isOpen(lenient?: boolean): Promise<boolean>;
   find(key: string, lenient?: boolean): Promise<Actor | undefined>;
 }
@@ -22,12 +22,12 @@ export interface FindSession {
 }
 
 export const anonymous: Actor = { kind: "anonymous", name: "anonymous", scopes: ["agent", "read", "write", "admin"] };
-/** A caller without a key, of an operation that accepts other credentials. */
+/** A caller without a key, for an operation that accepts other credentials. */
 const unproven: Actor = { kind: "anonymous", name: "unproven", scopes: [] };
 
 /**
- * Authenticates a request and checks its scope. While there are no keys, every caller may do everything. An operation with
- * the scope `agent` checks the caller itself.
+ * Authenticates a request and checks its scope. While there are no keys, every caller has full access. An operation with the
+ * scope `agent` checks the caller itself.
  */
 export function createAuthenticate(keys: Keys, sessions?: FindSession): Authenticate {
   return async ({ authorization, session }, scope) => {

@@ -5,13 +5,13 @@ import type { HttpBindings } from "@hono/node-server";
 import { problem } from "@signalbox/schema/problem";
 import type { Context as HonoContext } from "hono";
 
-/** What answers a request. */
+/** The response object of a request. */
 type Answer = Pick<ServerResponse, "once" | "shouldKeepAlive"> | Pick<Http2ServerResponse, "once" | "stream">;
 
-/** Longest time that a body may take to arrive, milliseconds. */
+/** Maximum time for receiving a body, in milliseconds. */
 const bodyMs = 30_000;
 
-/** The bytes of all request bodies in memory, of all clients. */
+/** Counts the bytes of all request bodies in memory, of all clients. */
 export class BodyBudget {
   readonly #most: number;
   #held = 0;
@@ -24,7 +24,7 @@ export class BodyBudget {
     return this.#held;
   }
 
-  /** Throws `unavailable` if there is no room. */
+  /** Throws `unavailable` if the budget is used up. */
   hold(bytes: number): void {
     if (this.#held + bytes > this.#most)
       throw problem("unavailable", "Too many request bodies are being received. Send this one again in a moment.", {
@@ -39,16 +39,15 @@ export class BodyBudget {
 }
 
 export interface BodyLimits {
-  /** Largest body, bytes. */
+  /** Maximum size of a body, in bytes. */
   readonly maxBytes: number;
   /** Default: no budget. */
   readonly budget?: BodyBudget | undefined;
 }
 
 /**
- * Reads a request's body. One that is too large or too slow, or that exceeds the budget, is refused before it is held in
- * memory. Reads from the socket where there is one: that costs least, and a body that is refused midway leaves the
- * connection in order.
+ * Reads a request's body. Refuses one that is too large, too slow or exceeds the budget before it is in memory. Reads from the
+ * socket if there is one, because that is fastest, and leaves the connection usable if a body is refused midway.
  */
 export async function readBody(c: HonoContext, limits: BodyLimits): Promise<Uint8Array> {
   const { incoming, outgoing } = (c.env ?? {}) as Partial<HttpBindings>;
@@ -59,15 +58,15 @@ export async function readBody(c: HonoContext, limits: BodyLimits): Promise<Uint
     if (!body) return new Uint8Array(0);
     return await collect(body as unknown as AsyncIterable<Uint8Array>, c.req.header("content-length"), limits.maxBytes, hold);
   } catch (error) {
-    // The rest of the body would be taken for the next request, or arrive for ever.
+    // Otherwise the rest of the body would be read as the next request, or arrive endlessly.
     if (error === late) c.header("Connection", "close");
     throw error;
   }
 }
 
 /**
- * The body of a request that something else reads, within the same time and budget. Its bytes count until `response` is closed.
- * Throws `request_timeout` or `unavailable`; the rest of the body is then not waited for once that is answered.
+ * Passes on a request's body that other code reads, with the same time limit and budget. Its bytes count until `response` is
+ * closed. Throws `request_timeout` or `unavailable`; after that error is answered, the rest of the body is not awaited.
  */
 export async function* boundedBody(request: Readable, response: Answer, budget: BodyBudget): AsyncGenerator<Uint8Array> {
   const hold = holder(budget, response);
@@ -87,12 +86,12 @@ const late = problem("request_timeout", `The body did not arrive within ${bodyMs
 
 const tooLarge = (max: number) => problem("too_large", `The body is larger than ${max} bytes.`);
 
-/** Throws `too_large` if the `Content-Length` exceeds the limit: known before anything of the body is read. */
+/** Throws `too_large` if the `Content-Length` exceeds the limit, before any part of the body is read. */
 export function refuseLargeBody(c: HonoContext, maxBytes: number): void {
   if (Number(c.req.header("content-length")) > maxBytes) throw tooLarge(maxBytes);
 }
 
-/** Counts the bytes of one request until it is answered, since they are held until then. */
+/** Counts the bytes of one request until it is answered, because they are in memory until then. */
 function holder(budget: BodyBudget | undefined, answer: Answer | undefined): (bytes: number) => void {
   if (!budget || !answer) return () => {};
   let mine = 0;
@@ -118,7 +117,7 @@ async function collect(
     hold(chunk.byteLength);
     chunks.push(chunk);
   };
-  // A small body is usually there, whole, with the headers: taken without a timer and without waiting for each part of it.
+  // A small body usually arrives together with the headers. Then it is read without a timer and without waiting for each part.
   const isWhole = stream instanceof IncomingMessage && readAvailable(stream, take);
   if (!isWhole) for await (const chunk of inTime(keptOpen(stream))) take(chunk);
   return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, size);
@@ -130,7 +129,7 @@ function readAvailable(request: IncomingMessage, take: (chunk: Uint8Array) => vo
   return request.complete && request.readableLength === 0;
 }
 
-/** Throws `late` once the time for the whole body is over, also while no chunk arrives. */
+/** Throws `late` when the time for the whole body has passed, even while no chunk arrives. */
 async function* inTime(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const iterator = stream[Symbol.asyncIterator]();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -150,11 +149,14 @@ async function* inTime(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
     }
   } finally {
     clearTimeout(timer);
-    // Not awaited: it ends only when the next chunk does.
+    // Not awaited, because it ends only when the next chunk arrives.
     if (!ended) iterator.return?.()?.catch(() => {});
   }
 }
 
-/** A request's stream that is left early must not be destroyed: its connection would neither be read on nor closed. */
+/**
+ * If reading stops early, the stream of the request must not be destroyed, because its connection would be neither read nor
+ * closed.
+ */
 const keptOpen = (stream: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> =>
   stream instanceof Readable ? stream.iterator({ destroyOnReturn: false }) : stream;

@@ -5,7 +5,7 @@ interface ParserError extends Error {
   readonly code?: string;
 }
 
-/** In every answer: it is not read as another type than it says, or shown in a frame. */
+/** In every response: prevents browsers from guessing another content type, and from showing it in a frame. */
 export const safeHeaders = [
   ["x-content-type-options", "nosniff"],
   ["x-frame-options", "DENY"],

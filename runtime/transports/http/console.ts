@@ -8,7 +8,7 @@ import type { Log } from "../../platform/log.ts";
 import { methodNotAllowed } from "./app.ts";
 import { htmlPolicy } from "./docs.ts";
 
-/** Also: scripts may not turn text into markup, except by the sanitizer. */
+/** Scripts also may not convert text to markup, except through the sanitizer. */
 const policy = `${htmlPolicy}; require-trusted-types-for 'script'; trusted-types dompurify`;
 const assets = "/console/assets/";
 const types: Readonly<Record<string, string>> = {
@@ -86,7 +86,7 @@ function sendAsset(c: Context, asset: Asset | undefined): Response {
   });
 }
 
-/** From the folder that is part of the package, or built from the sources. */
+/** Reads the files from the folder in the package, or builds them from the sources. */
 async function openConsole(base: string): Promise<Console> {
   const files = (await packaged()) ?? (await (await import("../../console/build.ts")).buildConsole());
   const pack = promisify(gzip);

@@ -2,9 +2,9 @@ import type { IncomingHttpHeaders } from "node:http";
 import { isLoopback, parseAddress } from "../../platform/network/networks.ts";
 
 /**
- * While there are no API keys the service trusts every caller, and any website can make the browser of an operator call it.
- * A page of another site shows by its `Origin` (cross-site request forgery). A page whose name was made to point at this
- * service shows by its `Host` (DNS rebinding): only a dotted DNS name can be rebound.
+ * While there are no API keys, the service trusts every caller, and any website can cause an operator's browser to call it. A
+ * page of another site is recognised by its `Origin` (cross-site request forgery). A page whose name was changed to point to this
+ * service is recognised by its `Host` (DNS rebinding): only a DNS name with dots can be rebound.
  */
 export interface Asked {
   readonly method: string;
@@ -13,12 +13,12 @@ export interface Asked {
   readonly headers: Pick<IncomingHttpHeaders, "host" | "origin">;
 }
 
-/** Paths that are open to everyone anyway. Webhooks may arrive through tunnels, which use their own host names. */
+/** Paths that are always open to everyone. Webhooks may arrive through tunnels, which use their own host names. */
 const anyHost = /^\/(webhook\/.|health$|openapi\.json$|docs(\/|$))/;
 const reads = /^(GET|HEAD|OPTIONS)$/;
 const advice = "Set API_KEYS, or create a key with `signalbox keys create`, to use the API from elsewhere.";
 
-/** Why a request is refused while there are no API keys; `null` if it is served. `allowed`: the names of `ALLOWED_HOSTS`. */
+/** Why a request is refused while there are no API keys; `null` if it is allowed. `allowed`: the names of `ALLOWED_HOSTS`. */
 export function crossSite({ method, target, headers: { host, origin } }: Asked, allowed: ReadonlySet<string>): string | null {
   if (host !== undefined && !servesAnyHost(target) && !isSafeHost(host, allowed)) {
     const name = JSON.stringify(host.slice(0, 200));
@@ -82,7 +82,7 @@ function isSafeHost(host: string, allowed: ReadonlySet<string>): boolean {
   return single || parseAddress(name) !== null || isLocalName(name) || allowed.has(name);
 }
 
-/** Browsers resolve names below `localhost` to this machine themselves. */
+/** Browsers always resolve names below `localhost` to this machine. */
 const isLocalName = (name: string): boolean => name === "localhost" || name.endsWith(".localhost") || isLoopback(name);
 
 const isOurs = (host: string): boolean => isLocalName(nameOf(host) ?? "");

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { methodNotAllowed } from "./app.ts";
 
-/** Nothing from another host, no inline script or style, no frame. */
+/** No content from other hosts, no inline scripts or styles, no frames. */
 export const htmlPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -20,7 +20,10 @@ const files = [
   { path: "/docs/page.css", file: "page.css", type: "text/css; charset=utf-8" },
 ] as const;
 
-/** The reference in a browser, made from `/openapi.json`. Its files come with the service, so it works without a network. */
+/**
+ * The API reference in a browser, generated from `/openapi.json`. Its files are part of the service, so it works without a
+ * network.
+ */
 export function mountDocs(app: OpenAPIHono): void {
   for (const { path, file, type } of files) {
     app.get(path, async (c) => {

@@ -1,11 +1,11 @@
 import type { ServerEvent } from "../../platform/operation.ts";
 
-/** A comment is sent after so long without an event: proxies close connections that are silent. */
+/** After this time without an event, a comment is sent, because proxies close silent connections. */
 const silenceMs = 15_000;
 
 /**
- * Answers with server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). What goes wrong once
- * they have begun is a last event `error`. When the reader disconnects, the source of the events ends.
+ * Responds with server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). An error after the first
+ * event is sent as a last event `error`. When the reader disconnects, the source of the events ends.
  */
 export function eventStream(events: AsyncIterable<ServerEvent>, explain: (error: unknown) => string): Response {
   const iterator = events[Symbol.asyncIterator]();

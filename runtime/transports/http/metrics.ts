@@ -8,7 +8,7 @@ export interface MetricsOptions {
   readonly authenticate: Authenticate;
   /** Callers on this machine need no key. */
   readonly open: boolean;
-  /** Reads what is measured at the moment of the request, such as the queue. */
+  /** Updates values that are measured only on request, such as the queue. */
   readonly refresh: () => Promise<void>;
 }
 
@@ -18,7 +18,7 @@ const local = /^(::ffff:)?127\.|^::1$/;
 export function mountMetrics(app: OpenAPIHono, { authenticate, open, refresh }: MetricsOptions): void {
   app.get("/metrics", async (c) => {
     const { incoming } = (c.env ?? {}) as Partial<HttpBindings>;
-    // A proxy on this machine speaks for callers elsewhere.
+    // A proxy on this machine forwards requests of callers on other machines.
     const isLocal = local.test(incoming?.socket.remoteAddress ?? "") && c.req.header("x-forwarded-for") === undefined;
     if (!(open && isLocal)) unrestricted(await authenticate({ authorization: c.req.header("authorization") }, "read"));
     await refresh();

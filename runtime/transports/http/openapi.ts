@@ -7,7 +7,10 @@ import { hasTrial, placesOf } from "./request.ts";
 
 const errorBody = z.object({ error: z.string().describe("What is wrong, where, and what to do.") }).meta({ id: "Error" });
 
-/** Serves the OpenAPI document of all operations. It is made at the first request: its schemas are a part of the service's start that few need. */
+/**
+ * Serves the OpenAPI document of all operations. It is created at the first request, because its schemas take a part of the start
+ * that few installations need.
+ */
 export function describe(app: OpenAPIHono, bound: readonly Bound[], version: string): void {
   let document: object | undefined;
   app.get("/openapi.json", (c) => {
@@ -27,7 +30,7 @@ export function documentOf(bound: readonly Bound[], version: string) {
   for (const { op } of bound) {
     const { path, params } = httpRoute(op);
     const shape = path.replace(/:\w+/g, ":");
-    // A document must not have two paths that differ in the names of their parameters only: the first operation names them.
+    // A document must not have two paths that differ only in the names of their parameters, so the first operation names them.
     if (!names.has(shape)) names.set(shape, params);
     app.openAPIRegistry.registerPath(pathOf(op, names.get(shape)));
   }
@@ -46,7 +49,7 @@ const info = (version: string) => ({
   servers: [{ url: "/" }],
 });
 
-/** `names`: of the parameters in the path. */
+/** `names`: names of the parameters in the path. */
 function pathOf(op: Operation, names = httpRoute(op).params): RouteConfig {
   const { method, path, params } = httpRoute(op);
   const places = placesOf(op);
@@ -82,7 +85,7 @@ function pathOf(op: Operation, names = httpRoute(op).params): RouteConfig {
   };
 }
 
-/** The webhook door: its body as a whole is the payload, whatever Content-Type it is sent with. */
+/** The webhook endpoint. The whole body is the payload, with any Content-Type. */
 function doorPath(): RouteConfig {
   const { payload } = receive.input.shape;
   const path = pathOf(receive);
@@ -95,7 +98,7 @@ function success(op: Operation): RouteConfig["responses"][string] {
   if (op.status === 204) return { description: "Done." };
   if (!op.paginated) {
     const events = op.serverSentEvents ? { "text/event-stream": { schema: op.serverSentEvents } } : {};
-    // A GET has no member by which its caller could ask for anything but events.
+    // The caller of a GET has no member to request anything except events.
     if (op.serverSentEvents && httpRoute(op).method === "GET") return { description: "A stream of events.", content: events };
     return { description: "Done.", content: { "application/json": { schema: op.output }, ...events } };
   }
@@ -114,7 +117,7 @@ const headersOfHistory = {
   Link: z.string().optional().describe('Address of the next page, with `rel="next"`; absent on the last page.'),
 };
 
-/** The problems that an operation may answer with, those that follow from its shape included. */
+/** The problems with which an operation may respond, including those that follow from its shape. */
 export function problemsOf(op: Operation, places = placesOf(op)): ProblemCode[] {
   const found = new Set<ProblemCode>(op.problems);
   if (places.params.length + places.query.length + places.body.length > 0) found.add("bad_request");

@@ -11,18 +11,18 @@ import { unrestricted } from "./authenticate.ts";
 import { type BodyLimits, readBody } from "./body.ts";
 import { isJson, parseJson, readJson } from "./request.ts";
 
-/** Longest that a route may take, milliseconds; a sandboxed plugin's own limit may be shorter. */
+/** Maximum duration of a route, in milliseconds; the limit of a sandboxed plugin may be shorter. */
 const timeoutMs = 30_000;
-/** Requests of one plugin's routes at the same time, over all of them. */
+/** Maximum number of concurrent requests to all routes of one plugin. */
 const maxConcurrent = 64;
-/** Largest body, whatever MAX_BODY_BYTES allows: a sandboxed plugin is sent lines of at most 8 MiB. */
+/** Maximum size of a body, whatever MAX_BODY_BYTES allows: lines to a sandboxed plugin have at most 8 MiB. */
 const maxBytes = 4 * 1024 * 1024;
-/** Request headers that are the caller's own proof. */
+/** Request headers with the caller's credentials. */
 const credentials = /^(authorization|proxy-authorization|cookie|x-api-key)$/;
 
 type Options = Pick<HttpOptions, "authenticate" | "maxBodyBytes" | "budget" | "log">;
 
-/** The routes of plugins at `/plugins/<plugin>/<name>`, as far as they are loaded at this moment. */
+/** The routes of the loaded plugins at `/plugins/<plugin>/<name>`. */
 export function mountPluginRoutes(app: OpenAPIHono, routes: ReadonlyMap<string, RouteEntry>, options: Options): void {
   const underWay = new Map<string, number>();
   app.all("/plugins/:plugin/:name", async (c) => {
@@ -30,7 +30,7 @@ export function mountPluginRoutes(app: OpenAPIHono, routes: ReadonlyMap<string, 
     const { plugin, name } = c.req.param();
     const entry = routes.get(`${plugin}/${name}`);
     const proof = { authorization: c.req.header("authorization") };
-    // A caller without permission to read does not learn which plugins there are.
+    // A caller without permission to read does not learn which plugins exist.
     const caller = unrestricted(await options.authenticate(proof, entry?.route.scope ?? "read"));
     if (!entry) throw problem("not_found", `There is no route ${name.slice(0, 100)} of a plugin ${plugin.slice(0, 100)} here.`);
     const { route } = entry;
@@ -71,13 +71,13 @@ async function requestOf(c: Context, { method, raw }: Route, limits: BodyLimits)
   };
 }
 
-/** What a route with `raw` is sent may be anything; `undefined` where it is no JSON. */
+/** The body for a route with `raw` may be anything; `undefined` if it is not JSON. */
 function jsonIn(c: Context, bytes: Uint8Array): unknown {
   if (!isJson(c.req.header("content-type") ?? "")) return undefined;
   return parseJson(bytes, { "content-encoding": c.req.header("content-encoding") });
 }
 
-/** Calls the plugin within its time, and believes its answer only where it keeps the contract. Throws a `Problem`. */
+/** Calls the plugin with a timeout, and accepts its response only if it follows the contract. Throws a `Problem`. */
 async function answerOf(
   { plugin, name, route }: RouteEntry,
   request: Request,
@@ -108,7 +108,7 @@ async function answerOf(
   return answer;
 }
 
-/** What a plugin's error means to the caller. The text of all others was not written for callers and stays in the log. */
+/** The problem for a plugin's error. The texts of all other errors were not written for callers, so they are only logged. */
 const meanings: Readonly<Record<string, ProblemCode>> = {
   invalid_input: "bad_request",
   not_found: "not_found",

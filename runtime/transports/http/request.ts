@@ -6,16 +6,16 @@ import type { z } from "zod";
 import { hasMoreValuesThan, isDeeperThan, maxDepth, maxValues, readJson as readJsonText } from "../../platform/json.ts";
 import { type BodyLimits, readBody } from "./body.ts";
 
-/** Where an HTTP request carries each member of an operation's input. */
+/** Which part of an HTTP request contains each member of an operation's input. */
 export interface Places {
   readonly params: readonly string[];
   readonly query: readonly string[];
   readonly body: readonly string[];
-  /** Some body member has no default, so a request needs a body. */
+  /** Whether a member of the body has no default, so that a request needs a body. */
   readonly bodyNeeded: boolean;
 }
 
-/** Whether the operation can be tried first. It refuses unknown members: with a slip in `dry_run`, it would change something. */
+/** Whether the operation has a dry run. It then refuses unknown members: with a typo in `dry_run`, it would make a change. */
 export const hasTrial = ({ input }: Operation): boolean =>
   ["dry_run", "confirm"].some((name) => Object.hasOwn(input.shape, name));
 
@@ -28,7 +28,7 @@ export function placesOf(op: Operation): Places {
   return { params, query: inBody ? [] : rest, body, bodyNeeded: bodyNeeded && body.length > 0 };
 }
 
-/** Collects an operation's input from path, query and body. */
+/** Collects an operation's input from the path, the query and the body. */
 export async function readInput(c: HonoContext, op: Operation, places: Places, limits: BodyLimits): Promise<unknown> {
   const input: Record<string, unknown> = {};
   const put = (name: string, value: unknown) =>
@@ -46,7 +46,7 @@ export async function readInput(c: HonoContext, op: Operation, places: Places, l
       throw problem("bad_request", `The body has no known member. Send at least one of: ${places.body.join(", ")}.`);
     }
   }
-  // A filter with a slip in its name would answer with everything.
+  // A filter with a typo in its name would return everything.
   if (op.http?.includes(" /api/") && c.req.raw.url.includes("?"))
     refuseUnknown(c, op, { given: Object.keys(c.req.queries()), known: places.query, kind: "query " });
   for (const name of places.query) {
@@ -63,7 +63,7 @@ export async function readInput(c: HonoContext, op: Operation, places: Places, l
 interface Members {
   readonly given: readonly string[];
   readonly known: readonly string[];
-  /** `query `, or nothing for members of the body. */
+  /** `query `, or empty for members of the body. */
   readonly kind: string;
 }
 
@@ -93,13 +93,13 @@ export async function readJson(c: HonoContext, limits: BodyLimits): Promise<unkn
   return parseCall(bytes, { "content-encoding": c.req.header("content-encoding") });
 }
 
-/** Parses the JSON of a call of operations: as `parseJson`, and not with so many values that validating them takes long. */
+/** Parses the JSON body of an operation, like `parseJson`. Also refuses so many values that their validation would take long. */
 export function parseCall(bytes: Uint8Array, headers: Headers): unknown {
   refuseCostly(bytes);
   return parseJson(bytes, headers);
 }
 
-/** Throws for a JSON text that would hold the event loop when it is parsed or validated. */
+/** Throws for a JSON text whose parsing or validation would block the event loop. */
 export function refuseCostly(bytes: Uint8Array): void {
   if (isDeeperThan(maxDepth, bytes)) throw tooDeep;
   if (hasMoreValuesThan(maxValues, bytes)) throw tooManyValues;
@@ -131,10 +131,10 @@ export const isJson = (type: string): boolean => json.test(type);
 
 type Headers = Readonly<Record<string, string | undefined>>;
 
-/** Parses a JSON body. Throws a problem for one that is not JSON, not UTF-8 or nested too deep. */
+/** Parses a JSON body. Throws a problem if it is not JSON, not UTF-8 or nested too deeply. */
 export const parseJson = (bytes: Uint8Array, headers: Headers): unknown => bodyValue(readJsonText(bytes), headers);
 
-/** The value that was read. Throws a problem that says why there is none. */
+/** The parsed value. Throws a problem with the reason if there is none. */
 export function bodyValue(read: ReturnType<typeof readJsonText>, headers: Headers): unknown {
   if ("value" in read) return read.value;
   if (read.fault === "depth") throw tooDeep;
@@ -143,7 +143,9 @@ export function bodyValue(read: ReturnType<typeof readJsonText>, headers: Header
   throw problem("bad_request", `The body is not valid JSON${why}.`);
 }
 
-/** The format that the headers of a body name, if it is not JSON: compressed, or a form, the default of some trackers. */
+/**
+ * The format that the headers of a body name, if it is not JSON: compressed, or a form, which is the default of some trackers.
+ */
 function describeFormat(headers: Headers): string | null {
   const { "content-encoding": encoding, "content-type": type } = headers;
   if (encoding && !/^\s*identity\s*$/i.test(encoding))
@@ -152,7 +154,7 @@ function describeFormat(headers: Headers): string | null {
   return null;
 }
 
-/** Query and path carry text: a number or boolean is read as such where the schema wants one. */
+/** Query and path contain text. A number or boolean is converted if the schema requires one. */
 function fromText(schema: z.ZodType | undefined, value: string): unknown {
   const type = innermost(schema);
   // Plain digits only: "0x10", "1e3" and " 1" are text, which the schema then refuses.

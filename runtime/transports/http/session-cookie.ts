@@ -7,10 +7,13 @@ export const cookieName = "signalbox_session";
 
 const reads = /^(GET|HEAD|OPTIONS)$/;
 
-/** What the request proves its caller with: a key, or the cookie of a session. Throws `forbidden` for a write that another site's page made with the cookie. */
+/**
+ * The credentials of a request: a key, or the cookie of a session. Throws `forbidden` for a write with the cookie by a page of
+ * another site.
+ */
 export function proofOf(c: Context, publicUrl: URL | null): Proof {
   const authorization = c.req.header("authorization");
-  // Parsed only where there is one: most callers send a key.
+  // Parsed only if it exists, because most callers send a key.
   if (authorization !== undefined || !c.req.header("cookie")?.includes(cookieName)) return { authorization };
   const session = getCookie(c, cookieName);
   if (session !== undefined && !reads.test(c.req.method)) requireSameOrigin(c, publicUrl);

@@ -28,7 +28,7 @@ export interface SessionOptions {
 
 const credentials = z.object({ key: z.string().min(1).max(500) });
 
-/** The session of the console: `GET` returns it, `POST` begins one with an API key, `DELETE` ends it. */
+/** The session of the console: `GET` returns it, `POST` creates one with an API key, `DELETE` ends it. */
 export function mountSession(app: OpenAPIHono, options: SessionOptions): void {
   const path = "/console/session";
   app.use(path, async (c, next) => {
@@ -57,7 +57,7 @@ export function mountSession(app: OpenAPIHono, options: SessionOptions): void {
   app.all(path, (c) => methodNotAllowed(c, "GET, POST, DELETE"));
 }
 
-/** `null`: a key is needed, and there is no valid session. */
+/** `null` if a key is required and there is no valid session. */
 async function callerOf(c: Context, { authenticate, publicUrl }: SessionOptions): Promise<Actor | null> {
   try {
     return await authenticate(proofOf(c, publicUrl), "read");

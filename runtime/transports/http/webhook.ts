@@ -26,7 +26,7 @@ export interface WebhookOptions {
 const prefix = "/webhook/";
 const unknown = "unknown";
 
-/** The source of a path, as metrics name it. */
+/** The source of a path, as in the metrics. */
 const nameOf = (entry: Entry | undefined): string =>
   entry ? bounded("source", entry.kind === "path" ? "path" : entry.connection.source.name) : unknown;
 
@@ -89,8 +89,8 @@ function headOf(c: Context, trusted: Networks): WebhookHead {
 const form = /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i;
 
 /**
- * The JSON of a webhook that came as a form, in its field `payload`: the default of GitHub's webhooks. Any other body as it
- * is. Signatures are of the bytes that were sent.
+ * Returns the JSON of a webhook that was sent as a form in its field `payload`, which is the default of GitHub's webhooks.
+ * Returns any other body unchanged. Signatures cover the bytes as they were sent.
  */
 function jsonOfForm(body: Uint8Array, headers: Readonly<Record<string, string | undefined>>): Uint8Array {
   if (!form.test(headers["content-type"] ?? "")) return body;

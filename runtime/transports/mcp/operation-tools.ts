@@ -37,7 +37,7 @@ function toolOf(bound: Bound): McpTool {
   };
 }
 
-/** From the method, and from the scope for a POST that only answers (search). */
+/** Derived from the method, or for a POST that changes nothing (search), from the scope. */
 function annotationsOf(op: Operation): McpTool["listed"]["annotations"] {
   const { method } = httpRoute(op);
   const reads: readonly Scope[] = ["open", "read"];
@@ -58,7 +58,7 @@ function refuseNoChange(op: Operation, given: Record<string, unknown>): void {
   throw problem("bad_request", `No known member is given. Send at least one of: ${body.join(", ")}.`);
 }
 
-/** As over HTTP: with a slip in its name, a filter would answer with everything, and a trial would change something. */
+/** As over HTTP: with a typo in its name, a filter would return everything, and a dry run would make a change. */
 function refuseUnknown(op: Operation, given: Record<string, unknown>): void {
   if (httpRoute(op).method !== "GET" && !hasTrial(op)) return;
   const known = Object.keys(op.input.shape);
@@ -73,7 +73,7 @@ const inResult = (schema: object) => ({
   additionalProperties: false,
 });
 
-/** Descriptions without ids: models read schemas better whole than by reference. */
+/** Schemas without ids, because models read complete schemas better than references. */
 const inline = Object.assign(z.registry(), {
   get: (schema: z.ZodType) => {
     const { id: _, ...rest } = z.globalRegistry.get(schema) ?? {};

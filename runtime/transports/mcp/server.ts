@@ -27,7 +27,7 @@ interface Serving {
   readonly version: string;
 }
 
-/** Answers one request, whose body was already read. */
+/** Answers one request whose body was already read. */
 export async function answerCall(request: Request, parsedBody: unknown, serving: Serving): Promise<Response> {
   const fault = messageError(parsedBody);
   if (fault) return Response.json(fault.body, { status: fault.status });

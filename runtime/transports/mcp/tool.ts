@@ -2,13 +2,13 @@ import type { Tool } from "@modelcontextprotocol/sdk/types.js";
 import type { Scope } from "@signalbox/schema/operation";
 import type { Context } from "../../platform/operation.ts";
 
-/** Something that a client may call. */
+/** A tool that a client may call. */
 export interface McpTool {
-  /** The noun of an operation, or the provider of a tool: what `/mcp?only=` chooses by. */
+  /** The noun of an operation, or the provider of a tool. `/mcp?only=` selects tools by it. */
   readonly group: string;
-  /** What an API key must allow. A key that does not allow it does not see the tool. */
+  /** The scope that an API key needs. Without it, a key does not see the tool. */
   readonly scope: Scope;
   readonly listed: Tool;
-  /** Gives the structured content. Throws a `Problem`. */
+  /** Returns the structured content. Throws a `Problem`. */
   call(given: Record<string, unknown>, context: Context): Promise<Record<string, unknown>>;
 }

@@ -21,15 +21,18 @@ import {
   releaseDeferred,
 } from "./queries.ts";
 
-/** Webhooks whose plugin was unavailable when they arrived. They are stored unchanged and parsed in order once the plugin serves. */
+/**
+ * Webhooks whose plugin was unavailable when they arrived. They are stored unchanged and parsed in order once the plugin is
+ * running.
+ */
 export interface DeferredWebhooks {
-  /** Resolves once the webhook is durable; answers the id that its event will have. */
+  /** Resolves once the webhook is durable. Returns the id that its event will have. */
   add(webhook: Omit<NewDeferred, "id">): Promise<string>;
   /** Whether older webhooks of the partition wait, which a newer one must not overtake. */
   isWaiting(partition: Partition): Promise<boolean>;
   /** Starts reading. */
   open(reader: Reader): void;
-  /** A plugin serves again. */
+  /** Called when a plugin is running again. */
   wake(plugin: string): void;
   /** The deferred webhooks, as of a few seconds ago. */
   waiting(): readonly PartitionBacklog[];
@@ -47,18 +50,18 @@ export interface Reader {
   serves(plugin: string): boolean;
 }
 export interface DeferredOptions {
-  /** How long a webhook waits at most, seconds. */
+  /** Maximum time for which a webhook waits, in seconds. */
   readonly ttl: number;
   readonly log: Log;
   /** Writes an error to the watchdog. */
   readonly alarm: Report;
 }
 
-/** Webhooks that are parsed at the same time; their events are stored one after the other. */
+/** Maximum number of webhooks that are parsed at the same time; their events are stored one after the other. */
 const concurrency = 20;
 const maxAttempts = 5;
 const sweepMs = 5_000;
-/** The watchdog reports webhooks that have waited longer than this, seconds. */
+/** If a webhook has waited longer than this, in seconds, the watchdog reports it. */
 const reportAfter = 300;
 
 const keyOf = ({ plugin, slug }: Partition) => JSON.stringify([plugin, slug]);
@@ -74,9 +77,9 @@ class DeferredQueue implements DeferredWebhooks {
   #closed = false;
   #backlogs: readonly PartitionBacklog[] = [];
   readonly #draining = new Map<string, Promise<void>>();
-  /** Partitions that received more webhooks while they were drained. */
+  /** Partitions that received more webhooks while they were processed. */
   readonly #again = new Set<string>();
-  /** A process ended while it parsed several webhooks of these partitions. They are parsed one by one, to find the one at fault. */
+  /** Partitions during whose parsing a process ended. Their webhooks are parsed one by one, to find the one that caused it. */
   readonly #oneByOne = new Set<string>();
   readonly #reported = new Set<string>();
 
@@ -167,12 +170,12 @@ interface State {
   oneByOne(): boolean;
 }
 
-/** Reads a partition until nothing waits. Throws the error of the first webhook that could not be read. */
+/** Processes a partition until no webhook waits. Throws the error of the first webhook that could not be parsed. */
 async function readAll(sql: Sql, partition: Partition, reader: Reader, { closed, oneByOne }: State): Promise<void> {
   for (;;) {
     const rows = closed() ? [] : await claimDeferred(sql, partition, oneByOne() ? 1 : concurrency);
     if (rows.length === 0) return;
-    // A webhook during which a process ended before is read alone, so that only its own attempts are counted.
+    // A webhook during whose parsing a process ended before is parsed alone, so that only its own attempts are counted.
     const portion = rows.length > 1 && rows.some(({ attempts }) => attempts > 0) ? rows.slice(0, 1) : rows;
     const results = await Promise.allSettled(readInOrder(portion, reader));
     const at = results.findIndex(({ status }) => status === "rejected");

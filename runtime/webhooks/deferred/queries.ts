@@ -1,6 +1,6 @@
 import type { Fragment, Queryable, Sql } from "../../platform/database/client.ts";
 
-/** The deferred webhooks of one plugin and slug. They are read in the order of their arrival. */
+/** The deferred webhooks of one plugin and slug. They are parsed in the order of their arrival. */
 export interface Partition {
   readonly plugin: string;
   readonly slug: string;
@@ -25,7 +25,7 @@ export interface PartitionBacklog extends Partition {
 }
 
 const lock = 7_160_416;
-/** Bytes that are claimed together; the first webhook may have more. */
+/** Maximum number of bytes that are claimed together; the first webhook may be larger. */
 const maxBytes = 16_777_216;
 
 export async function insertDeferred(sql: Queryable, { context, ...row }: NewDeferred): Promise<void> {
@@ -38,7 +38,7 @@ export const findWaiting = (sql: Queryable, partitions: readonly Partition[]): P
     select asked.plugin, asked.slug from json_to_recordset(${JSON.stringify(partitions)}::text::json) as asked (plugin text, slug text)
     where exists (select 1 from unread_webhooks w where w.plugin = asked.plugin and w.slug = asked.slug)`;
 
-/** Ids of the oldest rows, as many as one process can hold in memory, at least one. */
+/** Ids of the oldest rows, as many as one process can hold in memory, but at least one. */
 const fitting = (sql: Queryable, rows: Fragment) => sql`
   select id from (
     select id, sum(octet_length(body)) over (order by received_at, id) - octet_length(body) as before from (${rows}) f

@@ -2,19 +2,19 @@ import { PluginUnavailable } from "../plugin-unavailable.ts";
 import type { DeliveryContext, Receiver } from "../receiver.ts";
 import type { DeferredWebhooks } from "./defer.ts";
 
-/** What parsing needs from the plugins' processes. */
+/** The parts of parsing that depend on the plugins' processes. */
 interface Processes {
   running(id: string): { readonly process: { status(): { readonly state: string } } | null } | undefined;
   onState(listener: (id: string, status: { readonly state: string }) => void): void;
 }
 
-/** Parses deferred webhooks once their plugin serves. */
+/** Parses deferred webhooks once their plugin is running. */
 export function readDeferred(deferred: DeferredWebhooks, receiver: Receiver, processes: Processes): void {
   const isServing = (state: string | undefined) => state === "ready" || state === "degraded";
   deferred.open({
     read: async (row, payload, { last, inOrder }) => {
       const entry = await receiver.entry(row.slug);
-      // Its integration may come back, as a plugin may.
+      // Its integration may be restored, like a plugin.
       if (!entry) throw new PluginUnavailable(`there is no webhook "${row.slug}"`, false);
       const { proven = [], ...context } = JSON.parse(row.context) as DeliveryContext & { proven?: number[] };
       const request = { headers: JSON.parse(row.headers) as Record<string, string>, body: row.body };

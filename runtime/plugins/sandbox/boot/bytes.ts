@@ -1,4 +1,4 @@
-/** Base64 of bytes and back, without a stack that grows with them. */
+/** Converts bytes to Base64 and back, with a stack of constant size. */
 export function toBase64(bytes: Uint8Array): string {
   const parts: string[] = [];
   for (let i = 0; i < bytes.byteLength; i += 32_768) parts.push(String.fromCharCode(...bytes.subarray(i, i + 32_768)));

@@ -3,16 +3,16 @@ import type { FetchAnswer } from "../host-fetch.ts";
 import { fromBase64, toBase64 } from "./bytes.ts";
 import { ask, notify } from "./peer.ts";
 
-/** The id of the call that the code which runs now belongs to: the host refuses a write whose execution another replica took over. */
+/** The id of the call to which the running code belongs. The host refuses a write if another replica took over its execution. */
 export const currentCall = new AsyncLocalStorage<number>();
 
-/** What the host says about itself, for capabilities that answer without asking. */
+/** Facts about the host, for capabilities that respond without a request. */
 export interface Facts {
   readonly vectors?: Readonly<Record<string, unknown>>;
   readonly trackers?: readonly string[];
 }
 
-/** All that a plugin may name in `needs`. */
+/** All capabilities that a plugin may name in `needs`. */
 export const capabilityNames: readonly string[] = [
   "log",
   "fetch",
@@ -27,7 +27,7 @@ export const capabilityNames: readonly string[] = [
 
 type Offloaded = Readonly<Record<string, (...input: unknown[]) => unknown>>;
 
-/** The capabilities that a plugin names in `needs`, each a question to the host. */
+/** The capabilities that a plugin names in `needs`. Each sends requests to the host. */
 export function proxies(needs: readonly string[], facts: Facts, offloaded: Offloaded = {}): Record<string, unknown> {
   const all: Record<string, unknown> = {
     log: (message: string, fields?: unknown) => notify("log", { message: String(message), fields: fields ?? {} }),
@@ -40,7 +40,7 @@ export function proxies(needs: readonly string[], facts: Facts, offloaded: Offlo
         ask("operations", { id, input, on_behalf_of: options?.on_behalf_of }),
     },
     vectors: facts.vectors,
-    // This process is not the host's event loop, and the host can end it: the functions run here.
+    // The functions run here, because this process does not block the host's event loop, and the host can end it.
     offload: async (name: string, ...input: unknown[]) => {
       const run = Object.hasOwn(offloaded, name) ? offloaded[name] : undefined;
       if (!run) throw new Error(`offload: the plugin has no offloaded function "${name}"`);
@@ -63,7 +63,7 @@ export function proxies(needs: readonly string[], facts: Facts, offloaded: Offlo
   return Object.fromEntries(needs.map((need) => [need, all[need]]));
 }
 
-/** `fetch` by way of the host, which decides on the host and the method and puts credentials in. */
+/** `fetch` through the host, which checks the host and the method and adds credentials. */
 async function hostFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
   const request = new Request(input, init);
   const sent = request.body === null ? null : new Uint8Array(await request.arrayBuffer());
@@ -87,7 +87,7 @@ async function hostFetch(input: string | URL | Request, init?: RequestInit): Pro
   return response;
 }
 
-/** A TCP connection that the host holds. */
+/** A TCP connection that the host keeps. */
 async function hostTcp({ host, port, tls }: { host: string; port: number; tls: boolean }) {
   const id = await ask("tcp.connect", { host, port, tls });
   return {
@@ -101,10 +101,10 @@ async function hostTcp({ host, port, tls }: { host: string; port: number; tls: b
   };
 }
 
-/** Longest part of a write: the host reads such a line at once. */
+/** Maximum size of a part of a write, because the host parses such a line immediately. */
 const writeBytes = 8_192;
 
-/** Sends bytes in the order of the calls, those of several calls together. */
+/** Sends bytes in the order of the calls, and combines those of several calls. */
 function inOrder(send: (bytes: Uint8Array) => Promise<unknown>): (bytes: Uint8Array) => Promise<void> {
   let waiting: Uint8Array[] = [];
   let sent = Promise.resolve();

@@ -3,7 +3,7 @@ import { capabilityNames, type Facts, proxies } from "./capabilities.ts";
 import { BootError, plainMessage } from "./errors.ts";
 import { ask } from "./peer.ts";
 
-/** A plugin of contract 1, as far as it is handled here: its own copy of the sdk made it. */
+/** The members of a plugin of contract 1 that are used here. The plugin was created with its own copy of the sdk. */
 export interface Plugin {
   readonly id: string;
   readonly version: string;
@@ -93,7 +93,7 @@ export class Contract1 {
     };
   }
 
-  /** The tools of a plugin work with the connection of the source of its name. */
+  /** The tools of a plugin use the connection of the source with the plugin's name. */
   #sourceSchema(): Schema | undefined {
     return this.#contributions.sources?.[this.#plugin.id]?.connection as Schema | undefined;
   }
@@ -190,7 +190,7 @@ function outputOf(schema: Schema, result: unknown): unknown {
   }
 }
 
-/** What `setup` receives. A capability that `needs` does not name says so when it is read. */
+/** The argument of `setup`. Reading a capability that `needs` does not name throws an error that says so. */
 function contextOf({ needs, offloaded }: Plugin, facts: Facts, config: unknown): Record<string, unknown> {
   const context = { ...proxies(needs, facts, offloaded), config };
   for (const name of capabilityNames.filter((one) => !needs.includes(one)))
@@ -202,7 +202,7 @@ function contextOf({ needs, offloaded }: Plugin, facts: Facts, config: unknown):
   return context;
 }
 
-/** Of a zod error the first issue with its path, in one line. */
+/** The first issue of a zod error with its path, on one line. */
 function messageOf(error: unknown): string {
   const [issue] = (error as { issues?: { path: PropertyKey[]; message: string }[] }).issues ?? [];
   if (issue) return `${issue.path.map(String).join(".") || "(all)"}: ${issue.message}`;

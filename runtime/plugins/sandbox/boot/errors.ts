@@ -1,4 +1,4 @@
-/** An error as it crosses to the host. */
+/** An error as it is sent to the host. */
 export interface WireError {
   readonly code: number;
   readonly message: string;
@@ -22,7 +22,7 @@ export class HostError extends Error {
   }
 }
 
-/** An error before `setup`: why the host cannot take the plugin in. */
+/** An error before `setup`: why the host cannot load the plugin. */
 export class BootError extends Error {
   readonly code: string;
   constructor(code: string, message: string) {
@@ -36,7 +36,10 @@ const instead: Readonly<Record<string, string>> = {
   net: 'For HTTP it has the capability "fetch".',
 };
 
-/** The message of whatever was thrown. The sandbox's own advice, to permit more on Deno's command line, is of no use to an author. */
+/**
+ * The message of any thrown value. Omits the sandbox's advice to allow more on Deno's command line, which does not help an
+ * author.
+ */
 export function plainMessage(error: unknown): string {
   const { message } = (error ?? {}) as Partial<Error>;
   const text = typeof message === "string" ? message : String(error);
@@ -47,7 +50,7 @@ export function plainMessage(error: unknown): string {
   );
 }
 
-/** Whatever was thrown, by its shape. */
+/** Any thrown value as an error for the host. */
 export function toWire(error: unknown): WireError {
   const { code, retryable, retry_after_ms, status } = (error ?? {}) as Partial<HostError>;
   const known = typeof code === "string";

@@ -5,16 +5,17 @@ import { highestCommon } from "./highest-common.ts";
 import { ask, serve } from "./peer.ts";
 import { args, exit, isReadable, takeConsole } from "./stdio.ts";
 
-// The first code of a sandboxed process: it talks to the host, also for the plugin. It guards nothing, because
-// it shares its realm with the plugin; what guards is how the process was started, and what the host believes of it.
+// The first code of a sandboxed process. It communicates with the host, also for the plugin. It provides no protection, because
+// it shares its realm with the plugin. The protection is in the isolation of the process and in the host's checks of its
+// messages.
 
-/** Majors of the messages between this file and the host, and of the contract between this file and a plugin. */
+/** Major versions of the protocol between this file and the host, and of the contract between this file and a plugin. */
 const protocols = [1];
 const contracts: Readonly<Record<number, new (plugin: Plugin) => Contract1>> = { 1: Contract1 };
 
 interface Initialize {
   readonly protocols: readonly number[];
-  /** `null`: the host is asked, by the plugin's id. */
+  /** `null`: the settings are requested from the host with the plugin's id. */
   readonly config: unknown;
   readonly facts: Facts;
 }
@@ -30,7 +31,6 @@ async function initialize(params: Initialize) {
       "UNKNOWN_PROTOCOL",
       `Expected one of the protocols ${protocols.join(", ")}; the host offers ${params.protocols.join(", ")}.`,
     );
-  // Computed: a literal would be resolved with this file, before any permission is asked for.
   const module = await import(args[0] as string).catch((error: unknown) => {
     throw new BootError("NOT_FOUND", `The bundle could not be loaded: ${plainMessage(error)}`);
   });

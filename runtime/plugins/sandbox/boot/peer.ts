@@ -12,12 +12,18 @@ interface Message {
 }
 
 const pending = new Map<number, { done(value: unknown): void; fail(error: unknown): void }>();
-/** Questions that the host works on, the cancelled ones too until it has answered them, and those that wait for their turn. */
+/**
+ * Number of requests that the host handles, including cancelled ones until it has answered them; and the requests that wait for
+ * their turn.
+ */
 const underWay = new Set<number>();
 const waiting = new Map<number, Uint8Array>();
 let last = 0;
 
-/** Asks the host, which refuses more than `limits.requests` at the same time: the others wait here. Rejects with a `HostError`. */
+/**
+ * Sends a request to the host, which refuses more than `limits.requests` at the same time; further ones wait here. Rejects with a
+ * `HostError`.
+ */
 export function ask(method: string, params: unknown, signal?: AbortSignal | null): Promise<unknown> {
   signal?.throwIfAborted();
   last += 1;
@@ -51,10 +57,10 @@ function sendWaiting(): void {
   }
 }
 
-/** Tells the host; no answer. */
+/** Sends a message to the host that has no response. */
 export const notify = (method: string, params: unknown): void => send({ jsonrpc: "2.0", method, params });
 
-/** Answers the host until it closes standard input. */
+/** Answers requests of the host until it closes standard input. */
 export async function serve(handlers: Readonly<Record<string, Handler>>): Promise<void> {
   for await (const message of messages()) take(message as Message, handlers);
 }

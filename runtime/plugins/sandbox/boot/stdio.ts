@@ -18,7 +18,7 @@ const encoder = new TextEncoder();
 export const args: readonly string[] = Deno.args;
 export const exit: (code: number) => never = Deno.exit.bind(Deno);
 
-/** Whether the one file can be read at all. */
+/** Whether the one permitted file can be read. */
 export function isReadable(): boolean {
   try {
     return Deno.readFileSync(new URL(args[0] as string)).byteLength > 0;
@@ -31,13 +31,13 @@ function writeAll(to: (bytes: Uint8Array) => number, bytes: Uint8Array): void {
   for (let rest = bytes; rest.byteLength > 0; ) rest = rest.subarray(to(rest));
 }
 
-/** One message, one line. */
+/** Writes one message as one line. */
 export const lineOf = (message: unknown): Uint8Array => encoder.encode(`${stringify(message)}\n`);
-/** Standard output carries the protocol; the plugin's output goes elsewhere. */
+/** Standard output carries the protocol, so the plugin's output is written elsewhere. */
 export const sendLine = (line: Uint8Array): void => writeAll(write, line);
 export const send = (message: unknown): void => sendLine(lineOf(message));
 
-/** What a plugin prints goes to standard error, where the host keeps the end of it. */
+/** Text that a plugin prints is written to standard error, of which the host keeps the end. */
 export function takeConsole(): void {
   const print = (...parts: unknown[]) => {
     const line = parts.map((part) => (typeof part === "string" ? part : show(part))).join(" ");

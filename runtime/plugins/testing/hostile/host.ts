@@ -12,7 +12,7 @@ import { type SandboxDependencies, sandboxed } from "../../sandboxed.ts";
 export const root = join(import.meta.dirname, "../../../..");
 export const secret = "s3cret-of-the-host";
 
-/** What a hostile plugin is after: files, a socket and a server that must not be reached. */
+/** The targets of a hostile plugin: files, a socket and a server that it must not reach. */
 export interface Place {
   readonly folder: string;
   readonly bundle: string;
@@ -25,7 +25,7 @@ export interface Place {
   readonly socket: string;
   readonly port: number;
   readonly secret: string;
-  /** Requests that the server got, `method path`. */
+  /** Requests that the server received, as `method path`. */
   readonly reached: string[];
   close(): Promise<void>;
 }
@@ -98,13 +98,13 @@ export const bystander = `
   const now = tool({ about: "Time.", effect: "read", input: z.object({}), output: z.number(), run: () => Date.now() });
   export default definePlugin({ id: "bystander", version: "1.0.0", sdk: "^0.1.0", config: z.object({}), needs: [], setup: () => ({ tools: { now } }) });`;
 
-/** What the guard let through, with the headers that it would have sent. */
+/** The requests that the guard allowed, with the headers that would have been sent. */
 export interface Sent {
   readonly url: string;
   readonly authorization: string | null;
 }
 
-/** The host around the plugin, with a network in which the plugin's host resolves to this machine. */
+/** The host for the plugin, with a network in which the plugin's host resolves to this machine. */
 export function hostFor(built: Built, settings: Readonly<Record<string, string>>, operations: string[]) {
   const sent: Sent[] = [];
   const guard = createGuard({
@@ -118,7 +118,7 @@ export function hostFor(built: Built, settings: Readonly<Record<string, string>>
     settingsOf: (id) => (id === "hostile" ? settings : { token: "of another" }),
     hostsOf: () => [],
     userHostsOf: () => [],
-    // `/echo` is a public host that repeats what it was sent; everything else goes to the guard.
+    // `/echo` is on a public host and repeats the request; all other requests pass the guard.
     guarded: async (input, init) => {
       const authorization = new Headers(init?.headers).get("authorization");
       sent.push({ url: String(input), authorization });

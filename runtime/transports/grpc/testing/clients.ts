@@ -6,7 +6,7 @@ import type { FieldNumbers } from "../field-numbers.ts";
 import { project } from "../projection.ts";
 import { operations } from "./widgets.ts";
 
-/** Numbers of the made-up operations, which no file of this repository locks. */
+/** Field numbers of the example operations, which no file of this repository contains. */
 export const numbers = JSON.parse(generateProto(operations, { messages: {}, enums: {} }).fieldNumbers) as FieldNumbers;
 export const services = project(operations, numbers).map(({ desc }) => desc);
 // The descriptors are made at run time, so that there are no types of the messages to check against.

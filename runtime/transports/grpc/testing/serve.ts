@@ -7,7 +7,10 @@ import { grpcRoutes } from "../routes.ts";
 import { startGrpc } from "../server.ts";
 import { bindWidgets, operations } from "./widgets.ts";
 
-/** A server of the made-up operations in a process of its own, on the runtime that runs this file. Prints its port; ends on SIGTERM. */
+/**
+ * A server of the example operations in a separate process, with the same runtime that runs this file. Prints its port; ends on
+ * SIGTERM.
+ */
 const numbers = JSON.parse(generateProto(operations, { messages: {}, enums: {} }).fieldNumbers);
 const anyone: Actor = { kind: "anonymous", name: "anyone", scopes: ["read", "write"] };
 const log = createLog({ pretty: false });

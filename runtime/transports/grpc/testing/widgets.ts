@@ -3,7 +3,7 @@ import { problem, problems } from "@signalbox/schema/problem";
 import { z } from "zod";
 import { type Bound, type Context, handle } from "../../../platform/operation.ts";
 
-/** Made-up operations in which every shape occurs that a noun may use. */
+/** Example operations with every schema shape that a noun may use. */
 const part = z
   .object({ name: z.string(), weight: z.number().optional(), kind: z.enum(["raw", "spare-part"]) })
   .meta({ id: "Part" });
@@ -125,7 +125,7 @@ export const register = operation({
 });
 export const operations: readonly Operation[] = [echo, seen, list, remove, watch, fail, wait, aborted, register];
 
-/** Handlers that keep no state but how often a call was aborted. */
+/** Handlers that store only how often a call was aborted. */
 export function bindWidgets(): Bound[] {
   let aborts = 0;
   const heard = (signal: AbortSignal) => signal.addEventListener("abort", () => (aborts += 1), { once: true });

@@ -19,7 +19,7 @@ export interface Answer {
   readonly body: any;
 }
 
-/** The HTTP API over some operations, on an embedded database of its own that has all migrations. */
+/** The HTTP API of some operations, on a separate embedded database with all migrations. */
 export interface Door {
   readonly sql: Sql;
   readonly database: Database;
