@@ -46,7 +46,7 @@ const stricter =
 
 const sameName = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
 
-/** The names in both lists; `*` stands for all names. */
+/** The names in both lists; `*` means all names. */
 const commonNames: Narrow<string[]> = (above, below) => {
   if (above.includes("*")) return below;
   if (below.includes("*")) return above;

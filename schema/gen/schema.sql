@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 9aa3ca19deda0fed
+-- Made from ad55147a61ae4e33
 
 create extension if not exists vector;
 

@@ -5,7 +5,7 @@ type Signal = AbortSignal | null | undefined;
 
 /** A stream that fails like that of fetch: with the signal's reason, or with a TypeError, also after `maxBytes`. */
 export function boundedStream(body: AsyncIterable<Uint8Array>, signal: Signal): ReadableStream<Uint8Array> {
-  // The reader is taken immediately, because undici cancels an unread body when its response is garbage-collected.
+  // The reader is taken immediately, because undici cancels a body that nothing reads when its response is garbage-collected.
   const chunks = body[Symbol.asyncIterator]();
   let bytes = 0;
   return new ReadableStream({

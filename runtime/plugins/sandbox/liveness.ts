@@ -25,7 +25,7 @@ export async function checkAlive(child: Child, peer: Peer, ms: number): Promise<
   await pause(ms, undefined, { ref: false });
   // The response may be queued after a long message that is being measured.
   if (!heard) await peer.idle();
-  // If this process was busy itself, the response may already have arrived unread.
+  // If this process was busy itself, the response may already have arrived and only has to be read.
   if (!heard) await nextTurn();
   if (!heard) child.kill(`it did not answer a ping within ${ms} ms`);
 }
