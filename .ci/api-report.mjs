@@ -1,5 +1,5 @@
-// Writes sdk/api-report.md: every type that a plugin's author sees, without comments. `npm run generate`; with --check it
-// only compares, so that no change of the sdk's surface goes in unseen.
+// Writes sdk/api-report.md: all types that authors of plugins see, without comments. Run by `npm run generate`. With --check it
+// only compares, so that no change of the sdk's public types goes unnoticed.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,11 +1,11 @@
-// What is in dist/ as it would be published: publint on the folders, are-the-types-wrong on the exports.
-// Both are what authors of other packages run; each finding is an error here.
+// Checks the packages in dist/ as they would be published: publint on the folders, are-the-types-wrong on the exports. Authors of
+// other packages run both; each finding is an error here.
 import { readFileSync } from "node:fs";
 import { checkPackage, Package } from "@arethetypeswrong/core";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 
-/** Findings about the package in `folder`, of which `files` (paths in it) are published. */
+/** Findings about the package in `folder`. `files`: the published paths in it. */
 export async function findingsOf(folder, files) {
   const manifest = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));
   const { messages } = await publint({ pkgDir: folder, strict: true });
@@ -16,7 +16,7 @@ export async function findingsOf(folder, files) {
   return found.map((text) => `${manifest.name}: ${text}`);
 }
 
-/** Every package is ES modules only, so the two ways of resolution that know only CommonJS do not count. */
+/** Every package is ES modules only, so the two kinds of resolution that support only CommonJS do not count. */
 async function wrongTypes(folder, { name, version }, files) {
   const read = (file) => readFileSync(`${folder}/${file}`, "utf8");
   const contents = Object.fromEntries(files.map((file) => [`/node_modules/${name}/${file}`, read(file)]));

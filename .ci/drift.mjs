@@ -1,10 +1,10 @@
-// What is made from the operations must be what is committed, and must not break clients of what was published.
+// Checks that the committed generated files match the operations, and that they do not break clients of the published ones.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-// The linter asks nobody for anything.
+// The linter must not send or request anything.
 Object.assign(process.env, { REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" });
 const generated = ["schema/gen", "schema/field-numbers.json"];
 run("node", ["runtime/generate/main.ts", "--afresh"]);
@@ -18,7 +18,7 @@ run("buf", ["lint", "schema/gen"]);
 run("redocly", ["lint", "--config", ".ci/redocly.yaml", "schema/gen/openapi.json"]);
 againstPublished();
 
-/** Against the newest release; before the first one against the last commit, so that edits at hand are looked at. */
+/** Compares with the newest release, or before the first one, with the last commit, so that uncommitted edits are checked. */
 function againstPublished() {
   const base = output("git", ["describe", "--tags", "--abbrev=0", "--match", "v*"]) || "HEAD";
   const folder = mkdtempSync(join(tmpdir(), "signalbox-published-"));

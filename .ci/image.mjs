@@ -39,7 +39,7 @@ if (isDry) {
 } else {
   run("docker", build);
   const { "containerimage.digest": digest } = JSON.parse(readFileSync(metadata, "utf8"));
-  // Without a key: the identity of the workflow is what the signature proves.
+  // Signs without a key: the signature proves the identity of the workflow.
   run("cosign", ["sign", "--yes", `${image}@${digest}`]);
   console.log(`${image}:${version} is ${digest}`);
 }

@@ -1,12 +1,12 @@
-// Installs what is missing before `npm run demo`, `npm test` and `npm start`, so that each works on a fresh clone.
-// Plain JavaScript: it runs on whatever Node the machine has.
+// Installs missing packages before `npm run demo`, `npm test` and `npm start`, so that each works on a fresh clone. Plain
+// JavaScript, because it runs on any version of Node.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 
 const installed = "node_modules/.package-lock.json";
 if (!existsSync(installed) || !existsSync("node_modules/.bin/node") || !sameAsLock()) install();
 
-/** Every package of the lock stands there in its version; those for other platforms need not. */
+/** Whether every package of the lock is installed in its version, except those for other platforms. */
 function sameAsLock() {
   const read = (file) => JSON.parse(readFileSync(file, "utf8")).packages;
   const [lock, tree] = [read("package-lock.json"), read(installed)];
@@ -21,14 +21,14 @@ function install() {
   const quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
   const first = npm(["ci", ...quiet], "pipe");
   if (first.status === 0) return;
-  // `npm ci` is stricter about the lock than it need be: it also wants the packages for other platforms to be known.
+  // `npm ci` is stricter about the lock than necessary: it also requires the packages for other platforms.
   process.stderr.write("npm ci refused package-lock.json; trying npm install, which leaves the file as it is ...\n");
   if (npm(["install", "--no-save", ...quiet], "inherit").status === 0) return;
   process.stderr.write(`npm ci had said:\n${first.stderr}\n`);
   process.exit(1);
 }
 
-/** The npm that runs this script, where one does. */
+/** The npm that runs this script, if there is one. */
 function npm(args, stderr) {
   const self = process.env.npm_execpath;
   const [command, ...before] = self?.endsWith(".js") ? [process.execPath, self] : ["npm"];

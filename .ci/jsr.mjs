@@ -1,12 +1,12 @@
-// The sdk and the schema for JSR: the bundled JavaScript with the declarations of the types beside it, so that no type has to
-// be inferred ("slow types"). The declarations name one another as files, which is what Deno expects.
+// Creates the sdk and the schema for JSR: the bundled JavaScript with the type declarations next to it, so that no type must be
+// inferred ("slow types"). The declarations refer to one another as files, as Deno expects.
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const names = ["schema", "sdk"];
 const folder = "dist/jsr";
 
-/** Makes both packages of what is in dist/, and publishes them; with `isDry`, all but the upload. */
+/** Creates both packages from dist/, and publishes them; with `isDry`, does everything except the upload. */
 export async function publishToJsr({ isDry, run }) {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });

@@ -1,5 +1,5 @@
-// Completes package-lock.json: `npm install` leaves out the packages for other platforms that the registry in use does
-// not have, and `npm ci` then refuses the lock. With --check it only says what is missing. Plain JavaScript, like install.mjs.
+// Completes package-lock.json: `npm install` omits packages for other platforms that the current registry does not have, and `npm
+// ci` then refuses the lock. With --check it only lists what is missing. Plain JavaScript, like install.mjs.
 import { readFileSync, writeFileSync } from "node:fs";
 
 const systems = { android: "android", darwin: "darwin", freebsd: "freebsd", linux: "linux", openbsd: "openbsd", win32: "win32" };
@@ -9,7 +9,7 @@ const lock = JSON.parse(readFileSync("package-lock.json", "utf8"));
 const missing = [];
 for (const [path, entry] of Object.entries(lock.packages)) {
   for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
-    // A range cannot be completed without the registry; platform packages are pinned by the package they belong to.
+    // A range cannot be resolved without the registry. Platform packages are pinned by the package that they belong to.
     if (!/^\d+\.\d+\.\d+[\w.+-]*$/.test(version) || resolved(path, name)) continue;
     const found = describe(name);
     if (found)
@@ -17,7 +17,7 @@ for (const [path, entry] of Object.entries(lock.packages)) {
   }
 }
 
-/** Without integrity are only those that were added here: packages for other platforms that the registry in use lacks. */
+/** Only packages that were added here have no integrity: those for other platforms that the current registry does not have. */
 const unproven = Object.entries(lock.packages).filter(
   ([path, { integrity, link, optional, os }]) => path.includes("node_modules/") && !integrity && !link && !(optional && os),
 );
@@ -35,7 +35,7 @@ if (process.argv.includes("--check")) {
   console.error(`package-lock.json: added ${missing.length} packages for other platforms`);
 }
 
-/** As Node looks them up: beside the package, then beside each of its parents. */
+/** Searches like Node: next to the package, then next to each of its parents. */
 function resolved(path, name) {
   for (let at = path; ; at = at.slice(0, Math.max(0, at.lastIndexOf("/node_modules/")))) {
     if (lock.packages[`${at ? `${at}/` : ""}node_modules/${name}`]) return true;
@@ -43,18 +43,18 @@ function resolved(path, name) {
   }
 }
 
-/** At the top, unless another version stands there. */
+/** At the top, unless it contains another version. */
 function place(path, name) {
   const top = `node_modules/${name}`;
   return lock.packages[top] || missing.some(([taken]) => taken === top) ? `${path}/${top}` : top;
 }
 
-/** As npm writes them: the version, then the rest by name. */
+/** In npm's format: the version first, then the other members by name. */
 function inOrder({ version, ...rest }) {
   return { version, ...Object.fromEntries(Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1))) };
 }
 
-/** `os` and `cpu` by the words of the name, such as cli-linux-x64-musl; null where it names no platform. */
+/** `os` and `cpu` from the words of a name such as cli-linux-x64-musl; null if it names no platform. */
 function describe(name) {
   const words = name.toLowerCase().split(/[^a-z0-9]+/);
   const os = words.map((word) => systems[word]).find(Boolean);

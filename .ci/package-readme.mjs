@@ -1,8 +1,11 @@
-// A README in a package is read far from this repository: its links lead to the tag of the version.
+// A README in a package is read outside of this repository, so its links must lead to the tag of the version.
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path/posix";
 
-/** The README at `path` with absolute links. `root`: the package.json of the repository. Throws if a link leads nowhere. */
+/**
+ * The README at `path` with absolute links. `root`: the package.json of the repository. Throws if the target of a link does not
+ * exist.
+ */
 export function withAbsoluteLinks(path, { repository, version }) {
   const home = repository.url.replace(/^git\+|\.git$/g, "");
   const from = dirname(path);

@@ -1,4 +1,5 @@
-// Makes packages of what tsup bundled into dist/: a package.json, types, migrations, license. `npm run build`.
+// Creates packages from the bundles in dist/ that tsup wrote: adds package.json, types, migrations and license. Run by `npm run
+// build`.
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
@@ -33,7 +34,7 @@ rmSync("dist/boot", { recursive: true });
 for (const name of ["signalbox", "cli", "create-signalbox-plugin"])
   writeFileSync(`dist/${name}/templates.json`, JSON.stringify(templates("runtime/cli/plugin/templates")));
 cpSync("runtime/transports/http/docs", "dist/signalbox/docs", { recursive: true });
-// A file of an earlier build would be served beside the new ones.
+// A file of an earlier build would be served together with the new ones.
 rmSync("dist/signalbox/console", { recursive: true, force: true });
 mkdirSync("dist/signalbox/console", { recursive: true });
 for (const { name, bytes } of await buildConsole()) writeFileSync(join("dist/signalbox/console", name), bytes);
@@ -42,9 +43,9 @@ write("signalbox", {
   ...described(root),
   bin: { signalbox: "signalbox.js" },
   exports: { "./package.json": "./package.json" },
-  // No import names the sdk: plugins are built with it.
+  // No import names the sdk, but plugins are built with it.
   dependencies: used("signalbox", ["@signalbox/sdk"]),
-  // The sandbox of plugins; without it none but trusted ones run.
+  // Deno for the sandbox of plugins; without it, only trusted ones run.
   optionalDependencies: root.optionalDependencies,
 });
 write("cli", {
@@ -66,7 +67,7 @@ write("create-signalbox-plugin", {
   exports: { "./package.json": "./package.json" },
 });
 const sdk = workspaces[0];
-// For editors: what "signalbox" in the package.json of a plugin may hold.
+// A JSON Schema for editors: the members of "signalbox" in a plugin's package.json.
 const { $schema, ...schema } = z.toJSONSchema(manifest, { io: "input" });
 writeFileSync("dist/sdk/package.schema.json", `${JSON.stringify({ $schema, properties: { signalbox: schema } }, null, 2)}\n`);
 write("sdk", {
@@ -79,7 +80,7 @@ write("sdk", {
   },
   dependencies: used("sdk"),
 });
-// Each by its name: a wildcard would also export the chunks that they share.
+// Each by name, because a wildcard would also export the chunks that they share.
 const nouns = declarations("dist/schema").map((file) => file.slice(0, -".d.ts".length));
 write("schema", {
   ...described(workspaces[1]),
@@ -87,7 +88,7 @@ write("schema", {
   dependencies: used("schema"),
 });
 
-// Connectors that come as packages of their own: each one bundle, its manifest, and nothing to install with it.
+// Connectors in separate packages. Each is one bundle with its manifest and without dependencies.
 for (const folder of pluginFolders) {
   const own = read(`${folder}/package.json`);
   if (own.signalbox === undefined) continue;
@@ -95,7 +96,7 @@ for (const folder of pluginFolders) {
   const name = `plugin-${manifest.id}`;
   mkdirSync(`dist/${name}/dist`, { recursive: true });
   for (const file of ["plugin.js", "plugin.json"]) cpSync(`${folder}/dist/${file}`, `dist/${name}/dist/${file}`);
-  // As the author of any other plugin would publish it.
+  // Published like the plugin of any other author.
   const { exports, signalbox } = read(`${folder}/package.json`);
   write(name, { ...described(own, folder), exports, signalbox }, folder);
 }
@@ -132,7 +133,7 @@ function typed(path) {
   return { types: `${path}.d.ts`, default: `${path}.js` };
 }
 
-/** The packages that the bundle imports, in the versions that the sources ask for. */
+/** The packages that the bundle imports, in the versions of the sources. */
 function used(name, more = []) {
   const { outputs } = read(`dist/${name}/metafile-esm.json`);
   const imported = Object.values(outputs).flatMap(({ imports }) =>
@@ -153,7 +154,7 @@ function unknown(one, name) {
   throw new Error(`dist/${name} imports ${one}, which no package.json of the sources names`);
 }
 
-/** Texts of the files of each template, as runtime/cli/plugin/scaffold.ts reads them. */
+/** Texts of the files of each template, in the format that runtime/cli/plugin/scaffold.ts reads. */
 function templates(folder) {
   const textsOf = (template) => {
     const files = readdirSync(join(folder, template), { recursive: true, withFileTypes: true }).filter((file) => file.isFile());

@@ -1,6 +1,9 @@
 import { readFileSync } from "node:fs";
 
-/** The section of CHANGELOG.md about a version; with `unreleased`, the one about the next where there is none yet. */
+/**
+ * The section of CHANGELOG.md about a version. With `unreleased`, returns the section about the next version if that one does not
+ * exist yet.
+ */
 export function notesOf(version, { unreleased }) {
   const sections = readFileSync("CHANGELOG.md", "utf8").split(/^(?=## )/m);
   const of = (name) => sections.find((section) => section.startsWith(`## [${name}]`));

@@ -1,5 +1,5 @@
-// `npm run release:version -- 0.2.0` writes the version of the next release wherever the sources say it, and closes the
-// section Unreleased of CHANGELOG.md. Review and commit the result, then push the tag v0.2.0, which releases it.
+// `npm run release:version -- 0.2.0` writes the version of the next release to all places in the sources, and closes the section
+// Unreleased of CHANGELOG.md. Review and commit the result, then push the tag v0.2.0, which starts the release.
 import { spawnSync } from "node:child_process";
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 

@@ -1,5 +1,5 @@
-// `npm run release` publishes what the checked out tag says: packages, JSR, release notes. With --dry-run it does all but the
-// upload: the packages go to a registry on loopback, and are installed from there into an empty folder and tried.
+// `npm run release` publishes the version of the checked-out tag: packages, JSR, release notes. With --dry-run it does everything
+// except the upload: the packages are published to a registry on loopback, installed from it into an empty folder, and tried.
 import { execFile, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,7 +24,7 @@ await run("npm", ["run", "--silent", "build"]);
 const folder = resolve("dist/release");
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder);
-// What another depends on is published before it.
+// A package is published after those that it depends on.
 const order = ["schema", "sdk", "cli"];
 const names = readdirSync("dist").filter((name) => name !== "release" && name !== "jsr");
 const [packed] = await Promise.all([
@@ -78,14 +78,14 @@ async function pack(name) {
 }
 
 async function publish({ id, file, integrity }) {
-  // A release that failed half way is run again: what is there already stays.
+  // A failed release is run again: versions that are already published remain.
   if (!registry) {
     const there = (await run("npm", ["view", id, "dist.integrity", ...quiet], { may: /E404/ })).trim();
     if (there === integrity) return console.log(`${id} is published already`);
     if (there !== "") fail(`${id} is published with other contents (${there}); release a new version.`);
   }
   const to = registry ? [`--registry=${registry.url}/`, `--${registry.url.slice("http:".length)}/:_authToken=loopback`] : [];
-  // Only a registry that knows the workflow's identity takes a statement about it.
+  // Provenance is accepted only by a registry that knows the workflow's identity.
   await run("npm", ["publish", file, "--access=public", `--provenance=${!registry}`, ...to, ...quiet]);
 }
 
@@ -94,13 +94,13 @@ async function startLoopback() {
   return startRegistry([], { upstream });
 }
 
-/** As users would: empty folders, and the packages from the registry. */
+/** Like a user: empty folders, and packages from the registry. */
 async function tryOut({ url }) {
   const empty = mkdtempSync(join(tmpdir(), "signalbox-release-"));
   try {
     await pathsFrom({ url, empty, packed, version, run, fail }).tryAll();
   } finally {
-    // Removing what was installed takes as long as installing it, and nothing waits for that.
+    // Not awaited, because removing the installed packages takes as long as installing them.
     spawn("rm", ["-rf", empty], { detached: true, stdio: "ignore" }).unref();
   }
 }

@@ -1,5 +1,6 @@
-// What a stranger does with the packages, from empty folders: runs the service, writes a plugin, uses the API by a generated client.
-// Each on Node 22.18, on the Node of the repository and on Deno, with the seconds that it took and the megabytes that it left.
+// Follows the steps of a new user with the packages, in empty folders: runs the service, writes a plugin, uses the API with a
+// generated client. Each on Node 22.18, on the Node of the repository and on Deno, with its duration in seconds and its size in
+// megabytes.
 import { spawn } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -9,11 +10,11 @@ const oldest = "22.18.0";
 const quiet = ["--loglevel=error", "--no-audit", "--no-fund"];
 const startMs = 60_000;
 
-/** `run` carries a command out and returns what it printed; `fail` ends the program. */
+/** `run` runs a command and returns its output; `fail` ends the program. */
 export function pathsFrom({ url, empty, packed, version, run, fail }) {
   const from = [`--registry=${url}/`, "--prefer-offline", ...quiet];
 
-  /** The paths do not depend on each other, and half of each is waiting for installations. */
+  /** The paths are independent, and half of each is waiting for installations. */
   async function tryAll() {
     const runtimes = findRuntimes();
     // Awaited later: if something else fails first, that is reported.
@@ -21,7 +22,7 @@ export function pathsFrom({ url, empty, packed, version, run, fail }) {
     await Promise.all([tryService(runtimes), tryAuthor(runtimes)]);
   }
 
-  /** Programs that run a script: `[command, ...arguments]`, and the PATH with which `node` is that one. */
+  /** Programs that run a script: `[command, ...arguments]`, and the PATH on which `node` is that one. */
   async function findRuntimes() {
     const own = { name: `Node ${process.versions.node}`, command: [process.execPath], path: process.env.PATH };
     const deno = {
@@ -79,7 +80,7 @@ export function pathsFrom({ url, empty, packed, version, run, fail }) {
     console.log(`${name}: ${modules.length} modules load on ${runtimes.map((one) => one.name).join(", ")}`);
   }
 
-  /** The installed service with an embedded database of its own, until it answers. */
+  /** Starts the installed service with a separate embedded database, and waits until it answers. */
   async function startService(folder, { name, command }) {
     const port = await freePort();
     const dataDir = join(folder, `data-${port}`);
@@ -144,7 +145,7 @@ console.log(data.name);
     console.log(`a typed client: creates, reads and deletes an agent on ${runtimes.map(({ name }) => name).join(", ")}`);
   }
 
-  /** An author has no service: a new plugin, its types, its tests, and the sizes that its author notices. */
+  /** The path of an author without a service: a new plugin, its types and tests, and the sizes that the author sees. */
   async function tryAuthor(found) {
     await run("npm", ["exec", "--yes", ...from, "--", "create-signalbox-plugin", "hello"], { cwd: empty });
     const plugin = join(empty, "hello");
@@ -165,7 +166,7 @@ console.log(data.name);
     if (bytes > 150 * 1024) fail("Expected a bundle of at most 150 KiB.");
   }
 
-  /** What an installation takes in seconds, and in megabytes with Deno and of Deno alone. */
+  /** The duration of an installation in seconds, and its size in megabytes, with Deno and of Deno alone. */
   async function install(folder, what, name = what.join(" ")) {
     const began = performance.now();
     await run("npm", ["install", ...what, ...from], { cwd: folder });
@@ -182,7 +183,7 @@ console.log(data.name);
   return { tryAll };
 }
 
-/** An empty folder with a package.json, as `npm init` leaves it. */
+/** An empty folder with a package.json as `npm init` creates it. */
 function folderFor(folder) {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AgentCard } from "@a2a-js/sdk";
 import { type AgentExecutor, DefaultRequestHandler, InMemoryTaskStore, JsonRpcTransportHandler } from "@a2a-js/sdk/server";
 
-/** The smallest agent that speaks A2A, to try the bridge with: it works for a moment and says how much it was given. */
+/** A minimal A2A agent to try the bridge with: it works for a moment and reports how much text it received. */
 const port = Number(process.env.PORT ?? 4000);
 const url = `http://127.0.0.1:${port}`;
 

@@ -4,24 +4,24 @@ import type { Task as A2ATask, Message, Part } from "@a2a-js/sdk";
 import { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, RestTransportFactory } from "@a2a-js/sdk/client";
 import { serveTasks, type Task } from "./gateway.ts";
 
-/** Hands the tasks of a Signalbox agent to an agent that speaks A2A, and its result back. It runs until it is stopped. */
+/** Passes the tasks of a Signalbox agent to an A2A agent, and returns its results. Runs until it is stopped. */
 const settings = {
   url: process.env.SIGNALBOX_URL ?? "http://localhost:8000",
   agentId: process.env.AGENT_ID ?? "a2a_agent",
   secret: process.env.AGENT_SECRET ?? "",
   heartbeatSeconds: Number(process.env.HEARTBEAT_SECONDS ?? 10),
-  /** Where `/.well-known/agent-card.json` is. */
+  /** Address of `/.well-known/agent-card.json`. */
   a2aUrl: process.env.A2A_URL ?? "http://localhost:4000",
   a2aToken: process.env.A2A_TOKEN ?? "",
   stateFile: process.env.STATE_FILE ?? "a2a-bridge.jsonl",
   pollSeconds: Number(process.env.POLL_SECONDS ?? 2),
 };
 
-/** Ids of the tasks at the other side by our executions. One line is written as soon as an id is known. */
+/** Ids of the A2A agent's tasks by our executions. A line is written as soon as an id is known. */
 const begun = new Map<string, string>();
 if (existsSync(settings.stateFile))
   for (const line of readFileSync(settings.stateFile, "utf8").split("\n")) {
-    // The last line may be cut, if the process was killed while it was written.
+    // The last line may be incomplete if the process was killed while it was written.
     const [execution, task] = line.split(" ");
     if (execution && task?.endsWith(";")) begun.set(execution, task.slice(0, -1));
   }
@@ -37,7 +37,7 @@ const withToken: typeof fetch = (input, init) => {
 };
 
 const isOver = ({ status }: A2ATask) => ["completed", "failed", "canceled", "rejected"].includes(status.state);
-/** A person would have to answer the agent. No one can do that here. */
+/** The agent asks for input of a person, which is impossible here. */
 const asksBack = ({ status }: A2ATask) => ["input-required", "auth-required"].includes(status.state);
 const textOf = (parts: readonly Part[] = []) => parts.flatMap((part) => (part.kind === "text" ? part.text : [])).join("\n\n");
 
@@ -48,7 +48,7 @@ async function work({ executionId, systemPrompt, content }: Task): Promise<strin
   if (known) found = await client.getTask({ id: known });
   else {
     const text = systemPrompt ? `${systemPrompt}\n\n${content}` : content;
-    // The same id at every attempt: an agent that knows it does not begin again.
+    // The same id for every attempt, so that an agent that knows it does not start again.
     const message: Message = { kind: "message", messageId: executionId, role: "user", parts: [{ kind: "text", text }] };
     found = await client.sendMessage({ message, configuration: { blocking: false, acceptedOutputModes: ["text/plain"] } });
     if (found.kind === "task") remember(executionId, found.id);
@@ -60,7 +60,7 @@ async function work({ executionId, systemPrompt, content }: Task): Promise<strin
   return answerOf(found);
 }
 
-/** The artifacts of a task are its result; without any, what its last status says. */
+/** The artifacts of a task are its result; without any, the message of its last status. */
 function answerOf(found: A2ATask | Message): string {
   if (found.kind === "message") return textOf(found.parts);
   const said = textOf(found.status.message?.parts);

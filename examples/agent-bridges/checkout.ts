@@ -14,7 +14,8 @@ const execute = promisify(execFile);
 
 /**
  * Runs git. The history is outside of the working tree, and hooks are off: otherwise the coding agent could write a hook or a
- * setting that git then runs outside of the sandbox. The token is passed by environment, so no file or process list shows it.
+ * setting that git then runs outside of the sandbox. The token is passed in the environment, so that no file or process list
+ * contains it.
  */
 async function git({ folder, token }: GitAccess, args: readonly string[]): Promise<string> {
   const header = `Authorization: Basic ${Buffer.from(`x-access-token:${token}`).toString("base64")}`;
@@ -37,7 +38,10 @@ const inTree = ({ folder }: GitAccess): string[] => [
   `--work-tree=${join(folder, "files")}`,
 ];
 
-/** Clones the repository anew; an earlier attempt may have left half of one. Returns the name of the default branch. */
+/**
+ * Clones the repository again, because an earlier attempt may have left an incomplete clone. Returns the name of the default
+ * branch.
+ */
 export async function checkOut(access: GitAccess): Promise<string> {
   for (const name of ["history.git", "files"])
     if (existsSync(join(access.folder, name))) rmSync(join(access.folder, name), { recursive: true });

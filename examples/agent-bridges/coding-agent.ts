@@ -5,7 +5,7 @@ import { serveTasks, type Task } from "./gateway.ts";
 import { findPullRequest, openPullRequest } from "./pull-requests.ts";
 import { runSandboxed } from "./sandbox.ts";
 
-/** Gives the tasks of a Signalbox agent to the command line of a coding agent, and opens a pull request with its changes. */
+/** Passes the tasks of a Signalbox agent to the command line of a coding agent, and opens a pull request with its changes. */
 const env = (name: string, fallback?: string): string => {
   const value = process.env[name] || fallback;
   if (value === undefined) {
@@ -25,14 +25,14 @@ const settings = {
   timeoutMs: Number(env("CODING_TIMEOUT_SECONDS", "1200")) * 1000,
   /** Names of variables that the command gets. */
   passed: list(env("CODING_ENV", "")),
-  /** The bridge works in these repositories only: an issue cannot lead it elsewhere. */
+  /** The bridge works only in these repositories, so an issue cannot direct it to others. */
   repositories: list(env("REPOSITORIES")),
   gitUrl: env("GIT_URL", "https://github.com/{repository}.git"),
   folder: resolve(env("WORK_FOLDER", "coding-agent")),
 };
 const github = { apiUrl: env("GITHUB_API_URL", "https://api.github.com"), token: env("GITHUB_TOKEN") };
 
-/** The issue of a task. The service writes this line before the text of the event, so the first one is its own. */
+/** The issue of a task. The service writes this line before the text of the event, so the first such line is the service's. */
 function subjectOf({ content }: Task): { repository: string; issue: string } {
   const [, repository = "", issue = ""] = /^This event is about \w+:([\w.-]+\/[\w.-]+)#(\d+)\.$/m.exec(content) ?? [];
   if (!settings.repositories.includes(repository))
@@ -48,7 +48,7 @@ const instructions =
 
 async function work(task: Task): Promise<string> {
   const { repository, issue } = subjectOf(task);
-  // Both names follow from the execution, so a repeated task finds what an earlier one left.
+  // Both names are derived from the execution, so a repeated task finds the results of an earlier attempt.
   const branch = `signalbox/${task.executionId}`;
   const known = await findPullRequest(github, repository, branch);
   if (known) return `I opened ${known} for this.`;

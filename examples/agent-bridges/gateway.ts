@@ -6,13 +6,13 @@ export interface Task {
   readonly content: string;
 }
 export interface Access {
-  /** URL of the service's HTTP port: the gateway speaks Connect there, so that no generated code is needed. */
+  /** URL of the service's HTTP port. The gateway supports Connect there, so no generated code is needed. */
   readonly url: string;
   readonly agentId: string;
   readonly secret: string;
   readonly heartbeatSeconds: number;
 }
-/** An error answer of the gateway, with its code, for example `not_found`. */
+/** An error response of the gateway, with its code, for example `not_found`. */
 export class GatewayError extends Error {
   readonly code: string;
   constructor(code: string, message: string) {
@@ -22,7 +22,7 @@ export class GatewayError extends Error {
 }
 
 const service = "signalbox.gateway.v1.AgentGateway";
-/** Errors that registering again does not solve. */
+/** Errors that a new registration does not solve. */
 const hopeless = ["not_found", "unauthenticated", "invalid_argument"];
 
 async function call<T>(url: string, method: string, body: object): Promise<T> {
@@ -36,7 +36,7 @@ async function call<T>(url: string, method: string, body: object): Promise<T> {
   return answer;
 }
 
-/** Sends a request again when the gateway says it may be: `RATE_LIMIT_…` limits the calls of an agent in a minute. */
+/** Sends a request again when the gateway allows it: `RATE_LIMIT_…` limits the calls of an agent per minute. */
 async function patient(send: () => Promise<Response>): Promise<Response> {
   for (;;) {
     const response = await send();
@@ -59,7 +59,7 @@ export async function serveTasks(access: Access, work: (task: Task) => Promise<s
   }
 }
 
-/** From the registration until the stream of tasks ends. */
+/** One session: from the registration until the stream of tasks ends. */
 async function session(access: Access, work: (task: Task) => Promise<string>): Promise<void> {
   const { url, agentId, secret, heartbeatSeconds } = access;
   const registration = { agentId, ...(secret && { secret }), version: "1.0" };
@@ -98,7 +98,7 @@ async function attempt(url: string, sessionId: string, task: Task, work: (task: 
   }
 }
 
-/** The stream of tasks: Connect's envelopes, each a byte of flags, four of length, and JSON. The last one has the flag 2. */
+/** The stream of tasks in Connect's envelopes: one byte of flags, four of length, then JSON. The last one has the flag 2. */
 async function* tasksOf(url: string, sessionId: string): AsyncGenerator<Task> {
   const asked = new TextEncoder().encode(JSON.stringify({ sessionId, maxInFlight: 1 }));
   const body = new Uint8Array(5 + asked.byteLength);

@@ -1,4 +1,4 @@
-/** GitHub's REST API, as far as pull requests need it. */
+/** The part of GitHub's REST API that pull requests need. */
 export interface GitHub {
   readonly apiUrl: string;
   readonly token: string;

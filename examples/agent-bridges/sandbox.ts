@@ -7,14 +7,17 @@ export interface SandboxedRun {
   /** The only folder that it can write to, besides a temporary one. */
   readonly files: string;
   readonly timeoutMs: number;
-  /** Names of variables of this process that it gets. */
+  /** Names of variables of this process that it receives. */
   readonly passed: readonly string[];
 }
 
-/** Longest summary, in characters: the end of what the command printed. */
+/** Maximum length of the summary, which is the end of the command's output, in characters. */
 const maxSummaryLength = 20_000;
 
-/** Programs, libraries and certificates. Of `/etc` only what they need: the rest has secrets of this machine. */
+/**
+ * Programs, libraries and certificates. Only the parts of `/etc` that they need, because the rest contains secrets of this
+ * machine.
+ */
 const system = [
   "/usr",
   "/bin",
@@ -29,7 +32,7 @@ const system = [
 
 /**
  * The command line of bubblewrap: the system read-only, `files` as the only writable folder, no other processes, no home. The
- * network stays, because a coding agent calls its model.
+ * network is available, because a coding agent calls its model.
  */
 export const sandboxLine = ({ command, files }: Pick<SandboxedRun, "command" | "files">): string[] => [
   "bwrap",

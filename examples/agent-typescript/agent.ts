@@ -24,7 +24,7 @@ const settings = {
   heartbeatSeconds: Number(process.env.HEARTBEAT_SECONDS ?? 10),
 };
 type Gateway = Client<typeof AgentGateway>;
-/** Errors that registering again does not solve. */
+/** Errors that a new registration does not solve. */
 const hopeless = [Code.NotFound, Code.Unauthenticated, Code.InvalidArgument];
 
 /** The answer to a task, in Markdown. It is posted as a comment on the issue. */
@@ -33,7 +33,7 @@ function answer(task: Task, memories: readonly FoundMemory[]): string {
   return memories.length === 0 ? seen : [seen, "It remembers:", ...memories.map(({ content }) => `- ${content}`)].join("\n");
 }
 
-/** Carries out one task: searches memories, answers, and stores a memory. */
+/** Executes one task: searches memories, answers, and stores a memory. */
 async function work(gateway: Gateway, sessionId: string, task: Task): Promise<void> {
   console.log(`task ${task.executionId}: ${task.taskName}`);
   const { memories } = await gateway.memorySearch({

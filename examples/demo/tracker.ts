@@ -26,7 +26,7 @@ export interface Tracker {
   /** Received requests, newest last. */
   readonly requests: Received[];
   delayMs: number;
-  /** Scopes of the token, as the platform tells them of classic tokens; `null`: it tells none. */
+  /** Scopes of the token, as the platform reports them for classic tokens; `null`: it reports none. */
   scopes: string | null;
   /** `repo` is `owner/name`. */
   createIssue(issue: NewIssue): Issue;

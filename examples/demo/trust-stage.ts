@@ -29,14 +29,14 @@ interface Event {
   readonly executions?: readonly { readonly id: string }[];
 }
 
-/** Who writes, as the platform tells. */
+/** The author, as the platform reports it. */
 export interface Account {
   readonly login: string;
   readonly type?: "User" | "Bot";
   readonly association?: "OWNER" | "COLLABORATOR" | "NONE";
 }
 
-/** Tracker, model and service of the story, and what its people and machines do there. */
+/** Tracker, model and service of the story, and the actions of its people and machines. */
 export interface TrustStage {
   readonly tell: Narrator;
   readonly tracker: Tracker;
@@ -48,15 +48,15 @@ export interface TrustStage {
   open(number: number, by: Account, title: string, body: string): Promise<Event>;
   comment(number: number, by: Account, body: string): Promise<Event>;
   edit(number: number, by: Account, title: string): Promise<Event>;
-  /** The runs on an issue, the newest first. */
+  /** The runs on an issue, newest first. */
   runs(number: number): Promise<readonly Run[]>;
   comments(number: number): readonly string[];
-  /** What the model was asked about an issue. */
+  /** The texts of the model's requests about an issue. */
   asked(number: number): readonly ChatRequest[];
 }
 
 const limitMs = 30_000;
-/** Waits until `look` answers with something. */
+/** Waits until `look` returns a value. */
 export async function until<T>(what: string, look: () => Promise<T | false | undefined> | T | false | undefined): Promise<T> {
   for (const end = performance.now() + limitMs; performance.now() < end; await sleep(50)) {
     const found = await look();
@@ -65,7 +65,7 @@ export async function until<T>(what: string, look: () => Promise<T | false | und
   throw new Error(`not within ${limitMs / 1000} s: ${what}`);
 }
 
-/** Starts all three, and one task for issues, edits and comments. `opened` gets what has to be closed. */
+/** Starts all three, and one task for issues, edits and comments. `opened` collects the resources to close. */
 export async function openStage(
   tell: Narrator,
   opened: (end: () => Promise<void>) => void,

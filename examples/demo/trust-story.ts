@@ -10,7 +10,7 @@ function expectThat(holds: boolean, what: string): void {
   if (!holds) throw new Error(`it did not end as it should: ${what}`);
 }
 
-/** Shows how each attack and accident ends, and why. Throws if one ends differently. */
+/** Shows how each attack and failure ends, and why. Throws if one ends differently. */
 export async function playTrust(stage: TrustStage): Promise<void> {
   await botThatAnswers(stage);
   await scriptThatAnswers(stage);
@@ -108,7 +108,7 @@ async function brokenModel(stage: TrustStage): Promise<void> {
   tell.say("signalbox", "ended by itself once the model answered: 10 runs succeeded, one comment each");
 }
 
-/** What must not be in a comment that others read: secrets, pictures that carry data, notifications, keywords, commands. */
+/** Content that must not be in a posted comment: secrets, images that transmit data, notifications, keywords, commands. */
 const isLive = (text: string, token: string): boolean =>
   [token, Buffer.from(`key=${token}`).toString("base64"), "stolen", "pwned"].some((one) => text.includes(one)) ||
   /!\[|<img|(?<![\w`])@(?:everyone|here|octo|eve|dependabot)|\b(?:fixes|closes) (?:#1|octo\/app#2)|(?:^|\n)\/(?:close|approve)/i.test(

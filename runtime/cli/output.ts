@@ -18,7 +18,7 @@ export const onOneLine = (value: unknown): string => escaped(JSON.stringify(valu
 export const printable = (text: string): string =>
   text.replace(/[^\n\t]+/g, (part, at) => (at === 0 && part.startsWith("\r") ? `\r${visible(part.slice(1))}` : visible(part)));
 
-/** Text that may come from a plugin or a tracker, without characters that control the terminal. Line breaks are kept. */
+/** Text that may be from a plugin or a tracker, without characters that control the terminal. Line breaks are kept. */
 export const withoutControlCharacters = (text: string): string => text.replace(/[^\P{Cc}\n\t]/gu, " ");
 
 const escaped = (json: string): string => json.replace(/[\u007f-\u009f]/g, inHex);

@@ -187,7 +187,7 @@ async function postpone(
 ): Promise<void> {
   const started = transcript?.steps.find(({ state }) => state === "started");
   if (started && failure) transcript?.complete(started, { error: message });
-  // A breaker postpones it for as long as the server asks.
+  // A breaker postpones it for as long as the server requests.
   const after_ms = breaker ? 0 : Math.min(failure?.retryAfterMs ?? 0, maxRetryAfterMs);
   const held_reason = heldReason ?? undefined;
   await transcript?.flush({

@@ -62,7 +62,7 @@ export async function releaseExpired(sql: Sql, gone: "all" | readonly string[] =
       update task_executions e set state = 'queued', run_after = now(), held_reason = null, held_until = null, waiting_for = null
       from due where e.id = due.id
     ), lost_requests as (
-      -- A request may have been under way. Its cost is estimated from the length of its text.
+      -- A request may have been in flight. Its cost is estimated from the length of its text.
       select add_usage(array['issue ' || e.subject], 0, (octet_length(e.content) + coalesce(octet_length(e.packed_content) * 2, 0)) / 4, 0) from task_executions e join lost using (id)
       where e.subject is not null and e.stream_id is null order by e.subject
     ), dead as (

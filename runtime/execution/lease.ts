@@ -28,7 +28,7 @@ export class Lease {
     this.#arm();
   }
 
-  /** Aborted when the lease is lost, for whatever reason. */
+  /** Aborted when the lease is lost, for any reason. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }

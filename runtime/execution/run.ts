@@ -27,8 +27,8 @@ export const offerSeconds = 10;
 const maxHandovers = 2;
 
 /**
- * Runs an execution to its end: selects the agent, composes the prompt, asks the model, runs the tools that it calls, and
- * posts the answer. Resumes after the last step of the transcript.
+ * Runs an execution to its end: selects the agent, composes the prompt, calls the model, runs the tools that it calls, and posts
+ * the answer. Resumes after the last step of the transcript.
  */
 export async function runExecution(begun: Run, given: RunDeps): Promise<RunOutcome> {
   const deps = begun.execution.dry_run ? { ...given, trackerUpdates: false } : given;

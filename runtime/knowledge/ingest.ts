@@ -42,9 +42,9 @@ const portion = 25;
 const callMs = 120_000;
 
 /**
- * Synchronises the index of one source: lists its pages, reads changed ones, removes deleted ones. Each batch is
- * written in one transaction with the job's progress, so after a crash another replica resumes behind it.
- * Returns the pages that could not be read, with the reason; the next sync tries them again.
+ * Synchronises the index of one source: lists its pages, reads changed ones, removes deleted ones. Each batch is written in one
+ * transaction with the job's progress, so after a crash another replica resumes after it. Returns the pages that could not be
+ * read, with the reason; the next sync tries them again.
  */
 export async function ingest(job: ClaimedJob, { knowledge, settings }: Connected, signal: AbortSignal, deps: IngestDeps) {
   const ask = async <T>(run: (call: CallContext) => Promise<T>): Promise<T> => {

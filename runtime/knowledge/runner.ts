@@ -26,7 +26,7 @@ export interface RunnerOptions extends IngestDeps {
   readonly leaseSeconds: number;
   /** Interval between two syncs of an enabled source, minutes; 0: on demand only. */
   readonly everyMinutes: number;
-  /** Longest interval between two checks for due work, milliseconds. */
+  /** Maximum interval between two checks for due work, in milliseconds. */
   readonly sweepMs?: number;
 }
 

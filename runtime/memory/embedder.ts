@@ -19,11 +19,11 @@ export interface Embedder {
   readonly isBackingOff: () => boolean;
 }
 
-/** Longest embedded text, characters: models truncate longer texts anyway. */
+/** Maximum length of an embedded text, in characters; models truncate longer texts anyway. */
 const maxTextLength = 24_000;
 const minTextLength = 1_000;
 const batchSize = 64;
-/** Longest wait of a creation for its vector, milliseconds. */
+/** Maximum time that a creation waits for its vector, in milliseconds. */
 const embedWaitMs = 5_000;
 const queryMs = 10_000;
 /** After a failure, calls fail at once for this long, milliseconds. */
@@ -72,7 +72,7 @@ export function createEmbedder(model: string, dimension: number, embed: Embed, l
       const asked = guarded([text], timeout()).then(([vector]) => vector as number[]);
       queries.set(text, asked);
       asked.catch(() => queries.delete(text));
-      // The tasks of one event ask the same query; evict the oldest entry.
+      // The tasks of one event embed the same query. Evicts the oldest entry.
       if (queries.size > keptQueries) queries.delete(queries.keys().next().value as string);
       return asked;
     },

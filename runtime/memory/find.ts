@@ -95,7 +95,10 @@ async function byWords(deps: FindDeps, query: Query, vector: readonly number[] |
     .map(({ found }) => found);
 }
 
-/** Longest text for a keyword search, characters: PostgreSQL's query parser takes quadratic time and recurses once per word. */
+/**
+ * Maximum length of a text for a keyword search, in characters: PostgreSQL's query parser takes quadratic time and recurses once
+ * per word.
+ */
 const maxWordsLength = 8_000;
 
 /** A minus sign without a word after it excludes nothing; lists and rulers contain many. */

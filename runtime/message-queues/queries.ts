@@ -136,7 +136,7 @@ async function sweepQueue(sql: Queryable, queue: string): Promise<number> {
   const result = await sql`
     delete from queue_takes t using queue_positions p
     where p.queue = ${queue} and t.queue = ${queue} and t.happened_at < p.position
-      -- What still waits would be a message again.
+      -- Otherwise an execution that is still waiting would become a message again.
       and not case when t.message_id ~ '\\.(waiting|held)$' then exists (
         select 1 from task_executions x where x.id = split_part(t.message_id, '.', 1)::uuid and x.state in ('waiting', 'held'))
       else false end`;

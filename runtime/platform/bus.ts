@@ -20,7 +20,7 @@ export type Topic =
   | "cancel"
   /** The first row of `memories` or `chunks` exists. */
   | "memory"
-  /** A knowledge source is to be synced, or its settings changed. */
+  /** A knowledge source must be synced, or its settings changed. */
   | "knowledge"
   /** Executions wait for a connected agent; its id. */
   | "gateway"

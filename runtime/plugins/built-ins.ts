@@ -1,4 +1,4 @@
-/** The plugins that come with the service. Its worker threads load them from here too. */
+/** The built-in plugins. The worker threads also load them from here. */
 export const builtIns = {
   alpha: () => import("@signalbox/plugin-alpha"),
   beta: () => import("@signalbox/plugin-beta"),

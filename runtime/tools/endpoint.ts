@@ -23,7 +23,7 @@ export async function callEndpoint(fetch: Fetch, endpoint: string, input: Parame
       method: "POST",
       headers: { "content-type": "application/json", accept: "application/json, text/*;q=0.9", "idempotency-key": use.key },
       body: JSON.stringify(input),
-      // Following one would send the parameters to a host that the tool does not name.
+      // Following a redirect would send the parameters to a host that the tool does not name.
       redirect: "manual",
       signal,
     });

@@ -50,7 +50,7 @@ const live = (sql: Queryable, { from, to }: Period) => sql`
     coalesce(now.tool_calls, e.tool_calls) as tool_calls, failed_tool_calls,
     (state not in ('succeeded', 'failed', 'cancelled'))::int as open
   from task_executions e
-  -- What runs is summed when it ends: until then by its steps.
+  -- A running execution has no sums until it ends: until then, its steps are read.
   left join lateral (
     select sum(s.prompt_tokens)::bigint as prompt_tokens, sum(s.completion_tokens)::bigint as completion_tokens, sum(s.cost_usd) as cost_usd,
       coalesce(sum(s.prompt_tokens + s.completion_tokens) filter (where s.kind = 'model' and s.cost_usd is null), 0)::bigint as unpriced_tokens,

@@ -45,7 +45,7 @@ function suspectOf({ event, payload = null, viaPath, polled, source }: Incoming)
   return { marks: [], comment, kinds, digests: digestsIn(payload), moved_at: isVague ? event.occurred_at : null };
 }
 
-/** Platforms where a reaction changes the update time. For some changes, a poll sees nothing but this time. */
+/** Platforms where a reaction changes the update time. For some changes, this time is all that a poll sees. */
 const updatedByReactions: ReadonlySet<string> = new Set(["beta"]);
 const builtIn = new Set<string>(sources);
 

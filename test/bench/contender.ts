@@ -3,12 +3,12 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { type ServiceOptions, startService } from "../harness/service.ts";
 
-/** Something that is measured, in a process of its own. */
+/** A program that is measured, in a separate process. */
 export interface Contender {
   readonly name: string;
   readonly port: number;
   readonly pid: number;
-  /** Address of its database, where it has one of its own. */
+  /** Address of its database, if it has a separate one. */
   readonly database: string | null;
   close(): Promise<void>;
 }
@@ -21,7 +21,7 @@ export async function program(name: string, file: string, ...args: string[]): Pr
   const child = spawn(process.execPath, [fileURLToPath(new URL(`./${file}`, import.meta.url)), ...args], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  // Also where the benchmark fails.
+  // Also called if the benchmark fails.
   const kill = () => child.kill("SIGKILL");
   process.once("exit", kill);
   const port = await new Promise<number>((done, fail) => {

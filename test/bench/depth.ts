@@ -11,7 +11,7 @@ const claims = 300;
 /** How long a claim takes with a million executions queued, on three subjects and on 100,000. */
 export async function run(args: readonly string[]): Promise<void> {
   const queued = args.includes("--quick") ? 50_000 : depth;
-  // It makes the tables; with this role it claims nothing.
+  // It creates the tables; with this role it claims nothing.
   const service = await signalbox("Signalbox", { database: "postgres", env: { SIGNALBOX_ROLE: "api" } });
   const sql = postgres(service.database ?? "", { max: 1, onnotice: () => {} });
   const rows: (readonly [string, ...number[]])[] = [];
@@ -42,7 +42,7 @@ export async function run(args: readonly string[]): Promise<void> {
   });
 }
 
-/** Milliseconds of claims, ascending. What a claim took ends before the next one, as if runs took no time. */
+/** Durations of claims in milliseconds, ascending. The claimed executions end before the next claim, as if runs took no time. */
 async function claimed(sql: postgres.Sql, most: number): Promise<number[]> {
   const times: number[] = [];
   for (let n = 0; n < claims; n++) {

@@ -10,15 +10,15 @@ const delays = [200, 0];
 interface Readings {
   readonly overhead: number[];
   readonly rate: number[];
-  /** Of the program and its sessions at the database, for each event: microseconds, transactions, bytes of the log. */
+  /** Cost per event of the program and its database sessions: microseconds, transactions, bytes of the log. */
   readonly cpu: number[];
-  /** The part of `cpu` that its sessions took. */
+  /** The part of `cpu` that its database sessions used. */
   readonly database: number[];
   readonly transactions: number[];
   readonly wal: number[];
 }
 
-/** The whole way from webhook to comment, against the same work with nothing stored, and with events and outcomes stored. */
+/** The whole path from webhook to comment, compared with the same work without storage, and with events and outcomes stored. */
 export async function run(args: readonly string[]): Promise<void> {
   const rounds = args.includes("--quick") ? 1 : 3;
   const many = args.includes("--quick") ? 500 : 3_000;
@@ -36,7 +36,7 @@ export async function run(args: readonly string[]): Promise<void> {
     const readings = contenders.map(
       (): Readings => ({ overhead: [], rate: [], cpu: [], database: [], transactions: [], wal: [] }),
     );
-    // Code that has run some thousand times is compiled: before that, an event costs twice as much.
+    // Code is compiled after some thousand runs; before that, an event costs twice as much.
     for (const contender of contenders) await throughput(contender, side, 3_000, 64);
     for (let round = 0; round < rounds; round++)
       for (const [i, contender] of contenders.entries()) await measure(contender, side, delay, many, readings[i] as Readings);

@@ -23,7 +23,7 @@ interface Measured {
   readonly p99: number;
 }
 
-/** A memory by key over native gRPC, with its session and its rate limit, against a bare echo of connect-node. */
+/** Reads a memory by key over native gRPC, with its session and its rate limit, compared with a bare echo of connect-node. */
 export async function run(): Promise<void> {
   if (!process.env.TEST_DATABASE_URL) throw new Error("The benchmark needs TEST_DATABASE_URL.");
   const redis = process.env.TEST_REDIS_URL;

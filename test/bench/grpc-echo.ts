@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { AgentGateway } from "../../examples/agent-typescript/gen/gateway_pb.js";
 
-/** The least that could answer MemoryRetrieve: connect-node with a generated service and an answer made in advance. Prints its port. */
+/** A minimal server for MemoryRetrieve: connect-node with a generated service and a prepared response. Prints its port. */
 const at = "2026-01-01T00:00:00.000Z";
 const answer = { id: crypto.randomUUID(), key: "k", content: "x".repeat(200), scope: 4, createdAt: at, updatedAt: at };
 const handler = connectNodeAdapter({

@@ -12,7 +12,7 @@ const all = [
 ];
 type Levels = typeof all;
 
-/** Ingest of a signed webhook, durably stored, against the least that could do it. */
+/** Durable ingest of a signed webhook, compared with the minimal programs that could do it. */
 export async function run(args: readonly string[]): Promise<void> {
   const isQuick = args.includes("--quick");
   const rounds = isQuick ? 1 : 3;
@@ -55,7 +55,7 @@ export async function run(args: readonly string[]): Promise<void> {
 
 type Readings = Map<string, number[][]>;
 
-/** Requests per second, and microseconds of CPU for each, of every contender at every level, by rounds. */
+/** Requests per second, and CPU microseconds per request, of every contender at every level, by rounds. */
 async function measure(
   contenders: readonly Contender[],
   levels: Levels,

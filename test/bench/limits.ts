@@ -5,8 +5,8 @@ import { Hono } from "hono";
 import postgres from "postgres";
 
 /**
- * The limits that benchmarks compare with, each the least that could do the job: started as
- * `node test/bench/limits.ts <kind> <secret> [database] [model and tracker]`, prints its port.
+ * The limits that benchmarks compare with, each a minimal program for the job: started as `node test/bench/limits.ts <kind>
+ * <secret> [database] [model and tracker]`, prints its port.
  */
 const [kind = "", secret = "", address = ""] = process.argv.slice(2);
 
@@ -32,7 +32,7 @@ function nothingStored(): void {
   server.listen(0, "127.0.0.1", () => ready((server.address() as { port: number }).port));
 }
 
-/** Hono; the event is stored, alone or grouped with those that came meanwhile. */
+/** Hono; the event is stored, alone or grouped with events that arrived meanwhile. */
 async function stored(grouped: boolean): Promise<void> {
   const sql = postgres(address, { max: 10, onnotice: () => {} });
   await sql`create table if not exists bench_events (id uuid primary key, delivery text unique, body bytea)`;
@@ -68,10 +68,10 @@ async function stored(grouped: boolean): Promise<void> {
   serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1", overrideGlobalObjects: false }, ({ port }) => ready(port));
 }
 
-/** As many at a time as Signalbox is given in the same benchmark. */
+/** The same concurrency as that of Signalbox in the benchmark. */
 const inFlight = 128;
 
-/** Verifies, answers, asks the model and posts the comment; nothing is stored. */
+/** Verifies, answers, calls the model and posts the comment; nothing is stored. */
 function dispatchInProcess(): void {
   const json = { "content-type": "application/json" };
   const work = async (text: string) => {
@@ -103,8 +103,8 @@ function dispatchInProcess(): void {
 }
 
 /**
- * Verifies, stores grouped, answers, runs in this process and stores the outcome grouped: what a service with the same promises
- * about stored events costs at least. No leases, no order, no transcript.
+ * Verifies, stores events in groups, answers, runs in this process and stores outcomes in groups: the minimal cost of a service
+ * with the same promises about stored events. No leases, no order, no transcript.
  */
 async function dispatchStored(): Promise<void> {
   const [, , , database = "", other = ""] = process.argv.slice(1);
@@ -139,7 +139,7 @@ async function dispatchStored(): Promise<void> {
   server.listen(0, "127.0.0.1", () => ready((server.address() as { port: number }).port));
 }
 
-/** Hands over one at a time, and what came meanwhile in the next call. */
+/** Passes on one item at a time, and the items that arrived meanwhile in the next call. */
 function inGroups<T>(write: (items: T[]) => PromiseLike<unknown>): (item: T) => Promise<void> {
   const waiting: { item: T; done: () => void }[] = [];
   let busy = 0;
@@ -161,7 +161,7 @@ function inGroups<T>(write: (items: T[]) => PromiseLike<unknown>): (item: T) => 
     });
 }
 
-/** Runs at most `inFlight` at a time, in the order in which they came. */
+/** Runs at most `inFlight` at a time, in the order of arrival. */
 function pool<T>(work: (item: T) => Promise<void>): (item: T) => void {
   const waiting: T[] = [];
   let running = 0;
@@ -182,7 +182,7 @@ function pool<T>(work: (item: T) => Promise<void>): (item: T) => void {
 
 const keptOpen = new Agent({ keepAlive: true, maxSockets: 256 });
 
-/** Sends JSON over kept connections: a fraction of what fetch costs, which a limit must not pay. */
+/** Sends JSON over reused connections, at a fraction of the cost of fetch, which would distort a limit. */
 const send = (url: string, body: object): Promise<string> =>
   new Promise((done, fail) => {
     const headers = { "content-type": "application/json" };
@@ -193,7 +193,7 @@ const send = (url: string, body: object): Promise<string> =>
     sent.end(JSON.stringify(body));
   });
 
-/** The other side of the whole way: a model that answers after `secret` milliseconds, and a tracker that counts comments. */
+/** The model and the tracker: a model that answers after `secret` milliseconds, and a tracker that counts comments. */
 function otherSide(): void {
   const delay = Number(secret);
   let comments = 0;
@@ -206,7 +206,7 @@ function otherSide(): void {
     choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: "A short comment on this issue." } }],
     usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 },
   });
-  // A connection that waits for the next round stays open: a request that is sent just as it closes would be lost.
+  // An idle connection remains open until the next round, because a request that is sent just as it closes would be lost.
   const server = createServer({ keepAliveTimeout: 3_600_000 }, async (request, response) => {
     const json = { "content-type": "application/json" };
     await read(request);

@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 
-/** What a load brought: requests per second, latency in milliseconds, and how the answers were. */
+/** The result of a load: requests per second, latency in milliseconds, and the kinds of responses. */
 export interface Load {
   readonly perSecond: number;
   readonly p50: number;
@@ -10,22 +10,22 @@ export interface Load {
   readonly statuses: Readonly<Record<string, number>>;
 }
 export interface LoadOptions {
-  /** Several: connections are spread over them. */
+  /** Several ports: connections are distributed over them. */
   readonly port: number | readonly number[];
   readonly connections: number;
   readonly requests: number;
   readonly secret: string;
-  /** Makes the n-th request's payload; the same one each time where absent. */
+  /** Creates the payload of the n-th request. Default: the same one each time. */
   readonly payload?: (n: number) => object;
-  /** Name of the event; `issues` where absent. */
+  /** Name of the event. Default: `issues`. */
   readonly event?: string;
 }
 
 const path = "/webhook/alpha";
 
 /**
- * Sends signed webhooks over plain sockets, each connection one request at a time, each delivery with an id of its own.
- * Requests are made before the clock starts: the load shares two cores with what it measures.
+ * Sends signed webhooks over plain sockets, one request at a time per connection, each delivery with a separate id. Requests are
+ * created before the measurement starts, because the load shares two cores with the measured program.
  */
 export async function load(options: LoadOptions): Promise<Load> {
   const make = requestMaker(options);
@@ -82,7 +82,7 @@ const open = (port: number): Promise<Socket> =>
     socket.once("error", fail);
   });
 
-/** Reads whole answers, with `Content-Length` or chunked, and gives their status. */
+/** Reads complete responses, with `Content-Length` or chunked, and returns their status. */
 function reader(socket: Socket): () => Promise<string> {
   let pending = "";
   let respond: ((status: string) => void) | null = null;

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- <name>`: each benchmark measures its own limit in the same run, and writes JSON to `results/`. Options follow:
- * `-- operate --rows=50000`. `-- --quick`: the door, the whole way and rivals, one round of each, within five minutes.
+ * `npm run bench -- <name>`: each benchmark measures its own limit in the same run, and writes JSON to `results/`. Options
+ * follow: `-- operate --rows=50000`. `-- --quick`: one round each of ingest, the whole path and rivals, within five minutes.
  */
 const benches: Record<string, () => Promise<{ run: (args: readonly string[]) => Promise<void> }>> = {
   ingest: () => import("./ingest.ts"),

@@ -26,7 +26,7 @@ const vectorOf = (text: string): string => {
   return known;
 };
 
-/** One statement on prepared connections: what a program that does nothing else would send. */
+/** One statement on prepared connections, as a program without any other work would send it. */
 export function rawSearch(sql: Sql): Search {
   return async ({ text, filter }) => {
     const vector = vectorOf(text);
@@ -40,7 +40,7 @@ export function rawSearch(sql: Sql): Search {
   };
 }
 
-/** The ten that really are the closest, found without the index on the vectors. */
+/** The exact ten nearest neighbours, found without the vector index. */
 export const exactSearch =
   (sql: Sql): Search =>
   async (asked) =>
@@ -51,7 +51,7 @@ export const exactSearch =
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 
-/** Sends JSON over kept connections; throws where the answer is no success. */
+/** Sends JSON over reused connections; throws if the response is not a success. */
 export function post<T>(url: string, body: unknown): Promise<T> {
   const text = JSON.stringify(body);
   return new Promise((done, fail) => {
@@ -75,7 +75,7 @@ export const ourSearch =
   ({ text, filter }) =>
     post(`${url}/api/memory/search`, { query: text, limit, ...filter });
 
-/** Milliseconds of each of some calls, so many at a time, and how many a second there were. */
+/** Durations of calls in milliseconds, with the given concurrency, and the number of calls per second. */
 export async function timed(calls: readonly (() => Promise<unknown>)[], clients: number) {
   const times: number[] = [];
   let next = 0;

@@ -9,7 +9,7 @@ const readings = 12;
 const searchesEach = 1_000;
 const insertsEach = 100;
 
-/** The service's resident memory under searches and inserts, after a warm-up: does it grow? */
+/** Measures whether the service's resident memory grows under searches and inserts, after a warm-up. */
 export async function residents(service: Service, question: () => Asked, row: () => Row): Promise<string[]> {
   const search = ourSearch(service.url);
   const ask = (many: number) =>

@@ -2,7 +2,7 @@ import type { Sql } from "postgres";
 import { hashEmbedding } from "../../runtime/memory/local-embedding.ts";
 
 export const dimension = 1536;
-/** Agents, and projects: a filter by one of each keeps 10 %, 1 %, and both together 0.1 % of the rows. */
+/** Numbers of agents and projects: a filter by one agent selects 10 % of the rows, by one project 1 %, and by both 0.1 %. */
 export const agents = 10;
 export const projects = 100;
 
@@ -31,7 +31,7 @@ const wordOf = (n: number): string => {
   return word;
 };
 
-/** A text about one of 500 subjects: words of the subject, and words of everybody. */
+/** A text about one of 500 subjects, from the words of the subject and common words. */
 export function textAbout(subject: number, length: number, random: () => number): string {
   const words = Array.from({ length }, () => {
     if (random() < 0.3) return wordOf(Math.floor(random() ** 2 * 2000));
@@ -55,7 +55,10 @@ export const vectorText = (text: string): string =>
 
 const index = "memories_embedding_hnsw_cosine";
 
-/** Adds rows up to `count`, without their index while it is built, which takes a tenth of the time. It is made as the service made it. */
+/**
+ * Adds rows up to `count`. Drops the index meanwhile, which takes a tenth of the time, and creates it again in the service's
+ * form.
+ */
 export async function fill(sql: Sql, from: number, count: number): Promise<void> {
   const random = randomOf(from + 1);
   const [made] = await sql<[{ as: string }]>`select pg_get_indexdef(${index}::regclass) as as`;

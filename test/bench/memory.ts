@@ -34,13 +34,13 @@ const filters: readonly (readonly [string, () => Filter])[] = [
 ];
 const question = (filter: Filter): Asked => ({ text: textAbout(pick(subjects), 8 + pick(12), random), filter });
 
-/** Search and insert over HTTP against the same statements sent by postgres.js to the same rows, in one run. */
+/** Search and insert over HTTP, compared with the same statements sent by postgres.js to the same rows, in one run. */
 export async function run(): Promise<void> {
   await using database = await freshDatabase();
   if (!database) throw new Error("The benchmark needs TEST_DATABASE_URL.");
   const env = { EMBEDDING_PROVIDER: "local", SIGNALBOX_ROLE: "api" };
   await using service = await startService({ databaseUrl: database.url, env });
-  // As a program would set its sessions that looks for the same ten among as many candidates.
+  // Session settings of a program that searches the same number of candidates for the ten nearest.
   const connection = {
     "hnsw.ef_search": 200,
     "hnsw.iterative_scan": "relaxed_order",
@@ -92,11 +92,11 @@ export async function run(): Promise<void> {
   });
 }
 
-/** Where it is: some parts take minutes. */
+/** Prints progress, because some parts take minutes. */
 const say = (what: string) => void process.stderr.write(`memory: ${what}\n`);
 let made = 1_000_000;
 
-/** The agents and projects that memories are stored for. */
+/** Creates the agents and projects to which the memories belong. */
 async function referred(sql: Sql): Promise<void> {
   for (let n = 0; n < agents; n++)
     await sql`insert into agents (id, name, role_id, prompt) values (${`agent_${n}`}, 'A', 'dev', 'p')`;
@@ -117,7 +117,7 @@ async function searches(sql: Sql, service: Service, filter: () => Filter): Promi
     const all = contenders.map(() => ({ p50: [] as number[], p99: [] as number[], rate: [] as number[] }));
     for (let round = 0; round < rounds; round++) {
       const asked = Array.from({ length: requests }, () => question(filter()));
-      // The raw side is not charged for making vectors, which it has at hand.
+      // The time for computing vectors does not count for the raw side, which has them already.
       await Promise.all(asked.map((one) => vectorText(one.text)));
       for (const [i, search] of contenders.entries()) {
         const { times, perSecond } = await timed(
@@ -137,7 +137,7 @@ async function searches(sql: Sql, service: Service, filter: () => Filter): Promi
   return [...cells, ...(await recalls(sql, contenders, filter))];
 }
 
-/** How many of the ten that really are the closest each side finds; another one just as close counts. */
+/** How many of the exact ten nearest neighbours each side finds; another one at the same distance counts too. */
 async function recalls(sql: Sql, contenders: readonly Search[], filter: () => Filter): Promise<number[]> {
   const exact = exactSearch(sql);
   const found = contenders.map(() => 0);
@@ -155,7 +155,7 @@ async function recalls(sql: Sql, contenders: readonly Search[], filter: () => Fi
   return found.map((count) => count / wanted);
 }
 
-/** Inserts a second, over HTTP and raw, into tables of the same rows with the same indexes. */
+/** Inserts per second, over HTTP and raw, into tables with the same rows and indexes. */
 async function inserts(sql: Sql, service: Service): Promise<string[]> {
   await sql`create table bench_memories (like memories including all excluding indexes)`;
   await sql`insert into bench_memories (id, key, content, scope, agent_id, project_id, embedding)

@@ -1,26 +1,26 @@
 import { readdirSync, readFileSync } from "node:fs";
 import postgres from "postgres";
 
-/** What some work has cost, whatever else the machine did meanwhile: wall times are not among it. */
+/** The cost of some work, independent of other work on the machine, so without wall times. */
 export interface Cost {
   /** CPU of the program, milliseconds. */
   readonly program: number;
-  /** CPU of its sessions at the database, milliseconds. */
+  /** CPU of its database sessions, in milliseconds. */
   readonly database: number;
-  /** Transactions: a statement outside of one is one. */
+  /** Transactions; a statement outside of a transaction counts as one. */
   readonly transactions: number;
   /** Bytes that the database wrote to its log. */
   readonly wal: number;
 }
 
-/** A program that is measured; `database` where it has one. */
+/** A measured program, with its database if it has one. */
 export interface Measured {
-  /** Several: what they cost together. */
+  /** Several processes: their total cost. */
   readonly pid: number | readonly number[];
   readonly database?: string | null;
 }
 
-/** Clock ticks of /proc are hundredths of a second on every Linux. */
+/** Clock ticks in /proc are hundredths of a second on every Linux. */
 const msPerTick = 10;
 
 /** CPU milliseconds of a process and its threads; 0 once it has ended. */
@@ -35,8 +35,8 @@ export function cpuOf(pid: number): number {
 }
 
 /**
- * CPU milliseconds of the threads that a process has now, measured in nanoseconds. For short work: a clock tick of `cpuOf` can be a
- * twentieth of it.
+ * CPU milliseconds of the current threads of a process, measured in nanoseconds. Used for short work, where a clock tick of
+ * `cpuOf` can be a twentieth of the result.
  */
 export const preciseCpuOf = (pid: number): number =>
   readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => {
@@ -52,15 +52,15 @@ export const preciseCpuOf = (pid: number): number =>
 const programs = (pid: Measured["pid"]): number => [pid].flat().reduce((sum, one) => sum + cpuOf(one), 0);
 
 /**
- * Runs work and tells what it cost. The log of the server counts whoever writes to it, so no other program may. The database must be on
- * this machine.
+ * Runs work and returns its cost. The log of the server includes all writes, so no other program may write. The database must be
+ * on this machine.
  */
 export async function costOf<T>({ pid, database }: Measured, work: () => Promise<T>): Promise<{ result: T; cost: Cost }> {
   const sql = database ? postgres(database, { max: 1, onnotice: () => {}, connection: { application_name: "meter" } }) : null;
   try {
     const before = await reading(pid, sql);
     const result = await work();
-    // Sessions report what they did once a second at most.
+    // Sessions report their statistics at most once a second.
     if (sql) await new Promise((done) => setTimeout(done, 1_200));
     const after = await reading(pid, sql);
     const sessions = [...after.sessions].map(([one, ms]) => ms - (before.sessions.get(one) ?? 0));

@@ -11,17 +11,17 @@ const kept = {
   RETENTION_HISTORY_DAYS: "0",
   RETENTION_DISCARDED_DAYS: "0",
 };
-/** Most of the history is due at once. */
+/** Most of the history is due immediately. */
 const removed = {
   RETENTION_EVENT_DAYS: "20",
   RETENTION_TRANSCRIPT_DAYS: "20",
   RETENTION_HISTORY_DAYS: "40",
   RETENTION_DISCARDED_DAYS: "7",
 };
-/** A pass begins so long after the start, milliseconds. */
+/** Time from the start to the first pass, in milliseconds. */
 const firstPassMs = 11_000;
 
-/** Ingest with nothing to remove, and while a pass of retention removes what is due: rows of p50 and p99, milliseconds. */
+/** Ingest while nothing is due, and while a pass of retention removes due data: rows of p50 and p99, in milliseconds. */
 export async function retentionRows(options: ServiceOptions): Promise<(readonly [string, number, number])[]> {
   const rows: (readonly [string, number, number])[] = [];
   for (const [name, env] of [

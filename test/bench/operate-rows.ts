@@ -1,11 +1,11 @@
 import postgres from "postgres";
 
-/** An id as the service makes it for a moment: version 7, so that ids sort by time. */
+/** An id as the service creates it for a given time: version 7, so that ids sort by time. */
 const idAt = (time: string, n: string) => `(
   select (substr(h, 1, 8) || '-' || substr(h, 9, 4) || '-7' || substr(m, 1, 3) || '-8' || substr(m, 4, 3) || '-' || substr(m, 7, 12))::uuid
   from (select lpad(to_hex((extract(epoch from ${time}) * 1000)::bigint), 12, '0') as h, md5(${n}::text) as m) parts)`;
 
-/** How long ago the oldest row is, and how many issues the rows are about. */
+/** Age of the oldest row, and number of issues that the rows are about. */
 const days = 90;
 const perIssue = 10;
 
@@ -14,7 +14,7 @@ export async function fillHistory(url: string, count: number): Promise<void> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   const at = (n: string) => `now() - interval '${days} days' * (1 - ${n}::float8 / ${count * 2})`;
   try {
-    // Neither triggers nor foreign keys: the rows are as they would be after them.
+    // Triggers and foreign keys are off; the rows already have the result of the triggers.
     await sql`set session_replication_role = replica`;
     await sql`set synchronous_commit = off`;
     await sql.unsafe(`

@@ -5,16 +5,16 @@ import { retentionRows } from "./operate-retention.ts";
 import { fillHistory } from "./operate-rows.ts";
 import { report } from "./report.ts";
 
-/** `--rows=N`: executions, with twice as many events and three steps each; `--quick`: 20,000. */
+/** `--rows=N`: number of executions, with twice as many events and three steps each; `--quick`: 20,000. */
 const rowsOf = (args: readonly string[]): number => {
   const given = args.find((one) => one.startsWith("--rows="))?.slice("--rows=".length);
   return given ? Number(given) : args.includes("--quick") ? 20_000 : 1_000_000;
 };
 const rounds = 100;
-/** The latest days are summed first, so that of the oldest execution is the last. */
+/** The latest days are summed first, so the day of the oldest execution is the last. */
 const summed = `select day from usage_sums where day =
   (select (created_at at time zone 'UTC')::date from task_executions order by id limit 1)`;
-/** What each question may take at the median, milliseconds. */
+/** Maximum median duration of each question, in milliseconds. */
 const aimMs = 50;
 
 const since = new Date(Date.now() - 30 * 86_400_000).toISOString();
@@ -43,7 +43,7 @@ const questions: readonly (readonly [string, string])[] = [
   ["storage", "/api/storage"],
 ];
 
-/** The questions of an operator, with the history of a long time. */
+/** The questions of an operator, with a long history. */
 export async function run(args: readonly string[]): Promise<void> {
   const count = rowsOf(args);
   await using database = await freshDatabase();
@@ -54,7 +54,7 @@ export async function run(args: readonly string[]): Promise<void> {
   const rows: (readonly [string, number, number])[] = [];
   {
     await using service = await startService({ ...options, seed: false });
-    // Past days are summed soon after a start. Until then, a question about the usage reads all executions.
+    // Past days are summed soon after a start. Until then, a request for the usage reads all executions.
     await eventually(async () => (await database.query(summed)).length > 0, { timeout: 300_000, interval: 500 });
     for (const [name, path] of questions) rows.push([name, ...(await timesOf(service.url + path))]);
   }

@@ -29,7 +29,7 @@ const source = `
 
 type Run = (input: object) => Promise<unknown>;
 
-/** A call to the same plugin in the host's process and in a process of its own; what such a process costs. */
+/** A call of the same plugin in the host's process and in a separate process, and the cost of such a process. */
 export async function run(): Promise<void> {
   const { bytes } = await buildPlugin(source, { id: "bench" });
   const { file } = cachedBundle(bytes);
@@ -69,7 +69,7 @@ export async function run(): Promise<void> {
       columns: ["call", "p50 µs", "p99 µs", `calls/s, ${inFlight} at once`],
       rows,
       findings: [
-        // The first also finds out which isolation layers there are.
+        // The first start also determines the available isolation layers.
         `ready ${Math.round(median(started.slice(1)))} ms after the start (a bundle of ${Math.round(bytes.byteLength / 1024)} KB); the first ${Math.round(started[0] ?? 0)} ms`,
         `memory of one process of ${processes}: resident ${megabytes(opened.map((one) => one.memory() ?? 0))} MiB, its own share ${megabytes(opened.map(share))} MiB`,
       ],
@@ -124,7 +124,7 @@ async function measure(name: string, call: Run, input: object): Promise<Cell[]> 
   return [name, median(times), times[Math.floor(times.length * 0.99)] ?? 0, calls / ((performance.now() - began) / 1000)];
 }
 
-/** Proportional share of memory: pages that several processes have are divided among them. */
+/** Proportional set size: the size of shared pages is divided among their processes. */
 function share({ pid }: Sandbox): number {
   try {
     return Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1]) * 1024;

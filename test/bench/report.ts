@@ -7,11 +7,14 @@ export interface Report {
   readonly about: string;
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Cell[])[];
-  /** What only ratios can say, one line each. */
+  /** One line for each result that is a ratio. */
   readonly findings: readonly string[];
 }
 
-/** Prints the table and keeps it beside the benchmarks as JSON. Absolute numbers belong to the machine; the ratios travel. */
+/**
+ * Prints the table and writes it as JSON next to the benchmarks. Absolute numbers depend on the machine; ratios can be compared
+ * between machines.
+ */
 export function report(result: Report): void {
   const text = [result.columns, ...result.rows].map((row) => row.map(show));
   const widths = result.columns.map((_, i) => Math.max(...text.map((row) => (row[i] ?? "").length)));
@@ -29,7 +32,7 @@ const show = (cell: Cell): string =>
 export const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
-/** Lowest and highest of some ratios, with the middle one: `0.61 (0.58 to 0.66)`. */
+/** The median of some ratios with the lowest and highest: `0.61 (0.58 to 0.66)`. */
 export function spread(values: readonly number[]): string {
   const sorted = [...values].sort((a, b) => a - b);
   return `${median(values).toFixed(2)} (${(sorted[0] ?? 0).toFixed(2)} to ${(sorted.at(-1) ?? 0).toFixed(2)})`;

@@ -11,7 +11,7 @@ import { overhead, secret, throughput } from "./whole-way.ts";
 const queues = ["bullmq", "graphile-worker", "pg-boss"] as const;
 const folder = fileURLToPath(new URL("./rivals", import.meta.url));
 
-/** Installed on first use: the repository itself does not need them. */
+/** Installed at first use, because the repository itself does not need them. */
 function install(): void {
   if (existsSync(`${folder}/node_modules/bullmq`)) return;
   execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: folder, stdio: "inherit" });
@@ -24,8 +24,8 @@ interface Readings {
 }
 
 /**
- * The whole way from webhook to comment with the job queues of others, which have no order, no transcript, no check for a comment that
- * exists, and post a second one after a crash.
+ * The whole path from webhook to comment with other job queues. They have no order, no transcript and no check for an existing
+ * comment, and post a second one after a crash.
  */
 export async function run(args: readonly string[]): Promise<void> {
   install();

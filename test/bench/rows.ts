@@ -8,7 +8,7 @@ import { waitForExecutions } from "../harness/wait.ts";
 import { report } from "./report.ts";
 
 const secret = ["bench", "secret"].join("-");
-/** What an issue may take on the disk, KiB. */
+/** Maximum disk space of an issue, in KiB. */
 const aimKib = 15;
 const words = (
   "the a to of and in is that it for on with as was at by this from when not are be or an after which have if but can will my your we they " +
@@ -19,7 +19,7 @@ const words = (
   "because before while until since during against between through without within around change update remove create open close start stop"
 ).split(" ");
 
-/** Text of different words, as people write it: repeated text would be compressed away. */
+/** Text with varied words, as people write it, because repeated text would be compressed. */
 function prose(length: number, seed: number): string {
   let state = (seed * 7919 + 13) % 2_147_483_647;
   const next = () => {
@@ -106,7 +106,7 @@ async function sizes(url: string): Promise<Map<string, number>> {
   return new Map(rows.map(({ name, bytes }) => [name, Number(bytes)]));
 }
 
-/** What takes the space: each column, and each index. */
+/** Disk space of each column and each index. */
 async function columns(url: string): Promise<void> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   for (const table of ["webhook_events", "task_executions", "execution_steps"]) {

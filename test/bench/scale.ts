@@ -7,7 +7,7 @@ import { secret, throughput } from "./whole-way.ts";
 
 const events = 2_000;
 
-/** Replicas that share one database: how many with each role. */
+/** Replicas that share one database: the number with each role. */
 const shapes = [
   { all: 1, api: 0, worker: 0 },
   { all: 2, api: 0, worker: 0 },
@@ -23,7 +23,10 @@ const nameOf = (shape: Shape): string =>
     .map(([role, count]) => `${count} ${role === "all" ? "with both roles" : role}`)
     .join(", ");
 
-/** 1, 2 and 4 replicas on one database, roles together and apart: the whole way with a model that answers at once, and the door. */
+/**
+ * 1, 2 and 4 replicas on one database, with combined and separate roles: the whole path with a model that answers immediately,
+ * and ingest.
+ */
 export async function run(): Promise<void> {
   const rows: (readonly [string, ...number[]])[] = [];
   for (const shape of shapes) {

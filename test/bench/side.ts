@@ -6,18 +6,18 @@ const mapping = { source: "alpha", event_name: "issues", action: "opened", canon
 /** The model and the tracker of a benchmark. */
 export interface Side extends Contender {
   readonly url: string;
-  /** Comments so far, and requests that the model has not answered yet. */
+  /** Number of comments so far, and of requests that the model has not answered yet. */
   counts(): Promise<{ readonly comments: number; readonly asked: number }>;
 }
 
-/** Starts a model that answers after so many milliseconds, and a tracker. */
+/** Starts a model that answers after this many milliseconds, and a tracker. */
 export async function openSide(modelMs: number): Promise<Side> {
   const side = await limit("other side", "other-side", String(modelMs));
   const url = `http://127.0.0.1:${side.port}`;
   return { ...side, url, counts: async () => (await fetch(`${url}/count`)).json() as ReturnType<Side["counts"]> };
 }
 
-/** Signalbox with one task for each opened issue, before that side. */
+/** Starts Signalbox with one task for each opened issue, connected to that model and tracker. */
 export async function signalboxBefore(side: Side, secret: string, more: Record<string, string> = {}, databaseUrl?: string) {
   const env = { ALPHA_TOKEN: "t", ALPHA_API_URL: side.url, LLM_BASE_URL: `${side.url}/v1`, LLM_API_KEY: "k", ...more };
   const service = await signalbox("Signalbox, PostgreSQL", {

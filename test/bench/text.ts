@@ -6,10 +6,10 @@ import { cleanText } from "../../runtime/untrusted/clean.ts";
 import { enclosed } from "../../runtime/untrusted/fence.ts";
 import { median, report } from "./report.ts";
 
-/** Length of the text of an issue and of the answer, characters. */
+/** Length of the text of an issue and of the answer, in characters. */
 const length = 8_192;
 const rounds = 2_000;
-/** Most that both may cost a run, milliseconds. */
+/** Maximum cost of both per run, in milliseconds. */
 const limit = 1;
 
 const paragraph = `The import of **orders** fails since version 2.3, see [the log](https://example.com/log?id=4711).
@@ -26,7 +26,7 @@ export const load = (path: string) => readFile(path, "utf8"); // fixes #12
 | 2.2 | ok |
 `;
 const text = paragraph.repeat(Math.ceil(length / paragraph.length)).slice(0, length);
-/** What integrations, webhook mappings, wikis and plugins have stored. */
+/** The values that integrations, webhook mappings, wikis and plugins have stored. */
 const stored = Array.from({ length: 500 }, (_, n) => ({
   kind: "webhook mapping" as const,
   name: String(n),
@@ -44,7 +44,7 @@ const steps = {
   "on its way out": () => defuse(redact(text, secrets()).text, options),
 };
 
-/** What a text of 8 KB costs on its way in and on its way out. */
+/** The cost of cleaning a text of 8 KB for the model, and of checking it in the outbox. */
 export async function run(): Promise<void> {
   const times = Object.fromEntries(Object.keys(steps).map((name) => [name, [] as number[]]));
   const both: number[] = [];

@@ -17,15 +17,15 @@ interface Side extends AsyncDisposable {
 interface Figures {
   /** Events per second. */
   readonly rate: number;
-  /** CPU time of the service, and of its sessions at PostgreSQL; milliseconds for each event. */
+  /** CPU time of the service and of its PostgreSQL sessions, in milliseconds per event. */
   readonly serviceMs: number;
   readonly databaseMs: number;
 }
 
 /**
- * What the gate, loops, budgets and the ledger of own writes cost: the service as it is, against the same one on a database
- * whose functions for them do nothing, with the settings that turn them off. Both take the same events at the same time, so that
- * the load of the machine slows both alike. `--rounds=N`, `--events=N`.
+ * The cost of the gate, loops, budgets and the ledger of own writes: the normal service, compared with the same service on a
+ * database whose functions for them do nothing, and with settings that turn them off. Both receive the same events at the same
+ * time, so that the load of the machine affects both equally. `--rounds=N`, `--events=N`.
  */
 export async function run(args: readonly string[]): Promise<void> {
   const given = (name: string, fallback: number) =>
@@ -63,7 +63,7 @@ export async function run(args: readonly string[]): Promise<void> {
   });
 }
 
-/** What ratios to 1 cost: `4.1 % (1.0 to 7.3 %)`. */
+/** The cost as ratios to 1: `4.1 % (1.0 to 7.3 %)`. */
 function quartiles(ratios: readonly number[]): string {
   const sorted = [...ratios].sort((a, b) => a - b);
   const at = (part: number) => (((sorted[Math.floor((sorted.length - 1) * part)] ?? 1) - 1) * 100).toFixed(1);

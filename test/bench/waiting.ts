@@ -8,7 +8,7 @@ const secret = "bench-secret";
 const inFlight = 1_000;
 const modelMs = 30_000;
 
-/** A thousand runs that wait for their model, on one replica: its memory, and its door meanwhile. */
+/** A thousand runs that wait for their model, on one replica: its memory, and ingest meanwhile. */
 export async function run(): Promise<void> {
   const side = await openSide(modelMs);
   const service = await signalboxBefore(side, secret, { WORKER_CONCURRENCY: String(inFlight) });

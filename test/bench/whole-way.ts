@@ -4,7 +4,7 @@ import type { Side } from "./side.ts";
 
 export const secret = "bench-secret";
 
-/** Where webhooks are sent. */
+/** Address to which webhooks are sent. */
 interface Door {
   readonly port: number | readonly number[];
 }
@@ -12,7 +12,9 @@ interface Door {
 let issue = 0;
 const payload = () => issueOpened({ repo: "bench/app", number: ++issue });
 
-/** Events per second from the first webhook to the last comment, and how long webhooks waited for their answer, milliseconds. */
+/**
+ * Events per second from the first webhook to the last comment, and how long webhooks waited for their response, in milliseconds.
+ */
 export async function throughput(
   { port }: Door,
   side: Side,
@@ -27,7 +29,7 @@ export async function throughput(
   return { rate: requests / ((performance.now() - began) / 1000), p50, p99 };
 }
 
-/** Median time from webhook to comment less the model's own, one event at a time; milliseconds. */
+/** Median time from webhook to comment without the model's own time, one event at a time; milliseconds. */
 export async function overhead({ port }: Door, side: Side, delay: number, events = 40): Promise<number> {
   const times: number[] = [];
   for (let i = 0; i < events; i++) {

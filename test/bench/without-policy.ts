@@ -1,4 +1,7 @@
-/** Makes the functions of budgets, fair claims, breakers, pauses and the ledger of own writes do nothing: the queue as it was before them. */
+/**
+ * Replaces the functions of budgets, fair claims, breakers, pauses and the ledger of own writes by functions that do nothing, to
+ * compare with a queue without them.
+ */
 export const withoutPolicy: readonly string[] = [
   `create or replace function add_usage(given text[], runs integer, tokens bigint, usd double precision) returns void
    language sql as $$ select $$`,

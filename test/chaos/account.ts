@@ -5,8 +5,8 @@ import type { World } from "./world.ts";
 const everyMs = 500;
 
 /**
- * Where the unfinished executions are, on average, while it is not stopped. With a constant number of unfinished executions, these are also
- * the shares of the time that an execution takes. It reads the database, which is not a part of what the test verifies.
+ * The average places of the unfinished executions while the run is not stopped. With a constant number of unfinished executions,
+ * these are also the shares of an execution's duration. Reads the database, which is not part of the verification.
  */
 export class Account {
   readonly #world: World;
@@ -25,7 +25,9 @@ export class Account {
     this.#done = this.#run();
   }
 
-  /** Mean number of executions by place, the largest first, and the shares of the time by the number of replicas without a fault. */
+  /**
+   * Mean number of executions by place, largest first, and the shares of the duration by the number of replicas without a fault.
+   */
   async stop(): Promise<{ readonly places: string; readonly free: string }> {
     this.#stopping.abort();
     await this.#done;

@@ -4,14 +4,14 @@ import type { Random } from "./random.ts";
 import type { Replica } from "./replica.ts";
 
 const everyMs = 300;
-/** A person tries another replica when one has not answered for so long. */
+/** If a replica has not answered for this long, a person tries another one. */
 const answerMs = 2_000;
-/** How many are listed at a time. */
+/** Number of executions in one list. */
 const atOnce = 200;
 
-/** A person who approves all that waits, at any replica, and again while it still waits. Now and then they press twice. */
+/** A person who approves all waiting proposals at any replica, repeats it while they still wait, and sometimes clicks twice. */
 export class Approver {
-  /** Approvals that were answered 200. */
+  /** Number of approvals that were answered with 200. */
   accepted = 0;
   readonly #replicas: readonly Replica[];
   readonly #random: Random;
@@ -33,7 +33,7 @@ export class Approver {
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      // A replica that does not answer keeps neither the list nor the other decisions waiting.
+      // A replica that does not respond must delay neither the list nor the other decisions.
       void this.#list();
       await sleep(everyMs, null, { signal }).catch(() => {});
     }

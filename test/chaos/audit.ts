@@ -11,42 +11,47 @@ interface EventSeen {
   readonly delivery_id: string | null;
 }
 
-/** What was found, by the public API and at the trackers, after everything has ended. Lists name what is wrong. */
+/** The findings from the public API and the trackers after everything has ended. Lists contain the errors. */
 export interface Findings {
   readonly accepted: number;
   readonly executions: number;
   readonly states: Readonly<Record<string, number>>;
-  /** Deliveries that no answer of 2xx was given to: the platform has stopped repeating them. Not lost, as they were never accepted. */
+  /**
+   * Deliveries that never got a response of 2xx, so that the platform has stopped repeating them. They were not accepted, so they
+   * are not lost.
+   */
   readonly unanswered: string[];
-  /** Answers of 4xx. */
+  /** Responses of 4xx. */
   readonly refused: string[];
-  /** Accepted, and the event or an execution of it is missing. */
+  /** Accepted, but the event or one of its executions is missing. */
   readonly lost: string[];
   /** Deliveries that became two events, and events with two executions of one task. */
   readonly ranTwice: string[];
-  /** Neither succeeded nor failed at the end. */
+  /** Executions that have neither succeeded nor failed at the end. */
   readonly stuck: string[];
-  /** Failed, although fewer workers were killed during it than an execution may lose. */
+  /** Failed, although fewer of its workers were killed than the limit of crashes. */
   readonly failed: string[];
-  /** Failed because each of their workers was killed: that many are taken for a sign that the execution is what kills them. */
+  /**
+   * Failed because each of its workers was killed: after that many crashes, the service assumes that the execution causes them.
+   */
   readonly killed: number;
-  /** Succeeded, but its answer or a note that was confirmed is not there. */
+  /** Succeeded, but its answer or a confirmed note does not exist. */
   readonly missing: string[];
-  /** Comments beyond the first of each, that are there in the end. */
+  /** Comments that exist more than once at the end. */
   readonly doubled: string[];
-  /** Comments that were there twice for a time, and of which the service deleted one. */
+  /** Comments that temporarily existed twice, until the service deleted one. */
   readonly takenBack: string[];
-  /** Comments that still say that an agent works, after all runs have ended. */
+  /** Comments that still show that an agent is working, after all runs have ended. */
   readonly unfinished: string[];
   readonly crashes: Crash[];
   /** Processes that had to be killed after SIGTERM. */
   readonly outlived: number;
   readonly unhandled: string[];
-  /** Replicas that do not serve at the end. */
+  /** Replicas that do not respond at the end. */
   readonly silent: string[];
 }
 
-/** Heals the world, waits until nothing moves any more, and looks. */
+/** Ends all faults, waits until nothing changes any more, and verifies the results. */
 export async function audit(world: World, { timeoutSeconds = 60 }: { timeoutSeconds?: number } = {}): Promise<Findings> {
   const silent = await world.heal();
   await world.sender.allAnswered();
@@ -79,7 +84,7 @@ export async function audit(world: World, { timeoutSeconds = 60 }: { timeoutSeco
 const openStates = ["queued", "running", "held", "waiting"];
 const isOpen = ({ state }: ExecutionSeen): boolean => openStates.includes(state);
 
-/** Whether the execution says that so many workers died as were killed while it was there. */
+/** Whether the execution reports as many worker crashes as there were kills during it. */
 function wasKilled({ replicas }: World, { error, created_at, finished_at }: Execution): boolean {
   const deaths = Number(/worker crashed (\d+) times/.exec(error ?? "")?.[1] ?? Number.POSITIVE_INFINITY);
   const [from, to] = [Date.parse(created_at), Date.parse(finished_at ?? "")];
@@ -87,7 +92,7 @@ function wasKilled({ replicas }: World, { error, created_at, finished_at }: Exec
   return kills.length >= deaths;
 }
 
-/** Whether each accepted delivery became one event with one execution of each task. */
+/** Whether each accepted delivery became one event with one execution per task. */
 function accounts({ sender, options }: World, events: readonly EventSeen[], executions: readonly ExecutionSeen[]) {
   const byDelivery = Map.groupBy(events, ({ delivery_id }) => delivery_id);
   const byEvent = Map.groupBy(executions, ({ event_id }) => event_id);
@@ -107,7 +112,7 @@ function accounts({ sender, options }: World, events: readonly EventSeen[], exec
   return { lost, ranTwice };
 }
 
-/** What the trackers keep against what the executions say. */
+/** Compares the contents of the trackers with the executions. */
 function writes({ trackers, sender, ledger }: World, executions: readonly ExecutionSeen[]) {
   const standing = new Map<string, number>();
   for (const tracker of trackers.list) {
@@ -136,8 +141,8 @@ function writes({ trackers, sender, ledger }: World, executions: readonly Execut
 }
 
 /**
- * Of the runs about one issue, one comment shows the answer of one: each has replaced that of the one before. Instead of the answer, it
- * may show why a later run failed.
+ * Of the runs on one issue, one comment shows the last answer: each has replaced the previous one. Instead of an answer, it may
+ * show why a later run failed.
  */
 function livingComments(sender: World["sender"], executions: readonly ExecutionSeen[], standing: ReadonlyMap<string, number>) {
   const eventsOf = (state: string) =>
@@ -164,7 +169,7 @@ function livingComments(sender: World["sender"], executions: readonly ExecutionS
 
 const eventOf = ({ event_id }: ExecutionSeen): string | null => event_id;
 
-/** Longest wait between two signs of progress: longer than the wait before the last retry of an execution. */
+/** Maximum wait between two signs of progress, which is longer than the wait before the last retry of an execution. */
 async function waitForEnd(world: World, timeoutMs: number): Promise<void> {
   let open = Number.POSITIVE_INFINITY;
   let seen = "";
@@ -177,8 +182,7 @@ async function waitForEnd(world: World, timeoutMs: number): Promise<void> {
     seen = now;
     await sleep(250);
   }
-  // A process that was frozen, or a request under way, may still write. What two workers may have written is looked for one
-  // window later, at the next look at what is due.
+  // A frozen process, or a request in flight, may still write. The service looks for duplicate writes one window later.
   const quiet = Math.max(10, world.options.lease) * 1000 + 8000;
   const began = performance.now();
   while (performance.now() - Math.max(world.ledger.lastChange, began) < quiet && performance.now() - began < 90_000)
@@ -191,13 +195,13 @@ async function total({ replicas }: World, state: string): Promise<number | null>
       const { status, headers } = await client.get(`/api/task-executions?limit=1&state=${state}`, { timeout: 5000 });
       if (status === 200) return Number(headers.get("x-total-count"));
     } catch {
-      // The next one may answer.
+      // The next replica may respond.
     }
   }
   return null;
 }
 
-/** Reads a path of the API at whichever replica answers. */
+/** Reads a path of the API from any replica that responds. */
 type Reader = <T>(path: string) => Promise<T>;
 
 async function aReader({ replicas }: World): Promise<Reader> {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Random } from "./random.ts";
 import type { Replica } from "./replica.ts";
 
-/** What a fault needs to know of the run. */
+/** The parts of a run that a fault uses. */
 export interface FaultContext {
   readonly random: Random;
   /** Milliseconds. */
@@ -14,10 +14,10 @@ export interface FaultContext {
 
 export interface Fault {
   readonly name: string;
-  /** How often it comes, against the others. */
+  /** How often it occurs, relative to the others. */
   readonly weight: number;
   readonly needs?: "postgres" | "redis";
-  /** Whether it takes all replicas. */
+  /** Whether it affects all replicas. */
   readonly everywhere?: boolean;
   act(replica: Replica, context: FaultContext): Promise<void>;
 }
@@ -26,7 +26,7 @@ const restart = async (replica: Replica, { random }: FaultContext): Promise<void
   await sleep(random.between(0, 1500));
   replica.start();
   await replica.serves(30_000).catch(() => {});
-  // Executions that lose five workers in a row are failed on purpose: it must have time to do some work.
+  // Executions that lose five workers in a row are failed on purpose, so a worker must have time to do some work.
   await sleep(random.between(1000, 4000));
 };
 
@@ -103,7 +103,7 @@ const databaseFaults: readonly Fault[] = [
   {
     name: "stop-and-cut",
     weight: 6,
-    // Others take over meanwhile, and it hears nothing of that when it goes on.
+    // Meanwhile, others take over its executions without its knowledge.
     act: async (replica, { random, lease }) => {
       replica.freeze();
       await sleep(lease * random.between(1.1, 1.6));
@@ -156,7 +156,7 @@ const redisFaults: readonly Fault[] = [
   },
 ];
 
-/** The faults of a run, with its weights. Throws where a weight names none. */
+/** The faults of a run, with its weights. Throws if a weight names an unknown fault. */
 export function faultsOf(has: { postgres: boolean; redis: boolean }, weights: Readonly<Record<string, number>>): Fault[] {
   const all = [...processes, ...(has.postgres ? databaseFaults : []), ...(has.redis ? redisFaults : [])];
   const known = [...processes, ...databaseFaults, ...redisFaults].map(({ name }) => name);
@@ -165,7 +165,7 @@ export function faultsOf(has: { postgres: boolean; redis: boolean }, weights: Re
   return all.map((fault) => ({ ...fault, weight: weights[fault.name] ?? fault.weight })).filter(({ weight }) => weight > 0);
 }
 
-/** Draws faults and lets them act until it is stopped; at most one at a time on each replica. */
+/** Draws faults and runs them until it is stopped; at most one at a time on each replica. */
 export class FaultDriver {
   readonly counts: Record<string, number> = {};
   readonly #faults: readonly Fault[];
@@ -195,7 +195,7 @@ export class FaultDriver {
     while (!signal.aborted) {
       await sleep(random.wait(pauseMs), null, { signal }).catch(() => {});
       if (signal.aborted) return;
-      // Drawn before it is known who is free, so that the seed decides alone.
+      // Drawn before it is known which replicas are free, so that the seed alone decides.
       const fault = this.#draw(random);
       const replica = random.pick(replicas);
       const taken = fault.everywhere ? replicas : [replica];

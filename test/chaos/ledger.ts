@@ -1,11 +1,11 @@
-/** What a comment of this run says it is: `chaos-17-first-final`, `chaos-17-first-note1`. */
+/** The mark in a comment of this run: `chaos-17-first-final`, `chaos-17-first-note1`. */
 export interface Written {
   /** Number of the delivery. */
   readonly delivery: number;
   readonly task: string;
-  /** `final` for the answer; a name for each call of a tool that the model made. */
+  /** `final` for the answer; a name for each tool call of the model. */
   readonly part: string;
-  /** All of it, as the text has it. */
+  /** The whole mark, as it is in the text. */
   readonly key: string;
 }
 
@@ -13,28 +13,28 @@ const shape = /chaos-(\d+)-([a-z]+)-(final|note\d+(?:try\d+)?)/;
 
 export const keyOf = (delivery: number, task: string, part: string): string => `chaos-${delivery}-${task}-${part}`;
 
-/** Reads what a comment's text says; `null` for other texts. */
+/** Reads the mark in the text of a comment; `null` for other texts. */
 export function writtenIn(text: string): Written | null {
   const [key, delivery, task, part] = shape.exec(text) ?? [];
   return key && task && part ? { key, delivery: Number(delivery), task, part } : null;
 }
 
-/** What a living comment says while its run goes on. */
+/** The text of a living comment while its run continues. */
 export const isSign = (text: string): boolean => text.includes("is working on this");
 
-/** What happened at the trackers, as it happens. */
+/** Records events at the trackers when they occur. */
 export class Ledger {
-  /** Of each key, when a comment with it appeared at a tracker, milliseconds since the start. */
+  /** For each key, when comments with it appeared at a tracker, in milliseconds since the start. */
   readonly #posts = new Map<string, number[]>();
   /** Tool calls that the service reported to the model as successful. */
   readonly confirmed = new Set<string>();
   #finals = 0;
-  /** Edits that the trackers carried out. */
+  /** Number of edits that the trackers carried out. */
   edits = 0;
-  /** When something was last written or deleted. */
+  /** When a comment was last written or deleted. */
   lastChange = performance.now();
 
-  /** Answers that appeared at a tracker, each counted once. */
+  /** Number of answers that appeared at a tracker, each counted once. */
   get finals(): number {
     return this.#finals;
   }
@@ -48,7 +48,7 @@ export class Ledger {
     else this.#posts.set(written.key, [this.lastChange]);
     if (!before && written.part === "final") this.#finals++;
   }
-  /** A living comment gets its answer by an edit. */
+  /** A living comment receives its answer by an edit. */
   edited(text: string): void {
     this.edits++;
     this.posted(text);

@@ -4,5 +4,5 @@ import { runWindows } from "./windows/run.ts";
 
 const options = readOptions(process.argv.slice(2));
 const held = await (options.window === null ? runMix(options) : runWindows(options.window, options));
-// At once: sockets that a fault has left half open would keep the process.
+// Exits immediately, because half-open sockets that a fault left would keep the process alive.
 process.exit(held ? 0 : 1);

@@ -7,12 +7,12 @@ import { untilAnswered } from "./recovery.ts";
 import { broken, listed, print, progress, type Row, spread } from "./report.ts";
 import { startWorld, type World } from "./world.ts";
 
-/** One writes at once, one after an approval, one shows its work and its answer in one comment that it edits. */
+/** One task writes immediately, one after an approval, and one shows its progress and its answer in one comment that it edits. */
 const tasks = ["first", "staged", "living"];
 /** Seconds between two lines of progress. */
 const every = 15;
 
-/** All faults at random, for some minutes. Whether every promise held. */
+/** Runs all faults at random for some minutes. Returns whether every promise held. */
 export async function runMix(options: ChaosOptions): Promise<boolean> {
   const { database, replicas, lease, redis, seed } = options;
   const about = `seed ${seed}, ${replicas} × ${database}, lease ${lease} s, ${redis ? "with" : "without"} Redis`;
@@ -60,7 +60,7 @@ export async function runMix(options: ChaosOptions): Promise<boolean> {
   }
 }
 
-/** Answers that came to the trackers, per second of what is done. */
+/** Answers that appeared at the trackers, per second. */
 async function rate({ ledger }: World, act: () => Promise<void>): Promise<number> {
   const [finals, began] = [ledger.finals, performance.now()];
   await act();

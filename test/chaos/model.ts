@@ -3,19 +3,19 @@ import { type Model, startModel } from "../../examples/demo/model.ts";
 import { keyOf, type Ledger } from "./ledger.ts";
 import { type Random, seeded } from "./random.ts";
 
-/** A model that follows from its input: what it writes names the delivery and the task, so that each text can be counted. */
+/** A model whose answers depend only on its input: its texts name the delivery and the task, so that each text can be counted. */
 export interface ChaosModel {
   readonly url: string;
   /** Multiplies the probabilities of its faults; 0 for none. */
   trouble: number;
-  /** Milliseconds of each answer, in place of the distribution. */
+  /** Milliseconds of each answer, instead of the distribution. */
   fixedDelay: number | null;
   /** Whether it calls tools before it answers. */
   callsTools: boolean;
   close(): Promise<void>;
 }
 
-/** Requests that the model's server remembers at most: their bodies are large. */
+/** Maximum number of requests that the model's server remembers, because their bodies are large. */
 const remembered = 200;
 
 export async function startChaosModel(random: Random, ledger: Ledger): Promise<ChaosModel> {
@@ -58,7 +58,7 @@ function answerTo(request: ChatRequest, ledger: Ledger, callsTools: boolean): Re
   if (!callsTools) return final;
   const wanted = notesOf(delivery, task);
   const done = made.filter(({ ok }) => ok).length;
-  // A model that gets an error asks once more, in other words: another write.
+  // A model that gets an error calls again with another text, which is another write.
   const tries = made.length - done;
   if (done >= wanted || tries > 2) return final;
   const part = `note${done + 1}${tries > 0 ? `try${tries + 1}` : ""}`;
@@ -66,19 +66,19 @@ function answerTo(request: ChatRequest, ledger: Ledger, callsTools: boolean): Re
   return { tool_calls: [{ name: `${source}__add_comment`, arguments: { ...subjectOf(source, issue), body } }] };
 }
 
-/** How many notes this run writes before it answers: most none, some one, few two. */
+/** Number of notes that this run writes before it answers: most write none, some one, few two. */
 function notesOf(delivery: number, task: string): number {
   const drawn = seeded(`${delivery}/${task}`).next();
   return drawn < 0.6 ? 0 : drawn < 0.9 ? 1 : 2;
 }
 
-/** `octo/app#7` is taken as it is; of `PROJECT#UUID` and `APP#APP-7` the two halves are. */
+/** `octo/app#7` is used as it is; for `PROJECT#UUID` and `APP#APP-7`, the two parts are used. */
 function subjectOf(source: string, subject: string): Record<string, string> {
   const [project = "", issue = ""] = subject.split("#");
   return source === "alpha" || source === "beta" ? { project, issue: `#${issue}` } : { project, issue };
 }
 
-/** The notes that were asked for in the rounds before, and whether the service said that they were written. */
+/** The notes of the previous rounds, and whether the service reported that they were written. */
 function callsMade(request: ChatRequest): { key: string; ok: boolean }[] {
   const results = new Map(request.messages.map((message) => [message.tool_call_id, textOf(message)]));
   return request.messages.flatMap(({ tool_calls = [] }) =>

@@ -3,26 +3,26 @@ import type { Flavour } from "../harness/databases.ts";
 
 export interface ChaosOptions {
   readonly seed: number;
-  /** Longest time with faults. */
+  /** Maximum time with faults. */
   readonly minutes: number;
-  /** The sender stops after so many executions; as many as the time allows where `null`. */
+  /** The sender stops after this number of executions; `null`: no limit. */
   readonly executions: number | null;
   /** EXECUTION_LEASE_SECONDS. */
   readonly lease: number;
   readonly replicas: number;
   readonly redis: boolean;
   readonly database: Flavour;
-  /** Seconds without faults at the start, to compare with. */
+  /** Seconds without faults at the start, for comparison. */
   readonly calm: number;
   /** Mean seconds between two faults. */
   readonly pause: number;
   /** Changes to the weights of faults, by name. */
   readonly weights: Readonly<Record<string, number>>;
-  /** Probabilities of the trackers' and the model's faults are multiplied by it. */
+  /** The probabilities of the trackers' and the model's faults are multiplied by it. */
   readonly trouble: number;
-  /** Executions that the sender keeps unfinished. */
+  /** Number of executions that the sender keeps unfinished. */
   readonly backlog: number;
-  /** Runs this scenario instead of the mix; `all` runs each. */
+  /** Runs this scenario instead of the mix; `all` runs every scenario. */
   readonly window: string | null;
   readonly times: number;
   /** Folder for the replicas' logs. */
@@ -31,7 +31,7 @@ export interface ChaosOptions {
 
 const text = (value: string) => ({ type: "string", default: value }) as const;
 
-/** Reads the command line. Throws with what is wrong. */
+/** Reads the command line. Throws an Error with the reason. */
 export function readOptions(args: readonly string[]): ChaosOptions {
   const { values } = parseArgs({
     args: [...args],
@@ -73,7 +73,7 @@ export function readOptions(args: readonly string[]): ChaosOptions {
     backlog: number("backlog"),
     times: number("times"),
     executions: values.executions === "" ? null : Number(values.executions),
-    // The embedded database serves one process.
+    // The embedded database supports only one process.
     replicas: database === "embedded" ? 1 : number("replicas"),
     redis: values.redis,
     database,

@@ -11,7 +11,7 @@ export type Source = (typeof sources)[number];
 export const secret = "chaos-webhook-secret";
 export const deltaIssue = (number: number): string => `0c6d9f12-52b5-4f0e-9d2f-${String(number).padStart(12, "0")}`;
 
-/** A webhook as its platform sends it: a new issue whose title names the delivery. */
+/** A webhook in the format of its platform: a new issue whose title names the delivery. */
 export interface Webhook {
   readonly path: string;
   readonly body: string;
@@ -53,7 +53,7 @@ const payloads: Readonly<Record<Source, (issue: number, title: string) => object
     ),
 };
 
-/** The platforms' own headers. A platform that repeats a delivery repeats its id. */
+/** The platforms' own headers. When a platform repeats a delivery, it repeats its id. */
 const headers: Readonly<Record<Source, (id: string, body: string) => Record<string, string>>> = {
   alpha: (id, body) => ({
     "x-github-event": "issues",

@@ -1,4 +1,4 @@
-/** Numbers that a seed decides, so that a run can be repeated. */
+/** Random numbers from a seed, so that a run can be repeated. */
 export interface Random {
   /** From 0 to below 1. */
   next(): number;
@@ -6,11 +6,11 @@ export interface Random {
   between(low: number, high: number): number;
   chance(probability: number): boolean;
   pick<T>(from: readonly T[]): T;
-  /** One of them by its probability, which `factor` multiplies; `null` for what is left of 1. */
+  /** One of the items by its probability, which `factor` multiplies; `null` for the rest up to 1. */
   draw<T>(choices: readonly (readonly [probability: number, choice: T])[], factor?: number): T | null;
-  /** A time until the next event, where events come at random with this mean. */
+  /** A time until the next event, for events that occur at random with this mean. */
   wait(mean: number): number;
-  /** A further stream: what is drawn from it changes nothing here. */
+  /** Another stream of numbers, independent of this one. */
   stream(name: string): Random;
 }
 

@@ -15,24 +15,24 @@ export interface ReplicaOptions {
   readonly env: Readonly<Record<string, string>>;
   /** The folder it works in. */
   readonly folder: string;
-  /** Its log is appended to a file here. */
+  /** Its log is appended to a file in this folder. */
   readonly logs: string;
   readonly postgres: TcpProxy | null;
   readonly redis: TcpProxy | null;
 }
 
-/** An end that nothing asked for. */
+/** An end of the process that no fault caused. */
 export interface Crash {
   readonly replica: string;
   readonly code: number | null;
   readonly signal: string | null;
-  /** Whether it had served before. */
+  /** Whether the replica had been ready before. */
   readonly served: boolean;
   /** The end of its log. */
   readonly tail: string;
 }
 
-/** One process of the service, which is started again when it ends, as a supervisor does. */
+/** One process of the service. It is started again when it ends, as by a supervisor. */
 export class Replica {
   readonly name: string;
   readonly url: string;
@@ -40,13 +40,13 @@ export class Replica {
   readonly postgres: TcpProxy | null;
   readonly redis: TcpProxy | null;
   readonly crashes: Crash[] = [];
-  /** Milliseconds that each process took to end after SIGTERM; `null` where it had to be killed. */
+  /** Milliseconds from SIGTERM to the end of each process; `null` if it had to be killed. */
   readonly ends: (number | null)[] = [];
-  /** When it was killed with kill -9, milliseconds since 1970. */
+  /** When it was killed with kill -9, in milliseconds since 1970. */
   readonly kills: number[] = [];
-  /** Lines of the log that tell of an error which nothing handled. */
+  /** Lines of the log about unhandled errors. */
   readonly unhandled: string[] = [];
-  /** A fault acts on it. */
+  /** Whether a fault affects it. */
   busy = false;
   #running: Running | null = null;
   #served = false;
@@ -75,7 +75,7 @@ export class Replica {
     return join(this.#options.logs, `${this.name}.log`);
   }
 
-  /** Starts the process; does not wait until it serves. */
+  /** Starts the process without waiting until it is ready. */
   start(): void {
     if (this.up) return;
     const running = run("node", "runtime/main.ts", { cwd: this.#options.folder, env: { ...this.#options.env } });
@@ -96,7 +96,7 @@ export class Replica {
     await this.#end();
   }
 
-  /** SIGTERM. Gives the milliseconds until the end, or `null` where it outlived its limit and was killed. */
+  /** Sends SIGTERM. Returns the milliseconds until the end, or `null` if it exceeded its limit and was killed. */
   async terminate(): Promise<number | null> {
     const running = this.#running;
     if (!running || running.exit) return 0;
@@ -143,14 +143,14 @@ export class Replica {
     }
   }
 
-  /** Waits until it serves. */
+  /** Waits until it is ready. */
   async serves(timeout = 60_000): Promise<void> {
     await eventually(() => this.healthy(), { timeout, interval: 100 }).catch(() => {
       throw new Error(`${this.name} did not serve within ${timeout} ms:\n${this.#running?.logs().slice(-2000)}`);
     });
   }
 
-  /** Writes a line of ours to its log. */
+  /** Writes a line of the test to its log. */
   note(text: string): void {
     this.#note(`[chaos ${new Date().toISOString()}] ${text}\n`);
   }

@@ -7,7 +7,7 @@ export function progress(text: string): void {
   process.stdout.write(`${(performance.now() / 1000).toFixed(0).padStart(5)} s  ${text}\n`);
 }
 
-/** What must be empty or zero for a run to pass. */
+/** The counts that must be zero for a run to pass. */
 const promises: readonly (readonly [string, keyof Findings])[] = [
   ["lost", "lost"],
   ["ran twice", "ranTwice"],
@@ -29,7 +29,7 @@ const countOf = (value: unknown): number => (Array.isArray(value) ? value.length
 export const broken = (findings: Findings): Row[] =>
   promises.map(([name, member]): Row => [name, countOf(findings[member])]).filter(([, count]) => count !== 0);
 
-/** Prints the table, and of what is wrong the first few. */
+/** Prints the table, and the first few of the errors. */
 export function print(title: string, measured: readonly Row[], findings: Findings): void {
   const rows: Row[] = [
     ...measured,

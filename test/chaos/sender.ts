@@ -6,7 +6,7 @@ import type { Random } from "./random.ts";
 import type { Replica } from "./replica.ts";
 import type { Trackers } from "./trackers.ts";
 
-/** One delivery, and what its sender was answered. */
+/** One delivery, and the responses that its sender received. */
 export interface Sent {
   readonly number: number;
   readonly source: Source;
@@ -14,21 +14,24 @@ export interface Sent {
   readonly id: string;
   /** When it was first sent, `performance.now()`. */
   readonly sentAt: number;
-  /** The first answer of 2xx; `null` while there is none. */
+  /** The first response of 2xx; `null` until there is one. */
   receipt: Receipt | null;
-  /** Answers of 2xx that named another event, or accepted it once more. */
+  /** Responses of 2xx that named another event, or accepted it again. */
   readonly twice: Receipt[];
-  /** Answers that a sender does not repeat: 4xx. */
+  /** Responses after which a sender does not repeat: 4xx. */
   refused: string | null;
   tries: number;
 }
 
-/** A platform stops waiting for an answer after this long. */
+/** Time after which a platform stops waiting for a response. */
 const answerMs = 10_000;
-/** And stops repeating a delivery after this long. */
+/** Time after which it stops repeating a delivery. */
 const timeoutMs = 180_000;
 const concurrency = 96;
-/** A delivery that is unanswered for so long is not a part of the backlog: a platform goes on to send its other events. */
+/**
+ * A delivery without a response for this long does not count in the backlog, because a platform continues to send its other
+ * events.
+ */
 const overdueMs = 1_000;
 
 export interface SenderOptions {
@@ -38,11 +41,11 @@ export interface SenderOptions {
   readonly random: Random;
   /** Each delivery starts one execution of each. */
   readonly tasks: readonly string[];
-  /** Executions that are kept unfinished. */
+  /** Number of executions that are kept unfinished. */
   readonly backlog: number;
 }
 
-/** Sends webhooks as the four platforms do: signed, repeated under the same id until they are answered 2xx. */
+/** Sends webhooks like the four platforms: signed, and repeated under the same id until the response is 2xx. */
 export class Sender {
   readonly sent: Sent[] = [];
   readonly #options: SenderOptions;
@@ -56,7 +59,7 @@ export class Sender {
     this.#options = options;
   }
 
-  /** Keeps the backlog full until `stop`, or until there are so many executions. */
+  /** Keeps the backlog full until `stop`, or until this number of executions exists. */
   start(executions: number | null): void {
     this.#most = (executions ?? Number.POSITIVE_INFINITY) / this.#options.tasks.length;
     this.#stopped = false;
@@ -65,7 +68,7 @@ export class Sender {
   get finished(): boolean {
     return this.sent.length >= this.#most;
   }
-  /** Begins nothing more, and waits until all deliveries are answered or abandoned. */
+  /** Sends nothing new, and waits until all deliveries are answered or abandoned. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#pumping;
@@ -86,11 +89,11 @@ export class Sender {
     }
   }
 
-  /** Sends one more delivery; `to` a replica where given, else to any. */
+  /** Sends one more delivery, to the replica `to` or if it is absent, to any. */
   send({ to, source }: { to?: Replica; source?: Source } = {}): Sent {
     const { random, trackers } = this.#options;
     const number = this.sent.length + 1;
-    // Some are about an issue that had a delivery before.
+    // Some deliveries are about an issue that had one before.
     const earlier =
       !source && number > 40 && random.chance(0.15) ? this.sent[number - 2 - Math.floor(random.between(0, 30))] : null;
     const chosen = earlier?.source ?? source ?? (sources[number % sources.length] as Source);
@@ -140,13 +143,13 @@ export class Sender {
           return;
         }
       } catch {
-        // No answer came: it is sent again.
+        // There was no response, so it is sent again.
       }
       await sleep(wait * random.between(0.5, 1));
     }
   }
 
-  /** The answers that this delivery should lead to. */
+  /** The answers that should result from this delivery. */
   finalsOf({ number }: Sent): string[] {
     return this.#options.tasks.map((task) => keyOf(number, task, "final"));
   }

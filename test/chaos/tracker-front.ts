@@ -4,29 +4,29 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { FakeResponse, RecordedRequest } from "@signalbox/sdk/testing";
 import type { Random } from "./random.ts";
 
-/** What happens to one request. `after`: it is carried out first, so its sender cannot know. */
+/** The result of one request. `after`: it is carried out first, so its sender cannot know the outcome. */
 export type Trouble =
   | { readonly kind: "status"; readonly status: number; readonly retryAfter?: number; readonly after?: boolean }
   | { readonly kind: "reset"; readonly after?: boolean }
   | { readonly kind: "slow"; readonly ms: number; readonly after?: boolean }
   | { readonly kind: "hold"; readonly after?: boolean };
 
-/** Requests that a scenario waits for. */
+/** Selects the requests that a scenario waits for. */
 export interface Plan {
   readonly method: string;
   readonly path?: RegExp;
-  /** How many of them; 1 where absent. */
+  /** Number of these requests. Default: 1. */
   readonly times?: number;
   readonly trouble: Trouble;
 }
 export interface Planned {
-  /** Requests that met it so far. */
+  /** Number of matching requests so far. */
   readonly met: number;
-  /** Lets go what is held, and holds nothing more. */
+  /** Releases held requests, and holds no further ones. */
   release(): void;
 }
 
-/** Probabilities of each trouble of one request, in the order in which they are tried. */
+/** Probabilities of each fault of a request, in the order in which they are tried. */
 const writeTroubles = (random: Random): readonly (readonly [number, Trouble])[] => [
   [0.015, { kind: "status", status: 500 }],
   [0.015, { kind: "status", status: 502, after: true }],
@@ -50,9 +50,9 @@ interface ActivePlan extends Planned {
   released: boolean;
 }
 
-/** The HTTP side of a tracker: carries out requests, and spoils some of them, at random or as a scenario plans. */
+/** The HTTP side of a tracker: carries out requests, and injects faults into some of them, at random or as a scenario plans. */
 export class TrackerFront {
-  /** Multiplies the probabilities; 0 for no trouble at random. */
+  /** Multiplies the probabilities; 0 for no random faults. */
   trouble = 0;
   url = "";
   readonly counts: Record<string, number> = {};
@@ -78,7 +78,7 @@ export class TrackerFront {
     return new Promise((done) => void this.#server.close(() => done()));
   }
 
-  /** Plans come before chance, the oldest that fits first. */
+  /** Plans take precedence over random faults; the oldest matching one is used. */
   plan(plan: Plan): Planned {
     const active: ActivePlan = {
       plan,

@@ -8,19 +8,19 @@ import { deltaIssue, type Source, secret, sources } from "./payloads.ts";
 import type { Random } from "./random.ts";
 import { type Plan, type Planned, TrackerFront } from "./tracker-front.ts";
 
-/** One tracker, with what it keeps. */
+/** One tracker with its contents. */
 export interface ChaosTracker {
   readonly front: TrackerFront;
   addIssue(number: number): void;
-  /** Texts of the comments that are there. */
+  /** Texts of the existing comments. */
   standing(): string[];
-  /** Texts of those that the service deleted again. */
+  /** Texts of the comments that the service has deleted. */
   takenBack(): readonly string[];
 }
 
 type Row = Record<string, unknown>;
 
-/** A tracker of the plugins' tests, and where its comments are. */
+/** A tracker of the plugins' tests, and the path of its comments. */
 interface TestTracker {
   readonly tracker: { url: string };
   readonly carryOut: (request: RecordedRequest) => FakeResponse;
@@ -33,7 +33,7 @@ interface TestTracker {
 
 class Alpha extends AlphaTracker {
   #ids = 0;
-  /** Ids that stay different when comments are deleted. */
+  /** Ids that remain unique after comments are deleted. */
   override addComment(...given: Parameters<AlphaTracker["addComment"]>): ReturnType<AlphaTracker["addComment"]> {
     const id = ++this.#ids;
     return Object.assign(super.addComment(...given), {
@@ -84,7 +84,7 @@ const trackers: Readonly<Record<Source, () => TestTracker>> = {
   },
 };
 
-/** Puts a front before it, and adds what it does not have: deletions of comments. */
+/** Adds a front to the tracker, and the missing operation: deletion of comments. */
 async function startTracker(
   { tracker, carryOut, addIssue, comments, textOf, deletePath }: TestTracker,
   ledger: Ledger,
@@ -131,16 +131,16 @@ export class Trackers {
   set trouble(factor: number) {
     for (const { front } of this.list) front.trouble = factor;
   }
-  /** The same plan at each tracker. */
+  /** Applies the same plan to each tracker. */
   plan(plan: Plan): Planned[] {
     return this.list.map(({ front }) => front.plan(plan));
   }
-  /** Ends all trouble and releases what is held. */
+  /** Ends all faults and releases held requests. */
   calm(): void {
     this.trouble = 0;
     for (const { front } of this.list) front.clear();
   }
-  /** Variables by which the service finds them. */
+  /** Variables with the addresses of the trackers for the service. */
   env(): Record<string, string> {
     const { alpha, beta, gamma, delta } = this.all;
     return {

@@ -16,8 +16,9 @@ import { deliver } from "../harness/webhooks.ts";
 import { login, plainScript, surroundings, textsOf, token } from "../harness/world.ts";
 
 /*
- * `node test/chaos/upgrade.ts [commit] [--history=N]`: two replicas of an old version under load are replaced, one after the other, by two of
- * this one, on one database with the history of N events. Afterwards every accepted webhook has its two comments, once, and no answer took longer than a second.
+ * `node test/chaos/upgrade.ts [commit] [--history=N]`: two replicas of an old version under load are replaced, one after the
+ * other, by two of this one, on one database with the history of N events. Afterwards, every accepted webhook must have its two
+ * comments exactly once, and every response must have taken less than a second.
  */
 
 const root = join(import.meta.dirname, "../..");
@@ -87,12 +88,12 @@ interface Sent {
   readonly accepted: number[];
   readonly refused: string[];
   slowest: number;
-  /** What happened meanwhile, and who answered. */
+  /** The responses meanwhile, and which replica sent them. */
   slowestAt: string;
   phase: string;
 }
 
-/** Sends a webhook every few milliseconds to the replicas in turn, as a load balancer does: one that refuses is passed over. */
+/** Sends a webhook every few milliseconds to the replicas in turn, like a load balancer: a replica that refuses is skipped. */
 async function sendUntil(done: () => boolean, live: readonly Replica[], sent: Sent): Promise<void> {
   const under: Promise<void>[] = [];
   for (let number = 1; !done(); number++) {
@@ -122,11 +123,11 @@ interface History {
   readonly isDone: () => boolean;
 }
 
-/** One event with its executions, and so many copies of them. */
+/** Creates one event with its executions, and this number of copies of them. */
 async function fillHistory({ url }: Replica, database: FreshDatabase, { count, isDone }: History): Promise<void> {
   await deliver(jsonClient(url), issueOpened({ repo, number: historyIssue, sender: "mona" }), { delivery: "history", secret });
   await eventually(isDone, { interval: 200 });
-  // Its end is stored after its comment.
+  // The end of an execution is stored after its comment.
   await sleep(2_000);
   await multiplyHistory(database, count);
 }

@@ -20,14 +20,14 @@ export type WorldOptions = Pick<ChaosOptions, "seed" | "lease" | "replicas" | "r
   readonly env?: Readonly<Record<string, string>>;
 };
 
-/** Replicas on one database, the trackers they write to, the model they ask, and the platforms that send. */
+/** Replicas on one database, the trackers to which they write, the model that they call, and the platforms that send webhooks. */
 export interface World {
   readonly options: WorldOptions;
   readonly replicas: readonly Replica[];
   readonly trackers: Trackers;
   readonly model: ChaosModel;
   readonly sender: Sender;
-  /** Approves what the staged task proposes. */
+  /** Approves the proposals of the staged task. */
   readonly approver: Approver;
   readonly ledger: Ledger;
   readonly random: Random;
@@ -35,7 +35,7 @@ export interface World {
   readonly logs: string;
   /** The PostgreSQL database, without a proxy; `null` if each replica has an embedded one. */
   readonly databaseUrl: string | null;
-  /** Ends all faults of the network and of the processes, and waits until every replica serves. Names those that do not. */
+  /** Ends all faults of the network and of the processes, and waits until every replica is ready. Returns those that are not. */
   heal(): Promise<string[]>;
   close(): Promise<void>;
 }
@@ -103,7 +103,7 @@ const settings = ({ lease }: WorldOptions): Record<string, string> => ({
   EXECUTION_RETRY_LIMIT: "7",
   LLM_TIMEOUT_SECONDS: "10",
   WATCHDOG_ENABLED: "true",
-  // One author writes everything, and all of it shall run: limits of trust are shown elsewhere.
+  // One author writes everything, and all of it must run: other tests cover the limits of trust.
   WRITE_MIN_STANDING: "none",
   BUDGET_AUTHOR_RUNS_PER_HOUR: "0",
   BUDGET_ISSUE_RUNS_PER_HOUR: "0",
@@ -134,13 +134,13 @@ async function makeReplicas(options: WorldOptions, { env, database, folder, logs
   );
 }
 
-/** Tasks whose agents work in a way of their own. */
+/** Tasks whose agents have special policies. */
 const special: Readonly<Record<string, { readonly actor_id: string; readonly policy: object }>> = {
   staged: { actor_id: "ta_default", policy: { staged: true } },
   living: { actor_id: "qa_default", policy: { presence: "comment" } },
 };
 
-/** Makes the agents, the mappings of the sources, and the tasks, and waits until each replica knows them. */
+/** Creates the agents, the mappings of the sources, and the tasks, and waits until each replica knows them. */
 async function seed({ replicas, options: { tasks } }: World): Promise<void> {
   const [first] = replicas as [Replica];
   const made = [await first.client.post("/api/agents/seed"), await first.client.post("/api/tasks/sources/seed")];

@@ -1,11 +1,11 @@
 import { createRequire } from "node:module";
 import type { WebhookDefinition } from "@octokit/webhooks-examples";
 
-/** Members to set, at any depth; arrays and everything else replace what was there. */
+/** Members to set, at any depth; arrays and all other values replace the existing ones. */
 export type Overrides = { readonly [member: string]: unknown };
 
 export interface Subject {
-  /** `owner/name`; `octo/app` where absent. */
+  /** `owner/name`. Default: `octo/app`. */
   readonly repo?: string;
   readonly number?: number;
   readonly title?: string;
@@ -16,10 +16,10 @@ export interface Subject {
 
 export type Payload = Record<string, unknown>;
 
-/** Real payloads, kept by the platform's own community: hundreds of members each. */
+/** Real payloads with hundreds of members each, collected by the platform's community. */
 const definitions = createRequire(import.meta.url)("@octokit/webhooks-examples") as WebhookDefinition[];
 
-/** A copy of a real payload of that event and action. Throws where the collection has none. */
+/** A copy of a real payload with that event and action. Throws if the collection has none. */
 export function example(event: string, action?: string): Payload {
   const examples = (definitions.find(({ name }) => name === event)?.examples ?? []) as unknown as Payload[];
   const found = examples.find((payload) => action === undefined || payload.action === action);

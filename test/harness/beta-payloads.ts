@@ -8,7 +8,10 @@ import {
   betaUser,
 } from "../../examples/demo/beta-payload.ts";
 
-/** Payloads as the platform sends them, also with the members that are not read: https://docs.gitlab.com/user/project/integrations/webhook_events/ */
+/**
+ * Payloads in the platform's format, including members that are not read:
+ * https://docs.gitlab.com/user/project/integrations/webhook_events/
+ */
 const at = "2026-01-05T10:00:00Z";
 const later = "2026-01-06T11:30:00Z";
 
@@ -40,7 +43,7 @@ export const issueReopened = (project: string, iid: number) =>
     state_id: change(2, 1),
   });
 
-/** Another label. */
+/** Adds or removes a label. */
 export const issueLabeled = (project: string, iid: number, label = "backend") =>
   betaIssueHook(about(project, iid, { updated_at: later, labels: ["bug", label] }), "update", {
     ...touched,
@@ -111,7 +114,7 @@ export function mergeRequestOpened(project: string, iid: number) {
   };
 }
 
-/** A comment at an issue. */
+/** A comment on an issue. */
 export function noteWritten(project: string, iid: number, note = "Any news on this?") {
   const { object_kind: _, event_type: __, labels: ___, changes: ____, assignees: _____, ...hook } = issueOpened(project, iid);
   const url = `https://gitlab.example/${project}/-/issues/${iid}#note_31`;

@@ -15,12 +15,12 @@ import { root } from "./process.ts";
 
 type Plain = Record<string, unknown>;
 export interface Said {
-  /** `ok`, or the code of the problem as gRPC names it. */
+  /** `ok`, or the code of the problem in gRPC's spelling. */
   readonly code: string;
-  /** The answer in protobuf's JSON, with the names of the .proto; what is zero or empty there is absent. */
+  /** The response in protobuf's JSON, with the names of the .proto; zero and empty values are absent. */
   readonly value: Plain;
 }
-/** Calls an operation with the same parameters through one door or the other; both answers read alike. */
+/** Calls an operation with the same parameters over HTTP or gRPC. The responses have the same format. */
 export interface Doors {
   http(id: string, given: Plain): Promise<Said>;
   grpc(id: string, given: Plain): Promise<Said>;
@@ -28,7 +28,7 @@ export interface Doors {
 
 const codes: Record<number, string> = { 400: "invalid_argument", 404: "not_found", 409: "already_exists" };
 
-/** Knows of the service its openapi.json and its .proto files, as any client does. */
+/** Knows only the service's openapi.json and its .proto files, like any client. */
 export async function openDoors(url: string, apiKey: string): Promise<Doors> {
   const buf = join(root, "node_modules/.bin/buf");
   const image = execFileSync(buf, ["build", "schema/gen", "--as-file-descriptor-set", "-o", "-"], {
@@ -45,7 +45,7 @@ export async function openDoors(url: string, apiKey: string): Promise<Doors> {
   };
   const read = (desc: DescMessage, json: JsonObject): Plain =>
     toJson(desc, fromJson(desc, json, { registry }), { registry, useProtoFieldName: true }) as Plain;
-  /** An answer that is one value is the one member of the response. */
+  /** A response that is a single value is the only member of the message. */
   const unwrap = (desc: DescMessage, value: Plain): Plain => {
     const [only, more] = desc.fields;
     return only?.fieldKind === "message" && !more ? ((value[only.name] as Plain) ?? {}) : value;
@@ -86,7 +86,7 @@ function asProto(desc: DescMessage, value: Plain): JsonObject {
   if (desc.typeName.startsWith("google.protobuf.")) return value as JsonObject;
   const entries = desc.fields.flatMap((field) => {
     const given = value[field.name];
-    // Free JSON knows null; everything else is absent then.
+    // In free JSON, null is a value; everywhere else, it becomes absent.
     const absent = given === undefined || (given === null && field.message?.typeName !== "google.protobuf.Value");
     return absent ? [] : [[field.name, member(field, given)]];
   });

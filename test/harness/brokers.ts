@@ -2,7 +2,7 @@ import { inject } from "vitest";
 import { startBroker as startRabbitmqBroker } from "../../plugins/queue-amqp/test/broker.ts";
 import { startBroker as startNatsBroker } from "../../plugins/queue-nats/test/broker.ts";
 
-/** A webhook as a test puts it on a bus. */
+/** A webhook that a test publishes on a message bus. */
 export interface Sent {
   readonly id: string;
   readonly webhook: string;
@@ -10,19 +10,22 @@ export interface Sent {
   readonly body: string;
 }
 
-/** The message broker of one test, on loopback, and the settings of the plugin that connects it. It keeps acknowledged messages over `kill`. */
+/**
+ * The message broker of one test, on loopback, and the settings of the plugin that connects it. It keeps acknowledged messages
+ * after `kill`.
+ */
 export interface Broker {
   /** Settings of the plugin. */
   readonly config: Readonly<Record<string, string>>;
-  /** Puts webhooks where the plugin takes them; resolves once the broker has them. */
+  /** Publishes webhooks for the plugin; resolves once the broker has stored them. */
   send(webhooks: readonly Sent[]): Promise<void>;
   /** Ids of the CloudEvents that the plugin published, in the order of the stream. */
   published(): Promise<string[]>;
-  /** How many webhooks are not acknowledged, once the service has disconnected. */
+  /** Number of webhooks that are not acknowledged, once the service has disconnected. */
   waiting(): Promise<number>;
   /** kill -9. */
   kill(): Promise<void>;
-  /** Starts it again on its port, with what it kept. */
+  /** Starts it again on its port, with its stored messages. */
   start(): Promise<void>;
   close(): Promise<void>;
 }

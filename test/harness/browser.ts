@@ -12,27 +12,27 @@ export interface Tab {
   open(path: string): Promise<void>;
   /** Waits until the page shows the text. */
   sees(text: string | RegExp): Promise<void>;
-  /** Presses the button, link or field with this name, once it can be pressed. */
+  /** Clicks the button, link or field with this name, once it is enabled. */
   press(name: string): Promise<void>;
-  /** Presses what the selector finds, once it can be pressed. */
+  /** Clicks the element that the selector finds, once it is enabled. */
   click(selector: string): Promise<void>;
   fill(label: string, text: string): Promise<void>;
   text(): Promise<string>;
-  /** What axe objects to, one line each. */
+  /** Accessibility violations that axe finds, one line each. */
   violations(): Promise<string[]>;
-  /** Holds back requests whose URL contains `part`. The function that it returns sends them. */
+  /** Holds back requests whose URL contains `part`. The returned function sends them. */
   hold(part: string): Promise<() => Promise<void>>;
-  /** Lets pages wait for their answers, however late these are on a busy machine. What changes afterwards is not shown. */
+  /** Makes pages wait for all of their responses, however late these are on a busy machine. Later changes are not shown. */
   wait(): Promise<void>;
   /** The parts of this page that moved by themselves, one line each. */
   moved(): Promise<string[]>;
 }
 
-/** Debian's chromium; one for a file of tests. */
+/** Debian's chromium, started once for a file of tests. */
 export const openBrowser = (): Promise<Browser> =>
   launch({ executablePath: inject("chromium"), args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
 
-/** A window of its own, with its own cookies. */
+/** A separate window with its own cookies. */
 export async function openTab(browser: Browser, base: string, { width = 1280, dark = false } = {}): Promise<Tab> {
   const context = await browser.createBrowserContext();
   return tabIn(await context.newPage(), base, { width, dark });
@@ -76,7 +76,7 @@ async function tabIn(page: Page, base: string, { width, dark }: { width: number;
     text,
     open: async (path) => void (await page.goto(base + path, { waitUntil: "load" })),
     sees: async (wanted) => {
-      // A tab behind another one neither updates nor paints.
+      // A background tab neither updates nor paints.
       await page.bringToFront();
       const [source, flags] = typeof wanted === "string" ? [wanted, null] : [wanted.source, wanted.flags];
       const found = (given: string, pattern: string | null) => {
@@ -128,8 +128,8 @@ interface Shift {
 }
 
 /**
- * Clicks once. On a busy machine puppeteer may wait for a frame, or for the answer to an input event, until its time is over:
- * then it tries again, unless the page has seen the click.
+ * Clicks once. On a busy machine, puppeteer may wait for a frame or for the response to an input event until its timeout: then it
+ * tries again, unless the page has received the click.
  */
 async function clickIn(page: Page, selector: string): Promise<void> {
   const seen = () => page.evaluate(() => [performance.timeOrigin, (globalThis as unknown as Counted).clicksSeen].join());
@@ -151,7 +151,7 @@ async function clickIn(page: Page, selector: string): Promise<void> {
   }
 }
 
-/** The rules of WCAG 2.2 AA. They are run in a world of their own, which the page's policy does not bind. */
+/** The rules of WCAG 2.2 AA. They run in a separate JavaScript world, to which the page's policy does not apply. */
 async function violationsOf(page: Page): Promise<string[]> {
   await page.evaluate(axe);
   const found = await page.evaluate(async () => {

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-// As the kernel tells of them, in /proc.
+// Processes as described in /proc.
 
-/** What it tells of a process, from its state on; `[]` where there is none. */
+/** The fields of a process in /proc, starting at its state; `[]` if it does not exist. */
 const statOf = (pid: string): string[] => {
   try {
     return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
@@ -11,13 +11,13 @@ const statOf = (pid: string): string[] => {
   }
 };
 
-/** Ids of the processes that one started. */
+/** Ids of the child processes of a process. */
 export const childrenOf = (parent: number | undefined): string[] =>
   readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && Number(statOf(pid)[1]) === parent);
-/** Ids of the processes that one started, and of those that these started, for example within a sandbox. */
+/** Ids of the descendants of a process, for example within a sandbox. */
 export const descendantsOf = (parent: number | undefined): string[] =>
   childrenOf(parent).flatMap((pid) => [pid, ...descendantsOf(Number(pid))]);
-/** Ended, whether or not its exit code has been read. */
+/** Whether it has ended, even if its exit code has not been read. */
 export const isGone = (pid: string): boolean => [undefined, "Z", "X"].includes(statOf(pid)[0]);
 /** Processor time that it has used, in hundredths of a second. */
 export const cpuTicks = (pid: string): number => Number(statOf(pid)[11]) + Number(statOf(pid)[12]);

@@ -4,8 +4,8 @@ import { createGrpcTransport } from "@connectrpc/connect-node";
 import { AgentGateway } from "../../examples/agent-typescript/gen/gateway_pb.js";
 
 /**
- * Many connected agents in one process, each with a connection of its own: `crowd.ts URL DELAY AGENT…`. Each takes up to
- * DELAY milliseconds for a task. An agent that fails ends the process.
+ * Many connected agents in one process, each with a separate connection: `crowd.ts URL DELAY AGENT…`. Each takes up to DELAY
+ * milliseconds for a task. An error of any agent ends the process.
  */
 const [url = "", delay = "0", ...agents] = process.argv.slice(2);
 

@@ -2,10 +2,10 @@ import postgres from "postgres";
 import type { FreshDatabase } from "./databases.ts";
 import { eventually } from "./wait.ts";
 
-// What tests do to the database behind the service's back, and look up where no operation shows it. All SQL of the black-box
-// tests is here and in databases.ts.
+// Changes that tests make directly in the database, and queries for facts that no operation shows. All SQL of the black-box tests
+// is here and in databases.ts.
 
-/** Ends every connection to the database, as a restart of the server does. */
+/** Ends every connection to the database, like a restart of the server. */
 export const endSessions = (database: FreshDatabase): Promise<unknown> =>
   database.query(
     "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
@@ -25,7 +25,9 @@ export async function withoutRoom(database: FreshDatabase, meanwhile: () => Prom
   }
 }
 
-/** While `meanwhile` runs, the texts of new executions on the issue with this number are packed with an unknown dictionary. */
+/**
+ * While `meanwhile` runs, the texts of new executions on the issue with this number are compressed with an unknown dictionary.
+ */
 export async function withUnreadableText(database: FreshDatabase, issue: number, meanwhile: () => Promise<void>): Promise<void> {
   await database.query(
     `create function unreadable() returns trigger language plpgsql as
@@ -48,8 +50,8 @@ export const damagePrompt = (database: FreshDatabase, execution: string): Promis
   );
 
 /**
- * Copies the oldest event with its executions and their steps so many times, whatever columns this version's tables have: a
- * database with a history.
+ * Copies the oldest event with its executions and their steps this many times, with any columns that this version's tables have,
+ * to create a history.
  */
 export async function multiplyHistory(database: FreshDatabase, times: number): Promise<void> {
   const copies = `generate_series(1, ${times}) n`;
@@ -72,21 +74,21 @@ export async function multiplyHistory(database: FreshDatabase, times: number): P
 
 const count = async (database: FreshDatabase, from: string): Promise<number> =>
   Number((await database.query(`select count(*)::int as n from ${from}`))[0]?.n);
-/** Agents that are connected to any replica. */
+/** Number of agents that are connected to any replica. */
 export const connectedAgents = (database: FreshDatabase): Promise<number> => count(database, "agent_streams");
-/** Executions that were handed to another agent after their first was gone. */
+/** Number of executions that were passed to another agent after their first agent disconnected. */
 export const handedOver = (database: FreshDatabase): Promise<number> => count(database, "task_executions where handovers > 1");
-/** Executions for which the death of a worker is counted. */
+/** Number of executions with a counted worker crash. */
 export const withDeaths = (database: FreshDatabase): Promise<number> => count(database, "task_executions where deaths > 0");
-/** Sources that a replica polls right now. */
+/** Number of sources that a replica polls right now. */
 export const pollsUnderWay = (database: FreshDatabase): Promise<number> =>
   count(database, "poll_sources where lease is not null");
 
-/** As if no source had been polled yet, none was being polled, and all were due. */
+/** Resets all sources as if none had been polled, none was being polled, and all were due. */
 export const makeAllPollsDue = (database: FreshDatabase): Promise<unknown> =>
   database.query("update poll_sources set last_polled_at = null, lease = null, lease_expires_at = null, next_poll_at = now()");
 
-/** Takes an event's execution away from its worker without telling it, as after a pause of the whole process. */
+/** Takes an event's execution away from its worker without notifying it, as after a pause of the whole process. */
 export async function releaseExecution(database: FreshDatabase, event: string): Promise<void> {
   await database.query(
     `update task_executions set state = 'queued', run_after = now(), lease = null, lease_expires_at = null where event_id = '${event}'`,
@@ -95,8 +97,8 @@ export async function releaseExecution(database: FreshDatabase, event: string): 
 }
 
 /**
- * Releases an event's execution and closes all breakers, and runs `meanwhile` while the claim for it is held up in the database.
- * Of the queue's statements only a claim that takes an execution reads `agents`, so no other one is held up in its place.
+ * Releases an event's execution, closes all breakers, and runs `meanwhile` while the claim for it is blocked in the database. Of
+ * the queue's statements, only a claim that takes an execution reads `agents`, so no other one is blocked instead.
  */
 export async function duringClaim(database: FreshDatabase, event: string, meanwhile: () => Promise<void>): Promise<void> {
   const sql = postgres(database.url, { max: 1, onnotice: () => {} });
@@ -104,7 +106,7 @@ export async function duringClaim(database: FreshDatabase, event: string, meanwh
   try {
     await sql.begin(async (tx) => {
       await tx`lock table agents in access exclusive mode`;
-      // Not before the lock: what waits for a breaker can be claimed once it is closed.
+      // Only after the lock, because executions that wait for a breaker can be claimed once it is closed.
       await database.query("delete from breakers");
       await releaseExecution(database, event);
       await eventually(async () => (await database.query(claims)).length > 0);
@@ -115,6 +117,6 @@ export async function duringClaim(database: FreshDatabase, event: string, meanwh
   }
 }
 
-/** An execution of an event, with its lease, when there is no service left to ask. */
+/** An execution of an event, with its lease, for tests without a running service. */
 export const storedExecution = async (database: FreshDatabase, event: string): Promise<Record<string, unknown> | undefined> =>
   (await database.query(`select state, attempts, lease from task_executions where event_id = '${event}'`))[0];

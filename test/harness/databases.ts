@@ -7,19 +7,19 @@ import type { Log } from "../../runtime/platform/log.ts";
 
 export type Flavour = "embedded" | "postgres";
 
-/** PostgreSQL if this run has it, else the embedded database: for what does not depend on which it is. */
+/** PostgreSQL if this run has it, otherwise the embedded database; for tests that do not depend on which it is. */
 export const anyDatabase = (): Flavour => (process.env.TEST_DATABASE_URL ? "postgres" : "embedded");
 
 export interface FreshDatabase {
   readonly url: string;
-  /** Runs one statement on a connection of its own, for example to end the service's sessions. */
+  /** Runs one statement on a separate connection, for example to end the service's sessions. */
   query(statement: string): Promise<Record<string, unknown>[]>;
-  /** Ends all sessions on it and removes it. */
+  /** Ends all sessions of the database and removes it. */
   drop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** A database of the test's own on `TEST_DATABASE_URL`, empty or with all migrations: for tests with the tag `postgres`. */
+/** A separate database on `TEST_DATABASE_URL`, empty or with all migrations: for tests with the tag `postgres`. */
 export async function freshDatabase(state: "empty" | "migrated" = "empty"): Promise<FreshDatabase> {
   const server = process.env.TEST_DATABASE_URL;
   if (!server) throw new Error('TEST_DATABASE_URL is not set: give this test the tag "postgres"');
@@ -34,14 +34,14 @@ export async function freshDatabase(state: "empty" | "migrated" = "empty"): Prom
 const silent: Log = { info() {}, warn() {}, error() {}, with: () => silent };
 let made: Promise<string> | undefined;
 
-/** The name of a database with all migrations. It is made once for all tests of a server, and kept for later runs. */
+/** The name of a database with all migrations. It is created once for all tests of a server, and kept for later runs. */
 const template = (server: string): Promise<string> => (made ??= makeTemplate(server));
 
 async function makeTemplate(server: string): Promise<string> {
   const name = `test_template_${schemaVersion()}`;
   const sql = postgres(server, { max: 1, onnotice: () => {} });
   try {
-    // Of test workers that begin at the same time one makes it.
+    // One of the test workers that start at the same time creates it.
     await sql`select pg_advisory_lock(hashtext(${name}))`;
     if ((await sql`select from pg_database where datname = ${name}`).length > 0) return name;
     const making = `${name}_${process.pid}`;

@@ -1,6 +1,8 @@
 import { type DeltaIssue, deltaIssueHook, deltaUser } from "../../examples/demo/delta-payload.ts";
 
-/** Payloads as the platform sends them, also with the members that are not read: https://developers.plane.so/dev-tools/intro-webhooks */
+/**
+ * Payloads in the platform's format, including members that are not read: https://developers.plane.so/dev-tools/intro-webhooks
+ */
 const at = "2026-01-05T10:00:00.123456Z";
 const later = "2026-01-06T11:30:00.654321Z";
 export const ann = deltaUser("22222222-0000-4000-8000-000000000002", "ann");

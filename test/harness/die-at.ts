@@ -1,26 +1,26 @@
 /**
- * Loaded into a service by `--import`: the process ends, as by kill -9, right before a statement is sent to its database or
- * right after its answer has come, as the file that `DIE_AT` names says. It looks at the bytes of PostgreSQL's protocol,
- * which the embedded database speaks too. For tests only.
+ * Loaded into a service by `--import`. The process ends, as by kill -9, immediately before a statement is sent to its database or
+ * immediately after its response has arrived, as the file that `DIE_AT` names specifies. It reads the bytes of PostgreSQL's
+ * protocol, which the embedded database supports too. For tests only.
  */
 import { readFileSync } from "node:fs";
 import { Duplex } from "node:stream";
 
-/** Where the process is to end. */
+/** The place at which the process ends. */
 export interface DeathPoint {
   readonly when: "before" | "after";
   /** Regular expression of the statement's text. */
   readonly sql: string;
-  /** What its parameters contain, for example the id of an execution. */
+  /** Text that its parameters contain, for example the id of an execution. */
   readonly about: readonly string[];
 }
 
 interface StreamState {
-  /** Syncs sent and answers received; the first answer is to the greeting. */
+  /** Number of syncs sent and of responses received; the first response is to the startup message. */
   sent: number;
   received: number;
   diesAt: number | null;
-  /** The end of what came before, as an answer may come in parts that end anywhere. */
+  /** The end of the previous data, because a response may arrive in parts of any size. */
   tail: Buffer;
 }
 
@@ -45,7 +45,7 @@ function text(chunk: Buffer, at: number): { value: string; end: number } {
   return { value: chunk.toString("utf8", at, end < 0 ? chunk.length : end), end: end < 0 ? chunk.length : end + 1 };
 }
 
-/** Reads the messages of one write. Whatever is not PostgreSQL's protocol ends at its first byte. */
+/** Reads the messages of one write. Data that is not PostgreSQL's protocol is ignored from its first byte. */
 function look(stream: object, chunk: Buffer): void {
   for (let at = 0; at + 5 <= chunk.length; ) {
     const type = String.fromCharCode(chunk[at] as number);
@@ -78,7 +78,7 @@ Duplex.prototype.write = function (this: Duplex, chunk: unknown, ...rest: unknow
 };
 Duplex.prototype.push = function (this: Duplex, chunk: unknown, ...rest: unknown[]) {
   const state = states.get(this);
-  // A socket gives Buffers, the thread of the embedded database plain bytes.
+  // A socket passes Buffers, the thread of the embedded database plain bytes.
   if (state && chunk instanceof Uint8Array) {
     const bytes = Buffer.concat([state.tail, chunk]);
     for (let at = bytes.indexOf(ready); at >= 0; at = bytes.indexOf(ready, at + 5)) state.received++;

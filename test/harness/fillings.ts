@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-/** What a stranger fills a body with. */
+/** Content with which a stranger fills a body. */
 export interface Filling {
   readonly text: string;
   readonly list: readonly unknown[];

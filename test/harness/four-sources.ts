@@ -17,7 +17,7 @@ export type FourTrackers = Awaited<ReturnType<typeof startFour>>;
 
 export const startFour = async () => ({ alpha: await startAlpha({ autoCreate: true }), ...(await startTrackers()) });
 
-/** Variables by which a service finds them. */
+/** Variables with their addresses for a service. */
 export const fourEnv = (trackers: FourTrackers, token: string): Record<string, string> => ({
   ALPHA_API_URL: trackers.alpha.url,
   ALPHA_TOKEN: token,
@@ -28,18 +28,18 @@ export async function closeFour(trackers: FourTrackers | undefined): Promise<voi
   for (const tracker of Object.values(trackers ?? {})) await tracker.close();
 }
 
-/** An issue that was just created, with the webhook that tells of it. */
+/** A new issue, with the webhook about it. */
 export interface NewIssue {
   readonly payload: object;
   readonly headers: Readonly<Record<string, string>>;
-  /** As tools name it. */
+  /** The issue in the form that tools use. */
   readonly issue: string;
   readonly project: string;
   /** Its comments, as the platform stores them. */
   comments(): readonly string[];
 }
 
-/** Makes an issue with this text at a tracker. `at`: when. */
+/** Creates an issue with this text at a tracker. `at`: when. */
 export function newIssue(
   trackers: FourTrackers,
   source: Source,

@@ -1,6 +1,9 @@
 import { type GammaIssue, gammaIssue, gammaIssueHook, gammaTime, gammaUser } from "../../examples/demo/gamma-payload.ts";
 
-/** Payloads as the platform sends them, also with the members that are not read: https://developer.atlassian.com/cloud/jira/platform/webhooks/ */
+/**
+ * Payloads in the platform's format, including members that are not read:
+ * https://developer.atlassian.com/cloud/jira/platform/webhooks/
+ */
 const at = "2026-01-05T10:00:00.000Z";
 const later = "2026-01-06T11:30:00.000Z";
 const ann = gammaUser("5b10-ann", "Ann");
@@ -41,7 +44,7 @@ export function issueMoved(key: string, from = "To Do", to = "In Progress") {
   return gammaIssueHook("jira:issue_updated", about(key, { status: to, updated: later }), { changelog });
 }
 
-/** Comments come with an issue in short form. */
+/** The issue of a comment has a short form. */
 export function commentCreated(key: string, body = "Any *news* on this?") {
   const { id, self, fields } = gammaIssue(about(key));
   const { summary, issuetype, project, assignee, priority, status } = fields as Record<string, unknown>;

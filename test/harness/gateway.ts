@@ -1,6 +1,6 @@
-/** The gateway as an external agent sees it, spoken to in Connect's JSON: https://connectrpc.com/docs/protocol. */
+/** The gateway from the side of an external agent, in Connect's JSON: https://connectrpc.com/docs/protocol. */
 export interface Gateway {
-  /** A unary call. `code` is null where it succeeded. */
+  /** A unary call. `code` is null if it succeeded. */
   call(
     method: string,
     message: object,
@@ -25,7 +25,8 @@ export function gateway(url: string, authorization?: string): Gateway {
       const headers = { "content-type": "application/connect+json", ...proof };
       const body = envelope(message);
       const messages: Record<string, unknown>[] = [];
-      // The answer's head comes with the first message, so the stream is not waited for; the server needs a moment to open it.
+      // The head of the response arrives with the first message, so it is not awaited; the server needs a moment to open the
+      // stream.
       fetch(`${base}/ReceiveTasks`, { method: "POST", headers, body, signal: abort.signal })
         .then((response) => read(response, messages))
         .catch(() => {});

@@ -4,23 +4,23 @@ import { AgentGateway, type ReceiveTasksResponse } from "../../examples/agent-ty
 
 export type GrpcGateway = Client<typeof AgentGateway>;
 
-/** The gateway on its own port, by native gRPC, with the client that is generated from its proto. */
+/** The gateway on its gRPC port, with the client that is generated from its proto. */
 export const grpcGateway = (port: number): GrpcGateway =>
   createClient(AgentGateway, createGrpcTransport({ baseUrl: `http://127.0.0.1:${port}` }));
 
-/** The error that a call fails with; throws where it succeeds. */
+/** The error of a failed call; throws if the call succeeds. */
 export async function failureOf(call: Promise<unknown>): Promise<ConnectError> {
   const answer = await call.catch((error: unknown) => ConnectError.from(error));
   if (answer instanceof ConnectError) return answer;
   throw new Error(`answered ${JSON.stringify(answer)}`);
 }
 
-/** A connected agent that works off nothing by itself. */
+/** A connected agent that completes no tasks by itself. */
 export interface Connected {
   readonly gateway: GrpcGateway;
   readonly sessionId: string;
   readonly received: ReceiveTasksResponse[];
-  /** How its stream ended; `null` where the server ended it in peace. */
+  /** The error with which its stream ended; `null` if the server ended it without one. */
   readonly ended: Promise<ConnectError | null>;
   close(): void;
 }

@@ -12,7 +12,7 @@ export interface Manifest {
   readonly spec: any;
 }
 
-/** What `helm template` makes of a chart with these values. Throws what helm says. */
+/** The output of `helm template` for a chart with these values. Throws helm's error. */
 export function renderChart(helm: string, folder: string, values: object): Manifest[] {
   const options = { input: JSON.stringify(values), encoding: "utf8", stdio: "pipe" } as const;
   const text = execFileSync(helm, ["template", "signalbox", folder, "--values", "-"], options);
@@ -32,11 +32,11 @@ const modules: Readonly<Record<string, string>> = {
 };
 
 /**
- * What is wrong with manifests by the types of the Kubernetes API: members that are unknown, missing or of a wrong type. The compiler
- * looks for unknown members only in literals, so they are compiled as such.
+ * The errors in manifests according to the types of the Kubernetes API: members that are unknown, missing or of a wrong type. The
+ * compiler finds unknown members only in literals, so the manifests are compiled as literals.
  */
 export function typeErrors(manifests: readonly Manifest[]): string {
-  // In the repository, where the types are found.
+  // In the repository, so that the types are found.
   const folder = mkdtempSync(join(root, "node_modules/.cache/manifests-"));
   const file = join(folder, "manifests.ts");
   const statements = manifests.map((manifest, at) => {

@@ -1,19 +1,19 @@
 export interface JsonAnswer<T> {
   readonly status: number;
   readonly headers: Headers;
-  /** Parsed where it is JSON, the text where it is not, `null` where there is none. */
+  /** Parsed JSON, or the text if it is not JSON; `null` if there is no body. */
   readonly body: T;
 }
 
 export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  /** Milliseconds; 30,000 where absent. */
+  /** In milliseconds. Default: 30,000. */
   readonly timeout?: number;
 }
 
 type Send = <T = unknown>(path: string, body?: unknown, options?: RequestOptions) => Promise<JsonAnswer<T>>;
 
-/** Requests of a service by path. They give the answer whatever its status is, and throw only where none comes. */
+/** Requests to a service by path. They return the response with any status, and throw only if there is none. */
 export interface JsonClient {
   get<T = unknown>(path: string, options?: RequestOptions): Promise<JsonAnswer<T>>;
   readonly post: Send;
@@ -34,7 +34,7 @@ export function jsonClient(base: string, token?: string): JsonClient {
   };
 }
 
-/** One request, by its whole address. */
+/** One request by its full address. */
 export async function sendJson<T>(
   url: string,
   method: string,
@@ -44,7 +44,7 @@ export async function sendJson<T>(
   const response = await fetch(url, {
     method,
     headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
-    // A string is sent as it is, so that tests can send what is not JSON.
+    // A string is sent unchanged, so that tests can send invalid JSON.
     ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
     signal: AbortSignal.timeout(timeout),
   });

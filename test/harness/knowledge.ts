@@ -12,9 +12,9 @@ export interface Job {
   readonly error: string | null;
 }
 
-/** A wiki that can stop answering in the middle: a test does not have to hit a moment. */
+/** A wiki that can stop responding in the middle of a sync, so that a test does not depend on timing. */
 export class StallingWiki extends FakeWiki {
-  /** Times that pages were read, 25 at most at a time. */
+  /** Number of reads of pages, at most 25 pages each. */
   reads = 0;
   stallAfter = Number.POSITIVE_INFINITY;
 

@@ -19,7 +19,7 @@ export const by = (id: number, author_association: string) => ({
   issue: { user: { login: `user-${id}`, id }, author_association },
 });
 
-/** A world for the tests of a file, with projects of their own: budgets, commands and order. */
+/** A world with separate projects for the tests of a file: budgets, commands and order. */
 export function limitedWorld() {
   let world: World;
   let projects = 0;
@@ -54,11 +54,11 @@ async function startLimited(): Promise<World> {
   const world = await startWorld({
     tasks: ["first"],
     env: {
-      // A run that loses its lease on a busy machine is charged for what it had reserved.
+      // A run that loses its lease on a busy machine is charged the usage that it had reserved.
       EXECUTION_LEASE_SECONDS: "10",
       UPDATE_DEBOUNCE_SECONDS: "1",
       EXECUTION_RETRY_LIMIT: "0",
-      // So many that a crowd has to wait.
+      // Enough that a crowd has to wait.
       WORKER_CONCURRENCY: "16",
       WATCHDOG_ENABLED: "true",
       MODEL_PRICES: JSON.stringify({ "script*": { input: 1_000, output: 2_000 } }),

@@ -13,7 +13,7 @@ export interface Refusal {
   readonly error: string;
 }
 
-/** What tests of mappings say to a service. */
+/** Requests of mapping tests to a service. */
 export const mappingsAt = (service: () => Service) => {
   const make = (mapping: object) => service().post<Mapping & Refusal>(path, mapping);
   return {

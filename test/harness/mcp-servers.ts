@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { freePorts } from "../../sdk/testing/free-ports.ts";
 import { eventually } from "./wait.ts";
 
-/** The reference server that the MCP project publishes for testing clients, in a process of its own. */
+/** The reference server that the MCP project publishes for testing clients, in a separate process. */
 export async function startEverything(at?: number): Promise<[ChildProcess, string]> {
   const folder = join(createRequire(import.meta.url).resolve("@modelcontextprotocol/server-everything/package.json"), "..");
   const [port = 0] = at === undefined ? await freePorts(1) : [at];
@@ -20,7 +20,7 @@ export async function startEverything(at?: number): Promise<[ChildProcess, strin
   return [child, url];
 }
 
-/** Servers that each do one thing wrong, by path. */
+/** Servers with one defect each, by path. */
 export async function strangeServer(request: Request): Promise<Response> {
   const path = new URL(request.url).pathname;
   if (path === "/moved") return new Response(null, { status: 307, headers: { location: "http://10.0.0.1/mcp" } });
@@ -48,7 +48,7 @@ export async function strangeServer(request: Request): Promise<Response> {
   });
 }
 
-/** A server that tells what `tools` says at the moment. `heard` gets the arguments of its calls. */
+/** A server that lists the current `tools`. `heard` collects the arguments of its calls. */
 export const changingServer =
   (tools: () => readonly object[], heard: unknown[] = []) =>
   async (request: Request): Promise<Response> => {
@@ -66,7 +66,7 @@ export const changingServer =
     return Response.json({ jsonrpc: "2.0", id: message.id, result });
   };
 
-/** More than anybody reads, and then no end. */
+/** An endless response, longer than any client reads. */
 function endless(): ReadableStream {
   let chunks = 0;
   const more = (controller: ReadableStreamDefaultController) =>

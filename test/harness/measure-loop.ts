@@ -3,11 +3,11 @@ import { isMainThread } from "node:worker_threads";
 import { stallOf } from "../../runtime/platform/test-stall.ts";
 
 /**
- * Loaded into a service before its own code (`--import`). Each request to the port in `STALL_METER_PORT` is answered with the most
- * processor time that the main thread used between two turns of its event loop since the request before. Milliseconds.
+ * Loaded into a service before its own code (`--import`). The response to each request at the port `STALL_METER_PORT` is the
+ * longest processor time of the main thread in one tick of its event loop since the previous request, in milliseconds.
  */
 const port = Number(process.env.STALL_METER_PORT);
-// Not in the threads and processes that the service starts.
+// Does not count the threads and processes that the service starts.
 delete process.env.STALL_METER_PORT;
 if (isMainThread && port > 0) {
   let next = () => {};

@@ -2,12 +2,12 @@ import { accessSync, constants, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 
 const inMemory = "/dev/shm";
-/** Fewer bytes than this may not be enough for what runs at the same time. */
+/** With less space than this, in bytes, the concurrent tests may run out of it. */
 const minFreeBytes = 4 * 2 ** 30;
 
 /**
- * Where services work: in memory if the system has a folder there with enough room, because most tests copy a database of 1,300
- * small files, and that takes five times the processor time on a disk. `TMPDIR` chooses another folder.
+ * The folder for the data of services: in memory if the system has a folder there with enough space, because most tests copy a
+ * database of 1,300 small files, which takes five times the processor time on a disk. `TMPDIR` chooses another folder.
  */
 export function folderInMemory(): string {
   if (process.env.TMPDIR) return tmpdir();

@@ -4,7 +4,7 @@ import type { Flavour } from "./databases.ts";
 const flavours = { embedded: [], postgres: ["postgres" as const] };
 const each = Object.entries(flavours) as [Flavour, "postgres"[]][];
 
-/** One test on each database. Without `TEST_DATABASE_URL` the one on PostgreSQL is skipped. */
+/** One test on each database. Without `TEST_DATABASE_URL`, the test on PostgreSQL is skipped. */
 export function testOnDatabases(name: string, run: (flavour: Flavour) => Promise<void>, timeout?: number): void {
   for (const [flavour, tags] of each)
     test(`${name} (${flavour})`, { tags, ...(timeout !== undefined && { timeout }) }, () => run(flavour));

@@ -1,4 +1,4 @@
-/** What agents and people ordinarily write. `@someone` is a participant of the issue. */
+/** Ordinary texts of agents and people. `@someone` is a participant of the issue. */
 export const ordinaryAnswers: Readonly<Record<string, string>> = {
   "a heading, code with a decorator and a keyword, a table":
     "## Cause\n\n`load()` throws:\n\n```ts\n@Injectable()\nexport class A {} // fixes #1\n```\n\n| a | b |\n| --- | --- |\n| 1 | 2 |",

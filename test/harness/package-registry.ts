@@ -6,30 +6,31 @@ import { buffer } from "node:stream/consumers";
 export interface Published {
   readonly name: string;
   readonly version: string;
-  /** Its tarball as it is now. */
+  /** Its current tarball. */
   read(): Buffer;
-  /** Its package.json, as far as a registry tells of it. */
+  /** The members of its package.json that a registry returns. */
   readonly manifest?: Readonly<Record<string, unknown>>;
-  /** What the registry answers about where it was built. */
+  /** The response of the registry about where it was built. */
   readonly attestations?: () => readonly unknown[];
   /** The registry's signatures on it. */
   readonly signatures?: () => readonly unknown[] | undefined;
-  /** When it was published, as an ISO time; `undefined`: the registry does not say. */
+  /** When it was published, as an ISO time; `undefined` if the registry does not report it. */
   readonly publishedAt?: () => string | undefined;
 }
 
 export interface PackageRegistry {
   readonly url: string;
-  /** What is there, in the order in which it was published. */
+  /** The published versions, in order. */
   readonly packages: readonly Published[];
-  /** From now on the integrity it tells is not that of the bytes. */
+  /** From now on, the returned integrity does not match the bytes. */
   lie(): void;
   close(): void;
 }
 
 /**
- * A registry on loopback with these packages, whose scripts an installation must not run; `npm publish` adds to them, and a
- * search finds them by keyword. Packages that it does not have are at `upstream`. `keys`: those of its signatures; `null`: it publishes none.
+ * A registry on loopback with these packages. An installation must not run their scripts. `npm publish` adds packages, and a
+ * search finds them by keyword. Other packages are requested from `upstream`. `keys`: the keys of its signatures; `null`: it
+ * publishes none.
  */
 export async function startRegistry(
   published: Published | readonly Published[],

@@ -5,13 +5,13 @@ import * as beta from "./beta-payloads.ts";
 import * as delta from "./delta-payloads.ts";
 import * as gamma from "./gamma-payloads.ts";
 
-/** The payload table's entry for one event and action; `number` gives it an issue of its own. */
+/** The payload table's entry for one event and action; `number` sets a separate issue. */
 export interface Row {
   readonly source: "alpha" | "beta" | "gamma" | "delta";
   readonly event: string;
   readonly action: string | null;
   readonly payload: (number: number) => object;
-  /** Parts of what the model reads. */
+  /** Parts of the text that the model reads. */
   readonly reads: readonly (string | RegExp)[];
 }
 
@@ -31,7 +31,7 @@ const anyPayload = (event: string, action: string) => (number: number) => {
   return { ...kept, [member]: told, repository, sender: { login: "mona" } };
 };
 
-/** The collection has no issue that was opened again. */
+/** The collection has no reopened issue. */
 const reopened = (number: number) =>
   alpha.issueOpened(
     { repo, number },
@@ -151,7 +151,7 @@ export const headersOf: Readonly<Record<Row["source"], (row: Row, body: string) 
   }),
 };
 
-/** What the prompt says that the work is about. */
+/** The prompt's description of the subject. */
 export function subjectOf({ source, event, number }: Row & { readonly number: number }): string {
   if (source === "alpha") return `about alpha:${repo}#${number}.`;
   if (source === "beta") return `about beta:${betaProject}#${event === "Merge Request Hook" ? "!" : ""}${number}.`;

@@ -8,12 +8,15 @@ import { runProgram } from "./process.ts";
 import { eventually } from "./wait.ts";
 
 export interface Pooler {
-  /** The same database, through the pooler. */
+  /** The address of the same database through the pooler. */
   readonly url: string;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** A PgBouncer that gives a server's session to one transaction at a time, in front of a database: for tests with the tag `pgbouncer`. */
+/**
+ * A PgBouncer in front of a database, which assigns a server session to one transaction at a time: for tests with the tag
+ * `pgbouncer`.
+ */
 export async function startPooler(databaseUrl: string): Promise<Pooler> {
   const command = inject("pgbouncer");
   if (command === "") throw new Error('there is no pgbouncer: give this test the tag "pgbouncer"');
@@ -35,7 +38,7 @@ max_client_conn = 200
 `;
   writeFileSync(users, `"${decodeURIComponent(server.username)}" "${decodeURIComponent(server.password)}"\n`);
   writeFileSync(join(folder, "pgbouncer.ini"), text);
-  // It refuses to run as root, and has to read its files as the other.
+  // It refuses to run as root, and must be able to read its files as the other user.
   chmodSync(folder, 0o755);
   const user = process.getuid?.() === 0 ? ["-u", "nobody"] : [];
   const program = runProgram(command, [...user, join(folder, "pgbouncer.ini")], { env: {} });
@@ -50,7 +53,7 @@ max_client_conn = 200
   return { url: server.href, [Symbol.asyncDispose]: dispose };
 }
 
-/** How many sessions of a database listen for notifications. */
+/** Number of sessions of a database that listen for notifications. */
 export async function listeningSessions(database: FreshDatabase): Promise<number> {
   const found = "select 1 from pg_stat_activity where datname = current_database() and query ilike 'listen %'";
   return (await database.query(found)).length;

@@ -7,7 +7,7 @@ import { sha256Of } from "../../runtime/plugins/bundle-cache.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-/** A stranger's plugin as an installer sends it: its manifest and its one bundle. */
+/** A third-party plugin as an installer sends it: its manifest and its bundle. */
 export interface Built {
   readonly manifest: Record<string, unknown> & { readonly id: string; readonly version: string };
   readonly bytes: Uint8Array;
@@ -15,7 +15,7 @@ export interface Built {
   readonly body: { readonly manifest: Record<string, unknown>; readonly bundle: string };
 }
 
-/** Bundles a module's text; `more` is what its manifest says beside id, version, digest and the least. */
+/** Bundles the text of a module. `more`: members of its manifest besides id, version, digest and the required ones. */
 export async function buildPlugin(
   source: string,
   more: { id: string; version?: string } & Record<string, unknown>,
@@ -45,7 +45,7 @@ export async function buildPlugin(
   return { manifest, bytes, body: { manifest, bundle: gzipSync(bytes).toString("base64") } };
 }
 
-/** A tool as a manifest tells of it. */
+/** A tool in a manifest. */
 export const toolOf = (about: string, input: Record<string, unknown> = {}) => ({
   about,
   effect: "read",
@@ -53,5 +53,8 @@ export const toolOf = (about: string, input: Record<string, unknown> = {}) => ({
   output: {},
 });
 
-/** The digest by which an operator trusts a plugin that was not built: of the bundle that the service makes of its entry. */
+/**
+ * The digest with which an operator trusts a plugin that was not built: that of the bundle that the service creates from its
+ * entry file.
+ */
 export const digestOf = async (entry: string): Promise<string> => sha256Of(await bundleOf(entry));

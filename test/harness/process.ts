@@ -5,7 +5,7 @@ export type Runtime = "node" | "deno";
 
 export const root = join(import.meta.dirname, "../..");
 
-/** The runtime that `TEST_RUNTIME` names; Node without it. */
+/** The runtime in `TEST_RUNTIME`. Default: Node. */
 export function runtimeUnderTest(): Runtime {
   const named = process.env.TEST_RUNTIME || "node";
   if (named !== "node" && named !== "deno") throw new Error(`TEST_RUNTIME must be node or deno; it is "${named}"`);
@@ -17,29 +17,30 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A program under test, with all that it wrote. */
+/** A program under test, with its output. */
 export interface Running {
   readonly pid: number;
   /** Set once it has ended. */
   readonly exit: Exit | null;
   readonly ended: Promise<Exit>;
-  /** Standard output and standard error, in the order they came. */
+  /** Standard output and standard error, in the order of arrival. */
   logs(): string;
   signal(name: NodeJS.Signals): void;
 }
 
-/** The service as one program for Node, made before the tests by `test/runner/bundle-service.ts`. */
+/** The service as one program for Node, built before the tests by `test/runner/bundle-service.ts`. */
 export const bundledService = join(root, "node_modules/.cache/signalbox/service");
 
 /**
- * Flags for Node that make a start cheaper: no test runs a service for long. The embedded database is compiled fast rather than
- * well, each function is validated only when it is called, and young objects have so much room that a start collects none.
+ * Flags that make a start of Node cheaper, because no test runs a service for long. The embedded database is compiled quickly
+ * instead of optimally, each function is validated only when it is called, and the space for young objects is large enough that a
+ * start needs no garbage collection.
  */
 const quickStart = ["--liftoff-only", "--wasm-lazy-validation", "--min-semi-space-size=32"];
 
 /**
- * Starts a TypeScript program of this repository, with nothing of this process's environment but PATH, HOME and TMPDIR. In
- * tests, the service on Node is its bundle.
+ * Starts a TypeScript program of this repository, with only PATH, HOME and TMPDIR from this process's environment. In tests, the
+ * service on Node is its bundle.
  */
 export function run(
   runtime: Runtime,
@@ -53,10 +54,12 @@ export function run(
   return runProgram(join(root, "node_modules/.bin", runtime), args, options);
 }
 
-/** What Node has compiled once it does not compile at every start. */
+/** A cache of compiled code, so that Node does not compile it at every start. */
 const compileCache = join(root, "node_modules/.cache/signalbox/compiled");
 
-/** Starts any program with the same little environment. `group`: signals go to all that it starts, as those of a terminal do. */
+/**
+ * Starts any program with the same small environment. `group`: signals are sent to all of its descendants too, as by a terminal.
+ */
 export function runProgram(
   command: string,
   args: readonly string[],

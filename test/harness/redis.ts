@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { inject } from "vitest";
 import { freePorts } from "../../sdk/testing/free-ports.ts";
 
-/** A Redis of a test's own, that may be killed and started again. It keeps nothing. */
+/** A separate Redis for one test, which can be killed and started again. It keeps no data. */
 export interface OwnRedis {
   readonly url: string;
   start(): Promise<void>;

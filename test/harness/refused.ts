@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { JsonAnswer } from "./json-client.ts";
 
-/** An error has one status and one shape: a text that says what is wrong, and nothing of the program's inside. */
+/** An error has one status and one shape: a text with the reason, and no internals of the program. */
 export function expectRefused(answer: JsonAnswer<unknown>, status: number, saying: RegExp = /\w/): void {
   expect({ status: answer.status, body: answer.body }).toEqual({ status, body: { error: expect.stringMatching(saying) } });
   expect(answer.headers.get("content-type")).toMatch(/^application\/json/);

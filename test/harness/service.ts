@@ -9,30 +9,30 @@ import { folderInMemory } from "./memory-folder.ts";
 import { type Exit, type Running, type Runtime, run, runtimeUnderTest } from "./process.ts";
 import { type Delivery, deliver, type Receipt } from "./webhooks.ts";
 
-/** Texts are compared as the model wrote them; the footer has a test of its own. */
+/** Texts are compared as the model wrote them; the footer has a separate test. */
 const texts = { COMMENT_FOOTER: "false" };
 
 export interface ServiceOptions {
-  /** What `TEST_RUNTIME` says where absent. */
+  /** The value if `TEST_RUNTIME` is absent. */
   readonly runtime?: Runtime;
-  /** `postgres`: on a database of its own, dropped at `close`. `anyDatabase()` by default. */
+  /** `postgres`: a separate database, dropped at `close`. Default: `anyDatabase()`. */
   readonly database?: Flavour;
   readonly databaseUrl?: string;
-  /** Folder of the embedded database; one of its own, removed at `close`, where absent. */
+  /** Folder of the embedded database. Default: a separate one, removed at `close`. */
   readonly dataDir?: string;
-  /** Further variables, winning over those that the harness sets. */
+  /** Further variables, which take precedence over those of the harness. */
   readonly env?: Readonly<Record<string, string>>;
   /** Arguments of `runtime/main.ts`. */
   readonly args?: readonly string[];
-  /** Runs the four seeds once it serves. */
+  /** Runs the four seeds once the service is ready. */
   readonly seed?: boolean;
   /** Sent as `Authorization: Bearer` by the helpers. */
   readonly apiKey?: string;
-  /** Signs webhooks, and is given to the service as `ALPHA_WEBHOOK_SECRET`. */
+  /** Signs webhooks; the service receives it as `ALPHA_WEBHOOK_SECRET`. */
   readonly webhookSecret?: string;
 }
 
-/** The real service, in a process of its own. */
+/** The real service in a separate process. */
 export interface Service extends JsonClient {
   readonly url: string;
   readonly grpcPort: number;
@@ -41,15 +41,15 @@ export interface Service extends JsonClient {
   readonly folder: string;
   readonly databaseUrl: string | null;
   webhook(payload: object, delivery?: Delivery): Promise<JsonAnswer<Receipt>>;
-  /** All that it wrote, over all restarts. */
+  /** All of its output, over all restarts. */
   logs(): string;
-  /** Sends the signal, SIGKILL where none is named, and waits for the end. */
+  /** Sends the signal and waits for the end. Default: SIGKILL. */
   kill(signal?: NodeJS.Signals): Promise<Exit>;
-  /** Asks it to end (SIGTERM) and waits. Throws where it has not ended within 40 seconds. */
+  /** Sends SIGTERM and waits. Throws if it has not ended within 40 seconds. */
   stop(): Promise<Exit>;
-  /** Starts it again on the same data and ports; stops it first where it still runs. */
+  /** Starts it again on the same data and ports. Stops it first if it is running. */
   restart(env?: Readonly<Record<string, string>>): Promise<void>;
-  /** Stops it and removes what the harness made for it. */
+  /** Stops it and removes everything that the harness created for it. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -59,7 +59,7 @@ const startLimit = 120_000;
 const stopLimit = 40_000;
 const seeds = ["/api/agents/seed", "/api/tasks/seed", "/api/tasks/triggers/seed", "/api/tasks/sources/seed"];
 
-/** Starts the service and waits until `GET /health` answers 200. Where it ends before, throws with all that it wrote. */
+/** Starts the service and waits until `GET /health` answers 200. If it ends before, throws with all of its output. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const flavour = options.databaseUrl || options.dataDir ? null : (options.database ?? anyDatabase());
   // Copies share the id of their installation, which is part of their keys in Redis.
@@ -135,7 +135,7 @@ class ChildService implements Service {
         await service.#launch({});
         return service;
       } catch (error) {
-        // Another process took a port between our look and the service's start.
+        // Another process took a port between our check and the service's start.
         if (tries < 3 && /EADDRINUSE|AddrInUse/.test(service.logs())) continue;
         await cleanUp();
         throw error;
@@ -204,7 +204,7 @@ class ChildService implements Service {
     const end = performance.now() + startLimit;
     while (true) {
       const { exit } = this.#child;
-      // Looked at first: if the port was taken, another process would answer in its place.
+      // Checked first, because if the port was taken, another process would answer instead.
       if (exit)
         throw new Error(`The service ended before it served (code ${exit.code}, signal ${exit.signal}):\n${this.#child.logs()}`);
       if (await healthy(this.url)) return;

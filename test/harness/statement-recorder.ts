@@ -1,10 +1,10 @@
 import { connect, createServer, type Socket } from "node:net";
 
-/** Passes connections on to a PostgreSQL, and counts the statements that clients run. */
+/** Forwards connections to a PostgreSQL, and counts the statements of clients. */
 export interface StatementRecorder {
   /** Address of the database through it. */
   readonly url: string;
-  /** Forgets what was counted. */
+  /** Resets the counts. */
   clear(): void;
   /** How often each statement ran, by its text with single spaces and without comments. */
   counts(): ReadonlyMap<string, number>;
@@ -44,7 +44,7 @@ export async function recordStatements(databaseUrl: string): Promise<StatementRe
   };
 }
 
-/** Reads what a client sends: https://www.postgresql.org/docs/current/protocol-message-formats.html */
+/** Reads the messages of a client: https://www.postgresql.org/docs/current/protocol-message-formats.html */
 class FrontendReader {
   readonly #ran: (text: string) => void;
   readonly #prepared = new Map<string, string>();

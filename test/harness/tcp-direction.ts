@@ -1,9 +1,9 @@
 import type { Socket } from "node:net";
 
-/** Bytes held back before the sender is paused. */
+/** Number of bytes held back before the sender is paused. */
 const holdLimit = 1024 * 1024;
 
-/** One direction of a proxied connection. Keeps the order of bytes, and passes on the end after them. */
+/** One direction of a proxied connection. Keeps the order of bytes, and forwards the end after them. */
 export class TcpDirection {
   readonly #from: Socket;
   readonly #to: Socket;
@@ -15,10 +15,10 @@ export class TcpDirection {
   #dropped = false;
   #full = false;
   #held = 0;
-  /** Applies to what arrives from now on. */
+  /** Applies to all data from now on. */
   delayMs: number;
 
-  /** `look` is called with each chunk before it is passed on. */
+  /** `look` is called with each chunk before it is forwarded. */
   constructor(from: Socket, to: Socket, delayMs: number, look: (chunk: Buffer) => void = () => {}) {
     this.#from = from;
     this.#to = to;
@@ -39,7 +39,7 @@ export class TcpDirection {
     this.#pass();
   }
 
-  /** Throws away everything from now on. */
+  /** Discards all data from now on. */
   drop(): void {
     this.#dropped = true;
     this.#waiting.length = 0;

@@ -6,34 +6,34 @@ export type Direction = "to-server" | "to-client";
 /** A TCP proxy on loopback in front of a server: connections through it can be reset, frozen, delayed, or lose their answers. */
 export interface TcpProxy {
   readonly port: number;
-  /** Connections of clients that are open now. */
+  /** Number of open connections of clients. */
   readonly open: number;
-  /** Connections of clients accepted so far. */
+  /** Number of connections of clients accepted so far. */
   readonly accepted: number;
-  /** Resets every connection, as a crash of the server does, and refuses new ones until `mend`. */
+  /** Resets every connection, like a crash of the server, and refuses new ones until `mend`. */
   cut(): Promise<void>;
-  /** Resets every connection once; new ones are let through. */
+  /** Resets every connection once; new ones are accepted. */
   reset(): void;
   /**
-   * Silence, as from a network that drops packets: connections stay open, new ones are accepted, and nothing passes,
-   * not even the end of a connection. Both directions where none is named.
+   * Silence, as from a network that drops packets: connections remain open, new ones are accepted, and no data is forwarded, not
+   * even the end of a connection. Default: both directions.
    */
   freeze(direction?: Direction): void;
   /**
-   * Every connection that is open now goes silent for good, as when a server is replaced behind its address and says nothing:
-   * what is sent on it is lost, and no answer comes. New connections pass. `mend` resets those that are silent.
+   * Every currently open connection becomes silent permanently, as if the server was replaced behind its address without notice:
+   * data sent on it is lost, and no response arrives. New connections work. `mend` resets the silent ones.
    */
   strand(): void;
-  /** Holds everything that passes back by this many milliseconds in each direction; 0 ends it. */
+  /** Delays all data by this many milliseconds in each direction; 0 ends the delay. */
   delay(ms: number): void;
   /**
-   * The next `count` connections (1 where absent) that send bytes matching `when` (any where absent) are answered with silence
-   * from then on: the server gets the request and carries it out, the client never hears of it.
+   * The next `count` connections (default: 1) that send bytes matching `when` (default: any) get no response from then on: the
+   * server receives the request and carries it out, but the client is not notified.
    */
   loseAnswers(options?: { readonly count?: number; readonly when?: RegExp }): LostAnswers;
   /**
-   * Ends every fault: accepts connections again, on the same port, and passes on what a freeze held back. Connections whose
-   * answers were lost are reset. `held: "reset"`: frozen connections are reset too, as by a firewall that has forgotten them.
+   * Ends every fault: accepts connections again, on the same port, and forwards data that a freeze held back. Connections whose
+   * responses were lost are reset. `held: "reset"`: frozen connections are reset too, as by a firewall that has forgotten them.
    */
   mend(options?: { readonly held?: "deliver" | "reset" }): Promise<void>;
   close(): Promise<void>;
@@ -41,11 +41,11 @@ export interface TcpProxy {
 }
 
 export interface LostAnswers {
-  /** Connections that went silent so far. */
+  /** Number of connections that became silent so far. */
   readonly lost: number;
 }
 
-/** Listens on loopback and hands each connection on to `host:port`. */
+/** Listens on loopback and forwards each connection to `host:port`. */
 export async function startTcpProxy(host: string, port: number): Promise<TcpProxy> {
   const proxy = new LoopbackProxy(host, port);
   await proxy.listen();
@@ -91,7 +91,7 @@ class LoopbackProxy implements TcpProxy {
   constructor(host: string, port: number) {
     this.#host = host;
     this.#port = port;
-    // Half-open: the end of one direction is passed on when what was sent before it has been.
+    // Half-open: the end of one direction is forwarded after the data before it.
     this.#server = createServer({ allowHalfOpen: true }, (near) => this.#accept(near));
   }
 
@@ -124,7 +124,7 @@ class LoopbackProxy implements TcpProxy {
     for (const socket of [near, far]) socket.once("close", closed);
   }
 
-  /** Before the bytes are passed on, so that no answer to them can come first. */
+  /** Before the bytes are forwarded, so that no response to them can arrive first. */
   #lookAt(connection: Connection, chunk: Buffer): void {
     if (connection.silent) return;
     const loss = this.#losses.find(({ when, count, lost }) => lost < count && (when?.test(chunk.toString("latin1")) ?? true));

@@ -1,6 +1,6 @@
 import { type Built, buildPlugin, toolOf } from "./plugin-bundle.ts";
 
-/** A source that needs its time, and that ends over one title. */
+/** A source that takes some time, and whose process ends for one title. */
 const source = (id: string, signature: boolean) => `
   import { definePlugin, isValidHmacSha256, tool } from "@signalbox/sdk";
   import { z } from "zod";
@@ -45,6 +45,6 @@ const manifestOf = (id: string, signature: boolean) => ({
   },
 });
 
-/** Built under this id; `signature`: it says in data how its webhooks are proven. */
+/** Builds the plugin with this id; `signature`: whether it declares how its webhooks are signed. */
 export const buildTickets = (id: string, signature: boolean): Promise<Built> =>
   buildPlugin(source(id, signature), manifestOf(id, signature));

@@ -2,10 +2,10 @@ import { startTracker as startBeta } from "../../plugins/beta/test-tracker.ts";
 import { startTracker as startDelta, workspace } from "../../plugins/delta/test-tracker.ts";
 import { startTracker as startGamma } from "../../plugins/gamma/test-tracker.ts";
 
-/** The trackers beside alpha, on loopback. */
+/** The trackers besides alpha's, on loopback. */
 export const startTrackers = async () => ({ beta: await startBeta(), gamma: await startGamma(), delta: await startDelta() });
 
-/** Variables by which a service finds them. */
+/** Variables with their addresses for a service. */
 export const trackersEnv = (trackers: Awaited<ReturnType<typeof startTrackers>>): Record<string, string> => ({
   BETA_URL: trackers.beta.url,
   BETA_TOKEN: "test-token-1",

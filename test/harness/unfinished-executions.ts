@@ -1,6 +1,6 @@
 import postgres from "postgres";
 
-/** Counts the executions that have not ended, by what they wait for. */
+/** Counts the executions that have not ended, by the reason for which they wait. */
 export class UnfinishedExecutions {
   readonly #sql: postgres.Sql;
   readonly #leaseSeconds: number;

@@ -2,14 +2,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonClient } from "./json-client.ts";
 
 export interface Waiting {
-  /** Milliseconds; 30,000 where absent: a bound on a hang, not on speed. A test of a time limit names its own. */
+  /** In milliseconds. Default: 30,000, which detects a hang and does not measure speed. A test of a time limit sets its own. */
   readonly timeout?: number;
   readonly interval?: number;
 }
 
 /**
- * Calls `fn` until it neither throws nor answers `false`, `null` or `undefined`, and gives its answer.
- * At the time limit it throws what the last call threw.
+ * Calls `fn` until it neither throws nor returns `false`, `null` or `undefined`, and returns its result. At the time limit, it
+ * throws the error of the last call.
  */
 export async function eventually<T>(
   fn: () => T | Promise<T>,
@@ -33,7 +33,7 @@ export async function eventually<T>(
   throw error;
 }
 
-/** An execution as `GET /api/task-executions` lists it, as far as tests wait for it. */
+/** An execution in `GET /api/task-executions`, with the members that tests wait for. */
 export interface ExecutionSeen {
   readonly waiting_for?: string | null;
   readonly id: string;
@@ -50,8 +50,8 @@ export interface ExecutionSeen {
 const ended = ["succeeded", "failed", "cancelled"];
 
 /**
- * Waits until the executions of an event, or all of the service, have ended, or are in `state`.
- * `count`: how many there must be at least; 1 where absent.
+ * Waits until the executions of an event, or all of the service, have ended, or are in `state`. `count`: minimum number of
+ * executions. Default: 1.
  */
 export function waitForExecutions(
   service: Pick<JsonClient, "get">,

@@ -2,21 +2,21 @@ import { createHmac, randomUUID } from "node:crypto";
 import type { JsonAnswer, JsonClient } from "./json-client.ts";
 
 export interface Delivery {
-  /** alpha's name of the event, for example `issues`; found from the payload's members where absent. */
+  /** alpha's name of the event, for example `issues`. Default: derived from the members of the payload. */
   readonly event?: string;
-  /** Id of the delivery; a new one where absent. The same one again is a redelivery. */
+  /** Id of the delivery. Default: a new one. The same id again is a redelivery. */
   readonly delivery?: string;
-  /** Signs the payload where given. */
+  /** Signs the payload, if set. */
   readonly secret?: string;
   /** Replaces the payload's action. */
   readonly action?: string;
-  /** `alpha` where absent. */
+  /** Default: `alpha`. */
   readonly slug?: string;
-  /** Added to, and winning over, those that the sender sets. */
+  /** Headers to add, which take precedence over those that the sender sets. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What the door answers. */
+/** The response of the webhook endpoint. */
 export interface Receipt {
   readonly event_id: string;
   readonly status: "accepted" | "discarded" | "duplicate";
@@ -26,7 +26,7 @@ export interface Receipt {
   readonly error?: string;
 }
 
-/** Sends an alpha payload as the platform does: its headers, its signature over the exact bytes. */
+/** Sends an alpha payload like the platform: with its headers, and its signature over the exact bytes. */
 export function deliver(client: JsonClient, payload: object, delivery: Delivery = {}): Promise<JsonAnswer<Receipt>> {
   const whole = delivery.action === undefined ? payload : { ...payload, action: delivery.action };
   const body = JSON.stringify(whole);

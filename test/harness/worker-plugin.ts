@@ -1,6 +1,6 @@
 import { toolOf } from "./plugin-bundle.ts";
 
-/** One tool that does what its arguments ask. */
+/** A tool that does what its arguments request. */
 export const worker = (version: string, sdk = "^0.1.0", id = "worker") => `
   import { definePlugin, tool } from "@signalbox/sdk";
   import { z } from "zod";
@@ -14,7 +14,7 @@ export const worker = (version: string, sdk = "^0.1.0", id = "worker") => `
     } }),
   });`;
 const text = { text: { type: "string", default: "" } };
-/** What its manifest says of it, without id and version. */
+/** Its manifest without id and version. */
 export const manifest = {
   needs: ["log", "secret"],
   config: { type: "object", properties: { greeting: { type: "string" } } },

@@ -7,19 +7,19 @@ import { type Service, startService } from "./service.ts";
 
 export interface WorldOptions {
   readonly database?: Flavour;
-  /** A database that the test has made itself. */
+  /** A database that the test has created itself. */
   readonly databaseUrl?: string;
   readonly runtime?: Runtime;
-  /** Sent by the helpers; the service is given it by `env`. */
+  /** API key that the helpers send; the service receives it in `env`. */
   readonly apiKey?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** `plainScript` where absent. */
+  /** Default: `plainScript`. */
   readonly script?: Script;
-  /** Ids of tasks that `issue.created` fires, made for this world; the default seeds where absent. */
+  /** Ids of tasks that `issue.created` fires, created for this world. Default: the default seeds. */
   readonly tasks?: readonly string[];
 }
 
-/** The service with the tracker it writes to and the model it asks, both on loopback. */
+/** The service with its tracker and its model, both on loopback. */
 export interface World {
   readonly tracker: Tracker;
   readonly model: Model;
@@ -28,11 +28,11 @@ export interface World {
 }
 
 export const webhookSecret = "s3cret";
-/** The account that the service posts as. */
+/** The account with which the service posts. */
 export const login = "signalbox-bot";
 export const token = "tracker-token";
 
-/** Starts all three. Issues and repositories come into being at the tracker when they are asked for. */
+/** Starts all three. The tracker creates issues and repositories when they are requested. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const tracker = await startTracker({ token, login, autoCreate: true });
   const model = await startModel({ script: options.script ?? plainScript });
@@ -55,7 +55,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   }
 }
 
-/** Variables by which a service finds them. */
+/** Variables with their addresses for a service. */
 export const surroundings = (tracker: Tracker, model: Model): Record<string, string> => ({
   ALPHA_API_URL: tracker.url,
   ALPHA_TOKEN: token,
@@ -66,7 +66,7 @@ export const surroundings = (tracker: Tracker, model: Model): Record<string, str
 });
 
 async function closeAll(service: Service, tracker: Tracker, model: Model): Promise<void> {
-  // First: a request that hangs on purpose would hold the service's stop.
+  // Runs first, because a request that hangs on purpose would delay the service's stop.
   await Promise.all([tracker.close(), model.close()]);
   await service.close();
 }
@@ -81,20 +81,20 @@ async function makeTasks(service: Service, tasks: readonly string[]): Promise<vo
   if (wrong) throw new Error(`a task could not be made: ${wrong.status} ${JSON.stringify(wrong.body)}`);
 }
 
-/** The name of the task that a request is about. */
+/** The name of the task of a request. */
 export const taskOf = (request: ChatRequest): string => /^Task: (.*)$/m.exec(allText(request, "user"))?.[1] ?? "(none)";
 
-/** The issue that a request is about, for example `octo/app#7`. */
+/** The issue of a request, for example `octo/app#7`. */
 export const issueOf = (request: ChatRequest): string =>
   /about alpha:(\S+#\d+)\./.exec(allText(request, "user"))?.[1] ?? "(none)";
 
-/** How many rounds of tools a request has behind it. */
+/** Number of tool rounds before a request. */
 export const roundsOf = (request: ChatRequest): number => request.messages.filter(({ tool_calls }) => tool_calls).length;
 
-/** Answers at once, differently for each task. */
+/** Answers immediately, differently for each task. */
 export const plainScript: Script = (request): Reply => ({ content: `Answer of ${taskOf(request)}` });
 
-/** Writes a comment by a tool, then answers. */
+/** Writes a comment with a tool, then answers. */
 export const commentingScript: Script = (request): Reply =>
   roundsOf(request) === 0
     ? callOf("add_comment", request, { body: `Note of ${taskOf(request)}` })

@@ -7,7 +7,7 @@ export interface Piece {
   /** Noun of the operations: `<noun>.create`, `.delete`, `.list`. */
   readonly noun: string;
   readonly row: Readonly<Record<string, unknown>>;
-  /** Members that identify it: its id if we choose it, else others. */
+  /** Members that identify it: its id if we choose it, otherwise other members. */
   readonly known: readonly string[];
 }
 

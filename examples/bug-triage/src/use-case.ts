@@ -1,7 +1,7 @@
 import { type OperationsAccess, PluginError, type UseCase } from "@signalbox/sdk";
 import { find, make, type Piece, piecesOf, unmake } from "./pieces.ts";
 
-/** Kept from the setup to the teardown. */
+/** The state between setup and teardown. */
 interface State {
   readonly project: string;
 }
@@ -21,7 +21,7 @@ export const bugTriage = (operations: OperationsAccess): UseCase => ({
       const [first] = pieces as [Piece, ...Piece[]];
       if (await find(operations, first))
         throw new PluginError("conflict", `Project ${project} of alpha already exists. Set project_id to another one.`);
-      // Checked before anything is created, so that whatever has these names afterwards is ours.
+      // Checked before anything is created, so that objects with these names are ours afterwards.
       await save({ project });
     }
     const [made] = await sequentially(pieces, (piece) => make(operations, piece));

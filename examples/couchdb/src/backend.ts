@@ -17,7 +17,7 @@ const words = wordMatcher((word) => (word.length > 4 ? word.replace(/(ing|ed|es|
 const newestFirst = (a: StoredMemory, b: StoredMemory): number =>
   b.created_at.localeCompare(a.created_at) || (a.id < b.id ? 1 : -1);
 
-/** CouchDB only filters: it has neither vector nor text search, so the matches of the filter are ranked here. */
+/** CouchDB only filters and has neither vector nor text search, so the matches of the filter are ranked here. */
 export function backend(store: Couch, vectors: Pick<VectorSettings, "dimension" | "metric" | "model">): MemoryStore {
   const similarity = (vector: readonly number[] | null, { embedding, model }: Document): number | null =>
     !vector || !embedding || model !== vectors.model || embedding.length !== vector.length

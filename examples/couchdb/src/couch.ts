@@ -17,7 +17,7 @@ const row = z.object({
   _rev: z.string(),
   memory,
   embedding: z.array(z.number()).nullable(),
-  /** Model that made the vector. */
+  /** Model that computed the vector. */
   model: z.string().nullable(),
   /** Milliseconds since 1970; `null`: never. */
   expires: z.number().nullable(),
@@ -31,7 +31,7 @@ export interface Document {
   readonly model: string | null;
 }
 
-/** The part of CouchDB that is used. A document's id is the key of its memory, so a key is unique. */
+/** The part of CouchDB's API that is used. The id of a document is the key of its memory, so keys are unique. */
 export interface Couch {
   /** Returns `false` if a live document has the key. */
   create(one: Document, ttlMs: number | null): Promise<boolean>;
@@ -50,7 +50,7 @@ export interface Couch {
 const timeoutMs = 1_800;
 /** Documents per request of a search. */
 const portion = 500;
-/** Ids that begin with `_` are CouchDB's own. */
+/** Ids that begin with `_` are reserved by CouchDB. */
 const idOf = (key: string): string => `m:${key}`;
 const isLive = ({ expires }: Pick<Row, "expires">): boolean => expires === null || expires > Date.now();
 
@@ -143,7 +143,7 @@ function database(
         .then(() => true)
         .catch(unless("not_found", false))
         .catch(unless("conflict", false)),
-    /** Endpoints that read by POST. */
+    /** Endpoints that only read, but with POST. */
     find: async (query: object) =>
       (await client.read({ route: "POST /_find", body: query, schema: found, signal: signal() })).data,
   };

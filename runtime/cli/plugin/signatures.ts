@@ -21,7 +21,7 @@ export const keysOf = (registry: string): Promise<RegistryKeys> =>
     })
     .catch(() => null);
 
-/** Why nothing can be verified with these keys; `null` if it can. */
+/** Why signatures cannot be verified with these keys; `null` if they can. */
 export function whyUnverifiable(keys: RegistryKeys): string | null {
   if (keys === null) return "the registry's keys could not be read";
   return keys.length === 0 ? "the registry publishes no keys" : null;

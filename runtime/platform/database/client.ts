@@ -74,8 +74,8 @@ const first = firstOf(statementMs, 15_000);
 interface PostgresOptions {
   readonly max: number;
   /**
-   * The same database without the pooler at `url`, which gives a server's session to a transaction only: sessions there have no
-   * settings, prepared statements, locks and notifications of their own.
+   * The same database without the pooler at `url`. The pooler assigns a server session only for one transaction, so its sessions
+   * have no lasting settings, prepared statements, locks or notifications.
    */
   readonly direct?: string | undefined;
 }

@@ -60,7 +60,7 @@ export class ConnectionPool {
     this.#options = options;
     this.#deadlineMs = options.deadlineMs;
     let last = performance.now();
-    // Time during which the process was stopped or busy does not count, because answers may have arrived that it has not read yet.
+    // Time during which the process was stopped or busy does not count, because it may not have read the answers yet.
     this.#timer = setInterval(() => {
       const now = performance.now();
       this.#now += Math.min(now - last, 2 * tickMs);

@@ -61,7 +61,7 @@ export function leanFetch(config: Pick<Config, "NODE_USE_ENV_PROXY">, isDeno = "
   };
 }
 
-/** Headers by their names in lower case. Most callers bring them like that, so that no `Headers` is made for them. */
+/** Headers by their names in lower case. Most callers pass them in this form, so no `Headers` object is created for them. */
 function recordOf(given: HeadersInit | undefined): Record<string, string> {
   if (given instanceof Headers) return Object.fromEntries(given);
   const entries = given === undefined || Array.isArray(given) ? null : Object.entries(given as Record<string, unknown>);

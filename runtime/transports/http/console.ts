@@ -54,7 +54,7 @@ export function mountConsole(app: OpenAPIHono, options: ConsoleOptions): void {
 
 const acceptsHtml = (c: Context): boolean => c.req.header("accept")?.includes("text/html") === true;
 
-/** What `/` is to a program. */
+/** The response of `/` to a program. */
 const overview = (base: string, version: string) => ({
   service: "signalbox",
   version,

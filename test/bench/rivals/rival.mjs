@@ -1,12 +1,12 @@
 /**
- * The whole way with the queue of others in the place of Signalbox: a signed webhook becomes a durable job, and the job asks the model and
- * posts a comment. Started as `node rival.mjs <queue> <secret> <model and tracker> <database> <redis>`, prints its port.
+ * The whole path with another queue in place of Signalbox: a signed webhook becomes a durable job, and the job calls the model
+ * and posts a comment. Started as `node rival.mjs <queue> <secret> <model and tracker> <database> <redis>`, prints its port.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { Agent, createServer, request } from "node:http";
 
 const [kind = "", secret = "", other = "", database = "", redis = ""] = process.argv.slice(2);
-/** As many jobs at a time as Signalbox is given in the same benchmark. */
+/** The same concurrency as that of Signalbox in the benchmark. */
 const inFlight = 128;
 
 const read = async (stream) => {
@@ -42,7 +42,7 @@ const work = async ({ text }) => {
   return content;
 };
 
-/** Each opens its queue, begins to work, and returns what stores a job durably; the delivery is the key of the job. */
+/** Each opens its queue, starts its worker, and returns a function that stores a job durably, with the delivery as its key. */
 const queues = {
   bullmq: async () => {
     const { Queue, Worker } = await import("bullmq");

@@ -6,7 +6,7 @@ import { deliver, posted, timeUntil, type Window, within } from "./window.ts";
 
 const serveMs = 45_000;
 
-/** PostgreSQL is unavailable or silent, in some way. */
+/** Scenarios in which PostgreSQL is unavailable or does not respond. */
 export const outageWindows: readonly Window[] = [
   {
     name: "cut-at-boot",

@@ -9,7 +9,7 @@ import { writeWindows } from "./writes.ts";
 
 export const windows: readonly Window[] = [...writeWindows, ...outageWindows];
 
-/** The scenario of this name, or all of them, on worlds of their own. Whether every promise held. */
+/** Runs the scenario with this name, or all of them, each in a separate world. Returns whether every promise held. */
 export async function runWindows(name: string, options: ChaosOptions): Promise<boolean> {
   const chosen = name === "all" ? windows : windows.filter((window) => name.split(",").includes(window.name));
   if (chosen.length === 0)

@@ -5,19 +5,19 @@ import type { Sent } from "../sender.ts";
 import type { Planned } from "../tracker-front.ts";
 import type { World } from "../world.ts";
 
-/** What one round of a scenario brought. */
+/** The result of one round of a scenario. */
 export interface Round {
-  /** How many executions met the moment that the scenario is about: fewer than were tried means that it proves less. */
+  /** Number of executions that met the moment of the scenario. If it is less than the number of tries, the round proves less. */
   readonly hits: number;
-  /** Times that it measured, milliseconds by name; `null` where something did not happen in time. */
+  /** Measured times, in milliseconds by name; `null` if something did not happen in time. */
   readonly times?: Readonly<Record<string, readonly (number | null)[]>>;
 }
 
-/** A moment at which the promise is hardest to keep, brought about on purpose. The first replica has the trouble. */
+/** Causes a moment at which the promise is hardest to keep. The fault affects the first replica. */
 export interface Window {
   readonly name: string;
   readonly about: string;
-  /** Executions that a round tries. */
+  /** Number of executions that a round tries. */
   readonly tries: number;
   round(world: World, first: Replica, second: Replica): Promise<Round>;
 }
@@ -32,27 +32,27 @@ export async function deliver({ sender }: World, to: Replica): Promise<Sent[]> {
   return sent;
 }
 
-/** Whether the answers to these deliveries are at the trackers within this time. */
+/** Whether the answers to these deliveries appear at the trackers within this time. */
 export async function posted({ sender, ledger }: World, sent: readonly Sent[], timeout: number): Promise<boolean> {
   const keys = sent.flatMap((one) => sender.finalsOf(one));
   return within(() => keys.every((key) => ledger.has(key)), timeout);
 }
 
-/** How many requests have met these plans, once all have or the time is over. */
+/** The number of requests that matched these plans, once all have or the time has passed. */
 export async function met(plans: readonly Planned[], timeout = 20_000): Promise<number> {
   const count = () => plans.reduce((sum, plan) => sum + plan.met, 0);
   await within(() => count() >= plans.length, timeout);
   return count();
 }
 
-/** Whether it came true within this time. */
+/** Whether the condition became true within this time. */
 export const within = (fn: () => boolean | Promise<boolean>, timeout: number): Promise<boolean> =>
   eventually(fn, { timeout, interval: 10 }).then(
     () => true,
     () => false,
   );
 
-/** Milliseconds until it came true; `null` where it did not within this time. */
+/** Milliseconds until the condition became true; `null` if it did not within this time. */
 export async function timeUntil(fn: () => boolean | Promise<boolean>, timeout: number): Promise<number | null> {
   const began = performance.now();
   return (await within(fn, timeout)) ? performance.now() - began : null;

@@ -3,12 +3,12 @@ import type { Replica } from "../replica.ts";
 import type { World } from "../world.ts";
 import { comments, deliver, met, posted, type Window } from "./window.ts";
 
-/** Longer than any wait before a takeover that keeps within the promise of an execution's progress. */
+/** Longer than any wait before a takeover that keeps the promise about an execution's progress. */
 const takeoverMs = 40_000;
 /** Longer than a process waits for its work after SIGTERM. */
 const beyondDrainMs = 28_000;
 
-/** Two replicas may both think that a write is theirs. */
+/** Two replicas may both consider a write as theirs. */
 export const writeWindows: readonly Window[] = [
   {
     name: "retry-after",
@@ -74,7 +74,7 @@ export const writeWindows: readonly Window[] = [
       await sleep(beyondDrainMs);
       for (const post of posts) post.release();
       const took = await ended;
-      // Its connections are gone with it; what the tracker had accepted is carried out all the same.
+      // Its connections end with it, but the tracker still carries out accepted requests.
       await posted(world, sent, takeoverMs);
       return { hits, times: { "end after SIGTERM": [took] } };
     },

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 const deceiving = /[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c\u200b\u2060\ufeff\p{Cc}]/gu;
 const keptControls = /[\n\t]/;
 
-/** An external text, with every character that could change how it reads made visible. */
+/** An external text. Characters that could change how it reads are made visible. */
 export const plain = (text: string): string =>
   text.replace(deceiving, (one) =>
     keptControls.test(one) ? one : `‹U+${one.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}›`,

@@ -31,6 +31,7 @@ async function initialize(params: Initialize) {
       "UNKNOWN_PROTOCOL",
       `Expected one of the protocols ${protocols.join(", ")}; the host offers ${params.protocols.join(", ")}.`,
     );
+  // Computed, because a literal would be resolved with this file, before any permission is checked.
   const module = await import(args[0] as string).catch((error: unknown) => {
     throw new BootError("NOT_FOUND", `The bundle could not be loaded: ${plainMessage(error)}`);
   });

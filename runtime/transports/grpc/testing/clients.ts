@@ -9,7 +9,7 @@ import { operations } from "./widgets.ts";
 /** Field numbers of the example operations, which no file of this repository contains. */
 export const numbers = JSON.parse(generateProto(operations, { messages: {}, enums: {} }).fieldNumbers) as FieldNumbers;
 export const services = project(operations, numbers).map(({ desc }) => desc);
-// The descriptors are made at run time, so that there are no types of the messages to check against.
+// The descriptors are created at run time, so there are no message types to check against.
 // biome-ignore lint/suspicious/noExplicitAny: see above
 export type Loose = any;
 export const client = (transport: Transport, name = "WidgetService"): Loose =>
