@@ -10,7 +10,7 @@ const shared: Options = {
   clean: true,
   metafile: true,
   skipNodeModulesBundle: true,
-  // Deno knows its built-in modules by their full names only.
+  // Deno knows its built-in modules only by their full names.
   removeNodeProtocol: false,
 };
 const command = existsSync("runtime/cli/main.ts") ? "runtime/cli/main.ts" : "runtime/main.ts";
@@ -18,14 +18,14 @@ const shebang = readFileSync(command, "utf8").startsWith("#!") ? {} : { banner: 
 const nouns = readdirSync("schema").filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"));
 
 /**
- * Five packages: the service, with our plugins in it; two for authors of plugins; the sdk; the schema. `.ci/package.mjs` gives each its
- * package.json, and adds the connectors that are packages of their own.
+ * Five packages: the service with the built-in plugins; two for authors of plugins; the sdk; the schema. `.ci/package.mjs` adds a
+ * package.json to each, and creates the separate packages of connectors.
  */
 export default defineConfig([
   {
     ...shared,
     ...shebang,
-    // The others are started by their path: as a process of its own, and as worker threads.
+    // The other entry points are started by path, as a separate process and as worker threads.
     entry: {
       signalbox: command,
       "evaluator-process": "runtime/platform/evaluator-process.ts",
@@ -37,7 +37,7 @@ export default defineConfig([
     outDir: "dist/signalbox",
     noExternal: [/^@signalbox\//],
   },
-  // What authors of plugins install in place of the service, and what makes a plugin from nothing.
+  // The package that authors of plugins install instead of the service, and the one that creates a new plugin.
   { ...shared, entry: { signalbox: "runtime/cli/plugin/main.ts" }, outDir: "dist/cli", noExternal: [/^@signalbox\//] },
   {
     ...shared,
@@ -54,7 +54,7 @@ export default defineConfig([
     entry: { index: "sdk/index.ts", manifest: "sdk/manifest.ts", "testing/index": "sdk/testing/index.ts" },
     outDir: "dist/sdk",
   },
-  // The first code of a plugin's process: one file, for Deno.
+  // The first code of a plugin's process, in one file for Deno.
   { ...shared, splitting: false, sourcemap: false, entry: { boot: "runtime/plugins/sandbox/boot/main.ts" }, outDir: "dist/boot" },
   {
     ...shared,

@@ -28,14 +28,15 @@ export default defineConfig({
     // Those are of the plugins that are made from them.
     exclude: ["**/node_modules/**", "runtime/cli/plugin/templates/**"],
     globalSetup: "test/runner/bundle-service.ts",
-    // Most files start real services, each a process with a database, and wait for them as much as they compute.
+    // Most files start real services, each a process with a database, and half of their time is waiting.
     maxWorkers: Math.max(4, availableParallelism()),
-    // As of services (`test/harness/process.ts`): compiling the embedded database well takes longer than its tests.
+    // The same flag as for services (`test/harness/process.ts`): optimising the embedded database takes longer than its tests.
     execArgv: ["--liftoff-only"],
-    // Files of one worker share its modules: no test changes them, and loading them for each file took a third of the processor time.
+    // Files of one worker share their modules, because no test changes them, and loading them for each file took a third of the
+    // processor time.
     isolate: false,
     sequence: { sequencer: LongestFirst },
-    // Where a test has two tags, one that is found must not undo the skip of the other.
+    // If a test has two tags and the software of only one exists, the test must still be skipped.
     tags: needs.map(({ name, missing, found }) => ({ name, description: `skipped: ${missing}`, ...(!found && { skip: true }) })),
     provide: { python, redisServer, chromium, pgbouncer, pgDump, natsServer, rabbitmqServer, helm },
     testTimeout: 120_000,

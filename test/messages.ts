@@ -1,4 +1,5 @@
-// Prints every text that a user can meet, with its place: `node test/messages.ts [part of a path or kind]`. For reading them in one go.
+// Prints every text that users can see, with its place: `node test/messages.ts [part of a path or kind]`. It allows reading all
+// texts at once.
 import ts from "@typescript/typescript6";
 import { files, isGenerated, isTest, textOf } from "./architecture/tree.ts";
 
@@ -7,13 +8,13 @@ export interface Message {
   /** `path:line` */
   readonly place: string;
   readonly kind: Kind;
-  /** As written; `${…}` for what is filled in. */
+  /** As in the source; `${…}` for inserted values. */
   readonly text: string;
 }
 
 const product = /^(runtime|sdk|schema|plugins|examples)\//;
 const sql = /^\s*(select|insert into|update|delete from|with|create|alter|drop|truncate|lock|notify|set) /i;
-/** Two words at least: a text, and not a name. */
+/** A text has at least two words; otherwise it is a name. */
 const isProse = (text: string): boolean => /[a-z]{2,}[,:;]? [a-z]{2,}/i.test(text) && !sql.test(text);
 
 /** The texts of the code: errors, descriptions of the schemas, help, log messages. */
@@ -22,7 +23,7 @@ export function messagesOf(path: string, code: string): Message[] {
   const found: Message[] = [];
   const visit = (node: ts.Node): void => {
     if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return;
-    // The parts of a text that is put together are one text.
+    // The parts of a composed text are one text.
     const text = wholeText(node);
     if (text !== null && !isSqlTag(node)) {
       const line = file.getLineAndCharacterOfPosition(node.getStart()).line + 1;
@@ -46,7 +47,7 @@ function wholeText(node: ts.Node): string | null {
 
 const isSqlTag = (node: ts.Node): boolean => ts.isTaggedTemplateExpression(node.parent) && node.parent.template === node;
 
-/** By the nearest thing around it that says so. */
+/** The kind of a text, from the nearest enclosing code that determines it. */
 function kindOf(node: ts.Node): Kind {
   for (let at: ts.Node = node; at.parent; at = at.parent) {
     const { parent } = at;
@@ -70,7 +71,7 @@ const pagesOf = (path: string): Message[] =>
     .map((text, index) => ({ place: `${path}:${index + 1}`, kind: "page" as const, text }))
     .filter(({ text }) => isProse(text));
 
-/** The comments of a source file, line by line: engineers read them, so the banned phrasings hold for them too. */
+/** The comments of a source file, line by line. Engineers read them, so the banned phrasings apply to them too. */
 export const commentsOf = (path: string): Message[] =>
   textOf(path)
     .split("\n")

@@ -1,12 +1,12 @@
-/** A phrasing that readers stumble over, and what to write instead. */
+/** A phrasing that readers find hard to understand, and what to write instead. */
 export interface Banned {
   readonly phrase: RegExp;
   readonly instead: string;
 }
 
 /**
- * What neither messages nor pages may say. Names of things are decided in code review; this list only catches phrasings that
- * came back again and again.
+ * Phrasings that messages and pages must not contain. Names are decided in code review; this list contains only phrasings that
+ * occurred repeatedly.
  */
 export const banned: readonly Banned[] = [
   { phrase: /\b(nobody|somebody)\b/i, instead: "no one, someone, or the role: the operator, another replica" },
@@ -27,7 +27,7 @@ export const banned: readonly Banned[] = [
   { phrase: /\b(mustn't|needn't|need not)\b/i, instead: "does not have to" },
 ];
 
-/** Files that had some when the list was made, and how many. It only shrinks. */
+/** Files that contained some when the list was created, and how many. It may only shrink. */
 export const stillAllowed: Readonly<Record<string, number>> = {};
 
 /** The banned phrasings in a text, each with what to write instead. */

@@ -51,7 +51,7 @@ const minSleepMs = 20;
 const maxRecheckMs = 320;
 /** How long other projects and authors are assumed to have no work. */
 const aloneMs = 1_000;
-/** Pause before a claim that looks for probes while a breaker is open. */
+/** Pause after a claim that found too few executions while a breaker is open. */
 const blockedMs = 100;
 /** Part of the stop's time that is reserved for releasing unfinished executions. */
 const releaseMs = 3_000;
@@ -193,7 +193,7 @@ class LeasedQueue implements ExecutionQueue {
   async #probe(): Promise<number | null> {
     const { breakers } = this.#options;
     if (!breakers.any) return null;
-    // The claim after a probe is admitted examines all waiting executions, so it is not made for every webhook.
+    // While a breaker is open, a claim examines all waiting executions, so not every webhook may cause one.
     await sleep(blockedMs, this.#stopping.signal).catch(() => {});
     return breakers.admit();
   }

@@ -10,7 +10,7 @@ export type BulkFilter = Omit<Input<typeof executions>["filter"], "subject"> & {
   readonly subjects?: readonly string[] | undefined;
 };
 
-/** The state to which an action applies, written so that a partial index is used. */
+/** The condition of the executions to which each action applies, written so that a partial index is used. */
 const states: Readonly<Record<BulkAction, string>> = {
   restart: "state = 'failed' and transcript_removed_at is null",
   cancel: "state in ('queued', 'held', 'running', 'waiting') and state <> 'succeeded'",

@@ -71,7 +71,7 @@ const streamed = (one: Bound, check: (input: unknown, context: Context) => Promi
     yield* one.run(await check(input, context), context) as AsyncIterable<unknown>;
   };
 
-/** The projects that the response lists for the key. */
+/** The part of an error that names the projects of the key. */
 export const restriction = (name: string, projects: Iterable<number>): string =>
   `the API key "${name}" is restricted to the projects ${[...projects].join(", ")}`;
 

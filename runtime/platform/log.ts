@@ -13,10 +13,7 @@ export interface Log {
   with(fields: Fields): Log;
 }
 
-/**
- * Writes an entry to the watchdog. The member of the record that contains the entry decides its level: `warn`, or `alarm` for an
- * error.
- */
+/** Writes an entry to the watchdog. The name of the member with this function is the level: `warn`, or `alarm` for an error. */
 export type Report = (message: string, context: Record<string, unknown>) => void;
 
 /** Writes one JSON object per line to standard error, or one readable line to a terminal. Control characters are escaped. */

@@ -19,8 +19,8 @@ export interface Probe {
   /** Maximum age of its findings, in milliseconds. */
   readonly everyMs: number;
   /**
-   * Interval in milliseconds at which a failed probe is repeated, if it contacts the checked part itself. Absent if it only reads
-   * results that others have stored.
+   * Set if it contacts the checked part itself, so that it is repeated every `everyMs` while the check fails. Absent if it only
+   * reads results that others have stored.
    */
   readonly asks?: true;
   /** If it rejects, the check of its name has failed. */

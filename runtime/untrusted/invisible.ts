@@ -36,7 +36,7 @@ function filtered(text: string, keepsCrlf: boolean): string {
       at++;
       continue;
     }
-    // The range of most text in any script.
+    // Most characters of all scripts.
     if (code < 0xd800 && plain[code] === 1) {
       out[length++] = last = base = code;
       at++;

@@ -1,11 +1,11 @@
 import type { Source } from "./source.ts";
 
-/** What joins everything: the files directly in `runtime/` and the stages of `start/`. */
+/** The files that connect everything: those directly in `runtime/` and the stages of `start/`. */
 const composition = "composition";
 
 /**
- * The room that a file belongs to: a folder of `runtime/`, or `schema`, `sdk` as a whole. `null` for what is not the service,
- * and for the plugins, which the composition root alone imports.
+ * The room of a file: a folder of `runtime/`, or `schema` or `sdk` as a whole. `null` for files outside of the service, and for
+ * the plugins, which only the composition root imports.
  */
 export function roomOf(path: string): string | null {
   const [top = "", folder = "", inner] = path.split("/");
@@ -33,7 +33,7 @@ function arrows(sources: readonly Source[]): Map<string, Set<string>> {
   return all;
 }
 
-/** Cycles between rooms, each as the rooms on it. Imports of types count: a reader has to follow them too. */
+/** Cycles between rooms, each as the list of its rooms. Type imports count too, because a reader must follow them as well. */
 export function roomCycles(sources: readonly Source[]): string[] {
   const next = arrows(sources);
   const done = new Set<string>();
@@ -49,7 +49,7 @@ export function roomCycles(sources: readonly Source[]): string[] {
   return found;
 }
 
-/** The floor of each room: 0 imports no other room, any other room is one above the highest that it imports. */
+/** The floor of each room: 0 if it imports no other room, otherwise one above the highest that it imports. */
 export function floorsOf(sources: readonly Source[]): Map<string, number> {
   const next = arrows(sources);
   const floors = new Map<string, number>();

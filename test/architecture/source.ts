@@ -2,22 +2,22 @@ import { posix } from "node:path";
 import ts from "@typescript/typescript6";
 
 export interface Import {
-  /** As written. */
+  /** The path in the import, unchanged. */
   readonly from: string;
   /** Path of the file in this repository; null for a package. */
   readonly file: string | null;
 }
 
-/** What the rules of the house look at in one TypeScript file. */
+/** The facts about one TypeScript file that the rules check. */
 export interface Source {
   readonly path: string;
   readonly lines: number;
   readonly imports: readonly Import[];
   readonly functions: readonly { readonly name: string; readonly lines: number }[];
   readonly hasDefaultExport: boolean;
-  /** It has nothing but `export … from`, or an `export *`. */
+  /** Whether it contains only `export … from`, or an `export *`. */
   readonly isBarrel: boolean;
-  /** Lines with SQL in them. */
+  /** Lines that contain SQL. */
   readonly sql: readonly number[];
   /** Lines that read the environment. */
   readonly environment: readonly number[];
@@ -68,7 +68,7 @@ function importOf(node: ts.Node, path: string): Import | null {
   return { from, file: from.startsWith(".") ? posix.join(posix.dirname(path), from) : null };
 }
 
-/** Lines of a function, those of functions within it counted for themselves. */
+/** Lines of a function without those of inner functions, which are counted separately. */
 function own(node: ts.Node, height: (node: ts.Node) => number): number {
   let lines = height(node);
   const without = (child: ts.Node): void => {
@@ -84,7 +84,7 @@ function nameOf(node: ts.SignatureDeclaration): string {
   return ts.isVariableDeclaration(node.parent) ? node.parent.name.getText() : "(anonymous)";
 }
 
-/** A tagged template that begins like a statement, or text handed to the driver as it is. */
+/** A tagged template that begins like a statement, or a text that is passed to the driver unchanged. */
 function isSql(node: ts.Node): boolean {
   if (ts.isTaggedTemplateExpression(node))
     return !node.tag.getText().startsWith("String") && statement.test(node.template.getText().slice(1));

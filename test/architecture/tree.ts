@@ -4,7 +4,7 @@ import { readSource, type Source } from "./source.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-/** Rules of .gitignore as it is here: `name/` or `*.ext` at any depth, `path/to/folder/` from the top. */
+/** The rules of this repository's .gitignore: `name/` or `*.ext` at any depth, `path/to/folder/` from the root. */
 const ignored = readFileSync(join(root, ".gitignore"), "utf8")
   .split("\n")
   .filter((rule) => rule !== "")
@@ -20,10 +20,10 @@ function* filesIn(folder: string): Generator<string> {
   }
 }
 
-/** Files of the repository: tracked, or new and not ignored. Without git, which not every machine has. */
+/** Files of the repository: tracked, or new and not ignored. Works without git, because some machines have none. */
 export const files: readonly string[] = [...filesIn(".")].sort();
 
-/** What a generator wrote, in its own style. */
+/** Files that a generator wrote, in its own style. */
 export const isGenerated = (path: string): boolean => /(^|\/)gen\//.test(path);
 
 export const textOf = (path: string): string => readFileSync(join(root, path), "utf8");
@@ -34,7 +34,7 @@ export const sources: readonly Source[] = files
 
 export const isTest = (path: string): boolean => /\.test\.ts$|(^|\/)(test|testing)\//.test(path) || /(^|\/)test-/.test(path);
 
-/** Import cycles, each as the files on it. Imports of types count: a reader has to follow them too. */
+/** Import cycles, each as the list of its files. Type imports count too, because a reader must follow them as well. */
 export function cycles(all: readonly Source[]): string[] {
   const next = new Map(all.map(({ path, imports }) => [path, imports.flatMap(({ file }) => file ?? [])]));
   const done = new Set<string>();

@@ -6,7 +6,7 @@ const folder = join(root, "test");
 const starter = join(folder, "harness/service.ts");
 const imported = /(?:^|\n)(?:import|export)\s(?!type\b)[^;]*?from\s+"(\.[^"]+)"|\bimport\("(\.[^"]+)"\)/g;
 
-/** The test files that start the service, those whose imports lead to `harness/service.ts`: they run on each runtime. */
+/** The test files that start the service, because their imports lead to `harness/service.ts`. They run on each runtime. */
 export function blackBoxFiles(): string[] {
   const seen = new Map<string, boolean>([[starter, true]]);
   const leads = (file: string): boolean => {

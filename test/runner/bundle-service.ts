@@ -5,14 +5,14 @@ import { buildConsole } from "../../runtime/console/build.ts";
 import { bundledService, root, runtimeUnderTest } from "../harness/process.ts";
 
 /**
- * Bundles the service with the packages that it imports: hundreds of services start in a run of the tests, and a bundle starts
- * in half the processor time of some 2,000 files. The command line, the demo, `npm start` and Deno are tested from the sources.
+ * Bundles the service with the packages that it imports. A run of the tests starts hundreds of services, and a bundle starts in
+ * half the processor time of some 2,000 files. The command line, the demo, `npm start` and Deno are tested from the sources.
  */
 export async function setup(): Promise<void> {
   if (runtimeUnderTest() !== "node") return;
-  // Replaced file by file, never emptied: another run of the tests may be starting services from it.
+  // Replaced file by file and never emptied, because another run of the tests may be starting services from it.
   mkdirSync(bundledService, { recursive: true });
-  // Without it, Node would parse each file to find out that it is a module.
+  // Without it, Node would parse each file to determine that it is a module.
   writeFileSync(join(bundledService, "package.json"), '{ "type": "module" }\n');
   const from = (file: string) => join(root, "runtime", file);
   const common: BuildOptions = {
@@ -21,7 +21,7 @@ export async function setup(): Promise<void> {
     format: "esm",
     target: "node22",
     logLevel: "error",
-    // They read files of their own beside their code, or are CommonJS that is imported only when it is needed.
+    // Packages that read files next to their code, or CommonJS packages that are imported only when they are needed.
     external: ["@electric-sql/*", "@opentelemetry/*", "jq-wasm", "esbuild"],
     banner: {
       js: `import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);
@@ -65,8 +65,8 @@ async function bundle(options: BuildOptions): Promise<void> {
 }
 
 /**
- * A file with the same name may be read at this moment, or may have hard links in copies of this folder: their content does not
- * change.
+ * A file with the same name may be open at this moment, or may have hard links in copies of this folder, so its content is never
+ * changed in place.
  */
 function replaceFile(path: string, contents: Uint8Array): void {
   const written = `${bundledService}.${process.pid}`;

@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const root = join(import.meta.dirname, "../..");
 
-/** The files that take longest, the longest first: they start and kill services again and again. */
+/** The files that take longest, longest first: they start and kill services repeatedly. */
 const longest = [
   "test/plugins/message-buses.test.ts",
   "test/runs/kill-points.test.ts",
@@ -36,7 +36,7 @@ const longest = [
   "test/api/fuzz.test.ts",
 ];
 
-/** So that at the end no worker is left alone with a long one. Which comes after them is as vitest has it. */
+/** Sorted so that no worker runs a long file alone at the end. All other files keep vitest's order. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const gone = longest.filter((file) => !existsSync(join(root, file)));

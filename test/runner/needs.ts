@@ -2,10 +2,13 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
-/** What some tests need besides Node and npm. Its name is the tag of those tests: `test(name, { tags: ["postgres"] }, …)`. */
+/**
+ * Software that some tests need in addition to Node and npm. Its name is the tag of those tests: `test(name, { tags: ["postgres"]
+ * }, …)`.
+ */
 export interface Need {
   readonly name: string;
-  /** What is missing, and what to do about it. */
+  /** What is missing, and how to install it. */
   readonly missing: string;
   readonly found: boolean;
 }
@@ -44,7 +47,9 @@ declare module "vitest" {
     rabbitmqServer: string;
     /** A helm; empty if there is none. */
     helm: string;
-    /** The command of a pg_dump that can read the PostgreSQL of the tests; its pg_restore is beside it. Empty if there is none. */
+    /**
+     * The command of a pg_dump that can read the PostgreSQL of the tests; its pg_restore is next to it. Empty if there is none.
+     */
     pgDump: readonly string[];
   }
 }
@@ -62,25 +67,25 @@ function working(commands: readonly (readonly string[])[], args: readonly string
   return [];
 }
 
-/** Debian's Python first: its packages have nothing to do with a Python of the user's own. */
+/** Debian's Python first, because its packages do not depend on a Python that the user installed. */
 export const python = working([["/usr/bin/python3"], ["python3"]], ["-c", "import grpc, google.protobuf"])[0] ?? "";
 
 export const chromium =
   working([["/usr/bin/chromium"], ["chromium"], ["chromium-browser"], ["google-chrome"]], ["--version"])[0] ?? "";
 
-/** Debian's is where only root looks. */
+/** Debian installs it in a folder that only root's PATH contains. */
 export const pgbouncer = working([["/usr/sbin/pgbouncer"], ["pgbouncer"]], ["--version"])[0] ?? "";
 
 export const natsServer = working([["/usr/sbin/nats-server"], ["nats-server"]], ["--version"])[0] ?? "";
 
-/** Not Debian's command, which changes to a user of its own. */
+/** Not Debian's command, which switches to another user. */
 export const rabbitmqServer = ["/usr/lib/rabbitmq/bin/rabbitmq-server"].find((path) => existsSync(path)) ?? "";
 
-/** Where `.ci/helm.sh` puts one, and any other. */
+/** The path where `.ci/helm.sh` installs one, or any other. */
 export const helm = working([[join(root, "node_modules/.cache/helm/helm/helm")], ["helm"]], ["version"])[0] ?? "";
 
 const { TEST_DATABASE_URL, TEST_REDIS_URL, TEST_REDIS_SERVER, TEST_PG_DUMP } = process.env;
-/** One that is older than the server refuses to read it. */
+/** An older one than the server refuses to read it. */
 export const pgDump = TEST_DATABASE_URL
   ? working([TEST_PG_DUMP?.split(" ") ?? ["pg_dump"]], ["--schema-only", `--dbname=${TEST_DATABASE_URL}`])
   : [];
@@ -130,7 +135,7 @@ export const needs: readonly Need[] = [
   },
 ];
 
-/** With REQUIRE_SERVICES=1 no test may be skipped: throws if anything is missing. */
+/** With REQUIRE_SERVICES=1, no test may be skipped: throws if any software is missing. */
 export function requireAll(): void {
   const missing = needs.filter(({ found }) => !found).map((need) => `- ${need.missing}`);
   if (process.env.REQUIRE_SERVICES !== "1" || missing.length === 0) return;

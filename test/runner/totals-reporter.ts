@@ -6,7 +6,7 @@ export class Totals implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
     const inState = (state: string) => tests.filter((test) => test.result().state === state);
-    // A file that could not be loaded, or whose hooks failed, has no test that says so.
+    // If a file could not be loaded or its hooks failed, no test of it reports that.
     const outside = modules.flatMap((module) => [
       ...module.errors(),
       ...[...module.children.allSuites()].flatMap((suite) => suite.errors()),

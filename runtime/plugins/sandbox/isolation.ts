@@ -46,7 +46,7 @@ export function availableIsolation(bwrap: string | null = find("bwrap")): Isolat
   return { prlimit: find("prlimit"), setpriv, ownUser: setpriv !== null && process.getuid?.() === 0, bwrap, seccomp };
 }
 
-/** In the order of removal: the layers that systems forbid most often come first. */
+/** From strongest to weakest. The layers that systems forbid most often are removed first. */
 function choices(all: Isolation): Isolation[] {
   const withoutFilter = { ...all, seccomp: null };
   const withoutNamespaces = { ...withoutFilter, bwrap: null };
