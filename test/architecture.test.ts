@@ -37,7 +37,7 @@ const transports = ["transports", "cli"];
 /** The packages that only one file of the runtime may import. */
 const wrapped = ["postgres", "ioredis", "openai"];
 
-/** Files that hand on SQL which is not ours, and whose it is. */
+/** Files that pass on SQL of others, and whose SQL it is. */
 const librarySql: Readonly<Record<string, string>> = {
   "runtime/gateway/counters.ts": "the library's that limits rates",
 };
@@ -49,7 +49,7 @@ const packageOf = (from: string) =>
     .split("/")
     .slice(0, from.startsWith("@") ? 2 : 1)
     .join("/");
-/** `path: import` of the imports for which `allowed` does not hold. */
+/** `path: import` of the imports that `allowed` refuses. */
 const badImports = (all: readonly Source[], allowed: (from: string, file: string | null, source: Source) => boolean) =>
   all.flatMap((source) =>
     source.imports.filter(({ from, file }) => !allowed(from, file, source)).map(({ from }) => `${source.path}: ${from}`),
@@ -212,7 +212,7 @@ describe("how files are written", () => {
   test("object literals list their members instead of spreading groups of them", () => {
     expect(sources.filter(({ path }) => /\.{3}\{/.test(textOf(path))).map(({ path }) => path)).toEqual([]);
   });
-  // The nameless functions of a test file are its cases.
+  // The anonymous functions of a test file are its cases.
   test("functions of 50 lines at most, inner ones counted for themselves", () => {
     const long = sources.flatMap(({ path, functions }) =>
       functions

@@ -33,7 +33,7 @@ async function queue(task_id: string): Promise<string> {
   return id;
 }
 
-/** Claims the only queued execution; what is then written goes through the worker's own statement. */
+/** Claims the only queued execution. Later writes use the worker's own statement. */
 async function claim() {
   await door.sql`update task_executions set run_after = now() where state = 'queued'`;
   const [execution] = await claimExecutions(door.sql, {

@@ -30,7 +30,7 @@ describe("the chain", () => {
       door.sql,
       Array.from({ length: 10 }, (_, i) => entry(String(i))),
     );
-    // All of them are of this time; the limit leaves six.
+    // All entries are of this time; the limit keeps six.
     expect(await removeAuditEntries(door.sql, Date.parse("2026-01-02"), 4)).toBe(4);
     expect(await verifyLog(door.sql)).toMatchObject({ state: "intact", entries: 6, first_seq: 5 });
   });

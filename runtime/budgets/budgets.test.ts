@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => own?.drop());
 
 const limit = 1_000;
-/** What becomes of a request: it is answered for less than was reserved, fails, or its worker dies. */
+/** The outcome of a request: it is answered for less than was reserved, fails, or its worker dies. */
 const request = fc.record({
   tokens: fc.integer({ min: 1, max: 400 }),
   part: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -116,14 +116,14 @@ test("with answers, failures and crashes on two replicas, usage exceeds the limi
                 usd: 0,
               },
             );
-            // What is used up stays so; what is only reserved is busy.
+            // A used budget remains used; a budget that is only reserved is busy.
             if (exceeded) expect(exceeded.is_busy).toBe(before < limit);
             return exceeded ? null : { execution, one };
           }),
         );
         const under = sent.filter((one) => one !== null);
         expect(await used()).toBe(before);
-        // Every one but the last was within the limit.
+        // All but the last were within the limit.
         const largest = Math.max(0, ...under.map(({ one }) => one.tokens));
         expect(before + (await reserved())).toBeLessThan(limit + Math.max(largest, 1) + (before >= limit ? before : 0));
         if (before >= limit) expect(under).toEqual([]);

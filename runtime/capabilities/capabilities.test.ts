@@ -38,7 +38,7 @@ describe("capabilities of an agent", () => {
     });
     const other = await door.post("/api/agents/two/capabilities", body);
     expect(other.status).toBe(201);
-    // A row of another agent is none of this one's.
+    // A capability of another agent is not changed through this one.
     expect((await door.del(`/api/agents/one/capabilities/${other.body.id}`)).status).toBe(404);
     expect((await door.get("/api/agents/two/capabilities")).total).toBe(1);
   });

@@ -144,7 +144,7 @@ describe("no answer of a service controls the terminal", () => {
       said += text;
     };
     await run(line.split(" "), { out: write, err: write, read: async () => "", interactive: true, columns: 80 });
-    // Tables cut it.
+    // Tables truncate it.
     expect(said).toContain("evil.example");
     expect(said.replace(/[\n\t]/g, "")).not.toMatch(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u);
   });

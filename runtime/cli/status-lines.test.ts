@@ -24,7 +24,7 @@ const check = (name: string, state: "ok" | "failed", message: string) => ({
   next_try_at: null,
   connection: null,
 });
-// Without the database there are no figures of the queue, and nothing more is asked.
+// Without the database, there are no figures of the queue, and no further requests are sent.
 const status: Status = {
   state: "degraded",
   checks: [

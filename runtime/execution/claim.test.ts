@@ -9,7 +9,7 @@ beforeEach(async () => {
   await database().sql`truncate task_executions, pauses cascade`;
 });
 
-/** Queues executions on subjects, one a second, the first of them an hour ago. */
+/** Queues executions on subjects, one per second, the first an hour ago. */
 async function queue(subjects: readonly (string | null)[], secondsAgo = 3_600): Promise<string[]> {
   const { sql } = database();
   const rows = subjects.map((subject, n) => ({ id: newId(), subject, at: `${n - secondsAgo} seconds` }));
@@ -88,7 +88,7 @@ test("a claim reads only what it takes, however long the queue is", { tags: ["po
     await queue(many(30_000, subject), 90_000);
     await sql`vacuum analyze task_executions`;
     for (let round = 0; round < 4; round++) {
-      // All of them are read from 90,000 blocks and more.
+      // Reading all of them would take 90,000 blocks or more.
       expect(await blocksOfClaim(), `${name}, claim ${round}`).toBeLessThan(8_000);
     }
   }
@@ -105,7 +105,7 @@ test("so does a claim with statistics from when the queue was empty", { tags: ["
   await queue(many(2_000, (n) => `waiting ${n}`));
   // The first claim reads the catalogue, too.
   await blocksOfClaim();
-  // By an index of all that is queued or runs, 3,000 and more.
+  // With an index of all queued and running executions, it would be 3,000 or more.
   expect(await blocksOfClaim()).toBeLessThan(1_500);
 });
 

@@ -12,7 +12,7 @@ import { loadSteps, writeChanges } from "./steps/queries.ts";
 
 const database = useTestDatabase(10);
 
-/** Queues an execution on an issue of its own, alone. */
+/** Queues a single execution on a separate issue. */
 async function queueOne(sql: Database["sql"], project: string, issue = "1"): Promise<string> {
   const id = newId();
   const place = { source: "alpha", slug: "alpha", subject: `alpha:${project}#${issue}`, project, issue };
@@ -75,7 +75,7 @@ test("an execution that is stored during a claim is claimed with its event", { t
   const [event, id] = [newId(), newId()];
   let claimed: Promise<Claimed[]> = Promise.resolve([]);
   await sql.begin(async (tx) => {
-    // The claim begins, and waits; then the event comes.
+    // The claim begins and waits; then the event arrives.
     await tx`lock table task_executions in exclusive mode`;
     claimed = claimExecutions(sql, { worker: "w", most: 9, leaseSeconds: 60, limits: {}, share: null, busy: [] }).then(
       (all) => all,
@@ -108,7 +108,7 @@ test.runIf(testServer)("a silent worker counts as a death, one that lost its lea
   await claimOne(sql);
   await expire();
   const second = await claimOne(sql);
-  // Twice from the same worker: the second finds nothing to take back.
+  // Twice from the same worker: the second time, there is nothing to reduce.
   await releaseExecutions(sql, [{ ...second, clean: true }]);
   await releaseExecutions(sql, [{ ...second, clean: true }]);
   expect(await state()).toMatchObject({ state: "queued", deaths: 1 });
@@ -148,7 +148,7 @@ test.runIf(testServer)(
     const step = newStep({ kind: "model", state: "succeeded" }, 0);
     await writeChanges(sql, [{ id, lease, steps: [step], completed: [], patch: {} }]);
     expect(await die()).toMatchObject({ deaths: 1 });
-    // The one that is taken back is the last, not one from before the step.
+    // The last crash is taken back, not one from before the step.
     await claim();
     expect(await die()).toMatchObject({ deaths: 2 });
     await releaseExecutions(sql, [{ id, lease, clean: false }]);
@@ -201,7 +201,7 @@ describe.runIf(testServer)("workers that end without releasing their executions"
     await expect.poll(() => isPresent(ended.worker), { timeout: 10_000 }).toBe(false);
     await expect.poll(() => isPresent(blind.worker), { timeout: 10_000 }).toBe(false);
     expect(await other.look()).toEqual([ended.worker]);
-    // Its own session is lost too, so it cannot tell, and the others must not take what it claims.
+    // Its own session is missing too, so it does not know whether it is alive, and the others must not take what it claims.
     const seen = blind.worker;
     expect(await blind.look()).toEqual([]);
     expect(blind.worker).not.toBe(seen);

@@ -18,14 +18,14 @@ interface Comment {
   readonly key: string;
 }
 interface Tracker {
-  /** What it lists, oldest first. */
+  /** The comments in its list, oldest first. */
   listed: Comment[];
-  /** Removed comments stay in its list. */
+  /** Removed comments remain in its list. */
   readonly lags?: boolean;
 }
 const commentOf = (id: string, key: string): Comment => ({ id, url: `https://tracker.example/${id}`, key });
 
-/** Checks the answer of a run once, and returns what the check asked of the tracker. */
+/** Checks the answer of a run once, and returns the check's requests to the tracker. */
 async function check(tracker: Tracker, { key, living }: { key: string; living?: Comment }) {
   const [execution, step] = [newId(), newId()];
   const subject = `alpha:octo/app#${execution}`;
@@ -49,7 +49,7 @@ async function check(tracker: Tracker, { key, living }: { key: string; living?: 
     retract: async (_: unknown, { id }: Comment) => {
       await currentFence()?.send(async () => new Response(null, { status: 204 }));
       removed.push(id);
-      // As a request does, so that endless removals fail the test instead of stopping its process.
+      // Like a request, it is aborted, so that endless removals fail the test instead of hanging its process.
       await nextTurn();
       if (!tracker.lags) tracker.listed = tracker.listed.filter((one) => one.id !== id);
     },

@@ -36,7 +36,7 @@ test("a stream that could not be announced is dropped, and the next one is serve
   await expect.poll(() => door.sql`select 1 from agent_streams`).toHaveLength(1);
   abort.abort();
   expect(await next).toMatchObject({ done: true });
-  // Of the first stream, of its end, of the second, and of its end: each was the agent's only one.
+  // After the first stream, its end, the second, and its end: each was the agent's only one.
   expect(told).toBe(4);
   await streams.close();
   await bus.close();

@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => door?.close());
 beforeEach(() => door.sql`delete from integrations`);
 
-/** An integration of a source that a plugin brings, and the store on it. */
+/** An integration whose source a plugin provides, and a store with it. */
 async function open(first: SourceEntry | undefined) {
   const id = newId();
   const credentials = await vault.seal({ token: "secret" }, purposeOf(id));

@@ -59,7 +59,7 @@ beforeEach(async () => {
     values (${source}, 'Map', 'map', false, now() - interval '1 day')`;
 });
 
-/** Runs the open jobs to their end, or until `until` says so. */
+/** Runs the open jobs to their end, or until `until` returns true. */
 async function run(until: (job: Job) => boolean = ({ status }) => status === "succeeded" || status === "failed"): Promise<Job> {
   const bus = await openBus(door.database, quiet);
   const runner = startRunner({
@@ -98,7 +98,7 @@ describe("a sync", () => {
   test("keeps a page that a listing missed, and removes one that can no longer be read", async () => {
     for (const id of ["a", "b", "c"]) put(id, `Body of ${id}`);
     expect(await sync()).toMatchObject({ status: "succeeded", pages_seen: 3, pages_changed: 3, chunks_written: 3 });
-    // c was deleted; the listing lost b, because the pages behind c moved up.
+    // c was deleted. The listing missed b, because the pages after c moved up.
     pages.delete("c");
     portions = [["a"]];
     expect(await sync()).toMatchObject({ status: "succeeded", pages_seen: 1, pages_deleted: 1, chunks_written: 0 });
@@ -214,7 +214,7 @@ describe("jobs", () => {
     await new Promise((done) => setTimeout(done, 250));
     const second = await claimJob(door.sql, newId(), 30);
     expect(second?.id).toBe(one?.id);
-    // No replica looks for it again and again while another one works on it.
+    // No replica looks for it repeatedly while another one works on it.
     expect(await untilDue(door.sql, jobRows)).toBeGreaterThan(20_000);
     expect(await renewLease(door.sql, jobRows, first as never, 30)).toBe(false);
     await postponeJob(door.sql, first as never, "late", 1);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createEmbed } from "./embeddings.ts";
 
 const baseUrl = "http://model.test/v1";
-/** What the proxy answers, whatever it is asked. */
+/** The proxy's response to every request. */
 let answer = "";
 const answers = http.post(`${baseUrl}/embeddings`, () =>
   HttpResponse.text(answer, { headers: { "content-type": "application/json" } }),
@@ -41,7 +41,7 @@ test.each([
 
 test("texts that are embedded at the same time learn together that vectors must be shortened", async () => {
   const asked: (number | undefined)[] = [];
-  // A model whose own vectors are of 8 numbers, and that shortens them when it is asked to.
+  // A model whose vectors have 8 numbers, and that shortens them on request.
   server.use(
     http.post<never, { input: string[]; dimensions?: number }>(`${baseUrl}/embeddings`, async ({ request }) => {
       const { input, dimensions } = await request.json();

@@ -9,10 +9,10 @@ import { type MemoryDoor, openMemoryDoor } from "./testing/memory-door.ts";
 let down = false;
 let poison: string | null = null;
 let flaky = false;
-/** What the model answers to a poisoned text; `undefined`: a vector that is none. */
+/** The model's response to a poisoned text; `undefined`: an invalid vector. */
 let answer: number | undefined = 400;
 let batches: number[] = [];
-/** How long the model takes to answer, milliseconds. */
+/** The model's response time, in milliseconds. */
 let latency = 0;
 const embed = async (texts: readonly string[]) => {
   batches.push(texts.length);
@@ -99,10 +99,10 @@ test("a model that becomes unavailable during single requests has refused no tex
 });
 
 test("creations at the same time are embedded together", async () => {
-  // The rest after a failure is over.
+  // The pause after a failure is over.
   await until(async () => (await search({ query: `calm ${Date.now()}` })).status === 200);
   batches = [];
-  // Only what arrives while the model works on other texts shares a request.
+  // Only texts that arrive while the model works on others share a request.
   latency = 300;
   await Promise.all(
     Array.from({ length: 20 }, (_, i) => create({ key: `together-${i}`, content: `flock ${i}`, scope: "agent" })),

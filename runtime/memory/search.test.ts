@@ -48,7 +48,7 @@ test("words come as people write them: lists, rules, options, whole pages", asyn
   expect((await search({ query: "quokka -force", mode: "keyword" })).body).toEqual([]);
   const [first] = (await search({ query: `- quokka\n- force\n${rule}`, mode: "hybrid" })).body;
   expect(first.key).toBe("quokka");
-  // As many words as fit: the embedded database would be busy with them for minutes.
+  // The maximum number of words: the embedded database would be busy with them for minutes.
   const page = "quokka ".repeat(37_000);
   expect(keysOf((await search({ query: page, mode: "hybrid" })).body)).toContain("quokka");
   const refused = await search({ query: page, mode: "keyword" });
@@ -67,7 +67,7 @@ test("document chunks are found together with memories", async () => {
   await create({ key: "platypus", content: "The platypus is our mascot.", scope: "organizational" });
   const chunk = "https://wiki.example/releases#chunk-3";
   expect(keysOf((await search({ query: "platypus", mode: "keyword" })).body).sort()).toEqual([chunk, "platypus"]);
-  // Embedded by the loop, a moment later.
+  // The loop embeds it a moment later.
   for (let i = 0; i < 50 && keysOf((await search({ query: "platypus release", limit: 1 })).body)[0] !== chunk; i++)
     await sleep(100);
   const [first] = (await search({ query: "platypus release", limit: 1 })).body;

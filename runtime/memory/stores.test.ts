@@ -42,7 +42,7 @@ async function open(flavour: "embedded" | "postgres"): Promise<Database> {
 }
 
 const base: VectorOptions = { dimension: 32, model: "test", metric: "cosine", index: "hnsw", probes: 10 };
-/** One database per flavour; the settings that PostgreSQL sees one after the other on the same rows. */
+/** One database per flavour. PostgreSQL uses the settings one after the other on the same rows. */
 const flavours: ["embedded" | "postgres", "postgres"[]][] = [
   ["embedded", []],
   ["postgres", ["postgres"]],
@@ -87,7 +87,7 @@ describe("wide vectors", () => {
 
 describe("filters and the vector index", () => {
   const dimension = 16;
-  /** 1,500 memories in one direction, 600 in another, and 60 of a project among the first. */
+  /** 1,500 memories in one direction, 600 in another, and 60 of one project among the first. */
   const rows = Array.from({ length: 2100 }, (_, i) => {
     const far = i >= 1500;
     const noise = (j: number) => Math.sin(i * 12.9898 + j * 78.233) * 0.3;

@@ -10,7 +10,7 @@ import { queueOperations } from "./operations.ts";
 import { keptDays, sweepQueues } from "./queries.ts";
 import { startRelay } from "./relay.ts";
 
-/** A queue that a plugin could bring: in memory, and unavailable on demand. */
+/** A queue like one of a plugin: in memory, and unavailable on demand. */
 const outside = {
   away: false,
   code: "unavailable" as "unavailable" | "timeout",
@@ -56,7 +56,7 @@ beforeEach(async () => {
   await door.sql`delete from queue_positions`;
 });
 
-/** An event at the door, with one execution. */
+/** An event as the dispatcher stores it, with one execution. */
 async function event(issue: number, task_id = "triage"): Promise<{ event: string; execution: string }> {
   const execution = newId();
   const row = openedEvent({ actor: "mona", subject: `alpha:octo/app#${issue}`, body: Buffer.from('{"secret":1}') });
@@ -221,7 +221,7 @@ test("plugins' queues get every message once, also after they were unavailable",
   await expect.poll(() => ids(outside.got).sort(), { timeout: 5000 }).toEqual([first, second].sort());
   expect(ids(outside.got)[0]).toBe(first);
   await expect.poll(() => outside.expired.length, { timeout: 5000 }).toBeGreaterThan(0);
-  // Gone and back, as at an upgrade; then another beside it.
+  // Removed and added again, as in an upgrade; then a second one is added.
   plugins.delete("outside");
   const { event: third } = await event(3);
   const later: CloudEvent[] = [];

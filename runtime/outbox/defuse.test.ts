@@ -9,7 +9,7 @@ import { SecretFinder } from "./secret-finder.ts";
 
 const options = { allow: [], participants: new Set(["ann", "bob-x"]), hosts: ["github.com", ".githubusercontent.com"] } as const;
 const safe = (text: string) => defuse(text, options);
-/** What people read: without the joiners. */
+/** The text as people read it: without the joiners. */
 const read = (text: string) => text.replaceAll("\u200d", "");
 
 describe("mentions, closing keywords and commands are defused, and read the same", () => {

@@ -12,7 +12,7 @@ const outbox = openOutbox({
 });
 const run = { id: "1", event_id: null, project_id: null, source: "alpha", project: null, issue: null };
 
-/** Turns of the event loop that others get while it works. */
+/** Number of ticks of the event loop that other work gets meanwhile. */
 async function turnsOf(work: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   let isOver = false;

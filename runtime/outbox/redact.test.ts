@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { redact } from "./redact.ts";
 import { SecretFinder } from "./secret-finder.ts";
 
-/** Shaped like no platform's key, so that it is found by its value alone. */
+/** It has no platform's key shape, so that it is found only by its value. */
 const secret = ["q7Zx93", "Kp0Lm2", "Vt81Wd", "s5Yb64"].join("-");
 const word = "tracker-token";
 const finder = new SecretFinder([

@@ -5,7 +5,7 @@ import { openCachedValue } from "./cached-value.ts";
 
 const bus = { on: () => {} } as unknown as Bus;
 
-/** Rows that change while they are read; each read answers what was there when it began, once it is let go. */
+/** Rows that change while they are read. Each read returns the rows at its start, once it is released. */
 async function open() {
   const state = { stored: 0, seen: -1, reads: 0 };
   let held: (() => void)[] = [];
@@ -29,7 +29,7 @@ async function open() {
     hold: () => {
       holding = true;
     },
-    /** The last that began answers first. */
+    /** The last read to begin returns first. */
     letGo: () => {
       holding = false;
       for (const done of held.reverse()) done();

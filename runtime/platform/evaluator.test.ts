@@ -40,7 +40,7 @@ describe("jq", () => {
     await expect(matches('error("no")', {})).rejects.toThrow("no");
     await expect(evaluator.compile(".a |")).rejects.toThrow("syntax error");
     await expect(evaluator.compile("nosuch(1)")).rejects.toThrow("nosuch/1 is not defined");
-    // Valid inside of brackets only.
+    // Valid only inside brackets.
     await expect(evaluator.compile(".a) | (.b")).rejects.toThrow("syntax error");
     await expect(evaluator.compile('import "a" as a; .')).rejects.toThrow("syntax error");
     await evaluator.compile("def f: 1; f # c");
@@ -68,7 +68,7 @@ describe("isolation", () => {
       const began = performance.now();
       await expect(matches("def f: f; f", {})).rejects.toThrow("did not finish within 1000 ms");
       expect(performance.now() - began).toBeLessThan(4_000);
-      // From now on it waits by itself.
+      // From now on, it waits separately.
       let ended = false;
       const endless = Promise.allSettled([matches("def f: f; f", {}), matches("def f: f; f", {})]).then((all) => {
         ended = true;

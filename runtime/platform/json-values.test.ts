@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { hasMoreValuesThan, storable, storableText } from "./json.ts";
 
-/** Members and list items of a value, less one for each container that has any. */
+/** Number of members and list items of a value, minus one for each container that is not empty. */
 const commasOf = (value: unknown): number => {
   if (typeof value !== "object" || value === null) return 0;
   const inner: unknown[] = Object.values(value);

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createLog } from "./log.ts";
 
-/** What a log of this kind writes. */
+/** The output of a log of this kind. */
 function linesOf(pretty: boolean, use: (log: ReturnType<typeof createLog>) => void): string[] {
   const lines: string[] = [];
   use(createLog({ pretty, write: (line) => lines.push(line) }));

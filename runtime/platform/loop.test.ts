@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type LoopOptions, startLoop } from "./loop.ts";
 
-/** A loop whose runs are ended by the test. */
+/** A loop whose runs the test ends. */
 function start(options: Partial<LoopOptions> = {}) {
   const runs: PromiseWithResolvers<{ pauseMs: number } | undefined>[] = [];
   const errors: unknown[] = [];

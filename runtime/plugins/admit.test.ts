@@ -2,7 +2,7 @@ import { CONTRACT_VERSION, SDK_VERSION } from "@signalbox/sdk";
 import { expect, test } from "vitest";
 import { admitDeclared, contracts } from "./admit.ts";
 
-/** A host in the middle of a change: its own major, and the one before with the last sdk of it. */
+/** A host during a change of the contract: it supports the current major version and the previous one with its last sdk. */
 const two = new Map([
   [1, "1.9.0"],
   [2, "2.3.0"],
@@ -18,7 +18,7 @@ test.each([
   [1, ">=1.2.0 <2"],
   [2, "^2.0.0"],
   [2, "^2.3.0"],
-  // One source for both: what it was built with decides.
+  // The same source for both: the sdk that it was built with decides.
   [1, "^1.2.0 || ^2.0.0"],
   [2, "^1.2.0 || ^2.0.0"],
 ])("a plugin of contract %i, written for sdk %s, is taken in", (contract, sdk) => {

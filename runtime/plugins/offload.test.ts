@@ -8,20 +8,20 @@ import { builtIns } from "./built-ins.ts";
 import { type OffloadFor, openOffload } from "./offload.ts";
 import { documents, html, markdown, nested, storage, wiki } from "./testing/offload-inputs.ts";
 
-/** Size of most inputs, in characters: work that grows with the square of this size takes many times `maxStallMs`. */
+/** Size of most inputs, in characters. Work that grows with the square of this size takes many times `maxStallMs`. */
 const usual = 1 << 16;
-/** Pieces that are repeated up to 1 MiB too. */
+/** Texts that are also repeated up to 1 MiB. */
 const large = ["<", " ", "a", "`"];
 
 let plugins: Readonly<Record<string, Contributions>> = {};
-/** What was logged. */
+/** The logged lines. */
 let warnings: Record<string, unknown>[] = [];
 const log = createLog({ pretty: false, write: (line) => void warnings.push(JSON.parse(line)) });
-/** What the platform answers to every request of the plugins. */
+/** The platform's response to every request of the plugins. */
 let answer: unknown = {};
 const fetch: typeof globalThis.fetch = async () => Response.json(answer);
 
-/** Sets the plugins up with worker threads of their own. */
+/** Sets the plugins up with separate worker threads. */
 function useThreads(limits: { readonly deadlineMs?: number; readonly queueMs?: number }): OffloadFor {
   const closing: (() => Promise<void>)[] = [];
   let offloadFor: OffloadFor | undefined;
@@ -62,9 +62,9 @@ const plane = { api_url: "https://plane.example", api_key: "k", workspace_slug: 
 
 interface Conversion {
   readonly name: string;
-  /** Pieces that are repeated. */
+  /** Texts that are repeated. */
   readonly inputs: readonly string[];
-  /** The platform's answer, where it is asked. */
+  /** The platform's response, if it is requested. */
   readonly reply?: (text: string) => unknown;
   readonly run: (text: string) => Promise<unknown>;
 }
@@ -83,7 +83,7 @@ function readPage(): Promise<unknown> {
 }
 const deltaData = (html: string) => ({ id: uuid, project: uuid, description_html: `<p>${html}` });
 
-/** Every way of a text to an offloaded function of a built-in plugin. */
+/** Every path of a text to an offloaded function of a built-in plugin. */
 const conversions: readonly Conversion[] = [
   {
     name: "gamma webhook, wiki markup",
@@ -160,7 +160,7 @@ describe("with worker threads", () => {
   const offloadFor = useThreads({ deadlineMs: 2_000, queueMs: 30_000 });
   test.each(conversions)(
     "$name: no text of 1 MiB holds the event loop",
-    // Few, because a text that reaches the deadline costs a thread.
+    // Only a few, because a text that reaches the deadline costs a thread.
     (way) =>
       expectNoStalls(
         way,

@@ -26,7 +26,7 @@ describe("permissions that an operator leaves a plugin", () => {
   test("a method, a host, an operation and an open route can be denied", () => {
     const wanted = { http: [{ host: "a.example.com", methods: ["GET"] }], operations: [], open_routes: [] };
     const left = restrictPermissions(manifest, denialsFor(wanted, manifest, null));
-    // Named without a method: no setting with its address gives it back.
+    // Listed without a method, so that no setting with its address makes it reachable again.
     expect(http(left)).toEqual(["a.example.com GET", "b.example.com"]);
     expect(left.permissions.operations).toEqual([]);
     expect(left.contributes.routes.hook?.scope).toBe("write");

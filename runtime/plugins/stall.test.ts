@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from "vitest";
 import { idleStall, maxStallMs, mebibyte, repeated, stallOf } from "../platform/test-stall.ts";
 import { builtIns } from "./built-ins.ts";
 
-// alpha and beta read and write Markdown as it is, in the host's event loop.
+// alpha and beta read and write Markdown unchanged, in the host's event loop.
 
 const pieces: readonly string[] = [
   "<!-- signalbox:",
@@ -31,7 +31,7 @@ const pieces: readonly string[] = [
 ];
 
 let plugins: Readonly<Record<string, Contributions>> = {};
-/** JSON that the platform answers to a request. */
+/** The JSON with which the platform responds to a request. */
 let answer: (url: string) => string = () => "{}";
 const fetch: typeof globalThis.fetch = async (input) =>
   new Response(answer(String(input instanceof Request ? input.url : input)), {
@@ -71,7 +71,7 @@ const project = { path_with_namespace: "a/b" };
 const common = { id: 1, title: "T", state: "open", labels: [], user, author: user, web_url: "u", html_url: "u" };
 const issueOf = (text: string) => ({ ...common, number: 1, iid: 1, body: text, description: text });
 const commentOf = (text: string) => ({ ...common, body: text, system: false });
-/** Answers an issue or its comments, made ahead: the test's own work must not count. */
+/** Responds with an issue or its comments, prepared in advance, because the test's own work must not count. */
 function either(text: string): (url: string) => string {
   const [comments, issue] = [JSON.stringify([commentOf(text)]), JSON.stringify(issueOf(text))];
   return (url) => (/(?:comments|notes)/.test(url) ? comments : issue);

@@ -74,7 +74,7 @@ const aPolicy = fc.record(
   { requiredKeys: [] },
 ) as fc.Arbitrary<Policy>;
 
-/** Whether `a` permits nothing that `b` forbids. */
+/** Whether `a` allows nothing that `b` forbids. */
 const noLooser: { [member: string]: (a: never, b: never) => boolean } = {
   trigger_allowed_bots: (a: string[], b: string[]) => b.includes("*") || a.every((name) => b.includes(name)),
   trigger_min_standing: (a: (typeof standings)[number], b: (typeof standings)[number]) =>

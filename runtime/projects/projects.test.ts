@@ -76,7 +76,7 @@ describe("projects", () => {
   });
 });
 
-/** An event at the door, as the dispatcher stores it, with one execution. */
+/** An event as the dispatcher stores it, with one execution. */
 async function event(project: string, task_id: string) {
   const row = openedEvent({ subject: `alpha:${project}#1` });
   const executions = [{ id: newId(), task_id, canonical_trigger: "issue.created" }];

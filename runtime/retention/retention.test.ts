@@ -43,7 +43,7 @@ interface Given {
   readonly model?: string;
   readonly seconds?: number;
 }
-/** An event with one execution and two steps, `ago` days old. Returns their id: both have the same. */
+/** An event with one execution and two steps, `ago` days old. Returns their common id. */
 async function given(sql: Sql, { ago, state = "succeeded", outcome = "dispatched", ...more }: Given): Promise<string> {
   const at = Date.now() - ago * 86_400_000;
   const id = firstIdOf(at).slice(0, 24) + (++serial).toString(16).padStart(12, "0");
@@ -100,9 +100,9 @@ describe("retention", () => {
       [waiting]: [true, true, 2],
     });
     expect(left).not.toHaveProperty(ancient);
-    // A delivery whose body is gone is still known.
+    // A delivery whose body was removed is still known.
     expect(await sql`select 1 from webhook_events where slug = 'alpha' and delivery_id = ${old}`).toHaveLength(1);
-    // What was removed is in the sums.
+    // The sums include the removed rows.
     expect((await door.get("/api/usage?group_by=month")).body).toEqual(before);
     expect(Object.values(await run()).every((count) => count === 0)).toBe(true);
   });
@@ -159,7 +159,7 @@ describe("usage", () => {
     const [yesterday = "", second = "", third = "", fourth] = all;
     for (const day of [yesterday, second, third]) await sumDay(sql, day);
     expect((await daysToSum(sql))[0]).toBe(fourth);
-    // As a day later.
+    // As if it was a day later.
     await sql`delete from usage_sums where day = ${yesterday}`;
     expect((await daysToSum(sql)).slice(0, 2)).toEqual([yesterday, fourth]);
   });

@@ -106,7 +106,7 @@ test("for any text: no invisible character, no comment outside of code, and clea
   );
 });
 
-/** Texts of which each word appears once, with markup that opens and closes anywhere. */
+/** Texts with unique words and with markup that opens and closes anywhere. */
 const marked = fc
   .array(
     fc.oneof(
@@ -195,7 +195,7 @@ test("any text takes linear time", { timeout: 60_000 }, () => {
     "<a b='\"",
     "> ```\n",
   ];
-  // Quadratic time would be minutes for each.
+  // With quadratic time, each would take minutes.
   for (const piece of worst) {
     const text = piece.repeat(1_048_576 / piece.length);
     expect(cleanText(text).isWellFormed(), piece).toBe(true);
@@ -237,7 +237,7 @@ test("text that was edited or written after the event is marked", () => {
   expect(remarked.comments[0]).toEqual(issue.comments[0]);
   expect(remarked.comments[1]).toMatchObject({ remark_of_signalbox: expect.stringMatching(/^Written after/) });
   expect(read(null)).toEqual(issue);
-  // Also if its times come after the part that is read.
+  // Also if its times are after the part that is read.
   expect(read(since, 3)).toEqual({
     remark_of_signalbox: remarked.remark_of_signalbox,
     body: expect.stringMatching(/^ \[cut: 1 /),

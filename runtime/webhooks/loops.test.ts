@@ -61,7 +61,7 @@ test("a hop needs a new write, the fourth is held, quiet resets the count, and r
     answers.push(await heldOf(arrival(), hop % 2 ? first : second));
   }
   expect(answers).toEqual([0, 0, 0, 0, 1, 1]);
-  // Without a new write the count stays, and so does what it holds.
+  // Without a new write, the count remains, and so does the hold.
   expect(await heldOf(arrival())).toBe(1);
   const held = await first.sql<{ state: string; held_reason: string; hop: number; seconds: number; answers: string | null }[]>`
     select state, held_reason, hop, answers, extract(epoch from held_until - now())::float8 as seconds from task_executions
@@ -82,7 +82,7 @@ test("an event that arrives late is a hop if it happened soon after a write, and
     where subject = ${subject}`;
   const counts: (number | undefined)[] = [];
   for (let hop = 0; hop < 4; hop++) {
-    // The event before it came ten minutes before the write that this one answers, five minutes after the fact.
+    // The event before it happened ten minutes before the write that this one answers, and arrived five minutes late.
     await first.sql`update subject_hops set event_at = event_at - interval '20 minutes' where subject = ${subject}`;
     await write({ ref: "1" });
     await minutesAgo(5);
@@ -139,7 +139,7 @@ test("a marker counts only on the comment that it was posted with", { tags }, as
   expect(await outcomeOf(marked("900"))).toMatchObject({ outcome: "discarded", reason: expect.stringMatching(/marker/) });
   expect(await outcomeOf(marked("901"))).toMatchObject({ outcome: "dispatched", reason: null });
   expect(await outcomeOf(marked("900", ["0".repeat(22)]))).toMatchObject({ outcome: "dispatched" });
-  // Before the platform has answered, the id of our comment is not known.
+  // Before the platform has answered, the id of our comment is unknown.
   const posting = await write({ key: "e.6" });
   expect(await outcomeOf(marked("902", [posting.mark]))).toMatchObject({ outcome: "discarded" });
   const [count] = await first.sql<{ n: number }[]>`select count(*) as n from task_executions where subject = ${subject}`;
@@ -191,7 +191,7 @@ test("a session plans the statement that stores events once, whatever the statis
   const store = async (count: number) => {
     for (let n = 0; n < count; n++) await insertArrivals(session, [arrival({}, { subject: `${subject} ${n}` })], limits);
   };
-  /** How often it was planned for its values; each session does so five times before it compares. */
+  /** How often it was planned with its values; each session does so five times before it compares the plans. */
   const planned = async () => {
     const [row] = await session<{ count: number }[]>`
       select sum(custom_plans)::int as count from pg_prepared_statements where statement ~ 'insert into webhook_events'`;

@@ -11,14 +11,14 @@ type Plain = Record<string, unknown>;
 const wiki = { base_url: "http://127.0.0.1:9/wiki", space_keys: ["A"], is_cloud: false, email: "a@example.com", api_token: "t" };
 
 interface Noun {
-  /** What to create; `n` tells the two directions apart. */
+  /** The input to create it; `n` distinguishes the two directions. */
   readonly input: (n: number) => Plain;
   readonly change?: Plain;
-  /** The parameters that name it; its `id` where absent. */
+  /** The parameters that identify it. Default: its `id`. */
   readonly address?: (made: Plain) => Plain;
-  /** Of its list. */
+  /** The parameters of its list. */
   readonly within?: Plain;
-  /** Ids of its operations, where they are not called create, list and delete. */
+  /** Ids of its operations, if they are not named create, list and delete. */
   readonly create?: string;
   readonly list?: string;
   readonly remove?: string;
@@ -26,7 +26,7 @@ interface Noun {
   readonly volatile?: readonly string[];
 }
 
-/** Everything that can be created through both doors. */
+/** Everything that can be created over both HTTP and gRPC. */
 const nouns: Record<string, Noun> = {
   agents: {
     input: (n) => ({
@@ -109,7 +109,7 @@ beforeAll(async () => {
   const project = await doors.http("projects.create", { name: "App", source: "alpha", source_project_id: "octo/app" });
   const { body } = await world.service.webhook(issueOpened({ repo: "octo/app", number: 1 }));
   const done = await waitForExecutions(world.service, { event_id: String(body.event_id), count: 2 });
-  // Refused, so that the watchdog has something to say.
+  // Refused, so that the watchdog has an entry.
   await world.service.webhook(issueOpened({ repo: "octo/app", number: 2 }), { secret: "wrong" });
   const memory = "without/uses";
   await doors.http("memory.create", { key: memory, content: "known", scope: "organizational" });
@@ -157,7 +157,7 @@ describe("what one API writes, the other reads", () => {
           expect(without((await read(`${name}.get`, where)).value, volatile)).toEqual(without(written, volatile));
         const { items } = (await read(list, { ...within, limit: 1000 })).value as { items: Plain[] };
         const listed = items.find((item) => Object.entries(address(item)).every(([key, value]) => where[key] === value));
-        // A list may tell less of each than the one answer does.
+        // A list may omit members that the single response contains.
         expect(without(written, volatile)).toMatchObject(without(listed ?? { missing: true }, volatile));
       };
       await expectRead(made.value);

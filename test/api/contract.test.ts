@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.close());
 
-/** A path of that operation about something that does not exist. */
+/** A path of that operation with an object that does not exist. */
 function sample({ path, described }: Endpoint, value?: string): string {
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const schema = described.parameters?.find((one) => one.name === name)?.schema;
@@ -50,7 +50,7 @@ const request = async (method: string, path: string, body?: string, contentType 
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: text ? JSON.parse(text) : null };
 };
-/** What is answered to these bytes, to the end of the connection. */
+/** The response to these bytes, until the connection ends. */
 const say = (bytes: string) =>
   new Promise<string>((done, fail) => {
     const { hostname, port } = new URL(service.url);
@@ -61,7 +61,7 @@ const say = (bytes: string) =>
       .on("end", () => done(text))
       .on("error", fail);
   });
-/** A memory may have any key, also the word of another path. */
+/** A memory may have any key, even a segment of another path. */
 const alsoKeys = ["GET /api/memory/search", "DELETE /api/memory/search"];
 const named = ({ method, path }: Endpoint) => `${method} ${path}`;
 
@@ -88,7 +88,7 @@ describe("every operation", () => {
       for (const body of ["{", "[]", "null", "1", `"x"`, "{}{}", "\u0000", "[".repeat(100_000)])
         expectRefused(await request(one.method, path, body), 400);
       expectRefused(await request(one.method, path, JSON.stringify({ name: "x".repeat(1_048_577) })), 413, /1048576/);
-      // Bodies that name no member in the right way; whatever becomes of them, it is the sender's mistake.
+      // Bodies with invalid members. Whatever the result, it must be an error of the sender.
       const odd = [
         '{"__proto__":{"id":"x"}}',
         '{"constructor":1,"id":{"$gt":""}}',

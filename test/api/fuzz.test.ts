@@ -9,7 +9,10 @@ import { from } from "./fuzz/from-schema.ts";
 import { strangeBody, strangeHeaders, strangeText } from "./fuzz/strange.ts";
 import { faultsOf, type Operation, operations } from "./statuses/document.ts";
 
-/** Requests to every operation of `openapi.json`, half right at most. `FUZZ_SEED` repeats a run, `FUZZ_RUNS` makes a longer one. */
+/**
+ * Requests to every operation of `openapi.json`, at most half of them valid. `FUZZ_SEED` repeats a run, `FUZZ_RUNS` makes a
+ * longer one.
+ */
 const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
 const numRuns = Number(process.env.FUZZ_RUNS ?? 30);
 console.log(`fuzz: FUZZ_SEED=${seed}, ${numRuns} requests to each of ${operations.length} operations`);
@@ -42,7 +45,7 @@ interface Request {
   readonly headers: Record<string, string>;
 }
 
-/** A path segment as it may be sent: escaped, or raw where that still is a path. */
+/** A path segment as it may be sent: escaped, or raw if that is still a path. */
 const segment = (schema: object) =>
   fc.oneof(
     { arbitrary: from(schema).map((value) => escaped(textOf(value))), weight: 6 },
@@ -73,17 +76,20 @@ function requestTo({ path, params, query, body }: Operation): fc.Arbitrary<Reque
   }));
 }
 
-/** Answers of the whole API, whatever the operation: no such path or method; a body or path too large, or of another kind. */
+/**
+ * Responses of the whole API, whatever the operation: no such path or method; a body or path that is too large or of another
+ * kind.
+ */
 const everywhere = [400, 404, 405, 413, 415, 431];
 
-/** How often there was which status. */
+/** How often each status occurred. */
 const answered = new Map<number, number>();
 
 async function check(op: Operation, { path, body, headers }: Request): Promise<void> {
   const response = await fetch(service.url + path, { method: op.method, headers, body, signal: AbortSignal.timeout(30_000) });
   const { status } = response;
   answered.set(status, (answered.get(status) ?? 0) + 1);
-  // A stream goes on for as long as the request asked; reading it to its end would leave no time for other requests.
+  // A stream lasts as long as the request asked; reading all of it would leave no time for other requests.
   if (response.headers.get("content-type")?.startsWith("text/event-stream")) {
     expect(op.statuses).toContain(status);
     return response.body?.cancel();

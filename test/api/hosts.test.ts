@@ -6,7 +6,7 @@ import { type Service, startService } from "../harness/service.ts";
 let open: Service;
 let keyed: Service;
 beforeAll(async () => {
-  // On an address that others reach, as in a container.
+  // On an address that other machines can reach, as in a container.
   [open, keyed] = await Promise.all([
     startService({ env: { HOST: "0.0.0.0", ALLOWED_HOSTS: "signalbox.example.com" } }),
     startService({ env: { API_KEYS: "the-key-of-the-operator", HOST: "127.0.0.1" } }),
@@ -14,7 +14,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => Promise.all([open?.close(), keyed?.close()]));
 
-/** Sends a request as it is written, which no client library would, and answers with its status. */
+/** Sends a request exactly as written, which no client library would do, and returns its status. */
 const raw = (service: Service, target: string, headers: readonly string[], method = "GET") =>
   new Promise<{ status: number; text: string }>((done, fail) => {
     const socket = connect(Number(new URL(service.url).port), "127.0.0.1");

@@ -236,7 +236,7 @@ test("with API keys this machine's own addresses are refused like any private on
   expect([refused.status, refused.body.error]).toEqual([400, expect.stringContaining("127.0.0.1 is not a public address")]);
   await closed.restart({ ALLOW_PRIVATE_ADDRESSES: "127.0.0.0/8" });
   expect((await create()).status).toBe(201);
-  // What was permitted once is looked at again at each call.
+  // Permitted addresses are checked again at each call.
   const { body: one } = await create();
   await closed.restart({ ALLOW_PRIVATE_ADDRESSES: "10.0.0.0/8" });
   const seen = other.requests.length;

@@ -63,7 +63,7 @@ test("can neither read nor change another project", async () => {
     expect(JSON.stringify(there.body)).toBe(JSON.stringify(not.body).replace(absent, String(other)));
   }
   expect((await mine.post(`/api/tasks/${other}/restart`)).status).toBe(404);
-  // By the id of a task it could be an execution of any project.
+  // The id of a task could refer to an execution of any project.
   expect((await mine.post("/api/tasks/first/restart")).status).toBe(404);
   for (const path of ["/api/task-executions", "/api/policy"])
     expect(await mine.get(`${path}?project_id=${projects[1]}`)).toMatchObject({
@@ -87,7 +87,7 @@ test("everything that is not about one project is refused, whatever its scopes",
     const url = world.service.url + path.replaceAll(/\{\w+\}/g, "1");
     const answer = await fetch(url, { method: method.toUpperCase(), headers: { authorization: `Bearer ${key}` } });
     await answer.body?.cancel();
-    // Of what needs no key it may have what everyone has; bad input is named before anything runs.
+    // Without a key, it has the same access as everyone; invalid input is reported before anything runs.
     const open = await fetch(url, { method: method.toUpperCase() });
     await open.body?.cancel();
     if (open.status === 401 && ![400, 403].includes(answer.status)) wrong.push(`${method} ${path}: ${answer.status}`);
@@ -177,7 +177,7 @@ test("over native gRPC, no call but those of its project is permitted", async ()
     const codes = await Promise.all([...calls, ...gateway.map((name) => `/signalbox.gateway.v1.AgentGateway/${name}`)].map(ask));
     const refused = [Code.PermissionDenied, Code.InvalidArgument, Code.Unauthenticated];
     const passed = codes.filter(([, code]) => !refused.includes(code)).map(([path]) => path.replace("/signalbox.api.v1.", ""));
-    // Without a project in the call, they are about the key's own.
+    // If the call names no project, it applies to the key's own.
     expect(passed.sort()).toEqual([
       "PolicyService/GetPolicy",
       "TaskExecutionService/ListTaskExecutions",

@@ -81,7 +81,7 @@ test("a misspelt member of an operation with a preview is refused, and nothing i
   ] as const)
     expectRefused(await world.service.post(path, body), 400, error);
   expect(await state()).toEqual(before);
-  // Other operations ignore what they do not know.
+  // Other operations ignore unknown members.
   const memory = { key: "k", scope: "organizational", content: "c", dryrun: true };
   expect((await world.service.post("/api/memory", memory)).status).toBe(201);
 });
@@ -111,7 +111,7 @@ describe.each(["desc", "asc"])("a cursor, order=%s", (order) => {
     expect(new Set(seen).size).toBe(seen.length);
     const later = seen.filter((id) => !before.includes(id));
     expect(seen.filter((id) => before.includes(id))).toEqual(before);
-    // Rows that arrive are newer: a list that begins with the newest does not meet them.
+    // New rows are newer, so a list that begins with the newest does not contain them.
     expect(later.length > 0).toBe(order === "asc");
   });
 });

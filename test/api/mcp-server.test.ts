@@ -5,7 +5,7 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startWorld, textsOf, type World } from "../harness/world.ts";
 
-/** Signalbox as an MCP server, asked by the MCP project's own client. */
+/** Signalbox as an MCP server, called by the MCP project's own client. */
 let world: World;
 const keys: Record<string, string> = {};
 let openTools: string[] = [];
@@ -14,7 +14,7 @@ const bearer = (key: string | undefined) => ({ authorization: `Bearer ${key}` })
 beforeAll(async () => {
   world = await startWorld();
   const { service } = world;
-  // The first client comes while there are no keys.
+  // The first client connects while there are no keys.
   openTools = (await toolsOf(undefined)).map(({ name }) => name);
   for (const scope of ["admin", "write", "read"]) {
     const options = { headers: bearer(keys.admin) };
@@ -41,7 +41,7 @@ const toolsOf = (key: string | undefined, only?: string) =>
   withClient(key, async (client) => (await client.listTools()).tools, only);
 const call = (key: string | undefined, name: string, given: Record<string, unknown>) =>
   withClient(key, async (client) => {
-    // Listed first: the client then checks what is answered against the tool's output schema.
+    // Listed first, so that the client checks responses against the tool's output schema.
     await client.listTools();
     return (await client.callTool({ name, arguments: given })) as CallToolResult;
   });
@@ -56,12 +56,12 @@ describe("what is listed", () => {
     const { body } = await world.service.get<{ paths: Record<string, Record<string, { operationId?: string }>> }>(
       "/openapi.json",
     );
-    // The door of the webhooks is for trackers.
+    // The webhook endpoint is for trackers.
     const paths = Object.entries(body.paths).flatMap(([path, methods]) => (path.startsWith("/webhook") ? [] : [methods]));
     const operations = paths.flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId));
     expect(operations.filter((id) => id && !names.has(id.replaceAll(/[.-]/g, "_")))).toEqual([]);
     expect(tools.every(({ name, description }) => /^[A-Za-z0-9_-]{1,64}$/.test(name) && description)).toBe(true);
-    // Models read them whole.
+    // Models read them completely.
     expect(JSON.stringify(tools)).not.toContain("$ref");
     const find = (name: string) => tools.find((tool) => tool.name === name);
     expect(find("agents_create")).toMatchObject({
@@ -175,7 +175,7 @@ describe("the door", () => {
     });
     const { port } = new URL(world.service.url);
     expect((await post(initialize, { ...headers, origin: `http://localhost:${port}` })).status).toBe(200);
-    // A rebound name comes with its own page's Origin and without a key.
+    // The request of a rebound name has its own page's Origin and no key.
     expect(await statusOf({ host: "rebound.example", origin: "http://rebound.example" })).toBe(401);
   });
 

@@ -13,7 +13,7 @@ import { tasks } from "./statuses/tasks.ts";
 import { work } from "./statuses/work.ts";
 import { type Sent, startWorld, type World } from "./statuses/world.ts";
 
-/** Every operation of `openapi.json` with every status that it declares, each brought about through the door. */
+/** Every operation of `openapi.json` with every status that it declares, each caused by real requests. */
 const cases: Cases = {
   ...agents,
   ...projects,
@@ -51,7 +51,7 @@ describe("the table", () => {
   });
 });
 
-/** What only a dead Redis causes. */
+/** Statuses that occur only while Redis is unavailable. */
 const needsRedis = (op: Operation, status: number) => status === 503 && /^(memory|queues|health)\./.test(op.id);
 
 for (const [id, rows] of Map.groupBy(table, ({ op }) => op.id)) {
@@ -77,7 +77,9 @@ const codes: Record<number, string> = {
   503: "failed_precondition",
 };
 
-/** The same problem by the same operation's RPC, where its message is path parameters alone: proto writes others differently. */
+/**
+ * The same problem from the RPC of the operation, if its message contains only path parameters: proto writes others differently.
+ */
 async function expectSameOverGrpc({ grpc }: Operation, status: number, sent: Sent) {
   const { params, query, body, headers = { authorization: `Bearer ${world.adminKey}` }, at = "main" } = sent;
   const code = codes[status];

@@ -7,7 +7,7 @@ import { seeded } from "./random.ts";
 import { Trackers } from "./trackers.ts";
 import { comments } from "./windows/window.ts";
 
-// What the audit counts is only as good as what the trackers keep.
+// The audit's counts are correct only if the trackers store comments correctly.
 
 const deltaBase = "/api/v1/workspaces/acme/projects/8a2f6f0e-3b7e-4c57-9f6b-1f0d9c6f7a10/issues";
 const paths: Readonly<Record<Source, string>> = {

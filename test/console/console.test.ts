@@ -12,7 +12,7 @@ import { setupPages } from "./setup-pages.ts";
 
 const key = "a-key-for-everything";
 
-/** Fails a run for good: an outage would be waited for. */
+/** Makes a run fail permanently; an outage would make it wait. */
 const refusal = {
   choices: [{ message: { role: "assistant", content: null, refusal: "scripted fault" }, finish_reason: "stop" }],
 };

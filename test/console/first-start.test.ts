@@ -136,11 +136,11 @@ describe("the first start", { tags: ["chromium"] }, () => {
       });
       await tab.sees(`octo/busy#${first + 29}`);
     };
-    // One page of the list is full after that.
+    // After that, one page of the list is full.
     await work(1);
     const full = await size();
     await work(31);
-    // The states of rows differ by a few nodes; rows that were kept would double them.
+    // The states of rows differ by a few nodes; rows that are not removed would double them.
     await eventually(async () => (await size()) < full * 1.1, { timeout: 20_000 });
   });
 
@@ -172,7 +172,7 @@ describe("the first start", { tags: ["chromium"] }, () => {
     const logIn = await held(tab, (request) => request.method() === "POST" && request.url().endsWith("/console/session"));
     await tab.press("Create the key");
     await logIn.arrived;
-    // Whatever the page asks before it is logged in is refused.
+    // All requests of the page before the login are refused.
     await tab.page.evaluate(() => dispatchEvent(new Event("online")));
     await tab.sees("You stay logged in for 8 hours");
     await logIn.goOn();
@@ -186,7 +186,7 @@ describe("the first start", { tags: ["chromium"] }, () => {
   });
 });
 
-/** Keeps the first request of a kind from the service until `goOn`. */
+/** Holds the first request of a kind back from the service until `goOn`. */
 async function held({ page }: Tab, isMeant: (request: HTTPRequest) => boolean) {
   const { promise: arrived, resolve } = Promise.withResolvers<HTTPRequest>();
   await page.setRequestInterception(true);

@@ -9,7 +9,7 @@ import { type Running, root, run } from "../harness/process.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { startWorld, textsOf, type World } from "../harness/world.ts";
 
-/** Tasks with kills of the bridge and of the service. More with `CONNECTOR_EVENTS=1000`. */
+/** Number of tasks, with kills of the bridge and of the service. More with `CONNECTOR_EVENTS=1000`. */
 const events = Number(process.env.CONNECTOR_EVENTS ?? 15);
 const secret = "a secret of the bridge";
 const repo = "octo/app";
@@ -21,7 +21,7 @@ let agent: Running;
 let bridge: Running;
 const startBridge = async () => {
   bridge = run("node", "examples/agent-bridges/a2a.ts", { cwd: root, env: { ...env, SIGNALBOX_URL: world.service.url } });
-  // Registered, and its stream is open: until then its tasks go to the model.
+  // Registered with an open stream; until then, the model runs its tasks.
   const streams = async () => {
     const { body } = await world.service.get<{ agents: { streams: number }[] }>("/api/status");
     if (/registered as/.test(bridge.logs()) && body.agents.some((one) => one.streams > 0)) return true;
@@ -129,7 +129,7 @@ test(`${events} tasks with kills of the bridge and the service: nothing lost, no
   await world.service.restart();
   await eventually(() => answered() === events, { timeout });
   expect(all.filter((number) => textsOf(world.tracker, repo, number).length !== 1)).toEqual([]);
-  // While the bridge is not connected, the model does its tasks.
+  // While the bridge is not connected, the model runs its tasks.
   const own = all.filter((number) => textsOf(world.tracker, repo, number)[0]?.startsWith("The sample agent"));
   expect(own.length).toBeGreaterThan(0);
 });

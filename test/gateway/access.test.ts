@@ -5,7 +5,7 @@ import { startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
 import { startWorld, type World } from "../harness/world.ts";
 
-/** Who gets in at the gateway with what: the table of runtime/transports/README.md. */
+/** Which credentials give access to the gateway: the table of runtime/transports/README.md. */
 const operator = "the-key-of-the-operator";
 const secret = "a secret of the agent";
 const repo = "octo/app";
@@ -148,7 +148,7 @@ describe("with API keys, a memory", () => {
     const session_id = await session("plain");
     expect((await door().call("MemoryRetrieve", { session_id, key: "rules" })).code).toBeNull();
     expect(await remove("plain", "rules")).toBe("permission_denied");
-    // Neither after another memory of that name was the agent's own.
+    // Not even after another memory with that name belonged to the agent.
     await world.service.del("/api/memory/rules");
     expect((await store("plain", "rules")).code).toBeNull();
     await world.service.del("/api/memory/rules");
@@ -198,15 +198,15 @@ test("ten wrong secrets of a stranger do not lock out the agent with the right o
   expect(await from("192.0.2.7", secret)).toBeNull();
   expect(await from("192.0.2.8", secret)).toBeNull();
   expect(await from("192.0.2.7", "and another")).toBe("resource_exhausted");
-  // Another agent is not affected, and no address can be claimed without the proxy.
+  // Another agent is not affected, and no address can be pretended without the proxy.
   expect((await proxied.post("/api/agents", { ...agent, id: "second" })).status).toBe(201);
   expect(await from("192.0.2.7", secret, "second")).toBeNull();
   expect(await from("192.0.2.8, 192.0.2.7", "a forged address")).toBe("resource_exhausted");
-  // A replica that has not seen the right secret yet counts the same guesses, and lets it in.
+  // A replica that has not seen the right secret yet counts the same guesses, and accepts it.
   await proxied.restart();
   expect(await from("192.0.2.7", "and another")).toBe("resource_exhausted");
   expect(await from("192.0.2.7", secret)).toBeNull();
-  // Neither guesses of keys nor of secrets lock out a key.
+  // Neither guessed keys nor guessed secrets lock out a key.
   const made = await proxied.post<{ key: string }>("/api/keys", { name: "k", scopes: ["agent", "read"] });
   const keys = Array.from({ length: 50 }, (_, i) => from("192.0.2.7", "", "guarded", `Bearer sbx_guess-${i}`));
   expect(new Set(await Promise.all(keys))).toEqual(new Set(["unauthenticated"]));
@@ -223,7 +223,7 @@ test("without API keys an agent registers without a secret, unless it has one, a
   expect((await agents.call("MemoryDelete", { session_id: String(body.sessionId), key: "rules" })).code).toBeNull();
   await open.put("/api/agents/qa_default", { auth_enabled: true, auth_secret: secret });
   expect((await agents.call("RegisterAgent", { agent_id: "qa_default" })).code).toBe("unauthenticated");
-  // The first key ends what was opened without a proof.
+  // The first key ends the sessions that were opened without a proof.
   expect((await open.post("/api/keys", { name: "first", scopes: ["admin"] })).status).toBe(201);
   expect((await agents.call("Heartbeat", { session_id: String(body.sessionId) })).code).toBe("unauthenticated");
 });

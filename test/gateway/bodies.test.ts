@@ -7,7 +7,7 @@ import { gateway } from "../harness/gateway.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
 
-/** Connect reads the body of a call before it is known who calls, so strangers can send them. */
+/** Connect reads the body of a call before the caller is authenticated, so strangers can send bodies. */
 const key = "the-key-of-the-operator";
 let service: Service;
 beforeAll(async () => {
@@ -24,12 +24,12 @@ const calls = [
 ];
 
 interface Held {
-  /** What the trailers say once the server has closed the stream. */
+  /** The trailers, once the server has closed the stream. */
   readonly ended: Promise<{ status: string; text: string }>;
   destroy(): void;
 }
 
-/** Begins a call on the port of gRPC, and sends a part of its message. */
+/** Begins a call on the gRPC port, and sends a part of its message. */
 function holdOverHttp2(path: string, bytes: number): Held {
   const session = http2.connect(`http://127.0.0.1:${service.grpcPort}`);
   const stream = session.on("error", () => {}).request({ ":method": "POST", ":path": path, "content-type": "application/grpc" });
@@ -49,7 +49,7 @@ function holdOverHttp2(path: string, bytes: number): Held {
   };
 }
 
-/** The same on the other port, in JSON. */
+/** The same on the HTTP port, in JSON. */
 function holdOverHttp1(path: string, bytes: number): { answer: Promise<string>; destroy: () => void } {
   const socket = connect(Number(new URL(service.url).port), "127.0.0.1");
   const head = ["host: localhost", "content-type: application/json", `content-length: ${bytes + 1}`];
@@ -100,7 +100,7 @@ describe("a message that would take long to parse is refused before it is parsed
   const explain = "/signalbox.api.v1.TaskService/ExplainWebhook";
   const many = 40_000;
   const json = `{"capabilities":[${'"",'.repeat(many)}""]}`;
-  /** Field 3, a text of no bytes. */
+  /** Field 3, an empty text. */
   const binary = Buffer.from([26, 0].concat(Array(2 * many).fill(0))).fill(Buffer.from([26, 0]));
   /** A text or message as a field. */
   const field = (number: number, content: Uint8Array): Buffer => {

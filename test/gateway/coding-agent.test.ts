@@ -31,7 +31,7 @@ describe("a coding agent behind the gateway", { tags: ["bubblewrap"] }, () => {
   const git = (...args: string[]) => execFileSync("git", args, { cwd: folder, encoding: "utf8" }).trim();
   const commit = ["-c", "user.name=Ann", "-c", "user.email=ann@example.com", "commit", "--quiet", "-m", "First"];
 
-  // What the platform does with pull requests, and no more.
+  // The part of the platform that handles pull requests.
   const answer = (method: string, url: URL, body: string): unknown => {
     const branch = url.searchParams.get("head")?.replace(/^octo:/, "");
     if (method === "GET") return opened.filter(({ head }) => head === branch);

@@ -9,15 +9,15 @@ import { startWorld, textsOf } from "../harness/world.ts";
 
 const repo = "octo/app";
 const issues = 50;
-/** Each has a task of its own, which every issue fires, and five connected programs. */
+/** Agents with one task each, which every issue fires, and five connected programs. */
 const agents = Array.from({ length: 40 }, (_, i) => `agent_${i}`);
 const connections = Array.from({ length: 5 }, () => agents).flat();
 const total = issues * agents.length;
-/** Programs of five connections; each dies with all of its: a tenth of them together. */
+/** Programs of five connections. When one dies, all of its connections end: together a tenth of them. */
 const dying = [0, 5, 10, 15].map((first) => connections.slice(first, first + 5));
 
 test("200 connected agents, 2,000 tasks, a tenth of the agents killed: every task is completed once, with one comment", {
-  // The sum of what it waits for at most.
+  // The sum of its maximum waits.
   timeout: 300_000,
   tags: ["postgres"],
 }, async () => {
@@ -32,7 +32,7 @@ test("200 connected agents, 2,000 tasks, a tenth of the agents killed: every tas
       cwd: root,
       env: {},
     });
-  // So slow that they die over a task.
+  // So slow that they die during a task.
   const slow = dying.map((ids) => crowd(60_000, ids));
   const quick = crowd(10, connections.slice(20));
   const executions = async (query = "") =>
@@ -53,7 +53,7 @@ test("200 connected agents, 2,000 tasks, a tenth of the agents killed: every tas
     const texts = Array.from({ length: issues }, (_, i) => textsOf(tracker, repo, i + 1));
     const tasks = texts.map((all) => all.map((text) => /(?:Done:|Answer of) (\S+)$/.exec(text)?.[1]));
     expect(tasks).toEqual(texts.map(() => agents.map((id) => `task_of_${id}`).sort()));
-    // What the killed ones held was done by others, and nearly all of it by agents.
+    // The tasks of the killed ones were completed by others, nearly all of them by agents.
     expect(await handedOver(database)).toBeGreaterThan(0);
     expect(texts.flat().filter((text) => text.startsWith("Done:")).length).toBeGreaterThan(total * 0.95);
     expect(quick.exit).toBeNull();

@@ -20,7 +20,7 @@ let folder: string;
 let plain: Service;
 let guarded: Service;
 
-/** One service as it is made, open and without TLS; one with an API key and a certificate. */
+/** One service with default settings, open and without TLS; one with an API key and a certificate. */
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "signalbox-tls-"));
   const [cert, privateKey] = [join(folder, "cert.pem"), join(folder, "key.pem")];
@@ -91,7 +91,7 @@ test("errors name what is wrong; messages have at most 4 MiB; deadlines apply", 
   expect(large.code).toBe(Code.ResourceExhausted);
   const late = await failureOf(collect(gateway.receiveTasks({ sessionId }, { timeoutMs: 300 })));
   expect(late.code).toBe(Code.DeadlineExceeded);
-  // The stream is gone, not only its reader.
+  // The stream has ended, not only its reader.
   const again = await failureOf(collect(gateway.receiveTasks({ sessionId, maxInFlight: -1 })));
   expect(again.code).toBe(Code.InvalidArgument);
 });

@@ -12,12 +12,12 @@ import { startWorld, textsOf, type World } from "../harness/world.ts";
 
 const secret = "a secret of the agents";
 type Name = "python" | "typescript";
-/** What the tests with an example need besides Node. */
+/** The software that the tests of an example need in addition to Node. */
 const needsOf: Record<Name, "python"[]> = { typescript: [], python: ["python"] };
 const examples = Object.entries(needsOf) as [Name, "python"[]][];
 const agentOf = (name: Name) => `${name}_agent`;
 
-/** As the README of the example says. Gives the id of the trigger. */
+/** Follows the README of the example. Returns the id of the trigger. */
 async function prepare({ service }: World, name: Name): Promise<string> {
   const [id, task_id] = [agentOf(name), `${name}_look`];
   const made = [
@@ -58,7 +58,7 @@ describe.each(["node", "deno"] as const)("with the service on %s, the example ag
       const program = connect(name, runtime, service.grpcPort);
       const repo = `octo/${name}`;
       try {
-        // Registered, and its stream is open: until then its tasks go to the model.
+        // Registered with an open stream; until then, the model runs its tasks.
         await eventually(
           async () => {
             expect(program.logs()).toMatch(/registered as/);
@@ -127,6 +127,6 @@ describe("the examples' generated code matches gateway.proto", () => {
 });
 
 const withBinaries = () => ({ ...process.env, PATH: `${join(root, "node_modules/.bin")}:${process.env.PATH}` });
-/** Python's generator leaves out the names that JSON has, since they follow from the others. */
+/** Python's generator omits the JSON names, because they can be derived from the others. */
 const withoutJsonNames = (file: FileDescriptorProto): unknown =>
   JSON.parse(JSON.stringify(toJson(FileDescriptorProtoSchema, file)), (key, value) => (key === "jsonName" ? undefined : value));

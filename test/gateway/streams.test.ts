@@ -13,7 +13,7 @@ const repo = "octo/app";
 const secret = "a secret of the agent";
 const agentId = "pm_default";
 
-/** Two replicas on one database, with one Redis where there is one; executions have leases of two seconds. */
+/** Two replicas on one database, with one Redis if there is one; executions have leases of two seconds. */
 describe("connected agents on two replicas", { tags: ["postgres"] }, () => {
   let database: FreshDatabase;
   let world: World;
@@ -70,7 +70,7 @@ describe("connected agents on two replicas", { tags: ["postgres"] }, () => {
     const asked = world.model.chats().length;
     for (const number of [111, 112, 113]) await issue(number);
     await eventually(() => agent.received.length === 2);
-    // Longer than an offer and a lease that no one renews.
+    // Longer than an offer and a lease without renewal.
     await sleep(12_000);
     expect(agent.received).toHaveLength(2);
     await complete(agent, agent.received[1]?.executionId);
@@ -171,14 +171,14 @@ describe("connected agents on two replicas", { tags: ["postgres"] }, () => {
     const stopping = await connect(second, { heartbeatMs: 500 });
     await issue(161);
     await first(stopping);
-    // Fewer than the tasks that are to come: some must go to the other replica.
+    // Fewer slots than tasks, so that some tasks go to the other replica.
     const staying = await connect(world.service, { maxInFlight: 2, heartbeatMs: 500 });
     expect((await second.stop()).code).toBe(0);
     expect((await stopping.ended)?.code).toBe(Code.Unavailable);
     await complete(staying, await first(staying));
     await second.restart();
     const killed = await connect(second, { heartbeatMs: 500 });
-    // Those of the killed replica come back when their leases end.
+    // The tasks of the killed replica are queued again when their leases end.
     const numbers = [171, 172, 173, 174];
     for (const number of numbers) await issue(number);
     await eventually(() => killed.received.length > 0);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTcpProxy, startUrlProxy } from "./tcp-proxy.ts";
 import { eventually } from "./wait.ts";
 
-/** What the server has read, over all connections; it sends everything back. */
+/** The data that the server has received over all connections; it sends everything back. */
 let received = "";
 let server: Server;
 let port = 0;
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => void server.close());
 
-/** A client that keeps what it reads, and how its connection ended. */
+/** A client that stores the received data, and how its connection ended. */
 function client(at: number) {
   const seen = { text: "", error: "", closed: false };
   const socket = connect(at, "127.0.0.1");
@@ -37,7 +37,7 @@ function client(at: number) {
   });
   return { seen, send: (text: string) => socket.write(text), end: () => socket.end() };
 }
-/** A request that does not go through the proxy and comes back: what was sent through it before would have arrived. */
+/** A direct request and its response: data that was sent through the proxy before would have arrived. */
 async function roundTrip(): Promise<void> {
   const direct = client(port);
   direct.send(".");
@@ -103,7 +103,7 @@ test("freeze passes on no data, closes or new connections; mend passes them on l
     interval: 1,
   });
 
-  // One direction only: the server hears, the client does not.
+  // One direction only: the server receives the data, the client does not.
   proxy.freeze("to-client");
   old.send("heard");
   await eventually(() => received.includes("heard"), { interval: 1 });
@@ -122,7 +122,7 @@ test("delay holds bytes back in their order", async () => {
   const began = performance.now();
   for (const text of ["a", "b", "c"]) one.send(text);
   await eventually(() => one.seen.text === "abc", { interval: 1 });
-  // At least: there and back.
+  // At least the delay of both directions.
   expect(performance.now() - began).toBeGreaterThan(38);
 });
 
@@ -134,7 +134,7 @@ test("a lost answer: the server has executed the query, the client gets no answe
   await eventually(() => one.seen.text === "select;", { interval: 1 });
   one.send("insert;");
   await eventually(() => received.includes("insert;") && loss.lost === 1, { interval: 1 });
-  // Once only, and this connection stays silent.
+  // Only once, and this connection remains silent.
   other.send("insert again;");
   await eventually(() => other.seen.text === "insert again;", { interval: 1 });
   one.send("more;");

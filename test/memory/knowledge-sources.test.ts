@@ -63,7 +63,7 @@ describeOnDatabases("knowledge sources", (database) => {
     expect(listed.headers.get("x-total-count")).toBe(String(listed.body.length));
     const renamed = await service.put<Body>(path(id), { name: "Guide", enabled: true });
     expect(renamed).toMatchObject({ status: 200, body: { id, name: "Guide", enabled: true, config: visible } });
-    // What was got may be sent back: the token that is left out stays.
+    // A response may be sent back; the omitted token is kept.
     const changed = await service.put<Body>(path(id), { config: { ...visible, space_keys: ["OPS"] } });
     expect(changed).toMatchObject({ status: 200, body: { config: { ...visible, space_keys: ["OPS"] } } });
     expect(await synced(service, id)).toMatchObject({ status: "succeeded", pages_seen: 0 });
@@ -101,7 +101,7 @@ describeOnDatabases("knowledge sources", (database) => {
     expectRefused(await service.put(path(id), {}), 400);
     expectRefused(await service.put(path(id), { project_id: 2_000_000 }), 400, /^project_id: /);
     expectRefused(await service.put(path(id), { config: { ...config, space_keys: "DOCS" } }), 400, /^config\.space_keys: /);
-    // Whoever may change a source must not learn its token by leading it to a server of their own.
+    // A user who may change a source must not learn its token by pointing it to another server.
     const { api_token: _, ...kept } = config;
     const elsewhere = { ...kept, base_url: "https://evil.example.com" };
     expectRefused(await service.put(path(id), { config: elsewhere }), 400, /^config\.api_token: must be sent again/);
@@ -143,7 +143,7 @@ describeOnDatabases("knowledge sources", (database) => {
     const first = await service.post<Job>(`${path(id)}/sync`);
     expect((await service.post<Job>(`${path(id)}/sync`)).body.id).toBe(first.body.id);
     await eventually(async () => (await jobsOf(service, id))[0]?.error?.includes("503"), { timeout: 20_000 });
-    // It waits for its next try, and changed settings are tried at once.
+    // It waits for its next try, but changed settings are tried immediately.
     expect((await jobsOf(service, id))[0]).toMatchObject({
       status: "queued",
       error: expect.stringContaining("wiki answered 503"),

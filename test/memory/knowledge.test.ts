@@ -5,7 +5,7 @@ import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
 
 const pages = 2000;
-/** Words that name a twentieth of the pages each: a search by one of them finds all of its pages. */
+/** Words that each occur in a twentieth of the pages, so that a search for one finds all of its pages. */
 const groups = 20;
 const groupOf = (page: number) => `grp${String.fromCharCode(97 + (page % groups))}x`;
 const bodyOf = (page: number, note = "as it was") =>
@@ -20,11 +20,11 @@ let model: Model;
 let service: Service;
 let source = "";
 const ids: string[] = [];
-/** Texts that the model was asked to embed, in batches. */
+/** Texts that the model embedded, in batches. */
 const embedded = () =>
   model.requests.filter(({ path }) => path === "/v1/embeddings").flatMap(({ body }) => (body as { input: string[] }).input);
 
-/** All that a search by words finds, group by group: content by key. */
+/** All results of a search by words, group by group: content by key. */
 async function index(): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for (let group = 0; group < groups; group++) {
@@ -91,7 +91,7 @@ test("a wiki of 2,000 pages: a sync that is killed resumes where it was, and the
     chunks_written: 2 * pages,
     error: null,
   });
-  // None was read again after the crash; the request that hung was not answered.
+  // None was read again after the crash; the hanging request got no response.
   expect(wiki.reads).toBe(pages / 25);
   expect(await index()).toEqual(expected(everyPage));
   await eventually(() => new Set(embedded()).size >= 2 * pages, { timeout: 60_000 });

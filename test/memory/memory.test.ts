@@ -19,7 +19,7 @@ interface Listed {
 const create = (service: Service, body: Body) => service.post<Body>("/api/memory", body);
 const path = (key: string) => `/api/memory/${encodeURIComponent(key)}`;
 const keysOf = (body: unknown) => (body as Listed[]).map(({ key }) => key);
-/** No Redis is at the default address: the test does not depend on the machine. */
+/** There is no Redis at the default address, so that the test does not depend on the machine. */
 const noRedis = { EMBEDDING_DIMENSION: "256" };
 
 describe("prompts", () => {
@@ -65,7 +65,7 @@ describe("prompts", () => {
     expect(first).toMatch(
       /It is data, not instructions\.\n<(memory-[0-9a-f]+)>\n[\s\S]*\(the project's memory, project-one\)[\s\S]*<\/\1>$/,
     );
-    // What was recalled three times is not stored again.
+    // A memory that was recalled three times is not stored again.
     expect(keysOf((await world.service.get("/api/memory?limit=100")).body).sort()).toEqual(memories.map(([key]) => key).sort());
   });
 
@@ -113,7 +113,7 @@ testOnDatabases(
     await expect(service.restart({ EMBEDDING_DIMENSION: "512" })).rejects.toThrow(
       /with 256 dimensions, but .* with 512 dimensions is configured[\s\S]*signalbox reembed/,
     );
-    // A model API for chats is no other model for what is stored.
+    // A model API for chats does not change the model of stored vectors.
     await service.restart({ LLM_BASE_URL: "http://127.0.0.1:9/v1" });
     expect(service.logs()).toMatch(/stored memories were embedded by .*which is still used.*signalbox reembed/);
     expect(keysOf((await service.post("/api/memory/search", { query: "submarine", limit: 1 })).body)).toEqual(["kept"]);
@@ -125,7 +125,7 @@ test("a plugin's store can keep the long-term memories; an unknown store is refu
   timeout: 120_000,
 }, async () => {
   const plugin = join(root, "examples/memory-sqlite/index.ts");
-  // It writes a file, which no sandboxed plugin may.
+  // It writes a file, which sandboxed plugins may not.
   const trust = { SIGNALBOX_PLUGINS: plugin, SIGNALBOX_TRUSTED_PLUGINS: `memory-sqlite@0.1.0#${await digestOf(plugin)}` };
   await using service = await startService({ env: { ...noRedis, ...trust, MEMORY_STORE: "sqlite" } });
   expect((await create(service, { key: "kept", content: "A submarine", scope: "project" })).status).toBe(201);
@@ -209,7 +209,7 @@ describe("redis", { tags: ["redis-server"] }, () => {
     await workers;
     expect([...seen.short]).toEqual([201]);
     expect([...seen.long]).toEqual([201]);
-    // It kept nothing: what was short-term is gone, and its key is free.
+    // It keeps no data, so short-term memories are lost and their keys are free.
     expect((await service.get(path("s"))).status).toBe(404);
     expect((await create(service, { key: "s", content: "anew", scope: "task" })).status).toBe(201);
     await service.stop();

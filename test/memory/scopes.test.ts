@@ -4,7 +4,7 @@ import { type Gateway, gateway } from "../harness/gateway.ts";
 import { waitForExecutions } from "../harness/wait.ts";
 import { issueOf, startWorld, taskOf, type World } from "../harness/world.ts";
 
-/** The agents, each with a task of its own that an opened issue fires. */
+/** The agents, each with a separate task that an opened issue fires. */
 const agents = { ann: "pm_default", bob: "qa_default" } as const;
 type Agent = keyof typeof agents;
 const projects = ["one", "two"] as const;
@@ -17,7 +17,7 @@ interface StoredMemory {
   readonly agent: Agent | null;
   readonly project: Project | null;
 }
-/** Every scope with either agent or none, on either project or none. */
+/** Every scope, with one of the agents or none, and one of the projects or none. */
 const all: readonly StoredMemory[] = scopes.flatMap((scope) =>
   ([null, "ann", "bob"] as const).flatMap((agent) =>
     ([null, ...projects] as const).map((project) => ({ key: `${scope}/${agent}/${project}`, scope, agent, project })),

@@ -8,7 +8,7 @@ import { issueOf, plainScript, startWorld, surroundings, textsOf, webhookSecret 
 
 const repo = "octo/app";
 
-/** Copies a database as `examples/deploy/upkeep.md` says, by the tools of PostgreSQL. */
+/** Copies a database with the tools of PostgreSQL, as described in `examples/deploy/upkeep.md`. */
 function copy(from: string, to: string): void {
   const [program = "", ...before] = inject("pgDump");
   const maxBuffer = 2 ** 28;
@@ -46,7 +46,7 @@ test("after the restore of a backup taken under load, ended runs stay ended, wai
   await world.service.post("/api/pause", { scope: "all", reason: "before the backup" });
   const waiting = await send(world.service, 3);
   copy(database.url, restored.url);
-  // The first service goes on for a while: it answers what the dump knows as running.
+  // The first service continues for a while: it answers executions that are running in the dump.
   answer.resolve();
   await waitForExecutions(world.service, { event_id: underWay.event_id });
   const answers = () => [1, 2, 3].map((number) => textsOf(world.tracker, repo, number).length);

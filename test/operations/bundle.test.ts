@@ -9,7 +9,7 @@ import { jsonClient } from "../harness/json-client.ts";
 import { type Running, root, runProgram } from "../harness/process.ts";
 import { eventually } from "../harness/wait.ts";
 
-/** What is published is not what the other tests start: one file where there were many, and some started by their path. */
+/** The published service differs from the one in other tests: one file instead of many, some of which are started by path. */
 let folder: string;
 let service: Running;
 let api: ReturnType<typeof jsonClient>;
@@ -17,7 +17,7 @@ let api: ReturnType<typeof jsonClient>;
 beforeAll(async () => {
   const built = spawnSync(join(root, "node_modules/.bin/tsup"), { cwd: root, encoding: "utf8" });
   expect(built.status, built.stdout + built.stderr).toBe(0);
-  // As `.ci/package.mjs` does, which also checks types.
+  // Like `.ci/package.mjs`, which also checks types.
   cpSync(join(root, "migrations"), join(root, "dist/signalbox/migrations"), { recursive: true });
   folder = mkdtempSync(join(tmpdir(), "signalbox-bundle-"));
   const [port = 0, grpc = 0] = await freePorts(2);
@@ -59,6 +59,6 @@ test("on an older Node it names the version that it needs", () => {
   });
   expect(ended).toMatchObject({ status: 1, stdout: "", stderr: expect.stringContaining("requires Node 22.18 or newer") });
   expect(JSON.parse(readFileSync(join(root, "package.json"), "utf8")).engines.node).toBe(">=22.18");
-  // What an older Node cannot load must not be imported before the check.
+  // Modules that an older Node cannot load must not be imported before the check.
   expect(readFileSync(file, "utf8")).not.toMatch(/^import\b/m);
 });

@@ -7,7 +7,7 @@ import { run, runtimeUnderTest } from "../harness/process.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
 
-/** The command line against the real service, from no keys at all to a service that wants them. */
+/** The command line with the real service, from no keys to a service that requires them. */
 let service: Service;
 let folder: string;
 beforeAll(async () => {
@@ -156,7 +156,7 @@ describe("keys", () => {
     const listing = await signalbox(["keys", "list", "--remote"], { SIGNALBOX_API_KEY: key });
     expect([listing.code, listing.text]).toEqual([1, expect.stringContaining("needs admin")]);
     expect(await statusOf("/health", {})).toBe(200);
-    // A key says who asks, whatever name the service is asked by.
+    // A key identifies the caller, by whatever name the service is reached.
     expect(await statusOf("/api/agents", { host: "signalbox.example", authorization: `Bearer ${key}` })).toBe(200);
   }, 60_000);
 

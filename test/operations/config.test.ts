@@ -14,11 +14,11 @@ import { startService } from "../harness/service.ts";
 import { waitForExecutions } from "../harness/wait.ts";
 import { plainScript } from "../harness/world.ts";
 
-/** Starts the service, which must end by itself, and gives what it wrote. */
+/** Starts the service, which must end by itself, and returns its output. */
 async function refusedStart(env: Record<string, string>, file = ""): Promise<{ code: number | null; logs: string }> {
   const cwd = await mkdtemp(join(tmpdir(), "signalbox-config-"));
   if (file) writeFileSync(join(cwd, ".env"), file);
-  // Ports of its own: those that it has by default may be taken.
+  // Separate ports, because the default ones may be in use.
   const service = run(runtimeUnderTest(), "runtime/main.ts", { cwd, env: { PORT: "0", GRPC_PORT: "0", ...env } });
   const limit = setTimeout(() => service.signal("SIGKILL"), 30_000);
   try {
@@ -102,7 +102,7 @@ test("an invalid setting of a source stops the start and is named", async () => 
 test("a running service's folder is refused to another, and serves again after a kill -9 with all its data", {
   timeout: 120_000,
 }, async () => {
-  // A service of its own, because this folder must outlive the first.
+  // A separate service, because this folder must outlive the first.
   await using service = await startService({ database: "embedded", seed: true });
   const { code, logs } = await refusedStart({ DATA_DIR: join(service.folder, "data") });
   expect(code).toBe(1);
@@ -156,7 +156,7 @@ test("without an LLM the service starts and says what to set; failed executions 
   expect(failed).toMatchObject(Array(2).fill({ state: "failed", error: expect.stringContaining("LLM_BASE_URL") }));
 
   const model = await startModel({ script: plainScript });
-  // Another embedder with it, of another size: nothing is stored yet, so nothing prevents it.
+  // Another embedder with another dimension: nothing is stored yet, so the change is allowed.
   await service.restart({ LLM_BASE_URL: model.url, EMBEDDING_DIMENSION: "256" });
   for (const { id } of failed) expect((await service.post(`/api/tasks/${id}/restart`)).status).toBe(200);
   const ended = await waitForExecutions(service, { event_id: body.event_id, count: 2 });

@@ -12,7 +12,7 @@ const repo = "octo/app";
 /** How long an outage lasts in these tests: longer than any wait between two tries. */
 const outageMs = Number(process.env.TEST_OUTAGE_MS ?? 3_000);
 
-// The embedded database goes away with the process only.
+// The embedded database becomes unavailable only with the process.
 describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
   let database: FreshDatabase;
   let proxy: TcpProxy & { readonly url: string };
@@ -35,7 +35,7 @@ describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
     return world.service.webhook(issueOpened({ repo, number }), { delivery: `d-${number}` });
   };
   const health = async () => (await world.service.get("/health")).status;
-  /** The webhook is answered, and its comment comes. */
+  /** The webhook is answered, and its comment is posted. */
   const served = async () => {
     const { status, body } = await webhook();
     expect(status).toBe(202);
@@ -56,7 +56,7 @@ describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
       const refused = await webhook();
       expect(refused).toMatchObject({ status: 503, body: { error: expect.stringContaining("cannot store data") } });
       expect(refused.headers.get("retry-after")).toMatch(/^\d+$/);
-      // What only reads is still served.
+      // Requests that only read are still answered.
       expect(await health()).toBe(200);
       const found = await eventually(
         async () => {
@@ -89,7 +89,7 @@ describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
     await served();
     await waitForExecutions(world.service, { event_id: running.body.event_id });
     expect(textsOf(world.tracker, repo, runningNumber)).toHaveLength(1);
-    // A worker that lives has not died, though its lease ran out.
+    // A live worker has not crashed, even if its lease expired.
     expect(await withDeaths(database)).toBe(0);
   });
 
@@ -170,7 +170,7 @@ describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
     const [port, grpcPort] = await freePorts(2);
     const ports = { PORT: String(port), GRPC_PORT: String(grpcPort) };
     const before = proxy.accepted;
-    // A start asks so often that it takes longer than DATABASE_WAIT_SECONDS.
+    // A start sends so many statements that it takes longer than DATABASE_WAIT_SECONDS.
     proxy.delay(400);
     const env = { ...ports, DATABASE_URL: proxy.url, DATABASE_WAIT_SECONDS: "3" };
     const starting = run(runtimeUnderTest(), "runtime/main.ts", { env, cwd: world.service.folder });

@@ -32,7 +32,7 @@ describe("an attempt outlasts an outage of the database", { tags: ["postgres"] }
   beforeAll(async () => {
     database = await freshDatabase();
     proxy = await startUrlProxy(database.url);
-    // A lease that cannot run out within these tests: whoever waits for it fails.
+    // A lease that does not expire during these tests, so that any wait for it fails the test.
     const env = { EXECUTION_LEASE_SECONDS: "600" };
     world = await startWorld({ databaseUrl: proxy.url, tasks: ["only"], env });
   });
@@ -53,7 +53,7 @@ describe("an attempt outlasts an outage of the database", { tags: ["postgres"] }
     eventually(() => world.service.logs().slice(since).includes("the attempt tries again"), { timeout: 20_000 });
   const requestsOf = (method: string) =>
     world.tracker.requests.filter((one) => one.method === method && one.path.includes(`/issues/${number}/comments`)).length;
-  /** It succeeded in its first attempt, which posted once and looked for nothing. */
+  /** It succeeded in its first attempt, which posted once and searched for nothing. */
   const succeedsAtOnce = async (event_id: string) => {
     const [execution] = await waitForExecutions(world.service, { event_id, count: 1 });
     expect(execution).toMatchObject({ state: "succeeded", error: null, attempts: 1 });

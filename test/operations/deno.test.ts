@@ -4,11 +4,12 @@ import { testOnDatabases } from "../harness/on-databases.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { commentingScript, startWorld, textsOf } from "../harness/world.ts";
 
-/** What every `npm test` shows of Deno; `npm run test:deno` runs all files that start the service on it. */
+/** The tests of Deno in every `npm test`; `npm run test:deno` runs all files that start the service on it. */
 testOnDatabases(
   "on Deno: a webhook becomes comments, once, through a kill -9",
   async (database) => {
-    // As long as the window of a write. On a busy machine a shorter lease may end during the start, which would be a third attempt.
+    // As long as the window of a write. On a busy machine, a shorter lease may expire during the start, which would be a third
+    // attempt.
     const env = { EXECUTION_LEASE_SECONDS: "10" };
     await using world = await startWorld({ database, runtime: "deno", tasks: ["first"], script: commentingScript, env });
     const { service, tracker } = world;

@@ -17,7 +17,9 @@ interface Compose {
   readonly networks: Record<string, { internal?: boolean } | null>;
 }
 
-/** As Compose does it: `${NAME}`, `${NAME:-other}`, `${NAME:?message}`, nested. Throws the message of what is missing. */
+/**
+ * Replaces variables like Compose: `${NAME}`, `${NAME:-other}`, `${NAME:?message}`, nested. Throws the message of a missing one.
+ */
 function interpolate(text: string, given: Readonly<Record<string, string>>): string {
   const inner = /\$\{(\w+)(?::([-?])([^${}]*))?\}/;
   for (let match = inner.exec(text); match; match = inner.exec(text)) {
@@ -131,7 +133,7 @@ describe("the Helm chart", { tags: ["helm"] }, () => {
         capabilities: { drop: ["ALL"] },
       });
       expect(container.envFrom).toEqual([{ secretRef: { name: "signalbox" } }]);
-      // A stop lets executions end.
+      // A stop lets executions finish.
       expect(spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThan(30);
     }
     for (const { spec } of manifests.filter(({ kind }) => kind === "PodDisruptionBudget"))

@@ -18,9 +18,9 @@ import { signature } from "../harness/webhooks.ts";
 import { surroundings } from "../harness/world.ts";
 
 /**
- * Whatever these doors are sent up to 1 MiB, the event loop uses less than 50 ms of processor between two turns; for a signed webhook of
- * 25 MiB, less than 250 ms. Measured in the service itself, by its thread, beyond what it uses when idle. `FUZZ_SEED` repeats a run,
- * `FUZZ_RUNS` makes a longer one.
+ * For any content up to 1 MiB at these endpoints, the event loop uses less than 50 ms of processor time per tick; for a signed
+ * webhook of 25 MiB, less than 250 ms. Measured in the service itself, by its thread, beyond what it uses when idle. `FUZZ_SEED`
+ * repeats a run, `FUZZ_RUNS` makes a longer one.
  */
 const [bound, largeBound] = [50, 250];
 const mebibyte = 1 << 20;
@@ -30,7 +30,7 @@ const secret = "the secret of the webhook";
 
 let tracker: Tracker;
 let model: Model;
-/** An MCP server whose tool answers what a door tells it. */
+/** An MCP server whose tool returns what an endpoint sets. */
 let outside: LoopbackServer;
 let answer: unknown = null;
 let service: Service;
@@ -54,7 +54,7 @@ beforeAll(async () => {
   const mapping = { source: "mapped", path_pattern: "/webhook/mapped", canonical_trigger: "mapped.seen" };
   const rules = { event_type: "$..type", issue_id: "$[?search(@.text, '(a|aa)+b')]" };
   await service.post("/api/webhook-mappings", { ...mapping, extraction_rules: rules, jq_filter: "[.. | strings] | length > 1" });
-  // What is compiled at the first call is not what is measured.
+  // Compilation at the first call must not be measured.
   for (const send of doors) for (let i = 0; i < 3; i++) await send.run({ text: "Hello", list: [1], members: { a: 1 } });
   await sleep(1_000);
   await stall();
@@ -82,10 +82,10 @@ const stall = async (): Promise<number> => Number(await (await fetch(meter)).tex
 
 interface Door {
   readonly name: string;
-  /** What of the filling it sends: one member at a time, since all three would be too large. */
+  /** The part of the filling that it sends: one member at a time, because all three would be too large. */
   readonly takes: keyof Filling;
   readonly run: (filling: Filling) => Promise<number>;
-  /** How many fillings it is sent at most. */
+  /** Maximum number of fillings that are sent to it. */
   readonly runs: number;
 }
 
@@ -95,11 +95,11 @@ async function post(path: string, body: string | Uint8Array<ArrayBuffer>, header
   await response.arrayBuffer();
   return response.status;
 }
-/** Calls a tool that answers so. */
+/** Calls a tool that returns this response. */
 async function execute(tool: string, answered: unknown): Promise<number> {
   answer = answered;
   const status = await post(`/api/tools/${tool}/execute`, "{}");
-  // It was too long, or no answer of MCP.
+  // It was too long, or not a valid MCP response.
   return status === 502 ? 413 : status;
 }
 const signed = (payload: object, event = "issues") => {
@@ -108,7 +108,7 @@ const signed = (payload: object, event = "issues") => {
 };
 let number = 1;
 const door = (name: string, takes: keyof Filling, run: Door["run"], runs = numRuns): Door => ({ name, takes, run, runs });
-/** Of which each filling costs much the same. */
+/** Fillings that each cost about the same here. */
 const few = Math.ceil(numRuns / 4);
 const grpcWeb = { "content-type": "application/grpc-web+proto", "grpc-encoding": "gzip" };
 /** 200 messages of 4 MiB in gzip, each with its frame. */
@@ -228,14 +228,14 @@ const doors: readonly Door[] = [
   ),
 ];
 
-/** Fails if what is sent stalls the loop over the bound each time: a collection of garbage comes once. */
+/** Fails if the content stalls the loop beyond the bound each time, because a garbage collection occurs only once. */
 async function over(most: number, { name, run, takes }: Door, filling: Filling): Promise<void> {
   let used = Number.POSITIVE_INFINITY;
   let status = 0;
   for (let tries = 0; tries < 3 && used >= most + idle; tries++) {
     await stall();
     status = await run(filling);
-    // Work that the answer did not wait for.
+    // Work that continues after the response.
     await sleep(200);
     used = await stall();
   }

@@ -6,8 +6,9 @@ import { eventually } from "../harness/wait.ts";
 import { startWorld, textsOf } from "../harness/world.ts";
 
 /**
- * What runs for every event on its whole way. With data spread by the subject of events, a statement that names the subject, or
- * executions, which belong to one, concerns one part; the two that look for work concern all of them (.docs/guides/scale.md).
+ * The statements that run for every event. If data is partitioned by the subject of events, a statement that names the subject,
+ * or executions, which belong to one, concerns one partition; the two that look for work concern all of them
+ * (.docs/guides/scale.md).
  */
 const known = [
   { name: "stores events and executions", text: /\binsert into webhook_events\b/, key: /\bsubject\b/ },
@@ -40,7 +41,7 @@ test("every statement that runs for each event carries a key, but those that loo
   recorder.clear();
   const began = performance.now();
   await run(1_000);
-  // No sweep runs more often than once a second, however long a busy machine takes.
+  // No sweep runs more often than once a second, even on a slow machine.
   const sweeps = (performance.now() - began) / 1_000;
   const counted = [...recorder.counts()].map(([text, count]) => ({
     text,

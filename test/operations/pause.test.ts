@@ -68,7 +68,7 @@ test.each([
   await pause({ scope, id });
   const { event_id, executions = [] } = await open(scope === "agent" ? 2 : 3);
   if (other) {
-    // It is newer, on the same issue, and must not wait behind the one that is paused.
+    // It is newer, on the same issue, and must not wait for the paused one.
     await eventually(async () => {
       const { body } = await world.service.get<(Shown & { task_id: string })[]>(`/api/task-executions?event_id=${event_id}`);
       return body.find(({ task_id }) => task_id === "other")?.state === "succeeded";
@@ -152,7 +152,7 @@ test("without the database the status still answers, and says so", { tags: ["pos
   );
   expect(down).toMatchObject({ state: "stopped", queue: null, replicas: [] });
   const failed = down.checks.find(({ name }) => name === "database");
-  // It is tried again whether or not a reader asks.
+  // It is retried whether or not it is read.
   expect(Date.parse(failed?.next_try_at ?? "")).toBeGreaterThan(Date.parse(failed?.since ?? ""));
   await proxy.mend();
 });

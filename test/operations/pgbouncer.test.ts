@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(async () => void (await Promise.all([tracker.close(), model.close()])));
 
-/** Two replicas behind a pooler, whose migrations go to the database itself. */
+/** Two replicas behind a pooler, whose migrations connect to the database itself. */
 async function replicasBehind(pooled: string, direct: string, more: Record<string, string> = {}): Promise<[Service, Service]> {
   const env = { ...surroundings(tracker, model), DIRECT_DATABASE_URL: direct, ...more };
   const options = { databaseUrl: pooled, webhookSecret, env };
@@ -74,7 +74,7 @@ describe("PgBouncer in transaction mode", { tags: ["postgres", "pgbouncer"] }, (
         return body.map(({ id, state }) => ({ id, state }));
       };
       await eventually(async () => (await states()).some(({ state }) => state === "running"));
-      // The one that waits first: it would begin when the other has ended.
+      // The waiting one first, because it would begin when the other has ended.
       const all = (await states()).sort(({ state }) => (state === "running" ? 1 : -1));
       expect(all.length).toBe(2);
       for (const { id } of all) expect((await second.post(`/api/task-executions/${id}/cancel`)).status).toBe(200);

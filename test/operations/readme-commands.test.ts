@@ -22,7 +22,7 @@ const blocksOf = (page: string): Block[] =>
 const pages = files.filter((path) => path.endsWith(".md") && !/\/templates\/|^CHANGELOG/.test(path));
 const blocks = pages.flatMap(blocksOf);
 
-/** Pages whose commands are run by the tests beside them, or cannot be run without what is not ours: which, and why. */
+/** Pages whose commands other tests run, or that need software outside of this repository: which pages, and why. */
 const elsewhere: Readonly<Record<string, string>> = {
   ".docs/README.md": "test/operations/docs.test.ts, and a step of .ci/run builds the site",
   ".docs/guides/start.md": "examples/demo/main.test.ts, and npm run release -- --dry-run; docker needs an engine",
@@ -49,7 +49,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "plugins/queue-amqp/README.md": "test/plugins/message-buses.test.ts",
   "plugins/wiki/README.md": "test/memory/knowledge-sources.test.ts; the addresses are those of a Confluence Cloud account",
 };
-/** The same for single blocks of the README, by what is in them. */
+/** The same for single blocks of the README, by their content. */
 const elsewhereInReadme: readonly [string, string][] = [
   ["npm run demo", "examples/demo/main.test.ts"],
   ["npm test", "this is part of it"],
@@ -73,7 +73,7 @@ describe("commands on the pages", { tags: ["curl"] }, () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** What a reader does to a block before it is run: the addresses and names are those of the reader's own. */
+  /** A reader's changes to a block before running it: their own addresses and names. */
   const script = (text: string) =>
     text
       .replaceAll("http://localhost:8000", world.service.url)

@@ -23,11 +23,11 @@ test("two replicas, one killed midway: every execution ends long before its leas
   // A lease longer than the test: the other replica sees that the session of the killed one has ended.
   const env = { ...surroundings(tracker, model), EXECUTION_LEASE_SECONDS: "600" };
   const options = { databaseUrl: database.url, webhookSecret, env };
-  // Together, so that they also take turns at the migrations.
+  // Started together, so that they also take turns at the migrations.
   const replicas = await Promise.all([startService({ ...options, seed: true }), startService(options)]);
   const [first, second] = replicas;
   try {
-    // The seeds were sent to the first; the second hears of them.
+    // The seeds were sent to the first replica; the second is notified of them.
     const resolved = "/api/tasks/resolve?source=alpha&event=issues&action=opened";
     await eventually(async () => (await second.get<{ tasks: unknown[] }>(resolved)).body.tasks.length === 2, { timeout: 30_000 });
     const numbers = Array.from({ length: webhooks }, (_, i) => i + 1);
@@ -36,7 +36,7 @@ test("two replicas, one killed midway: every execution ends long before its leas
       for (let number = numbers.pop(); number !== undefined; number = numbers.pop()) {
         const payload = issueOpened({ repo, number });
         const delivery = `d-${number}`;
-        // Trackers send again what was not answered; here it goes to the replica that is left.
+        // Trackers repeat webhooks without a response; here they reach the remaining replica.
         const wanted = number % 2 ? first : second;
         const { status } = await wanted.webhook(payload, { delivery }).catch(() => second.webhook(payload, { delivery }));
         expect(status).toBeOneOf([200, 202]);
@@ -159,7 +159,7 @@ test("two webhooks of one comment at two replicas are one event, and edits of on
     const { headers } = await first.get("/api/task-executions?task_id=intent_interpretation&limit=1");
     expect(headers.get("x-total-count")).toBe("20");
 
-    // A rule that edits an issue again and again; each replica gets every other webhook, and not all come in their order.
+    // A rule that edits an issue repeatedly. Each replica gets every other webhook, and not all arrive in order.
     const edits = await Promise.all(
       Array.from({ length: 20 }, async (_, n) => {
         const fields = { summary: `Title ${n}`, project: { key: "APP" } };

@@ -73,7 +73,7 @@ test("failed runs are restarted together: first a preview, then its confirmation
   const done = await bulk("task-executions", { ...restart, expect: 3, confirm });
   expect(done).toMatchObject({ status: 200, body: { count: 3, changed: 3, skipped: 0, confirm: null } });
   for (const event_id of events) await waitForExecutions(world.service, { event_id, state: "succeeded" });
-  // Nothing fails any more, so the same confirmation changes nothing.
+  // There are no failures any more, so the same confirmation changes nothing.
   expect((await bulk("task-executions", { ...restart, confirm })).body).toMatchObject({ count: 0, changed: 0 });
   const [entry] = (await audited("task-executions.bulk")).slice(-1);
   expect(entry?.after).toMatchObject({ action: "restart", filter: { state: "failed", q: "refuses" }, changed: 3 });

@@ -54,7 +54,7 @@ const send = (number: number, headers: Record<string, string> = {}) =>
   world.service.webhook(issueOpened({ repo: "octo/app", number, title: "Trace me" }), { headers });
 const ofTrace = (id: string) => spans.filter(({ traceId }) => traceId === id);
 const attributeOf = (span: Span | undefined, name: string) => span?.attributes.find(({ key }) => key === name)?.value;
-/** The attempts of a trace, in their order. */
+/** The attempts of a trace, in order. */
 const runsOf = (trace: typeof spans) =>
   trace
     .filter(({ name }) => name === "invoke_agent")
@@ -80,7 +80,7 @@ test("a run that was killed and resumed is one trace, with the event's id and wi
   });
   const [root] = all.filter(({ name }) => name === "webhook");
   expect(all.find(({ name }) => name === "dispatch")?.parentSpanId).toBe(root?.spanId);
-  // The webhook and the run have the same ancestor, which both replicas know by the event.
+  // The webhook and the run have the same ancestor, which both replicas derive from the event.
   const [lost, run] = runsOf(all);
   expect(run?.parentSpanId).toBe(root?.parentSpanId);
   expect(root?.instance).toEqual(expect.any(String));
@@ -92,7 +92,7 @@ test("a run that was killed and resumed is one trace, with the event's id and wi
   expect(parts).toMatchObject([{ name: "memory.search", instance: root?.instance }]);
   const [startMs, endMs] = [Number(lost?.startTimeUnixNano) / 1e6, Number(lost?.endTimeUnixNano) / 1e6];
   expect(startMs).toBeGreaterThan(sentMs - 1_000);
-  // The times are of two clocks: the database and the process.
+  // The times are from two clocks: the database's and the process's.
   const clocksApartMs = 100;
   expect(startMs).toBeLessThanOrEqual(Number(parts[0]?.startTimeUnixNano) / 1e6 + clocksApartMs);
   expect(endMs).toBeGreaterThan(startMs);
@@ -132,9 +132,9 @@ test("metrics: with a key, or from this machine with METRICS_OPEN", async () => 
     /signalbox_database_waiting \d/,
   ])
     expect(text).toMatch(line);
-  // As `promtool check metrics` asks for: only counters are named `_total`.
+  // `promtool check metrics` requires that only counters are named `_total`.
   expect(text.split("\n").filter((line) => /^# TYPE \S+_total (?!counter)/.test(line))).toEqual([]);
-  // A proxy on this machine speaks for others.
+  // A proxy on this machine forwards requests of other machines.
   expect((await read({ "x-forwarded-for": "203.0.113.5" })).status).toBe(401);
   expect((await read({ "x-forwarded-for": "203.0.113.5", authorization: `Bearer ${apiKey}` })).status).toBe(200);
 });
@@ -165,6 +165,6 @@ test("without a known price the cost is null, not 0", async () => {
   const { cost_usd, unpriced_tokens, groups } = await usage("group_by=model");
   expect({ cost_usd, groups }).toMatchObject({ cost_usd: null, groups: [{ cost_usd: null }] });
   expect(unpriced_tokens).toBeGreaterThan(0);
-  // Nothing was spent before there was anything.
+  // Nothing was spent before the first run.
   expect(await usage("to=2020-01-01T00:00:00Z")).toMatchObject({ cost_usd: 0, unpriced_tokens: 0 });
 });

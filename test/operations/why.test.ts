@@ -7,7 +7,7 @@ import { buildTickets } from "../harness/tickets-plugin.ts";
 import { eventually } from "../harness/wait.ts";
 import { login, startWorld, type World } from "../harness/world.ts";
 
-/** Each question of an operator is answered by one call, in words. */
+/** One call answers each question of an operator, in words. */
 let world: World;
 const repo = "octo/app";
 let number = 0;
@@ -143,7 +143,7 @@ test("the title of an issue is that of its newest event, and finds it", { timeou
   const first = await send("The cafe\n is \u202eclosed", 1);
   expect(await titles()).toEqual(["The cafe is \u202eclosed", "The cafe is \u202eclosed", []]);
   await send("The cafe is open", 3);
-  // A webhook that arrives late, and a replay, name an older title.
+  // A late webhook and a replay contain an older title.
   await send("The cafe burns", 2);
   await service.post(`/api/webhook-events/${first.body.event_id}/replay`, {});
   expect(await titles()).toEqual(["The cafe is open", "The cafe is open", []]);

@@ -8,7 +8,7 @@ import { root, run, runtimeUnderTest } from "../harness/process.ts";
 import { eventually } from "../harness/wait.ts";
 import { roundsOf, startWorld, type World } from "../harness/world.ts";
 
-/** A new author and an operator, from an empty folder to the model's call, as the README tells it. */
+/** The path of a new author and an operator, from an empty folder to the model's call, as the README describes it. */
 const limit = 240_000;
 const id = "word-count";
 let world: World;
@@ -83,7 +83,7 @@ describe("from an empty folder", () => {
       expect(only).toMatch(/^ok {3}tool word-count\.get_status: at 503.*\n1 passed, 0 failed\n$/);
       expect(JSON.parse(readFileSync(join(plugin(), "dist/conformance.json"), "utf8"))).toEqual(report);
       expect(await written("plugin pack", plugin())).toMatch(/sha512-[\w+/]+=*\n.*dist\/conformance.json/s);
-      // What is packed is what was tested, however often it is packed.
+      // The package contains what was tested, however often it is packed.
       const bytes = readFileSync(tarball("0.1.0"));
       await good(["plugin", "pack"], plugin());
       expect(readFileSync(tarball("0.1.0")).equals(bytes)).toBe(true);
@@ -204,7 +204,7 @@ describe("versions", () => {
 describe("from a registry", () => {
   const name = `signalbox-plugin-${id}`;
   let registry: PackageRegistry;
-  /** The digest that the statement about the build names; `null`: that of the tarball. */
+  /** The digest in the statement about the build; `null`: that of the tarball. */
   let claimed: string | null = null;
   const attestations = () => {
     const sha512 =
@@ -244,7 +244,7 @@ describe("from a registry", () => {
       const text = await good(["plugin", "install", name, "--approve"]);
       expect(text).toContain(`${id} 0.2.0 from ${name}@0.2.0`);
       expect(text).toContain("is approved");
-      // This registry has no keys, so what it says cannot be verified.
+      // This registry has no keys, so its statements cannot be verified.
       expect(text).toContain("\n  signature: not verified (the registry publishes no keys)\n");
       expect(text).toMatch(
         /provenance: not verified \(the registry publishes no keys\); the statement says: built from https:\/\/git\.example\/acme\/count \(refs\/tags\/v0\.2\.0, commit c0ffee\) by workflow \.github\/workflows\/publish\.yml\n/,
@@ -253,7 +253,7 @@ describe("from a registry", () => {
       const lock = JSON.parse(readFileSync(join(folder, "signalbox-plugins.lock.json"), "utf8"));
       expect(lock.plugins[id]).toMatchObject({ version: "0.2.0", source: `${name}@0.2.0` });
       expect(await good(["plugin", "upgrade", id])).toContain("asks for no new permissions");
-      // What the lock holds is what another service gets.
+      // Another service gets the contents of the lock.
       await good(["plugin", "install"]);
     },
     limit,

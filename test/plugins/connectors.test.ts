@@ -26,7 +26,7 @@ describe.each(connectors)("$id in a service", (connector) => {
     expect((await world.service.post("/api/tasks/sources", mapping)).status).toBe(201);
   }, 120_000);
   afterAll(async () => {
-    // First: a request that hangs on purpose would hold the service's stop.
+    // Runs first, because a request that hangs on purpose would delay the service's stop.
     await platform?.server.close();
     await world?.[Symbol.asyncDispose]();
     rmSync(folder, { recursive: true, force: true });
@@ -55,7 +55,8 @@ describe.each(connectors)("$id in a service", (connector) => {
   }, async () => {
     const all = Array.from({ length: events }, (_, at) => at + 2);
     await sendUnderFaults({ service: world.service, platform: platform.server }, all, async (issue, id) => {
-      // As platforms do: a delivery without an answer of success is repeated with its id, and some are repeated although it succeeded.
+      // Like platforms: a delivery without a successful response is repeated with its id, and some are repeated although they
+      // succeeded.
       const { ok } = await deliver(issue, { id });
       if (ok && issue % 3 === 0) await deliver(issue, { id }).catch(() => null);
       return ok;

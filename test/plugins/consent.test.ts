@@ -14,7 +14,7 @@ interface Plugin {
   readonly waiting: { version: string; widens: string[] } | null;
   readonly versions: readonly { version: string; rolled_back_at: string | null }[];
 }
-/** Says its version and its setting; does not start with the setting `bad`. */
+/** Reports its version and its setting; does not start with the setting `bad`. */
 const code = (version: string, setUp = "") => `
   import { definePlugin, tool } from "@signalbox/sdk";
   import { z } from "zod";
@@ -84,7 +84,7 @@ describe("on a service", () => {
       expect(status).toBe(409);
       expect(body.error).toMatch(/1\.1\.0 does not start, so 1\.0\.0 keeps serving.*no database here/);
       expect(await say()).toBe("1.0.0 quiet");
-      // The mended one has the same number.
+      // The fixed one has the same number.
       expect((await install(await build("1.1.0"))).status).toBe(201);
       await eventually(async () => expect(await say()).toBe("1.1.0 quiet"));
     },

@@ -9,7 +9,7 @@ import { type Running, run, runtimeUnderTest } from "../harness/process.ts";
 import { eventually } from "../harness/wait.ts";
 import { startWorld, type World } from "../harness/world.ts";
 
-/** `signalbox plugin dev` as its author sees it, beside a running service. */
+/** `signalbox plugin dev` from the side of its author, with a running service. */
 const limit = 120_000;
 const id = "tickets";
 const apiKey = "the-key-of-the-author";
@@ -55,7 +55,7 @@ const edit = (file: string, from: string, to: string) => {
   expect(before).toContain(from);
   writeFileSync(join(folder, file), before.replace(from, to));
 };
-/** What it writes from now on, once that says so. */
+/** Its output from now on, once it contains this text. */
 async function after(act: () => unknown, text: RegExp): Promise<string> {
   const before = child.logs().length;
   await act();
@@ -105,7 +105,7 @@ test("a save serves without a new approval, and the last webhook is replayed thr
   expect(sent.status).toBe(202);
   await eventually(() => tracker.comments({ project: "octo/app", issue: "7" }).length === 2, { timeout: 30_000 });
   const change = () => edit("src/parse.ts", '["sender", "login"], 200)', '["sender", "login"], 200)?.toUpperCase() ?? null');
-  // The sample in conformance.ts says what was right before.
+  // The sample in conformance.ts expects the previous behaviour.
   const stopped = await after(change, /^tickets 0\.1\.0: [1-9]\d* of \d+ cases failed/m);
   expect(stopped).toMatch(/^FAIL source tickets: parse reads a comment\n {5}\S/m);
   expect(stopped.split("\n").length).toBeLessThan(40);
@@ -141,7 +141,7 @@ test("build errors and invalid manifests are shown with their code", { timeout: 
 });
 
 test("Ctrl-C ends it", { timeout: limit }, async () => {
-  // In the middle of a round, too.
+  // Also in the middle of a round.
   await after(() => edit("src/source.ts", "API version 1.0.", "API version 1."), /was saved/);
   child.signal("SIGINT");
   expect(await child.ended).toEqual({ code: 0, signal: null });

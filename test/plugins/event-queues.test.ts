@@ -29,7 +29,7 @@ const build = (version: string, name = "box") =>
     contributes: { queues: { [name]: { about: "In memory." } } },
   });
 const pending = (service: Service) => service.get<{ id: string; data: { event_id: string } }[]>("/api/box/events/pending");
-/** Events that the processes of the replicas hold, without what else happened. */
+/** Events in the processes of the replicas, without other messages. */
 const held = async (services: readonly Service[]) => {
   const answers = await Promise.all(services.map(pending));
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
@@ -57,7 +57,7 @@ test("a plugin's queue is used from approval to removal, by every replica, witho
     const after = [...before, ...(await events())];
     await eventually(async () => expect(await held(services)).toEqual(expect.arrayContaining(after)));
 
-    // An upgrade is another process, which knows nothing: what comes from now on is its own.
+    // An upgrade starts another process without data; it receives only later messages.
     const upgraded = await first.post<{ version: string }>("/api/plugins", (await build("1.1.0")).body);
     expect(upgraded.body.version).toBe("1.1.0");
     await eventually(async () => expect(await held(services)).toEqual([]));
@@ -69,7 +69,7 @@ test("a plugin's queue is used from approval to removal, by every replica, witho
     const missed = await events();
     expect((await first.post("/api/plugins/box/enable")).status).toBe(200);
     await everywhere(200);
-    // While it was unavailable they waited in the database's log.
+    // While it was unavailable, they waited in the database's log.
     await eventually(async () => expect(await held(services)).toEqual(expect.arrayContaining(missed)));
     await second?.kill("SIGKILL");
     const late = await events();

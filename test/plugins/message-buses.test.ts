@@ -7,7 +7,7 @@ import { signature } from "../harness/webhooks.ts";
 import { startWorld, textsOf, type World, webhookSecret } from "../harness/world.ts";
 import { buildPlugin, inParallel } from "./connector-faults.ts";
 
-/** Events with kills of the broker and the service in each direction. */
+/** Number of events with kills of the broker and the service, in each direction. */
 const events = Number(process.env.BUS_EVENTS ?? 500);
 const limit = 120_000 + events * 200;
 const repo = "octo/app";
@@ -39,7 +39,7 @@ for (const { name, need, start } of buses) {
     });
 
     const numbers = (from: number, count: number) => Array.from({ length: count }, (_, at) => from + at);
-    /** The webhook of an issue that was opened, as a relay puts it on the bus: with the header and the bytes of the platform. */
+    /** The webhook of an opened issue, as a relay publishes it on the bus: with the platform's headers and bytes. */
     const opened = (number: number, secret = webhookSecret): Sent => {
       const body = JSON.stringify(issueOpened({ repo, number }));
       const headers = { "x-alpha-event": "issues", "x-hub-signature-256": signature(body, secret) };
@@ -71,7 +71,7 @@ for (const { name, need, start } of buses) {
       const sent = all.map((number) => opened(number));
       await inHalves(sent, (some) => broker.send(some));
       await eventually(() => all.every((number) => comments(number).length === 1), { timeout: limit - 20_000, interval: 500 });
-      // A message that is sent again is a duplicate: at the broker, or at the door.
+      // A repeated message is recognised as a duplicate by the broker or the service.
       await broker.send(sent.slice(0, 20));
       await eventually(async () => (await broker.waiting()) === 0, { timeout: 30_000, interval: 500 });
       expect(all.filter((number) => comments(number).length !== 1)).toEqual([]);

@@ -7,7 +7,7 @@ const subset = <T>(all: readonly T[]) => fc.subarray([...all]);
 const some = <T>(names: readonly string[], value: fc.Arbitrary<T>) =>
   fc.array(fc.tuple(fc.constantFrom(...names), value), { maxLength: 3 }).map((pairs) => Object.fromEntries(pairs));
 
-/** Of small manifests over few names, so that two of them have much in common. */
+/** Small manifests with few names, so that two of them have much in common. */
 const members = fc.record({
   http: fc.uniqueArray(
     fc.record({
@@ -77,7 +77,7 @@ const manifestOf = (given: Members): BuiltManifest => {
   });
 };
 
-/** Who may call what, and what the plugin may, as facts: more of them is more. */
+/** The facts about who may call what, and about the plugin's permissions: more facts mean more permissions. */
 function facts(one: BuiltManifest): Set<string> {
   const { permissions, secrets, needs, contributes, limits } = one;
   const callers = ["open", "read", "write", "admin"];
@@ -87,7 +87,7 @@ function facts(one: BuiltManifest): Set<string> {
     ...permissions.http.flatMap(({ host, methods }) => methods.map((method) => `${method} ${host}`)),
     ...permissions.operations.map(({ id }) => id),
     ...needs,
-    // Who reads a credential can send it everywhere that it reaches, in every header.
+    // A plugin that can read a credential can send it to every host that it reaches, in every header.
     ...from(secrets, (name, { inject }) => [
       `has ${name}`,
       ...["x-key", "x-token"].flatMap((header) =>

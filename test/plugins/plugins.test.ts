@@ -177,7 +177,7 @@ describe("a plugin that crashes", () => {
     "fails its own calls at once, backs off, and is quarantined after the fifth crash",
     async () => {
       const crash = async () => {
-        // Started at once, so that the test does not wait as a plugin does.
+        // Started immediately, so that the test does not wait like a plugin.
         await service.post("/api/plugins/worker/enable");
         await eventually(async () => (await run("greet")).status === 200 || null, { timeout: 30_000 });
         return run("crash");

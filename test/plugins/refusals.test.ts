@@ -5,7 +5,7 @@ import { manifest, worker } from "../harness/worker-plugin.ts";
 
 const limit = 120_000;
 
-// What is refused says what was expected and what came.
+// A refusal names the expected and the actual value.
 let service: Service;
 let first: Built;
 let second: Built;

@@ -38,7 +38,7 @@ const press = (body: string, { headers } = signed(body)) =>
   });
 const stage = async (staged: boolean) =>
   expect((await world.service.put("/api/agents/pm_default", { policy: { staged } })).status).toBe(200);
-/** Ids of all that the channel tells, with their repetitions. */
+/** Ids of all messages in the channel, including repetitions. */
 const told = () =>
   slack.messages.flatMap(({ metadata }) => (metadata as { event_payload: { ids: string } }).event_payload.ids.split(","));
 interface Button {
@@ -55,7 +55,7 @@ test("a waiting run is posted with buttons; an approver approves it, and it is w
   const elements = message?.blocks.flatMap((block) => (block.elements ?? []) as Button[]) ?? [];
   const value = JSON.parse(elements.find(({ action_id }) => action_id === "signalbox_approve")?.value ?? "null");
   expect(textsOf(world.tracker, repo, 1)).toEqual([]);
-  // Whoever cannot sign, or is not named, decides nothing.
+  // A sender that cannot sign, or is not listed, cannot decide.
   const body = button("approve", value, { ts: String(message?.ts) });
   expect(
     (await press(body, { ...signed(body), headers: { ...signed(body).headers, "x-slack-signature": "v0=00" } })).status,
@@ -71,7 +71,7 @@ test("a waiting run is posted with buttons; an approver approves it, and it is w
     expect(execution.proposals).toMatchObject([{ state: "applied", decided_by: `slack:${approver}` }]);
     return true;
   });
-  // Pressed again, in a window that still shows it: it says why not.
+  // Clicked again in a window that still shows it: the message says why it has no effect.
   await press(body);
   expect(slack.ephemeral).toHaveLength(2);
 });
@@ -86,7 +86,7 @@ test(`${events} executions with faults of Slack and kills of the service: each i
     async (number, delivery) => (await world.service.webhook(issueOpened({ repo, number }), { delivery })).status < 300,
   );
   const fresh = () => told().filter((id) => !before.has(id));
-  // The first execution ended after it was approved, which is posted too.
+  // The first execution ended after its approval, which is posted too.
   await eventually(() => new Set(fresh().filter((id) => id.endsWith("succeeded"))).size >= events, { timeout: limit - 10_000 });
   await eventually(async () => all.every((issue) => textsOf(world.tracker, repo, issue).length === 1), { timeout: 30_000 });
   expect(fresh().filter((id, at, ids) => ids.indexOf(id) !== at)).toEqual([]);

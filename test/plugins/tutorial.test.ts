@@ -29,7 +29,7 @@ test("the code of the tutorial is a plugin with correct types that passes the co
     mkdirSync(dirname(join(cwd, path)), { recursive: true });
     writeFileSync(join(cwd, path), text);
   }
-  // In place of npm install.
+  // Instead of npm install.
   symlinkSync(join(root, "node_modules"), join(cwd, "node_modules"));
   const types = runProgram(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", cwd], { cwd, env: {} });
   expect([(await types.ended).code, types.logs()]).toEqual([0, ""]);

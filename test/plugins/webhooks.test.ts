@@ -49,7 +49,7 @@ const send = async (plugin: string, number: number, title = `Ticket ${number}`, 
   return { status: answer.status, body: (await answer.json()) as { event_id: string; status: string } };
 };
 const events = async () => (await service?.get<Event[]>("/api/webhook-events?source=tickets&limit=1000"))?.body ?? [];
-/** Ends the processes of all plugins, as a machine short of memory does; `false` where there are none now. */
+/** Ends the processes of all plugins, as a machine without free memory does; `false` if there are none now. */
 const killProcesses = (): boolean => {
   const children = processes();
   for (const pid of children) process.kill(Number(pid), "SIGKILL");
@@ -70,7 +70,7 @@ testOnDatabases(
     }
     const answers = await Promise.all(sent);
     expect([...new Set(answers.map(({ status }) => status))].filter((status) => status !== 200 && status !== 202)).toEqual([]);
-    // Once more, while it reads what was kept.
+    // Once more, while it parses the deferred webhooks.
     await eventually(() => killProcesses(), { interval: 5 });
     const read = await eventually(async () => ((await events()).length >= count ? events() : null), { timeout: 30_000 });
     const deliveries = read.map((event) => event.delivery_id);
@@ -111,7 +111,7 @@ test(
     killProcesses();
     await eventually(async () => (await states()).every((state) => state === "backoff") || null);
     const sent: number[] = [];
-    // Until it is back and has read what waited: the last of them comes in at a process that serves.
+    // Until it is running and has parsed the deferred webhooks; the last of them arrives while it is running.
     let last = 0;
     for (let number = 100; last !== 200; number++) {
       last = (await send("tickets", number)).status;
@@ -136,7 +136,7 @@ test(
     expect(after.status).toBe(202);
     const read = await eventually(
       async () => {
-        // Each of its crashes counts: an operator who wants it to go on enables it again.
+        // Each of its crashes counts; an operator who wants to continue enables it again.
         await service?.post("/api/plugins/tickets/enable");
         const all = await events();
         return all.some(({ id }) => id === poisoned.body.event_id) && all.some(({ id }) => id === after.body.event_id)
@@ -154,7 +154,7 @@ test(
 test(
   "one with a text of 9 MiB is parsed with the text cut, and the process lives",
   async () => {
-    // Nothing waits any more.
+    // No webhook waits any more.
     await eventually(async () => (await send("tickets", 50)).status === 200 || null);
     const large = await send("tickets", 5, "x".repeat(9 * 1024 * 1024));
     expect(large).toMatchObject({ status: 200, body: { status: "discarded" } });
@@ -171,7 +171,7 @@ test(
   async () => {
     const children = descendantsOf(service?.pid);
     expect(children.length).toBeGreaterThan(0);
-    // It reads nothing any more, so it does not see that its input ended.
+    // It no longer reads, so it does not notice that its input ended.
     const unanswered = send("tickets", 8, "spin").catch(() => null);
     const before = children.map(cpuTicks);
     await eventually(() => children.some((pid, i) => cpuTicks(pid) - (before[i] as number) > 30) || null);
@@ -209,7 +209,7 @@ test(
       "webhooks were discarded because their plugin was not running in time",
     );
     await eventually(async () => expect((await health()).body.deferred_webhooks).toBeUndefined());
-    // Once: no other replica, and no later sweep, finds it again.
+    // Only once: no other replica and no later sweep finds it again.
     expect(await events()).toHaveLength(1);
 
     await service.post("/api/plugins/tickets/enable");

@@ -173,7 +173,7 @@ describeOnDatabases("approval", (database) => {
     expect(done.proposals.map(({ state }) => state)).toEqual(["applied", "applied"]);
   });
 
-  // They need a service that starts with other settings, and nothing of the database.
+  // They need services with other settings, and no data in the database.
   if (database === "postgres") return;
   test("proposals expire, and cannot be approved any more", async () => {
     await policy({ staged: true });

@@ -187,7 +187,7 @@ test("after kill -9 in a burst, the budget holds, and each waiting execution run
   for (const { id } of held) expect((await service.post(`/api/task-executions/${id}/release`)).status).toBe(200);
   for (const { event_id } of sent) await only(event_id, "succeeded");
   for (const n of sent.keys()) expect(textsOf(tracker, repo, n + 1).filter((text) => text === "Done.")).toHaveLength(1);
-  // What waited for further changes when the process died is one run, too.
+  // An execution that waited for further changes when the process died is also a single run.
   const ends = await Promise.all(edits.map(({ event_id }) => only(event_id)));
   expect(ends.map(({ state }) => state).sort()).toEqual(["cancelled", "cancelled", "succeeded"]);
   expect(textsOf(tracker, edited, 1)).toEqual(["Done."]);
@@ -238,7 +238,7 @@ test("budgets of the whole service count every project, also after a crash", {
   for (const event_id of late) await only(event_id, "succeeded");
   for (const repo of repos) expect(textsOf(tracker, repo, 3).filter((text) => text === "Done.")).toHaveLength(1);
 
-  // What was released counts: five runs, and one more.
+  // The released run counts: five runs, and one more.
   await service.restart({ MODEL_PRICES: prices, BUDGET_DAY_TOKENS: "550" });
   await only((await open(repos[0], 4)).event_id, "succeeded");
   expect(await only((await open(repos[1], 4)).event_id, "held")).toMatchObject({

@@ -5,7 +5,7 @@ import { issueOpened } from "../harness/alpha-payloads.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { waitForExecutions } from "../harness/wait.ts";
 
-/** `required_capabilities` from the webhook to the agent whose prompt the model gets. */
+/** `required_capabilities`, from the webhook to the agent whose prompt the model receives. */
 let tracker: Tracker;
 let model: Model;
 let service: Service;
@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 let number = 0;
-/** Sends that many issues at once and gives the agents that ran them. */
+/** Sends this many issues at once and returns the agents that ran them. */
 async function agentsOf(count: number): Promise<(string | null)[]> {
   const sent = await Promise.all(Array.from({ length: count }, () => service.webhook(issueOpened({ number: ++number }))));
   const runs = await Promise.all(sent.map(({ body }) => waitForExecutions(service, { event_id: body.event_id })));

@@ -19,10 +19,10 @@ let model: Model;
 let service: Service;
 let trackers: FourTrackers;
 let read = "";
-/** What a person does at the tracker while the agent works. */
+/** The action of a person at the tracker while the agent works. */
 let meanwhile = () => {};
 
-/** Reads the issue, and answers once it has. */
+/** Reads the issue, and answers after that. */
 function script(request: ChatRequest) {
   const tool = request.tools?.map(({ function: { name } }) => name).find((name) => name.endsWith("__get_issue"));
   if (roundsOf(request) === 0) {
@@ -51,7 +51,7 @@ afterAll(async () => {
 
 const before = "2019-01-01T00:00:00.000Z";
 
-/** Edits the description and adds a comment, as a person does. */
+/** Edits the description and adds a comment, like a person. */
 const edits: Readonly<Record<Source, (n: number) => void>> = {
   alpha: (n) => {
     trackers.alpha.comment(repo, n, "A late comment.", "eve");

@@ -19,7 +19,7 @@ test("while others wait, one project has half of the slots, so another does not 
   for (let number = 1; number <= 40; number++)
     events.push((await send(issueOpened({ repo: crowd, number }, by(1, "OWNER")))).event_id);
   for (const number of [1, 2, 3]) events.push((await send(issueOpened({ repo: few, number }, by(2, "OWNER")))).event_id);
-  // All of them are in line before the first may go.
+  // All of them are queued before the first one may finish.
   for (const event_id of events) await only(event_id, "queued");
   expect((await service.post("/api/resume", { scope: "all" })).status).toBe(200);
   for (const event_id of events) await only(event_id, "succeeded");
@@ -40,7 +40,7 @@ test("a project that arrives while another one has all slots gets its share of t
   for (const number of [1, 2, 3]) events.push((await send(issueOpened({ repo: few, number }, by(2, "OWNER")))).event_id);
   const before = about(crowd);
   await eventually(() => about(few) === 3);
-  // Those that run, and one full exchange of the places.
+  // The running ones, and one full exchange of the slots.
   expect(about(crowd) - before).toBeLessThanOrEqual(32);
   for (const event_id of events) await only(event_id, "succeeded");
 });

@@ -15,7 +15,9 @@ const repo = "octo/app";
 const subject = `alpha:${repo}#1`;
 type Scenario = "proposal" | "approval" | "living comment" | "final edit";
 
-/** A statement, by its text and what its parameters contain beside the id of the execution; or a request at the tracker. */
+/**
+ * A statement, by its text and what its parameters contain in addition to the id of the execution; or a request to the tracker.
+ */
 interface Point {
   readonly scenario: Scenario;
   readonly at: string;
@@ -61,7 +63,7 @@ describeOnDatabases("kill -9 right before and right after", (database) => {
     const { service, tracker } = world;
     const policy = isStaged ? { staged: true } : { presence: "comment" };
     expect((await service.put("/api/agents/pm_default", { policy })).status).toBe(200);
-    // What a run shows as it begins happens by itself, whether the test is ready or not.
+    // The first steps of a run happen by themselves, even if the test is not ready.
     const death = deathsOf(world, point);
     if (point.scenario === "living comment") death.arm("before");
     const event_id = (await service.webhook(issueOpened({ repo, number: 1 }))).body.event_id;
@@ -83,11 +85,11 @@ describeOnDatabases("kill -9 right before and right after", (database) => {
       await death.happened();
       if (then) death.arm(then, id);
       else death.disarm();
-      // It may die again before it serves.
+      // It may die again before it is ready.
       await service.restart().catch((error) => {
         if (then === null) throw error;
       });
-      // Whoever got no answer asks again.
+      // A client without a response sends the request again.
       if (then && point.scenario === "approval") void approve();
     }
 
@@ -104,13 +106,13 @@ describeOnDatabases("kill -9 right before and right after", (database) => {
     answer();
     await eventually(async () => expect(await stateOf()).toBe("succeeded") ?? true, { timeout: 90_000 });
     const expected = isStaged ? ["Answer of first", "Note of first"] : ["Answer of first"];
-    // A machine so busy that the tracker answers nothing for a whole write window makes the service post again. Then the
-    // younger comment is removed once the window has passed once more: see `late-writes.test.ts`.
+    // On a machine so busy that the tracker responds to nothing for a whole write window, the service posts again. Then the newer
+    // comment is removed after another window: see `late-writes.test.ts`.
     await eventually(() => expect(textsOf(tracker, repo, 1)).toEqual(expected) ?? true, { timeout: 60_000 });
     const written = expected.reduce((total, text) => total + sent(world, text) - death.unapplied(text), 0);
     expect(written - removed(world), "comments and edits that were written and not removed").toBe(expected.length);
     for (const text of expected) expect(sent(world, text) - death.unapplied(text), `"${text}" was written`).toBeGreaterThan(0);
-    // No removal is silent.
+    // The watchdog reports every removal.
     await eventually(async () => expect(await reported(service)).toBe(removed(world)) ?? true);
   });
 
@@ -123,7 +125,7 @@ describeOnDatabases("kill -9 right before and right after", (database) => {
       begun++;
       return { hang: true };
     };
-    // On a busy machine, a short lease could end although its worker lives.
+    // On a busy machine, a short lease could expire although its worker is alive.
     const env = { EXECUTION_LEASE_SECONDS: "600" };
     await using world = await startWorld({ database, tasks: ["first"], script, env });
     const { service, tracker } = world;
@@ -144,26 +146,26 @@ describeOnDatabases("kill -9 right before and right after", (database) => {
 });
 
 const preload = join(import.meta.dirname, "../harness/die-at.ts");
-/** The service finds the file in the folder that it works in. */
+/** The service finds the file in its working folder. */
 const withDeaths = { NODE_OPTIONS: `--import ${preload}`, DIE_AT: "die-at.json", WATCHDOG_ENABLED: "true" };
 
 /** Requests that would have written a text. */
 const sent = ({ tracker }: World, text: string): number =>
   tracker.requests.filter(({ method, body }) => /POST|PATCH/.test(method) && JSON.stringify(body ?? "").includes(text)).length;
 
-/** Comments that the service has removed because they were there twice. */
+/** Comments that the service has removed because they existed twice. */
 const removed = ({ tracker }: World): number =>
   tracker.requests.filter(({ method, path, status }) => method === "DELETE" && /\/comments\/\d+$/.test(path) && status === 204)
     .length;
 
-/** Comments whose removal the watchdog tells. */
+/** Comments whose removal the watchdog reports. */
 async function reported(service: World["service"]): Promise<number> {
   const search = encodeURIComponent("the newer one was removed");
   const { body } = await service.get<{ context: { duplicates: unknown[] } }[]>(`/api/watchdog?search=${search}`);
   return body.reduce((total, { context }) => total + context.duplicates.length, 0);
 }
 
-/** Lets the service die at a point. */
+/** Makes the service die at a point. */
 function deathsOf(world: World, { sql, about = [], request }: Point) {
   const { service, tracker } = world;
   const file = join(service.folder, withDeaths.DIE_AT);

@@ -92,7 +92,7 @@ test("a run whose author does not meet a condition is held without a notice, unt
   );
   await ofMembers("succeeded");
   expect(issue.comments()).toHaveLength(1);
-  // The author's second account, which is as little known, does not release it.
+  // The author's second account, which is also unknown, does not release it.
   expect((await commanded(await commandBy(null, 900, "/continue"))).reason).toMatch(/^\/continue by .*: 0 executions released$/);
   expect((await service.post(`/api/task-executions/${held?.id}/release`)).status).toBe(200);
   await waitForExecutions(service, { event_id: body.event_id, count: 2, state: "succeeded" });

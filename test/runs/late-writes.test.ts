@@ -8,7 +8,7 @@ import { callOf, commentingScript, plainScript, roundsOf, startWorld, textsOf, t
 
 const repo = "octo/app";
 const texts = ["Answer of first", "Note of first"];
-/** Requests that the tracker has carried out, also after their sender has closed the connection. */
+/** Requests that the tracker has carried out, including those whose sender has closed the connection. */
 const carriedOut = (tracker: Tracker, asked: string, text: string): number =>
   tracker.requests.filter(
     ({ method, status, body }) => method === asked && (status ?? 500) < 300 && JSON.stringify(body).includes(text),
@@ -19,7 +19,7 @@ vi.setConfig({ maxConcurrency: 10 });
 
 describe.concurrent("late writes", () => {
   /**
-   * A tracker that carries out a request long after its sender has closed the connection: no one can know that, so the service
+   * A tracker that carries out a request long after its sender has closed the connection. The service cannot know that, so it
    * looks, finds nothing and posts again. It promises only that one comment remains.
    */
   describeOnDatabases("a tracker carries out an approved post after the service has given it up", (database) => {
@@ -39,7 +39,7 @@ describe.concurrent("late writes", () => {
       const [waiting] = await waitForExecutions(service, { event_id, state: "waiting" });
       const id = String(waiting?.id);
 
-      // The first is the note, the second is the answer.
+      // The first is the note, the second the answer.
       const late = tracker.fault({ method: "POST", path: "/issues/1/comments", nth: 2, hold: true });
       expect((await service.post(`/api/task-executions/${id}/approve`, {})).status).toBe(200);
       await eventually(() => late.applied === 1);
@@ -69,7 +69,7 @@ describe.concurrent("late writes", () => {
     const { service, tracker } = world;
     await service.put("/api/agents/pm_default", { policy: { presence: "comment" } });
     const late = tracker.fault({ method: "POST", path: "/comments", body: "Answer of first", hold: true });
-    // Where a run takes long, its answer edits the comment that shows its progress.
+    // If a run takes long, its answer edits the comment that shows its progress.
     let [number, event_id] = [0, ""];
     while (late.applied === 0) {
       event_id = (await service.webhook(issueOpened({ repo, number: ++number }))).body.event_id;
@@ -95,7 +95,7 @@ describe.concurrent("late writes", () => {
   test.each([
     // The service waits before it repeats the removal.
     { name: "before the service repeats its removal", rule: { status: 429, retryAfter: 3 }, isWrittenAgain: false },
-    // The tracker carries out the service's removal late, so both comments are gone for a moment.
+    // The tracker carries out the service's removal late, so both comments are missing for a moment.
     { name: "while the service's removal is on its way", rule: {}, isWrittenAgain: true },
   ])("a person removes the older of two comments $name: one remains", { timeout: 180_000 }, async ({ rule, isWrittenAgain }) => {
     await using world = await startWorld({ tasks: ["first"], env: { WATCHDOG_ENABLED: "true" } });

@@ -8,7 +8,7 @@ import { startWorld, textsOf } from "../harness/world.ts";
 
 const repo = "octo/app";
 
-// On the embedded database no other process can take an execution, or block a claim.
+// On the embedded database, no other process can take an execution or block a claim.
 test("an execution that its worker claims again, and a stop during a claim", { tags: ["postgres"] }, async () => {
   await using database = await freshDatabase();
   await using world = await startWorld({ databaseUrl: database.url, tasks: ["only"] });
@@ -16,8 +16,8 @@ test("an execution that its worker claims again, and a stop during a claim", { t
   const open = async (number: number) =>
     (await service.webhook(issueOpened({ repo, number }), { delivery: `d-${number}` })).body.event_id;
 
-  // Taken away without the worker's hearing of it, as after a pause of the whole process, and taken up again by itself. The
-  // second attempt thinks for longer than a lease: it keeps it, whatever becomes of the first.
+  // The execution is taken away without the worker's knowledge, as after a pause of the whole process, and claimed again. The
+  // second attempt takes longer than a lease and keeps it, whatever happens to the first.
   const before = model.chats().length;
   model.answerWith({ reply: { content: "First thought.", delayMs: 1_000 } });
   model.answerWith({ reply: { content: "Second thought.", delayMs: 4_500 } });
@@ -28,11 +28,11 @@ test("an execution that its worker claims again, and a stop during a claim", { t
   expect(execution).toMatchObject({ state: "succeeded", attempts: 2, result: "Second thought." });
   expect(textsOf(tracker, repo, 1)).toEqual(["Second thought."]);
 
-  // A claim that is under way when the stop begins brings an execution; it is queued again like the others.
+  // A claim in flight when the stop begins returns an execution; it is queued again like the others.
   model.answerWith({ reply: { status: 429, headers: { "retry-after": "600" } } });
   const late = await open(2);
   await eventually(async () => (await waitForExecutions(service, { event_id: late, state: "queued" }))[0]?.attempts === 1);
-  // The stop may reach the queue only after the claim is answered: then the execution must still be at work.
+  // The stop may reach the queue only after the claim is answered: then the execution must still be running.
   model.answerWith({ reply: { hang: true } });
   let stopped: Promise<unknown> | undefined;
   await duringClaim(database, String(late), async () => {
@@ -53,7 +53,7 @@ test("executions that are interrupted together are all released at once", { tags
   const events = sent.map(({ body }) => String(body.event_id));
   const areAsked = (times: number) => eventually(() => model.chats().length === times * numbers.length, { timeout: 30_000 });
 
-  // A freeze beyond the lease is not a death, however often it happens: all of them go on in the same process.
+  // A freeze beyond the lease does not count as a crash, however often it happens: all executions continue in the same process.
   await areAsked(1);
   process.kill(service.pid, "SIGSTOP");
   await sleep(3_000);

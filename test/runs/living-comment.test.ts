@@ -5,7 +5,7 @@ import { describeOnDatabases } from "../harness/on-databases.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { callOf, issueOf, plainScript, roundsOf, startWorld, textsOf, token, type World } from "../harness/world.ts";
 
-/** What an error of a proxy may tell about its network. */
+/** The details of its network that a proxy's error may contain. */
 const hosts = "connect ECONNREFUSED llm.internal:4000 at http://10.1.2.3:4000/v1 and [fd00::1]:80";
 const repo = "octo/app";
 
@@ -13,9 +13,9 @@ describeOnDatabases("the living comment", (database) => {
   let world: World;
   let issue = 0;
   let count = 0;
-  /** The model thinks about an issue for as long as its promise takes. */
+  /** The model answers about an issue once its promise resolves. */
   const thinking = new Map<string, Promise<void>>();
-  /** Issues about which the model repeats the secrets it has read. */
+  /** Issues about which the model repeats the secrets that it has read. */
   const telling = new Set<string>();
   const script = async (request: ChatRequest, number: number) => {
     if (roundsOf(request) === 0) return callOf("get_issue", request);
@@ -67,7 +67,7 @@ describeOnDatabases("the living comment", (database) => {
     const ended = await ends(first, "succeeded");
     await shows(number, /^Answer of first \(\d+\)$/);
     expect(ended?.result_url).toContain(`#issuecomment-${comment?.id}`);
-    // A later run, too fast to be shown as working, edits the same comment.
+    // A later run, too short to be shown as working, edits the same comment.
     await ends(await open(number), "succeeded");
     await shows(number, /^Answer of first \(\d+\)$/);
     expect(world.tracker.comments(repo, number).map(({ id }) => id)).toEqual([comment?.id]);

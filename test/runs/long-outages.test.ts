@@ -29,7 +29,7 @@ const check = async ({ service }: World, name: string) =>
   (await service.get<{ checks: { name: string; state: string; next_try_at: string | null }[] }>("/api/status")).body.checks.find(
     (one) => one.name === name,
   );
-// No retries: an outage that used up a single attempt would fail the work for good.
+// No retries: an outage that used up a single attempt would make the run fail.
 const startWith = (env: Record<string, string> = {}) =>
   startWorld({ tasks: ["first"], env: { EXECUTION_RETRY_LIMIT: "0", WATCHDOG_ENABLED: "true", ...env } });
 
@@ -52,12 +52,12 @@ describe.concurrent.each([
     await has(world, `error: ${words} is unavailable; executions wait for it`);
     await has(world, "warn: executions are held");
     expect(await check(world, server === "model" ? "model" : "connection:alpha")).toMatchObject({ state: "failed" });
-    // No execution asks any more.
+    // No execution sends requests any more.
     const asked = fault.applied;
     await new Promise((done) => setTimeout(done, 3_000));
     if (server === "model") expect(fault.applied).toBe(asked);
 
-    // Released too early, it tries, and is held again.
+    // Released too early, it tries and is held again.
     expect((await world.service.post(`/api/task-executions/${lone.id}/release`)).status).toBe(200);
     await eventually(
       async () => (await seen(world, lone)).attempts > held.attempts && (await seen(world, lone)).state === "held",
@@ -106,7 +106,7 @@ describe.concurrent.each([
     await new Promise((done) => setTimeout(done, 2_500));
     expect(fault.applied).toBe(1);
 
-    // Whoever starts it again may have mended what was wrong.
+    // The operator who restarts it may have fixed the cause.
     world[server].clearFaults();
     await world.service.restart();
     for (const one of [first, second]) {

@@ -18,12 +18,15 @@ interface Seen {
 }
 
 const repo = "octo/app";
-/** `LOOP_WINDOW_SECONDS` by default, less the time until the answers to the last comments are delivered. */
+/** The default of `LOOP_WINDOW_SECONDS`, minus the time until the answers to the last comments are delivered. */
 const windowMs = 12_000;
 const asBot = { sender: { login: "helper[bot]", type: "Bot" }, comment: { user: { login: "helper[bot]", type: "Bot" } } };
 const at = (number: number, text: string, sender: string, overrides = {}) =>
   issueCommented({ repo, number, comment: text, sender }, overrides);
-/** Accounts that answer each comment of ours, each on an issue of its own, and how many comments of ours they cause at most. */
+/**
+ * Number of accounts that answer each comment of ours, each on a separate issue, and the maximum number of comments of ours that
+ * they cause.
+ */
 const accounts: readonly { name: string; most: number; answer: (number: number, round: number) => Payload }[] = [
   { name: "a bot", most: 1, answer: (number, round) => at(number, `Beep ${round}`, "helper[bot]", asBot) },
   {
@@ -44,7 +47,10 @@ const accounts: readonly { name: string; most: number; answer: (number: number, 
   },
 ];
 
-/** Other accounts at a tracker, which answer every comment of ours once. Deliveries go to any replica, again until one has taken them. */
+/**
+ * Other accounts at a tracker, which answer every comment of ours once. Deliveries are sent to any replica, and repeated until
+ * one has accepted them.
+ */
 class Reactors {
   readonly sent = new Map<number, number>();
   readonly #tracker: Tracker;
@@ -107,7 +113,7 @@ testOnDatabases(
     const database: FreshDatabase | null = flavour === "postgres" ? await freshDatabase() : null;
     const tracker = await startTracker({ token, login, autoCreate: true });
     const model = await startModel({ script: plainScript });
-    // The limits on loops are those by default. Edits do not wait for further ones, for the sake of time.
+    // The limits on loops have their defaults. Edits do not wait for further ones, to save time.
     const env = { ...surroundings(tracker, model), UPDATE_DEBOUNCE_SECONDS: "0", WATCHDOG_ENABLED: "true" };
     const options = { webhookSecret, env, ...(database ? { databaseUrl: database.url } : { database: flavour }) };
     const first = await startService(options);
@@ -121,7 +127,7 @@ testOnDatabases(
       await first.kill();
       const before = accounts.map((_, i) => reactors.ours(i + 1));
       await first.restart();
-      // A machine that needs longer than the window for this has made a quieter time, after which the count begins anew.
+      // A machine that takes longer than the window for this has created a quiet period, after which the count begins again.
       const isReset = performance.now() - began > windowMs;
       const earlier = (number: number) => (isReset ? (before[number - 1] ?? 0) : 0);
 
@@ -160,7 +166,7 @@ testOnDatabases(
       const [held] = (await executions(2)).filter(({ state }) => state === "held");
       expect((await first.post(`/api/task-executions/${held?.id}/release`)).status).toBe(200);
       await eventually(async () => (await executions(2)).some(({ id, state }) => id === held?.id && state === "succeeded"));
-      // Its answer is answered again, and held again: a release opens no loop.
+      // Its answer is answered again and held again: a release does not restart the loop.
       const again = await eventually(async () =>
         (await executions(2)).find(({ state, id }) => state === "held" && id !== held?.id),
       );

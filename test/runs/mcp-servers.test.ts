@@ -60,7 +60,7 @@ afterAll(async () => {
 const add = (name: string, url: string, more: object = {}) =>
   service.post<Server & { error: string }>("/api/mcp-servers", { name, url, ...more });
 const servers = async () => (await service.get<Server[]>("/api/mcp-servers")).body;
-/** Asked for its tools, and its answer is in the registry. */
+/** Its tools were requested, and the registry contains its response. */
 const discovered = (name: string) =>
   eventually(
     async () => {
@@ -201,7 +201,7 @@ test("discovery on demand reports failures and delays no event", { timeout: limi
 
 test("tools of an unavailable server are not offered, and return after a restart", { timeout: limit }, async () => {
   everything.kill();
-  // Its 15 seconds are waited for once only.
+  // Its 15 seconds are awaited only once.
   const silent = (await servers()).find(({ name }) => name === "strange silent") as Server;
   expect((await service.del(`/api/mcp-servers/${silent.id}`)).status).toBe(204);
   await service.post("/api/mcp-servers/discover", undefined, { timeout: 60_000 });
@@ -219,7 +219,7 @@ test("tools of an unavailable server are not offered, and return after a restart
 
   [everything] = await startEverything(Number(new URL(everythingUrl).port));
   await service.restart();
-  // No request asks for it: the service looks by itself.
+  // No request triggers it: the service looks by itself.
   await eventually(async () => (await discovered("Everything")).status === "connected", { timeout: 30_000 });
   expect(await execute("everything.echo", { message: "back" })).toMatchObject({ status: 200 });
 });
@@ -267,7 +267,7 @@ test("a tool that changes after its approval is not offered until it is approved
     const { body: entries } = await service.get<{ message: string }[]>("/api/watchdog?limit=1000");
     expect(entries.filter(({ message }) => message.includes(`/api/mcp-servers/${id}/approve`))).toHaveLength(1);
 
-    // What was seen is approved, and nothing else.
+    // Exactly the tools that were seen are approved.
     const swapped = await discover([{ name: "find", description: "Finds two pages.", inputSchema }]);
     const approve = (version?: string) => service.post<Server>(`/api/mcp-servers/${id}/approve`, version ? { version } : {});
     expect((await approve(changed.version)).status).toBe(409);
@@ -276,7 +276,7 @@ test("a tool that changes after its approval is not offered until it is approved
     expect(await gone("more")).toBe(true);
     const { body: log } = await service.get<object[]>("/api/audit-log?operation=mcp-servers.approve");
     expect(log).toMatchObject([{ object: `mcp-servers/${id}` }]);
-    // Back again as it was approved: nothing to approve.
+    // It returned in its approved form, so there is nothing to approve.
     expect(await discover([{ name: "count", inputSchema }])).toMatchObject({ changes: [], tools: [{ approved: true }] });
     expect((await service.post("/api/mcp-servers/2147483/approve", {})).status).toBe(404);
   } finally {
@@ -289,7 +289,7 @@ test("no secret reaches a server, not even in arguments of a read", { timeout: l
   const search = { name: "search", annotations: { readOnlyHint: true }, inputSchema: { type: "object" } };
   const asked = await startLoopback({ handler: changingServer(() => [search], heard), errorBody: () => ({}) });
   try {
-    // The only credential that a server takes is in its address.
+    // The server's only credential is in its address.
     await add("asked", `${asked.url}/?access_token=of-the-server-1`);
     await discovered("asked");
     const q = "are t0ken and of-the-server-1 valid?";

@@ -49,7 +49,7 @@ testOnDatabases(
     const stop = await send(issueCommented({ repo, number: 2, comment: "/stop" }));
     await ends(stop.event_id, "succeeded");
 
-    // Each of our comments is answered at once, and the tracker delivers the answer after the window.
+    // Each of our comments is answered immediately, and the tracker delivers the answer after the window.
     let last = await ends((await send(issueOpened({ repo, number: 3 }))).event_id, "succeeded");
     const hops: (number | null)[] = [];
     for (let n = 0; n < 3; n++) {

@@ -8,7 +8,7 @@ const answer = "Answer of first";
 let world: World;
 let last = 0;
 
-// No retries: an outage that used up a single attempt would fail the work for good.
+// No retries: an outage that used up a single attempt would make the run fail.
 beforeAll(async () => {
   world = await startWorld({ tasks: ["first"], env: { EXECUTION_RETRY_LIMIT: "0", WATCHDOG_ENABLED: "true" } });
 });
@@ -55,7 +55,7 @@ describe.each([
     expect(failed.next_try_at).not.toBeNull();
     expect(failed.message).toContain(new URL(server.url).host);
     const sent = [first, ...(await Promise.all(Array.from({ length: 20 }, open)))];
-    // Three calls of the first attempt, and those of a probe that failed.
+    // Three calls of the first attempt, and those of a failed probe.
     await eventually(() => fault.applied > 5, { timeout: 30_000 });
     const seen = (await list()).filter(({ id }) => sent.some((one) => one.id === id));
     expect(seen.filter(({ state }) => state !== "queued" && state !== "running")).toEqual([]);

@@ -18,7 +18,7 @@ import { ordinaryAnswers } from "../harness/ordinary-answers.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { waitForExecutions } from "../harness/wait.ts";
 
-/** Shaped like no platform's key. */
+/** It has no platform's key shape. */
 const token = ["q7Zx93Kp", "0Lm2Vt81", "Wds5Yb64"].join("");
 interface Step {
   readonly kind: string;
@@ -72,7 +72,7 @@ async function run(source: Source, text: string) {
   return { execution, comments: made.comments() };
 }
 
-/** What no posted text may hold, as the platforms would read it. */
+/** Content that no posted text may contain, as the platforms would interpret it. */
 const live: readonly RegExp[] = [
   /pwned|stolen/,
   new RegExp(`${token}|${token.slice(4, 18)}|${Buffer.from(token).toString("base64").slice(4, 20)}`),
@@ -83,7 +83,7 @@ const live: readonly RegExp[] = [
   /(?:^|[>"\n])(?:\/(?:close|approve|label)|bors r)/,
 ];
 
-/** The same for elements of HTML, which are plain text at Jira; mentions as elements exist at Plane only. */
+/** The same for HTML elements, which are plain text at Jira; mentions as elements exist only at Plane. */
 const liveHtml: Readonly<Partial<Record<Source, RegExp>>> = {
   alpha: /<(?:svg|image|source|p style)/,
   beta: /<(?:svg|image|source|p style)/,
@@ -94,7 +94,7 @@ const expectHarmless = (comment: string | undefined, source: Source): void => {
   expect(comment).toContain(harmless);
 };
 
-/** Requests that changed something at a tracker, wherever. */
+/** Requests that changed something at any tracker. */
 const writes = (source: Source): number =>
   source === "alpha" ? trackers.alpha.requests.filter(({ method }) => method !== "GET").length : trackers[source].writes();
 
@@ -171,9 +171,9 @@ test("every stored secret is redacted: of integrations, webhook mappings and kno
   expect((await run("alpha", "And now?")).comments[0]).not.toContain(made.later);
 });
 
-/** Who takes part in the issues of each tracker. */
+/** The participants of the issues of each tracker. */
 const participants: Readonly<Record<Source, string>> = { alpha: "mona", beta: "ann", gamma: "Ann", delta: "ann" };
-/** Without the marker that each comment of ours begins with. */
+/** Without the marker at the beginning of each comment of ours. */
 const unmarked = (comment: string | undefined) =>
   comment?.replace(/<!-- signalbox:\S+ -->\n/, "").replace(/[\u200b-\u200d\u2060-\u2064]{26}/, "");
 

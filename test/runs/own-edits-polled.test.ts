@@ -27,10 +27,10 @@ interface Event {
 let model: Model;
 let service: Service;
 let trackers: FourTrackers;
-/** The model thinks for as long as this takes. */
+/** The model's answer takes this long. */
 let thinking = Promise.resolve();
 
-/** Rewrites the description where it is to, thinks, and answers. */
+/** Rewrites the description if it must, waits, and answers. */
 let describes = false;
 function script(request: ChatRequest) {
   const tool = request.tools?.map(({ function: { name } }) => name).find((name) => name.endsWith("__update_description"));
@@ -40,7 +40,7 @@ function script(request: ChatRequest) {
   return { tool_calls: [{ name: String(tool), arguments: { issue, description: "Described anew.\n\nIn two paragraphs." } }] };
 }
 
-/** By what name each tracker polls the project of these issues. */
+/** The name by which each tracker polls the project of these issues. */
 const projects: Readonly<Record<Source, string>> = { alpha: repo, beta: betaProject, gamma: "APP", delta: deltaProject };
 const triggers = ["issue.updated", "issue.commented"];
 const names: Readonly<Record<Source, readonly (readonly [string, string | null])[]>> = {
@@ -106,7 +106,7 @@ test.each(sources.flatMap((source) => cases.map((one, at) => ({ ...one, source, 
     let answer = () => {};
     thinking = new Promise((done) => (answer = done));
     const running = runOn<{ id: string; state: string; subject: string }>(service, source, issue);
-    // Longer than a run takes before its issue shows that it works.
+    // Longer than a run takes before its issue shows that it is working.
     await new Promise((done) => setTimeout(done, 3_500));
     const poll = await pollerOf(source);
     await poll();
@@ -117,7 +117,7 @@ test.each(sources.flatMap((source) => cases.map((one, at) => ({ ...one, source, 
     const { id, state, subject } = await running;
     expect(state).toBe(given.cancelled ? "cancelled" : "succeeded");
     await eventually(() => signsOf(source, number).every((sign) => sign !== "eyes"));
-    // What only this process remembers does not help.
+    // Facts that only this process remembers do not help.
     await service.restart();
     await poll();
     await poll();

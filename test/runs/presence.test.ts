@@ -7,7 +7,7 @@ import { issueOf, plainScript, startWorld, textsOf, type World } from "../harnes
 const repo = "octo/app";
 let world: World;
 let issue = 0;
-/** The model thinks about an issue for as long as its promise takes. */
+/** The model answers about an issue once its promise resolves. */
 const thinking = new Map<string, Promise<void>>();
 const script = async (request: ChatRequest, number: number) => {
   await thinking.get(issueOf(request));
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => world?.[Symbol.asyncDispose]());
 
 const policy = async (policy: object) => expect((await world.service.put("/api/agents/pm_default", { policy })).status).toBe(200);
-/** The model begins to think about the next issue; the answer ends that. */
+/** The model starts to work on the next issue; the returned function makes it answer. */
 const think = (number = ++issue) => {
   let answer = () => {};
   thinking.set(`${repo}#${number}`, new Promise<void>((done) => (answer = done)));
@@ -63,7 +63,7 @@ test("a fast run shows nothing, unless it fails for good", async () => {
   await ends(event, "failed");
   await shows({ issue }, "confused");
   expect(textsOf(world.tracker, repo, issue)).toEqual([]);
-  // It works after all: the sign follows.
+  // It is working after all, so the sign follows.
   const [failed] = await waitForExecutions(world.service, { event_id: event });
   expect((await world.service.post(`/api/tasks/${failed?.id}/restart`)).status).toBe(200);
   await shows({ issue }, "+1");

@@ -15,7 +15,7 @@ let world: World;
 let wiki: FakeWiki;
 let mcp: LoopbackServer;
 
-/** Reads the issue and asks the MCP server, then answers. */
+/** Reads the issue and calls the MCP server, then answers. */
 function script(request: ChatRequest) {
   if (roundsOf(request) === 0) return callOf("get_issue", request);
   const asking = { tool_calls: [{ name: "stock__count", arguments: { project: repo } }] };
@@ -35,7 +35,7 @@ afterAll(async () => {
   await Promise.all([wiki?.close(), mcp?.close()]);
 }, 60_000);
 
-/** What the model read in its last request about an issue. */
+/** The text that the model read in its last request about an issue. */
 async function readOf(number: number, payload: object): Promise<{ system: string; event: string; results: string[] }> {
   const { body } = await world.service.webhook(payload);
   await waitForExecutions(world.service, { event_id: body.event_id, state: "succeeded" });
@@ -62,7 +62,7 @@ test("memories, passages, events and tool results name author, place and time", 
   expect((await service.post("/api/mcp-servers", { name: "stock", url: mcp.url })).status).toBe(201);
   await eventually(async () => JSON.stringify((await service.get("/api/tools?limit=1000")).body).includes("stock.count"));
 
-  // A maintainer changes what a stranger wrote.
+  // A maintainer edits a stranger's text.
   const sender = { login: "maintainer", type: "User" };
   const { system, event, results } = await readOf(7, issueOpened({ number: 7, title, sender: "stranger" }, { sender }));
   const time = "\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z";

@@ -11,7 +11,7 @@ interface Message {
 }
 const redis = process.env.TEST_REDIS_URL;
 
-/** One webhook, two executions that fail for want of an LLM: three messages. */
+/** One webhook, and two executions that fail because there is no LLM: three messages. */
 const threeMessages = async (service: Service) => {
   const { body } = await service.webhook(issueOpened());
   await waitForExecutions(service, { event_id: body.event_id, count: 2 });
@@ -26,7 +26,7 @@ const pending = (service: Service, queue: string) =>
 const take = async (service: Service, queue: string, body: object) =>
   (await service.post<{ events: Message[] }>(`/api/${queue}/events/take`, body)).body.events;
 
-/** Judged by the project's own library, strictly. */
+/** Validated strictly by the project's own library. */
 function asCloudEvent(message: Message): CloudEvent<Record<string, unknown>> {
   const event = new CloudEvent<Record<string, unknown>>(message as unknown as Partial<CloudEvent<Record<string, unknown>>>, true);
   expect(event.validate()).toBe(true);
@@ -57,7 +57,7 @@ test("received events and finished executions are CloudEvents 1.0, pending until
   expect(await pending(service, "postgres")).toEqual(listed);
   expect(await take(service, "postgres", { limit: 10, lease_seconds: 600 })).toEqual(listed);
   expect((await service.get("/api/postgres/events/pending")).body).toEqual([]);
-  // A discarded event is one that was received, too.
+  // A discarded event was received, too.
   await service.webhook(issueOpened(), { event: "star" });
   const [discarded] = await eventually(async () => {
     const { body } = await service.get<Message[]>("/api/postgres/events/pending");
@@ -104,7 +104,7 @@ test("the queue in Redis has the same messages, each taken once", { timeout: 120
   expect(await take(service, "redis", {})).toEqual([]);
   for (const { id } of rest) expect((await service.post(`/api/redis/events/${id}/ack`)).status).toBe(204);
   expect((await service.post(`/api/redis/events/${rest[0]?.id}/ack`)).status).toBe(204);
-  // Its lease ended without a word: it is pending again, also for a service that was killed meanwhile.
+  // Its lease expired without an acknowledgement: it is pending again, also for a service that was killed meanwhile.
   await service.kill();
   await service.restart();
   const again = await eventually(async () => (await service.get<Message[]>("/api/redis/events/pending")).body[0]);

@@ -30,7 +30,7 @@ test.each([
     await using database = await freshDatabase();
     const tracker = await startTracker({ token, login, autoCreate: true });
     const model = await startModel({ script: plainScript });
-    // No retries: an outage that used up a single attempt would fail the work for good.
+    // No retries: an outage that used up a single attempt would make the run fail.
     const env = { ...surroundings(tracker, model), EXECUTION_RETRY_LIMIT: "0" };
     const options = { databaseUrl: database.url, webhookSecret, env };
     const replicas = await Promise.all([startService({ ...options, seed: true }), startService(options)]);
@@ -47,7 +47,7 @@ test.each([
       };
       await Promise.all(Array.from({ length: issues }, (_, i) => open(i + 1)));
 
-      // Both say it, whichever met it.
+      // Both report it, whichever met it.
       for (const replica of replicas)
         await eventually(
           async () => {
@@ -64,7 +64,7 @@ test.each([
           { timeout: 30_000 },
         );
 
-      // What was under way when it began has ended.
+      // The requests in flight at its beginning have ended.
       await eventually(
         async () => {
           const all = await list();
@@ -73,7 +73,7 @@ test.each([
         },
         { timeout: 30_000, interval: 20 },
       );
-      // Then only probes ask, three times each at most, and never two executions at once.
+      // Then only probes send requests, at most three times each, and never two executions at once.
       const asked = fault.applied;
       const began = new Map((await list()).map(({ id, attempts }) => [id, attempts]));
       let most = 0;

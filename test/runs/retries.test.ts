@@ -76,7 +76,7 @@ describe("a model that fails for a while", () => {
 describe("a model that refuses", () => {
   test.concurrent.each([400, 401, 404])("%i: fails with the reason; a restart resumes after the last step", async (status) => {
     const number = freshIssue();
-    // The first round is answered by the script; what follows the tool's result is refused.
+    // The script answers the first round; the requests after the tool's result are refused.
     world.model.answerWith({ when: `${onIssue(number)}[^]*issuecomment`, reply: { status } });
     const execution = await open(number, "with a tool");
     expect(await ended(execution)).toMatchObject({ state: "failed", error: expect.stringContaining(`answered ${status}`) });

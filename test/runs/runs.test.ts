@@ -86,7 +86,7 @@ test("executions on one issue run one after the other, on different issues at th
       most,
       [...running.values()].reduce((sum, one) => sum + one, 0),
     );
-    // Until three run at the same time, or the limit says that they do not.
+    // Until three run at the same time, or the time limit shows that they do not.
     await eventually(() => most > 2, { interval: 5, timeout: 5_000 }).catch(() => {});
     running.set(issue, (running.get(issue) ?? 0) - 1);
     return { content: `Answer of ${taskOf(request)}` };
@@ -126,7 +126,7 @@ test("SIGTERM finishes a post under way and exits with 0; the next process runs 
   expect(textsOf(world.tracker, repo, 30)).toEqual(["Answer of first"]);
   await world.service.restart();
   expect(await ended(first)).toMatchObject({ state: "succeeded", attempts: 1 });
-  // A claim that is under way when the stop begins still counts as an attempt.
+  // A claim in flight when the stop begins still counts as an attempt.
   expect(await ended(second)).toMatchObject({ state: "succeeded" });
   expect(world.tracker.comments(repo, 30)).toHaveLength(2);
 });

@@ -21,7 +21,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world?.[Symbol.asyncDispose]());
 
-/** Runs the task for an issue by an author of this standing, with these calls in the first round. */
+/** Runs the task for an issue by an author with this standing, with these calls in the first round. */
 async function run(number: number, author_association: string, calls: { name: string; arguments: object }[]) {
   asked = [];
   script = (request) => (request.messages.some(({ role }) => role === "tool") ? { content: "Done." } : { tool_calls: calls });

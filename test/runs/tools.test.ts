@@ -32,7 +32,7 @@ let tracker: Tracker;
 let model: Model;
 let endpoint: LoopbackServer;
 let service: Service;
-/** What the endpoint answers, by path. */
+/** The endpoint's responses by path. */
 const answers: Record<string, (request: Request) => Response | Promise<Response>> = {
   "/weather": () => Response.json({ sky: "clear" }),
   "/text": () => new Response("plain words"),

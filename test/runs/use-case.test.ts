@@ -78,7 +78,7 @@ describe("with alpha as the tracker", () => {
     expect((await service.post(setUp)).body).toEqual(made.body);
     expect(tracker.issue(repo, 2)).toBeNull();
     await run(1);
-    // The platform's own webhook of what Signalbox created runs nothing more.
+    // The platform's own webhook about what Signalbox created starts no further run.
     const own = issueOpened({ repo, number: 1, sender: tracker.login });
     expect((await service.webhook(own)).body).toMatchObject({ status: "discarded" });
 
@@ -96,7 +96,7 @@ describe("with alpha as the tracker", () => {
     expect((await service.get<unknown[]>(`/api/task-executions?project_id=${made.body.project.id}`)).body).toHaveLength(3);
     expect(tracker.comments(repo, 1).length).toBeGreaterThanOrEqual(3);
 
-    // Issues of other projects go the usual way.
+    // Issues of other projects are handled as usual.
     const other = await service.webhook(issueOpened({ repo: "octo/app", number: 9, sender: "mona" }));
     expect(other.body).toMatchObject({ canonical_triggers: ["issue.created"] });
 
@@ -177,7 +177,7 @@ test("without a tracker the project and its routing are still created", { timeou
     executions: [{ task_id: "triage_initial_intent" }],
   });
   expect((await service.post(tearDown)).body).toMatchObject({ project_deleted: true, issue_closed: false });
-  // Every platform's filters are taken by jq.
+  // jq accepts every platform's filters.
   for (const source of ["beta", "gamma", "delta"]) {
     expect((await service.post(setUp, { source })).body).toMatchObject({ status: "ready", tracker_issue: null });
     expect((await leftovers(service)).length).toBe(7);

@@ -21,7 +21,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => service?.close());
 
-/** A request of which so far only the head, and perhaps some of the body, is sent. */
+/** A request of which only the head, and perhaps a part of the body, has been sent. */
 function begin(
   to: Service,
   path: string,
@@ -143,13 +143,13 @@ test("an integration without a secret of its own asks for that of its source", a
   expect([await statusOf(own, null, 4), await statusOf(own, secret, 5), await statusOf(own, "a secret of its own", 6)]).toEqual([
     401, 401, 202,
   ]);
-  // A second account of the same source has its own, and an empty one is none.
+  // A second account of the same source has its own; an empty one does not count.
   expect([await statusOf(emptied, "a secret of its own", 7), await statusOf(own, "another secret", 8)]).toEqual([401, 401]);
   expect([await put({ token: "t", webhook_secret: "" }), await put({ token: "t", webhook_secret: null })]).toEqual([400, 400]);
-  // With the previous secret alone, as in the middle of a rotation, unsigned webhooks stay out.
+  // With only the previous secret, as in the middle of a rotation, unsigned webhooks are refused.
   expect(await put({ token: "t", webhook_secret_previous: "the one before" })).toBe(200);
   expect([await statusOf(emptied, null, 9), await statusOf(emptied, "", 10)]).toEqual([401, 401]);
-  // Without any it falls back on its source's.
+  // Without any, that of its source is used.
   expect(await put({ token: "t" })).toBe(200);
   expect([
     await statusOf(emptied, null, 11),

@@ -12,7 +12,7 @@ const most = 26_214_400;
 
 describeOnDatabases("the webhook door", (database) => {
   let world: World;
-  /** What the model waits for before it answers. */
+  /** The model waits for this before it answers. */
   let held: Promise<void> | undefined;
   const script: Script = async (request, number) => {
     await held;
@@ -23,7 +23,7 @@ describeOnDatabases("the webhook door", (database) => {
   });
   afterAll(() => world?.[Symbol.asyncDispose]());
 
-  /** Sends bytes as they are, signed. */
+  /** Sends bytes unchanged, with a signature. */
   const send = async (bytes: string | Uint8Array<ArrayBuffer> | ReadableStream, headers: Record<string, string> = {}) => {
     const text = bytes instanceof ReadableStream ? "" : bytes;
     const signed = { "x-hub-signature-256": signature(text, webhookSecret) };
@@ -81,7 +81,7 @@ describeOnDatabases("the webhook door", (database) => {
       });
     }
     expect((await world.service.webhook(payload, { secret: "wrong" })).status).toBe(401);
-    // The signature is of the bytes: the same JSON, written differently, is another body.
+    // The signature covers the bytes: the same JSON in another spelling is another body.
     const spaced = JSON.stringify(payload, null, 1);
     expect((await send(spaced, { "x-hub-signature-256": signature(JSON.stringify(payload), webhookSecret) })).status).toBe(401);
     expect(await events()).toBe(before);

@@ -34,10 +34,10 @@ test("a token, a signature, or both", { timeout: limit }, async () => {
   expect((await send("shop/hmac", body, { "x-shop-sig": digest })).status).toBe(401);
   expect((await send("shop/hmac", { ...body, more: 1 }, { "x-shop-sig": `sha256=${digest}` })).status).toBe(401);
   expect((await send("shop/hmac", body, { "x-shop-sig": `sha256=${digest}` })).status).toBe(202);
-  // Without a new one the secret stays; with another method it goes.
+  // Without a new one, the secret is kept; with another method, it is removed.
   expect((await service.put(`${path}/${second.id}`, { canonical_trigger: "shop.changed" })).status).toBe(200);
   expect((await send("shop/hmac", body, { "x-shop-sig": `sha256=${digest}` })).body.canonical_trigger).toBe("shop.changed");
-  // What was read can be written, secret or not.
+  // A response can be sent back, with or without a secret.
   expect((await service.put(`${path}/${second.id}`, { auth: second.auth })).status).toBe(200);
   expect((await send("shop/hmac", body)).status).toBe(401);
   expect((await send("shop/hmac", body, { "x-shop-sig": `sha256=${digest}` })).status).toBe(202);
@@ -66,7 +66,7 @@ test("auth of an event mapping guards that event, and refused webhooks are not s
   expect(await count()).toBe(before);
   const let_in = await service.webhook(example("watch", "started"), { event: "watch", headers: { "x-extra": "e" } });
   expect(triggersOf(let_in)).toEqual([202, ["repo.starred"]]);
-  // A replay was let in before.
+  // A replay was authenticated before.
   expect((await service.post(`/api/webhook-events/${let_in.body.event_id}/replay`)).status).toBe(202);
   await service.del(`${path}/${id}`);
 });

@@ -170,7 +170,7 @@ test("a filter that fails or does not end matches nothing, and is reported", { t
   const sent = service.webhook(example("issues", "opened")).finally(() => {
     answered = true;
   });
-  // Others are served while it is being evaluated, which ends a second later however little of the processor it gets.
+  // Other requests are answered while it is being evaluated, which ends a second later even on a busy machine.
   await eventually(() => used() > before + 2, { interval: 10 });
   expect((await service.get("/health")).status).toBe(200);
   expect(answered).toBe(false);

@@ -19,7 +19,7 @@ describeOnDatabases("poll sources", (database) => {
   let tracker: Tracker;
   let service: Service;
   let project = 0;
-  /** A repository of its own for every test, and a source that polls it on demand. */
+  /** A separate repository for every test, and a source that polls it on demand. */
   const add = async (more: object = {}) => {
     const repo = `octo/app${++project}`;
     const body = { source: "alpha", project_id: repo, interval_minutes: 60, enabled: false, ...more };
@@ -125,7 +125,7 @@ describeOnDatabases("poll sources", (database) => {
   test("reads from `since` if given, and the same again is a duplicate", async () => {
     const { repo, id } = await add({ since: "2019-12-31T00:00:00Z" });
     expect((await poll(id)).body).toEqual({ fetched: 1, accepted: 1, duplicates: 0 });
-    // Begins anew: the cursor of a crash between the events and it.
+    // Resets the cursor, as after a crash between the events and the cursor.
     await service.put(`/api/poll-sources/${id}`, { since: "2019-12-30T00:00:00Z" });
     expect(await read(id)).toMatchObject({ cursor: null });
     tracker.comment(repo, 1, "Any news?", "mona");
@@ -195,16 +195,16 @@ test("one replica at a time keeps the schedule, also after kill -9", {
     const source = async () => (await api.get<PollSource>(`/api/poll-sources/${id}`)).body;
     await makeAllPollsDue(database);
     await eventually(async () => (await source()).last_polled_at, { timeout: 30_000 });
-    // Two lists make one poll.
+    // Two lists belong to one poll.
     expect(polls()).toBe(2);
     expect(await total("/api/task-executions")).toBe(2);
 
-    // A replica dies in the middle of a poll: another takes the source over, and nothing runs twice.
+    // A replica dies during a poll: another one takes the source over, and nothing runs twice.
     tracker.createIssue({ repo: "octo/app", title: "Two" });
     tracker.delayMs = 1500;
     await second.kill();
     await makeAllPollsDue(database);
-    // The schedule is looked at every 15 seconds.
+    // The schedule is checked every 15 seconds.
     await eventually(async () => (await pollsUnderWay(database)) > 0, { timeout: 30_000 });
     await first.kill();
     tracker.delayMs = 0;
@@ -213,7 +213,7 @@ test("one replica at a time keeps the schedule, also after kill -9", {
     expect(await total("/api/webhook-events")).toBe(2);
     expect(await total("/api/task-executions")).toBe(4);
 
-    // A replica that serves only polls nothing, also when it starts; one that works does.
+    // A replica without the worker role polls nothing, not even at its start; one with it does.
     await second.kill();
     await makeAllPollsDue(database);
     const before = polls();

@@ -41,13 +41,13 @@ describe("real payloads", () => {
   let world: World;
   let mappings: SourceMapping[];
   beforeAll(async () => {
-    // They are all about one issue and one pull request: every one shall run, whatever came before it.
+    // They are all about one issue and one pull request. Every one must run, whatever came before it.
     world = await startWorld({ env: { LOOP_MAX_HOPS: "0", BUDGET_ISSUE_RUNS_PER_HOUR: "0", UPDATE_DEBOUNCE_SECONDS: "0" } });
     for (const agent of ["pm_default", "ta_default", "qa_default"])
       expect((await world.service.put(`/api/agents/${agent}`, { policy: { on_close: "finish" } })).status).toBe(200);
     const { body } = await world.service.get<SourceMapping[]>("/api/tasks/sources?limit=1000");
     mappings = body.filter(({ source }) => source === "alpha");
-    // By default these triggers fire nothing; with a task each, every mapping can be seen to work.
+    // By default, these triggers fire nothing; with one task each, every mapping can be tested.
     for (const canonical_trigger of ["issue.closed", "pr.closed", "issue.commented"]) {
       const made = await world.service.post("/api/tasks/triggers", { canonical_trigger, task_id: "customer_uat_sync" });
       expect(made.status).toBe(201);

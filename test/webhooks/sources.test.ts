@@ -43,7 +43,7 @@ describe("every row of the payload tables, as its platform sends it, through the
       DELTA_WEBHOOK_SECRET: secret,
     };
     service = await startService({ seed: true, env });
-    // Rows that the default mappings leave out, and triggers that fire nothing by default.
+    // Rows that the default mappings omit, and triggers that fire nothing by default.
     for (const { source, event: event_name, action } of rows)
       await service.post("/api/tasks/sources", { source, event_name, action, canonical_trigger: "row.seen" });
     for (const canonical_trigger of ["row.seen", "issue.closed", "pr.closed", "issue.commented"])
@@ -56,7 +56,7 @@ describe("every row of the payload tables, as its platform sends it, through the
   }, 60_000);
 
   const now = () => new Date().toISOString();
-  /** Makes the issue, and gives what reads its comments. */
+  /** Creates the issue, and returns a function that reads its comments. */
   const place = ({ source, event }: Row, number: number): (() => readonly string[]) => {
     const { alpha, beta, gamma, delta } = trackers;
     if (source === "alpha") return () => alpha.comments(repo, number).map(({ body }) => body);
@@ -108,7 +108,7 @@ describe("every row of the payload tables, as its platform sends it, through the
             .map((one: { content: string }) => one.content)
             .join("\n"),
         ).toContain(part);
-      // The same webhook without its proof belongs to no source.
+      // The same webhook without its signature belongs to no source.
       const unsigned = await service.post(`/webhook/${row.source}`, JSON.stringify(payload), {
         headers: row.source === "alpha" ? { "x-github-event": row.event } : {},
       });

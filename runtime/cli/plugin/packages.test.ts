@@ -13,7 +13,10 @@ import { scaffold } from "./scaffold.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
-/** The plugins that are packages of their own, and those that `plugin new` makes, as strangers: nothing installed, in the sandbox. */
+/**
+ * The separate packages of plugins, and the plugins that `plugin new` creates, tested like third-party ones: without installed
+ * packages, in the sandbox.
+ */
 let work: string;
 beforeAll(() => {
   work = mkdtempSync(join(tmpdir(), "signalbox-examples-"));
@@ -23,23 +26,23 @@ afterAll(() => rmSync(work, { recursive: true, force: true }));
 async function run(folder: string): Promise<Report> {
   const config = (await readConformance(folder))?.config ?? {};
   const built = await build(folder, config);
-  // What is there already says what the build says.
+  // The existing values already match those of the build.
   expect(built.rewritten).toEqual([]);
   return runConformance({ folder, built, record: false, onCase: () => {} });
 }
 const failures = ({ cases }: Report) => cases.filter(({ ok }) => !ok).map(({ name, error }) => `${name}: ${error}`);
 
-/** Their cases run at a fake platform, whose address is a setting; none reaches the platform's own address. */
+/** Their cases use a fake platform, whose address is a setting; none contacts the platform itself. */
 const ofThePlatform = /^the permission (GET|POST) https:\/\/(api\.linear\.app|slack\.com) was not used by any case$/;
 
-/** Folders of the plugins that are packages of their own. */
+/** Folders of the plugins with separate packages. */
 const packages = ["examples", "plugins"]
   .flatMap((room) => readdirSync(join(root, room)).map((name) => `${room}/${name}`))
   .filter((folder) => {
     const file = join(root, folder, "package.json");
     return existsSync(file) && "signalbox" in JSON.parse(readFileSync(file, "utf8"));
   });
-/** What the conformance file of a message bus starts, as a tag. */
+/** The software that the conformance file of a message bus starts, as a tag. */
 const needs = (folder: string) =>
   folder === "plugins/queue-nats"
     ? ["nats-server" as const]
@@ -47,7 +50,7 @@ const needs = (folder: string) =>
       ? ["rabbitmq-server" as const]
       : [];
 
-// At the same time: most of what they take is waiting for faults to pass.
+// Run concurrently, because most of their time is waiting for faults to end.
 describe.concurrent("packages", () => {
   test("there is one plugin of each of four kinds", () => {
     const kinds = packages.flatMap(
@@ -72,7 +75,7 @@ describe.concurrent("plugin new", () => {
   test("the tests that each brings pass", async () => {
     const own = globSync("runtime/cli/plugin/templates/*/test/plugin.test.ts", { cwd: root });
     expect(own.length).toBe(Object.keys(kinds).length);
-    // Without the variables by which a test process of Node knows that another one started it.
+    // Without the variables by which a test process of Node detects that another one started it.
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const { stdout } = await promisify(execFile)(join(root, "node_modules/.bin/node"), ["--test", ...own], { cwd: root, env });
     expect(stdout).toMatch(/fail 0$/m);

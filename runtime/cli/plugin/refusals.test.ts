@@ -10,7 +10,7 @@ import { pack } from "./pack.ts";
 import type { PackageErrorCode } from "./package-error.ts";
 import { scaffold } from "./scaffold.ts";
 
-/** What is refused, each with its code and what would be right. The good way is in test/plugins/author.test.ts. */
+/** All refusals, each with its code and what is expected. test/plugins/author.test.ts tests the successful path. */
 let folder: string;
 let template: string;
 let plugin: string;

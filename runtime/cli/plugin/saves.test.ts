@@ -19,7 +19,7 @@ test("every save is noticed, however the editor writes the file", { timeout: 30_
     write("src/.plugin.ts.tmp");
     renameSync(join(folder, "src/.plugin.ts.tmp"), join(folder, "src/plugin.ts"));
   };
-  // A watch of the file itself would be one of the file that is gone.
+  // A watch of the file itself would watch the removed file.
   for (const _ of [1, 2, 3]) expect(await next(byRename)).toEqual(["src/plugin.ts"]);
   expect(await next(() => write("src/plugin.ts"))).toEqual(["src/plugin.ts"]);
   const byBackup = () => {
@@ -32,7 +32,7 @@ test("every save is noticed, however the editor writes the file", { timeout: 30_
     write("test/http/one.json");
   };
   expect(await next(inNewFolders)).toEqual(["test/http/one.json"]);
-  // Neither its own writes nor what is built count; the first save after them is the next one.
+  // Neither its own writes nor built files count; the first save after them is the next one.
   const ofOthers = () => {
     mkdirSync(join(folder, "dist"));
     for (const path of ["package.json", "dist/plugin.js", "src/plugin.ts"]) write(path);

@@ -23,7 +23,7 @@ const sql = () => database().sql;
 const subject = "alpha:octo/app#1";
 const silent: Log = { info() {}, warn() {}, error() {}, with: () => silent };
 const signal = new AbortController().signal;
-/** The comment at the tracker, and a tracker that has no other. */
+/** A tracker whose only comment is this one. */
 let shown: string | null = null;
 const write = async ({ body }: NewComment) => {
   shown = body;
@@ -38,7 +38,7 @@ async function running(): Promise<string> {
   await sql()`
     insert into task_executions (id, task_id, canonical_trigger, source, slug, subject, project, issue, content, state, agent_id, has_sign)
     values (${id}, 't', 'x', 'alpha', 'alpha', ${subject}, 'octo/app', '1', '', 'running', 'pm_default', true)`;
-  // Stored times are rounded to milliseconds: that of now can be later than now.
+  // Stored times are rounded to milliseconds, so the stored time of now can be later than now.
   await sql()`insert into execution_signs (execution_id, sign, due_at) values (${id}, 'working', now() - interval '1 second')`;
   return id;
 }

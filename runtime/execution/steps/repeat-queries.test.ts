@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => own?.drop());
 
 const kinds = ["a request begins", "an answer", "a window again", "the end"] as const;
-/** A change whose first write was not answered, the outcome of that write, and how often it is written again. */
+/** A change whose first write got no response, the outcome of that write, and how often it is written again. */
 const lostChange = fc.record({
   kind: fc.constantFrom(...kinds),
   isCarriedOut: fc.boolean(),
@@ -42,7 +42,7 @@ test("a change that is written again is stored once, counts once, and is not sto
           "a request begins": change(execution, { steps: [next] }),
           "an answer": change(execution, { completed: [answered], steps: [next] }),
           "a window again": change(execution, { completed: [{ ...model, in_flight_ms: 5_000 }] }),
-          // Texts are taken out of steps that are stored with their outcome.
+          // Texts are removed from steps that are stored with their outcome.
           "the end": change(execution, { completed: [...before, answered] }, { state: "succeeded", result: "Done." }),
         }[kind];
         if (isCarriedOut) expect(await writeChanges(sql, [lost])).toEqual([true]);

@@ -4,7 +4,7 @@ import { asyncCommit } from "./async-commit.ts";
 import type { Database } from "./client.ts";
 import { type TestDatabase, testDatabase, testServer } from "./test-database.ts";
 
-/** What the commit of a statement that writes on the condition will wait for, and what later ones do. */
+/** What the commit of a statement under the condition waits for, and what later commits wait for. */
 async function commitsOf({ sql }: Database): Promise<{ rows: number; during: string; after: string }> {
   await sql`create table if not exists lazy (n int, during text)`;
   const tx = await sql.reserve();

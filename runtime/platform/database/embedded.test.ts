@@ -26,7 +26,7 @@ test("a client that disconnects properly is released, and the next one is served
   for (const n of [1, 2]) {
     const { sql } = client();
     expect(await sql`select ${n}::int as n`).toEqual([{ n }]);
-    // Without a limit: it ends when its connection is closed.
+    // Without a limit, because it ends when its connection is closed.
     await sql.end();
   }
 });
@@ -73,7 +73,7 @@ test("of several processes that open a folder at once one gets it, also after a 
     expect([round, opened.length, refused.filter((error) => error instanceof FolderInUse).length]).toEqual([round, 1, 3]);
     await expect(openEmbedded(other)).rejects.toThrow("is in use by another Signalbox process");
     await opened[0]?.close();
-    // What a process that was killed leaves: a socket that no process listens on.
+    // What a killed process leaves: a socket without a listening process.
     if (round === 1) spawnSync(process.execPath, ["-e", dyingListener, claimOf(other)]);
   }
 });

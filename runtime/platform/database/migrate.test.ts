@@ -74,7 +74,7 @@ describe("beside a replica that serves", { tags: ["postgres"] }, () => {
     await reader`select 1 from agents`;
     next("alter table agents add column beside int;");
     const applied = migrate(starting, quiet, own);
-    // Every look passes while the migration is refused the table again and again.
+    // Every query succeeds while the migration is repeatedly refused the lock.
     await untilWaitedFor("agents", serving);
     await serving.sql`select 1 from agents`;
     await reader`commit`;

@@ -24,7 +24,7 @@ describe("a pool", { tags: ["postgres"] }, () => {
     });
     return pool.sql;
   };
-  /** Nothing more is read: silence, as after a packet filter has forgotten the connections. */
+  /** Stops reading: silence, as after a packet filter has forgotten the connections. */
   const silence = () => {
     for (const socket of sockets) socket.pause();
     sockets.clear();

@@ -10,7 +10,7 @@ const seen: string[] = [];
 /** A small response that is longer than permitted once it is decompressed. */
 const bomb = gzipSync(Buffer.alloc(65 * 1024 * 1024, " "), { level: 1 });
 const guards: Guard[] = [];
-/** Made-up names; `flips` gives a public address first and this machine's afterwards. */
+/** Fictional names; `flips` resolves first to a public address and then to this machine's. */
 const asked: string[] = [];
 const lookup: LookupFunction = (name, _options, done) => {
   asked.push(name);

@@ -14,7 +14,7 @@ afterEach(async () => {
   await new Promise((done) => way?.close(done));
 });
 
-/** A way to Redis whose open connections can fall silent, as when a router forgets them; those that are made later work. */
+/** A proxy to Redis whose open connections can become silent, as when a router forgets them; later ones work. */
 async function silenceable(url: URL): Promise<{ url: string; silence(): void }> {
   way = createServer((near) => {
     const far = connect(Number(url.port || 6379), url.hostname);

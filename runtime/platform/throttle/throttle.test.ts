@@ -15,7 +15,7 @@ const log = createLog({ pretty: false, write: () => {} });
 
 describe.each(kinds)("one queue of starts, kept in %s", (kind) => {
   const ends: (() => Promise<unknown>)[] = [];
-  /** As two replicas have it. */
+  /** As on two replicas. */
   let replicas: readonly [SharedThrottle, SharedThrottle];
   let made = 0;
   const key = () => `${process.pid}-${Date.now()}-${made++}`;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { startChild } from "./child.ts";
 
-/** A shell that leaves a descendant behind, which keeps its pipes open; the first line is its process id. */
+/** A shell that leaves a descendant, which keeps its pipes open. The first line is its process id. */
 const shell = (then: string) => {
   const line = Promise.withResolvers<string>();
   const launch = { command: "/bin/sh", args: ["-c", `sleep 600 & echo $!; ${then}`] };

@@ -9,7 +9,7 @@ const ways = (methods: EgressRules["permissions"][0]["methods"]): EgressRules =>
   guarded: reached,
   direct: reached,
   userHosts: () => [],
-  // As a setting with this address would have it.
+  // As if a setting contained this address.
   operatorHosts: () => ["api.example.com"],
 });
 const ask = (url: string, method: string, allowed: EgressRules["permissions"][0]["methods"]) =>
@@ -62,7 +62,7 @@ test.each(["host", "content-length", "x-forwarded-for"])("a stored manifest that
   expect([...headers]).toEqual([]);
 });
 
-/** What the host sends for a request that a plugin makes without its boot file. */
+/** The host's response to a request that a plugin sends without its boot file. */
 async function sentFor(asked: object): Promise<{ url: string; headers: string[] } | string> {
   let sent: { url: string; headers: string[] } | string = "nothing";
   const guarded: typeof fetch = async (input, init) => {

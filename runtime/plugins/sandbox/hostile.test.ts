@@ -14,7 +14,7 @@ const delay = monitorEventLoopDelay({ resolution: 10 });
 let built: Built;
 let place: Place;
 let neighbour: Sandbox;
-/** The bystander's answers, and how long the slowest took; asked all the time. */
+/** The other plugin's answers, and the longest response time; it is called all the time. */
 const seen = { answers: 0, failures: [] as string[], slowest: 0 };
 let watching: Promise<void> | undefined;
 let over = false;
@@ -89,7 +89,7 @@ describe("attacks while it serves", () => {
 
 describe("attacks that end only its own process", () => {
   const deadline = 1_000;
-  // Short for what the host would have to do to read it: ended before it was read.
+  // Short compared with reading the message: the process was ended before it was read.
   const costly: Record<string, string> = {
     "a message of brackets": "it sent a message of more than 250000 values",
     "a flood of brackets": "it sent more messages than allowed",
@@ -102,11 +102,11 @@ describe("attacks that end only its own process", () => {
     "closed streams and a loop",
   ];
   const cases = Object.keys(deadly);
-  // Some of them let the process live; what holds for all is that this call ends, and no other.
+  // Some of them do not end the process. In all cases, this call fails and no other does.
   test.concurrent.each(cases)(
     "%s",
     async (name) => {
-      // On a busy machine, its answer to a ping can be later than its message.
+      // On a busy machine, its response to a ping can be later than its message.
       const sandbox = await open(name in costly ? 10 * deadline : deadline);
       const began = performance.now();
       const outcome = await attack(sandbox, "deadly", name).then(
@@ -115,7 +115,7 @@ describe("attacks that end only its own process", () => {
       );
       expect(outcome).not.toHaveProperty("value");
       expect(["timeout", "unavailable", "failed"]).toContain((outcome as { code?: string }).code);
-      // On a busy machine it takes longer until the host ends a process. Those that it does not end have lived long enough by then.
+      // On a busy machine, the host takes longer to end a process. Processes that it does not end have run long enough by then.
       const isEnded = hanging.includes(name) || name in costly;
       const left = isEnded ? 20_000 : began + deadline + 1_000 - performance.now();
       await Promise.race([sandbox.exited, sleep(left)]);

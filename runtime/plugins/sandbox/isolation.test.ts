@@ -26,7 +26,7 @@ test("each process gets a user of its own", () => {
 });
 
 describe("the seccomp filter", () => {
-  /** What the kernel would answer, by the few instructions that the filter uses. */
+  /** The kernel's decision, computed with the few instructions that the filter uses. */
   function answer(filter: Buffer, arch: number, call: number, firstArgument = 0): number {
     const data: Record<number, number> = { 0: call, 4: arch, 16: firstArgument };
     let value = 0;
@@ -56,7 +56,7 @@ describe("the seccomp filter", () => {
 });
 
 test("if no trial succeeds, no layer is dropped", async () => {
-  // It ends at once: it does not know the arguments of Deno.
+  // It ends immediately, because it does not know Deno's arguments.
   const { isolation } = await workingIsolation(import.meta.filename, process.execPath);
   expect(isolation).toEqual(availableIsolation());
 });

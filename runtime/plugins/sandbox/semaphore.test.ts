@@ -9,9 +9,9 @@ const microtasks = async (count: number) => {
 test("never admits more than the limit and forgets no caller, however they arrive, fail or abort", async () => {
   const caller = fc.record({
     fails: fc.boolean(),
-    /** Steps of the event loop until it is aborted. */
+    /** Ticks of the event loop until it is aborted. */
     timeout: fc.option(fc.nat(8)),
-    /** Steps of the event loop, from the end of its work, until another one comes. */
+    /** Ticks of the event loop from the end of its work until the next one arrives. */
     newcomers: fc.array(fc.nat(8), { maxLength: 2 }),
   });
   type Caller = { fails: boolean; timeout: number | null; newcomers: readonly number[] };

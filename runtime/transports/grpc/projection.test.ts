@@ -10,7 +10,7 @@ import { project } from "./projection.ts";
 
 const empty: FieldNumbers = { messages: {}, enums: {} };
 
-/** One made-up operation that takes and gives the same members, and its way over the wire. */
+/** An example operation with the same members in input and output, and their conversion to the wire and back. */
 function oneOf(shape: z.ZodRawShape, http: "POST /x" | "PUT /x" = "POST /x") {
   const io = z.object(shape);
   const op = operation({ id: "x.do", http, rpc: "XService.DoX", summary: "Do x.", input: io, output: io });
@@ -126,7 +126,7 @@ describe("types", () => {
   });
 });
 
-/** A random schema with its values, and what is left of a value after the way over the wire. */
+/** A random schema with its values, and the expected value after conversion to the wire and back. */
 interface Sample {
   readonly schema: z.ZodType;
   readonly value: fc.Arbitrary<unknown>;
@@ -161,7 +161,7 @@ const objectOf = (members: [string, Sample][]): Sample => ({
         .filter(([, member]) => member !== undefined),
     ),
 });
-/** Free JSON loses nothing but members that are undefined. Elements that are lists, maps or null travel as such. */
+/** Free JSON loses only undefined members. Elements that are lists, maps or null are sent as free JSON. */
 const inJson = (value: unknown): unknown =>
   value === undefined
     ? undefined
@@ -182,7 +182,7 @@ const recordOf = (item: Sample): Sample => ({
     Object.fromEntries(Object.entries(record as object).map(([name, value]) => [name, asElement(item)(value)])),
 });
 const isEmpty = (value: unknown) => typeof value === "object" && value !== null && Object.keys(value).length === 0;
-/** An empty list or map of an optional member is an absent one; free JSON keeps its null. */
+/** An empty list or map of an optional member becomes absent; free JSON keeps its null. */
 const optional = ({ schema, value, arrives }: Sample): Sample => ({
   schema: schema.optional(),
   value: fc.option(value, { nil: undefined }),

@@ -13,7 +13,7 @@ const runtimes: Record<string, [string, ...string[]]> = {
   node: [process.execPath, serve],
   deno: [binary("deno"), "run", "-A", serve],
 };
-/** As json_format of Python takes it, and as it comes back. */
+/** As Python's json_format accepts it, and as it returns it. */
 const widget = {
   id: "w",
   size: 5,

@@ -56,7 +56,7 @@ describe("while there are no API keys", () => {
     "http://192.168.1.5:8000",
   ])("a page of %j may not", (origin) => {
     expect(asked({ origin })).toMatch(/^Origin: .*API_KEYS/);
-    // Nor may it play the tracker.
+    // Nor may it send webhooks.
     expect(asked({ origin }, "/webhook/alpha")).toMatch(/^Origin/);
   });
   test("a page of another port of this machine may read, one of another site may not", () => {

@@ -43,7 +43,7 @@ test("recordings are played back, without the request's headers", async () => {
     response: { status: 201, headers: { "content-type": "application/json", link: "<next>" }, body: { id: 1 } },
   });
   const recorded = new Recorded(readRecordings(http));
-  // The order of an object's members says nothing.
+  // The order of an object's members has no meaning.
   const again = await recorded.fetch(`${base}/items`, { method: "POST", headers, body: '{ "name": "a" }' });
   expect([again.status, again.headers.get("link"), await again.json()]).toEqual([201, "<next>", { id: 1 }]);
   expect(recorded.writes()).toBe(1);
