@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { hasMoreValuesThan, storable, storableText } from "./json.ts";
+import { hasMoreValuesThan, storable, storableText, ValueCounter } from "./json.ts";
 
-/** Number of members and list items of a value, minus one for each container that is not empty. */
-const commasOf = (value: unknown): number => {
+/** Members and list items of a value, at every depth. */
+const valuesOf = (value: unknown): number => {
   if (typeof value !== "object" || value === null) return 0;
   const inner: unknown[] = Object.values(value);
-  return Math.max(0, inner.length - 1) + inner.reduce((sum: number, one) => sum + commasOf(one), 0);
+  return inner.length + inner.reduce((sum: number, one) => sum + valuesOf(one), 0);
 };
 
 test("members and list items are counted, commas in texts and names are not", () => {
@@ -22,10 +22,21 @@ test("members and list items are counted, commas in texts and names are not", ()
   }));
   fc.assert(
     fc.property(tree, fc.integer({ min: 1, max: 20 }), (value, most) => {
-      const json = Buffer.from(JSON.stringify(value));
-      expect(hasMoreValuesThan(most, json)).toBe(commasOf(value) >= most);
+      for (const indent of [0, 2]) {
+        const json = Buffer.from(JSON.stringify(value, null, indent));
+        expect(hasMoreValuesThan(most, json)).toBe(valuesOf(value) > most);
+      }
     }),
   );
+});
+
+test("values are counted in pieces, and no line before them hides them", () => {
+  const events = Buffer.from('event: "\n: \\"\rid: "\\\ndata: {"a":[1,{},"[,\\""],\ndata: "b":[ ]}\n\n');
+  for (let size = 1; size <= events.length; size++) {
+    const counter = new ValueCounter();
+    for (let at = 0; at < events.length; at += size) counter.add(events.subarray(at, at + size));
+    expect(counter.values, `pieces of ${size} bytes`).toBe(5);
+  }
 });
 
 test("what PostgreSQL cannot store is replaced in every text and name of a value, and nothing else", () => {

@@ -2,6 +2,7 @@
 export const maxDepth = 200;
 
 const [quote, comma, backslash, open, close] = [34, 44, 92, [91, 123], [93, 125]] as const;
+const [tab, newline, carriageReturn, space] = [9, 10, 13, 32] as const;
 
 /** Whether arrays and objects in a JSON text are nested deeper than `most`. Stops there, and creates no objects. */
 export function isDeeperThan(most: number, utf8: Uint8Array): boolean {
@@ -26,18 +27,45 @@ function hasMoreThan(most: number, utf8: Uint8Array, bytes: readonly number[]): 
   return false;
 }
 
-/** Maximum number of members and list items in a JSON text whose values are validated one by one, which costs time. */
+/** Maximum number of members and list items in a JSON text whose values are validated or stored one by one, which costs time. */
 export const maxValues = 30_000;
 
-/** Whether a JSON text has more members and list items than `most`. Stops there, and creates no objects. */
+/** Whether a JSON text has more members and list items than `most`. Creates no objects. */
 export function hasMoreValuesThan(most: number, utf8: Uint8Array): boolean {
-  if (!hasMoreThan(most - 1, utf8, [comma])) return false;
-  let count = 0;
-  for (let i = 0; i < utf8.length; i++) {
-    if (utf8[i] === quote) i = endOfString(utf8, i);
-    else if (utf8[i] === comma && ++count >= most) return true;
+  // Each value follows a comma or an opening bracket.
+  if (!hasMoreThan(most, utf8, [comma, ...open])) return false;
+  const counter = new ValueCounter();
+  counter.add(utf8);
+  return counter.values > most;
+}
+
+/** Counts the members and list items in JSON texts that arrive in pieces, also in lines of server-sent events. */
+export class ValueCounter {
+  values = 0;
+  #isInString = false;
+  #isEscaped = false;
+  /** Whether nothing but space has followed an opening bracket yet: an empty list has no values. */
+  #isOpened = false;
+
+  add(utf8: Uint8Array): void {
+    for (let i = 0; i < utf8.length; i++) {
+      const byte = utf8[i] as number;
+      if (byte === newline || byte === carriageReturn) {
+        // No string contains one, so a quote before the JSON of an event hides nothing.
+        this.#isInString = false;
+        this.#isEscaped = false;
+      } else if (this.#isInString) {
+        if (this.#isEscaped) this.#isEscaped = false;
+        else if (byte === backslash) this.#isEscaped = true;
+        else if (byte === quote) this.#isInString = false;
+      } else if (byte !== space && byte !== tab) {
+        if (this.#isOpened && byte !== close[0] && byte !== close[1]) this.values++;
+        this.#isOpened = byte === open[0] || byte === open[1];
+        if (byte === quote) this.#isInString = true;
+        else if (byte === comma) this.values++;
+      }
+    }
   }
-  return false;
 }
 
 /** Index of the quote that ends the string beginning at `start`. */

@@ -1,4 +1,4 @@
-import { isDeeperThan, maxDepth } from "../platform/json.ts";
+import { hasMoreValuesThan, isDeeperThan, maxDepth, maxValues } from "../platform/json.ts";
 import { withoutUrlSecrets } from "../platform/network/url-secrets.ts";
 import { Failure } from "../platform/retry.ts";
 import type { Parameters, ToolUse } from "./registered-tool.ts";
@@ -52,6 +52,7 @@ function read(bytes: Uint8Array, type: string): unknown {
   if (text === "") return null;
   if (!/^application\/([\w.+-]+\+)?json\b/i.test(type)) return text;
   if (isDeeperThan(maxDepth, bytes)) throw failure(`answered JSON nested more than ${maxDepth} levels deep`);
+  if (hasMoreValuesThan(maxValues, bytes)) throw failure(`answered JSON with more than ${maxValues} members and list items`);
   try {
     return JSON.parse(text);
   } catch {

@@ -1,6 +1,7 @@
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { jsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/types.js";
+import { maxValues, ValueCounter } from "../../platform/json.ts";
 import { withoutUrlSecrets } from "../../platform/network/url-secrets.ts";
 import { traceHeaders } from "../../platform/telemetry/tracing.ts";
 import { version } from "../../platform/version.ts";
@@ -84,6 +85,7 @@ async function endSession(transport: StreamableHTTPClientTransport, client: Clie
 
 function limitedFetch(options: SessionOptions, over: AbortSignal, broken: (fault: ServerFault) => void): Fetch {
   let left = options.maxBytes;
+  const counter = new ValueCounter();
   let requests = 0;
   return async (input, init = {}) => {
     // The server's notification stream is not used, so it is never opened.
@@ -98,7 +100,10 @@ function limitedFetch(options: SessionOptions, over: AbortSignal, broken: (fault
     const count = new TransformStream<Uint8Array, Uint8Array>({
       transform: (chunk, controller) => {
         left -= chunk.byteLength;
+        if (left >= 0) counter.add(chunk);
         if (left < 0) controller.error(fail(new ServerFault(`sent more than ${options.maxBytes} bytes`)));
+        else if (counter.values > maxValues)
+          controller.error(fail(new ServerFault(`sent more than ${maxValues} members and list items`)));
         else controller.enqueue(chunk);
       },
     });
