@@ -43,3 +43,10 @@ test("calls without ids get ids", async () => {
     ["call_1", "other"],
   ]);
 });
+
+test("an answer with more calls than are carried out is refused, in one piece and in many", async () => {
+  const calls = Array.from({ length: 101 }, (_, index): Call => ({ index, id: `c${index}`, function: { name: "get_issue" } }));
+  await expect(callsOf(calls)).rejects.toThrow("more than 100 tool calls");
+  await expect(callsOf(...calls.map((call) => [call]))).rejects.toThrow("more than 100 tool calls");
+  expect(await callsOf(calls.slice(1))).toHaveLength(100);
+});

@@ -1,4 +1,5 @@
 import { Failure } from "../platform/retry.ts";
+import { refuseManyCalls } from "./answer.ts";
 import type { ChatAnswer, ToolCall } from "./chat-messages.ts";
 
 /** An unchecked piece of an answer: proxies and models differ, so every member may be missing. */
@@ -15,7 +16,7 @@ interface Chunk {
   usage?: { prompt_tokens?: unknown; completion_tokens?: unknown; cost?: unknown } | null;
 }
 
-/** Assembles a streamed answer. Throws a `Failure` if the stream ends before the model has finished. */
+/** Assembles a streamed answer. Throws a `Failure` if the stream ends before the model has finished, or has too many tool calls. */
 export async function gather(
   chunks: AsyncIterable<unknown>,
   asked: string,
@@ -80,7 +81,11 @@ const textOf = (value: unknown): string => (typeof value === "string" ? value : 
 function addTo(calls: PartialCall[], piece: PartialCall): void {
   const known = calls.findLast(({ index }) => index === piece.index);
   const isNew = !known || (piece.name !== "" && piece.id !== "" && known.id !== "" && known.id !== piece.id);
-  if (isNew) return void calls.push({ ...piece });
+  if (isNew) {
+    calls.push({ ...piece });
+    refuseManyCalls(calls);
+    return;
+  }
   known.id ||= piece.id;
   known.name += piece.name;
   known.arguments += piece.arguments;
