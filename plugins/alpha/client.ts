@@ -60,7 +60,7 @@ function clientFor({ api_url, token, webhook_secret }: Settings, { fetch, log, t
     baseUrl: api_url.replace(/\/+$/, ""),
     userAgent: "signalbox",
     ...(token === undefined ? {} : { auth: token }),
-    request: { fetch: unrepeated(fetch) },
+    request: { fetch: asText(unrepeated(fetch)) },
     log: {
       debug: () => {},
       info: () => {},
@@ -125,6 +125,28 @@ function unrepeated(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   };
 }
 
+/** Longer error messages are not parsed, characters. */
+const maxErrorLength = 65_536;
+
+/**
+ * Octokit calls a function for each value in a JSON answer, which takes ten times as long as to parse it. It gets the text, which
+ * `send` parses; only errors it parses itself, for their message.
+ */
+function asText(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    const { status, url, body } = response;
+    const headers = new Headers(response.headers);
+    if (status < 400) {
+      headers.set("content-type", "text/plain");
+      return { status, url, body, headers, text: () => response.text() } as Response;
+    }
+    const text = await response.text();
+    if (text.length > maxErrorLength) headers.set("content-type", "text/plain");
+    return new Response(text.slice(0, maxErrorLength), { status, headers });
+  };
+}
+
 async function send<T>(
   secrets: readonly string[],
   asked: string,
@@ -139,10 +161,19 @@ async function send<T>(
     throw failureOf(error, asked, secrets);
   }
   const headers = new Headers(Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as [string, string]));
-  return { data: read(shape, answer.data, asked), link: answer.headers.link ?? "", headers };
+  return { data: read(shape, parsed(answer.data), asked), link: answer.headers.link ?? "", headers };
 }
 
-/** Octokit returns text if the body was cut off or is not JSON, for example the error page of a proxy. */
+/** The text remains if the body was cut off or is not JSON, for example the error page of a proxy. */
+function parsed(data: unknown): unknown {
+  if (typeof data !== "string") return data;
+  try {
+    return JSON.parse(data);
+  } catch {
+    return data;
+  }
+}
+
 function read<T>(shape: z.ZodType<T>, data: unknown, asked: string): T {
   const parsed = shape.safeParse(data);
   if (parsed.success) return parsed.data;
