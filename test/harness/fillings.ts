@@ -7,6 +7,9 @@ export interface Filling {
   readonly members: Readonly<Record<string, unknown>>;
 }
 
+/** A list in a list, so many levels deep. */
+const nested = (levels: number): unknown[] => (levels === 0 ? [] : [nested(levels - 1)]);
+
 /** Fillings whose JSON has about `size` bytes. */
 export const filled = (size: number): fc.Arbitrary<Filling> => {
   const piece = fc.constantFrom(
@@ -39,6 +42,7 @@ export const filled = (size: number): fc.Arbitrary<Filling> => {
     { id: 3, login: "bob" },
     { type: "text", text: "a" },
     [[[]]],
+    nested(60),
   );
   const key = fc.constantFrom(
     (i: number) => `k${i.toString(36)}`,

@@ -1,19 +1,15 @@
-import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type LoopbackServer, startLoopback } from "../../examples/demo/loopback-server.ts";
+import { afterAll, beforeAll, test } from "vitest";
 import { type Model, startModel } from "../../examples/demo/model.ts";
 import { startTracker, type Tracker } from "../../examples/demo/tracker.ts";
-import { freePorts } from "../../sdk/testing/free-ports.ts";
 import * as alpha from "../harness/alpha-payloads.ts";
 import * as beta from "../harness/beta-payloads.ts";
 import * as delta from "../harness/delta-payloads.ts";
-import { type Filling, filled } from "../harness/fillings.ts";
+import { filled } from "../harness/fillings.ts";
 import * as gamma from "../harness/gamma-payloads.ts";
-import { root, runtimeUnderTest } from "../harness/process.ts";
-import { type Service, startService } from "../harness/service.ts";
+import { runtimeUnderTest } from "../harness/process.ts";
+import { type Door, door, few, type MeasuredService, mebibyte, seed, startMeasuredService } from "../harness/stall-doors.ts";
 import { signature } from "../harness/webhooks.ts";
 import { surroundings } from "../harness/world.ts";
 
@@ -23,71 +19,25 @@ import { surroundings } from "../harness/world.ts";
  * repeats a run, `FUZZ_RUNS` makes a longer one.
  */
 const [bound, largeBound] = [50, 250];
-const mebibyte = 1 << 20;
-const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
-const numRuns = Number(process.env.FUZZ_RUNS ?? 12);
 const secret = "the secret of the webhook";
 
 let tracker: Tracker;
 let model: Model;
-/** An MCP server whose tool returns what an endpoint sets. */
-let outside: LoopbackServer;
-let answer: unknown = null;
-let service: Service;
-let meter: string;
-let idle = 0;
+let service: MeasuredService;
 beforeAll(async () => {
-  const [port] = await freePorts(1);
-  meter = `http://127.0.0.1:${port}/`;
   tracker = await startTracker({ token: "tracker-token", autoCreate: true });
   model = await startModel({ script: () => ({ content: "Done." }) });
-  outside = await startLoopback({ handler: answerFromOutside, errorBody: () => ({}) });
-  const env = {
-    ...surroundings(tracker, model),
-    STALL_METER_PORT: String(port),
-    NODE_OPTIONS: `--import=${join(root, "test/harness/measure-loop.ts")}`,
-    MAX_UNCHECKED_WEBHOOK_BYTES: "2000000",
-  };
-  service = await startService({ seed: true, webhookSecret: secret, env });
-  await service.post("/api/mcp-servers", { name: "outside-mcp", url: `${outside.url}/mcp` });
-  await service.post("/api/mcp-servers/discover");
+  const env = { ...surroundings(tracker, model), MAX_UNCHECKED_WEBHOOK_BYTES: "2000000" };
+  service = await startMeasuredService({ seed: true, webhookSecret: secret, env });
   const mapping = { source: "mapped", path_pattern: "/webhook/mapped", canonical_trigger: "mapped.seen" };
   const rules = { event_type: "$..type", issue_id: "$[?search(@.text, '(a|aa)+b')]" };
   await service.post("/api/webhook-mappings", { ...mapping, extraction_rules: rules, jq_filter: "[.. | strings] | length > 1" });
-  // Compilation at the first call must not be measured.
-  for (const send of doors) for (let i = 0; i < 3; i++) await send.run({ text: "Hello", list: [1], members: { a: 1 } });
-  await sleep(1_000);
-  await stall();
-  await sleep(500);
-  idle = await stall();
+  await service.warmUp(doors);
 }, 180_000);
 afterAll(async () => {
   await service?.close();
-  await Promise.all([tracker?.close(), model?.close(), outside?.close()]);
+  await Promise.all([tracker?.close(), model?.close()]);
 }, 60_000);
-
-async function answerFromOutside(request: Request): Promise<Response> {
-  if (request.method !== "POST") return new Response(null, { status: 405 });
-  const { id, method } = (await request.json()) as { id?: number; method: string };
-  if (id === undefined) return new Response(null, { status: 202 });
-  const results: Record<string, unknown> = {
-    initialize: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "o", version: "1" } },
-    "tools/list": { tools: [{ name: "tool", inputSchema: { type: "object" } }] },
-    "tools/call": answer,
-  };
-  return Response.json({ jsonrpc: "2.0", id, result: results[method] });
-}
-
-const stall = async (): Promise<number> => Number(await (await fetch(meter)).text());
-
-interface Door {
-  readonly name: string;
-  /** The part of the filling that it sends: one member at a time, because all three would be too large. */
-  readonly takes: keyof Filling;
-  readonly run: (filling: Filling) => Promise<number>;
-  /** Maximum number of fillings that are sent to it. */
-  readonly runs: number;
-}
 
 async function post(path: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}): Promise<number> {
   const asked = { method: "POST", body, headers: { "content-type": "application/json", ...headers } };
@@ -95,21 +45,11 @@ async function post(path: string, body: string | Uint8Array<ArrayBuffer>, header
   await response.arrayBuffer();
   return response.status;
 }
-/** Calls a tool that returns this response. */
-async function execute(tool: string, answered: unknown): Promise<number> {
-  answer = answered;
-  const status = await post(`/api/tools/${tool}/execute`, "{}");
-  // It was too long, or not a valid MCP response.
-  return status === 502 ? 413 : status;
-}
 const signed = (payload: object, event = "issues") => {
   const body = JSON.stringify(payload);
   return post("/webhook/alpha", body, { "x-alpha-event": event, "x-hub-signature-256": signature(body, secret) });
 };
 let number = 1;
-const door = (name: string, takes: keyof Filling, run: Door["run"], runs = numRuns): Door => ({ name, takes, run, runs });
-/** Fillings that each cost about the same here. */
-const few = Math.ceil(numRuns / 4);
 const grpcWeb = { "content-type": "application/grpc-web+proto", "grpc-encoding": "gzip" };
 /** 200 messages of 4 MiB in gzip, each with its frame. */
 const manyMessages = (() => {
@@ -208,12 +148,6 @@ const doors: readonly Door[] = [
   door("gateway: empty messages in one call", "text", () => post(register, Buffer.alloc(mebibyte - 100), grpcWeb), 1),
   door("gateway: large messages in gzip in one call", "text", () => post(register, manyMessages, grpcWeb), 1),
   door("gateway: a secret", "text", ({ text }) => call("RegisterAgent", { agent_id: "pm_default", secret: text })),
-  door(
-    "an MCP server's answer, a text",
-    "text",
-    ({ text }) => execute("outside-mcp.tool", { content: [{ type: "text", text: text.slice(0, mebibyte / 2) }] }),
-    few,
-  ),
   door("a mapping's filter and rules", "list", ({ list }) => post("/webhook/mapped", JSON.stringify({ type: "t", list })), few),
   door(
     "a mapping's filter and rules, a text",
@@ -228,32 +162,12 @@ const doors: readonly Door[] = [
   ),
 ];
 
-/** Fails if the content stalls the loop beyond the bound each time, because a garbage collection occurs only once. */
-async function over(most: number, { name, run, takes }: Door, filling: Filling): Promise<void> {
-  let used = Number.POSITIVE_INFINITY;
-  let status = 0;
-  for (let tries = 0; tries < 3 && used >= most + idle; tries++) {
-    await stall();
-    status = await run(filling);
-    // Work that continues after the response.
-    await sleep(200);
-    used = await stall();
-  }
-  const sent = JSON.stringify(filling[takes]);
-  expect(used, `${name}: ${sent.slice(0, 60)} (${sent.length}), answered ${status}; idle: ${idle} ms`).toBeLessThan(most + idle);
-  expect(status, `${name}: ${service.logs().slice(-2_000)}`).toBeLessThan(500);
-}
-
 const onNode = test.skipIf(runtimeUnderTest() === "deno");
 
-onNode.each(doors.map((one) => [one.name, one] as const))("1 MiB, %s", { timeout: 120_000 }, async (_, one) => {
+onNode.each(doors.map((one) => [one.name, one] as const))("1 MiB, %s", { timeout: 120_000 }, (_, one) =>
   // Each character of a text may be written as an escape of six.
-  const arbitrary = filled(mebibyte - 40_000);
-  await fc.assert(
-    fc.asyncProperty(arbitrary, (filling) => over(bound, one, filling)),
-    { seed, numRuns: one.runs, interruptAfterTimeLimit: 20_000, endOnFailure: true },
-  );
-});
+  service.expectNoStall(bound, one, mebibyte - 40_000),
+);
 
 onNode.each(signedDoors.map((one) => [one.name, one] as const))(
   "a signed webhook of 25 MiB, %s",
@@ -261,7 +175,7 @@ onNode.each(signedDoors.map((one) => [one.name, one] as const))(
   async (_, one) => {
     const arbitrary = filled(24 * mebibyte);
     await fc.assert(
-      fc.asyncProperty(arbitrary, (filling) => over(largeBound, one, filling)),
+      fc.asyncProperty(arbitrary, (filling) => service.expectStallBelow(largeBound, one, filling)),
       { seed, numRuns: 2, endOnFailure: true },
     );
   },
@@ -278,21 +192,21 @@ onNode.each(["[", '{"a":', "[]", '"', "\\", " ", "1", "\u0000", "é"])(
       const body = Buffer.alloc(size, piece).toString("latin1");
       const run = () =>
         post("/webhook/alpha", body, { "x-alpha-event": "issues", "x-hub-signature-256": signature(Buffer.from(body), secret) });
-      await over(most, door("alpha", "text", run), { text: piece, list: [], members: {} });
+      await service.expectStallBelow(most, door("alpha", "text", run), { text: piece, list: [], members: {} });
       if (size < mebibyte)
-        await over(
+        await service.expectStallBelow(
           most,
           door("API", "text", () => post("/api/agents", body)),
           { text: piece, list: [], members: {} },
         );
       if (size < mebibyte)
-        await over(
+        await service.expectStallBelow(
           most,
           door("MCP", "text", () => post("/mcp", body)),
           { text: piece, list: [], members: {} },
         );
       if (size < mebibyte)
-        await over(
+        await service.expectStallBelow(
           most,
           door("gateway", "text", () => post("/signalbox.gateway.v1.AgentGateway/RegisterAgent", body)),
           { text: piece, list: [], members: {} },

@@ -1,0 +1,75 @@
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import fc from "fast-check";
+import { expect } from "vitest";
+import { freePorts } from "../../sdk/testing/free-ports.ts";
+import { type Filling, filled } from "./fillings.ts";
+import { root } from "./process.ts";
+import { type Service, type ServiceOptions, startService } from "./service.ts";
+
+export const mebibyte = 1 << 20;
+export const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
+export const numRuns = Number(process.env.FUZZ_RUNS ?? 12);
+/** Of which each filling costs much the same. */
+export const few = Math.ceil(numRuns / 4);
+
+/** A way in that a stranger fills. */
+export interface Door {
+  readonly name: string;
+  /** What of the filling it sends: one member at a time, since all three would be too large. */
+  readonly takes: keyof Filling;
+  /** Returns the status. */
+  readonly run: (filling: Filling) => Promise<number>;
+  /** How many fillings it is sent at most. */
+  readonly runs: number;
+}
+
+export const door = (name: string, takes: keyof Filling, run: Door["run"], runs = numRuns): Door => ({ name, takes, run, runs });
+
+/** A service that measures its own event loop: the most processor time that its thread uses between two turns. */
+export interface MeasuredService extends Service {
+  /** Sends each door something small, so that no first call is measured, and measures the idle loop. */
+  warmUp(doors: readonly Door[]): Promise<void>;
+  /** Fails if what is sent stalls the loop over the bound, in milliseconds, each time: a collection of garbage comes once. */
+  expectStallBelow(most: number, door: Door, filling: Filling): Promise<void>;
+  /** The same with fillings of this size, in bytes. */
+  expectNoStall(most: number, door: Door, size: number): Promise<void>;
+}
+
+export async function startMeasuredService(options: ServiceOptions): Promise<MeasuredService> {
+  const [port] = await freePorts(1);
+  const measured = { STALL_METER_PORT: String(port), NODE_OPTIONS: `--import=${join(root, "test/harness/measure-loop.ts")}` };
+  const service = await startService({ ...options, env: { ...options.env, ...measured } });
+  const stall = async () => Number(await (await fetch(`http://127.0.0.1:${port}/`)).text());
+  let idle = 0;
+  const expectStallBelow: MeasuredService["expectStallBelow"] = async (most, { name, run, takes }, filling) => {
+    let used = Number.POSITIVE_INFINITY;
+    let status = 0;
+    for (let tries = 0; tries < 3 && used >= most + idle; tries++) {
+      await stall();
+      status = await run(filling);
+      // Work that the answer did not wait for.
+      await sleep(200);
+      used = await stall();
+    }
+    const sent = JSON.stringify(filling[takes]);
+    const what = `${name}: ${sent.slice(0, 60)} (${sent.length}), answered ${status}; idle: ${idle} ms`;
+    expect(used, what).toBeLessThan(most + idle);
+    expect(status, `${name}: ${service.logs().slice(-2_000)}`).toBeLessThan(500);
+  };
+  return Object.assign(service, {
+    expectStallBelow,
+    warmUp: async (doors: readonly Door[]) => {
+      for (const { run } of doors) for (let i = 0; i < 3; i++) await run({ text: "Hello", list: [1], members: { a: 1 } });
+      await sleep(1_000);
+      await stall();
+      await sleep(500);
+      idle = await stall();
+    },
+    expectNoStall: (most: number, one: Door, size: number) =>
+      fc.assert(
+        fc.asyncProperty(filled(size), (filling) => expectStallBelow(most, one, filling)),
+        { seed, numRuns: one.runs, endOnFailure: true, ...(one.runs > few && { interruptAfterTimeLimit: 20_000 }) },
+      ),
+  });
+}

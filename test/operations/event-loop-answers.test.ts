@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, test } from "vitest";
+import type { ToolCall } from "../../examples/demo/chat.ts";
+import { type LoopbackServer, startLoopback } from "../../examples/demo/loopback-server.ts";
+import { type Model, startModel } from "../../examples/demo/model.ts";
+import { runtimeUnderTest } from "../harness/process.ts";
+import { type Door, door, few, type MeasuredService, mebibyte, startMeasuredService } from "../harness/stall-doors.ts";
+import { token } from "../harness/world.ts";
+
+/**
+ * Whatever an answer of 1 MiB holds that a tool's endpoint, an MCP server, a tracker or a model gives, the event loop uses less than
+ * 50 ms of processor between two turns. Measured in the service itself. `FUZZ_SEED` repeats a run, `FUZZ_RUNS` makes a longer one.
+ */
+const bound = 50;
+
+let model: Model;
+/** An MCP server, the endpoint of a tool and a tracker, which answer what a door tells them. */
+let outside: LoopbackServer;
+let answer: unknown = null;
+/** Whether the MCP server answers with server-sent events. */
+let isStream = false;
+/** What the model calls. */
+let calls: readonly ToolCall[] = [];
+let service: MeasuredService;
+
+beforeAll(async () => {
+  model = await startModel({ script: () => ({ content: "Done.", tool_calls: calls }) });
+  outside = await startLoopback({ handler: answerFromOutside, errorBody: () => ({}) });
+  const tracker = {
+    ALPHA_API_URL: `${outside.url}/alpha`,
+    ALPHA_TOKEN: token,
+    BETA_API_URL: `${outside.url}/beta`,
+    BETA_TOKEN: token,
+  };
+  service = await startMeasuredService({ seed: true, env: { ...tracker, LLM_BASE_URL: model.url, LLM_MODEL: "scripted" } });
+  await service.post("/api/mcp-servers", { name: "outside-mcp", url: `${outside.url}/mcp` });
+  await service.post("/api/mcp-servers/discover");
+  await service.post("/api/tools", { provider: "outside", name: "endpoint", endpoint: `${outside.url}/endpoint` });
+  await service.warmUp(doors);
+}, 180_000);
+afterAll(async () => {
+  await service?.close();
+  await Promise.all([model?.close(), outside?.close()]);
+}, 60_000);
+
+async function answerFromOutside(request: Request): Promise<Response> {
+  if (new URL(request.url).pathname !== "/mcp") return Response.json(answer);
+  if (request.method !== "POST") return new Response(null, { status: 405 });
+  const { id, method } = (await request.json()) as { id?: number; method: string };
+  if (id === undefined) return new Response(null, { status: 202 });
+  const results: Record<string, unknown> = {
+    initialize: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "o", version: "1" } },
+    "tools/list": { tools: [{ name: "tool", inputSchema: { type: "object" } }] },
+    "tools/call": answer,
+  };
+  const message = { jsonrpc: "2.0", id, result: results[method] };
+  if (!isStream || method !== "tools/call") return Response.json(message);
+  const headers = { "content-type": "text/event-stream" };
+  return new Response(`event: message\ndata: ${JSON.stringify(message)}\n\n`, { headers });
+}
+
+/** Its answer is refused, or is not what the caller expects. */
+const refused = (status: number): number => (status === 502 || status === 503 ? 413 : status);
+
+/** Calls a tool that answers so. */
+async function execute(tool: string, answered: unknown, parameters: object = {}): Promise<number> {
+  answer = answered;
+  return refused((await service.post(`/api/tools/${tool}/execute`, { parameters })).status);
+}
+
+/** Has the model call tools. */
+async function chat(called: readonly ToolCall[]): Promise<number> {
+  calls = called;
+  const { status } = await service.post("/api/llm/chat", {
+    agent_id: "pm_default",
+    messages: [{ role: "user", content: "Hello" }],
+  });
+  calls = [];
+  return refused(status);
+}
+
+const issue = { issue: "outside/a#1" };
+const answers = (name: string, takes: Door["takes"], run: Door["run"]) => door(name, takes, run, few);
+const doors: readonly Door[] = [
+  answers("an MCP server's text", "text", ({ text }) =>
+    execute("outside-mcp.tool", { content: [{ type: "text", text: text.slice(0, mebibyte / 2) }] }),
+  ),
+  answers("members of an MCP server", "members", ({ members }) => execute("outside-mcp.tool", { structuredContent: members })),
+  answers("a list of an MCP server", "list", ({ list }) => execute("outside-mcp.tool", { structuredContent: { list } })),
+  answers("parts of an MCP server", "list", ({ list }) => execute("outside-mcp.tool", { content: list })),
+  answers("a stream of an MCP server", "list", async ({ list }) => {
+    isStream = true;
+    return execute("outside-mcp.tool", { structuredContent: { list } }).finally(() => {
+      isStream = false;
+    });
+  }),
+  answers("members of an endpoint", "members", ({ members }) => execute("outside.endpoint", members)),
+  answers("a list of an endpoint", "list", ({ list }) => execute("outside.endpoint", list)),
+  answers("members of alpha", "members", ({ members }) => execute("alpha.get_issue", members, issue)),
+  answers("a list of alpha", "list", ({ list }) => execute("alpha.get_issue", { list }, issue)),
+  answers("members of beta", "members", ({ members }) => execute("beta.get_issue", members, issue)),
+  answers("a list of beta", "list", ({ list }) => execute("beta.get_issue", list, issue)),
+  answers("members in a model's call", "members", ({ members }) => chat([{ name: "outside-mcp__tool", arguments: members }])),
+  answers("a list in a model's call", "list", ({ list }) => chat([{ name: "outside-mcp__tool", arguments: { list } }])),
+  answers("a model's calls", "list", ({ list }) => chat(list.map(() => ({ name: "none", arguments: {} })))),
+];
+
+const onNode = test.skipIf(runtimeUnderTest() === "deno");
+
+onNode.each(doors.map((one) => [one.name, one] as const))("1 MiB, %s", { timeout: 120_000 }, (_, one) =>
+  service.expectNoStall(bound, one, mebibyte - 40_000),
+);
