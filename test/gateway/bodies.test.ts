@@ -112,7 +112,9 @@ describe("a message that would take long to parse is refused before it is parsed
   };
   /** A member `a` of free JSON, a list of nulls: each is a message in a list in a value in an entry of a map. */
   const nulls = field(6, Buffer.alloc(4 * many, Buffer.from([10, 2, 8, 0])));
-  const free = field(3, Buffer.concat([field(1, Buffer.from("a")), field(2, nulls)]));
+  const free = (value: Uint8Array) => field(3, Buffer.concat([field(1, Buffer.from("a")), field(2, value)]));
+  let deep: Buffer = Buffer.from([8, 0]);
+  for (let level = 0; level < 60; level++) deep = field(6, field(1, deep));
   const gzip = { "content-encoding": "gzip" };
   test.each<[string, Uint8Array, string, Record<string, string>, string?]>([
     ["JSON", Buffer.from(json), "application/json", {}],
@@ -124,14 +126,15 @@ describe("a message that would take long to parse is refused before it is parsed
     ["protobuf in gzip", gzipSync(binary), "application/proto", gzip],
     ["protobuf in a frame", framed(binary), "application/grpc-web+proto", {}],
     ["fields that the message does not have", Buffer.alloc(3 * many, Buffer.from([0xf8, 6, 1])), "application/proto", {}],
-    ["free JSON in protobuf", free, "application/proto", {}, explain],
+    ["free JSON in protobuf", free(nulls), "application/proto", {}, explain],
+    ["deep free JSON in protobuf", free(deep), "application/proto", {}, explain],
     ["a group", Buffer.alloc(3 * many, Buffer.from([0x0b, 0x10, 0])), "application/proto", {}],
   ])("%s", async (_, body, type, headers, path = register) => {
     const sent = { method: "POST", body: new Uint8Array(body), headers: { "content-type": type, ...headers } };
     const response = await fetch(service.url + path, sent);
     const text = `${response.headers.get("grpc-message")} ${await response.text()}`;
     expect(decodeURIComponent(text.replace(/%(?![0-9A-F]{2})/g, ""))).toMatch(
-      /more than (30000 members and list items|200 levels)/,
+      /more than (30000 members and list items|(1|2)00 levels)/,
     );
   });
 });
@@ -159,6 +162,7 @@ test.each<[string, number[]]>([
   ["a text that is not UTF-8", [10, 1, 0xff]],
   ["a field with number 0", [2, 0]],
   ["a number without an end", [8, 0xff]],
+  ["a number in place of a text", [8, 1]],
 ])("%s is an invalid argument", async (_, bytes) => {
   const { response, text } = await callOf(Buffer.from(bytes), "application/proto");
   expect([response.status, JSON.parse(text)]).toMatchObject([400, { code: "invalid_argument" }]);

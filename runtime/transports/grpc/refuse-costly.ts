@@ -76,7 +76,7 @@ function decompressed({ bytes, encoding }: Sent, maxBytes: number): Uint8Array |
   return known && bytes.byteLength > 0 ? known.decompress(bytes, maxBytes) : bytes;
 }
 
-/** The parser refuses deeper nesting. */
+/** The parser fails for deeper nesting. */
 const maxLevels = 100;
 
 /** The same limit for a message in protobuf's binary format. Throws a `ConnectError` if it is malformed. */
@@ -93,11 +93,15 @@ export function refuseCostlyBinary(type: DescMessage, bytes: Uint8Array): void {
 /** The type of the field with a number. */
 type Shape = (number: number) => Content | undefined;
 interface Content {
+  /** Packed numbers of a list can also be of the type `LengthDelimited`. */
+  readonly wireType: WireType;
   /** Numbers in a list are packed, with at least one byte each. */
   readonly isPacked?: boolean;
   readonly isText?: boolean;
   /** For messages: the types of their fields. */
   readonly inner?: () => Shape;
+  /** An entry of a map: for the parser no level of its own. */
+  readonly isEntry?: boolean;
 }
 
 const shapeOf =
@@ -108,14 +112,34 @@ const shapeOf =
   };
 
 function contentOf(field: DescField): Content {
-  const { fieldKind, scalar, message } = field;
+  const { fieldKind, message } = field;
   const inner = message && (() => shapeOf(message));
-  // An entry of a map is a message with a key and a value.
-  if (fieldKind === "map") return inner ? { inner: () => (number) => (number === 2 ? { inner } : undefined) } : {};
-  if (scalar === ScalarType.STRING) return { isText: true };
-  if (inner) return { inner };
-  return { isPacked: fieldKind === "list" && scalar !== ScalarType.BYTES };
+  if (field.fieldKind === "map") {
+    const value = inner ? { wireType: WireType.LengthDelimited, inner } : plain(field.scalar);
+    const entry: Record<number, Content> = { 1: plain(field.mapKey), 2: value };
+    return { wireType: WireType.LengthDelimited, isEntry: true, inner: () => (number) => entry[number] };
+  }
+  if (inner) return { wireType: WireType.LengthDelimited, inner };
+  const content = plain(field.scalar);
+  return { ...content, isPacked: fieldKind === "list" && content.wireType !== WireType.LengthDelimited };
 }
+
+const wireTypes: Readonly<Partial<Record<ScalarType, WireType>>> = {
+  [ScalarType.STRING]: WireType.LengthDelimited,
+  [ScalarType.BYTES]: WireType.LengthDelimited,
+  [ScalarType.DOUBLE]: WireType.Bit64,
+  [ScalarType.FIXED64]: WireType.Bit64,
+  [ScalarType.SFIXED64]: WireType.Bit64,
+  [ScalarType.FLOAT]: WireType.Bit32,
+  [ScalarType.FIXED32]: WireType.Bit32,
+  [ScalarType.SFIXED32]: WireType.Bit32,
+};
+
+/** Of a number, a text or bytes; no `scalar`: of an enum. */
+const plain = (scalar: ScalarType | undefined): Content => ({
+  wireType: (scalar && wireTypes[scalar]) ?? WireType.Varint,
+  isText: scalar === ScalarType.STRING,
+});
 
 interface Part {
   /** Counted over the whole message. */
@@ -136,17 +160,23 @@ function measure(reader: BinaryReader, shape: Shape, { bytes, end, level, values
     const [number, wireType] = reader.tag();
     // Groups could contain any number of values. No message of this service has one.
     if (wireType === WireType.StartGroup) throw tooManyValues;
+    const content = shape(number);
+    // The parser would read it with the type of the field, and find other fields than are counted here.
+    if (content && wireType !== content.wireType && !(content.isPacked && wireType === WireType.LengthDelimited))
+      throw new RangeError(`field ${number} has another type`);
     if (wireType !== WireType.LengthDelimited) {
       reader.skip(wireType, number);
       continue;
     }
     const length = reader.uint32();
-    const part = { bytes, end: reader.pos + length, level: level + 1, values };
+    const part = { bytes, end: reader.pos + length, level: content?.isEntry ? level : level + 1, values };
     if (part.end > end) throw new RangeError("a field ends after the message that contains it");
-    const content = shape(number);
     if (content?.isText && !isUtf8(bytes.subarray(reader.pos, part.end))) throw new RangeError("a text is not UTF-8");
     if (content?.isPacked) count(length);
-    if (content?.inner && level < maxLevels) measure(reader, content.inner(), part);
+    if (content?.inner) {
+      if (part.level > maxLevels) throw new RangeError(`it is nested more than ${maxLevels} levels deep`);
+      measure(reader, content.inner(), part);
+    }
     reader.pos = part.end;
   }
 }
