@@ -28,6 +28,7 @@ import { mountConsole } from "./http/console.ts";
 import { ambiguousHost, crossSite } from "./http/cross-site.ts";
 import { mountDocs } from "./http/docs.ts";
 import { mountMetrics } from "./http/metrics.ts";
+import { admitPipelined } from "./http/pipelining.ts";
 import { mountPluginRoutes } from "./http/plugin-routes.ts";
 import { type ConsoleSessions, mountSession } from "./http/session.ts";
 import { mountWebhooks } from "./http/webhook.ts";
@@ -110,6 +111,7 @@ export async function serve(serving: ServeOptions) {
   // Checked here, so that Connect and gRPC-Web are protected too. The other port supports only HTTP/2, which browsers use only
   // over TLS: its certificate stops a rebound name, and its content types stop a page of another site.
   const http = createServer({ ...timeouts, requireHostHeader: false }, (request, response) => {
+    if (!admitPipelined(request.socket, response)) return;
     for (const [name, value] of safeHeaders) response.setHeader(name, value);
     // A proxy may forward its own path.
     if (prefix !== "" && request.url?.startsWith(`${prefix}/`)) request.url = request.url.slice(prefix.length);

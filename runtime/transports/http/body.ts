@@ -8,13 +8,18 @@ import type { Context as HonoContext } from "hono";
 /** The response object of a request. */
 type Answer = Pick<ServerResponse, "once" | "shouldKeepAlive"> | Pick<Http2ServerResponse, "once" | "stream">;
 
-/** Maximum time for receiving a body, in milliseconds. */
-const bodyMs = 30_000;
+/** Maximum time for receiving a body, and the maximum of a random addition, so that bodies that began together do not end together. Milliseconds. */
+const [bodyMs, spreadMs] = [30_000, 1_000];
+
+/** Maximum number of bodies that arrive at the same time. Each takes about 30 KB, even if few bytes have arrived. */
+const maxArriving = 4_000;
 
 /** Counts the bytes of all request bodies in memory, of all clients. */
 export class BodyBudget {
   readonly #most: number;
   #held = 0;
+  /** How to refuse each body that is arriving, the oldest first. */
+  readonly #arriving = new Set<() => void>();
 
   constructor(most: number) {
     this.#most = most;
@@ -26,17 +31,29 @@ export class BodyBudget {
 
   /** Throws `unavailable` if the budget is used up. */
   hold(bytes: number): void {
-    if (this.#held + bytes > this.#most)
-      throw problem("unavailable", "Too many request bodies are being received. Send this one again in a moment.", {
-        retryAfter: 1,
-      });
+    if (this.#held + bytes > this.#most) throw crowded;
     this.#held += bytes;
   }
 
   release(bytes: number): void {
     this.#held -= bytes;
   }
+
+  /** Counts a body until what is returned is called. If there are too many, the oldest is refused: most arrive within milliseconds. */
+  arriving(refuse: () => void): () => void {
+    if (this.#arriving.size === maxArriving) {
+      const [oldest] = this.#arriving as Iterable<() => void>;
+      if (oldest) this.#arriving.delete(oldest);
+      oldest?.();
+    }
+    this.#arriving.add(refuse);
+    return () => this.#arriving.delete(refuse);
+  }
 }
+
+const crowded = problem("unavailable", "Too many request bodies are being received. Send this one again in a moment.", {
+  retryAfter: 1,
+});
 
 export interface BodyLimits {
   /** Maximum size of a body, in bytes. */
@@ -53,13 +70,13 @@ export async function readBody(c: HonoContext, limits: BodyLimits): Promise<Uint
   const { incoming, outgoing } = (c.env ?? {}) as Partial<HttpBindings>;
   const hold = holder(limits.budget, outgoing);
   try {
-    if (incoming) return await collect(incoming, incoming.headers["content-length"], limits.maxBytes, hold);
+    if (incoming) return await collect(incoming, incoming.headers["content-length"], limits, hold);
     const { body } = c.req.raw;
     if (!body) return new Uint8Array(0);
-    return await collect(body as unknown as AsyncIterable<Uint8Array>, c.req.header("content-length"), limits.maxBytes, hold);
+    return await collect(body as unknown as AsyncIterable<Uint8Array>, c.req.header("content-length"), limits, hold);
   } catch (error) {
     // Otherwise the rest of the body would be read as the next request, or arrive endlessly.
-    if (error === late) c.header("Connection", "close");
+    if (error === late || error === crowded) c.header("Connection", "close");
     throw error;
   }
 }
@@ -71,7 +88,7 @@ export async function readBody(c: HonoContext, limits: BodyLimits): Promise<Uint
 export async function* boundedBody(request: Readable, response: Answer, budget: BodyBudget): AsyncGenerator<Uint8Array> {
   const hold = holder(budget, response);
   try {
-    for await (const chunk of inTime(keptOpen(request))) {
+    for await (const chunk of inTime(keptOpen(request), budget)) {
       hold(chunk.byteLength);
       yield chunk;
     }
@@ -105,7 +122,7 @@ function holder(budget: BodyBudget | undefined, answer: Answer | undefined): (by
 async function collect(
   stream: AsyncIterable<Uint8Array>,
   declared: string | undefined,
-  max: number,
+  { maxBytes: max, budget }: BodyLimits,
   hold: (bytes: number) => void,
 ): Promise<Uint8Array> {
   if (declared && Number(declared) > max) throw tooLarge(max);
@@ -119,7 +136,7 @@ async function collect(
   };
   // A small body usually arrives together with the headers. Then it is read without a timer and without waiting for each part.
   const isWhole = stream instanceof IncomingMessage && readAvailable(stream, take);
-  if (!isWhole) for await (const chunk of inTime(keptOpen(stream))) take(chunk);
+  if (!isWhole) for await (const chunk of inTime(keptOpen(stream), budget)) take(chunk);
   return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, size);
 }
 
@@ -129,14 +146,13 @@ function readAvailable(request: IncomingMessage, take: (chunk: Uint8Array) => vo
   return request.complete && request.readableLength === 0;
 }
 
-/** Throws `late` when the time for the whole body has passed, even while no chunk arrives. */
-async function* inTime(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+/** Throws `late` when the time for the whole body has passed, and `crowded` if too many others arrive, even while no chunk arrives. */
+async function* inTime(stream: AsyncIterable<Uint8Array>, budget: BodyBudget | undefined): AsyncGenerator<Uint8Array> {
   const iterator = stream[Symbol.asyncIterator]();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const over = new Promise<never>((_, fail) => {
-    timer = setTimeout(() => fail(late), bodyMs);
-  });
+  const { promise: over, reject: fail } = Promise.withResolvers<never>();
   over.catch(() => {});
+  const timer = setTimeout(() => fail(late), bodyMs + Math.random() * spreadMs);
+  const arrived = budget?.arriving(() => fail(crowded));
   let ended = false;
   try {
     for (;;) {
@@ -149,6 +165,7 @@ async function* inTime(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
     }
   } finally {
     clearTimeout(timer);
+    arrived?.();
     // Not awaited, because it ends only when the next chunk arrives.
     if (!ended) iterator.return?.()?.catch(() => {});
   }
