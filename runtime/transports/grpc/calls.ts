@@ -29,6 +29,10 @@ export interface GrpcOptions {
   readonly budget?: BodyBudget;
   /** Milliseconds after which a connection that does not answer a ping is closed. */
   readonly keepAliveMs?: number;
+  /** Milliseconds after which a connection without a call is closed. Default: five minutes. */
+  readonly idleMs?: number;
+  /** Maximum number of connections. Default: 1,000. */
+  readonly maxSessions?: number;
   readonly healthEveryMs?: number;
 }
 

@@ -1,6 +1,10 @@
 import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
+import { OpenStreams } from "./open-streams.ts";
 import { Health } from "./well-known.ts";
+
+/** Most streams of Watch. */
+const maxWatches = 1_000;
 
 const status = { serving: 1, notServing: 2, serviceUnknown: 3 };
 
@@ -17,11 +21,19 @@ export interface HealthOptions {
 export function healthRoutes(router: ConnectRouter, options: HealthOptions): void {
   const response = (Health.method.check as { output: DescMessage }).output;
   const answer = (code: number) => create(response, { status: code } as never);
+  // Anyone may ask, and each look asks the database.
+  const keepMs = Math.min(1_000, options.everyMs / 2);
+  let looked = { at: Number.NEGATIVE_INFINITY, ready: Promise.resolve(false) };
+  const isReady = (): Promise<boolean> => {
+    const at = performance.now();
+    if (at - looked.at > keepMs) looked = { at, ready: Promise.resolve(options.ready()).catch(() => false) };
+    return looked.ready;
+  };
+  const streams = new OpenStreams(maxWatches);
   const current = async (service: string): Promise<number> => {
     if (service !== "" && !options.services.has(service)) return status.serviceUnknown;
     if (options.stopping.aborted) return status.notServing;
-    const ready = await Promise.resolve(options.ready()).catch(() => false);
-    return ready ? status.serving : status.notServing;
+    return (await isReady()) ? status.serving : status.notServing;
   };
   router.service(Health, {
     async check(request: Message) {
@@ -32,6 +44,7 @@ export function healthRoutes(router: ConnectRouter, options: HealthOptions): voi
     },
     async *watch(request: Message, call: HandlerContext) {
       const { service } = request as Message & { service: string };
+      using _ = streams.open();
       let last = -1;
       while (!call.signal.aborted) {
         const code = await current(service);

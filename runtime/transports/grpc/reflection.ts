@@ -1,11 +1,19 @@
+import { setImmediate } from "node:timers/promises";
 import { create, type DescFile, type DescMessage, type DescService, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code, type ConnectRouter } from "@connectrpc/connect";
+import { OpenStreams } from "./open-streams.ts";
 import { untilAborted } from "./routes.ts";
 import { Reflections } from "./well-known.ts";
 
 /** Maximum size of a reflection request, in bytes. It is small because these streams have no time limit. */
 const readMaxBytes = 16_384;
+
+/** Most streams: tools open one at a time. */
+const maxStreams = 100;
+
+/** How many questions of a stream are answered in one turn of the event loop. */
+const perTurn = 16;
 
 type Query = { case: string | undefined; value: unknown };
 type Answer = { case: string; value: unknown };
@@ -15,12 +23,17 @@ export function reflectionRoutes(router: ConnectRouter, described: readonly Desc
   const services = [...described, ...Reflections];
   const files = new Map(services.flatMap((service) => withImports(service.file)).map((file) => [file.proto.name, file]));
   const symbols = new Map([...files.values()].flatMap(symbolsOf));
+  const streams = new OpenStreams(maxStreams);
   for (const reflection of Reflections) {
     const response = (reflection.method.serverReflectionInfo as { output: DescMessage }).output;
     const service = {
       async *serverReflectionInfo(requests: AsyncIterable<{ host: string; messageRequest: Query }>) {
+        using _ = streams.open();
+        let asked = 0;
         // Clients keep this stream open for as long as they please.
         for await (const request of untilAborted(requests, stopping)) {
+          // One packet can hold thousands of questions.
+          if (++asked % perTurn === 0) await setImmediate();
           const messageResponse = answer(request.messageRequest, services, files, symbols);
           yield create(response, { validHost: request.host, originalRequest: request, messageResponse } as never);
         }
@@ -59,8 +72,17 @@ function describe(file: DescFile | undefined, missing: string): Answer {
   if (!file) return failure(Code.NotFound, `There is ${missing} here`);
   return {
     case: "fileDescriptorResponse",
-    value: { fileDescriptorProto: withImports(file).map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto)) },
+    value: { fileDescriptorProto: withImports(file).map(binaryOf) },
   };
+}
+
+const binaries = new WeakMap<DescFile, Uint8Array>();
+
+/** Made once: it takes milliseconds, and anyone may ask for it. */
+function binaryOf(file: DescFile): Uint8Array {
+  const binary = binaries.get(file) ?? toBinary(FileDescriptorProtoSchema, file.proto);
+  binaries.set(file, binary);
+  return binary;
 }
 
 const failure = (errorCode: Code, errorMessage: string): Answer => ({

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import http from "node:http";
+import { connect as connectHttp2 } from "node:http2";
 import { type AddressInfo, connect as connectTcp } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -69,6 +70,47 @@ describe("the server's life", () => {
     });
     socket.on("error", () => {}).resume();
     await once(socket, "close");
+    await server.close(100);
+  });
+  test("a connection without a call is closed after a while, one with a call is not", async () => {
+    const limits = { keepAliveMs: 50, idleMs: 200 };
+    const server = await startGrpc({ routes, log: quiet, host: "127.0.0.1", port: 0, healthEveryMs: 20, ...limits });
+    const busy = connectHttp2(`http://127.0.0.1:${server.port}`).on("error", () => {});
+    const call = busy.request({ ":method": "POST", ":path": "/grpc.health.v1.Health/Watch", "content-type": "application/grpc" });
+    call.on("error", () => {}).resume();
+    call.end(Buffer.alloc(5));
+    const idle = connectHttp2(`http://127.0.0.1:${server.port}`).on("error", () => {});
+    await once(idle, "close");
+    expect(busy.closed).toBe(false);
+    busy.destroy();
+    await server.close(100);
+  });
+  test("where there are too many connections, the one that has been idle longest gives way", async () => {
+    const server = await startGrpc({ routes, log: quiet, host: "127.0.0.1", port: 0, maxSessions: 2 });
+    const open = async () => {
+      const session = connectHttp2(`http://127.0.0.1:${server.port}`).on("error", () => {});
+      await once(session, "remoteSettings");
+      return session;
+    };
+    const [first, second] = [await open(), await open()];
+    const third = await open();
+    if (!first.closed) await once(first, "close");
+    expect([second.closed, third.closed]).toEqual([false, false]);
+    for (const session of [second, third]) session.destroy();
+    await server.close(100);
+  });
+  test("anyone may ask for reflection, but not with any number of streams", async () => {
+    const server = await startGrpc({ routes, log: quiet, host: "127.0.0.1", port: 0 });
+    const session = connectHttp2(`http://127.0.0.1:${server.port}`).on("error", () => {});
+    const path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+    const statuses = Array.from({ length: 101 }, () => {
+      const call = session.request({ ":method": "POST", ":path": path, "content-type": "application/grpc" });
+      call.on("error", () => {}).resume();
+      call.write(Buffer.from([0, 0, 0, 0, 2, 0x3a, 0]));
+      return once(call, "trailers").then(([trailers]) => Number(trailers["grpc-status"]));
+    });
+    expect(await Promise.race(statuses)).toBe(Code.ResourceExhausted);
+    session.destroy();
     await server.close(100);
   });
   test("a port that is taken is an error", async () => {

@@ -1,8 +1,10 @@
 import http2 from "node:http2";
-import type { AddressInfo, Socket } from "node:net";
+import type { AddressInfo } from "node:net";
 import type { Log } from "../../platform/log.ts";
 import { safeHeaders } from "../http/client-error.ts";
+import { admitPipelined } from "../http/pipelining.ts";
 import type { Calls, ConnectOptions, GrpcOptions, NodeHandler } from "./calls.ts";
+import { inTurns, keepSessions } from "./sessions.ts";
 
 export interface GrpcServer {
   readonly port: number;
@@ -13,16 +15,21 @@ export interface GrpcServer {
 /** Native gRPC, gRPC-Web and Connect over HTTP/2, with the standard health and reflection services. */
 export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
   const calls = atFirstCall(async () => (await import("./adapter.ts")).grpcCalls(options), options.log);
-  const settings = { maxConcurrentStreams: 1_000 };
+  const settings = { maxConcurrentStreams: 250 };
+  // A client that withdraws this many calls at once, and then more of them per second, is disconnected.
+  const resets = { streamResetBurst: 250, streamResetRate: 50 };
+  const begin = inTurns((request, response) => calls.handle(request, response));
   // Browsers support HTTP/2, and can read responses in JSON.
   const handle: NodeHandler = (request, response) => {
+    if (!("stream" in response) && !admitPipelined(request.socket, response)) return;
     for (const [name, value] of safeHeaders) response.setHeader(name, value);
-    calls.handle(request, response);
+    begin(request, response);
   };
   const server = options.tls
-    ? http2.createSecureServer({ ...options.tls, settings, allowHTTP1: true }, handle)
-    : http2.createServer({ settings }, handle);
-  const sessions = keepSessions(server, options.keepAliveMs ?? 30_000);
+    ? http2.createSecureServer({ ...options.tls, ...resets, settings, allowHTTP1: true, handshakeTimeout: 20_000 }, handle)
+    : http2.createServer({ ...resets, settings }, handle);
+  const { keepAliveMs = 30_000, idleMs = 300_000, maxSessions = 1_000 } = options;
+  const sessions = keepSessions(server, { keepAliveMs, idleMs, most: maxSessions });
   await listen(server, options);
   return {
     port: (server.address() as AddressInfo).port,
@@ -30,7 +37,7 @@ export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       const made = await calls.made();
       made?.stop();
-      for (const session of sessions.open) session.close();
+      for (const session of sessions.open.keys()) session.close();
       const drained = await Promise.race([sessions.ended().then(() => true), after(limitMs)]);
       if (!drained) made?.shutDown();
       sessions.breakAll();
@@ -85,54 +92,6 @@ function listen(server: http2.Http2Server | http2.Http2SecureServer, { host, por
       resolve();
     });
   });
-}
-
-/** Tracks the open connections, and closes those whose peer does not respond to a ping. */
-function keepSessions(server: http2.Http2Server | http2.Http2SecureServer, keepAliveMs: number) {
-  const open = new Set<http2.ServerHttp2Session>();
-  const sockets = new Set<Socket>();
-  const silent = new WeakSet<http2.ServerHttp2Session>();
-  const ended = Promise.withResolvers<void>();
-  let ending = false;
-  const endIfEmpty = () => {
-    if (ending && open.size === 0) ended.resolve();
-  };
-  server.on("connection", (socket: Socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-  });
-  server.on("session", (session: http2.ServerHttp2Session) => {
-    open.add(session);
-    session.on("error", () => session.destroy());
-    session.once("close", () => {
-      open.delete(session);
-      endIfEmpty();
-    });
-  });
-  const timer = setInterval(() => {
-    for (const session of open) {
-      if (silent.has(session)) session.destroy();
-      else if (!session.destroyed) {
-        silent.add(session);
-        session.ping((error) => !error && silent.delete(session));
-      }
-    }
-  }, keepAliveMs);
-  timer.unref();
-  return {
-    open,
-    ended() {
-      ending = true;
-      endIfEmpty();
-      return ended.promise;
-    },
-    breakAll() {
-      clearInterval(timer);
-      for (const session of open) session.destroy();
-      // A session that is closing keeps its socket until the peer closes it too, even after it is destroyed.
-      for (const socket of sockets) socket.destroy();
-    },
-  };
 }
 
 const after = (ms: number): Promise<false> => new Promise((resolve) => setTimeout(resolve, ms, false).unref());
