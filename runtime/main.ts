@@ -4,7 +4,10 @@ import { createLog, type Log, toStandardError } from "./platform/log.ts";
 import { builtIns } from "./plugins/built-ins.ts";
 import { start } from "./service.ts";
 
-/** Ctrl-C signals the whole process group, and npm forwards its own signal: two within this time count as one, milliseconds. A later one stops at once. */
+/**
+ * Ctrl-C signals the whole process group, and npm forwards its own signal: two within this time count as one, milliseconds. A
+ * later one stops at once.
+ */
 const sameSignalMs = 1_000;
 
 /**

@@ -48,7 +48,9 @@ async function patient(send: () => Promise<Response>): Promise<Response> {
   }
 }
 
-/** Serves tasks until the process ends. `work` returns the answer; a task whose work throws is failed, so that it can be retried. */
+/**
+ * Serves tasks until the process ends. `work` returns the answer; a task whose work throws is failed, so that it can be retried.
+ */
 export async function serveTasks(access: Access, work: (task: Task) => Promise<string>): Promise<never> {
   for (let wait = 1; ; ) {
     const began = performance.now();

@@ -20,7 +20,9 @@ const settings = {
   secret: process.env.AGENT_SECRET ?? "",
   /** PEM file with the CA of the server's certificate, if it is not a public CA. */
   roots: process.env.SIGNALBOX_CA,
-  /** At most a third of the service's EXECUTION_LEASE_SECONDS: without a heartbeat for that long, the task goes to another agent. */
+  /**
+   * At most a third of the service's EXECUTION_LEASE_SECONDS: without a heartbeat for that long, the task goes to another agent.
+   */
   heartbeatSeconds: Number(process.env.HEARTBEAT_SECONDS ?? 10),
 };
 type Gateway = Client<typeof AgentGateway>;

@@ -5,7 +5,10 @@ import { printable, withoutControlCharacters } from "./output.ts";
 import { RequestError } from "./request.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Runs a command and returns its result. If it fails, prints the error and returns the exit code. Escapes control characters in output. */
+/**
+ * Runs a command and returns its result. If it fails, prints the error and returns the exit code. Escapes control characters in
+ * output.
+ */
 export async function exitCodeOf<T>(command: (terminal: Terminal) => Promise<T>, terminal: Terminal): Promise<T | number> {
   const { out, err, ...rest } = terminal;
   const safe: Terminal = { ...rest, out: (text) => out(printable(text)), err: (text) => err(printable(text)) };

@@ -1,7 +1,9 @@
 import { httpRoute, type Operation } from "@signalbox/schema/operation";
 import type { z } from "zod";
 
-/** How a flag's value is read. `list`: given several times, or comma-separated; `json`: JSON, `@file`, or `-` for standard input. */
+/**
+ * How a flag's value is read. `list`: given several times, or comma-separated; `json`: JSON, `@file`, or `-` for standard input.
+ */
 export type FlagKind = "text" | "number" | "boolean" | "list" | "json";
 
 export interface Flag {

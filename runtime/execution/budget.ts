@@ -37,7 +37,10 @@ export interface RunBudget {
   exhausted(log: StepLog): string | null;
   /** Why a tool must not write again; `null` if it may. */
   writesExhausted(log: StepLog, isWrite: (tool: string) => boolean): string | null;
-  /** Reserves a request in the daily and monthly budgets. Waits while others have reserved the rest. Throws `HoldExecution` if a budget is used up. */
+  /**
+   * Reserves a request in the daily and monthly budgets. Waits while others have reserved the rest. Throws `HoldExecution` if a
+   * budget is used up.
+   */
   reserve(request: ChatRequest, signal: AbortSignal): Promise<void>;
   /** Frees the reservation of a failed request. */
   release(): Promise<void>;

@@ -27,7 +27,9 @@ export interface Conversation {
   readonly subject?: string | null;
   /** Whether its subject is not visible to everyone in the project; absent outside of executions. */
   readonly private?: boolean;
-  /** When the event that started it happened, in milliseconds since the epoch. Tool results mark texts that were written later. */
+  /**
+   * When the event that started it happened, in milliseconds since the epoch. Tool results mark texts that were written later.
+   */
   readonly since?: number | null;
   readonly connectionFor: (source: string) => Promise<Connection | null>;
   /** Calls a service that executions share, and postpones the run while it is unavailable. Absent outside of executions. */
@@ -40,7 +42,10 @@ export interface Conversation {
   readonly readOnly?: string | null;
   /** Which of its writes wait for approval; absent outside of executions. */
   readonly approval?: Approval;
-  /** Whether another attempt can follow. If so, a transient failure of a tool ends the attempt; otherwise the model gets the error. */
+  /**
+   * Whether another attempt can follow. If so, a transient failure of a tool ends the attempt; otherwise the model gets the
+   * error.
+   */
   readonly resumable: boolean;
   /** Maximum wait between two attempts of one request, in milliseconds. */
   readonly maxRetryWaitMs?: number;

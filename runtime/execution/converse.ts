@@ -6,7 +6,10 @@ import type { ModelOutput } from "./step-log.ts";
 import type { StepRow } from "./steps/queries.ts";
 import { callTool } from "./tools-step.ts";
 
-/** Alternates between the model and its tools until an answer without tool calls, or the last round. Resumes after the last step of the log. */
+/**
+ * Alternates between the model and its tools until an answer without tool calls, or the last round. Resumes after the last step
+ * of the log.
+ */
 export async function converse(conversation: Conversation, deps: ConversationDeps): Promise<string> {
   const tools = conversation.plan.tools.map((name) => deps.tools.get(name)).filter((tool) => tool !== undefined);
   for (let round = 0; ; round++) {

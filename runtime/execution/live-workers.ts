@@ -23,10 +23,10 @@ const prefix = "signalbox-worker-";
 const channel = "signalbox-worker";
 
 /**
- * Finds workers that ended without releasing their leases. Each worker keeps a session that has its name; the server ends that session
- * with the process, and other workers see its name in the list of sessions. A worker that still runs, but is cut off from the database for
- * more than three seconds, loses its executions too. That is safe: a successor waits for writes that may be in flight, whatever ended
- * the lease. A frozen process keeps its session, and so its leases until they expire.
+ * Finds workers that ended without releasing their leases. Each worker keeps a session that has its name; the server ends that
+ * session with the process, and other workers see its name in the list of sessions. A worker that still runs, but is cut off from
+ * the database for more than three seconds, loses its executions too. That is safe: a successor waits for writes that may be in
+ * flight, whatever ended the lease. A frozen process keeps its session, and so its leases until they expire.
  */
 export class LiveWorkers {
   readonly #name: string;

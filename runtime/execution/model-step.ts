@@ -31,7 +31,10 @@ export function beginStep({ plan, log }: Conversation, call?: ToolCall): StepRow
 const isUnanswered = ({ kind, state, output, prompt_tokens }: StepRow): boolean =>
   kind === "model" && (state === "started" || (state === "failed" && output === null && prompt_tokens === 0));
 
-/** The step of the next request to the model, stored as started. Outside of executions nothing can resume it, so it is stored only at its end. */
+/**
+ * The step of the next request to the model, stored as started. Outside of executions nothing can resume it, so it is stored only
+ * at its end.
+ */
 async function beginRequest(conversation: Conversation): Promise<StepRow> {
   const { plan, log, limits } = conversation;
   const last = log.steps.at(-1);
@@ -100,7 +103,10 @@ const outputOf = ({ content, toolCalls, finishReason, refusal }: ChatAnswer): Mo
   ...(refusal !== null && { refusal }),
 });
 
-/** Sends a request within the budget. A failed request frees its reservation; an interrupted one keeps it, because it may have cost that much. */
+/**
+ * Sends a request within the budget. A failed request frees its reservation; an interrupted one keeps it, because it may have
+ * cost that much.
+ */
 async function send(
   { budget, limits, signal, guarded, ...conversation }: Conversation,
   request: ChatRequest,

@@ -30,7 +30,9 @@ export function systemPrompt(
   return [...persona, ...remembered].filter((part) => part.trim() !== "").join("\n\n");
 }
 
-/** Maximum length of a memory in a prompt, in characters. A longer one would fill the model's context in every run that finds it. */
+/**
+ * Maximum length of a memory in a prompt, in characters. A longer one would fill the model's context in every run that finds it.
+ */
 const maxMemoryLength = 8_000;
 
 /** Content of an item is indented, so its text cannot begin another item. */

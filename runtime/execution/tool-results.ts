@@ -3,7 +3,9 @@ import { cleanJson, cleanLine, type Reading } from "../untrusted/clean.ts";
 import { enclosed, newTag, type Provenance } from "../untrusted/fence.ts";
 import type { StepRow } from "./steps/queries.ts";
 
-/** Maximum length of one tool result, and of all results in one request, in characters. The transcript contains the full results. */
+/**
+ * Maximum length of one tool result, and of all results in one request, in characters. The transcript contains the full results.
+ */
 const maxResultLength = 50_000;
 const maxTotalLength = 200_000;
 /**

@@ -41,7 +41,10 @@ export class WriteWindow implements WriteFence {
     else stopping.addEventListener("abort", this.#stop, { once: true });
   }
 
-  /** Ends the write, so that nothing aborts it any more. The signal `stopping` lives as long as the service and must not keep a reference to it. */
+  /**
+   * Ends the write, so that nothing aborts it any more. The signal `stopping` lives as long as the service and must not keep a
+   * reference to it.
+   */
   close(): void {
     this.#options.lease.signal.removeEventListener("abort", this.#leaseEnded);
     this.#options.stopping.removeEventListener("abort", this.#stop);

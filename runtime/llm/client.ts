@@ -105,7 +105,9 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The same request, with a streamed answer. After `onDelta` got a piece, no retry is possible, because it would repeat the piece. */
+/**
+ * The same request, with a streamed answer. After `onDelta` got a piece, no retry is possible, because it would repeat the piece.
+ */
 async function streamed(
   client: OpenAI,
   request: ChatRequest,

@@ -77,7 +77,10 @@ interface PartialCall {
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** Adds a piece to the call with its index. Some proxies give all calls the index 0, so a piece with a name and another id begins a new call. */
+/**
+ * Adds a piece to the call with its index. Some proxies give all calls the index 0, so a piece with a name and another id begins
+ * a new call.
+ */
 function addTo(calls: PartialCall[], piece: PartialCall): void {
   const known = calls.findLast(({ index }) => index === piece.index);
   const isNew = !known || (piece.name !== "" && piece.id !== "" && known.id !== "" && known.id !== piece.id);

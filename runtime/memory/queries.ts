@@ -68,8 +68,8 @@ export interface Outcome {
 }
 
 /**
- * Stores memories and reserves their keys in one statement, if both are in this database: each memory completely or not at all. No two
- * may have the same key. `put` returns the statement that stores them; its parameters start after the given number.
+ * Stores memories and reserves their keys in one statement, if both are in this database: each memory completely or not at all.
+ * No two may have the same key. `put` returns the statement that stores them; its parameters start after the given number.
  */
 export async function storeWithKeys(
   sql: Sql,

@@ -120,7 +120,10 @@ async function create(
   return memory;
 }
 
-/** For a store outside the database, in three steps: reserve the key, write the memory, confirm. Returns whether it waits for its vector. */
+/**
+ * For a store outside the database, in three steps: reserve the key, write the memory, confirm. Returns whether it waits for its
+ * vector.
+ */
 async function apart(
   deps: MemoryRepositoryDeps,
   store: NamedStore,

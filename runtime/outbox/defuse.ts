@@ -13,7 +13,10 @@ export interface DefuseOptions {
   readonly hosts: readonly string[];
 }
 
-/** The zero-width joiner is invisible. Between two characters, it keeps a platform from recognising a command, but people see no difference. */
+/**
+ * The zero-width joiner is invisible. Between two characters, it keeps a platform from recognising a command, but people see no
+ * difference.
+ */
 const zeroWidthJoiner = "\u200d";
 
 /**

@@ -9,7 +9,10 @@ export interface Mistyped {
   readonly meant: string | null;
 }
 
-/** Variables that are probably misspelled: unknown ones with a prefix of ours (`ALPHA_TOKN`), and those one typing error away from ours. */
+/**
+ * Variables that are probably misspelled: unknown ones with a prefix of ours (`ALPHA_TOKN`), and those one typing error away from
+ * ours.
+ */
 export function mistypedIn(given: Iterable<string>, known: readonly string[]): Mistyped[] {
   const groups = new Set(known.flatMap((name) => (shared.test(name) ? [] : (/^[A-Z]+_/.exec(name)?.[0] ?? []))));
   return [...given].flatMap((name) => {

@@ -18,16 +18,25 @@ const publicParameter = /^(?:project|issue|public|partition|sort|cache)[_-]?key$
 /** An environment variable whose value must never be shown. */
 export const isSecretVariable = (name: string): boolean => variable.test(name);
 
-/** A member of a stored object. Hiding too much of an audit log is better than too little, so the word may be anywhere in the name. */
+/**
+ * A member of a stored object. Hiding too much of an audit log is better than too little, so the word may be anywhere in the
+ * name.
+ */
 export const isSecretMember = (name: string): boolean => member.test(name);
 
 /** A header of a request that may carry a credential. */
 export const isSecretHeader = (name: string): boolean => header.test(name);
 
-/** A variable or a plugin's setting whose value must not appear in texts. The name must end with the word: `TOKEN_URL` is no secret. */
+/**
+ * A variable or a plugin's setting whose value must not appear in texts. The name must end with the word: `TOKEN_URL` is no
+ * secret.
+ */
 export const isSecretSetting = (name: string): boolean => setting.test(name);
 
-/** A parameter of a query in the audit log. The words, `key` and `sig` included, may be anywhere in the name, as in `?key1=`; `?assignee=` has neither. */
+/**
+ * A parameter of a query in the audit log. The words, `key` and `sig` included, may be anywhere in the name, as in `?key1=`;
+ * `?assignee=` has neither.
+ */
 export const isSecretInAuditLog = (parameter: string): boolean =>
   isSecretMember(parameter) ||
   (/key|(?<!as|de)sig/i.test(parameter) && !publicParameter.test(parameter)) ||

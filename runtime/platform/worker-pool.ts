@@ -47,7 +47,10 @@ interface Thread {
 
 const maxWaiting = 1_000;
 
-/** Threads that run pure functions. The first starts with the first job, others when jobs wait. Idle threads do not keep the process alive. */
+/**
+ * Threads that run pure functions. The first starts with the first job, others when jobs wait. Idle threads do not keep the
+ * process alive.
+ */
 export class WorkerPool {
   readonly #entry: URL;
   readonly #size: number;

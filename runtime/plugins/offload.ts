@@ -8,8 +8,9 @@ const extension = import.meta.url.slice(import.meta.url.lastIndexOf("."));
 export type OffloadFor = (plugin: Plugin, module?: string) => Capabilities["offload"];
 
 /**
- * Worker threads for the capability `offload`, ended by `closing`. Deadlines and waits are those of `WorkerPool`, unless given. The
- * first failure of each plugin, function, code and size of input (to a power of two) is logged: plugins then use a plainer result.
+ * Worker threads for the capability `offload`, ended by `closing`. Deadlines and waits are those of `WorkerPool`, unless given.
+ * The first failure of each plugin, function, code and size of input (to a power of two) is logged: plugins then use a plainer
+ * result.
  */
 export function openOffload(
   closing: { add(close: () => Promise<void>): void },

@@ -29,7 +29,10 @@ export async function checkWithoutBody<T>(check: () => T | Promise<T>): Promise<
 /** The headers with which a connection's check last needed the body, with the lengths of their values. */
 const seenBefore = new WeakMap<Connection, readonly (readonly [name: string, length: number | undefined])[]>();
 
-/** Whether the check needs the body, because an earlier one with such headers did. Trying it without the body would cost an exception. */
+/**
+ * Whether the check needs the body, because an earlier one with such headers did. Trying it without the body would cost an
+ * exception.
+ */
 export const neededBodyBefore = (connection: Connection, headers: SentRequest["headers"]): boolean =>
   seenBefore.get(connection)?.every(([name, length]) => headers[name]?.length === length) ?? false;
 

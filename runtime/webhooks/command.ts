@@ -62,7 +62,10 @@ export function commandOf({ subject, comment_text, author }: SourceEvent): Comma
   return readCommand(comment_text);
 }
 
-/** Why the author may not give this command; `null` if they may. An unknown standing is enough to stop or retry, but not to approve or reject. */
+/**
+ * Why the author may not give this command; `null` if they may. An unknown standing is enough to stop or retry, but not to
+ * approve or reject.
+ */
 export function refusalOf({ name }: Command, author: EventAuthor | null | undefined): string | null {
   const standing = author?.standing ?? "unknown";
   const who = author?.name ?? "the author";

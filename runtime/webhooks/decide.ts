@@ -30,7 +30,10 @@ export interface DecisionDeps {
 
 const closing: ReadonlySet<string> = new Set(["issue.closed", "pr.closed", "pr.merged"]);
 
-/** Whether the event cancels runs of earlier events on its issue. A close by our own account does not, so that the run that closed the issue can finish. */
+/**
+ * Whether the event cancels runs of earlier events on its issue. A close by our own account does not, so that the run that closed
+ * the issue can finish.
+ */
 const closes = ({ event, replayOf, own }: Incoming, triggers: readonly string[], reason: string | null): boolean =>
   reason === null && !replayOf && !own && event.subject !== null && (event.closes ?? triggers.some((one) => closing.has(one)));
 

@@ -27,7 +27,10 @@ export interface DeliveryContext {
   readonly replay?: ReplayOptions;
   /** Id of the event. A second attempt with the same id is a duplicate. */
   readonly id?: string;
-  /** Id of the message that contained the webhook, for sources without delivery ids. A second message with the same id is a duplicate. */
+  /**
+   * Id of the message that contained the webhook, for sources without delivery ids. A second message with the same id is a
+   * duplicate.
+   */
   readonly messageId?: string | null;
   /** Stores it after the events that arrived before it. */
   readonly inOrder?: InOrder;
@@ -66,7 +69,10 @@ export interface Admitted {
 }
 
 export interface Receiver {
-  /** The target of `/webhook/<slug>`. The slug is the name of a source, the id of an integration, or the path of a webhook mapping. */
+  /**
+   * The target of `/webhook/<slug>`. The slug is the name of a source, the id of an integration, or the path of a webhook
+   * mapping.
+   */
   entry(slug: string): Promise<Entry | undefined>;
   /** Checks a webhook before its body is read. Throws `not_found` or `unauthenticated`; then nothing is stored. */
   admit(slug: string, head: WebhookHead): Promise<Admitted>;

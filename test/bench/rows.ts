@@ -53,7 +53,9 @@ function webhook(number: number) {
   };
 }
 
-/** Disk space of an issue: three webhooks, two of which start nothing, two executions of the default tasks with answers of 1.8 KB. */
+/**
+ * Disk space of an issue: three webhooks, two of which start nothing, two executions of the default tasks with answers of 1.8 KB.
+ */
 export async function run(args: readonly string[]): Promise<void> {
   const count = Number(args.find((one) => one.startsWith("--issues="))?.slice("--issues=".length) ?? 300);
   await using database = await freshDatabase();

@@ -51,15 +51,15 @@ function disturb(server: Pick<TestTracker, "fault" | "heal">): () => Promise<voi
 }
 
 /**
- * After so many accepted events the service is killed with SIGKILL, and again when all are accepted. Five deaths of its workers in a
- * row would fail an execution, so there are at most four kills.
+ * After so many accepted events the service is killed with SIGKILL, and again when all are accepted. Five deaths of its workers
+ * in a row would fail an execution, so there are at most four kills.
  */
 const eventsOfKill = Math.ceil(events / (events < 100 ? 2 : 4));
 
 /**
- * Sends the events of these issues while the service is killed again and again and its platform fails, and waits until the platform
- * is calm and nothing is left that may write. `send` answers whether the webhook with this delivery id was accepted; until then it is
- * called again.
+ * Sends the events of these issues while the service is killed again and again and its platform fails, and waits until the
+ * platform is calm and nothing is left that may write. `send` answers whether the webhook with this delivery id was accepted;
+ * until then it is called again.
  */
 export async function sendUnderFaults(
   { service, platform }: { service: Service; platform: Pick<TestTracker, "fault" | "heal"> },

@@ -58,8 +58,8 @@ const installed = z.object({ packages: z.record(z.string(), z.object({ integrity
 const audit = z.object({ invalid: z.array(z.unknown()), missing: z.array(z.unknown()) });
 
 /**
- * npm compares the signatures with the keys that it trusts. It does so only for installed packages, so the package is installed into
- * a temporary folder, without scripts. Returns why the signatures could not be verified; `null` if they are valid.
+ * npm compares the signatures with the keys that it trusts. It does so only for installed packages, so the package is installed
+ * into a temporary folder, without scripts. Returns why the signatures could not be verified; `null` if they are valid.
  */
 async function verify(name: string, version: string, integrity: string): Promise<string | null> {
   const folder = mkdtempSync(join(tmpdir(), "signalbox-provenance-"));

@@ -25,7 +25,10 @@ interface Taking {
   readonly lease: string;
   readonly key: string;
   readonly leaseMs: number;
-  /** The execution whose answer is about to be written. It is stored first, so that no progress update replaces the answer after a crash. */
+  /**
+   * The execution whose answer is about to be written. It is stored first, so that no progress update replaces the answer after a
+   * crash.
+   */
   readonly answeredBy: string | null;
 }
 

@@ -144,7 +144,10 @@ const answered = (sql: Queryable) => sql`
   prompt_tokens = s.prompt_tokens, completion_tokens = s.completion_tokens, cost_usd = s.cost_usd,
   duration_ms = s.duration_ms, started_at = s.started_at, ended_at = s.ended_at`;
 
-/** Whether the change contains only the plan and its first request to the model. If a crash of the server loses them, the next attempt plans again. */
+/**
+ * Whether the change contains only the plan and its first request to the model. If a crash of the server loses them, the next
+ * attempt plans again.
+ */
 const isBeginning = ({ steps, completed, patch }: Change): boolean =>
   completed.length === 0 &&
   Object.keys(patch).every((member) => member === "agent_id") &&

@@ -39,8 +39,8 @@ export interface Database {
   /** Opens up to `max` more sessions with these settings, which `close` closes too. Absent if sessions cannot have settings. */
   readonly sessions?: (max: number, settings: Readonly<Record<string, string>>) => Sql;
   /**
-   * Listens to a channel. `reconnected`: messages may have been missed. `name`: the session's `application_name`, which every account of the
-   * server can see. Absent if there is only one session.
+   * Listens to a channel. `reconnected`: messages may have been missed. `name`: the session's `application_name`, which every
+   * account of the server can see. Absent if there is only one session.
    */
   readonly listen?: (
     channel: string,
@@ -61,7 +61,9 @@ export interface Database {
 
 /** Maximum time that this process waits for an answer, including the wait for a connection, in milliseconds. */
 const deadlineMs = 9_000;
-/** Maximum duration of a statement on the server, in milliseconds. It is shorter, so that a connection survives a slow statement. */
+/**
+ * Maximum duration of a statement on the server, in milliseconds. It is shorter, so that a connection survives a slow statement.
+ */
 const statementMs = 8_000;
 const longRunningMs = 60 * 60_000;
 
@@ -80,7 +82,9 @@ interface PostgresOptions {
   readonly direct?: string | undefined;
 }
 
-/** A pool on a PostgreSQL server. A statement is answered within its deadline or fails as unavailable; the caller may retry it. */
+/**
+ * A pool on a PostgreSQL server. A statement is answered within its deadline or fails as unavailable; the caller may retry it.
+ */
 export function connectPostgres(url: string, { max, direct }: PostgresOptions): Database {
   const pools: ConnectionPool[] = [];
   const { full, lastFull } = watchFull();

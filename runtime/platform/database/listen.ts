@@ -17,7 +17,10 @@ const answerMs = 4_000;
 const againMs = 500;
 const checkMs = 500;
 
-/** Listens to a channel on a separate connection, and reconnects if the connection is lost or does not answer. Resolves once it listens. */
+/**
+ * Listens to a channel on a separate connection, and reconnects if the connection is lost or does not answer. Resolves once it
+ * listens.
+ */
 export async function listen(options: ListenOptions): Promise<Listening> {
   const now = () => performance.now();
   const statement = `listen "${options.channel}"`;

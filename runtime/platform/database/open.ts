@@ -3,7 +3,10 @@ import type { Log } from "../log.ts";
 import { connectEmbedded, connectPostgres, type Database } from "./client.ts";
 import { openEmbedded } from "./embedded.ts";
 
-/** Opens the PostgreSQL at `DATABASE_URL`, or else the embedded database in `DATA_DIR`. Throws a `StartError` if it is not available. */
+/**
+ * Opens the PostgreSQL at `DATABASE_URL`, or else the embedded database in `DATA_DIR`. Throws a `StartError` if it is not
+ * available.
+ */
 export async function openDatabase(
   config: Pick<Config, "DATABASE_URL" | "DIRECT_DATABASE_URL" | "DATA_DIR">,
   log: Log,

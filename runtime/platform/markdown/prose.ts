@@ -1,6 +1,8 @@
 import { CodeLines } from "./code-lines.ts";
 
-/** Maximum number of backticks or tildes. A text with more is treated as prose only, because finding its code would take too long. */
+/**
+ * Maximum number of backticks or tildes. A text with more is treated as prose only, because finding its code would take too long.
+ */
 const maxCodeMarks = 40_000;
 
 /** Placeholder for code while the prose around it is rewritten. It is a noncharacter, which no text may contain. */

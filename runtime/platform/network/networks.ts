@@ -39,7 +39,9 @@ export function parseAddress(text: string): Address | null {
   return isAddress(text) ? ipaddr.process(text) : null;
 }
 
-/** The network by which a sender is counted: an IPv4 address, or the /64 of an IPv6 address, because a sender can use all of it. */
+/**
+ * The network by which a sender is counted: an IPv4 address, or the /64 of an IPv6 address, because a sender can use all of it.
+ */
 export function networkOf(text: string): string {
   const address = parseAddress(text);
   if (!(address instanceof ipaddr.IPv6)) return address?.toString() ?? text;

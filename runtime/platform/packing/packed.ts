@@ -42,7 +42,10 @@ export function pack(kind: keyof typeof kinds, text: Uint8Array): Buffer | undef
 /** Whether `pack` of any release created the bytes. */
 export const isPacked = ([first = 9]: Uint8Array): boolean => first < 9;
 
-/** The text of a stored value, packed or not. Throws if the value is damaged, or packed with a dictionary that this release does not have. */
+/**
+ * The text of a stored value, packed or not. Throws if the value is damaged, or packed with a dictionary that this release does
+ * not have.
+ */
 export function unpack(stored: Uint8Array): Uint8Array {
   if (!isPacked(stored)) return stored;
   const dictionary = dictionaries[stored[0] as keyof typeof dictionaries];

@@ -40,7 +40,9 @@ function withSecond(first: SharedThrottle, second: SharedThrottle): SharedThrott
   };
 }
 
-/** KEYS: the throttle. ARGV: milliseconds until the next start. Uses the server's clock, because the replicas' clocks may differ. */
+/**
+ * KEYS: the throttle. ARGV: milliseconds until the next start. Uses the server's clock, because the replicas' clocks may differ.
+ */
 const take = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -1,6 +1,9 @@
 import type { Queryable } from "../database/client.ts";
 
-/** Takes the next start of a key. Returns 0, or the milliseconds until it is free. Uses the database's clock, because the replicas' clocks may differ. */
+/**
+ * Takes the next start of a key. Returns 0, or the milliseconds until it is free. Uses the database's clock, because the
+ * replicas' clocks may differ.
+ */
 export async function takeStart(sql: Queryable, key: string, interval: number): Promise<number> {
   const [row] = await sql<{ wait: number }[]>`
     with taken as (

@@ -46,7 +46,9 @@ export function createAuthenticate(keys: Keys, sessions?: FindSession): Authenti
   };
 }
 
-/** Returns the caller. Throws `forbidden` if its key is restricted to projects, because the operation is not about one project. */
+/**
+ * Returns the caller. Throws `forbidden` if its key is restricted to projects, because the operation is not about one project.
+ */
 export function unrestricted(actor: Actor): Actor {
   if (!actor.projects) return actor;
   throw problem("forbidden", `The API key "${actor.name}" is restricted to projects; this is not about one project.`);

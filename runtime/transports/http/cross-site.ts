@@ -35,7 +35,9 @@ export function foreignOrigin(host: string | undefined, origin: string | undefin
   return `Origin: a page of ${JSON.stringify(origin.slice(0, 200))} may not use this; only pages of this service may.`;
 }
 
-/** Why the host of a request is ambiguous; `null` if it is not. Proxies and browsers may interpret an ambiguous host differently. */
+/**
+ * Why the host of a request is ambiguous; `null` if it is not. Proxies and browsers may interpret an ambiguous host differently.
+ */
 export function ambiguousHost(target: string, rawHeaders: readonly string[]): string | null {
   const [host, ...others] = rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === "host");
   if (others.length > 0) return `Host: the header is sent ${others.length + 1} times; send it once.`;

@@ -18,7 +18,10 @@ export interface Fault {
   readonly body: { jsonrpc: "2.0"; id: string | number | null; error: { code: number; message: string } };
 }
 
-/** The error of a message; `null` if it is valid. The library would report missing `params` with an error of its own that contains a dump. */
+/**
+ * The error of a message; `null` if it is valid. The library would report missing `params` with an error of its own that contains
+ * a dump.
+ */
 export function messageError(body: unknown): Fault | null {
   const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
   if (messages.length === 0) return invalid(null, "the batch is empty");

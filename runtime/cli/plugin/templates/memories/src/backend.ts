@@ -17,7 +17,9 @@ const words = wordMatcher((word) => (word.length > 4 ? word.replace(/(ing|ed|es|
 const newestFirst = (a: StoredMemory, b: StoredMemory): number =>
   b.created_at.localeCompare(a.created_at) || (a.id < b.id ? 1 : -1);
 
-/** Ranks the documents that match the filter in this process. If your store can search by vector or words, let it search instead. */
+/**
+ * Ranks the documents that match the filter in this process. If your store can search by vector or words, let it search instead.
+ */
 export function backend(store: Store, vectors: Pick<VectorSettings, "dimension" | "metric" | "model">): MemoryStore {
   const similarity = (vector: readonly number[] | null, { embedding, model }: Document): number | null =>
     !vector || !embedding || model !== vectors.model || embedding.length !== vector.length
