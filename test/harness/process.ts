@@ -31,12 +31,14 @@ export interface Running {
 /** The service as one program for Node, built before the tests by `test/runner/bundle-service.ts`. */
 export const bundledService = join(root, "node_modules/.cache/signalbox/service");
 
+/** Makes a start cheaper, because no test runs a service for long: the space for young objects needs no garbage collection. */
+const quickStart = ["--min-semi-space-size=32"];
+
 /**
- * Flags that make a start of Node cheaper, because no test runs a service for long. The embedded database is compiled quickly
- * instead of optimally, each function is validated only when it is called, and the space for young objects is large enough that a
- * start needs no garbage collection.
+ * The embedded database is compiled quickly instead of optimally, and each function is validated only when it is called. Only for
+ * services with that database: with such a flag, Node compiles its own modules again instead of using their cached code.
  */
-const quickStart = ["--liftoff-only", "--wasm-lazy-validation", "--min-semi-space-size=32"];
+const quickEmbedded = ["--liftoff-only", "--wasm-lazy-validation"];
 
 /**
  * Starts a TypeScript program of this repository, with only PATH, HOME and TMPDIR from this process's environment. In tests, the
@@ -48,7 +50,8 @@ export function run(
   options: { args?: readonly string[]; env: Record<string, string>; cwd: string },
 ): Running {
   const bundled = process.env.VITEST && runtime === "node" && file === "runtime/main.ts";
-  const flags = runtime === "deno" ? ["run", "-A", "--quiet"] : bundled ? quickStart : [];
+  const quick = options.env.DATABASE_URL ? quickStart : [...quickStart, ...quickEmbedded];
+  const flags = runtime === "deno" ? ["run", "-A", "--quiet"] : bundled ? quick : [];
   const program = bundled ? join(bundledService, "main.js") : join(root, file);
   const args = [...flags, program, ...(options.args ?? [])];
   return runProgram(join(root, "node_modules/.bin", runtime), args, options);
