@@ -62,12 +62,13 @@ const seeds = ["/api/agents/seed", "/api/tasks/seed", "/api/tasks/triggers/seed"
 /** Starts the service and waits until `GET /health` answers 200. If it ends before, throws with all of its output. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const flavour = options.databaseUrl || options.dataDir ? null : (options.database ?? anyDatabase());
+  const database = flavour === "postgres" ? await freshDatabase("migrated") : null;
   // Copies share the id of their installation, which is part of their keys in Redis.
-  const state = options.env?.REDIS_URL ? "empty" : "migrated";
-  const database = flavour === "postgres" ? await freshDatabase(state) : null;
+  const needsOwnId = Boolean(options.env?.REDIS_URL);
+  if (needsOwnId) await database?.query("update embedding_settings set installation = gen_random_uuid()");
   const folder = mkdtempSync(join(folderInMemory(), "signalbox-test-"));
   const databaseUrl = options.databaseUrl ?? database?.url ?? null;
-  if (flavour === "embedded") await copyCluster(join(folder, "data"), state);
+  if (flavour === "embedded") await copyCluster(join(folder, "data"), needsOwnId ? "empty" : "migrated");
   const cleanUp = async () => {
     await database?.drop();
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });

@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
+import postgres from "postgres";
 import type { Log } from "../log.ts";
 import { connectPostgres, type Database } from "./client.ts";
 import { migrate } from "./migrate.ts";
+import { schemaVersion } from "./test-folder.ts";
 
 /** The real server for tests of behaviour that the embedded database cannot show, because it has only one session. */
 export const testServer = process.env.TEST_DATABASE_URL;
@@ -15,17 +17,58 @@ export interface TestDatabase {
 
 /** A separate migrated database on `testServer`. `max`: maximum number of connections of each pool. */
 export async function testDatabase(server: string, { replicas, max }: { replicas: number; max: number }): Promise<TestDatabase> {
+  const { url, drop } = await createDatabase(server, "migrated");
+  const pools = Array.from({ length: replicas }, () => connectPostgres(url, { max }));
+  return {
+    pools,
+    drop: async () => {
+      await Promise.all(pools.map((pool) => pool.close()));
+      await drop();
+    },
+  };
+}
+
+/** A separate database, empty or with all migrations. `drop` ends all its sessions and removes it. */
+export async function createDatabase(
+  server: string,
+  state: "empty" | "migrated",
+): Promise<{ readonly url: string; drop(): Promise<void> }> {
   const name = `test_${process.pid}_${randomBytes(4).toString("hex")}`;
-  const admin = connectPostgres(server, { max: 1 });
-  await admin.sql.unsafe(`create database ${name}`);
+  const sql = sessionsOn(server);
+  await sql.unsafe(`create database ${name}${state === "migrated" ? ` template ${await template(server)}` : ""}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
-  const pools = Array.from({ length: replicas }, () => connectPostgres(url.href, { max }));
-  await migrate(pools[0] as Database, silent);
-  const drop = async () => {
-    await Promise.all(pools.map((pool) => pool.close()));
-    await admin.sql.unsafe(`drop database ${name} with (force)`);
-    await admin.close();
-  };
-  return { pools, drop };
+  return { url: url.href, drop: async () => void (await sql.unsafe(`drop database if exists ${name} with (force)`)) };
+}
+
+let sessions: postgres.Sql | undefined;
+
+/** Sessions that create and drop databases. All tests of this process share them; they end two seconds after their last use. */
+const sessionsOn = (server: string): postgres.Sql =>
+  (sessions ??= postgres(server, { max: 3, idle_timeout: 2, onnotice: () => {} }));
+
+let made: Promise<string> | undefined;
+
+/** The name of a database with all migrations. It is created once for all tests of a server, and kept for later runs. */
+const template = (server: string): Promise<string> => (made ??= makeTemplate(server));
+
+async function makeTemplate(server: string): Promise<string> {
+  const name = `test_template_${schemaVersion()}`;
+  const sql = postgres(server, { max: 1, onnotice: () => {} });
+  try {
+    // One of the test workers that start at the same time creates it.
+    await sql`select pg_advisory_lock(hashtext(${name}))`;
+    if ((await sql`select from pg_database where datname = ${name}`).length > 0) return name;
+    const making = `${name}_${process.pid}`;
+    await sql.unsafe(`drop database if exists ${making}`);
+    await sql.unsafe(`create database ${making}`);
+    const url = new URL(server);
+    url.pathname = `/${making}`;
+    const database = connectPostgres(url.href, { max: 2 });
+    await migrate(database, silent).finally(() => database.close());
+    await sql.unsafe(`alter database ${making} rename to ${name}`);
+    return name;
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
 }
