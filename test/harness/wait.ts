@@ -4,6 +4,7 @@ import type { JsonClient } from "./json-client.ts";
 export interface Waiting {
   /** In milliseconds. Default: 30,000, which detects a hang and does not measure speed. A test of a time limit sets its own. */
   readonly timeout?: number;
+  /** Milliseconds. Default: 50 at the start, up to 200 during a long wait, because each call may be a request to the service. */
   readonly interval?: number;
 }
 
@@ -13,13 +14,15 @@ export interface Waiting {
  */
 export async function eventually<T>(
   fn: () => T | Promise<T>,
-  { timeout = 30_000, interval = 50 }: Waiting = {},
+  { timeout = 30_000, interval }: Waiting = {},
 ): Promise<Exclude<T, false | null | undefined>> {
-  const end = performance.now() + timeout;
+  const begin = performance.now();
+  const end = begin + timeout;
+  const pause = () => interval ?? Math.min(200, 50 + (performance.now() - begin) / 10);
   let calls = 0;
   let last: unknown;
   do {
-    if (calls++ > 0) await sleep(interval);
+    if (calls++ > 0) await sleep(pause());
     try {
       const value = await fn();
       if (value !== false && value !== null && value !== undefined) return value as Exclude<T, false | null | undefined>;
