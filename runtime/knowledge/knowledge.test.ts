@@ -1,7 +1,5 @@
-import type { KnowledgeConnector, KnowledgePage } from "@signalbox/sdk";
 import { PluginError } from "@signalbox/sdk";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { z } from "zod";
 import { openBus } from "../platform/bus.ts";
 import { newId } from "../platform/ids.ts";
 import { renewLease, untilDue } from "../platform/lease-queries.ts";
@@ -11,47 +9,20 @@ import { openEgressAllowlist } from "./egress-allowlist.ts";
 import { changeOf } from "./ingest.ts";
 import { claimJob, type Job, jobRows, listJobs, openDueJobs, openJob, postponeJob } from "./job-queries.ts";
 import { startRunner } from "./runner.ts";
-
-/** A connector to a map of pages. */
-const pages = new Map<string, KnowledgePage>();
-let portions: string[][] | null = null;
-let nextPortion = (at: number) => at + 1;
-let failure: Error | null = null;
-let reads: string[][] = [];
-const knowledge: KnowledgeConnector = {
-  about: "A map.",
-  config: z.object({ base_url: z.string().optional(), token: z.string().optional() }),
-  secrets: ["token"],
-  list: async ({ cursor }) => {
-    const all = portions ?? [[...pages.keys()]];
-    const at = Number(cursor ?? 0);
-    const listed = (all[at] ?? []).map((id) => ({ id, revision: pages.get(id)?.revision ?? "gone" }));
-    return { pages: listed, cursor: at + 1 < all.length ? String(nextPortion(at)) : null };
-  },
-  read: async (ids) => {
-    reads.push([...ids]);
-    if (failure) throw failure;
-    return ids.flatMap((id) => pages.get(id) ?? []);
-  },
-};
-const put = (id: string, body: string, revision = "1") =>
-  pages.set(id, { id, revision, body, title: `Title ${id}`, url: null, space: "S" });
+import { PageMap } from "./test-map.ts";
 
 let door: Door;
 let source = "";
 const warnings: string[] = [];
-const connectors = new Map([["map", { name: "map", plugin: "map", knowledge }]]);
+const map = new PageMap();
+const connectors = new Map([["map", { name: "map", plugin: "map", knowledge: map.connector }]]);
 
 beforeAll(async () => {
   door = await openDoor(() => []);
 });
 afterAll(() => door?.close());
 beforeEach(async () => {
-  pages.clear();
-  portions = null;
-  nextPortion = (at) => at + 1;
-  failure = null;
-  reads = [];
+  map.reset();
   warnings.length = 0;
   await door.sql`delete from knowledge_sources`;
   source = newId();
@@ -96,11 +67,11 @@ const indexed = () =>
 
 describe("a sync", () => {
   test("keeps a page that a listing missed, and removes one that can no longer be read", async () => {
-    for (const id of ["a", "b", "c"]) put(id, `Body of ${id}`);
+    for (const id of ["a", "b", "c"]) map.put(id, `Body of ${id}`);
     expect(await sync()).toMatchObject({ status: "succeeded", pages_seen: 3, pages_changed: 3, chunks_written: 3 });
-    // c was deleted. The listing missed b, because the pages after c moved up.
-    pages.delete("c");
-    portions = [["a"]];
+    // c was deleted; the listing lost b, because the pages behind c moved up.
+    map.pages.delete("c");
+    map.portions = [["a"]];
     expect(await sync()).toMatchObject({ status: "succeeded", pages_seen: 1, pages_deleted: 1, chunks_written: 0 });
     expect((await indexed()).map(({ page_id }) => page_id)).toEqual(["a", "b"]);
   });
@@ -109,56 +80,56 @@ describe("a sync", () => {
     ["in a circle", (cursor) => (cursor + 1) % 3],
     ["the same under ever new cursors", (cursor) => cursor + 1],
   ])("a listing that returns pages %s fails, and removes nothing", { timeout: 30_000 }, async (_, next) => {
-    for (const id of ["a", "b"]) put(id, `Body ${id}`);
+    for (const id of ["a", "b"]) map.put(id, `Body ${id}`);
     await sync();
-    nextPortion = next;
-    portions = Array.from({ length: 300 }, () => ["a"]);
+    map.nextPortion = next;
+    map.portions = Array.from({ length: 300 }, () => ["a"]);
     expect(await sync()).toMatchObject({ status: "failed", error: expect.stringMatching(/listing loops/) });
     expect((await door.sql`select 1 from knowledge_pages where knowledge_source_id = ${source}`).length).toBe(2);
   });
 
   test("counts a page that is listed twice once", async () => {
-    for (const id of ["a", "b"]) put(id, "x");
-    portions = [["a", "b"], ["b", "a"], ["b"]];
+    for (const id of ["a", "b"]) map.put(id, "x");
+    map.portions = [["a", "b"], ["b", "a"], ["b"]];
     expect(await sync()).toMatchObject({ pages_seen: 2, pages_changed: 2, chunks_written: 2 });
   });
 
   test("a page that disappears between list and read leaves nothing behind", async () => {
-    put("a", "x");
-    portions = [["a", "ghost"]];
+    map.put("a", "x");
+    map.portions = [["a", "ghost"]];
     expect(await sync()).toMatchObject({ status: "succeeded", pages_seen: 2, pages_changed: 1, pages_deleted: 1 });
     expect((await indexed()).map(({ page_id }) => page_id)).toEqual(["a"]);
   });
 
   test("after a temporary failure it waits, says why, and resumes where it was", async () => {
-    for (let i = 0; i < 60; i++) put(`p${String(i).padStart(2, "0")}`, "x");
-    const read = knowledge.read;
+    for (let i = 0; i < 60; i++) map.put(`p${String(i).padStart(2, "0")}`, "x");
+    const read = map.connector.read;
     const second = async (ids: readonly string[], call: Parameters<typeof read>[1]) => {
-      if (reads.length === 1) failure = new PluginError("unavailable", "the map is folded");
+      if (map.reads.length === 1) map.failure = new PluginError("unavailable", "the map is folded");
       return read(ids, call);
     };
-    Object.assign(knowledge, { read: second });
+    Object.assign(map.connector, { read: second });
     const waiting = await sync(({ status, error }) => status === "queued" && error !== null);
-    Object.assign(knowledge, { read });
+    Object.assign(map.connector, { read });
     expect(waiting).toMatchObject({ error: "the map is folded", pages_changed: 25 });
-    failure = null;
-    reads = [];
+    map.failure = null;
+    map.reads = [];
     await door.sql`update ingestion_jobs set next_attempt_at = now()`;
     expect(await run()).toMatchObject({ status: "succeeded", pages_changed: 60, error: null });
-    expect(reads.map((ids) => ids.length)).toEqual([25, 10]);
+    expect(map.reads.map((ids) => ids.length)).toEqual([25, 10]);
   });
 
   test("an unreadable page does not stop the others, and the next sync tries it again", async () => {
-    for (let i = 0; i < 40; i++) put(`p${String(i).padStart(2, "0")}`, "x");
-    const read = knowledge.read;
+    for (let i = 0; i < 40; i++) map.put(`p${String(i).padStart(2, "0")}`, "x");
+    const read = map.connector.read;
     const broken: typeof read = async (ids, call) => {
       if (ids.includes("p07")) throw new PluginError("unavailable", "page p07 is torn");
       return read(ids, call);
     };
-    Object.assign(knowledge, { read: broken });
+    Object.assign(map.connector, { read: broken });
     const hurry = setInterval(() => void door.sql`update ingestion_jobs set next_attempt_at = now()`.catch(() => {}), 20);
     const job = await sync().finally(() => clearInterval(hurry));
-    Object.assign(knowledge, { read });
+    Object.assign(map.connector, { read });
     expect(job).toMatchObject({ status: "succeeded", pages_seen: 40, pages_changed: 39 });
     expect(job.error).toBe("failed to read 1 page; first p07: page p07 is torn");
     expect(await sync()).toMatchObject({ status: "succeeded", pages_changed: 1, error: null });
@@ -166,40 +137,40 @@ describe("a sync", () => {
   });
 
   test("an unreadable page, listed or not, stops no deletion and is not removed", async () => {
-    for (const id of ["kept", "lost", "torn", "veiled"]) put(id, "x");
+    for (const id of ["kept", "lost", "torn", "veiled"]) map.put(id, "x");
     await sync();
-    put("torn", "y", "2");
-    portions = [["kept", "torn"]];
-    pages.delete("lost");
-    const read = knowledge.read;
+    map.put("torn", "y", "2");
+    map.portions = [["kept", "torn"]];
+    map.pages.delete("lost");
+    const read = map.connector.read;
     const broken: typeof read = async (ids, call) => {
       const bad = ids.find((id) => ["torn", "veiled"].includes(id));
       if (bad) throw new PluginError("unavailable", `page ${bad} is torn`);
       return read(ids, call);
     };
-    Object.assign(knowledge, { read: broken });
+    Object.assign(map.connector, { read: broken });
     const hurry = setInterval(() => void door.sql`update ingestion_jobs set next_attempt_at = now()`.catch(() => {}), 20);
     const job = await sync().finally(() => clearInterval(hurry));
-    Object.assign(knowledge, { read });
+    Object.assign(map.connector, { read });
     expect(job).toMatchObject({ status: "succeeded", pages_deleted: 1 });
     expect(job.error).toBe("failed to read 2 pages; first torn: page torn is torn");
     expect((await indexed()).map(({ page_id }) => page_id)).toEqual(["kept", "torn", "veiled"]);
   });
 
   test("fails after six failures without progress, and at once if the error is permanent", async () => {
-    put("a", "x");
-    failure = new PluginError("unavailable", "the map is folded");
+    map.put("a", "x");
+    map.failure = new PluginError("unavailable", "the map is folded");
     await openJob(door.sql, newId(), source);
     const hurry = setInterval(
       () => void door.sql`update ingestion_jobs set next_attempt_at = now() where attempts < 6`.catch(() => {}),
       20,
     );
     expect(await run().finally(() => clearInterval(hurry))).toMatchObject({ status: "failed", error: "the map is folded" });
-    expect(reads).toHaveLength(6);
-    reads = [];
-    failure = new PluginError("unauthorized", "not your map");
+    expect(map.reads).toHaveLength(6);
+    map.reads = [];
+    map.failure = new PluginError("unauthorized", "not your map");
     expect(await sync()).toMatchObject({ status: "failed", error: "not your map" });
-    expect(reads).toHaveLength(1);
+    expect(map.reads).toHaveLength(1);
     expect(warnings).toHaveLength(2);
   });
 });

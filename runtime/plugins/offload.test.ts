@@ -6,7 +6,8 @@ import { createLog } from "../platform/log.ts";
 import { idleStall, maxStallMs, mebibyte, repeated, stallOf } from "../platform/test-stall.ts";
 import { builtIns } from "./built-ins.ts";
 import { type OffloadFor, openOffload } from "./offload.ts";
-import { documents, html, markdown, nested, storage, wiki } from "./testing/offload-inputs.ts";
+import { type Conversion, conversionsOf } from "./testing/offload-conversions.ts";
+import { documents, gammaIssue, nested, uuid } from "./testing/offload-inputs.ts";
 
 /** Size of most inputs, in characters. Work that grows with the square of this size takes many times `maxStallMs`. */
 const usual = 1 << 16;
@@ -54,67 +55,13 @@ const comment = (source: string, connection: Record<string, unknown>, issue: Rec
   return Promise.resolve(tool?.run({ ...issue, body }, callContext(settings)));
 };
 
-const gamma = { url: "https://jira.example", email: "a@b.c", api_token: "t" };
-const uuid = "00000000-0000-4000-8000-000000000001";
-const gammaIssue = (description: unknown) => ({ key: "APP-1", fields: { summary: "S", description, project: { key: "APP" } } });
-const server = { ...gamma, is_cloud: false };
-const plane = { api_url: "https://plane.example", api_key: "k", workspace_slug: "w" };
-
-interface Conversion {
-  readonly name: string;
-  /** Texts that are repeated. */
-  readonly inputs: readonly string[];
-  /** The platform's response, if it is requested. */
-  readonly reply?: (text: string) => unknown;
-  readonly run: (text: string) => Promise<unknown>;
-}
-const page = (value: string) => ({
-  id: "1",
-  type: "page",
-  title: "T",
-  version: { number: 1 },
-  space: { key: "A" },
-  body: { storage: { value } },
-});
 function readPage(): Promise<unknown> {
   const source = plugins.wiki?.knowledge?.wiki;
   const connection = source?.config.parse({ base_url: "https://wiki.example", space_keys: ["A"], is_cloud: false });
   return Promise.resolve(source?.read(["1"], callContext(connection as never)));
 }
-const deltaData = (html: string) => ({ id: uuid, project: uuid, description_html: `<p>${html}` });
 
-/** Every path of a text to an offloaded function of a built-in plugin. */
-const conversions: readonly Conversion[] = [
-  {
-    name: "gamma webhook, wiki markup",
-    inputs: wiki,
-    run: (text) => parsed("gamma", {}, { webhookEvent: "jira:issue_created", issue: gammaIssue(text) }),
-  },
-  {
-    name: "gamma comment, Cloud",
-    inputs: markdown,
-    reply: () => ({ id: "1", body: null }),
-    run: (body) => comment("gamma", gamma, { issue: "APP-1" }, body),
-  },
-  {
-    name: "gamma comment, Server",
-    inputs: markdown,
-    reply: () => ({ id: "1", body: null }),
-    run: (body) => comment("gamma", server, { issue: "APP-1" }, body),
-  },
-  {
-    name: "delta webhook",
-    inputs: html,
-    run: (text) => parsed("delta", {}, { event: "issue", action: "created", data: deltaData(text) }),
-  },
-  {
-    name: "delta comment",
-    inputs: markdown,
-    reply: () => ({ id: uuid }),
-    run: (body) => comment("delta", plane, { issue: uuid, project: uuid }, body),
-  },
-  { name: "wiki page", inputs: storage, reply: page, run: readPage },
-];
+const conversions = conversionsOf({ parsed, comment, readPage });
 
 function stallOn({ reply, run }: Conversion, text: string): Promise<number> {
   answer = reply?.(text);

@@ -160,3 +160,11 @@ export const documents: Readonly<Record<string, unknown>> = {
   "5,000 levels": nested(5_000, "bulletList"),
   "20,000 levels": nested(20_000, "panel"),
 };
+
+/** An id of the platform delta. */
+export const uuid = "00000000-0000-4000-8000-000000000001";
+/** An issue of the platform gamma. */
+export const gammaIssue = (description: unknown) => ({
+  key: "APP-1",
+  fields: { summary: "S", description, project: { key: "APP" } },
+});
