@@ -1,14 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { agentOperations } from "../agents/operations.ts";
 import { releaseExecutions, releaseExpired } from "../execution/lease-queries.ts";
-import { claimExecutions } from "../execution/queries.ts";
-import { type Patch, type StepRow, writeChanges } from "../execution/steps/queries.ts";
 import { cancelExecutions, findExecution, requeueFailed } from "../executions/queries.ts";
 import { openBus } from "../platform/bus.ts";
-import { newId } from "../platform/ids.ts";
 import { type Door, openDoor, quiet } from "../transports/http/testing/door.ts";
 import { usageOperation } from "../usage/operations.ts";
 import { auditOperations } from "./operations.ts";
+import { claimExecution, queueExecution, step, steps } from "./test-executions.ts";
 
 let door: Door;
 beforeAll(async () => {
@@ -26,58 +24,8 @@ beforeEach(async () => {
   await door.sql`delete from task_executions`;
 });
 
-async function queue(task_id: string): Promise<string> {
-  const id = newId();
-  await door.sql`insert into task_executions (id, task_id, source, slug, canonical_trigger, content)
-    values (${id}, ${task_id}, 'alpha', 'alpha', 'issue.created', 'text')`;
-  return id;
-}
-
-/** Claims the only queued execution. Later writes use the worker's own statement. */
-async function claim() {
-  await door.sql`update task_executions set run_after = now() where state = 'queued'`;
-  const [execution] = await claimExecutions(door.sql, {
-    worker: newId(),
-    most: 1,
-    leaseSeconds: 30,
-    limits: {},
-    share: null,
-    busy: [],
-  });
-  if (!execution) throw new Error("nothing to claim");
-  const write = (steps: Partial<StepRow>[], patch: Patch) =>
-    writeChanges(door.sql, [{ ...execution, steps: steps.map(step), completed: [], patch: { agent_id: "worker", ...patch } }]);
-  return { execution, write };
-}
-
-const step = (given: Partial<StepRow>): StepRow => ({
-  id: newId(),
-  seq: 0,
-  kind: "model",
-  state: "succeeded",
-  name: null,
-  key: null,
-  input: null,
-  output: null,
-  error: null,
-  agent_id: "worker",
-  prompt_tokens: 0,
-  completion_tokens: 0,
-  cost_usd: null,
-  duration_ms: 5,
-  in_flight_ms: null,
-  started_at: null,
-  ended_at: null,
-  ...given,
-});
-
-const steps = [
-  { seq: 0, kind: "prompt", name: "never shown" },
-  { seq: 1, name: "gpt", prompt_tokens: 100, completion_tokens: 20, duration_ms: 70 },
-  { seq: 2, kind: "tool", name: "alpha.get_issue", state: "failed", error: "no such issue" },
-  { seq: 3, name: "gpt", prompt_tokens: 150, completion_tokens: 30 },
-  { seq: 4, kind: "post", name: "alpha", state: "dry_run" },
-] as const satisfies Partial<StepRow>[];
+const queue = (task_id: string) => queueExecution(door.sql, task_id);
+const claim = () => claimExecution(door.sql);
 
 interface Entry {
   id: string;
