@@ -1,8 +1,18 @@
 import type { Input, Output } from "@signalbox/schema/operation";
 import * as usage from "@signalbox/schema/usage";
+import type { Queryable } from "../platform/database/client.ts";
 import { handle } from "../platform/operation.ts";
 import { percentile } from "./durations.ts";
-import { countOpen, type Group, groupColumns, type Period, summedDays, sumUsage, type UsageRow } from "./queries.ts";
+import {
+  countOpen,
+  endOfPortion,
+  type Group,
+  groupColumns,
+  type Period,
+  summedDays,
+  sumUsage,
+  type UsageRow,
+} from "./queries.ts";
 
 type Usage = Output<typeof usage.get>;
 
@@ -12,14 +22,17 @@ const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 /** Later than all times that occur, and within the range of the database. */
 const always = { from: Date.parse("2000-01-01T00:00:00Z"), to: Date.parse("3000-01-01T00:00:00Z") };
 
-export const usageOperation = handle(usage.get, async (input, { sql }) => {
+/** Days that are not summed are read in portions of this many executions: right after an upgrade, they may be those of years. */
+const portion = 100_000;
+
+export const usageOperation = handle(usage.get, async (input, { sql, signal }) => {
   const groups = [...new Set((input.group_by ?? "").split(",").map((name) => name.trim()))].filter(
     (name) => name !== "",
   ) as Group[];
   const from = input.from ? Date.parse(input.from) : always.from;
   const to = input.to ? Date.parse(input.to) : always.to;
   const { summed, rest } = split(from, to, await summedDays(sql));
-  const [rows, open] = await Promise.all([sumUsage(sql, groups, summed, rest), countOpen(sql)]);
+  const [rows, open] = await Promise.all([readUsage(sql, groups, summed, rest, signal), countOpen(sql)]);
   const all = fold(rows);
   const totals = {
     tokens: all.tokens,
@@ -28,6 +41,34 @@ export const usageOperation = handle(usage.get, async (input, { sql }) => {
   };
   return Object.keys(input).length === 0 ? totals : { ...totals, ...reportOf(input, all, rows, groups) };
 });
+
+/** The sums of the summed days, and of the executions of the other periods. Long ones are read in several statements, which all end in time. */
+async function readUsage(
+  sql: Queryable,
+  groups: readonly Group[],
+  summed: Period | null,
+  rest: readonly Period[],
+  signal: AbortSignal,
+): Promise<UsageRow[]> {
+  const isShort = ({ from, to }: Period) => Math.min(Date.parse(to), Date.now() + dayMs) - Date.parse(from) <= 2 * dayMs;
+  const rows = [await sumUsage(sql, groups, summed, rest.filter(isShort))];
+  for (const period of rest.filter((one) => !isShort(one)))
+    for await (const part of portionsOf(sql, period, portion)) {
+      signal.throwIfAborted();
+      rows.push(await sumUsage(sql, groups, null, [part]));
+    }
+  return rows.flat();
+}
+
+/** The parts of a period, each with about `most` executions, or with a millisecond that has more. */
+export async function* portionsOf(sql: Queryable, { from, to }: Period, most: number): AsyncGenerator<Period> {
+  for (let start = from; start < to; ) {
+    const end = Date.parse((await endOfPortion(sql, { from: start, to }, most)) ?? to);
+    const next = new Date(Math.min(Math.max(end, Date.parse(start) + 1), Date.parse(to))).toISOString();
+    yield { from: start, to: next };
+    start = next;
+  }
+}
 
 function reportOf(
   input: Input<typeof usage.get>,

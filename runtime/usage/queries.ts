@@ -98,6 +98,20 @@ export function sumUsage(
     group by ${keys} bucket`;
 }
 
+/**
+ * When the portion of a period ends that begins at its start and contains about `most` executions and steps outside of executions; null
+ * if the whole period contains fewer.
+ */
+export async function endOfPortion(sql: Queryable, { from }: Period, most: number): Promise<string | null> {
+  const [row] = await sql<[{ end: string | null }]>`
+    select least(
+      (select created_at from task_executions where id = (
+        select id from task_executions where id >= ${firstIdOf(Date.parse(from))}::uuid order by id offset ${most} limit 1)),
+      (select created_at from execution_steps where execution_id is null and created_at >= ${from}::timestamptz
+        order by created_at offset ${most} limit 1)) as end`;
+  return row.end;
+}
+
 /** Executions that have not ended, by state, and the age of the oldest due one, in seconds. */
 export async function openExecutions(
   sql: Queryable,
