@@ -38,6 +38,10 @@ export const prose = (max: number) => z.string().max(max);
 /** ISO 8601 in UTC with milliseconds, for example 2026-01-31T09:30:00.000Z. */
 export const timestamp = z.iso.datetime();
 
+/** Why a text of a row is null although it was stored, for example after damage to the database. Absent if all texts can be read. */
+export const unreadable = (parts: string) =>
+  z.string().optional().describe(`Why the stored ${parts} cannot be read and is null; absent if it can be read.`);
+
 /** Result of a seed operation: how many rows were created, and how many already existed. */
 export const seedResult = z.object({ created: z.int(), skipped: z.int() }).meta({ id: "Seeded" });
 

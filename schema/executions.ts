@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { rowId, slug, timestamp } from "./common.ts";
+import { rowId, slug, timestamp, unreadable } from "./common.ts";
 import { fieldsOf, historyFilter, historyOf } from "./history.ts";
 import { operation } from "./operation.ts";
 
@@ -71,6 +71,7 @@ export const execution = z
     transcript_removed_at: timestamp
       .nullable()
       .describe("When retention or an erasure removed transcript and result; null if they are stored."),
+    unreadable: unreadable("result"),
   })
   .meta({ id: "TaskExecution" });
 
@@ -99,6 +100,7 @@ export const step = z
     ended_at: timestamp
       .nullable()
       .describe("When the step ended; null while it is running, for proposals, and for steps stored by older versions."),
+    unreadable: unreadable("input or output"),
   })
   .meta({ id: "ExecutionStep" });
 
@@ -131,6 +133,7 @@ export const proposal = z
       .describe("Who made the decision: the name of the API key, or source:login of the person who commented on the issue."),
     decided_at: timestamp.nullable(),
     expires_at: timestamp.nullable().describe("When the proposal expires; null: never."),
+    unreadable: unreadable("text or parameters"),
   })
   .meta({ id: "Proposal" });
 

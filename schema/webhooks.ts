@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { prose, slug, timestamp } from "./common.ts";
+import { prose, slug, timestamp, unreadable } from "./common.ts";
 import { executionState } from "./executions.ts";
 import { fieldsOf, historyFilter, historyOf } from "./history.ts";
 import { operation } from "./operation.ts";
@@ -39,6 +39,7 @@ export const webhookEvent = z
       .unknown()
       .optional()
       .describe("Received payload as JSON, or as text if it is nested too deeply. Lists include it only if `fields` names it."),
+    unreadable: unreadable("payload"),
   })
   .meta({ id: "WebhookEvent" });
 

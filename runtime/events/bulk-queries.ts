@@ -2,7 +2,7 @@ import type { events } from "@signalbox/schema/bulk";
 import type { Input } from "@signalbox/schema/operation";
 import type { Fragment, Queryable } from "../platform/database/client.ts";
 import { readBounds } from "../platform/database/history-page.ts";
-import { eventColumns, type KeptEvent, type WebhookEvent, withBody } from "./queries.ts";
+import { eventColumns, type KeptEvent, type WebhookEvent } from "./queries.ts";
 
 /** Selects the events of one bulk replay. */
 export interface Replayable {
@@ -35,9 +35,7 @@ export const sampleReplayable = (sql: Queryable, selected: Replayable, limit: nu
   >`select ${eventColumns(sql)} from webhook_events where ${matching(sql, selected)} order by id desc limit ${limit}`;
 
 /** The next matches after `after`, oldest first, with their payloads. */
-export async function nextReplayable(sql: Queryable, selected: Replayable, after: string, limit: number): Promise<KeptEvent[]> {
-  const events = await sql<KeptEvent[]>`
+export const nextReplayable = (sql: Queryable, selected: Replayable, after: string, limit: number): Promise<KeptEvent[]> =>
+  sql<KeptEvent[]>`
     select ${eventColumns(sql)}, headers, body from webhook_events
     where ${matching(sql, selected)} and id > ${after}::uuid order by id limit ${limit}`;
-  return events.map(withBody);
-}

@@ -4,18 +4,24 @@ import * as webhooks from "@signalbox/schema/webhooks";
 import type { Json } from "@signalbox/sdk";
 import { depthOf, maxDepth, storable } from "../platform/json.ts";
 import { type Bound, handle } from "../platform/operation.ts";
+import { unpack } from "../platform/packing/packed.ts";
 import { subjectsMeant } from "../platform/subject.ts";
+import { readable, unreadableOf } from "../transcripts/stored-steps.ts";
 import type { Receiver } from "../webhooks/receiver.ts";
 import { bulkOfEvents } from "./bulk.ts";
 import { findEvent, findRefused, listEvents, listExecutionsOfEvent, listRefused } from "./queries.ts";
 import { replayEvent, requireReplayable } from "./replay.ts";
 
 const absent = (id: string) => problem("not_found", `There is no webhook event ${id}.`);
-/** The payload as JSON, or as text if it is nested too deeply to be serialized again. */
-const shown = (body: Uint8Array) => {
-  const text = Buffer.from(body).toString("utf8");
-  return depthOf(text) > maxDepth ? text : storable(JSON.parse(text) as Json);
-};
+/** The payload as JSON, or as text if it is nested too deeply to be serialized again. Null if it was removed or cannot be read. */
+function shown(event: { readonly body_removed_at: string | null }, body: Uint8Array) {
+  if (event.body_removed_at !== null) return { payload: null };
+  const payload = readable("payload", () => {
+    const text = Buffer.from(unpack(body)).toString("utf8");
+    return depthOf(text) > maxDepth ? text : storable(JSON.parse(text) as Json);
+  });
+  return { payload: payload.value, ...unreadableOf(payload) };
+}
 
 /** `sources`: names of the sources that a subject may belong to. */
 export function eventOperations(receiver: Receiver, sources: () => Iterable<string>): Bound[] {
@@ -28,7 +34,7 @@ export function eventOperations(receiver: Receiver, sources: () => Iterable<stri
       }
       const page = await listEvents(sql, { ...filter, subjects, whole: namesIn(fields).includes("payload") });
       const withPayload = ({ body, ...event }: (typeof page.items)[number]) =>
-        body ? { ...event, payload: event.body_removed_at === null ? shown(body) : null } : event;
+        body ? { ...event, ...shown(event, body) } : event;
       return { ...page, items: page.items.map(withPayload) };
     }),
     handle(webhooks.get, async ({ id }, { sql }) => {
@@ -37,8 +43,7 @@ export function eventOperations(receiver: Receiver, sources: () => Iterable<stri
       if (refused) return { ...refused, payload: null, executions: [] };
       if (!event) throw absent(id);
       const { headers: _, body, ...members } = event;
-      const payload = event.body_removed_at === null ? shown(body) : null;
-      return { ...members, payload, executions: await listExecutionsOfEvent(sql, id) };
+      return { ...members, ...shown(event, body), executions: await listExecutionsOfEvent(sql, id) };
     }),
     handle(webhooks.replay, async ({ id, ...replay }, { sql }) => {
       const event = await findEvent(sql, id);

@@ -4,20 +4,19 @@ import type { list } from "@signalbox/schema/webhooks";
 import type { z } from "zod";
 import type { Queryable } from "../platform/database/client.ts";
 import { type History, type HistoryPage, readHistory } from "../platform/database/history-page.ts";
-import { unpack } from "../platform/packing/packed.ts";
 
 export type WebhookEvent = Output<typeof list>["items"][number];
 export type EventFilter = Omit<Input<typeof list>, "subject" | "fields"> & {
   /** Stored subjects; absent: all. */
   readonly subjects?: readonly string[] | undefined;
-  /** Includes the body. */
+  /** Includes the body, as it is stored. */
   readonly whole?: boolean;
 };
 
 export const eventColumns = (sql: Queryable) => sql`
   id, source, slug, delivery_id, event_name, action, actor, author, subject, title as subject_title, canonical_triggers, outcome, reason, replay_of, polled, occurred_at, received_at, body_removed_at`;
 
-export async function listEvents(
+export function listEvents(
   sql: Queryable,
   { subjects, whole, ...filter }: EventFilter,
 ): Promise<HistoryPage<WebhookEvent & { body?: Uint8Array }>> {
@@ -32,13 +31,8 @@ export async function listEvents(
       ${subjects ? sql`and subject = any(${subjects as string[]}::text[])` : sql``}`,
     text: sql`reason`,
   };
-  const page = await readHistory<WebhookEvent & { body?: Uint8Array }>(sql, history, filter);
-  return whole ? { ...page, items: page.items.map(withBody) } : page;
+  return readHistory<WebhookEvent & { body?: Uint8Array }>(sql, history, filter);
 }
-
-/** An event with its body as it arrived. */
-export const withBody = <E extends { readonly body?: Uint8Array }>(event: E): E =>
-  event.body ? { ...event, body: unpack(event.body) } : event;
 
 /** A refused delivery as an event: nothing of its content is stored. */
 const refusedColumns = (sql: Queryable) => sql`
@@ -71,12 +65,13 @@ export async function findRefused(sql: Queryable, id: string): Promise<WebhookEv
 /** A stored event with its original headers and body. */
 export interface KeptEvent extends WebhookEvent {
   readonly headers: string;
+  /** As it is stored: see `platform/packing/`. */
   readonly body: Uint8Array;
 }
 
 export async function findEvent(sql: Queryable, id: string): Promise<KeptEvent | undefined> {
   const [event] = await sql<KeptEvent[]>`select ${eventColumns(sql)}, headers, body from webhook_events where id = ${id}`;
-  return event && withBody(event);
+  return event;
 }
 
 type ExecutionState = z.output<typeof executionState>;

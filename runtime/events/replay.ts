@@ -4,7 +4,9 @@ import type { Json } from "@signalbox/sdk";
 import { findAgent } from "../agents/queries.ts";
 import type { Queryable } from "../platform/database/client.ts";
 import { timeOfId } from "../platform/ids.ts";
+import { unpack } from "../platform/packing/packed.ts";
 import { findTask } from "../tasks/queries.ts";
+import { readable } from "../transcripts/stored-steps.ts";
 import type { Receipt } from "../webhooks/dispatch.ts";
 import type { ReplayOptions } from "../webhooks/incoming.ts";
 import type { Receiver } from "../webhooks/receiver.ts";
@@ -29,9 +31,11 @@ export async function replayEvent(event: KeptEvent, replay: ReplayOptions, recei
     );
   const entry = await receiver.entry(event.slug);
   if (!entry) throw problem("not_found", `The webhook "${event.slug}", by which the event arrived, no longer exists.`);
-  const request = { headers: JSON.parse(event.headers), body: event.body };
+  const { value: body, unreadable } = readable("payload", () => unpack(event.body));
+  if (!body) throw problem("conflict", `${unreadable} Send the webhook again from the platform.`);
+  const request = { headers: JSON.parse(event.headers), body };
   const context = { replayOf: event.id, replay, ...(id !== undefined && { id }) };
-  return receiver.accept(entry, event.slug, request, payloadOf(event.body), context);
+  return receiver.accept(entry, event.slug, request, payloadOf(body), context);
 }
 
 /** The id of an event's replay in one bulk. It is the same for each request, and its time is that of the bulk's preview. */

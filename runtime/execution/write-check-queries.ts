@@ -1,7 +1,8 @@
 import type { PostedComment } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import { dueRow, leaseFor } from "../platform/lease-queries.ts";
-import { inputOf } from "../transcripts/repeat-queries.ts";
+import { type Stored, shownStep } from "../transcripts/stored-steps.ts";
+import { textsOf } from "../transcripts/text-queries.ts";
 import type { StepRow } from "./steps/queries.ts";
 
 /** A write that may exist twice, with the data needed to look for it. */
@@ -20,6 +21,8 @@ export interface WriteCheck extends Pick<StepRow, "kind" | "state" | "name" | "k
   readonly private: boolean;
   /** Whether it is an answer in a living comment. */
   readonly is_living: boolean;
+  /** Why its input or output cannot be read; both are needed to look for it. */
+  readonly unreadable?: string | undefined;
 }
 
 /** Schedules checks of writes after `delayMs`: their outcome is unknown, and another worker may have repeated them. */
@@ -34,18 +37,17 @@ export const checkRows = { table: "write_checks", key: "step_id", due: "due_at" 
 
 /** Claims the check that has been due for the longest time. */
 export async function claimWriteCheck(sql: Sql, lease: string, leaseSeconds: number): Promise<WriteCheck | undefined> {
-  const [row] = await sql<WriteCheck[]>`
+  const [row] = await sql<Stored<WriteCheck>[]>`
     with ${dueRow(sql, checkRows)}
     update write_checks c set ${leaseFor(sql, lease, leaseSeconds)}, attempts = c.attempts + 1
     from due join execution_steps s on s.id = due.step_id join task_executions e on e.id = s.execution_id
       left join webhook_events w on w.id = e.event_id
     where c.step_id = due.step_id
-    returning c.step_id, c.lease, c.attempts, s.kind, s.state, s.name, s.key, ${inputOf(sql, "s")} as input,
-      s.output, s.agent_id,
+    returning c.step_id, c.lease, c.attempts, s.kind, s.state, s.name, s.key, ${textsOf(sql, "s")}, s.agent_id,
       e.id as execution_id, e.source, e.slug, e.project_id, e.project, e.issue, e.subject,
       coalesce(w.private, false) as private,
       s.kind = 'post' and exists (select from living_comments l where l.subject = e.subject and l.settled_by = e.id) as is_living`;
-  return row;
+  return row && shownStep(row);
 }
 
 type Held = Pick<WriteCheck, "step_id" | "lease">;

@@ -78,6 +78,7 @@ async function carryOut(check: WriteCheck, ended: AbortSignal, options: WriteChe
   const { sql, log } = options;
   const signal = AbortSignal.any([ended, AbortSignal.timeout(checkMs)]);
   try {
+    if (check.unreadable !== undefined) throw new Error(check.unreadable);
     // An attempt is still running, and finds the first write itself.
     if (check.state === "started" && check.attempts < maxAttempts) return await postponeWriteCheck(sql, check, retryMs);
     const isCounted = await keepOldest(check, signal, options);

@@ -3,8 +3,8 @@ import type { Input, Output } from "@signalbox/schema/operation";
 import type { Fragment, Queryable } from "../platform/database/client.ts";
 import { type History, type HistoryPage, readHistory } from "../platform/database/history-page.ts";
 import { operatorsRelease } from "../policy/standing.ts";
-import { type Stored, withInput } from "../transcripts/packed-input.ts";
-import { inputOf, outputOf } from "../transcripts/repeat-queries.ts";
+import { type Stored, type StoredResult, shownResult, shownStep } from "../transcripts/stored-steps.ts";
+import { resultOf, textsOf } from "../transcripts/text-queries.ts";
 
 export type Execution = Output<typeof cancel>;
 export type Step = Output<typeof get>["transcript"][number];
@@ -42,9 +42,16 @@ const members = (sql: Queryable, of: "" | "e." = "") => sql`
   (extract(epoch from finished_at - started_at) * 1000)::bigint as duration_ms`;
 /** The members that lists show. */
 export const shortMembers = (sql: Queryable) => members(sql);
-const columns = (sql: Queryable, of: "" | "e." = "") => sql`${members(sql, of)}, result`;
+function columns(sql: Queryable, of: "" | "e." = "") {
+  const parts = Object.entries(resultOf(sql, of === "" ? "task_executions" : "e"));
+  return parts.reduce((all, [name, part]) => sql`${all}, ${part} as ${sql(name)}`, members(sql, of));
+}
+type Row = Execution & StoredResult;
 
-export function listExecutions(sql: Queryable, { subjects, whole, ...filter }: ExecutionFilter): Promise<HistoryPage<Execution>> {
+export async function listExecutions(
+  sql: Queryable,
+  { subjects, whole, ...filter }: ExecutionFilter,
+): Promise<HistoryPage<Execution>> {
   const equal = (column: string, value: unknown) => (value === undefined ? sql`` : sql`and ${sql(column)} = ${value as string}`);
   const where = sql`${equal("state", filter.state)} ${equal("task_id", filter.task_id)} ${equal("agent_id", filter.agent_id)}
     ${equal("project_id", filter.project_id)} ${equal("event_id", filter.event_id)}
@@ -58,12 +65,13 @@ export function listExecutions(sql: Queryable, { subjects, whole, ...filter }: E
     where,
     text: sql`coalesce(error, held_reason)`,
   };
-  return readHistory<Execution>(sql, history, filter);
+  const page = await readHistory<Row>(sql, history, filter);
+  return { ...page, items: page.items.map(shownResult) };
 }
 
 export async function findExecution(sql: Queryable, id: string): Promise<Execution | undefined> {
-  const [execution] = await sql<Execution[]>`select ${columns(sql)} from task_executions where id = ${id}`;
-  return execution;
+  const [execution] = await sql<Row[]>`select ${columns(sql)} from task_executions where id = ${id}`;
+  return execution && shownResult(execution);
 }
 
 /** Those of several events, oldest first. */
@@ -84,12 +92,12 @@ export const listAttemptEvents = (sql: Queryable, executionId: string): Promise<
     from execution_history where execution_id = ${executionId} order by created_at, attempts`;
 
 export const stepMembers = (sql: Queryable) => sql`
-  seq, kind, state, name, ${inputOf(sql, "execution_steps")} as input, packed, ${outputOf(sql, "execution_steps")} as output, error, prompt_tokens, completion_tokens, cost_usd, duration_ms, created_at, coalesce(started_at, created_at) as started_at, ended_at`;
+  seq, kind, state, name, ${textsOf(sql, "execution_steps")}, error, prompt_tokens, completion_tokens, cost_usd, duration_ms, created_at, coalesce(started_at, created_at) as started_at, ended_at`;
 
 export async function listSteps(sql: Queryable, executionId: string): Promise<Step[]> {
   const rows = await sql<Stored<Step>[]>`
     select ${stepMembers(sql)} from execution_steps where execution_id = ${executionId} order by seq`;
-  return rows.map(withInput);
+  return rows.map(shownStep);
 }
 
 /** Selects executions by their ids, or all on one issue. Executions in another state are not changed. */
@@ -111,20 +119,24 @@ function selected(sql: Queryable, of: Selection, conditions: readonly string[]) 
 }
 
 /** Cancels executions that have not ended. `reason`: null for an operator. Publish the ids as `cancel`, then `queue`. */
-export const cancelExecutions = (sql: Queryable, of: Selection, reason: string | null): Promise<Execution[]> =>
-  sql<Execution[]>`
+export async function cancelExecutions(sql: Queryable, of: Selection, reason: string | null): Promise<Execution[]> {
+  const rows = await sql<Row[]>`
     with locked as (${selected(sql, of, states.open)})
     update task_executions e set state = 'cancelled', lease = null, lease_expires_at = null, finished_at = now(), error = null,
       held_reason = null, held_until = null, waiting_for = null, reason = ${reason}
     from locked l where e.id = l.id returning ${columns(sql, "e.")}`;
+  return rows.map(shownResult);
+}
 
 /** Queues held executions. Hourly, daily and monthly budgets do not hold them again. Publish `queue`. */
-export const releaseHeld = (sql: Queryable, of: Selection): Promise<Execution[]> =>
-  sql<Execution[]>`
+export async function releaseHeld(sql: Queryable, of: Selection): Promise<Execution[]> {
+  const rows = await sql<Row[]>`
     with locked as (${selected(sql, of, "ids" in of ? states.held : states.heldForIssue)})
     update task_executions e set state = 'queued', run_after = now(), released_at = now(), held_reason = null, held_until = null,
       waiting_for = null
     from locked l where e.id = l.id returning ${columns(sql, "e.")}`;
+  return rows.map(shownResult);
+}
 
 /** The latest failed execution of a task. */
 export async function findFailedOfTask(sql: Queryable, taskId: string): Promise<string | undefined> {
@@ -147,8 +159,8 @@ export async function findFailedOfSubject(sql: Queryable, subject: string): Prom
 }
 
 /** Queues failed executions; each continues after the last step of its transcript. Publish `queue`. */
-export const requeueFailed = (sql: Queryable, of: Selection): Promise<Execution[]> =>
-  sql<Execution[]>`
+export async function requeueFailed(sql: Queryable, of: Selection): Promise<Execution[]> {
+  const rows = await sql<Row[]>`
     with locked as (${selected(sql, of, states.failed)}), reopened as (
       -- Its day is summed again.
       update usage_sums set open = open + 1 where day in (
@@ -157,3 +169,5 @@ export const requeueFailed = (sql: Queryable, of: Selection): Promise<Execution[
     update task_executions e set state = 'queued', failures = 0, deaths = 0, death_leases = '{}', run_after = now(), error = null,
       finished_at = null
     from locked l where e.id = l.id returning ${columns(sql, "e.")}`;
+  return rows.map(shownResult);
+}

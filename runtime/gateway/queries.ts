@@ -1,6 +1,6 @@
 import { asyncCommit } from "../platform/database/async-commit.ts";
 import type { Queryable, Sql } from "../platform/database/client.ts";
-import { type Stored, withInput } from "../transcripts/packed-input.ts";
+import { readPacked } from "../transcripts/stored-steps.ts";
 
 export interface GatewayAgent {
   readonly id: string;
@@ -136,7 +136,7 @@ export async function claimOffered(
   agentId: string,
   { slots, leaseSeconds, keys }: { slots: readonly string[]; leaseSeconds: number; keys: ConfiguredKeys },
 ): Promise<AssignedExecution[]> {
-  const rows = await sql<Stored<Omit<AssignedExecution, "plan"> & { input: AssignedExecution["plan"] }>[]>`
+  const rows = await sql<(Omit<AssignedExecution, "plan"> & { input: unknown; packed: Uint8Array | null })[]>`
     with slot as (
       select t.id as stream_id, row_number() over (order by g.n) as n
       from unnest(${slots as string[]}::uuid[]) with ordinality g (id, n)
@@ -163,7 +163,7 @@ export async function claimOffered(
       (select s.input from execution_steps s where s.execution_id = e.id and s.seq = 0) as input,
       (select s.packed from execution_steps s where s.execution_id = e.id and s.seq = 0) as packed,
       (select t.name from tasks t where t.id = e.task_id) as task_name`;
-  return rows.map(withInput).map(({ input, ...row }) => ({ ...row, plan: input }));
+  return rows.map(({ input, packed, ...row }) => ({ ...row, plan: readPacked(packed, input) as AssignedExecution["plan"] }));
 }
 
 /** Extends the offers to connected agents, even if these are busy. */

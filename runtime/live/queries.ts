@@ -1,6 +1,6 @@
 import { type Execution, type Step, shortMembers, stepMembers } from "../executions/queries.ts";
 import type { Queryable } from "../platform/database/client.ts";
-import { type Stored, withInput } from "../transcripts/packed-input.ts";
+import { type Stored, shownStep } from "../transcripts/stored-steps.ts";
 
 /** Maximum number of executions that one look reads. */
 const limit = 500;
@@ -27,5 +27,5 @@ export async function listStepsOf(sql: Queryable, ids: readonly string[], fromSe
   const rows = await sql<Stored<LiveStep>[]>`
     select execution_id, ${stepMembers(sql)} from execution_steps
     where execution_id = any(${ids as string[]}::uuid[]) and seq >= ${fromSeq} order by execution_id, seq`;
-  return rows.map(withInput);
+  return rows.map(shownStep);
 }

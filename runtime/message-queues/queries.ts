@@ -1,4 +1,6 @@
 import type { Queryable, Sql } from "../platform/database/client.ts";
+import { shownResult } from "../transcripts/stored-steps.ts";
+import { resultOf } from "../transcripts/text-queries.ts";
 
 /** A message as a row, before its conversion to a CloudEvent. */
 export interface MessageRow {
@@ -30,11 +32,17 @@ const executionsSince = (sql: Queryable, start: Fragment) =>
 /** A restarted execution ends again, which is another message. */
 const executionId = (sql: Queryable) => sql`(x.id || '.' || x.attempts || '.' || x.state)`;
 
+const resultParts = (sql: Queryable) => {
+  const { result, packed_result, answer_output, packed_answer } = resultOf(sql, "x");
+  return sql`'result', ${result}, 'packed_result', encode(${packed_result}, 'base64'), 'answer_output', ${answer_output},
+    'packed_answer', encode(${packed_answer}, 'base64')`;
+};
+
 const executionData = (
   sql: Queryable,
 ) => sql`json_build_object('execution_id', x.id, 'task_id', x.task_id, 'event_id', x.event_id,
   'agent_id', x.agent_id, 'project_id', x.project_id, 'source', x.source, 'canonical_trigger', x.canonical_trigger, 'subject', x.subject,
-  'state', x.state, 'attempts', x.attempts, 'result', x.result, 'result_url', x.result_url, 'error', x.error,
+  'state', x.state, 'attempts', x.attempts, ${resultParts(sql)}, 'result_url', x.result_url, 'error', x.error,
   'prompt_tokens', x.prompt_tokens, 'completion_tokens', x.completion_tokens, 'tool_calls', x.tool_calls,
   'private', coalesce((select e.private from webhook_events e where e.id = x.event_id), false))`;
 /** When an execution began to wait or to be held. */
@@ -68,6 +76,17 @@ const pendingOf = (sql: Queryable, queue: string, atMost: number | null) => {
     order by x.created_at, x.id limit ${atMost})`;
 };
 
+/** A message with the result of its execution, which may be packed. */
+function withResult(row: MessageRow): MessageRow {
+  if (row.kind === "received") return row;
+  const { packed_result, packed_answer, ...data } = row.data;
+  const bytes = (value: unknown) => (typeof value === "string" ? Buffer.from(value, "base64") : null);
+  return {
+    ...row,
+    data: { ...shownResult({ ...data, packed_result: bytes(packed_result), packed_answer: bytes(packed_answer) }) },
+  };
+}
+
 export async function listPending(
   sql: Queryable,
   queue: string,
@@ -76,14 +95,14 @@ export async function listPending(
   const items = await sql<MessageRow[]>`
     select * from (${pendingOf(sql, queue, limit + offset)}) m order by time, id limit ${limit} offset ${offset}`;
   const [count] = await sql<[{ total: number }]>`select count(*) as total from (${pendingOf(sql, queue, null)}) m`;
-  return { items, total: count.total };
+  return { items: items.map(withResult), total: count.total };
 }
 
 /** Leases the oldest pending messages to one consumer; consumers of one queue are serialised. */
 export const takeMessages = (sql: Sql, queue: string, limit: number, leaseSeconds: number): Promise<MessageRow[]> =>
   sql.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(${lock}, hashtext(${queue}))`;
-    return tx<MessageRow[]>`
+    const rows = await tx<MessageRow[]>`
       with picked as materialized (
         select * from (${pendingOf(tx, queue, limit)}) m order by time, id limit ${limit}
       ), leased as (
@@ -92,6 +111,7 @@ export const takeMessages = (sql: Sql, queue: string, limit: number, leaseSecond
         on conflict (queue, message_id) do update set lease_expires_at = excluded.lease_expires_at
       )
       select * from picked order by time, id`;
+    return rows.map(withResult);
   }) as Promise<MessageRow[]>;
 
 /** Releases unacknowledged messages before their lease ends. */

@@ -56,7 +56,7 @@ export async function eraseData(sql: Sql, target: ErasureTarget): Promise<Omit<E
           select from unnest(array[e.actor, e.author ->> 'name', e.author ->> 'id']) who where strpos(e.reason, nullif(who, '')) > 0))
       where id in (select id from events) returning 1
     ), texts as (
-      update task_executions set content = '', packed_content = null, changes = '{}', author = null, overrides = null, result = null, error = null, memories = null,
+      update task_executions set content = '', packed_content = null, changes = '{}', author = null, overrides = null, result = null, packed_result = null, answer_step = null, error = null, memories = null,
         held_reason = null, transcript_removed_at = coalesce(transcript_removed_at, now())
       where id in (select id from executions) returning 1
     ), steps as (

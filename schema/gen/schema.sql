@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from ad55147a61ae4e33
+-- Made from 6e5e44bed0f05da6
 
 create extension if not exists vector;
 
@@ -848,6 +848,7 @@ create table execution_steps (
   started_at timestamp(3) with time zone,
   ended_at timestamp(3) with time zone,
   packed bytea,
+  packed_output bytea,
   constraint execution_steps_pkey PRIMARY KEY (id),
   constraint execution_steps_execution_id_seq_key UNIQUE (execution_id, seq)
 ) with (fillfactor=100);
@@ -1266,6 +1267,8 @@ create table task_executions (
   memories text[],
   death_steps integer default 0 not null,
   packed_content bytea,
+  packed_result bytea,
+  answer_step integer,
   constraint task_executions_pkey PRIMARY KEY (id),
   constraint task_executions_event_id_task_id_key UNIQUE (event_id, task_id)
 );

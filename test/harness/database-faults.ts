@@ -49,6 +49,16 @@ export const damagePrompt = (database: FreshDatabase, execution: string): Promis
     `update execution_steps set packed = '\\x08ff', input = null where execution_id = '${execution}' and kind = 'prompt'`,
   );
 
+/** Damages all stored texts that are packed; returns their columns, also those of a later version. */
+export async function damagePackedTexts(database: FreshDatabase): Promise<string[]> {
+  const columns = await database.query(
+    `select table_name as of, column_name as name from information_schema.columns
+      where table_schema = 'public' and (column_name like 'packed%' or (table_name = 'webhook_events' and column_name = 'body'))`,
+  );
+  for (const { of, name } of columns) await database.query(`update ${of} set ${name} = '\\x08ff' where get_byte(${name}, 0) < 9`);
+  return columns.map(({ of, name }) => `${of}.${name}`);
+}
+
 /**
  * Copies the oldest event with its executions and their steps this many times, with any columns that this version's tables have,
  * to create a history.

@@ -1,6 +1,7 @@
 import type { Queryable, Sql } from "../../platform/database/client.ts";
 import { leaseFor } from "../../platform/lease-queries.ts";
-import { inputOf } from "../../transcripts/repeat-queries.ts";
+import { readStep, type Stored } from "../../transcripts/stored-steps.ts";
+import { textsOf } from "../../transcripts/text-queries.ts";
 
 /** Identifies a living comment. */
 export interface LivingPlace {
@@ -82,8 +83,8 @@ export async function storeLiving(sql: Sql, living: LivingPlace, lease: string, 
 
 /** The answer that an execution posted, if it is still stored. */
 export async function findAnswer(sql: Sql, executionId: string): Promise<string | null> {
-  const [row] = await sql<{ body: string | null }[]>`
-    select (${inputOf(sql, "execution_steps")}) ->> 'body' as body from execution_steps
+  const [row] = await sql<Stored<{ kind: string; input: unknown; output: unknown }>[]>`
+    select kind, ${textsOf(sql, "execution_steps")} from execution_steps
     where execution_id = ${executionId} and kind = 'post' and state = 'succeeded' order by seq desc limit 1`;
-  return row?.body ?? null;
+  return row ? ((readStep(row).input as { body?: string } | null)?.body ?? null) : null;
 }

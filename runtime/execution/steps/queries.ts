@@ -2,8 +2,8 @@ import type { OwnWrite } from "../../own-writes/own-write.ts";
 import { insertWrites, recordWrites, type StoredWrite } from "../../own-writes/queries.ts";
 import { asyncCommit } from "../../platform/database/async-commit.ts";
 import type { Queryable } from "../../platform/database/client.ts";
-import { packedStep, type Stored, withInput } from "../../transcripts/packed-input.ts";
-import { inputOf, outputOf } from "../../transcripts/repeat-queries.ts";
+import { packedStep, readStep, type Stored } from "../../transcripts/stored-steps.ts";
+import { textsOf } from "../../transcripts/text-queries.ts";
 
 export interface StepRow {
   readonly id: string;
@@ -48,6 +48,10 @@ export interface Patch {
   readonly state?: "queued" | "held" | "waiting" | "succeeded" | "failed";
   readonly agent_id?: string | null;
   readonly result?: string | null;
+  /** The result, packed, in base64. */
+  readonly packed_result?: string;
+  /** Number of the step that has the result. */
+  readonly answer_step?: number;
   readonly result_url?: string | null;
   readonly error?: string | null;
   /** With the state `waiting`: what it waits for, in words. */
@@ -87,9 +91,14 @@ export interface Change {
 }
 
 const stepTypes =
-  "id uuid, execution_id uuid, seq int, kind text, state text, name text, key text, input json, packed text, output json, error text, agent_id text, prompt_tokens int, completion_tokens int, cost_usd float8, duration_ms int, in_flight_ms float8, check_ms float8, expires_ms float8, started_at timestamptz, ended_at timestamptz";
+  "id uuid, execution_id uuid, seq int, kind text, state text, name text, key text, input json, packed text, output json, packed_output text, error text, agent_id text, prompt_tokens int, completion_tokens int, cost_usd float8, duration_ms int, in_flight_ms float8, check_ms float8, expires_ms float8, started_at timestamptz, ended_at timestamptz";
 const patchTypes =
-  "id uuid, lease text, state text, agent_id text, has_agent bool, result text, result_url text, error text, has_error bool, waiting_for text, failures int, delay_ms float8, prompt_tokens bigint, completion_tokens bigint, tool_calls int, failed_tool_calls int, model text, cost_usd float8, unpriced_tokens bigint, offered_to text, offered_seconds float8, held_reason text, held_until timestamptz, blocked_by text, is_paid bool";
+  "id uuid, lease text, state text, agent_id text, has_agent bool, has_result bool, result text, packed_result text, answer_step int, result_url text, error text, has_error bool, waiting_for text, failures int, delay_ms float8, prompt_tokens bigint, completion_tokens bigint, tool_calls int, failed_tool_calls int, model text, cost_usd float8, unpriced_tokens bigint, offered_to text, offered_seconds float8, held_reason text, held_until timestamptz, blocked_by text, is_paid bool";
+
+/** The result: a text, or the step that has it. */
+const resultOf = (sql: Queryable) => sql`result = case when g.has_result then g.result else e.result end,
+  packed_result = case when g.has_result then decode(g.packed_result, 'base64') else e.packed_result end,
+  answer_step = case when g.has_result then g.answer_step else e.answer_step end`;
 
 /** The sums for usage reports. */
 const sums = (sql: Queryable) => sql`failed_tool_calls = coalesce(g.failed_tool_calls, e.failed_tool_calls),
@@ -98,6 +107,7 @@ const sums = (sql: Queryable) => sql`failed_tool_calls = coalesce(g.failed_tool_
 
 const patchRow = ({ id, lease, patch }: Change) => ({
   ...patch,
+  has_result: [patch.result, patch.packed_result, patch.answer_step].some((one) => one !== undefined),
   id,
   lease,
   has_agent: "agent_id" in patch,
@@ -140,7 +150,7 @@ const hold = (sql: Queryable) => sql`held_reason = case when g.state is null the
 
 /** Changes of a step between its request and its answer. */
 const answered = (sql: Queryable) => sql`
-  state = s.state, name = s.name, agent_id = s.agent_id, key = s.key, input = s.input, packed = decode(s.packed, 'base64'), output = s.output, error = s.error,
+  state = s.state, name = s.name, agent_id = s.agent_id, key = s.key, input = s.input, packed = decode(s.packed, 'base64'), output = s.output, packed_output = decode(s.packed_output, 'base64'), error = s.error,
   prompt_tokens = s.prompt_tokens, completion_tokens = s.completion_tokens, cost_usd = s.cost_usd,
   duration_ms = s.duration_ms, started_at = s.started_at, ended_at = s.ended_at`;
 
@@ -171,8 +181,8 @@ export async function writeChanges(sql: Queryable, changes: readonly Change[]): 
       select e.id, e.subject from (select id, subject, lease, state from task_executions where id = any(${ids}::uuid[]) order by id offset 0 for update) e
       join given g on g.id = e.id and g.lease = e.lease where e.state = 'running' ${changes.every(isBeginning) ? sql`and ${asyncCommit(sql)}` : sql``}
     ), added as (
-      insert into execution_steps (id, execution_id, seq, kind, state, name, key, input, packed, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms, started_at, ended_at, in_flight_until, expires_at)
-      select s.id, s.execution_id, s.seq, s.kind, s.state, s.name, s.key, s.input, decode(s.packed, 'base64'), s.output, s.error, s.agent_id, s.prompt_tokens, s.completion_tokens, s.cost_usd, s.duration_ms, s.started_at, s.ended_at,
+      insert into execution_steps (id, execution_id, seq, kind, state, name, key, input, packed, output, packed_output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms, started_at, ended_at, in_flight_until, expires_at)
+      select s.id, s.execution_id, s.seq, s.kind, s.state, s.name, s.key, s.input, decode(s.packed, 'base64'), s.output, decode(s.packed_output, 'base64'), s.error, s.agent_id, s.prompt_tokens, s.completion_tokens, s.cost_usd, s.duration_ms, s.started_at, s.ended_at,
         now() + make_interval(secs => s.in_flight_ms / 1000), now() + make_interval(secs => s.expires_ms / 1000)
       from json_to_recordset(${flat("steps")}::text::json) as s (${sql.unsafe(stepTypes)})
       where s.execution_id in (select id from held)
@@ -191,7 +201,7 @@ export async function writeChanges(sql: Queryable, changes: readonly Change[]): 
       update task_executions e
       set state = coalesce(g.state, e.state),
         agent_id = case when g.has_agent then g.agent_id else e.agent_id end,
-        content = case when g.state = 'succeeded' then '' else e.content end, packed_content = case when g.state = 'succeeded' then null else e.packed_content end, result = coalesce(g.result, e.result), result_url = coalesce(g.result_url, e.result_url), has_sign = e.has_sign or coalesce(g.state in ('waiting', 'failed'), false),
+        content = case when g.state = 'succeeded' then '' else e.content end, packed_content = case when g.state = 'succeeded' then null else e.packed_content end, ${resultOf(sql)}, result_url = coalesce(g.result_url, e.result_url), has_sign = e.has_sign or coalesce(g.state in ('waiting', 'failed'), false),
         error = case when g.has_error then g.error else e.error end,
         waiting_for = case when g.state is null then e.waiting_for else g.waiting_for end, failures = coalesce(g.failures, e.failures),
         run_after = case when g.state = 'queued' then now() + make_interval(secs => coalesce(g.delay_ms, 0) / 1000) else e.run_after end,
@@ -202,7 +212,7 @@ export async function writeChanges(sql: Queryable, changes: readonly Change[]): 
         stream_id = case when g.state is null then e.stream_id end, lease = case when g.state is null then e.lease end,
         lease_expires_at = case when g.state is null then e.lease_expires_at end
       from given g where e.id = g.id and e.id = any(${ids}::uuid[]) and e.id in (select id from held)
-        and (num_nonnulls(g.state, g.result, g.result_url, g.failures, g.prompt_tokens, g.completion_tokens, g.tool_calls) > 0
+        and (num_nonnulls(g.state, nullif(g.has_result, false), g.result_url, g.failures, g.prompt_tokens, g.completion_tokens, g.tool_calls) > 0
           or g.has_error or (g.has_agent and g.agent_id is distinct from e.agent_id))
     ) ${recordWrites(sql, writesOf(changes.flatMap((one) => [...one.steps, ...one.completed])))} ${spent.use}
     select id from held ${spent.counted}`;
@@ -220,11 +230,11 @@ function writesOf(steps: readonly StepRow[]): StoredWrite[] {
 
 export async function loadSteps(sql: Queryable, executionId: string): Promise<StepRow[]> {
   const rows = await sql<Stored<StepRow>[]>`
-    select id, seq, kind, state, name, key, ${inputOf(sql, "execution_steps")} as input, packed, ${outputOf(sql, "execution_steps")} as output, error, agent_id,
+    select id, seq, kind, state, name, key, ${textsOf(sql, "execution_steps")}, error, agent_id,
       prompt_tokens, completion_tokens, cost_usd, duration_ms, started_at, ended_at, decided_at is not null as decided,
       case when in_flight_until is not null then greatest(0, extract(epoch from in_flight_until - now()) * 1000) end::float8 as in_flight_ms
     from execution_steps where execution_id = ${executionId} order by seq`;
-  return rows.map(withInput);
+  return rows.map(readStep);
 }
 
 /** Stores steps that belong to no execution, or changes of them. */

@@ -1,6 +1,6 @@
 import type { Queryable } from "../../platform/database/client.ts";
 import { storable } from "../../platform/json.ts";
-import { withoutRepeats } from "../../transcripts/repeat-queries.ts";
+import { storedResult, withoutAnswer } from "../../transcripts/stored-steps.ts";
 import { LeaseLost } from "../lease.ts";
 import type { Claimed } from "../queries.ts";
 import type { NewStep, StepLog } from "../step-log.ts";
@@ -57,20 +57,14 @@ export class Transcript implements StepLog {
     const { steps, completed } = this.#pending;
     this.#pending = { steps: [], completed: [] };
     const { id, lease } = this.#execution;
-    if (!(await this.#write({ id, lease, patch, ...this.#without(patch, steps, completed) })))
+    const { result, ...others } = patch;
+    const stored = typeof result === "string" ? { ...others, ...storedResult(result, this.steps) } : patch;
+    const short = (step: StepRow) => withoutAnswer(step, this.steps);
+    // A step may be completed more than once.
+    const change = { steps: steps.map(short), completed: [...new Set(completed)].map(short) };
+    if (!(await this.#write({ id, lease, patch: stored, ...change })))
       throw new LeaseLost(`another worker holds the execution ${id}`);
     for (const step of completed) delete step.is_answered;
-  }
-
-  /** The steps to store. If the execution succeeds, without the text that its result contains. */
-  #without({ state, result }: Patch, steps: StepRow[], completed: StepRow[]): Pick<Change, "steps" | "completed"> {
-    if (state !== "succeeded" || !result) return { steps, completed };
-    // A step may be completed more than once.
-    const changed = new Set(completed);
-    const others = this.steps.filter((step) => !steps.includes(step) && !changed.has(step));
-    const short = (step: StepRow) => withoutRepeats(step, result);
-    const shortened = others.map(short).filter((step) => !others.includes(step));
-    return { steps: steps.map(short), completed: [...[...changed].map(short), ...shortened] };
   }
 
   /** The columns of the execution's row that are derived from its steps: sums, and the agent of the prompt. */

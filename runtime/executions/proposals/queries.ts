@@ -1,35 +1,44 @@
 import type { get } from "@signalbox/schema/executions";
 import type { Output } from "@signalbox/schema/operation";
 import type { Queryable } from "../../platform/database/client.ts";
-import { inputOf } from "../../transcripts/repeat-queries.ts";
+import { type Stored, shownStep } from "../../transcripts/stored-steps.ts";
+import { textsOf } from "../../transcripts/text-queries.ts";
 
 export type Proposal = Output<typeof get>["proposals"][number];
 
-interface ProposalRow extends Omit<Proposal, "target" | "tool" | "parameters" | "body" | "kind"> {
+interface ProposalRow extends Omit<Proposal, "target" | "tool" | "parameters" | "body" | "kind" | "url"> {
   readonly kind: "tool" | "post";
   readonly name: string | null;
   readonly input: unknown;
+  readonly output: unknown;
   readonly subject: string | null;
 }
 
 /** The writes of an execution that wait, or waited, for approval, in order. */
 export async function listProposals(sql: Queryable, executionId: string): Promise<Proposal[]> {
-  const rows = await sql<ProposalRow[]>`
-    select s.id, s.seq, s.kind, s.name, ${inputOf(sql, "s")} as input, e.subject, s.error, s.output ->> 'url' as url, s.decided_by, s.decided_at, s.expires_at,
+  const rows = await sql<Stored<ProposalRow>[]>`
+    select s.id, s.seq, s.kind, s.name, ${textsOf(sql, "s")}, e.subject, s.error, s.decided_by, s.decided_at, s.expires_at,
       case s.state when 'succeeded' then 'applied' when 'started' then case e.state when 'failed' then 'failed' else 'proposed' end
         when 'dry_run' then case when e.dry_run then 'dry_run' else 'failed' end else s.state end as state
     from execution_steps s join task_executions e on e.id = s.execution_id
     where s.execution_id = ${executionId} and s.kind in ('tool', 'post')
       and (s.state in ('proposed', 'rejected', 'expired') or s.decided_at is not null or (e.dry_run and s.state = 'dry_run'))
     order by s.seq`;
-  return rows.map(({ kind, name, input, subject, ...row }) => ({
+  return rows.map(shownStep).map(({ kind, name, input, output, subject, ...row }) => ({
     ...row,
+    url: urlOf(output),
     kind: kind === "tool" ? "tool" : "comment",
     tool: kind === "tool" ? name : null,
     target: kind === "tool" ? targetOf(name ?? "", input) : subject,
     parameters: kind === "tool" ? input : null,
     body: kind === "tool" ? null : String((input as { body?: unknown } | null)?.body ?? ""),
   }));
+}
+
+/** The address of what was written, if the output has one. */
+function urlOf(output: unknown): string | null {
+  const { url } = (output ?? {}) as { url?: unknown };
+  return typeof url === "string" ? url : null;
 }
 
 /** `alpha:octo/app#12`, from the parameters that the tools of all trackers share. */

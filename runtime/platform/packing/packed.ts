@@ -26,12 +26,13 @@ function storedBlock(text: string): Buffer {
 
 /** The kind of a text, which determines the number of its dictionary. */
 export const kinds = { payload: 1, prompt: 2 } as const satisfies Record<string, keyof typeof dictionaries>;
+export type Kind = keyof typeof kinds;
 
 /** In bytes. Packing a shorter text saves too little. Packing a longer one blocks the event loop: 100 KB take up to 3 ms. */
 const [smallest, largest] = [200, 100_000];
 
 /** A packed UTF-8 text; `undefined` if it is better stored unpacked. */
-export function pack(kind: keyof typeof kinds, text: Uint8Array): Buffer | undefined {
+export function pack(kind: Kind, text: Uint8Array): Buffer | undefined {
   if (text.length < smallest || text.length > largest) return undefined;
   const number = kinds[kind];
   // Deno ignores the dictionary. The result is longer, but `unpack` can read it, because it does not refer to the dictionary.
