@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 6e5e44bed0f05da6
+-- Made from 36eaff337645e8fb
 
 create extension if not exists vector;
 
@@ -1436,9 +1436,9 @@ create table webhook_events (
 );
 CREATE INDEX webhook_events_change ON webhook_events USING btree (slug, change_key) WHERE (change_key IS NOT NULL);
 CREATE UNIQUE INDEX webhook_events_delivery ON webhook_events USING btree (slug, delivery_id) WHERE (delivery_id IS NOT NULL);
+CREATE INDEX webhook_events_dispatched_snapshots ON webhook_events USING btree (subject, occurred_at) WHERE (snapshot AND (outcome = 'dispatched'::text));
 CREATE INDEX webhook_events_outcome ON webhook_events USING btree (outcome, id);
 CREATE UNIQUE INDEX webhook_events_polled ON webhook_events USING btree (slug, change_key) WHERE (polled AND (change_key IS NOT NULL));
-CREATE INDEX webhook_events_snapshots ON webhook_events USING btree (subject, occurred_at) WHERE snapshot;
 CREATE INDEX webhook_events_source ON webhook_events USING btree (source, id);
 CREATE INDEX webhook_events_subject ON webhook_events USING btree (subject, id) WHERE (subject IS NOT NULL);
 
