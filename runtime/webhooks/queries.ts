@@ -160,7 +160,7 @@ export async function findEarlier(
     where slug = ${event.slug} and delivery_id = ${event.delivery_id}
     union all
     select id from webhook_events
-    where slug = ${event.slug} and change_key = ${event.change_key} and (polled or ${event.polled})
+    where slug = ${event.slug} and hashtext(change_key) = hashtext(${event.change_key}) and change_key = ${event.change_key} and (polled or ${event.polled})
     union all
     select event_id from webhook_bodies where slug = ${event.slug} and digest = decode(${digest}, 'hex')
     union all

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 36eaff337645e8fb
+-- Made from ac58a853ac409fe5
 
 create extension if not exists vector;
 
@@ -619,7 +619,8 @@ AS $function$
 begin
   if new.polled then
     perform pg_advisory_xact_lock(7160414, hashtext(new.slug));
-    if exists (select 1 from webhook_events e where e.slug = new.slug and e.change_key = new.change_key) then
+    if exists (select 1 from webhook_events e where hashtext(e.change_key) = hashtext(new.change_key) and e.slug = new.slug
+      and e.change_key = new.change_key) then
       return null;
     end if;
   else
@@ -629,8 +630,7 @@ begin
     end if;
   end if;
   return new;
-end
-$function$
+end $function$
 ;
 
 create table agent_capabilities (
@@ -1282,6 +1282,7 @@ CREATE INDEX task_executions_held ON task_executions USING btree (held_until) WH
 CREATE INDEX task_executions_held_by_outage ON task_executions USING btree (blocked_by) WHERE ((state = 'held'::text) AND (blocked_by IS NOT NULL));
 CREATE INDEX task_executions_lease ON task_executions USING btree (lease_expires_at) WHERE (state = 'running'::text);
 CREATE INDEX task_executions_memories ON task_executions USING gin (memories) WHERE (memories IS NOT NULL);
+CREATE INDEX task_executions_of_subject ON task_executions USING btree (subject) WHERE (subject IS NOT NULL);
 CREATE INDEX task_executions_offered ON task_executions USING btree (offered_to, created_at) WHERE ((state = 'queued'::text) AND (offered_to IS NOT NULL));
 CREATE INDEX task_executions_paused_subject ON task_executions USING btree (subject, created_at) WHERE (state = ANY (ARRAY['held'::text, 'waiting'::text]));
 CREATE INDEX task_executions_project ON task_executions USING btree (project_id, id) WHERE (project_id IS NOT NULL);
@@ -1295,7 +1296,6 @@ CREATE INDEX task_executions_queued_subject ON task_executions USING btree (subj
 CREATE UNIQUE INDEX task_executions_running_subject ON task_executions USING btree (subject) WHERE (state = 'running'::text);
 CREATE INDEX task_executions_state ON task_executions USING btree (state, id) WHERE (state <> 'succeeded'::text);
 CREATE INDEX task_executions_stream ON task_executions USING btree (stream_id) WHERE ((state = 'running'::text) AND (stream_id IS NOT NULL));
-CREATE INDEX task_executions_subject ON task_executions USING btree (subject, id) WHERE (subject IS NOT NULL);
 CREATE INDEX task_executions_task ON task_executions USING btree (task_id, id);
 
 create table tasks (
@@ -1434,13 +1434,13 @@ create table webhook_events (
   title text,
   constraint webhook_events_pkey PRIMARY KEY (id)
 );
-CREATE INDEX webhook_events_change ON webhook_events USING btree (slug, change_key) WHERE (change_key IS NOT NULL);
+CREATE INDEX webhook_events_change_hash ON webhook_events USING btree (hashtext(change_key)) WHERE (change_key IS NOT NULL);
 CREATE UNIQUE INDEX webhook_events_delivery ON webhook_events USING btree (slug, delivery_id) WHERE (delivery_id IS NOT NULL);
 CREATE INDEX webhook_events_dispatched_snapshots ON webhook_events USING btree (subject, occurred_at) WHERE (snapshot AND (outcome = 'dispatched'::text));
+CREATE INDEX webhook_events_of_subject ON webhook_events USING btree (subject) WHERE (subject IS NOT NULL);
 CREATE INDEX webhook_events_outcome ON webhook_events USING btree (outcome, id);
 CREATE UNIQUE INDEX webhook_events_polled ON webhook_events USING btree (slug, change_key) WHERE (polled AND (change_key IS NOT NULL));
 CREATE INDEX webhook_events_source ON webhook_events USING btree (source, id);
-CREATE INDEX webhook_events_subject ON webhook_events USING btree (subject, id) WHERE (subject IS NOT NULL);
 
 create table webhook_mappings (
   id integer generated always as identity not null,
