@@ -39,9 +39,17 @@ export function trackerRoutes(settings: TrackerSettings): Hono {
 }
 
 function addRepositoryRoutes(app: Hono, { store, base }: TrackerSettings): void {
-  app.get("/repos/:owner/:repo/hooks", (c) => {
-    repoOf(store, c);
-    return c.json([]);
+  const hooks = new Map<Repository, object[]>();
+  const hooksOf = (repo: Repository) => hooks.get(repo) ?? [];
+  app.get("/repos/:owner/:repo/hooks", (c) => c.json(hooksOf(repoOf(store, c))));
+  app.post("/repos/:owner/:repo/hooks", async (c) => {
+    const repo = repoOf(store, c);
+    const { events = ["push"], active = true, config } = await bodyOf(c);
+    if (typeof config !== "object" || config === null || !("url" in config)) throw invalid("Hook", "missing_field", "config");
+    // The platform does not show a secret again.
+    const hook = { type: "Repository", id: hooksOf(repo).length + 1, name: "web", active, events, config: { url: config.url } };
+    hooks.set(repo, [...hooksOf(repo), hook]);
+    return c.json(hook, 201);
   });
   app.get("/repos/:owner/:repo", (c) => c.json(repositoryShape(base(), repoOf(store, c))));
   app.get("/repos/:owner/:repo/labels", (c) => {
