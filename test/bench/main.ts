@@ -17,6 +17,7 @@ const benches: Record<string, () => Promise<{ run: (args: readonly string[]) => 
   operate: () => import("./operate.ts"),
   rows: () => import("./rows.ts"),
   trust: () => import("./trust.ts"),
+  console: () => import("./console.ts"),
 };
 // Programs that were started end with this one.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
