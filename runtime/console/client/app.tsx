@@ -104,7 +104,7 @@ function Navigation() {
     <nav aria-label="Console" class={menuOpen.value ? "open" : ""}>
       <div class="nav-head">
         <Link to="now" class="brand">
-          <span class="lamp" aria-hidden="true" />
+          <span class={connected.value ? "lamp" : "lamp off"} aria-hidden="true" />
           Signalbox
         </Link>
         <button
@@ -174,7 +174,7 @@ function NavigationFoot() {
       <p class="version">
         <span>{who.version}</span>
         <button type="button" class="quiet small" onClick={() => (helpShown.value = true)}>
-          Keys
+          Shortcuts
         </button>
       </p>
     </div>
@@ -183,7 +183,7 @@ function NavigationFoot() {
 
 function KeyHelp() {
   return (
-    <Dialog title="Keys" onClose={() => (helpShown.value = false)}>
+    <Dialog title="Keyboard shortcuts" onClose={() => (helpShown.value = false)}>
       <dl class="keys">
         <dt>
           <kbd>/</kbd>

@@ -1,211 +1,248 @@
-/** How prominently a state is shown. */
+import type { EventOutcome, TaskExecutionState } from "../../../schema/gen/client.ts";
+
+/** How loud a state is shown. */
 export type Tone = "good" | "bad" | "busy" | "wait" | "idle";
 
 export interface Meaning {
-  readonly label: string;
-  /** The meaning of the state, in one sentence. */
+  /** In place of the state's name. */
+  readonly label?: string;
+  /** What it means, in one sentence. */
   readonly sentence: string;
-  /** What to do next; empty if no action is needed. */
+  /** What to do next, in one sentence. */
   readonly next: string;
   readonly tone: Tone;
 }
 
-/** The label and meaning of every state of the service. */
-const states: Readonly<Record<string, Meaning>> = {
+export const runs: Readonly<Record<TaskExecutionState, Meaning>> = {
   queued: {
-    label: "queued",
-    sentence: "The run waits for a free worker, or for an earlier run on the same issue.",
-    next: "Nothing to do. If it stays queued, Now shows whether the queue is paused or full.",
+    sentence: "The run waits for its turn.",
+    next: "Nothing to do: it starts by itself. If it stays queued, see under Now whether something is paused.",
     tone: "wait",
   },
   held: {
-    label: "held",
     sentence: "The run would exceed a limit of the policy, so it has not begun.",
     next: "Release it to run it once anyway, or raise the limit that the reason names.",
     tone: "wait",
   },
-  running: { label: "running", sentence: "A worker has the run: the agent works on it now.", next: "", tone: "busy" },
+  running: { sentence: "The agent works on it now.", next: "Watch the steps as they happen, or cancel the run.", tone: "busy" },
   waiting: {
-    label: "waiting",
-    sentence: "The run waits for someone or something outside, such as your approval.",
-    next: "See what it waits for, and approve or reject what the agent proposes.",
+    sentence: "The run continues after a decision.",
+    next: "Read what the agent proposes, then approve or reject it.",
     tone: "wait",
   },
-  succeeded: { label: "succeeded", sentence: "The agent has answered, and the answer is posted.", next: "", tone: "good" },
+  succeeded: {
+    sentence: "The agent has answered, and the answer is posted.",
+    next: "Read the answer, or try another prompt as a dry run.",
+    tone: "good",
+  },
   failed: {
-    label: "failed",
-    sentence: "The run ended with an error, and will not be tried again by itself.",
+    sentence: "The run ended with an error and is not tried again by itself.",
     next: "Fix what the error names, then restart the run: it resumes after its last finished step.",
     tone: "bad",
   },
   cancelled: {
-    label: "cancelled",
-    sentence: "Someone cancelled the run. It will not post anything.",
+    sentence: "The run was cancelled and posts nothing.",
     next: "Replay its delivery to do the work after all.",
     tone: "idle",
   },
+};
+
+export const deliveries: Readonly<Record<EventOutcome, Meaning>> = {
   dispatched: {
-    label: "dispatched",
     sentence: "The delivery fired a trigger, and its tasks were queued.",
-    next: "",
+    next: "See its runs for what came of it.",
     tone: "good",
   },
   discarded: {
-    label: "discarded",
     sentence: "The delivery was understood and stored, and starts nothing.",
     next: "Read the reason. After a change of the routing, replay the delivery.",
     tone: "idle",
   },
   refused: {
-    label: "refused",
     sentence: "The delivery was refused, and its body was not stored.",
-    next: "Compare the secret and the address at the tracker with those of the connection, then send it again from there.",
+    next: "Fix what the reason names, then let the tracker send it again.",
     tone: "bad",
-  },
-  started: { label: "running", sentence: "The request was sent; no answer has arrived yet.", next: "", tone: "busy" },
-  dry_run: {
-    label: "dry run",
-    sentence: "Nothing was written to the tracker: this shows what the run would have written.",
-    next: "",
-    tone: "idle",
-  },
-  proposed: { label: "proposed", sentence: "The write waits for your approval.", next: "Approve or reject it.", tone: "wait" },
-  applied: { label: "written", sentence: "It was approved and written to the tracker.", next: "", tone: "good" },
-  expired: {
-    label: "expired",
-    sentence: "No one decided in time, so it was not written.",
-    next: "Replay the delivery to have it proposed again.",
-    tone: "idle",
-  },
-  rejected: { label: "rejected", sentence: "The write was rejected and did not happen.", next: "", tone: "idle" },
-  blocked: {
-    label: "blocked",
-    sentence: "The policy did not allow the write.",
-    next: "Allow it in the policy of the agent or project, and restart the run.",
-    tone: "bad",
-  },
-  ok: { label: "ok", sentence: "All parts of the service work.", next: "", tone: "good" },
-  degraded: {
-    label: "degraded",
-    sentence: "The service works, but a part of it does not.",
-    next: "See the checks below: each names its cause.",
-    tone: "wait",
-  },
-  stopped: {
-    label: "stopped",
-    sentence: "The service processes no work.",
-    next: "See the checks below: each names its cause.",
-    tone: "bad",
-  },
-  unknown: { label: "unknown", sentence: "It has not been checked yet.", next: "", tone: "idle" },
-  unconfigured: {
-    label: "not set up",
-    sentence: "It has no configuration.",
-    next: "Set it up, if you want to use it.",
-    tone: "idle",
   },
 };
 
-export const meaningOf = (state: string): Meaning =>
-  Object.hasOwn(states, state)
-    ? (states[state] as Meaning)
-    : { label: state.replaceAll("_", " "), sentence: "", next: "", tone: "idle" };
-
-/** Why a delivery started nothing, found by words of its reason, and how to change that. `page`: the page to do it on. */
+/** What a reason or an error means, by its words, and what fixes it. */
 export interface Remedy {
   readonly when: RegExp;
   readonly sentence: string;
   readonly next: string;
-  readonly page: string | null;
-  readonly button: string | null;
+  /** The page of the console that helps, and the words of the link to it. */
+  readonly open?: readonly [page: string, words: string];
 }
 
-const remedies: readonly Remedy[] = [
+const routing = ["routing", "Open routing"] as const;
+const connections = ["connections", "Open connections"] as const;
+const settings = ["settings/configuration", "Open the settings"] as const;
+const sentAgain = "then let the tracker send the delivery again.";
+
+/** Why a delivery starts nothing or was refused. The first that matches counts. */
+export const reasons: readonly Remedy[] = [
   {
-    when: /own (account|comment|edit)|marker|loop|itself/i,
+    when: /account that Signalbox posts as|marker of a comment that Signalbox|change that Signalbox made/,
     sentence: "Signalbox caused this event itself.",
-    next: "Nothing to do: reacting to its own comments would never end.",
-    page: null,
-    button: null,
+    next: "Nothing to do: if it reacted to its own comments, it would never end.",
   },
   {
-    when: /no (source event )?mapping|not mapped|no trigger|maps? to no trigger|unmapped/i,
-    sentence: "No rule turns this event into a trigger.",
-    next: "Add a source event mapping for it, then replay the delivery.",
-    page: "routing",
-    button: "Open routing",
+    when: /^the payload is missing/,
+    sentence: "The payload lacks a part that Signalbox needs.",
+    next: "See the payload of the delivery, and whether the tracker's version is supported.",
   },
   {
-    when: /no task|fires no/i,
-    sentence: "The trigger is known, but no task is mapped to it.",
+    when: /^no source event mapping/,
+    sentence: "No mapping turns this event into a trigger.",
+    next: "Map the event to a trigger, then replay the delivery.",
+    open: routing,
+  },
+  {
+    when: /^no task is mapped|to which .* is mapped, does not exist/,
+    sentence: "The trigger has no task.",
     next: "Map a task to the trigger, then replay the delivery.",
-    page: "routing",
-    button: "Open routing",
+    open: routing,
   },
   {
-    when: /bot|standing|author|app\b/i,
-    sentence: "The policy does not let this author start runs.",
-    next: "Allow the author in the policy of the agent or project, then replay the delivery.",
-    page: "agents",
-    button: "Open agents",
+    when: /which the mapping of .* requires|min_standing in the mapping/,
+    sentence: "The event does not meet a condition of the mapping.",
+    next: "Nothing to do if that is intended. Otherwise change the mapping, then replay the delivery.",
+    open: routing,
   },
   {
-    when: /filter|condition|did not match/i,
-    sentence: "A condition of the webhook mapping is not met.",
-    next: "Paste the payload under Routing to see which one.",
-    page: "routing",
-    button: "Open routing",
+    when: /is (a bot|an app), and .* does not name it/,
+    sentence: "Bots and apps start runs only if the policy names them.",
+    next: "Nothing to do if that is intended. Otherwise add it where the reason says, then replay the delivery.",
+    open: settings,
   },
   {
-    when: /signature|secret|token|unauth/i,
-    sentence: "The sender could not be authenticated.",
-    next: "Compare the secret at the tracker with that of the connection.",
-    page: "connections",
-    button: "Open connections",
+    when: /has the standing .* requires at least/,
+    sentence: "The author's role in the project is too low to start runs.",
+    next: "Replay the delivery to run it once anyway, or require less where the reason says.",
+    open: settings,
   },
   {
-    when: /plugin/i,
-    sentence: "The plugin failed to read this event.",
-    next: "See the plugin's log, then replay the delivery.",
-    page: "plugins",
-    button: "Open plugins",
+    when: /^\/\w+ waits for the standing/,
+    sentence: "The role of the command's author is being looked up.",
+    next: "Nothing to do: the command is carried out or refused within a minute.",
+  },
+  {
+    when: /^\/\w+ requires the standing/,
+    sentence: "The author of the command may not give it.",
+    next: "Let a collaborator repeat the command, or decide on the page of the run.",
+  },
+  {
+    when: /no webhook mapping at this path|extraction rule/,
+    sentence: "The webhook mapping of this path does not fit the payload.",
+    next: "Correct the mapping's filter or rules over the API, then replay the delivery.",
+  },
+  {
+    when: /failed to parse the payload|plugin .* (was not running|cannot verify)/,
+    sentence: "The plugin of the source could not read this event.",
+    next: "See the plugin's state and log, then replay the delivery.",
+    open: ["plugins", "Open plugins"],
+  },
+  {
+    when: /does not match the body|does not contain the secret|authentication failed/,
+    sentence: "The secret at the tracker differs from the one here.",
+    next: `Enter the same secret in both places, ${sentAgain}`,
+    open: connections,
+  },
+  {
+    when: /[Hh]eader .* (is missing|must )|missing header/,
+    sentence: "The delivery is not signed in the way that this connection requires.",
+    next: `Set the webhook secret at the tracker, ${sentAgain}`,
+    open: connections,
+  },
+  {
+    when: /address .* is not (on the list|known)/,
+    sentence: "The sender's address is not on the list of the webhook mapping.",
+    next: `Add the address to the mapping over the API, ${sentAgain}`,
+  },
+  {
+    when: /^There is no webhook/,
+    sentence: "No connection has this address.",
+    next: `Copy the webhook URL of the connection to the tracker, ${sentAgain}`,
+    open: connections,
+  },
+  {
+    when: /larger than|did not arrive|JSON|nest|too (deep|large|many)/,
+    sentence: "The body of the delivery could not be read.",
+    next: `Check what the tracker sends, and the limits under Settings, ${sentAgain}`,
+    open: settings,
   },
 ];
 
-export const remedyOf = (reason: string | null): Remedy | null =>
-  reason === null ? null : (remedies.find(({ when }) => when.test(reason)) ?? null);
+const restart = "then restart the run.";
+const connectModel = ["connections", "Connect a model"] as const;
+const model = ["connections", "Check the model"] as const;
 
-/** How to fix a failed run, found by words of its error. */
-const failures: readonly Remedy[] = [
+/** Why a run failed. The first that matches counts. */
+export const failures: readonly Remedy[] = [
+  { when: /No LLM is configured/, sentence: "No model is connected.", next: `Connect one, ${restart}`, open: connectModel },
   {
-    when: /no LLM|LLM_BASE_URL|model.*not configured/i,
-    sentence: "No model is connected.",
-    next: "Connect a model, then restart the run.",
-    page: "connections",
-    button: "Connect a model",
+    when: /^The model refused to answer|content filter|no visible text/,
+    sentence: "The model gave no usable answer.",
+    next: `Try another prompt or model as a dry run on the page of the run, change the agent, ${restart}`,
+    open: ["agents", "Open agents"],
   },
   {
-    when: /LLM|model|proxy/i,
-    sentence: "The model returned an error.",
-    next: "Check the address, the key and the model's name, then restart the run.",
-    page: "connections",
-    button: "Check the model",
+    when: /LLM answered 40[13]/,
+    sentence: "The model's API refused the key.",
+    next: `Correct LLM_API_KEY, restart the service, ${restart}`,
+    open: model,
   },
   {
-    when: /40[13]|token|permission|credential|not allowed|forbidden|unauthorized/i,
+    when: /LLM|embedding model/,
+    sentence: "The model's API did not answer as expected.",
+    next: `Check the address and the name of the model, ${restart}`,
+    open: model,
+  },
+  {
+    when: /worker crashed/,
+    sentence: "The service ended again and again while it worked on this run.",
+    next: `Find out from the service's log why it ended, ${restart}`,
+  },
+  {
+    when: /^The (task|agent) ".*" (no longer|does not) exist/,
+    sentence: "The task or its agent was deleted.",
+    next: `Create it again, or give the task another agent, ${restart}`,
+    open: ["agents", "Open agents"],
+  },
+  {
+    when: /answered 40[13]|permission|credential|forbidden|unauthorized|^missing [A-Z]/i,
     sentence: "The tracker refused the account that Signalbox uses.",
-    next: "Give the token write permission on issues, then restart the run.",
-    page: "connections",
-    button: "Check the connection",
+    next: `Give the token write permission on issues, ${restart}`,
+    open: ["connections", "Check the connection"],
   },
   {
-    when: /ECONN|ENOTFOUND|timeout|timed out|unavailable|50[0-9]/i,
+    when: /answered 4(04|10|22)/,
+    sentence: "The tracker does not find the issue, or does not accept the text.",
+    next: `Check at the tracker that the issue exists and is open to the account, ${restart}`,
+    open: ["connections", "Check the connection"],
+  },
+  { when: /be unpacked/, sentence: "The run's stored text is damaged.", next: "Check the database, then replay the delivery." },
+  {
+    when: /could not be written/,
+    sentence: "The tracker did not accept a write of the run.",
+    next: `Read what it answered, fix that, ${restart}`,
+    open: ["connections", "Check the connection"],
+  },
+  {
+    when: /^The (tool's endpoint|MCP server)/,
+    sentence: "A tool that this service calls elsewhere failed.",
+    next: `Check that its server works, ${restart}`,
+  },
+  {
+    when: /ECONN|ENOTFOUND|timeout|timed out|unavailable|could not be reached|did not answer|answered (429|5\d\d)/i,
     sentence: "The other side did not answer.",
-    next: "Check that it is up, then restart the run.",
-    page: "connections",
-    button: "Check the connections",
+    next: `Check that it works, ${restart}`,
+    open: ["connections", "Check the connections"],
   },
 ];
 
-export const failureOf = (error: string | null): Remedy | null =>
-  error === null ? null : (failures.find(({ when }) => when.test(error)) ?? null);
+const remedyIn = (all: readonly Remedy[], text: string | null): Remedy | null =>
+  text === null ? null : (all.find(({ when }) => when.test(text)) ?? null);
+
+export const remedyOf = (reason: string | null): Remedy | null => remedyIn(reasons, reason);
+export const failureOf = (error: string | null): Remedy | null => remedyIn(failures, error);

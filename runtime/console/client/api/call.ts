@@ -1,5 +1,6 @@
 import { type Operations, routes } from "../../../../schema/gen/client.ts";
 import { base } from "../route/location.ts";
+import { connected } from "./live.ts";
 
 export type OperationId = keyof Operations;
 export type InputOf<Id extends OperationId> = Operations[Id]["input"];
@@ -81,8 +82,10 @@ export async function request(
     });
   } catch (error) {
     if (signal?.aborted) throw error;
+    connected.value = false;
     throw new CallError(0, "The service does not answer. It may be restarting; this page tries again by itself.");
   }
+  connected.value = true;
   if (response.ok) return response;
   const answer = (await response.json().catch(() => null)) as { error?: string } | null;
   throw new CallError(response.status, answer?.error ?? `The service answered ${response.status}.`);

@@ -3,7 +3,7 @@ import { base } from "../route/location.ts";
 
 /** Increases whenever data of the service may have changed. */
 export const changed = signal(0);
-/** Whether the page receives changes; false while the service does not respond. */
+/** Whether the last request was answered. */
 export const connected = signal(true);
 
 /** Several events within this time cause one reload. */
@@ -64,7 +64,7 @@ export function followChanges(): void {
     };
   };
   open();
-  setInterval(() => source?.readyState !== EventSource.OPEN && announce(), pollMs);
+  setInterval(() => (source?.readyState !== EventSource.OPEN || !connected.value) && announce(), pollMs);
   setInterval(announce, slowMs);
   document.addEventListener("visibilitychange", () => {
     open();

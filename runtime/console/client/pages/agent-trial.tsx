@@ -77,7 +77,7 @@ function Result({ trial: { before, made } }: { trial: Trial }) {
   const { data } = useQuery(`trial ${made}`, (signal) => call("task-executions.get", { id: made }, signal));
   return (
     <li>
-      {data && <State state={data.state} />}
+      {data && <State of="run" state={data.state} />}
       <span class="main">
         <Link to={`compare/${before.id}`} query={{ with: made }}>
           <Text>{`${before.task_id} for ${before.subject}: both answers side by side`}</Text>

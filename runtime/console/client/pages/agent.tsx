@@ -9,6 +9,7 @@ import { PolicyTable } from "../parts/policy-table.tsx";
 import { RunList } from "../parts/run-list.tsx";
 import { Text } from "../parts/text.tsx";
 import { countText, dollarText, durationText } from "../parts/time.tsx";
+import { Link } from "../route/link.tsx";
 import { go, pageUrl } from "../route/location.ts";
 import { AgentTrial } from "./agent-trial.tsx";
 import { roles } from "./agents.tsx";
@@ -17,7 +18,7 @@ export function AgentPage({ id }: { id: string }) {
   // Not live, because a reload must not replace the text that the user is editing.
   const agent = useQuery(`agent ${id}`, (signal) => call("agents.get", { id }, signal), { live: false });
   return (
-    <Page title={agent.data ? <Text>{agent.data.name}</Text> : "Agent"} name={id} actions={<Remove id={id} />}>
+    <Page title={agent.data ? <Text>{agent.data.name}</Text> : "Agent"} name={id} actions={agent.data && <Remove id={id} />}>
       <Shown query={agent} lines={8}>
         {(data) => (
           <>
@@ -117,7 +118,15 @@ function LatestRuns({ id }: { id: string }) {
   return (
     <Section title="Latest runs">
       <Shown query={runs}>
-        {({ items }) => (items.length > 0 ? <RunList runs={items} /> : <Empty title="This agent has not run yet." />)}
+        {({ items }) =>
+          items.length > 0 ? (
+            <RunList runs={items} />
+          ) : (
+            <Empty title="This agent has not run yet.">
+              A run begins when a trigger fires a task of this agent. See <Link to="routing">Routing</Link>.
+            </Empty>
+          )
+        }
       </Shown>
     </Section>
   );

@@ -17,10 +17,16 @@ export const roles = [
 ] as const;
 type Role = (typeof roles)[number][0];
 
+const defaults = ["pm_default", "ta_default", "qa_default", "dev_default", "hub_system"];
+
+/** Whether some agents exist, but not all of the default ones. */
+const isWithoutDefaults = (agents: readonly { readonly id: string }[] | undefined): boolean =>
+  agents !== undefined && agents.length > 0 && defaults.some((id) => agents.every((one) => one.id !== id));
+
 export function AgentsPage() {
   const agents = useQuery("agents", (signal) => list("agents.list", { limit: 1000 }, signal));
   return (
-    <Page title="Agents" actions={agents.data?.items.length === 0 ? null : <SeedAgents reload={agents.reload} />}>
+    <Page title="Agents" actions={isWithoutDefaults(agents.data?.items) && <SeedAgents reload={agents.reload} />}>
       <Shown query={agents} lines={5}>
         {({ items }) =>
           items.length === 0 ? (

@@ -55,7 +55,7 @@ export function Budgets() {
     <Section title="Budgets">
       <Shown query={budgets} lines={3}>
         {(all) => (
-          <ul class="budgets">
+          <ul class="budgets card">
             {all.map((budget) => (
               <li key={budget.name}>
                 <Gauge {...budget} />
@@ -64,7 +64,7 @@ export function Budgets() {
           </ul>
         )}
       </Shown>
-      <p class="hint">Days and months are those of UTC. Projects and agents may have narrower budgets in their policy.</p>
+      <p class="hint below">Days and months are those of UTC. Projects and agents may have narrower budgets in their policy.</p>
     </Section>
   );
 }

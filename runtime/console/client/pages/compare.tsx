@@ -4,8 +4,10 @@ import { useQuery } from "../api/query.ts";
 import { State } from "../parts/badge.tsx";
 import { Markdown } from "../parts/markdown.tsx";
 import { Empty, Page, Section, Shown } from "../parts/page.tsx";
+import { Prose } from "../parts/prose.tsx";
 import { RunList } from "../parts/run-list.tsx";
-import { asText, Block } from "../parts/text.tsx";
+import { SubjectLink } from "../parts/subject.tsx";
+import { asText, Block, Text } from "../parts/text.tsx";
 import { countText, durationText, Time } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
 import { query, setQuery } from "../route/location.ts";
@@ -17,6 +19,12 @@ export function ComparePage({ id }: { id: string }) {
   const second = useQuery(other ? `run ${other}` : null, (signal) => call("task-executions.get", { id: other ?? "" }, signal));
   return (
     <Page title="Compare runs">
+      {first.data && (
+        <p class="lead">
+          <Text>{first.data.task_id}</Text> <span class="soft">for</span>{" "}
+          <SubjectLink subject={first.data.subject} title={first.data.subject_title} />
+        </p>
+      )}
       {other ? (
         <>
           <p class="lead">
@@ -48,13 +56,16 @@ function Others({ run }: { run: TaskExecutionWithTranscript }) {
         {(items) =>
           items.length === 0 ? (
             <Empty title="This task has run only once for this issue.">
-              Replay its delivery, for example after a change of the prompt, and compare the two answers here.
+              <Link to={`run/${id}`} query={{ try: 1 }}>
+                Run it again as a dry run
+              </Link>{" "}
+              with another prompt or agent. Both answers are then shown here.
             </Empty>
           ) : (
             <ul class="list">
               {items.map((one) => (
                 <li key={one.id}>
-                  <State state={one.state} />
+                  <State of="run" state={one.state} />
                   <span class="main">
                     <Link class="title" to={`compare/${id}`} query={{ with: one.id }}>
                       {one.task_id}
@@ -83,16 +94,22 @@ function Side({ run }: { run: TaskExecutionWithTranscript }) {
   return (
     <section class="card compared">
       <p>
-        <State state={run.state} /> {run.dry_run && <State state="dry_run" />}{" "}
+        <State of="run" state={run.state} /> {run.dry_run && <State of="step" state="dry_run" />}{" "}
         <Link to={`run/${run.id}`}>
-          <Time at={run.created_at} />
+          Run of <Time at={run.created_at} />
         </Link>
       </p>
       <p class="soft small-text">
         {run.agent_id ?? "no agent"}, {plan.model ?? "no model"}, {countText(run.prompt_tokens + run.completion_tokens)} tokens,{" "}
         {durationText(run.duration_ms)}
       </p>
-      {run.result ? <Markdown text={run.result} label="Answer" /> : <p class="soft">No answer.</p>}
+      {run.result ? (
+        <Markdown text={run.result} label="Answer" />
+      ) : (
+        <p class="soft">
+          <Prose text={run.error ?? (run.finished_at ? "It gave no answer." : "It has not answered yet.")} />
+        </p>
+      )}
       <details>
         <summary>What the model saw</summary>
         {(plan.messages ?? []).map(({ role, content }, index) => (

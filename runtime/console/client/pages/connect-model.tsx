@@ -26,12 +26,14 @@ export function ModelCard() {
   return (
     <Section title="Model">
       <div class="card">
-        <p>Any OpenAI-compatible API. It is named by environment variables, because its key must not be in the database:</p>
+        <p>
+          Any OpenAI-compatible API. Set these variables in the environment or in the file .env, then restart the service. They
+          are not stored in the database, because the key must not be there.
+        </p>
         <pre class="snippet">
           <code>{example}</code>
         </pre>
         <div class="buttons">
-          <Copy text={example} label="Copy the lines for .env" />
           <ActionButton
             label="Test the model"
             disabled={!may.value.write}
@@ -39,6 +41,7 @@ export function ModelCard() {
             confirm={<p>An agent is asked one short question, which costs a few tokens.</p>}
             run={ask}
           />
+          <Copy text={example} label="Copy the lines for .env" />
         </div>
         {answer && (
           <p role="status" class="card-foot">

@@ -2,12 +2,13 @@ import { useState } from "preact/hooks";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { type Check, Health, webhookUrl } from "../parts/account-health.tsx";
-import { Badge } from "../parts/badge.tsx";
+import { Badge, State } from "../parts/badge.tsx";
 import { Page, Section, Shown } from "../parts/page.tsx";
 import { Copy } from "../parts/text.tsx";
 import { ModelCard } from "./connect-model.tsx";
 import { NewAccount } from "./new-account.tsx";
 import { Stored } from "./stored-account.tsx";
+import { WebhookSetup } from "./webhook-setup.tsx";
 
 export const platforms = [
   {
@@ -46,24 +47,28 @@ export function ConnectionsPage() {
     <Page title="Connections">
       <Section title="Trackers">
         <p class="hint lead">
-          Use an account of its own for Signalbox: people see which comments are its own, and you can give it few rights.
-        </p>
-        <p class="hint lead">
-          To replace a webhook secret here, set the old one as <code>…_WEBHOOK_SECRET_PREVIOUS</code> beside the new one, restart,
-          and then change it at the tracker. Both are accepted meanwhile.
+          Use an account of its own for Signalbox: people then see which comments it wrote, Signalbox recognises its own events,
+          and you can give it few rights.
         </p>
         <ul class="list">
           {platforms.map((platform) => (
             <Platform key={platform.id} platform={platform} check={checkOf(`connection:${platform.id}`)} />
           ))}
         </ul>
+        <details class="below">
+          <summary>How to replace a webhook secret</summary>
+          <p class="hint">
+            Set the old secret as <code>…_WEBHOOK_SECRET_PREVIOUS</code> beside the new one, restart the service, and then change
+            it at the tracker. Both secrets are accepted meanwhile.
+          </p>
+        </details>
       </Section>
       <ModelCard />
       <Section title="More accounts">
         <Shown query={stored}>
           {({ items }) =>
             items.length === 0 ? (
-              <p class="hint">None. Add one for an agent, a project, or a webhook with a secret of its own.</p>
+              <p class="hint">There are none. Add one below for an agent, a project, or a webhook with a secret of its own.</p>
             ) : (
               <ul class="list">
                 {items.map((one) => (
@@ -87,16 +92,18 @@ function Platform({ platform, check }: { platform: (typeof platforms)[number]; c
   const [asked, setAsked] = useState<string | null>(null);
   const status = test.data;
   const again = async () => {
-    setAsked("…");
+    setAsked("asking");
     await test.reload();
-    setAsked(new Date().toLocaleTimeString("en-GB"));
+    setAsked(`asked at ${new Date().toLocaleTimeString("en-GB")}`);
   };
   return (
     <li>
       <span class="main">
         <strong>{name}</strong> <span class="soft">{id}</span>
         <span class="why">
-          {status === "not_configured" ? `Needs ${token}: set ${variables}, then restart the service.` : null}
+          {status === "not_configured"
+            ? `Create ${token}, set ${variables} in the environment or the file .env, then restart the service. Send webhooks to:`
+            : null}
           {status === "failed" && `The account is refused or the server does not answer. Check ${variables}.`}
           {status === "ok" && !check && "The account works."}
           {test.error?.message}
@@ -106,14 +113,17 @@ function Platform({ platform, check }: { platform: (typeof platforms)[number]; c
           <code>{webhookUrl(id)}</code> <Copy text={webhookUrl(id)} label="Copy the webhook URL" />
         </span>
       </span>
-      <Badge tone={status === "ok" ? "good" : status === "failed" ? "bad" : "idle"}>
-        {status === undefined ? "…" : status === "not_configured" ? "not set up" : status}
-      </Badge>
-      <button type="button" onClick={() => void again()}>
-        Test
-      </button>
-      <span class="side" role="status">
-        {asked}
+      {status === undefined ? <Badge>…</Badge> : <State of="account" state={status} />}
+      <span class="buttons">
+        {status === "ok" && <WebhookSetup source={id} platform={name} />}
+        <button type="button" onClick={() => void again()}>
+          Test
+        </button>
+        {asked && (
+          <span class="side" role="status">
+            {asked}
+          </span>
+        )}
       </span>
     </li>
   );

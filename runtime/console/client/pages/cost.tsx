@@ -7,6 +7,7 @@ import { Empty, Page, Section, Shown } from "../parts/page.tsx";
 import { Table } from "../parts/table.tsx";
 import { Text } from "../parts/text.tsx";
 import { countText, dollarText, durationText } from "../parts/time.tsx";
+import { Link } from "../route/link.tsx";
 import { query } from "../route/location.ts";
 import { Budgets } from "./budgets.tsx";
 
@@ -42,7 +43,9 @@ export function CostPage() {
       <Shown query={usage} lines={6}>
         {({ total, daily, grouped }) =>
           (total.runs ?? 0) === 0 ? (
-            <Empty title="Nothing ran in this time." />
+            <Empty title="Nothing ran in this time.">
+              Choose a longer period, or see <Link to="now">Now</Link> for what is missing to the first run.
+            </Empty>
           ) : (
             <>
               <div class="numbers">
@@ -77,7 +80,10 @@ function Figure({ value, label }: { value: string; label: string }) {
 }
 
 const nameOf = (row: UsageGroup, by: Group): string =>
-  String({ agent: row.agent_id, project: row.project_id, model: row.model, task: row.task_id, source: row.source }[by] ?? "none");
+  String(
+    { agent: row.agent_id, project: row.project_id, model: row.model, task: row.task_id, source: row.source }[by] ??
+      `no ${by} yet`,
+  );
 
 const columns: readonly { readonly title: string; readonly text: (row: UsageGroup) => string }[] = [
   { title: "Cost", text: ({ cost_usd }) => dollarText(cost_usd) },

@@ -6,6 +6,7 @@ import { Bulk } from "../parts/bulk.tsx";
 import { Choice, Filters, Word } from "../parts/filters.tsx";
 import { Empty, Page, Shown } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
+import { Prose } from "../parts/prose.tsx";
 import { Subject, subjectLabel } from "../parts/subject.tsx";
 import { Text } from "../parts/text.tsx";
 import { Time } from "../parts/time.tsx";
@@ -51,9 +52,7 @@ export function DeliveriesPage() {
       <Shown query={events} lines={10}>
         {(page) =>
           page.items.length === 0 ? (
-            <Empty title={Object.values(filter).some(Boolean) ? "No delivery matches." : "Nothing has been delivered yet."}>
-              <Link to="connections">Connections</Link> has the address that each tracker must send its webhooks to.
-            </Empty>
+            <NoDeliveries filtered={Object.values(filter).some(Boolean)} />
           ) : (
             <>
               <DeliveryList events={page.items} />
@@ -63,6 +62,16 @@ export function DeliveriesPage() {
         }
       </Shown>
     </Page>
+  );
+}
+
+function NoDeliveries({ filtered }: { filtered: boolean }) {
+  return filtered ? (
+    <Empty title="No delivery matches these filters.">Clear the filters to see all deliveries.</Empty>
+  ) : (
+    <Empty title="Nothing has been delivered yet.">
+      Open <Link to="connections">Connections</Link> for the address that your tracker must send its webhooks to.
+    </Empty>
   );
 }
 
@@ -84,7 +93,7 @@ export function DeliveryList({ events }: { events: readonly Omit<WebhookEvent, "
     <ul class="list">
       {events.map((event) => (
         <li key={event.id}>
-          <State state={event.outcome} />
+          <State of="delivery" state={event.outcome} />
           <span class="main">
             <Link class="title" to={`delivery/${event.id}`}>
               <Text>{eventLabel(event)}</Text>
@@ -94,21 +103,19 @@ export function DeliveryList({ events }: { events: readonly Omit<WebhookEvent, "
                 <span class="soft">about</span> <Subject subject={event.subject} title={event.subject_title} />
               </>
             )}{" "}
-            <span class="soft">
-              {event.actor && (
-                <>
-                  by <Text>{event.actor}</Text>{" "}
-                </>
-              )}
-              at {event.source}
-            </span>
+            {event.actor && (
+              <span class="soft together">
+                by <Text max={60}>{event.actor}</Text>
+              </span>
+            )}{" "}
+            <span class="soft together">at {event.source}</span>
             {event.reason && (
               <span class="why">
-                <Text max={240}>{event.reason}</Text>
+                <Prose text={event.reason} max={240} />
               </span>
             )}
           </span>
-          <span class="side">
+          <span class="side at">
             <Time at={event.received_at} />
           </span>
         </li>

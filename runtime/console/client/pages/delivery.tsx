@@ -5,13 +5,14 @@ import { useQuery } from "../api/query.ts";
 import { may } from "../api/session.ts";
 import { State } from "../parts/badge.tsx";
 import { ActionButton } from "../parts/dialog.tsx";
-import { Page, Section, Shown } from "../parts/page.tsx";
+import { NextStep, Page, Section, Shown } from "../parts/page.tsx";
+import { Prose } from "../parts/prose.tsx";
 import { SubjectLink } from "../parts/subject.tsx";
 import { asText, Block, plain, Text } from "../parts/text.tsx";
 import { Time } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
 import { go, pageUrl } from "../route/location.ts";
-import { meaningOf, remedyOf } from "../words.ts";
+import { deliveries, remedyOf } from "../words.ts";
 import { eventLabel } from "./deliveries.tsx";
 
 export function DeliveryPage({ id }: { id: string }) {
@@ -20,7 +21,7 @@ export function DeliveryPage({ id }: { id: string }) {
     <Page
       title={event.data ? <DeliveryTitle event={event.data} /> : "Delivery"}
       name={event.data ? plain([eventLabel(event.data), event.data.subject_title].filter(Boolean).join(" · ")) : "Delivery"}
-      actions={<Replay id={id} />}
+      actions={event.data && <Replay id={id} />}
     >
       <Shown query={event} lines={6}>
         {(data) => (
@@ -68,21 +69,21 @@ function Replay({ id }: { id: string }) {
   );
 }
 
-/** The outcome in words, and what to do to change it. */
+/** The outcome in words, its reason, and what to do to change it. */
 export function Verdict({ event }: { event: Pick<WebhookEventWithPayload, "outcome" | "reason"> }) {
-  const { sentence, next } = meaningOf(event.outcome);
   const remedy = remedyOf(event.reason);
+  const { sentence, next } = remedy ?? deliveries[event.outcome];
   return (
     <div class="card verdict">
       <p>
-        <State state={event.outcome} /> {event.reason ? <Text max={600}>{event.reason}</Text> : sentence}
+        <State of="delivery" state={event.outcome} /> {sentence}
       </p>
-      {(remedy ?? next) && (
-        <p class="soft">
-          {remedy ? `${remedy.sentence} ${remedy.next}` : next}{" "}
-          {remedy?.page && <Link to={remedy.page}>{remedy.button ?? "Open"}</Link>}
+      {event.reason && (
+        <p>
+          <Prose text={event.reason} />
         </p>
       )}
+      <NextStep next={next} remedy={remedy} />
     </div>
   );
 }
@@ -93,7 +94,7 @@ function Facts({ event }: { event: WebhookEventWithPayload }) {
       <dl class="facts">
         <dt>Issue</dt>
         <dd>
-          <SubjectLink subject={event.subject} title={event.subject_title} />
+          <SubjectLink subject={event.subject} />
         </dd>
         <dt>Source</dt>
         <dd>
@@ -145,7 +146,7 @@ function Runs({ event }: { event: WebhookEventWithPayload }) {
       <ul class="list">
         {event.executions.map(({ id, task_id, state }) => (
           <li key={id}>
-            <State state={state} />
+            <State of="run" state={state} />
             <span class="main">
               <Link class="title" to={`run/${id}`}>
                 {task_id}

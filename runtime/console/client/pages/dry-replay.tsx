@@ -4,7 +4,7 @@ import { useQuery } from "../api/query.ts";
 import { may } from "../api/session.ts";
 import { Field, Form, Pick, textOf } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
-import { go, pageUrl } from "../route/location.ts";
+import { go, pageUrl, query } from "../route/location.ts";
 
 /** Runs the task of a run again on the same event, with another agent or prompt, and shows both answers. Writes nothing. */
 export function DryReplay({ run }: { run: TaskExecutionWithTranscript }) {
@@ -27,7 +27,7 @@ export function DryReplay({ run }: { run: TaskExecutionWithTranscript }) {
   };
   return (
     <Section title="Try it another way">
-      <details class="card">
+      <details class="card" open={query.value.has("try")}>
         <summary>Run again as a dry run, with another prompt or agent</summary>
         <p class="soft">
           The agent itself is not changed. The model and the tools really run, at their usual cost, but nothing is written to the

@@ -3,7 +3,7 @@ import { list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { Section, Shown } from "../parts/page.tsx";
 import { Text } from "../parts/text.tsx";
-import { Time } from "../parts/time.tsx";
+import { countText, Time } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
 
 /** Number of failures that are read to form the groups. */
@@ -25,13 +25,18 @@ export function Failures({ failed }: { failed: ReturnType<typeof useFailures> })
             <ul class="list">
               {groupsOf(items).map(({ message, runs }) => (
                 <li key={message}>
-                  <span class="state bad">{runs.length}</span>
+                  <span class="state bad">{runs.length === 1 ? "1 run" : `${countText(runs.length)} runs`}</span>
                   <span class="main">
                     <Link class="title" to={`run/${runs[0]?.id}`}>
                       <Text max={240}>{message}</Text>
                     </Link>
                   </span>
-                  <span class="side">{runs[0] && <Time at={runs[0].finished_at ?? runs[0].created_at} />}</span>
+                  {runs.length > 1 && (
+                    <Link class="side" to="runs" query={{ state: "failed", q: wordsOf(message) }}>
+                      See all
+                    </Link>
+                  )}
+                  <span class="side at">{runs[0] && <Time at={runs[0].finished_at ?? runs[0].created_at} />}</span>
                 </li>
               ))}
             </ul>
@@ -41,6 +46,9 @@ export function Failures({ failed }: { failed: ReturnType<typeof useFailures> })
     </Section>
   );
 }
+
+/** The first words of a message, up to a number or an id, which differ between the runs of a group. */
+const wordsOf = (message: string): string => (/^\D{12,100}/.exec(message)?.[0] ?? message.slice(0, 100)).trim();
 
 interface Group {
   readonly message: string;

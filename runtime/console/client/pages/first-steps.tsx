@@ -45,12 +45,17 @@ function StepList({ steps: { agents, event }, reload }: { steps: Steps; reload: 
     <Section title="First steps">
       <ol class="list">
         <Step done={isKnown ? connected.length > 0 : null} title="Connect a tracker">
-          {connected.length > 0 ? `${connected.join(", ")} answers.` : "An account of its own, with a token and a webhook. "}
-          {connected.length === 0 && <Link to="connections">Connections</Link>}
+          {connected.length > 0
+            ? `${connected.join(", ")} answers. `
+            : "Create an account for Signalbox at GitHub, GitLab, Jira or Plane, with a token and a webhook. "}
+          <Link to="connections">
+            {connected.length > 0 ? "Set up its webhook under Connections" : "See how under Connections"}
+          </Link>
         </Step>
         <Step done={model ? model.state === "ok" : null} title="Connect a model">
-          {model ? `${model.message}. ` : "Any OpenAI-compatible API. "}
-          <Link to="connections">{model?.state === "ok" ? "Test it under Connections" : "Connections"}</Link>
+          {model?.state === "ok" ? `${model.message}. ` : "Any OpenAI-compatible API works. "}
+          {model?.state === "failed" && !model.message.startsWith("no LLM") && `It does not work: ${model.message}. `}
+          <Link to="connections">{model?.state === "ok" ? "Test it under Connections" : "See how under Connections"}</Link>
         </Step>
         <Step
           done={agents}
@@ -68,7 +73,7 @@ function StepList({ steps: { agents, event }, reload }: { steps: Steps; reload: 
           )}
         </Step>
         <Step done={false} title="See it run">
-          The run appears below, and its answer as a comment at the tracker. <Link to="issues">Issues</Link>
+          The run appears below, and its answer as a comment at the tracker. <Link to="issues">See all issues</Link>
         </Step>
       </ol>
     </Section>

@@ -1,10 +1,12 @@
 import type { SubjectDelivery, SubjectExecution } from "../../../../schema/gen/client.ts";
 import { State } from "../parts/badge.tsx";
 import { Markdown } from "../parts/markdown.tsx";
+import { NextStep } from "../parts/page.tsx";
+import { Prose } from "../parts/prose.tsx";
 import { Text } from "../parts/text.tsx";
 import { durationText, Time } from "../parts/time.tsx";
 import { External, Link } from "../route/link.tsx";
-import { failureOf, meaningOf, remedyOf } from "../words.ts";
+import { deliveries, failureOf, remedyOf, runs } from "../words.ts";
 import { eventLabel } from "./deliveries.tsx";
 import { RunActions } from "./run-actions.tsx";
 
@@ -20,7 +22,7 @@ export function Delivered({ delivery: { event, verdict, executions }, answers, r
   const remedy = event.outcome === "dispatched" ? null : remedyOf(event.reason);
   return (
     <>
-      <li class={meaningOf(event.outcome).tone}>
+      <li class={deliveries[event.outcome].tone}>
         <div class="node-head">
           <strong>
             <Link to={`delivery/${event.id}`}>
@@ -35,13 +37,9 @@ export function Delivered({ delivery: { event, verdict, executions }, answers, r
           </span>
         </div>
         <p class="soft">
-          <Text max={600}>{verdict}</Text>
+          <Prose text={verdict} />
         </p>
-        {remedy && (
-          <p class="soft">
-            {remedy.next} {remedy.page && <Link to={remedy.page}>{remedy.button ?? "Open"}</Link>}
-          </p>
-        )}
+        {remedy && <NextStep next={remedy.next} remedy={remedy} />}
       </li>
       {executions.map((run) => (
         <Ran key={run.id} run={run} answer={answers.get(run.id) ?? null} reload={reload} />
@@ -57,7 +55,7 @@ interface RanProps {
 }
 
 function Ran({ run, answer, reload }: RanProps) {
-  const { tone, next } = meaningOf(run.state);
+  const { tone, next } = runs[run.state];
   const remedy = run.state === "failed" ? failureOf(run.error) : null;
   return (
     <li class={tone}>
@@ -67,22 +65,17 @@ function Ran({ run, answer, reload }: RanProps) {
             <Text>{run.task_id}</Text>
           </Link>
         </strong>
-        <State state={run.state} />
+        <State of="run" state={run.state} />
         {run.agent_id && <span class="soft">by {run.agent_id}</span>}
         <span class="soft small-text">{run.duration_ms !== null && `took ${durationText(run.duration_ms)}`}</span>
       </div>
       <div class="node-body">
         {run.state !== "succeeded" && (
           <p class={run.state === "failed" ? "refused" : "soft"}>
-            <Text max={600}>{run.verdict}</Text>
+            <Prose text={run.verdict} />
           </p>
         )}
-        {run.state !== "succeeded" && (remedy ?? next) && (
-          <p class="soft">
-            {remedy ? `${remedy.sentence} ${remedy.next}` : next}{" "}
-            {remedy?.page && <Link to={remedy.page}>{remedy.button ?? "Open"}</Link>}
-          </p>
-        )}
+        {run.state !== "succeeded" && <NextStep next={remedy ? `${remedy.sentence} ${remedy.next}` : next} remedy={remedy} />}
         <div class="buttons">
           <RunActions run={run} reload={reload} />
         </div>

@@ -2,8 +2,9 @@ import type { SubjectTimeline } from "../../../../schema/gen/client.ts";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { Empty, Page, Section, Shown } from "../parts/page.tsx";
+import { Prose } from "../parts/prose.tsx";
 import { Subject, subjectLabel } from "../parts/subject.tsx";
-import { plain, Text } from "../parts/text.tsx";
+import { plain } from "../parts/text.tsx";
 import { Link } from "../route/link.tsx";
 import { query } from "../route/location.ts";
 import { DeliveryList } from "./deliveries.tsx";
@@ -32,7 +33,10 @@ export function IssuePage() {
   const label = subjectLabel(subject);
   const title = story.data?.timeline.title;
   return (
-    <Page title={<Subject subject={subject} title={title} />} name={plain(title ? `${title} · ${label}` : label)}>
+    <Page
+      title={parts.issue ? <Subject subject={subject} title={title} /> : "Issue"}
+      name={plain(title ? `${title} · ${label}` : label)}
+    >
       {parts.issue === "" ? (
         <Empty title="This address does not name an issue.">
           <Link to="issues">Find one</Link>
@@ -42,7 +46,7 @@ export function IssuePage() {
           {({ timeline, answers }) => (
             <>
               <p class="card verdict">
-                <Text max={600}>{timeline.verdict}</Text>
+                <Prose text={timeline.verdict} />
               </p>
               <Story timeline={timeline} answers={answers} reload={story.reload} />
             </>

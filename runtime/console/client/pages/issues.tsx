@@ -38,9 +38,16 @@ export function IssuesPage() {
         {(items) =>
           items.length === 0 ? (
             <>
-              <Empty title={q ? "No issue matches." : "No issue has had an event yet."}>
-                <Link to="connections">Connections</Link> has the address that each tracker must send its webhooks to.
-              </Empty>
+              {q ? (
+                <Empty title="No issue matches.">
+                  Search for its number, key, title or URL. If it is missing, see what was refused below, or open{" "}
+                  <Link to="connections">Connections</Link>.
+                </Empty>
+              ) : (
+                <Empty title="No issue has had an event yet.">
+                  Open <Link to="connections">Connections</Link> for the address that your tracker must send its webhooks to.
+                </Empty>
+              )}
               <Refused />
             </>
           ) : (
@@ -48,10 +55,10 @@ export function IssuesPage() {
               {items.map(({ subject, title, source, events, last_event_at }) => (
                 <li key={subject}>
                   <span class="main">
-                    <SubjectLink subject={subject} title={title} /> <span class="soft">at {source}</span>
+                    <SubjectLink subject={subject} title={title} /> <span class="soft together">at {source}</span>
                   </span>
                   <span class="side">{events === 1 ? "1 delivery" : `${events} deliveries`}</span>
-                  <span class="side">
+                  <span class="side at">
                     <Time at={last_event_at} />
                   </span>
                 </li>

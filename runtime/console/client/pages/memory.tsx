@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks";
 import type { MemoryListed } from "../../../../schema/gen/client.ts";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
@@ -40,8 +41,9 @@ export function MemoryPage() {
       <Shown query={memories} lines={6}>
         {(items) =>
           items.length === 0 ? (
-            <Empty title={q ? "Nothing is remembered about that." : "Nothing is remembered yet."}>
-              Agents write memories with their tools; you can add one below.
+            <Empty title={q ? "No memory matches." : "There are no memories yet."}>
+              Agents add the memories that match an issue to their prompt. Connected agents store them, and you can store one
+              below.
             </Empty>
           ) : (
             <ul class="list">
@@ -123,6 +125,7 @@ function Edit({ memory, reload }: { memory: Found; reload: () => Promise<void> }
 }
 
 function NewMemory({ reload }: { reload: () => Promise<void> }) {
+  const [scope, setScope] = useState("organizational");
   const create = async (values: FormData) => {
     const scope = textOf(values, "scope") as Scope;
     const owner = textOf(values, "owner");
@@ -138,11 +141,12 @@ function NewMemory({ reload }: { reload: () => Promise<void> }) {
   };
   return (
     <Section title="New memory">
-      <Form label="Remember" run={create} done="Remembered" disabled={!may.value.write}>
+      <Form label="Store the memory" run={create} done="Stored" disabled={!may.value.write}>
         <Field name="key" label="Key" required placeholder="release-day" hint="If the key exists, its memory is replaced." />
         <Field name="content" label="Content" required lines={3} />
-        <Pick name="scope" label="Seen by" options={scopes.slice(0, 3)} />
-        <Field name="owner" label="Agent or number of the project" hint="Leave it empty for all agents." />
+        <Pick name="scope" label="Seen by" options={scopes.slice(0, 3)} onChange={setScope} />
+        {scope === "agent" && <Field name="owner" label="Id of the agent" required placeholder="pm_default" />}
+        {scope === "project" && <Field name="owner" label="Number of the project" type="number" required />}
       </Form>
     </Section>
   );

@@ -56,27 +56,21 @@ export function NewAccount({ reload }: { reload: () => Promise<void> }) {
         Credentials are stored encrypted and are never shown again. The account gets a webhook address of its own. This needs{" "}
         <code>ENCRYPTION_KEY</code> and a key with the scope admin.
       </p>
-      <div
-        onChange={(event) =>
-          event.target instanceof HTMLSelectElement && event.target.name === "source" && setSource(event.target.value)
-        }
-      >
-        <Form label="Store the account" run={create} done="Stored" disabled={!may.value.admin}>
-          <Pick name="source" label="Platform" value={source} options={names} />
-          <Field name="name" label="Name" required placeholder="Bot of the web team" />
-          {asked.map(([name, label, secret]) => (
-            <Field key={`${source} ${name}`} name={name} label={label} {...(secret && { type: "password" })} />
-          ))}
-          <Field
-            name="webhook_secret"
-            label="Secret of its webhooks"
-            type="password"
-            hint="A long random text, the same as at the tracker."
-          />
-          <Field name="agent_id" label="Only for the agent" placeholder="every agent" />
-          <Field name="project_id" label="Only for the project" type="number" placeholder="every project" />
-        </Form>
-      </div>
+      <Form label="Store the account" run={create} done="Stored" disabled={!may.value.admin}>
+        <Pick name="source" label="Platform" value={source} options={names} onChange={setSource} />
+        <Field name="name" label="Name" required placeholder="Bot of the web team" />
+        {asked.map(([name, label, secret]) => (
+          <Field key={`${source} ${name}`} name={name} label={label} {...(secret && { type: "password" })} />
+        ))}
+        <Field
+          name="webhook_secret"
+          label="Secret of its webhooks"
+          type="password"
+          hint="A long random text, the same as at the tracker."
+        />
+        <Field name="agent_id" label="Only for the agent" placeholder="every agent" />
+        <Field name="project_id" label="Only for the project" type="number" placeholder="every project" />
+      </Form>
     </Section>
   );
 }

@@ -2,13 +2,13 @@ import type { ComponentChildren } from "preact";
 import type { Status } from "../../../../schema/gen/client.ts";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
+import { meaningOf } from "../part-words.ts";
 import { State } from "../parts/badge.tsx";
 import { Page, Section, Shown } from "../parts/page.tsx";
 import { RunList } from "../parts/run-list.tsx";
 import { Text } from "../parts/text.tsx";
 import { countText, durationText, Time } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
-import { meaningOf } from "../words.ts";
 import { Failures, useFailures } from "./failures.tsx";
 import { FirstSteps, useFirstSteps } from "./first-steps.tsx";
 import { PauseButton, Paused } from "./pause.tsx";
@@ -48,13 +48,13 @@ const useRuns = (state: "running" | "waiting" | "held") =>
 
 /** The state in one sentence, and each check that has a problem. */
 function Health({ status }: { status: Status }) {
-  const { sentence, next } = meaningOf(status.state);
+  const { sentence, next } = meaningOf("service", status.state);
   const bad = status.checks.filter(({ state }) => state !== "ok");
   const good = status.checks.filter(({ state }) => state === "ok");
   return (
     <div class="card verdict">
       <p>
-        <State state={status.state} /> {sentence} <span class="soft">{bad.length > 0 && next}</span>
+        <State of="service" state={status.state} /> {sentence} <span class="soft">{bad.length > 0 && next}</span>
       </p>
       <Checks checks={bad} />
       {good.length > 0 && (
@@ -73,7 +73,10 @@ function Checks({ checks }: { checks: Status["checks"] }) {
     <ul class="plain checks">
       {checks.map(({ name, state, message, since, next_try_at }) => (
         <li key={name}>
-          <State state={state} /> <strong>{name}</strong>{" "}
+          <State of="check" state={state} />{" "}
+          <strong title={name}>
+            <Text>{checkLabel(name)}</Text>
+          </strong>{" "}
           <span>
             <Text max={600}>{message}</Text>
           </span>{" "}
@@ -90,6 +93,9 @@ function Checks({ checks }: { checks: Status["checks"] }) {
     </ul>
   );
 }
+
+/** `connection:Bot of the web team (its id)` in words; the pointer gets the whole name. */
+const checkLabel = (name: string): string => name.replace(/ \([0-9a-f-]{36}\)$/, "").replace(/^([\w-]+):/, "$1 ");
 
 function Queue({ queue }: { queue: Status["queue"] }) {
   if (queue === null) return null;

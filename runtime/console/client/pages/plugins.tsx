@@ -1,13 +1,11 @@
 import type { Plugin } from "../../../../schema/gen/client.ts";
 import { list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { Badge } from "../parts/badge.tsx";
+import { Badge, State } from "../parts/badge.tsx";
 import { Empty, Page, Section, Shown } from "../parts/page.tsx";
 import { Text } from "../parts/text.tsx";
 import { query, setQuery } from "../route/location.ts";
 import { PluginDetail } from "./plugin-detail.tsx";
-
-const tones = { ready: "good", degraded: "wait", backoff: "wait", quarantined: "bad", installed: "wait" } as const;
 
 export function PluginsPage() {
   const plugins = useQuery("plugins", async (signal) => {
@@ -70,7 +68,7 @@ function Row({ plugin, reload }: { plugin: Plugin; reload: () => Promise<void> }
             <Text>{plugin.title ?? plugin.id}</Text>
           </button>
         </h2>
-        <Badge tone={Object.hasOwn(tones, state) ? tones[state as keyof typeof tones] : "idle"}>{state}</Badge>
+        <State of="plugin" state={state} />
         <span class="soft">{plugin.version ?? "no version is active"}</span>
         {plugin.waiting && <Badge tone="wait">{`${plugin.waiting.version} waits for approval`}</Badge>}
       </div>

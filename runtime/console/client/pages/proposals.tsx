@@ -64,7 +64,7 @@ function Proposed({ proposal }: { proposal: Proposal }) {
   const { tool, target, body, parameters, state, error, url, decided_by, decided_at, expires_at } = proposal;
   return (
     <li>
-      <State state={state} />
+      <State of="proposal" state={state} />
       <span class="main">
         <strong>{tool ?? "Comment"}</strong>{" "}
         {target && (

@@ -26,13 +26,12 @@ export function RoutingPage() {
   });
   return (
     <Page title="Routing">
-      <TryEvent />
-      <TryPayload />
       <Section title="From event to task">
         <Shown query={routing} lines={8}>
           {(data) =>
             data.sources.length + data.triggers.length === 0 ? (
               <Empty title="No event fires anything yet.">
+                <p>The defaults turn new issues and pull requests into runs. You can also add your own mappings below.</p>
                 <SeedAgents reload={routing.reload} />
               </Empty>
             ) : (
@@ -44,6 +43,8 @@ export function RoutingPage() {
           }
         </Shown>
       </Section>
+      <TryEvent />
+      <TryPayload />
       <NewMappings reload={routing.reload} />
     </Page>
   );

@@ -3,13 +3,14 @@ import { call } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { State } from "../parts/badge.tsx";
 import { Markdown } from "../parts/markdown.tsx";
-import { Page, Section, Shown } from "../parts/page.tsx";
+import { NextStep, Page, Section, Shown } from "../parts/page.tsx";
+import { Prose, waitSentence } from "../parts/prose.tsx";
 import { SubjectLink } from "../parts/subject.tsx";
 import { plain, Text } from "../parts/text.tsx";
 import { countText, dollarText, durationText, Since, Time } from "../parts/time.tsx";
 import { Waterfall } from "../parts/waterfall.tsx";
 import { External, Link } from "../route/link.tsx";
-import { failureOf, meaningOf } from "../words.ts";
+import { failureOf, runs } from "../words.ts";
 import { DryReplay } from "./dry-replay.tsx";
 import { Proposals } from "./proposals.tsx";
 import { RunActions } from "./run-actions.tsx";
@@ -34,8 +35,9 @@ export function RunPage({ id }: { id: string }) {
         {(data) => (
           <>
             <Verdict run={data} />
+            {data.state === "waiting" && <Proposals run={data} reload={query.reload} />}
             <Numbers run={data} />
-            <Proposals run={data} reload={query.reload} />
+            {data.state !== "waiting" && <Proposals run={data} reload={query.reload} />}
             <Answer run={data} />
             <Section title="Steps">
               <Memories keys={data.memories} />
@@ -66,7 +68,7 @@ const RunTitle = ({ run }: { run: TaskExecutionWithTranscript }) => (
 function Memories({ keys }: { keys: readonly string[] }) {
   if (keys.length === 0) return null;
   return (
-    <p class="hint">
+    <p class="hint above">
       Memories in the prompt:{" "}
       {keys.map((key, n) => (
         <span key={key}>
@@ -83,19 +85,15 @@ function Memories({ keys }: { keys: readonly string[] }) {
 const dryRun = "The agent has answered. Nothing was written to the tracker: the proposals below show what it would have written.";
 
 function Verdict({ run }: { run: TaskExecutionWithTranscript }) {
-  const { sentence, next } = meaningOf(run.state);
-  const why = run.error ?? run.held_reason ?? run.waiting_for;
+  const { sentence, next } = runs[run.state];
+  const wait = run.waiting_for && !run.held_reason && waitSentence(run.waiting_for);
+  const why = run.error ?? run.held_reason ?? run.reason;
   const remedy = run.state === "failed" ? failureOf(run.error) : null;
   return (
     <div class="card verdict">
       <p>
-        <State state={run.state} /> {run.dry_run && <State state="dry_run" />}{" "}
-        {run.dry_run && run.state === "succeeded" ? dryRun : sentence}{" "}
-        {run.state === "running" && run.started_at && (
-          <span class="soft">
-            For <Since at={run.started_at} />.
-          </span>
-        )}
+        <State of="run" state={run.state} /> {run.dry_run && <State of="step" state="dry_run" />}{" "}
+        {run.dry_run && run.state === "succeeded" ? dryRun : wait ? <Prose text={wait} /> : sentence}{" "}
         {run.held_until && (
           <span class="soft">
             It is queued again <Time at={run.held_until} />.
@@ -104,15 +102,10 @@ function Verdict({ run }: { run: TaskExecutionWithTranscript }) {
       </p>
       {why && (
         <p class={run.state === "failed" ? "refused" : ""}>
-          <Text max={2_000}>{why}</Text>
+          <Prose text={why} max={2_000} />
         </p>
       )}
-      {(remedy ?? next) && (
-        <p class="soft">
-          {remedy ? `${remedy.sentence} ${remedy.next}` : next}{" "}
-          {remedy?.page && <Link to={remedy.page}>{remedy.button ?? "Open"}</Link>}
-        </p>
-      )}
+      <NextStep next={remedy ? `${remedy.sentence} ${remedy.next}` : next} remedy={remedy} />
     </div>
   );
 }
@@ -123,8 +116,10 @@ function Numbers({ run }: { run: TaskExecutionWithTranscript }) {
   return (
     <div class="numbers">
       <div>
-        <strong>{durationText(run.duration_ms)}</strong>
-        <span>duration</span>
+        <strong>
+          {run.state === "running" && run.started_at ? <Since at={run.started_at} /> : durationText(run.duration_ms)}
+        </strong>
+        <span>{run.state === "running" ? "so far" : "duration"}</span>
       </div>
       <div>
         <strong>{countText(run.prompt_tokens + run.completion_tokens)}</strong>
@@ -134,7 +129,7 @@ function Numbers({ run }: { run: TaskExecutionWithTranscript }) {
       </div>
       <div>
         <strong>{dollarText(cost)}</strong>
-        <span>{cost === null ? "cost: no price is known" : "cost"}</span>
+        <span>{cost === null && run.prompt_tokens > 0 ? "cost: no price is known" : "cost"}</span>
       </div>
       <div>
         <strong>{run.tool_calls}</strong>
@@ -149,7 +144,8 @@ function Numbers({ run }: { run: TaskExecutionWithTranscript }) {
 }
 
 function Answer({ run }: { run: TaskExecutionWithTranscript }) {
-  if (!run.result) return null;
+  // A proposed comment says the same.
+  if (!run.result || (run.state === "waiting" && run.proposals.some(({ kind }) => kind === "comment"))) return null;
   const aside = run.result_url && <External url={run.result_url}>Open the comment</External>;
   return (
     <Section title="Answer" aside={aside}>
@@ -192,7 +188,7 @@ function Facts({ run }: { run: TaskExecutionWithTranscript }) {
       <dl class="facts">
         <dt>Issue</dt>
         <dd>
-          <SubjectLink subject={run.subject} title={run.subject_title} />
+          <SubjectLink subject={run.subject} />
         </dd>
         <dt>Trigger</dt>
         <dd>

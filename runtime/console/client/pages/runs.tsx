@@ -7,8 +7,8 @@ import { Empty, Page, Shown } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { RunList } from "../parts/run-list.tsx";
 import { subjectLabel } from "../parts/subject.tsx";
+import { Link } from "../route/link.tsx";
 import { query } from "../route/location.ts";
-import { meaningOf } from "../words.ts";
 
 export const runStates = ["queued", "held", "running", "waiting", "succeeded", "failed", "cancelled"] as const;
 const names = ["task_id", "agent_id", "subject", "q", "cursor"] as const;
@@ -113,7 +113,7 @@ function RunFilters() {
   const agents = useQuery("agent ids", (signal) => list("agents.list", { limit: 1000 }, signal), { live: false });
   return (
     <Filters>
-      <Choice name="state" label="State" options={runStates.map((one) => [one, meaningOf(one).label])} />
+      <Choice name="state" label="State" options={runStates.map((one) => [one, one])} />
       <Word name="q" label="Words of the error" />
       <Word name="subject" label="Issue" placeholder="acme/webshop#42" />
       <Choice name="task_id" label="Task" options={(tasks.data?.items ?? []).map(({ id }) => [id, id])} />
@@ -127,7 +127,8 @@ function NoRuns({ filtered }: { filtered: boolean }) {
     <Empty title="No run matches these filters.">Clear the filters to see all runs.</Empty>
   ) : (
     <Empty title="Nothing has run yet.">
-      A run begins when a delivery fires a trigger. See Deliveries for what has arrived, and Routing for what fires.
+      A run begins when a delivery fires a trigger. See <Link to="deliveries">Deliveries</Link> for what has arrived, and{" "}
+      <Link to="routing">Routing</Link> for what fires.
     </Empty>
   );
 }

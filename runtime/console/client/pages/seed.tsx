@@ -29,6 +29,7 @@ export function SeedAgents({ reload }: Props) {
   return (
     <ActionButton
       label="Create the defaults"
+      kind="primary"
       disabled={!may.value.write}
       why={denied}
       confirm={
@@ -86,15 +87,13 @@ interface SetsProps {
 
 function Sets({ chosen, choose }: SetsProps) {
   return sets.map(([name, text]) => (
-    <p key={name}>
-      <label>
-        <input
-          type="checkbox"
-          checked={chosen.includes(name)}
-          onChange={(event) => choose(event.currentTarget.checked ? [...chosen, name] : chosen.filter((one) => one !== name))}
-        />{" "}
-        {text}
-      </label>
-    </p>
+    <label key={name} class="row top">
+      <input
+        type="checkbox"
+        checked={chosen.includes(name)}
+        onChange={(event) => choose(event.currentTarget.checked ? [...chosen, name] : chosen.filter((one) => one !== name))}
+      />
+      <span>{text}</span>
+    </label>
   ));
 }

@@ -6,7 +6,7 @@ import { Filters, Word } from "../parts/filters.tsx";
 import { Empty, Shown } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { asText, Block, Text } from "../parts/text.tsx";
-import { Time } from "../parts/time.tsx";
+import { countText, Time } from "../parts/time.tsx";
 import { query } from "../route/location.ts";
 
 const names = ["actor", "operation", "object", "cursor"] as const;
@@ -28,7 +28,7 @@ export function AuditSettings() {
       <Shown query={log} lines={8}>
         {(page) =>
           page.items.length === 0 ? (
-            <Empty title="No change matches." />
+            <NoChanges filtered={Object.values(filter).some(Boolean)} />
           ) : (
             <>
               <ul class="list">
@@ -62,15 +62,29 @@ export function AuditSettings() {
   );
 }
 
+function NoChanges({ filtered }: { filtered: boolean }) {
+  return filtered ? (
+    <Empty title="No change matches these filters.">Clear the filters to see all changes.</Empty>
+  ) : (
+    <Empty title="Nothing has been changed yet.">
+      Each change of agents, routing, keys and other settings is recorded here, with the key that made it.
+    </Empty>
+  );
+}
+
 function Verify() {
   const [result, setResult] = useState<string | null>(null);
   const verify = async () => {
     const { state, entries, broken_at } = await call("audit.verify", {});
-    setResult(state === "intact" ? `The chain of ${entries} entries is intact.` : `The chain is broken at entry ${broken_at}.`);
+    setResult(
+      state === "intact"
+        ? `No entry was changed or removed: ${countText(entries)} checked.`
+        : `An entry was changed or removed: the chain is broken at entry ${broken_at}.`,
+    );
   };
   return (
     <p class="buttons lead">
-      <ActionButton label="Verify the chain" run={verify} />
+      <ActionButton label="Check the log for tampering" run={verify} />
       <span role="status">{result}</span>
     </p>
   );

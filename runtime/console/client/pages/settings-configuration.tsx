@@ -33,7 +33,11 @@ export function ConfigurationSettings() {
       <Shown query={configuration} lines={12}>
         {({ settings }) => {
           const asked = settings.filter(isAsked);
-          return asked.length === 0 ? <Empty title="No setting matches." /> : <Settings settings={asked} />;
+          return asked.length === 0 ? (
+            <Empty title="No setting matches these filters.">Clear the filters to see all settings.</Empty>
+          ) : (
+            <Settings settings={asked} />
+          );
         }}
       </Shown>
     </>
@@ -51,11 +55,11 @@ function Settings({ settings }: { settings: readonly Setting[] }) {
               <Text>{about.replaceAll("`", "")}</Text>
             </span>
           </th>
-          <td class="value">
+          <td class="value" data-label="Value">
             {value === null ? <span class="soft">not set</span> : <Text max={300}>{value}</Text>}
             {source !== "default" && usual !== null && usual !== value && <span class="about">default: {usual}</span>}
           </td>
-          <td>{originText(source)}</td>
+          <td data-label="Set by">{originText(source)}</td>
         </tr>
       ))}
     </Table>

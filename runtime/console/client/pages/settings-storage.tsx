@@ -29,7 +29,6 @@ export function StorageSettings() {
               ))}
             </Table>
           </Section>
-          <EraseData />
           <Section title={`Tables, ${sizeText(bytes)} in all`}>
             <Tables label="Largest tables" tables={tables.slice(0, shownAtFirst)} />
             {tables.length > shownAtFirst && (
@@ -39,6 +38,7 @@ export function StorageSettings() {
               </details>
             )}
           </Section>
+          <EraseData />
         </>
       )}
     </Shown>

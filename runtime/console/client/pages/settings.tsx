@@ -16,7 +16,7 @@ interface Tab {
 
 const tabs: readonly Tab[] = [
   { id: "keys", title: "API keys", admin: true, Content: KeySettings },
-  { id: "storage", title: "Storage and retention", admin: false, Content: StorageSettings },
+  { id: "storage", title: "Storage", admin: false, Content: StorageSettings },
   { id: "configuration", title: "Configuration", admin: true, Content: ConfigurationSettings },
   { id: "audit", title: "Audit log", admin: true, Content: AuditSettings },
 ];

@@ -24,7 +24,7 @@ export function TryPayload() {
     );
   };
   return (
-    <Section title="What would this payload start?">
+    <Section title="What would a payload start?">
       <div class="card">
         <Form label="Explain" run={explain} done="">
           <div class="fields two">
@@ -36,7 +36,7 @@ export function TryPayload() {
         {found && (
           <div role="status">
             <p>
-              <State state={found.outcome} />{" "}
+              <State of="delivery" state={found.outcome} />{" "}
               <Text>
                 {found.reason ??
                   `It would start ${found.tasks
@@ -83,10 +83,10 @@ export function TryEvent() {
     setFound(await call("tasks.resolve", { source, event, action: textOf(values, "action") || undefined }));
   };
   return (
-    <Section title="What would fire?">
+    <Section title="What would an event start?">
       <div class="card">
         <Form label="Show" run={resolve} done="">
-          <div class="fields two">
+          <div class="fields three">
             <Field name="source" label="Source" required placeholder="alpha" />
             <Field name="event" label="Event" required placeholder="issues" />
             <Field name="action" label="Action" placeholder="opened" />

@@ -1,8 +1,9 @@
-import { meaningOf, type Tone } from "../words.ts";
+import { meaningOf, type Part } from "../part-words.ts";
+import type { Tone } from "../words.ts";
 
-/** A state in one word, with its explanation as a tooltip. */
-export function State({ state }: { state: string }) {
-  const { label, sentence, tone } = meaningOf(state);
+/** A state in one word, with its explanation as a tooltip. `of`: what has the state. */
+export function State({ of, state }: { of: Part; state: string }) {
+  const { label, sentence, tone } = meaningOf(of, state);
   return (
     <span class={`state ${tone}`} title={sentence}>
       {label}

@@ -48,7 +48,7 @@ export function Bulk<T>({ label, run, nameOf, about, reload, kind = "primary" }:
         <ActionButton label={label} disabled={!may.value.write} why="Your key may only read." run={look} />
       ) : (
         <ActionButton
-          label={`${label}: ${countText(preview.count)}`}
+          label={`${label} ${countText(preview.count)}`}
           kind={kind}
           run={perform}
           confirm={

@@ -10,7 +10,12 @@ interface DialogProps {
 
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
-  useLayoutEffect(() => element.current?.showModal(), []);
+  useLayoutEffect(() => {
+    element.current?.showModal();
+    // A browser begins with what can be focused first, which may be a list that scrolls.
+    if (!document.activeElement?.matches("input, select, textarea, button"))
+      element.current?.querySelector<HTMLElement>(".buttons button")?.focus();
+  }, []);
   return (
     <dialog ref={element} aria-labelledby="dialog-title" onClose={onClose}>
       <h2 id="dialog-title">{title}</h2>
@@ -73,7 +78,7 @@ export function ActionButton({ label, confirm, run, done, kind = "plain", disabl
               {label}
             </button>
             <button type="button" class="quiet" onClick={() => setAsked(false)}>
-              Cancel
+              Go back
             </button>
           </div>
         </Dialog>

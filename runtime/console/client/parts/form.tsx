@@ -35,15 +35,11 @@ export function Form({ label, run, done = "Saved", disabled = false, children, a
         </p>
       )}
       <div class="buttons">
-        <button
-          type="submit"
-          class="primary"
-          disabled={disabled || state.busy}
-          title={disabled ? "Your key may only read." : undefined}
-        >
+        <button type="submit" class="primary" disabled={disabled || state.busy}>
           {label}
         </button>
         {aside}
+        {disabled && <span class="hint">Your key may not change this.</span>}
         <span role="status" class="done">
           {state.done && done}
         </span>
@@ -115,16 +111,22 @@ export function Pick({
   label,
   value,
   options,
+  onChange,
 }: {
   name: string;
   label: string;
   value?: string | null | undefined;
   options: readonly (readonly [string, string])[];
+  onChange?: (value: string) => void;
 }) {
   return (
     <label>
       <span>{label}</span>
-      <select name={name} defaultValue={value ?? options[0]?.[0] ?? ""}>
+      <select
+        name={name}
+        defaultValue={value ?? options[0]?.[0] ?? ""}
+        onChange={(event) => onChange?.(event.currentTarget.value)}
+      >
         {options.map(([one, text]) => (
           <option key={one} value={one} selected={one === value}>
             {text}

@@ -1,6 +1,7 @@
 import { list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { Link } from "../route/link.tsx";
+import { State } from "./badge.tsx";
 import { Shown } from "./page.tsx";
 import { SubjectLink } from "./subject.tsx";
 import { Text } from "./text.tsx";
@@ -31,7 +32,7 @@ export function MemoryUses({ name }: { name: string }) {
                       </Link>{" "}
                       {subject && <SubjectLink subject={subject} />}
                     </span>
-                    <span class="side">{state}</span>
+                    <State of="run" state={state} />
                     <span class="side">
                       <Time at={created_at} />
                     </span>

@@ -1,6 +1,10 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import type { CallError } from "../api/call.ts";
+import { connected } from "../api/live.ts";
 import { awaited, type Loaded } from "../api/query.ts";
+import { Link } from "../route/link.tsx";
+import type { Remedy } from "../words.ts";
 
 interface PageProps {
   readonly title: ComponentChildren;
@@ -66,13 +70,28 @@ export function Shown<T>({ query, children, lines = 4 }: ShownProps<T>) {
   const { data, error } = query;
   return (
     <>
-      {error && (
-        <p role="alert" class="refused">
-          {error.message}
-        </p>
-      )}
-      {data !== undefined ? children(data) : !error && <Waiting lines={lines} />}
+      {error && <Failed error={error} isOld={data !== undefined} />}
+      {data !== undefined ? children(data) : (!error || error.status === 0) && <Waiting lines={lines} />}
     </>
+  );
+}
+
+/** Why there is no answer. That the service is away is said once, above the page. */
+function Failed({ error, isOld }: { error: CallError; isOld: boolean }) {
+  const { status, message } = error;
+  if (status === 0 && !connected.value) return null;
+  if (!isOld && (status === 404 || /Invalid UUID/.test(message)))
+    return (
+      <Empty title={status === 404 ? message : "Nothing has this address."}>
+        It may have been removed by the retention, or the address is not complete. <Link to="issues">Find the issue</Link>
+      </Empty>
+    );
+  if (!isOld && status === 403)
+    return <Empty title="Your key may not see this.">Log in with a key that has the scope that this page needs.</Empty>;
+  return (
+    <p role="alert" class="refused">
+      {message}
+    </p>
   );
 }
 
@@ -84,6 +103,15 @@ export function Waiting({ lines }: { lines: number }) {
         <span key={index} />
       ))}
     </div>
+  );
+}
+
+/** What to do next, and the way there. */
+export function NextStep({ next, remedy = null }: { next: string; remedy?: Remedy | null }) {
+  return (
+    <p class="soft">
+      {next} {remedy?.open && <Link to={remedy.open[0]}>{remedy.open[1]}</Link>}
+    </p>
   );
 }
 

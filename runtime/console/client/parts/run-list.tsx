@@ -1,6 +1,7 @@
 import type { TaskExecution } from "../../../../schema/gen/client.ts";
 import { Link } from "../route/link.tsx";
 import { State } from "./badge.tsx";
+import { Prose, waitSentence } from "./prose.tsx";
 import { Subject } from "./subject.tsx";
 import { Text } from "./text.tsx";
 import { durationText, Time } from "./time.tsx";
@@ -17,10 +18,10 @@ export function RunList({ runs, withoutSubject = false }: RunListProps) {
     <ul class="list">
       {runs.map((run) => (
         <li key={run.id}>
-          <State state={run.state} />
+          <State of="run" state={run.state} />
           <RunLine run={run} withoutSubject={withoutSubject} />
-          <span class="side">{durationText(run.duration_ms)}</span>
-          <span class="side">
+          <span class="side took">{run.duration_ms !== null && durationText(run.duration_ms)}</span>
+          <span class="side at">
             <Time at={run.created_at} />
           </span>
         </li>
@@ -30,7 +31,7 @@ export function RunList({ runs, withoutSubject = false }: RunListProps) {
 }
 
 export function RunLine({ run, withoutSubject = false }: { run: TaskExecution; withoutSubject?: boolean }) {
-  const why = run.error ?? run.held_reason ?? run.waiting_for;
+  const why = run.error ?? run.held_reason ?? (run.waiting_for && waitSentence(run.waiting_for));
   return (
     <span class="main">
       <Link class="title" to={`run/${run.id}`}>
@@ -41,10 +42,10 @@ export function RunLine({ run, withoutSubject = false }: { run: TaskExecution; w
           <span class="soft">for</span> <Subject subject={run.subject} title={run.subject_title} />
         </>
       )}{" "}
-      {run.agent_id && <span class="soft">by {run.agent_id}</span>}
+      {run.agent_id && <span class="soft together">by {run.agent_id}</span>}
       {why && (
         <span class={run.error && run.state === "failed" ? "why bad" : "why"}>
-          <Text max={240}>{why}</Text>
+          <Prose text={why} max={240} />
         </span>
       )}
     </span>

@@ -18,9 +18,10 @@ function spanText(seconds: number): string {
   return `${Math.floor(seconds / size)} ${name}`;
 }
 
-/** A time relative to now. The tooltip and screen readers get the absolute time. */
-export function Time({ at }: { at: string }) {
+/** A time relative to now. The tooltip and screen readers get the absolute time. `exact`: the absolute time is shown. */
+export function Time({ at, exact = false }: { at: string; exact?: boolean }) {
   const ms = Date.parse(at);
+  if (exact) return <time dateTime={at}>{absolute.format(ms)}</time>;
   const seconds = Math.round((now.value - ms) / 1000);
   const text = Math.abs(seconds) < 5 ? "now" : seconds > 0 ? `${spanText(seconds)} ago` : `in ${spanText(-seconds)}`;
   return (

@@ -1,5 +1,6 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { connected } from "../api/live.ts";
 import { NowPage } from "../pages/now.tsx";
 import { RunsPage } from "../pages/runs.tsx";
 import { Empty, Page } from "../parts/page.tsx";
@@ -47,7 +48,7 @@ export function Outlet() {
       },
       () => setFailed(name),
     );
-  }, [name, Found, load]);
+  }, [name, Found, load, connected.value]);
   // The tabs of the settings remain visible while one of them loads.
   if (Found) return <Found id={rest.map(decoded).join("/")} key={name === "settings" ? name : place.value.path} />;
   if (failed === name) return <Outdated />;
@@ -62,11 +63,17 @@ const decoded = (part: string): string => {
   }
 };
 
-/** The service was updated while the page was open, so the file that it would load no longer exists. */
+/** The service does not answer, or it was updated while the page was open, so that the file of the new page no longer exists. */
 function Outdated() {
+  if (!connected.value)
+    return (
+      <Page title="Not loaded">
+        <Empty title="This page could not be loaded.">It opens as soon as the service answers.</Empty>
+      </Page>
+    );
   return (
     <Page title="A new version is available">
-      <Empty title="This page could not be loaded: the service is down, or was updated.">
+      <Empty title="The service was updated. Reload to open this page.">
         <button type="button" class="primary" onClick={() => location.reload()}>
           Reload
         </button>

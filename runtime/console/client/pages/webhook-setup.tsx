@@ -1,0 +1,73 @@
+import { useState } from "preact/hooks";
+import type { WebhookReport } from "../../../../schema/gen/client.ts";
+import { call } from "../api/call.ts";
+import { may } from "../api/session.ts";
+import { webhookUrl } from "../parts/account-health.tsx";
+import { ActionButton } from "../parts/dialog.tsx";
+import { Text } from "../parts/text.tsx";
+
+interface WebhookSetupProps {
+  readonly source: string;
+  /** Name of the platform: `GitHub`. */
+  readonly platform: string;
+}
+
+/** Compares the webhook at the platform with the mappings; on request creates it there, or adds the missing events. */
+export function WebhookSetup({ source, platform }: WebhookSetupProps) {
+  const [project, setProject] = useState("");
+  const [report, setReport] = useState<WebhookReport | null>(null);
+  const check = async (apply: boolean) =>
+    setReport(
+      await call("sources.check", { source, url: webhookUrl(source), apply, ...(project.trim() && { project: project.trim() }) }),
+    );
+  const access = { disabled: !may.value.admin, why: "This needs a key with the scope admin." };
+  return (
+    <>
+      <ActionButton
+        label="Set up the webhook"
+        {...access}
+        confirm={
+          <>
+            <p>
+              Creates the webhook at {platform}, or adds the events that it does not send yet. The token needs permission to
+              manage webhooks. Remove the webhook at {platform} to undo this.
+            </p>
+            <label>
+              <span>Project at {platform}</span>
+              <input
+                value={project}
+                placeholder="acme/webshop; empty for a webhook of the whole account"
+                onInput={(event) => setProject(event.currentTarget.value)}
+              />
+            </label>
+          </>
+        }
+        run={() => check(true)}
+      />
+      {report && (
+        <span class="why wide" role="status">
+          <Text max={600}>{sentenceOf(report, platform)}</Text>
+        </span>
+      )}
+    </>
+  );
+}
+
+function sentenceOf({ ok, changed, configured, missing, unknown, notes, active }: WebhookReport, platform: string): string {
+  const done =
+    changed === "created"
+      ? `The webhook was created at ${platform}.`
+      : changed === "updated"
+        ? `The missing events were added at ${platform}.`
+        : ok
+          ? `The webhook at ${platform} was complete already.`
+          : `${platform} was not changed.`;
+  const rest = [
+    configured.length > 0 && `It sends ${configured.join(", ")}.`,
+    missing.length > 0 && `It does not send ${missing.join(", ")}.`,
+    unknown.length > 0 && `${platform} has no events ${unknown.join(", ")}, which mappings name.`,
+    !active && configured.length > 0 && "It is switched off.",
+    ...notes,
+  ];
+  return [done, ...rest].filter(Boolean).join(" ");
+}

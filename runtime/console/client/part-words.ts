@@ -1,0 +1,133 @@
+import type { ConnectionStatus, Plugin, ProposalState, Status, StepState } from "../../../schema/gen/client.ts";
+import { deliveries, type Meaning, runs } from "./words.ts";
+
+const dryRun: Meaning = {
+  label: "dry run",
+  sentence: "Nothing was written to the tracker: this shows what the run would have written.",
+  next: "Compare it with another run, or replay the delivery to write it.",
+  tone: "idle",
+};
+const proposed: Meaning = { sentence: "The write waits for a decision.", next: "Approve or reject it.", tone: "wait" };
+const rejected: Meaning = {
+  sentence: "The write was rejected and did not happen.",
+  next: "Replay the delivery to do the work again.",
+  tone: "idle",
+};
+const expired: Meaning = {
+  sentence: "No one decided in time, so it was not written.",
+  next: "Replay the delivery to have it proposed again.",
+  tone: "idle",
+};
+const failed: Meaning = { sentence: "It failed.", next: "Read the error, then restart the run.", tone: "bad" };
+
+const proposals: Readonly<Record<ProposalState, Meaning>> = {
+  proposed,
+  applied: {
+    label: "written",
+    sentence: "It was approved and written to the tracker.",
+    next: "Open it at the tracker.",
+    tone: "good",
+  },
+  rejected,
+  expired,
+  failed,
+  dry_run: dryRun,
+};
+
+const steps: Readonly<Record<StepState, Meaning>> = {
+  started: {
+    label: "running",
+    sentence: "The request was sent, and no answer has arrived yet.",
+    next: "Nothing to do: the answer appears here.",
+    tone: "busy",
+  },
+  succeeded: { sentence: "The step is done.", next: "Open it to see what went in and what came out.", tone: "good" },
+  failed,
+  dry_run: dryRun,
+  proposed,
+  rejected,
+  expired,
+};
+
+const service: Readonly<Record<Status["state"], Meaning>> = {
+  ok: { sentence: "All parts of the service work.", next: "Nothing to do.", tone: "good" },
+  degraded: {
+    sentence: "The service works, but a part of it does not.",
+    next: "See the checks below: each names its cause.",
+    tone: "wait",
+  },
+  stopped: { sentence: "The service processes no work.", next: "See the checks below: each names its cause.", tone: "bad" },
+};
+
+const checks: Readonly<Record<Status["checks"][number]["state"], Meaning>> = {
+  ok: { sentence: "It works.", next: "Nothing to do.", tone: "good" },
+  degraded: {
+    sentence: "It works with a limit or a risk.",
+    next: "Read the message: it names the cause.",
+    tone: "wait",
+  },
+  failed: { sentence: "It does not work.", next: "Fix what the message names; it is checked again by itself.", tone: "bad" },
+  unknown: { sentence: "It has not been checked yet.", next: "Wait a minute for the first check.", tone: "idle" },
+};
+
+const accounts: Readonly<Record<ConnectionStatus, Meaning>> = {
+  ok: { label: "works", sentence: "The platform accepts the account.", next: "Nothing to do.", tone: "good" },
+  failed: {
+    label: "does not work",
+    sentence: "The platform refuses the account or does not answer.",
+    next: "Check the credentials and the address, then test again.",
+    tone: "bad",
+  },
+  not_configured: {
+    label: "not set up",
+    sentence: "No credentials are set.",
+    next: "Set them up if you want to use this platform.",
+    tone: "idle",
+  },
+};
+
+const busy = "Nothing to do: it becomes ready by itself.";
+const plugins: Readonly<Record<Plugin["state"], Meaning>> = {
+  installed: { sentence: "The plugin is not approved yet.", next: "Read what it may do, then approve it.", tone: "wait" },
+  approved: { sentence: "The plugin is approved and not switched on.", next: "Enable it to use it.", tone: "idle" },
+  enabled: { sentence: "The plugin is switched on and starts soon.", next: busy, tone: "busy" },
+  starting: { sentence: "The plugin starts.", next: busy, tone: "busy" },
+  ready: { sentence: "The plugin works.", next: "Nothing to do.", tone: "good" },
+  degraded: { sentence: "The plugin works in part.", next: "Read the reason and the plugin's log.", tone: "wait" },
+  backoff: {
+    label: "restarts later",
+    sentence: "The plugin ended unexpectedly and is started again after a pause.",
+    next: "Read the reason and the plugin's log if it keeps ending.",
+    tone: "wait",
+  },
+  quarantined: {
+    sentence: "The plugin ended too often and is not started again.",
+    next: "Read its log, install a version that works, or enable it again.",
+    tone: "bad",
+  },
+  stopped: { sentence: "The plugin is switched off.", next: "Enable it to use it.", tone: "idle" },
+};
+
+/** Every state that the service names, by what has the state. */
+export const meanings = {
+  run: runs,
+  delivery: deliveries,
+  proposal: proposals,
+  step: steps,
+  service,
+  check: checks,
+  account: accounts,
+  plugin: plugins,
+};
+export type Part = keyof typeof meanings;
+
+/** What a state means. A state of a newer service has no words yet: its own name is shown. */
+export function meaningOf(part: Part, state: string): Meaning & { readonly label: string } {
+  const known: Readonly<Record<string, Meaning>> = meanings[part];
+  const label = state.replaceAll("_", " ");
+  const meaning = Object.hasOwn(known, state) ? known[state] : undefined;
+  return {
+    label,
+    ...(meaning ?? { sentence: `The state is “${label}”.`, next: "See the API reference at /docs.", tone: "idle" }),
+  };
+}

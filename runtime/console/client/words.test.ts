@@ -1,0 +1,148 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Policy } from "@signalbox/schema/policy";
+import type { EventAuthor, Json, SourceEvent } from "@signalbox/sdk";
+import { describe, expect, test } from "vitest";
+import document from "../../../schema/gen/openapi.json" with { type: "json" };
+import { authCheck } from "../../platform/webhook-auth.ts";
+import { effectivePolicy } from "../../policy/effective.ts";
+import { pendingReason, refusalOf as refusedCommand } from "../../webhooks/command.ts";
+import { reasonToDiscard, triggersOf } from "../../webhooks/decide.ts";
+import { refusalOf } from "../../webhooks/gate.ts";
+import { unreadableEvent } from "../../webhooks/parse.ts";
+import { meaningOf, meanings } from "./part-words.ts";
+import { deliveries, failureOf, failures, reasons, remedyOf } from "./words.ts";
+
+const { schemas } = document.components as unknown as {
+  schemas: Record<string, { enum?: string[]; properties?: Record<string, { enum?: string[]; $ref?: string }> }>;
+};
+const valuesOf = (schema: string, member?: string): string[] => {
+  const found = member === undefined ? schemas[schema] : schemas[schema]?.properties?.[member];
+  const named = found && "$ref" in found ? schemas[found.$ref?.split("/").at(-1) ?? ""] : found;
+  return [...(named?.enum ?? [])].sort();
+};
+const isSentence = /^[A-Z].*[.]$/;
+
+describe("every state has a sentence and a next step", () => {
+  test.each([
+    ["run", valuesOf("TaskExecutionState")],
+    ["delivery", valuesOf("EventOutcome")],
+    ["proposal", valuesOf("ProposalState")],
+    ["step", valuesOf("StepState")],
+    ["check", valuesOf("StatusCheck", "state")],
+    ["account", valuesOf("ConnectionStatus")],
+    ["service", valuesOf("Status", "state")],
+    ["plugin", valuesOf("Plugin", "state")],
+  ] as const)("of each %s", (part, states) => {
+    expect(states.length).toBeGreaterThan(2);
+    expect(Object.keys(meanings[part]).sort()).toEqual(states);
+    for (const state of states) {
+      const { sentence, next } = meaningOf(part, state);
+      expect([sentence, next], state).toEqual([expect.stringMatching(isSentence), expect.stringMatching(isSentence)]);
+    }
+  });
+
+  test("a state of a newer service is shown by its name", () => {
+    expect(meaningOf("run", "half_done")).toMatchObject({ label: "half done", tone: "idle" });
+  });
+});
+
+const event: SourceEvent = { ...unreadableEvent, event_name: "issues", action: "pinned" };
+const author = (more: Partial<EventAuthor>): EventAuthor => ({
+  id: "7",
+  name: "mallory",
+  kind: "human",
+  standing: "none",
+  ...more,
+});
+const gate = (from: EventAuthor, policy: Policy = {}, conditions = {}) =>
+  refusalOf({
+    event: { ...event, author: from },
+    payload: null as Json,
+    mapping: { canonical_trigger: "issue.created", task_id: "triage", conditions },
+    policy: effectivePolicy({}, policy),
+    trusted: false,
+  });
+const incoming = { source: "alpha", slug: "alpha", event, headers: {}, body: Buffer.from("{}"), accounts: [] };
+const auth = (method: object, headers: Record<string, string> = {}, address: string | null = "192.0.2.1") => {
+  const verdict = authCheck(
+    method as Parameters<typeof authCheck>[0],
+    "s3cret",
+  )({
+    headers,
+    body: Buffer.from("{}"),
+    address: () => address,
+  });
+  return verdict.ok ? null : `The webhook was refused: ${verdict.reason}`;
+};
+const hmac = { method: "hmac_sha256", header: "X-Hub-Signature-256", prefix: "sha256=" };
+
+/** What the service says, by its own functions where they can be called, and a word of the remedy. */
+const said: readonly (readonly [reason: string | null, remedy: RegExp])[] = [
+  [reasonToDiscard({ ...incoming, event: { ...event, actor: "bot" }, accounts: ["bot"] }), /caused this event itself/],
+  [reasonToDiscard({ ...incoming, event: { ...event, missing_field: "issue.number" } }), /lacks a part/],
+  [
+    triggersOf(incoming, null, [], { find: () => undefined, tasksOf: () => ({ tasks: [], missing: [] }) } as never).unmapped,
+    /No mapping/,
+  ],
+  [gate(author({ kind: "bot" })), /Bots and apps/],
+  [gate(author({ kind: "app" })), /Bots and apps/],
+  [gate(author({}), { trigger_min_standing: "owner" }), /role in the project/],
+  [gate(author({}), {}, { min_standing: "owner" }), /condition of the mapping/],
+  [gate(author({}), {}, { mention: "@signalbox" }), /condition of the mapping/],
+  [gate(author({}), {}, { label: "Agent" }), /condition of the mapping/],
+  [gate(author({}), {}, { projects: ["acme/web"] }), /condition of the mapping/],
+  [refusedCommand({ name: "stop", rest: "" }, author({})), /may not give it/],
+  [refusedCommand({ name: "approve", rest: "" }, author({ standing: "unknown" })), /may not give it/],
+  [pendingReason({ name: "approve", rest: "" }, author({ standing: "unknown" })), /being looked up/],
+  [auth(hmac), /not signed/],
+  [auth(hmac, { "x-hub-signature-256": "md5=1" }), /not signed/],
+  [auth(hmac, { "x-hub-signature-256": "sha256=1" }), /not signed/],
+  [auth(hmac, { "x-hub-signature-256": `sha256=${"0".repeat(64)}` }), /secret at the tracker differs/],
+  [auth({ method: "token", header: "X-Token" }), /not signed/],
+  [auth({ method: "token", header: "X-Token" }, { "x-token": "other" }), /secret at the tracker differs/],
+  [auth({ method: "ip_allowlist", cidrs: ["10.0.0.0/8"] }), /address is not on the list/],
+  [auth({ method: "ip_allowlist", cidrs: ["10.0.0.0/8"] }, {}, null), /address is not on the list/],
+];
+
+test("every reason of a delivery that starts nothing has a remedy of its own", () => {
+  for (const [reason, remedy] of said) {
+    expect(reason).not.toBeNull();
+    expect(remedyOf(reason)?.sentence, reason ?? "").toMatch(remedy);
+  }
+});
+
+/** The first argument of every `new Failure(…)` in some folders, with `x` in place of each value. */
+const failuresIn = (folders: readonly string[]): string[] =>
+  folders.flatMap((folder) => {
+    const path = join(import.meta.dirname, "../..", folder);
+    const files = readdirSync(path, { recursive: true, encoding: "utf8" }).filter((name) => /(?<!\.test)\.ts$/.test(name));
+    return files.flatMap((file) =>
+      [...readFileSync(join(path, file), "utf8").matchAll(/new Failure\(\s*(`[^`]*`|"[^"]*")/g)].map(([, text = ""]) =>
+        text.slice(1, -1).replaceAll(/\$\{[^}]*\}/g, "x"),
+      ),
+    );
+  });
+
+test("every failure that ends a run has a remedy", () => {
+  const all = failuresIn(["execution", "llm", "tools", "mcp-servers"]);
+  expect(all.length).toBeGreaterThan(10);
+  expect(all.filter((text) => failureOf(text) === null)).toEqual([]);
+});
+
+test("a refusal by the model is not taken for a fault of its API, nor a tracker's refusal for an outage", () => {
+  for (const text of [
+    "The model refused to answer: I cannot help with that.",
+    "The answer was withheld by the content filter of the model (finish_reason content_filter).",
+    "The model's answer has no visible text, so there is nothing to post.",
+  ])
+    expect(failureOf(text)?.next).toContain("Try another prompt");
+  expect(failureOf("The LLM answered 401: bad key")?.next).toContain("LLM_API_KEY");
+  expect(failureOf("alpha answered 403 to POST /repos/o/r/issues/500/comments: no")?.next).toContain("write permission");
+  expect(failureOf("alpha answered 502 to GET /repos/o/r/issues/403")?.sentence).toContain("did not answer");
+});
+
+test("remedies are sentences", () => {
+  for (const { sentence, next } of [...reasons, ...failures, ...Object.values(deliveries)])
+    expect([sentence, next]).toEqual([expect.stringMatching(isSentence), expect.stringMatching(isSentence)]);
+});
