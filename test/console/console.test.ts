@@ -93,7 +93,7 @@ describe("the console", { tags: ["chromium"] }, () => {
     mended = true;
     await tab.open("/console/runs?state=failed");
     await tab.press("Restart all");
-    await tab.press("Restart all: 1");
+    await tab.press("Restart all 1");
     await tab.sees("triage for octo/app#2");
     await tab.click("dialog button.primary");
     await tab.sees("1 done");
@@ -145,6 +145,8 @@ describe("the console", { tags: ["chromium"] }, () => {
     await other.sees("octo/app#2");
     await world.service.stop();
     await other.sees("The service does not answer");
+    // Once, above the page, not in each of its parts.
+    expect(await other.page.$$(".refused")).toEqual([]);
     await world.service.restart();
     await deliver(3, "after the restart");
     await other.sees("octo/app#3");
@@ -213,6 +215,18 @@ describe("the console", { tags: ["chromium"] }, () => {
     await tab.open(`/console/run/${run}`);
     await tab.sees("Post to alpha failed");
     await tab.sees("Give the token write permission on issues");
+  });
+
+  test("an address without a run says so, offers a way on and nothing to press", async () => {
+    for (const [id, said] of [
+      ["01a2165e-355b-7001-a728-da4f77bfd541", "There is no task execution"],
+      ["not-an-id", "Nothing has this address"],
+    ] as const) {
+      await tab.open(`/console/run/${id}`);
+      await tab.sees(said);
+      await tab.sees("Find the issue");
+      expect(await tab.page.$$("main button")).toEqual([]);
+    }
   });
 
   const opened = (): Opened => ({ world, tab, deliver });

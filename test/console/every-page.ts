@@ -47,12 +47,23 @@ export function everyPage(opened: () => Opened): void {
     const steps = [0, 1, 2, 3, 4].map((step) => `run/${run?.id}?step=${step}`);
     const own = [`issue?subject=alpha%3Aocto%2Fapp%234`, `delivery/${run?.event_id}`, "agent/pm_default", ...steps];
     const searches = [`memory?key=${encodeURIComponent(hostile.slice(0, 60))}`, `issues?q=${encodeURIComponent(hostile)}`];
-    for (const path of [...pages, ...settings, ...own, ...searches, `compare/${run?.id}?with=${run?.id}`]) {
-      await tab.open(`/console/${path}`);
-      await tab.page.waitForFunction(() => document.querySelector("main h1") && !document.querySelector(".waiting"));
+    // Words that are longer than the screen, in a reason that people write and in a title.
+    await world.service.post("/api/pause", { scope: "agent", id: "pm_default", reason: `${hostile} ${"w".repeat(300)}` });
+    await deliver(6, `${"t".repeat(300)} ${hostile}`);
+    const waiting = "issue?subject=alpha%3Aocto%2Fapp%236";
+    for (const path of [...pages, ...settings, ...own, waiting, ...searches, `compare/${run?.id}?with=${run?.id}`]) {
+      for (const width of [360, 1280]) {
+        await tab.page.setViewport({ width, height: 900 });
+        await tab.open(`/console/${path}`);
+        await tab.page.waitForFunction(() => document.querySelector("main h1") && !document.querySelector(".waiting"));
+        const wide = await tab.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+        expect(wide, `${path} at ${width} px is wider than the screen`).toBeLessThanOrEqual(0);
+      }
       const made = "main img, main script, main iframe, main svg[onload], main a[href^='javascript'], main a[href^='data']";
       expect(await tab.page.$$(made), path).toEqual([]);
     }
+    await world.service.post("/api/resume", { scope: "agent", id: "pm_default" });
+    await eventually(async () => textsOf(world.tracker, "octo/app", 6).length === 1);
     await tab.open(`/console/issue?subject=alpha%3Aocto%2Fapp%234`);
     await tab.sees("‹U+202E›gnp.exe");
     await tab.open(`/console/delivery/${run?.event_id}`);

@@ -9,7 +9,7 @@ export function setupPages(opened: () => Opened): void {
   test("a pasted payload is explained, and other text is refused with a reason", async () => {
     const { world, tab } = opened();
     await tab.open("/console/routing");
-    await tab.sees("What would this payload start?");
+    await tab.sees("What would a payload start?");
     await tab.fill("Source or integration", "alpha");
     await tab.fill("Event header", "issues");
     await tab.fill("Payload", "{ no");
@@ -73,6 +73,18 @@ export function setupPages(opened: () => Opened): void {
     await tab.sees(/octo\/app#42: both answers side by side.*VOICE four/);
     expect(await tab.violations()).toEqual([]);
     expect(textsOf(world.tracker, "octo/app", 42)).toHaveLength(1);
+  });
+
+  test("the webhook is created at the tracker, and found complete the next time", async () => {
+    const { tab } = opened();
+    for (const said of ["The webhook was created at GitHub. It sends ", "The webhook at GitHub was complete already."]) {
+      await tab.open("/console/connections");
+      await tab.press("Set up the webhook");
+      await tab.fill("Project at GitHub", "octo/hooked");
+      await tab.click("dialog button.primary");
+      await tab.sees(said);
+    }
+    expect(await tab.violations()).toEqual([]);
   });
 
   test("a stored account is tested, and a refused credential is named", async () => {
