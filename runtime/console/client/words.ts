@@ -193,16 +193,18 @@ export const failures: readonly Remedy[] = [
     open: model,
   },
   {
+    when: /LLM (did not answer|could not be reached|answered (429|5))/,
+    sentence: "The model's API was not available.",
+    next: `Check that it works and how fast it answers, ${restart}`,
+    open: model,
+  },
+  {
     when: /LLM|embedding model/,
     sentence: "The model's API did not answer as expected.",
     next: `Check the address and the name of the model, ${restart}`,
     open: model,
   },
-  {
-    when: /worker crashed/,
-    sentence: "The service ended again and again while it worked on this run.",
-    next: `Find out from the service's log why it ended, ${restart}`,
-  },
+  { when: /worker crashed/, sentence: "The service ended while it ran this.", next: `See its log for the cause, ${restart}` },
   {
     when: /^The (task|agent) ".*" (no longer|does not) exist/,
     sentence: "The task or its agent was deleted.",
@@ -228,11 +230,7 @@ export const failures: readonly Remedy[] = [
     next: `Read what it answered, fix that, ${restart}`,
     open: ["connections", "Check the connection"],
   },
-  {
-    when: /^The (tool's endpoint|MCP server)/,
-    sentence: "A tool that this service calls elsewhere failed.",
-    next: `Check that its server works, ${restart}`,
-  },
+  { when: /^The (tool's endpoint|MCP server)/, sentence: "A called tool failed.", next: `Check its server, ${restart}` },
   {
     when: /ECONN|ENOTFOUND|timeout|timed out|unavailable|could not be reached|did not answer|answered (429|5\d\d)/i,
     sentence: "The other side did not answer.",
