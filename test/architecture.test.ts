@@ -94,7 +94,10 @@ describe("who may import whom", () => {
     const packages = ["preact", "@preact/signals", "dompurify", "marked"];
     const own = (from: string, file: string | null) =>
       file === null ? packages.includes(packageOf(from)) : inFolder(file, client) || file === "schema/gen/client.ts";
-    expect(badImports(within(client, sources), own)).toEqual([]);
+    // No browser loads its tests, which compare its words with the texts of the service.
+    const loaded = within(client, sources).filter(({ path }) => !isTest(path));
+    expect(loaded.length).toBeGreaterThan(50);
+    expect(badImports(loaded, own)).toEqual([]);
     const others = sources.filter(({ path }) => !path.startsWith(`${client}/`));
     expect(badImports(others, (_, file) => !inFolder(file, client))).toEqual([]);
   });

@@ -80,7 +80,7 @@ const hmac = { method: "hmac_sha256", header: "X-Hub-Signature-256", prefix: "sh
 /** What the service says, by its own functions where they can be called, and a word of the remedy. */
 const said: readonly (readonly [reason: string | null, remedy: RegExp])[] = [
   [reasonToDiscard({ ...incoming, event: { ...event, actor: "bot" }, accounts: ["bot"] }), /caused this event itself/],
-  [reasonToDiscard({ ...incoming, event: { ...event, missing_field: "issue.number" } }), /lacks a part/],
+  [reasonToDiscard({ ...incoming, event: { ...event, missing_field: "issue.number" } }), /missing a part/],
   [
     triggersOf(incoming, null, [], { find: () => undefined, tasksOf: () => ({ tasks: [], missing: [] }) } as never).unmapped,
     /No mapping/,

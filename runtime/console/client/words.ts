@@ -88,7 +88,7 @@ export const reasons: readonly Remedy[] = [
   },
   {
     when: /^the payload is missing/,
-    sentence: "The payload lacks a part that Signalbox needs.",
+    sentence: "The payload is missing a part that Signalbox needs.",
     next: "See the payload of the delivery, and whether the tracker's version is supported.",
   },
   {

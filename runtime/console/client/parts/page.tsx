@@ -76,7 +76,7 @@ export function Shown<T>({ query, children, lines = 4 }: ShownProps<T>) {
   );
 }
 
-/** Why there is no answer. That the service is away is said once, above the page. */
+/** Why there is no answer. That the service does not answer at all is shown once, above the page. */
 function Failed({ error, isOld }: { error: CallError; isOld: boolean }) {
   const { status, message } = error;
   if (status === 0 && !connected.value) return null;
