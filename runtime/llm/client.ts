@@ -36,7 +36,7 @@ export function createLlm(options: Endpoint & { timeoutMs: number }): Llm {
     chat: async (request, signal, onDelta) => {
       if (onDelta) return streamed(client, request, signal, options, onDelta);
       try {
-        return readAnswer(await post({ ...body(request), stream: false }, signal, traceHeaders()), request.model);
+        return readAnswer(await post(textOf(request), signal, traceHeaders()), request.model);
       } catch (error) {
         throw classify(error, options);
       }
@@ -44,8 +44,8 @@ export function createLlm(options: Endpoint & { timeoutMs: number }): Llm {
   };
 }
 
-/** Sends a body as JSON and returns the value of the response, or its text if it is not JSON. Throws errors of the package. */
-type Post = (body: object, signal: AbortSignal, headers: Readonly<Record<string, string>>) => Promise<unknown>;
+/** Sends JSON and returns the value of the response, or its text if it is not JSON. Throws errors of the package. */
+type Post = (body: string, signal: AbortSignal, headers: Readonly<Record<string, string>>) => Promise<unknown>;
 
 /**
  * Requests without streaming. The package creates their URL and headers only once, because its processing of each request
@@ -75,7 +75,7 @@ function createPost(client: OpenAI, path: string, { fetch, timeoutMs }: Endpoint
         throw isLate ? new APIConnectionTimeoutError() : error;
       });
     try {
-      const sent = { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify(body), signal: ended.signal };
+      const sent = { method: "POST", headers: { ...headers, ...more }, body, signal: ended.signal };
       const response = await inTime(fetch(url, sent).catch(unreached));
       const text = await inTime(response.text());
       if (!response.ok) throw APIError.generate(response.status, parsed(text) as object, text, response.headers as Headers);
@@ -135,13 +135,32 @@ async function streamed(
   }
 }
 
-function body(request: ChatRequest): OpenAI.Chat.ChatCompletionCreateParams {
-  return {
-    model: request.model,
-    ...(request.temperature !== null && { temperature: request.temperature }),
-    messages: request.messages.map(toWire),
-    ...(request.tools.length > 0 && { tools: request.tools.map((tool) => ({ type: "function" as const, function: tool })) }),
-  };
+const body = (request: ChatRequest): OpenAI.Chat.ChatCompletionCreateParams => ({
+  ...withoutTools(request),
+  ...(request.tools.length > 0 && { tools: request.tools.map(toolToWire) }),
+});
+
+const withoutTools = ({ model, temperature, messages }: ChatRequest) => ({
+  model,
+  ...(temperature !== null && { temperature }),
+  messages: messages.map(toWire),
+});
+
+const toolToWire = (tool: ChatRequest["tools"][number]) => ({ type: "function" as const, function: tool });
+
+/** The JSON of each tool: most of a request, and the same in all requests. */
+const toolTexts = new WeakMap<ChatRequest["tools"][number], string>();
+
+/** The body of a request without streaming, as JSON. */
+function textOf(request: ChatRequest): string {
+  const text = JSON.stringify({ ...withoutTools(request), stream: false });
+  if (request.tools.length === 0) return text;
+  const tools = request.tools.map((tool) => {
+    const made = toolTexts.get(tool) ?? JSON.stringify(toolToWire(tool));
+    toolTexts.set(tool, made);
+    return made;
+  });
+  return `${text.slice(0, -1)},"tools":[${tools.join(",")}]}`;
 }
 
 function toWire(message: Message): OpenAI.Chat.ChatCompletionMessageParam {

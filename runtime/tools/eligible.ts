@@ -44,8 +44,16 @@ export function eligibleTools(
 /** Whether a provider is a built-in source, even if its plugin is not loaded. */
 export const isBuiltInSource = (provider: string): boolean => (sources as readonly string[]).includes(provider);
 
-/** The tool as the model sees it. A description from an MCP server is external text. */
-export const toFunction = (tool: RegisteredTool) => ({
+const functions = new WeakMap<RegisteredTool, ReturnType<typeof makeFunction>>();
+
+/** The tool as the model sees it. A description from an MCP server is external text. Made once for each tool. */
+export function toFunction(tool: RegisteredTool): ReturnType<typeof makeFunction> {
+  const made = functions.get(tool) ?? makeFunction(tool);
+  functions.set(tool, made);
+  return made;
+}
+
+const makeFunction = (tool: RegisteredTool) => ({
   name: functionName(tool.qualifiedName),
   description: tool.origin === "mcp" ? fencedAbout(tool) : tool.about.slice(0, maxDescriptionLength),
   parameters: tool.origin === "mcp" ? (cleanJson(tool.parameters) as Record<string, unknown>) : tool.parameters,
