@@ -34,8 +34,9 @@ const invisibleShape = new RegExp(`^\\s*${signature}[${signs.join("")}]{${digits
 /** Digest of a key, the same for both kinds of markers: 22 octal digits. */
 export function markerDigest(key: string): string {
   const digest = createHash("sha256").update(key).digest();
-  const bits = [...digest.subarray(0, 9)].map((byte) => byte.toString(2).padStart(8, "0")).join("");
-  return Array.from({ length: digits }, (_, at) => Number.parseInt(bits.slice(at * 3, at * 3 + 3), 2)).join("");
+  // Three bytes are eight octal digits.
+  const octal = [0, 3, 6].map((at) => digest.readUIntBE(at, 3).toString(8).padStart(8, "0")).join("");
+  return octal.slice(0, digits);
 }
 
 /** The marker for `key`, to be added at the start of a text. */

@@ -30,6 +30,9 @@ export function firstIdOf(ms: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000`;
 }
 
+/** Six random bytes that no one can guess, in hexadecimal. */
+export const randomName = (): string => random16().toString("hex", 0, 6);
+
 let pool = Buffer.alloc(0);
 
 /** Random bytes are generated 4,096 at a time, because a call for 16 bytes costs as much. */

@@ -1,5 +1,5 @@
-import { randomBytes } from "node:crypto";
 import { openFence } from "@signalbox/sdk";
+import { randomName } from "../platform/ids.ts";
 import { cleanLine, cleanText } from "./clean.ts";
 
 /** The origin of a text. Absent members are unknown. */
@@ -16,7 +16,7 @@ export function fence(title: string, text: string, kind: string, provenance: Pro
 }
 
 /** A name for a fence, which no text can know. */
-export const newTag = (kind: string): string => `${kind}-${randomBytes(6).toString("hex")}`;
+export const newTag = (kind: string): string => `${kind}-${randomName()}`;
 
 /** The same for a text that is already clean. */
 export function enclosed(
