@@ -34,8 +34,11 @@ const filters: readonly (readonly [string, () => Filter])[] = [
 ];
 const question = (filter: Filter): Asked => ({ text: textAbout(pick(subjects), 8 + pick(12), random), filter });
 
-/** Search and insert over HTTP, compared with the same statements sent by postgres.js to the same rows, in one run. */
-export async function run(): Promise<void> {
+/**
+ * Search and insert over HTTP against the same statements sent by postgres.js to the same rows, in one run. `--quick`: only with 10,000
+ * rows, without the resident memory.
+ */
+export async function run(args: readonly string[], quick = args.includes("--quick")): Promise<void> {
   await using database = await freshDatabase();
   if (!database) throw new Error("The benchmark needs TEST_DATABASE_URL.");
   const env = { EMBEDDING_PROVIDER: "local", SIGNALBOX_ROLE: "api" };
@@ -52,7 +55,7 @@ export async function run(): Promise<void> {
   const findings: string[] = [];
   try {
     await referred(sql);
-    for (const [i, size] of sizes.entries()) {
+    for (const [i, size] of (quick ? sizes.slice(0, 1) : sizes).entries()) {
       say(`filling up to ${size} rows and building the index`);
       await fill(sql, sizes[i - 1] ?? 0, size);
       for (const [name, filter] of filters) {
@@ -60,9 +63,9 @@ export async function run(): Promise<void> {
         rows.push([`${size}, filter ${name}`, ...(await searches(sql, service, filter))]);
       }
       if (i > 0) continue;
-      say("inserts");
+      say(quick ? "inserts" : "inserts and resident memory");
       findings.push(...(await inserts(sql, service)));
-      say("resident memory");
+      if (quick) continue;
       findings.push(
         ...(await residents(
           service,
@@ -184,7 +187,7 @@ async function inserts(sql: Sql, service: Service): Promise<string[]> {
     const [raw, ours] = [median(rates[0]), median(rates[1])];
     const ratio = (ours / raw).toFixed(2);
     lines.push(
-      `insert, ${clients} client(s): ${Math.round(ours)}/s over HTTP, ${Math.round(raw)}/s raw, ${ratio} × (aim: ≥ 0.8)`,
+      `insert, ${clients} client(s): ${Math.round(ours)}/s over HTTP, ${Math.round(raw)}/s raw, ${ratio} × (aim: ≥ 0.9)`,
     );
   }
   await sql`drop table bench_memories`;
