@@ -5,6 +5,7 @@ import { spawn } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import semver from "semver";
 
 const oldest = "22.18.0";
 const quiet = ["--loglevel=error", "--no-audit", "--no-fund"];
@@ -171,6 +172,7 @@ console.log(data.name);
     const began = performance.now();
     await run("npm", ["install", ...what, ...from], { cwd: folder });
     const seconds = secondsSince(began);
+    refuseNewer(folder);
     const megabytes = async (paths) => {
       const places = paths.map((path) => join(folder, "node_modules", path));
       return Number(/(\d+)\s+total$/.exec((await run("du", ["-smc", ...places], { may: /./ })).trim())?.[1] ?? 0);
@@ -178,6 +180,13 @@ console.log(data.name);
     const [all, deno] = [await megabytes(["."]), await megabytes(["deno", "@deno"])];
     console.log(`${name}: installed in ${seconds} s, ${all} MB, ${all - deno} MB without Deno`);
     return { all, deno };
+  }
+
+  /** On the oldest supported Node, npm warns of each package that needs a newer one, or refuses it. */
+  function refuseNewer(folder) {
+    const { packages } = JSON.parse(readFileSync(join(folder, "node_modules/.package-lock.json"), "utf8"));
+    const newer = Object.entries(packages).filter(([, { engines }]) => engines?.node && !semver.satisfies(oldest, engines.node));
+    if (newer.length > 0) fail(`Packages that do not support Node ${oldest}: ${newer.map(([path]) => path).join(", ")}`);
   }
 
   return { tryAll };

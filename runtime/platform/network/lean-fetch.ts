@@ -13,6 +13,8 @@ const smallBytes = 1_000_000;
 const redirects = [301, 302, 303, 307, 308];
 /** Statuses without a body, with which the constructor of `Response` accepts none. */
 const bodiless = [204, 205, 304];
+/** A constant of its own, because undici's types lack `throwOnMaxRedirect`. */
+const redirectOptions = { maxRedirections: 20, throwOnMaxRedirect: true };
 
 /**
  * `fetch` for the requests of runs. On Node, it bypasses the streams of the global `fetch`, at a third of the cost. On Deno, it
@@ -26,7 +28,7 @@ export function leanFetch(config: Pick<Config, "NODE_USE_ENV_PROXY">, isDeno = "
   if (isDeno) return usual;
   const limits = { headersTimeout: 0, bodyTimeout: 0 };
   const staying = config.NODE_USE_ENV_PROXY ? new EnvHttpProxyAgent(limits) : new Agent(limits);
-  const following = staying.compose(interceptors.redirect({ maxRedirections: 20, throwOnMaxRedirect: true }));
+  const following = staying.compose(interceptors.redirect(redirectOptions));
   return async (input, init = {}) => {
     const { body, signal } = init;
     if (input instanceof Request || !(body == null || typeof body === "string" || body instanceof Uint8Array))
