@@ -8,7 +8,7 @@ import type { PluginManager } from "./plugin-manager.ts";
 import { findBundle, findPlugin, saveSettings, type VersionRow } from "./queries.ts";
 import { restrictPermissions } from "./restrict-permissions.ts";
 import { connectionSchema } from "./sandbox/connection-schema.ts";
-import { settingNames } from "./setting-names.ts";
+import { settingNames, settingsToStart } from "./setting-names.ts";
 
 export interface ConfigureDeps {
   readonly manager: Pick<PluginManager, "running" | "trial">;
@@ -51,6 +51,17 @@ export async function configure(
 
 export const storedSettings = async (id: string, sealed: string | null, vault: Vault): Promise<Record<string, string>> =>
   sealed === null ? {} : ((await vault.open(sealed, settingsPurpose(id))) as Record<string, string>);
+
+/** Throws a `Problem` if the plugin cannot start with these settings, because some are missing. */
+export function requireSettings(manifest: BuiltManifest, given: Settings): void {
+  const missing = settingsToStart(manifest).filter((name) => !Object.hasOwn(given, name));
+  if (missing.length === 0) return;
+  const how = `PUT /api/plugins/${manifest.id}/settings, or signalbox plugin configure ${manifest.id} --settings '{"${missing[0]}": "..."}'`;
+  throw problem(
+    "conflict",
+    `${manifest.id} does not start without the settings ${missing.join(", ")}. Set them, then approve it: ${how}`,
+  );
+}
 
 function refuseUnknown(id: string, changes: Changes, versions: readonly VersionRow[]): void {
   const names = new Set(versions.flatMap(({ manifest }) => [...settingNames(manifest)]));

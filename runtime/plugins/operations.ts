@@ -5,7 +5,7 @@ import type { Sql } from "../platform/database/client.ts";
 import { type Bound, handle } from "../platform/operation.ts";
 import type { Vault } from "../platform/vault.ts";
 import { Refusal } from "./admit.ts";
-import { configure, storedSettings } from "./configure.ts";
+import { configure, requireSettings, storedSettings } from "./configure.ts";
 import { describeInstalled, describeOwn, type PluginEntity } from "./describe.ts";
 import { installVersion } from "./install-version.ts";
 import type { LogTail } from "./log-tail.ts";
@@ -70,10 +70,13 @@ export function pluginOperations(deps: PluginDeps): Bound[] {
         );
       const bytes = await findBundle(sql, id, chosen.version);
       if (!bytes) throw absent(id);
-      const denied = (await findPlugin(sql, id))?.denied ?? null;
+      const row = await findPlugin(sql, id);
+      const settings = await storedSettings(id, row?.settings ?? null, deps.vault).catch(() => ({}));
+      requireSettings(chosen.manifest, { ...deps.environment(id), ...settings });
+      const manifest = restrictPermissions(chosen.manifest, row?.denied ?? null);
       await asConflict(async () => {
         checkBundle(chosen.manifest, new Uint8Array(bytes));
-        await manager.trial({ name: id, bytes: new Uint8Array(bytes), manifest: restrictPermissions(chosen.manifest, denied) });
+        await manager.trial({ name: id, bytes: new Uint8Array(bytes), manifest }, settings);
       });
       const serving = (await findPlugin(sql, id))?.version ?? null;
       // A rollback withdraws the version, so that the next rollback does not choose it again.

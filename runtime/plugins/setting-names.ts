@@ -9,9 +9,12 @@ export function settingNames({ config, contributes, secrets }: BuiltManifest): R
   return new Set([...Object.keys(secrets), ...members]);
 }
 
-/** The settings without which the plugin does not start, and those that an account of its sources needs. */
-export function requiredSettings({ config, contributes }: BuiltManifest): ReadonlySet<string> {
+/** The settings without which the plugin does not start. */
+export function settingsToStart({ config }: Pick<BuiltManifest, "config">): string[] {
   const { required = [], properties } = config as { required?: readonly string[]; properties?: Record<string, object> };
-  const own = required.filter((name) => !("default" in (properties?.[name] ?? {})));
-  return new Set([...own, ...Object.values(contributes.sources).flatMap((source) => source.required)]);
+  return required.filter((name) => !("default" in (properties?.[name] ?? {})));
 }
+
+/** The settings without which the plugin does not start, and those that an account of its sources needs. */
+export const requiredSettings = (manifest: BuiltManifest): ReadonlySet<string> =>
+  new Set([...settingsToStart(manifest), ...Object.values(manifest.contributes.sources).flatMap((source) => source.required)]);

@@ -212,6 +212,20 @@ describe("a plugin that crashes", () => {
   );
 });
 
+test("a plugin that needs a setting to start is configured first, then approved", { timeout: limit }, async () => {
+  const source = worker("1.0.0", undefined, "keen").replace('.default("hello")', "");
+  const config = { type: "object", properties: { greeting: { type: "string" } }, required: ["greeting"] };
+  const built = await buildPlugin(source, { id: "keen", ...manifest, config });
+  expect((await service.post("/api/plugins", built.body)).status).toBe(201);
+  const early = await service.post<{ error: string }>("/api/plugins/keen/approve", {});
+  expect([early.status, early.body.error]).toEqual([
+    409,
+    expect.stringContaining("does not start without the settings greeting"),
+  ]);
+  expect((await service.put("/api/plugins/keen/settings", { settings: { greeting: "salve" } })).status).toBe(200);
+  expect(await service.post("/api/plugins/keen/approve", {})).toMatchObject({ status: 200, body: { version: "1.0.0" } });
+});
+
 test("what is approved at one replica serves at the other, from the database", {
   tags: ["postgres"],
   timeout: limit,
