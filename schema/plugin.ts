@@ -76,7 +76,7 @@ export const plugin = z
           .object({
             name: z.string(),
             title: z.string().nullable(),
-            secret: z.boolean(),
+            secret: z.boolean().describe("Whether the value is a credential: forms hide it while it is entered."),
             injected: z.boolean().describe("Whether the host adds the value to requests, so that the plugin never sees it."),
             set: z.boolean(),
             required: z.boolean().describe("Whether the plugin, or every account of its source, needs the setting."),

@@ -103,6 +103,8 @@ const inject = z.strictObject({
 const secret = z.strictObject({
   title: sentence(200),
   inject: inject.optional(),
+  /** Whether the plugin works without it. If not set, `doctor` reports a missing value. Default: false. */
+  optional: z.boolean().optional(),
 });
 
 /** Resource limits of the sandbox. Limits of the operator apply as well. */

@@ -52,6 +52,8 @@ test("doctor names what is left to do for a plugin", () => {
     `linear is missing the settings token: signalbox plugin configure linear --settings '{"token": "..."}'`,
   ]);
   expect(problemsOf({ ...found, accounts: [{ source: "linear" }] })).toEqual([]);
+  const optional = { ...setting, secret: true, required: false };
+  expect(problemsOf({ ...good, plugins: [{ ...linear, settings: [optional] }] })).toEqual([]);
 });
 
 test("doctor names a source whose secret is missing or different at the platform", () => {

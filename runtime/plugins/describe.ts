@@ -76,6 +76,7 @@ function describe(manifest: BuiltManifest, running: LoadedThirdParty | undefined
   const permissions = { http: http.filter(({ methods }) => methods.length > 0), operations, open_routes };
   const required = requiredSettings(manifest);
   const plain = [...settingNames(manifest)].filter((name) => !Object.hasOwn(secrets, name));
+  const ofSource = new Set(Object.values(contributes.sources).flatMap((source) => source.secrets));
   const status = running?.process?.status();
   return {
     id,
@@ -102,12 +103,12 @@ function describe(manifest: BuiltManifest, running: LoadedThirdParty | undefined
         secret: true,
         injected: one.inject !== undefined,
         set: set.has(name),
-        required: required.has(name),
+        required: required.has(name) || !(one.optional || ofSource.has(name)),
       })),
       ...plain.map((name) => ({
         name,
         title: null,
-        secret: false,
+        secret: ofSource.has(name),
         injected: false,
         set: set.has(name),
         required: required.has(name),

@@ -40,6 +40,12 @@ describe.each(connectors)("$id in a service", (connector) => {
     return fetch(url, { method: "POST", headers: { ...headers, [connector.signature]: signature }, body });
   };
 
+  test("its credentials are secret settings, so forms hide them", async () => {
+    const { body } = await world.service.get<{ settings: { name: string; secret: boolean }[] }>(`/api/plugins/${connector.id}`);
+    const isSecret = Object.fromEntries(body.settings.map(({ name, secret }) => [name, secret]));
+    expect(isSecret).toMatchObject({ token: true, webhook_secret: true, url: false });
+  });
+
   test("a signed webhook becomes a comment, a repeated one does not", { timeout: 60_000 }, async () => {
     const id = randomUUID();
     expect((await deliver(1, { key: "another secret" })).status).toBe(401);

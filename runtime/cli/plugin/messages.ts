@@ -56,9 +56,7 @@ export function problemsOf(plugin: PluginEntity, hasAccount: boolean): string[] 
 
 /** The steps that remain for an operator before a plugin can work. A source with a stored account needs no settings. */
 export function stepsFor({ id, settings, waiting }: Pick<PluginEntity, "id" | "settings" | "waiting">, hasAccount: boolean) {
-  const missing = settings
-    .filter(({ secret, required, set }) => (secret || (required && !hasAccount)) && !set)
-    .map(({ name }) => name);
+  const missing = settings.flatMap(({ name, required, set }) => (required && !set && !hasAccount ? [name] : []));
   const configure = `signalbox plugin configure ${id} --settings '{"${missing[0]}": "..."}'`;
   return [
     ...(missing.length > 0 ? [`${id} is missing the settings ${missing.join(", ")}: ${configure}`] : []),
