@@ -6,7 +6,7 @@ import type { Vault } from "../platform/vault.ts";
 import type { PluginManager } from "../plugins/plugin-manager.ts";
 import { listStoredSecrets } from "../stored-secrets/queries.ts";
 import type { Finding, Probe } from "./board.ts";
-import { agentsWithShortSecrets, countWorkers, listKnowledge, listMcpServers, listPolls } from "./queries.ts";
+import { agentsWithShortSecrets, countWorkers, type LastRun, listKnowledge, listMcpServers, listPolls } from "./queries.ts";
 
 const everyMs = 10_000;
 
@@ -37,16 +37,11 @@ export const partProbe = ({ name, probe }: Part, host: string, full: () => strin
   },
 });
 
-interface Row {
-  readonly name: string;
-  readonly error: string | null;
-  readonly next_try_at: string | null;
-}
-const findingsOf = (kind: string, rows: readonly Row[]): Finding[] =>
-  rows.map(({ name, error, next_try_at }) => ({
+const findingsOf = (kind: string, rows: readonly LastRun[]): Finding[] =>
+  rows.map(({ name, error, next_try_at, has_run }) => ({
     name: `${kind}:${name}`,
     state: error === null ? "ok" : "failed",
-    message: error ?? "the last run succeeded",
+    message: error ?? (has_run ? "the last run succeeded" : "it has not run yet"),
     next_try_at,
   }));
 

@@ -59,27 +59,32 @@ export const saveReplica = (sql: Queryable, one: OwnReplica) =>
 
 export const deleteReplica = (sql: Queryable, id: string) => sql`delete from replicas where id = ${id}`;
 
-interface Failed {
+export interface LastRun {
   readonly name: string;
   readonly error: string | null;
   readonly next_try_at: string | null;
+  /** Whether it has run at least once. */
+  readonly has_run: boolean;
 }
 
 /** The last polls, by poll source. */
-export const listPolls = (sql: Queryable): Promise<Failed[]> =>
-  sql<Failed[]>`
-    select source || ' ' || project_id as name, last_error as error, next_poll_at as next_try_at
+export const listPolls = (sql: Queryable): Promise<LastRun[]> =>
+  sql<LastRun[]>`
+    select source || ' ' || project_id as name, last_error as error, next_poll_at as next_try_at,
+      last_polled_at is not null as has_run
     from poll_sources where enabled order by id limit 100`;
 
-export const listMcpServers = (sql: Queryable): Promise<Failed[]> =>
-  sql<Failed[]>`
-    select name, case when status = 'failed' then coalesce(last_error, 'the last connection failed') end as error, null as next_try_at
+export const listMcpServers = (sql: Queryable): Promise<LastRun[]> =>
+  sql<LastRun[]>`
+    select name, case when status = 'failed' then coalesce(last_error, 'the last connection failed') end as error, null as next_try_at,
+      status <> 'pending' as has_run
     from mcp_servers order by id limit 100`;
 
 /** Knowledge sources, with the error of their last finished sync. */
-export const listKnowledge = (sql: Queryable): Promise<Failed[]> =>
-  sql<Failed[]>`
-    select s.name, case when j.status = 'failed' then coalesce(j.error, 'the last sync failed') end as error, null as next_try_at
+export const listKnowledge = (sql: Queryable): Promise<LastRun[]> =>
+  sql<LastRun[]>`
+    select s.name, case when j.status = 'failed' then coalesce(j.error, 'the last sync failed') end as error, null as next_try_at,
+      j.status is not null as has_run
     from knowledge_sources s left join lateral (
       select status, error from ingestion_jobs where knowledge_source_id = s.id and status in ('succeeded', 'failed')
       order by created_at desc limit 1
