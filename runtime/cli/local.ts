@@ -20,7 +20,7 @@ export const runOnKeys = (
   input: Record<string, unknown>,
   { create, write }: { readonly create: boolean; readonly write: (text: string) => void },
 ): Promise<Answer> => {
-  if (!create) requireDatabase();
+  if (!create) requireDatabase(" To make a new database there, add --create.");
   return onDatabase(
     write,
     "Or use that service: add --remote to this command, and set SIGNALBOX_URL to its address.",
@@ -40,12 +40,12 @@ export const runOnKeys = (
   );
 };
 
-/** A key in a new database would be useless: the command was probably run in the wrong folder. */
-function requireDatabase(): void {
+/** A key in a new database would be useless, and an export of it empty: the command was probably run in the wrong folder. */
+export function requireDatabase(otherwise = ""): void {
   const { DATABASE_URL, DATA_DIR } = readConfig();
   if (DATABASE_URL || existsSync(DATA_DIR)) return;
   throw new RequestError(
-    `There is no database in ${resolve(DATA_DIR)}. Run this in the folder of the service, or set DATA_DIR or DATABASE_URL to the value that the service uses. To make a new database there, add --create.`,
+    `There is no database in ${resolve(DATA_DIR)}. Run this in the folder of the service, or set DATA_DIR or DATABASE_URL to the value that the service uses.${otherwise}`,
   );
 }
 

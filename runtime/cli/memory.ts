@@ -8,7 +8,7 @@ import { openStores } from "../memory/stand-alone.ts";
 import { exportMemories, importMemories, linesOf } from "../memory/transfer.ts";
 import { readConfig } from "../platform/config.ts";
 import { migrate } from "../platform/database/migrate.ts";
-import { onDatabase } from "./local.ts";
+import { onDatabase, requireDatabase } from "./local.ts";
 import { RequestError } from "./request.ts";
 
 const builtIns = [memoryPgvector, memoryRedis];
@@ -16,8 +16,9 @@ const inUse = "Stop that service first.";
 type Write = (text: string) => void;
 
 /** `signalbox reembed`: computes all stored vectors again with the configured model. */
-export const runReembed = (interactive: boolean, out: Write, err: Write): Promise<void> =>
-  onDatabase(err, inUse, async (database, log) => {
+export const runReembed = async (interactive: boolean, out: Write, err: Write): Promise<void> => {
+  requireDatabase();
+  return onDatabase(err, inUse, async (database, log) => {
     await migrate(database, log);
     const options = { config: readConfig(), database, builtIns, log, signal: new AbortController().signal };
     let shown = "";
@@ -33,6 +34,7 @@ export const runReembed = (interactive: boolean, out: Write, err: Write): Promis
       throw foreseen(error, " Finished embeddings are kept. Run `signalbox reembed` again to resume.");
     }
   });
+};
 
 /** An unavailable model or store is not an error of the program, so no stack trace is printed. */
 const foreseen = (error: unknown, way = ""): unknown =>
@@ -45,11 +47,13 @@ function bar(done: number, total: number): string {
   return `\r[${"#".repeat(filled)}${" ".repeat(width - filled)}] ${done} of ${total}`;
 }
 
-/** `signalbox memory export`: writes every memory as one line of JSON. */
-export const runExport = (out: Write, err: Write): Promise<void> =>
-  withStores(err, async ({ sql, stores }) => {
+/** `signalbox memory export`: every memory as a line of JSON. */
+export const runExport = async (out: Write, err: Write): Promise<void> => {
+  requireDatabase();
+  return withStores(err, async ({ sql, stores }) => {
     for await (const line of exportMemories({ sql, stores })) out(`${line}\n`);
   });
+};
 
 /** `signalbox memory import <file>`: reads the output of `export`. Returns whether all lines were valid. */
 export const runImport = (file: string, out: Write, err: Write): Promise<boolean> =>

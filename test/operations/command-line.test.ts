@@ -181,6 +181,11 @@ test("keys can be created before the first start, with --create", async () => {
   const env = { DATA_DIR: join(folder, "new") };
   const refused = await signalbox(["keys", "create", "--name", "a", "--scope", "read"], env);
   expect([refused.code, refused.text]).toEqual([1, expect.stringMatching(/no database in .*new\..*--create/)]);
+  // An export of a new database would be empty, as if there were no memories.
+  for (const words of [["memory", "export"], ["reembed"]]) {
+    const elsewhere = await signalbox(words, env);
+    expect([elsewhere.code, elsewhere.text]).toEqual([1, expect.stringMatching(/no database in .*new\. Run this in the folder/)]);
+  }
   const made = ["keys", "create", "--create", "--name", "first", "--scope", "read"];
   expect((await signalbox(made, { DATA_DIR: join(folder, "newer") })).code).toBe(0);
   expect((await signalbox(["migrate"], env)).text).toMatch(/\d+ migrations applied/);
