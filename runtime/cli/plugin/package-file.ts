@@ -80,10 +80,13 @@ export function readJson(path: string): Record<string, unknown> {
   } catch {
     throw new PackageError("NO_PACKAGE", `There is no ${path}.`);
   }
+  let value: unknown;
   try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  } catch {}
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new PackageError("NO_PACKAGE", `${path} is not valid JSON: ${error instanceof Error ? error.message : error}`);
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   throw new PackageError("NO_PACKAGE", `${path} is not a JSON object.`);
 }
 

@@ -128,6 +128,13 @@ describe("build", () => {
     );
   });
 
+  test("a package.json that is not JSON", async () => {
+    const broken = join(folder, "broken");
+    mkdirSync(broken);
+    writeFileSync(join(broken, "package.json"), '{"name": "x" "version": "1.0.0"}');
+    await refused(build(broken), "NO_PACKAGE", /package\.json is not valid JSON: Expected ',' or '}'/);
+  });
+
   test("a report for another bundle is not packed", async () => {
     const report = (sha256: string) =>
       writeFileSync(join(plugin, "dist/conformance.json"), JSON.stringify({ plugin: { sha256 } }));

@@ -40,16 +40,16 @@ export function suitesOf(context: SuiteContext): Suite[] {
   ): Suite[] =>
     Object.keys(contributes[kind]).map((name) => {
       const given = conformance[kind]?.[name];
-      return given === undefined
-        ? (runCases) => runCases([absent(kind, name)])
-        : suite(name, given as NonNullable<Conformance[K]>[string]);
+      return given === undefined ? plain([absent(`${kind}.${name}`)]) : suite(name, given as NonNullable<Conformance[K]>[string]);
     });
   const plain =
     (cases: readonly TestCase[]): Suite =>
     (runCases) =>
       runCases(cases);
   return [
-    ...(Object.keys(contributes.tools).length > 0 ? [plain(toolCases(context))] : []),
+    ...(Object.keys(contributes.tools).length > 0
+      ? [plain(conformance.tools ? toolCases(context, conformance.tools) : [absent("tools")])]
+      : []),
     ...each("sources", (source, given) =>
       plain(testSource(plugin, { ...given, source, config, tracker: withTracker(state, given.tracker) })),
     ),
@@ -65,7 +65,7 @@ export function suitesOf(context: SuiteContext): Suite[] {
       plain(testKnowledge(plugin, { ...given, knowledge, config, wiki: withTracker(state, given.wiki) })),
     ),
     ...each("queues", (queue, given) => plain(testQueues(plugin, { ...given, queue, config }))),
-    ...(Object.keys(contributes.routes).length > 0 ? [plain(routeCases(context))] : []),
+    ...(Object.keys(contributes.routes).length > 0 ? [plain(conformance.routes ? routeCases(context) : [absent("routes")])] : []),
     ...each("useCases", (useCase, given) => plain(testUseCase(plugin, { ...given, useCase, config }))),
   ];
 }
@@ -76,8 +76,10 @@ function routeCases({ conformance, plugin }: SuiteContext): TestCase[] {
 }
 
 /** Without a fake server, the recordings answer. */
-function toolCases({ built, conformance, plugin, state, recorded }: SuiteContext): TestCase[] {
-  const given = conformance.tools ?? { tools: {} };
+function toolCases(
+  { built, conformance, plugin, state, recorded }: SuiteContext,
+  given: NonNullable<Conformance["tools"]>,
+): TestCase[] {
   const start = given.tracker ?? (built.manifest.needs.includes("fetch") ? async () => recorded : undefined);
   return testTools(plugin, {
     ...given,
@@ -95,7 +97,7 @@ const withTracker =
     return tracker;
   };
 
-const absent = (kind: string, name: string): TestCase => ({
-  name: `${kind} ${name}: has fixtures`,
-  run: () => Promise.reject(new Error(`conformance.${kind}.${name} is missing in ${conformancePath}`)),
+const absent = (member: string): TestCase => ({
+  name: `${member.replace(".", " ")}: has fixtures`,
+  run: () => Promise.reject(new Error(`conformance.${member} is missing in ${conformancePath}`)),
 });
