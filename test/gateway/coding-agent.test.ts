@@ -9,7 +9,10 @@ import { issueOpened } from "../harness/alpha-payloads.ts";
 import { type Running, root, run } from "../harness/process.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { startWorld, textsOf, type World } from "../harness/world.ts";
+import { inParallel } from "../plugins/connector-faults.ts";
 
+/** Tasks with faults of the platform and kills of the bridge and of the service. More with `CONNECTOR_EVENTS=1000`. */
+const events = Number(process.env.CONNECTOR_EVENTS ?? 8);
 const repo = "octo/app";
 const secret = "a secret of the bridge";
 const token = "a-token-that-may-push";
@@ -28,6 +31,8 @@ describe("a coding agent behind the gateway", { tags: ["bubblewrap"] }, () => {
   let github: Server;
   let bridge: Running;
   const opened: PullRequest[] = [];
+  /** For each request to the platform, whether it fails before or after it has been carried out. */
+  let fault = (): "before" | "after" | null => null;
   const git = (...args: string[]) => execFileSync("git", args, { cwd: folder, encoding: "utf8" }).trim();
   const commit = ["-c", "user.name=Ann", "-c", "user.email=ann@example.com", "commit", "--quiet", "-m", "First"];
 
@@ -79,10 +84,12 @@ describe("a coding agent behind the gateway", { tags: ["bubblewrap"] }, () => {
       for await (const part of request) body += part;
       const url = new URL(request.url ?? "/", "http://localhost");
       const allowed = request.headers.authorization === `Bearer ${token}` && url.pathname === `/repos/${repo}/pulls`;
-      response.writeHead(allowed ? 200 : 404, { "content-type": "application/json" });
-      response.end(JSON.stringify(allowed ? answer(request.method ?? "", url, body) : { message: "Not Found" }));
+      const failure = fault();
+      const made = allowed && failure !== "before" ? answer(request.method ?? "", url, body) : { message: "Not Found" };
+      response.writeHead(failure ? 502 : allowed ? 200 : 404, { "content-type": "application/json" });
+      response.end(JSON.stringify(failure ? { message: "Bad Gateway" } : made));
     }).listen(0, "127.0.0.1");
-    world = await startWorld({ tasks: [] });
+    world = await startWorld({ tasks: [], env: { EXECUTION_LEASE_SECONDS: "6", BUDGET_AUTHOR_RUNS_PER_HOUR: "0" } });
     const { service } = world;
     const made = [
       await service.post("/api/agents", {
@@ -92,6 +99,7 @@ describe("a coding agent behind the gateway", { tags: ["bubblewrap"] }, () => {
         prompt: "Fix the issue.",
         auth_enabled: true,
         auth_secret: secret,
+        trust_level: "privileged",
       }),
       await service.post("/api/tasks", { id: "fix", name: "Fix it", description: "Fix the issue.", actor_id: "coding_agent" }),
       await service.post("/api/tasks/triggers", { canonical_trigger: "issue.created", task_id: "fix" }),
@@ -152,5 +160,37 @@ describe("a coding agent behind the gateway", { tags: ["bubblewrap"] }, () => {
     await stopBridge();
     expect((await waitForExecutions(world.service, { event_id: body.event_id, timeout: 60_000 }))[0]?.state).toBe("succeeded");
     expect(world.model.chats()).not.toEqual([]);
+  });
+
+  test(`${events} tasks with faults of the platform and kills of the bridge and the service: one comment, at most one pull request`, {
+    timeout: 90_000 + events * 2_000,
+  }, async () => {
+    const all = Array.from({ length: events }, (_, at) => at + 4);
+    const before = opened.length;
+    let requests = 0;
+    fault = () => (++requests % 9 === 4 ? "before" : requests % 9 === 8 ? "after" : null);
+    await startBridge("date +%N >> greeting.txt; echo Done.");
+    await inParallel(all, async (number) => void (await about(number)));
+    const answered = () => all.filter((number) => textsOf(world.tracker, repo, number).length > 0).length;
+    const timeout = 45_000 + events * 1_900;
+    await eventually(() => answered() >= events / 4, { timeout });
+    await stopBridge();
+    await startBridge("date +%N >> greeting.txt; echo Done.");
+    await eventually(() => answered() >= events / 2, { timeout });
+    await world.service.kill();
+    await world.service.restart();
+    await eventually(() => answered() === events, { timeout });
+    expect(all.filter((number) => textsOf(world.tracker, repo, number).length !== 1)).toEqual([]);
+    const heads = opened.slice(before).map(({ head }) => head);
+    expect(heads.length).toBe(new Set(heads).size);
+    // While the bridge is not connected, the model does its tasks; each of the others names its own pull request.
+    const named = all.flatMap(
+      (number) => /I opened (\S+?)\.?(?: for this\.)?$/m.exec(textsOf(world.tracker, repo, number)[0] ?? "")?.[1] ?? [],
+    );
+    expect(named.length).toBeGreaterThan(0);
+    expect(new Set(named).size).toBe(named.length);
+    expect(opened.map(({ html_url }) => html_url)).toEqual(expect.arrayContaining(named));
+    fault = () => null;
+    await stopBridge();
   });
 });
