@@ -37,7 +37,9 @@ export async function loadThirdParty(
   const trust = options.trusted.find((one) => one.endsWith(`#${sha256}`));
   if (trust) return trusted(trust, { bytes, sha256, manifest }, taken, options);
   if (manifest) admitDeclared(manifest, taken);
-  const known = manifest ?? (await identify(name, bytes, taken, options.dependencies));
+  const known =
+    manifest ??
+    (await identify(name, bytes, taken, options.dependencies).catch((error) => Promise.reject(withDigest(error, sha256))));
   const made = sandboxed(known, bytes, options.dependencies, (status) => options.changed(known, status));
   checkContributions(known.id, made.contributions);
   const schemas = Object.fromEntries(
@@ -46,6 +48,10 @@ export async function loadThirdParty(
   const loaded = { plugin: known, contributions: made.contributions, builtIn: false, schemas };
   return { manifest: known, sha256, process: made.process, loaded };
 }
+
+/** An operator who trusts a module that was not built learns its digest here. */
+const withDigest = (error: unknown, sha256: string): unknown =>
+  error instanceof Refusal ? new Refusal(error.code, `${error.message} The SHA-256 of its bundle is ${sha256}.`) : error;
 
 /** Runs an unbuilt module once to read its declaration. */
 async function identify(

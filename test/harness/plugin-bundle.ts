@@ -2,8 +2,6 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
-import { bundleOf } from "../../runtime/plugins/bundle.ts";
-import { sha256Of } from "../../runtime/plugins/bundle-cache.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -52,9 +50,3 @@ export const toolOf = (about: string, input: Record<string, unknown> = {}) => ({
   input: { type: "object", properties: input },
   output: {},
 });
-
-/**
- * The digest with which an operator trusts a plugin that was not built: that of the bundle that the service creates from its
- * entry file.
- */
-export const digestOf = async (entry: string): Promise<string> => sha256Of(await bundleOf(entry));
