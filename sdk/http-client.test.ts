@@ -15,6 +15,19 @@ function errorOf(body: string): Promise<unknown> {
   return client.read({ route: "GET /x", schema: z.unknown(), signal: AbortSignal.timeout(60_000) }).catch((error) => error);
 }
 
+test("a token with a character that no header can carry is refused before anything is sent", async () => {
+  let sent = 0;
+  const fetch = async () => new Response(String(sent++));
+  const headers = { authorization: "Bearer abc…" };
+  const client = httpClient({ platform: "beta", base: "https://beta.example", headers, secrets: ["abc…"], fetch });
+  const failure = client.read({ route: "GET /x", schema: z.unknown(), signal: AbortSignal.timeout(60_000) });
+  await expect(failure).rejects.toMatchObject({
+    code: "unauthorized",
+    message: "beta: the header authorization has a character that HTTP does not allow; check the token",
+  });
+  expect(sent).toBe(0);
+});
+
 describe("an error of the platform", () => {
   test.each([
     ['{"message":"no <b>"}', "beta answered 400 to /x: no <b>"],

@@ -96,6 +96,13 @@ async function send<T>(settings: HttpClientOptions, asked: string, request: Http
     ...settings.headers,
     ...(body === undefined ? {} : { "content-type": "application/json" }),
   };
+  // For example a token that was copied with an ellipsis. `fetch` would report it as a failed connection, which is repeated.
+  const wrong = Object.entries(headers).find(([, value]) => /[^\t -~\x80-\xff]/.test(value));
+  if (wrong)
+    throw new PluginError(
+      "unauthorized",
+      `${platform}: the header ${wrong[0]} has a character that HTTP does not allow; check the token`,
+    );
   let response: Response;
   let text: string;
   try {
