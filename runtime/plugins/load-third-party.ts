@@ -37,9 +37,7 @@ export async function loadThirdParty(
   const trust = options.trusted.find((one) => one.endsWith(`#${sha256}`));
   if (trust) return trusted(trust, { bytes, sha256, manifest }, taken, options);
   if (manifest) admitDeclared(manifest, taken);
-  const known =
-    manifest ??
-    (await identify(name, bytes, taken, options.dependencies).catch((error) => Promise.reject(withDigest(error, sha256))));
+  const known = manifest ?? (await identify(name, bytes, taken, options.dependencies).catch(failWithDigest(sha256)));
   const made = sandboxed(known, bytes, options.dependencies, (status) => options.changed(known, status));
   checkContributions(known.id, made.contributions);
   const schemas = Object.fromEntries(
@@ -50,8 +48,10 @@ export async function loadThirdParty(
 }
 
 /** An operator who trusts a module that was not built learns its digest here. */
-const withDigest = (error: unknown, sha256: string): unknown =>
-  error instanceof Refusal ? new Refusal(error.code, `${error.message} The SHA-256 of its bundle is ${sha256}.`) : error;
+const failWithDigest = (sha256: string) => (error: unknown) => {
+  if (!(error instanceof Refusal)) throw error;
+  throw new Refusal(error.code, `${error.message} The SHA-256 of its bundle is ${sha256}.`);
+};
 
 /** Runs an unbuilt module once to read its declaration. */
 async function identify(

@@ -13,7 +13,7 @@ const smallBytes = 1_000_000;
 const redirects = [301, 302, 303, 307, 308];
 /** Statuses without a body, with which the constructor of `Response` accepts none. */
 const bodiless = [204, 205, 304];
-/** A constant of its own, because undici's types lack `throwOnMaxRedirect`. */
+/** A constant of its own, because undici's types do not declare `throwOnMaxRedirect`. */
 const redirectOptions = { maxRedirections: 20, throwOnMaxRedirect: true };
 
 /**
