@@ -120,7 +120,7 @@ function unknownOperations({ text, where }: Mention): string[] {
 const known = new Set([...read("schema/gen/configuration.md").matchAll(/`([A-Z][A-Z0-9_]+)`/g)].map(([, name = ""]) => name));
 /** Settings that are not the service's, by their beginning. */
 const others =
-  /^(AGENT_SECRET$|BUS_EVENTS$|CODING_|CONNECTOR_EVENTS$|GITHUB_TOKEN$|INSTALLATION_KEY$|TEST_|FUZZ_|CHAOS_|BENCH_|RECORDED_|CI_|PLUGIN_|BUDGET_|SIGNALBOX_|POSTGRES_|PG|NODE_|NPM_|OTEL_|MCP_|UPGRADE_|IMAGE)/;
+  /^(AGENT_SECRET$|CODING_|CONNECTOR_EVENTS$|GITHUB_TOKEN$|INSTALLATION_KEY$|TEST_|FUZZ_|CHAOS_|BENCH_|RECORDED_|CI_|PLUGIN_|BUDGET_|SIGNALBOX_|POSTGRES_|PG|NODE_|NPM_|OTEL_|MCP_|UPGRADE_|IMAGE)/;
 
 const unknownSettings = ({ text, where }: Mention): string[] =>
   [...text.matchAll(/(?<![\w$\]-])([A-Z][A-Z0-9]*_[A-Z0-9_]+)=/g)]
