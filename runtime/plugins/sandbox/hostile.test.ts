@@ -4,7 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Built, buildPlugin } from "../../../test/harness/plugin-bundle.ts";
 import { cachedBundle } from "../bundle-cache.ts";
-import { attacks, deadly, noise } from "../testing/hostile/attacks.js";
+import { attacks } from "../testing/hostile/attacks.js";
+import { deadly, noise } from "../testing/hostile/deadly.js";
 import { buildHostile, bystander, hostFor, makePlace, type Place, secret } from "../testing/hostile/host.ts";
 import { openSandbox, type Sandbox } from "./open.ts";
 

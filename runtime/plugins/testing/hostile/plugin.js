@@ -1,6 +1,7 @@
 import { definePlugin, tool } from "@signalbox/sdk";
 import { z } from "zod";
-import { attacks, deadly, noise } from "./attacks.js";
+import { attacks } from "./attacks.js";
+import { deadly, noise } from "./deadly.js";
 
 const sets = { attacks, noise, deadly };
 
