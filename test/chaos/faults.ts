@@ -199,7 +199,7 @@ export class FaultDriver {
       const fault = this.#draw(random);
       const replica = random.pick(replicas);
       const taken = fault.everywhere ? replicas : [replica];
-      if (taken.some(({ busy }) => busy)) continue;
+      if (taken.some((one) => one.fault !== null)) continue;
       this.#begin(fault, replica, taken);
     }
   }
@@ -207,13 +207,13 @@ export class FaultDriver {
   #begin(fault: Fault, replica: Replica, taken: readonly Replica[]): void {
     this.counts[fault.name] = (this.counts[fault.name] ?? 0) + 1;
     for (const one of taken) {
-      one.busy = true;
+      one.fault = fault.name;
       one.note(fault.name);
     }
     const acting = fault
       .act(replica, this.#context)
       .finally(() => {
-        for (const one of taken) one.busy = false;
+        for (const one of taken) one.fault = null;
         replica.note(`end of ${fault.name}`);
       })
       .finally(() => this.#acting.delete(acting));

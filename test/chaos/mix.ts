@@ -36,7 +36,7 @@ export async function runMix(options: ChaosOptions): Promise<boolean> {
     const mixed = await rate(world, () => untilOver(world, options.minutes));
     const spent = await account?.stop();
     await Promise.all([faults.stop(), world.sender.stop()]);
-    progress(`faults end (${listed(faults.counts)}); waits until everything has ended`);
+    progress(`faults end (${listed(faults.counts)}); ${mixed.toFixed(1)} executions/s; waits until everything has ended`);
     const findings = await audit(world);
     const measured: Row[] = [
       ["faults", listed(faults.counts)],
@@ -46,7 +46,7 @@ export async function runMix(options: ChaosOptions): Promise<boolean> {
       ["edits of comments", world.ledger.edits],
       ["executions/s in calm", calm.toFixed(1)],
       ["executions/s under faults", mixed.toFixed(1)],
-      ...(spent ? [["unfinished executions", spent.places] as const, ["replicas without a fault", spent.free] as const] : []),
+      ...(spent ?? []),
       ["webhooks again after an outage", spread(recoveries)],
       ["end after SIGTERM", spread(world.replicas.flatMap(({ ends }) => ends))],
     ];

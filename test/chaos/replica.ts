@@ -46,8 +46,8 @@ export class Replica {
   readonly kills: number[] = [];
   /** Lines of the log about unhandled errors. */
   readonly unhandled: string[] = [];
-  /** Whether a fault affects it. */
-  busy = false;
+  /** The fault that affects it. */
+  fault: string | null = null;
   #running: Running | null = null;
   #served = false;
   #asked = false;

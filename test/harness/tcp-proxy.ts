@@ -10,7 +10,9 @@ export interface TcpProxy {
   readonly open: number;
   /** Number of connections of clients accepted so far. */
   readonly accepted: number;
-  /** Resets every connection, like a crash of the server, and refuses new ones until `mend`. */
+  /** Local ports of the open connections to the server: by them it knows its clients. */
+  readonly serverPorts: readonly number[];
+  /** Resets every connection, as a crash of the server does, and refuses new ones until `mend`. */
   cut(): Promise<void>;
   /** Resets every connection once; new ones are accepted. */
   reset(): void;
@@ -97,6 +99,10 @@ class LoopbackProxy implements TcpProxy {
 
   get open(): number {
     return [...this.#connections].filter(({ near }) => !near.closed).length;
+  }
+
+  get serverPorts(): number[] {
+    return [...this.#connections].flatMap(({ far }) => far.localPort ?? []);
   }
 
   async listen(): Promise<void> {
