@@ -1,14 +1,22 @@
 import { asyncCommit } from "../platform/database/async-commit.ts";
 import type { Sql } from "../platform/database/client.ts";
 
+export interface FoundWorkers {
+  readonly holding: string[];
+  readonly present: string[];
+  /** Whether an execution is running whose lease has expired. */
+  readonly expired: boolean;
+}
+
 /** The workers that hold leases and whose names begin with `prefix`, and those of the sessions with such a name. */
-export async function findWorkers(sql: Sql, prefix: string): Promise<{ holding: string[]; present: string[] }> {
-  const [row] = await sql<[{ holding: string[]; present: string[] }]>`
+export async function findWorkers(sql: Sql, prefix: string): Promise<FoundWorkers> {
+  const [row] = await sql<[FoundWorkers]>`
     select
       array(select distinct split_part(lease, ':', 1) from task_executions where state = 'running' and starts_with(lease, ${prefix})) as holding,
       array(
         select application_name from pg_stat_activity where datname = current_database() and starts_with(application_name, ${prefix})
-      ) as present`;
+      ) as present,
+      exists(select from task_executions where state = 'running' and lease_expires_at < now()) as expired`;
   return row;
 }
 

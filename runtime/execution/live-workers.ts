@@ -67,15 +67,19 @@ export class LiveWorkers {
     this.#session?.close();
   }
 
-  /** Looks repeatedly until it is closed, and calls `release` with the workers that are gone. */
-  watch(release: (gone: string[]) => Promise<void>): void {
+  /**
+   * Looks repeatedly until it is closed. Calls `release` with the workers that are gone, and `releaseExpired` if a lease has expired: that of a
+   * frozen worker, say.
+   */
+  watch(release: (gone: string[]) => Promise<void>, releaseExpired: () => Promise<void>): void {
     const { pollMs = 1_000, log } = this.#options;
     if (!this.#session) return;
     this.#loop = startLoop({
       everyMs: pollMs,
       run: async () => {
-        const gone = await this.look();
+        const { gone, expired } = await this.look();
         if (gone.length > 0) await release(gone);
+        if (expired) await releaseExpired();
       },
       failed: (error) => {
         // Looks before an outage are not valid for the time after it.
@@ -85,8 +89,8 @@ export class LiveWorkers {
     });
   }
 
-  /** Looks once. Returns the workers that hold leases and are gone. */
-  async look(): Promise<string[]> {
+  /** Looks once. `gone`: the workers that hold leases and are gone. `expired`: whether a lease has expired. */
+  async look(): Promise<{ gone: string[]; expired: boolean }> {
     const { database, looks = 4 } = this.#options;
     const found = await findWorkers(database.sql, prefix);
     const present = new Set(found.present);
@@ -94,6 +98,6 @@ export class LiveWorkers {
     this.#isSeen = present.has(this.#name);
     const missing = this.#isSeen ? found.holding.filter((worker) => !present.has(worker)) : [];
     this.#missing = new Map(missing.map((worker) => [worker, (this.#missing.get(worker) ?? 0) + 1]));
-    return missing.filter((worker) => (this.#missing.get(worker) ?? 0) >= looks);
+    return { gone: missing.filter((worker) => (this.#missing.get(worker) ?? 0) >= looks), expired: found.expired };
   }
 }

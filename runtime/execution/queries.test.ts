@@ -195,19 +195,19 @@ describe.runIf(testServer)("workers that end without releasing their executions"
     const [ended, other, blind, pooled] = [await open(1), await open(1), await open(1), await open(1, false)];
     const state = await runs(ended.worker, "1");
     await runs(pooled.worker, "2");
-    expect(await other.look()).toEqual([]);
+    expect((await other.look()).gone).toEqual([]);
     await ended.close();
     await blind.close();
     await expect.poll(() => isPresent(ended.worker), { timeout: 10_000 }).toBe(false);
     await expect.poll(() => isPresent(blind.worker), { timeout: 10_000 }).toBe(false);
-    expect(await other.look()).toEqual([ended.worker]);
+    expect((await other.look()).gone).toEqual([ended.worker]);
     // Its own session is missing too, so it does not know whether it is alive, and the others must not take what it claims.
     const seen = blind.worker;
-    expect(await blind.look()).toEqual([]);
+    expect((await blind.look()).gone).toEqual([]);
     expect(blind.worker).not.toBe(seen);
     expect(await releaseExpired(database().sql, [ended.worker])).toBe(1);
     expect(await state()).toEqual({ state: "queued", deaths: 1 });
-    expect(await other.look()).toEqual([]);
+    expect((await other.look()).gone).toEqual([]);
     await other.close();
   });
 
@@ -217,14 +217,29 @@ describe.runIf(testServer)("workers that end without releasing their executions"
     const ends = () => expect.poll(() => isPresent(first.worker), { timeout: 10_000 }).toBe(false);
     await first.close();
     await ends();
-    expect(await other.look()).toEqual([]);
+    expect((await other.look()).gone).toEqual([]);
     const ignore = () => {};
     const again = await database().listen?.("any", ignore, ignore, first.worker);
-    expect(await other.look()).toEqual([]);
+    expect((await other.look()).gone).toEqual([]);
     again?.close();
     await ends();
-    expect(await other.look()).toEqual([]);
-    expect(await other.look()).toEqual([first.worker]);
+    expect((await other.look()).gone).toEqual([]);
+    expect((await other.look()).gone).toEqual([first.worker]);
     await other.close();
+  });
+
+  test("a look also finds a lease that has expired while its worker keeps its session", async () => {
+    const [frozen, other] = [await open(1), await open(1)];
+    await runs(frozen.worker, "4");
+    const taken: string[] = [];
+    let releases = 0;
+    other.watch(
+      async (gone) => void taken.push(...gone),
+      async () => void releases++,
+    );
+    await database().sql`update task_executions set lease_expires_at = now() where split_part(lease, ':', 1) = ${frozen.worker}`;
+    await expect.poll(() => releases, { timeout: 10_000 }).toBeGreaterThan(0);
+    expect(taken).not.toContain(frozen.worker);
+    await Promise.all([frozen.close(), other.close()]);
   });
 });

@@ -105,7 +105,10 @@ class LeasedQueue implements ExecutionQueue {
       failed: (error) => this.#claimFailed(error),
     });
     this.#renewals = this.#held.startRenewing();
-    this.#options.workers.watch((gone) => this.#takeFrom(gone));
+    this.#options.workers.watch(
+      (gone) => this.#takeFrom(gone),
+      async () => void ((await releaseExpired(this.#options.sql)) > 0 && this.wake()),
+    );
   }
 
   readonly running = (): number => this.#held.size;

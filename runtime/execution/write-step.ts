@@ -16,28 +16,41 @@ export interface AttemptLimits {
   readonly unconfirmed: Set<string>;
 }
 
-export interface WriteStep {
+export interface WriteStep<T = unknown> {
   readonly step: StepRow;
   readonly log: StepLog;
   /** An earlier attempt started the step. */
   readonly resumed: boolean;
   /** Stored together with the step. */
   readonly patch?: Patch;
+  /** Looks for the write at the platform; `null` if it is not there. Absent: it cannot be looked for. */
+  readonly look?: ((signal: AbortSignal) => Promise<T | null>) | undefined;
 }
 
 /**
  * Runs the write of a step. Before the first request is sent, stores the step as started, with the time for which its
- * requests may be in flight. A resumed step first waits until no request of its earlier attempt can be in flight. The caller
- * completes the step.
+ * requests may be in flight. A resumed step whose write cannot be found yet first waits until no request of its earlier attempt
+ * can be in flight. The caller completes the step.
  */
 export async function runWrite<T>(
-  { step, log, resumed, patch }: WriteStep,
+  { step, log, resumed, patch, look }: WriteStep<T>,
   { lease, stopping, windowMs, unconfirmed }: AttemptLimits,
   call: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   // `null`: the earlier attempt ended with no request in flight.
   const wasLost = resumed && step.in_flight_ms !== null;
-  if (wasLost) await sleep(step.in_flight_ms ?? 0, AbortSignal.any([lease.signal, stopping]));
+  const waitMs = wasLost ? (step.in_flight_ms ?? 0) : 0;
+  if (waitMs > 0) {
+    const signal = AbortSignal.any([lease.signal, stopping]);
+    const began = performance.now();
+    const found = await lookAtOnce(look, signal);
+    if (found !== null) {
+      // The earlier attempt may have sent it twice.
+      log.complete(step, { in_flight_ms: null, check_ms: Math.max(windowMs, waitMs) });
+      return found;
+    }
+    await sleep(waitMs - (performance.now() - began), signal);
+  }
   const store = async (ms: number) => {
     log.complete(step, { in_flight_ms: ms });
     try {
@@ -62,7 +75,8 @@ export async function runWrite<T>(
   } finally {
     window.close();
     if (window.hasSent) unconfirmed.add(step.id);
-    const mayBeTwice = (wasLost && window.hasSent) || window.mayHaveWrittenTwice;
+    // A lost attempt may have sent it twice itself.
+    const mayBeTwice = wasLost || window.mayHaveWrittenTwice;
     // The next attempt must know that a request of this or an earlier one may still take effect.
     const isOpen = !isDone && (wasLost || window.isUnknown);
     log.complete(step, {
@@ -70,4 +84,11 @@ export async function runWrite<T>(
       ...(!window.mayBeUnderWay && { in_flight_ms: isOpen ? 0 : null }),
     });
   }
+}
+
+/** Most writes of a dead worker were carried out. A look that fails says nothing: the next one comes after the wait. */
+async function lookAtOnce<T>(look: WriteStep<T>["look"], signal: AbortSignal): Promise<T | null> {
+  const found = await look?.(signal).catch(() => null);
+  signal.throwIfAborted();
+  return found ?? null;
 }

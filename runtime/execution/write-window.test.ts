@@ -134,6 +134,37 @@ test("if a gateway answered the only write of an attempt with an error, the next
   expect(step).toMatchObject({ in_flight_ms: null, check_ms: windowMs });
 });
 
+/** Resumes a write of a dead worker whose request may be on its way for 8 s more. */
+function resume(look: () => Promise<string | null>, write: () => Promise<string>) {
+  const { lease, stopping } = openWindow(60);
+  const limits = { lease, stopping: stopping.signal, windowMs, unconfirmed: new Set<string>() };
+  const step = { id: "s1", in_flight_ms: 8_000 } as StepRow;
+  const log = { complete: (one: StepRow, change: Partial<StepRow>) => void Object.assign(one, change), flush: async () => {} };
+  return { step, result: runWrite({ step, log: log as unknown as StepLog, resumed: true, look }, limits, write) };
+}
+
+test("a write of a dead worker that the platform lists is not waited for, and is checked for duplicates", async () => {
+  const write = vi.fn(async () => "written again");
+  const { step, result } = resume(async () => "found", write);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(await result).toBe("found");
+  expect(write).not.toHaveBeenCalled();
+  expect(step).toMatchObject({ in_flight_ms: null, check_ms: windowMs });
+});
+
+test.each([
+  { name: "is not listed yet", look: async () => null },
+  { name: "cannot be looked for now", look: () => Promise.reject(new Error("unavailable")) },
+])("one that $name is written once nothing can be on its way", async ({ look }) => {
+  const write = vi.fn(async () => "written");
+  const { step, result } = resume(look, write);
+  await vi.advanceTimersByTimeAsync(7_900);
+  expect(write).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(200);
+  expect(await result).toBe("written");
+  expect(step).toMatchObject({ check_ms: windowMs });
+});
+
 test("fetch asks the fence of its call for requests that may write, and only for those", async () => {
   const send = vi.fn((request: (signal: AbortSignal) => Promise<Response>) => request(new AbortController().signal));
   const fetch = fencedFetch((async () => new Response("{}")) as typeof globalThis.fetch);

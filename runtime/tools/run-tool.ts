@@ -16,8 +16,17 @@ export const hasUnknowableOutcome = (tool: RegisteredTool): boolean =>
  * each further try within this call also counts as one.
  */
 export function runTool(tool: RegisteredTool, input: Parameters, use: ToolUse, again: boolean): Promise<unknown> {
-  const within = (): ToolUse => ({ ...use, signal: AbortSignal.any([use.signal, AbortSignal.timeout(callMs)]) });
-  const { find } = tool;
-  const look = find && !tool.idempotent ? () => find(input, within()) : undefined;
-  return reconcile(look, () => tool.run(input, within()), use.signal, again);
+  const look = lookFor(tool, input, use);
+  return reconcile(look && (() => look(use.signal)), () => tool.run(input, within(use, use.signal)), use.signal, again);
 }
+
+/** Looks for a write of this call at the platform. `undefined`: it cannot be looked for, or repeating it changes nothing. */
+export function lookFor(tool: RegisteredTool, input: Parameters, use: Omit<ToolUse, "signal">) {
+  const { find } = tool;
+  return find && !tool.idempotent ? (signal: AbortSignal) => find(input, within(use, signal)) : undefined;
+}
+
+const within = (use: Omit<ToolUse, "signal">, signal: AbortSignal): ToolUse => ({
+  ...use,
+  signal: AbortSignal.any([signal, AbortSignal.timeout(callMs)]),
+});
