@@ -7,7 +7,6 @@ import { Failure, maxRetryMs } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { type Approval, isApproved, projectKeyOf } from "./approval.ts";
 import { isLiving, writeLiving } from "./presence/living.ts";
-import type { LivingComment } from "./presence/living-queries.ts";
 import type { Claimed } from "./queries.ts";
 import type { Run, RunDeps } from "./run-context.ts";
 import type { StepRow } from "./steps/queries.ts";
@@ -107,11 +106,17 @@ async function sendAnswer(
   const began = performance.now();
   const post = { subject, ...input };
   limits.lease.progress(maxRetryMs(2 * callMs) + (step.in_flight_ms ?? 0));
-  const write = { step, log: transcript, resumed, patch: { agent_id: step.agent_id } };
-  /** An earlier edit of the living comment may still arrive, and would replace the answer. */
+  const callUnder = (until: AbortSignal) => ({
+    signal: AbortSignal.any([until, AbortSignal.timeout(callMs)]),
+    connection: connection.settings,
+    key,
+  });
+  const look = (until: AbortSignal) => source.find(post, callUnder(until));
+  const write = { step, log: transcript, resumed, patch: { agent_id: step.agent_id }, look };
+  /** An earlier write of the living comment may still arrive: it would replace the answer, or make a second comment. */
   let isInDoubt = false as boolean;
   const send = (until: AbortSignal) => {
-    const call = () => ({ signal: AbortSignal.any([until, AbortSignal.timeout(callMs)]), connection: connection.settings, key });
+    const call = () => callUnder(until);
     if (!living) {
       return reconcile<PostedComment>(
         () => source.find(post, call()),
@@ -120,12 +125,11 @@ async function sendAnswer(
         write.resumed,
       );
     }
-    const content = ({ unfinished }: LivingComment) => {
-      isInDoubt ||= unfinished !== null && unfinished !== key;
-      return post;
-    };
     const edit = { sql: deps.sql, connection, post, key, isAnswer: true, executionId: execution.id, agentId: step.agent_id };
-    const at = { ...edit, subject: execution.subject ?? "", content };
+    const onLost = () => {
+      isInDoubt = true;
+    };
+    const at = { ...edit, subject: execution.subject ?? "", content: () => post, windowMs: limits.windowMs, onLost };
     // `writeLiving` looks for earlier writes itself.
     return reconcile(undefined, async () => (await writeLiving(at, call().signal)) ?? noComment, signal, false);
   };

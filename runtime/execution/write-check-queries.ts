@@ -23,6 +23,8 @@ export interface WriteCheck extends Pick<StepRow, "kind" | "state" | "name" | "k
   readonly is_living: boolean;
   /** Why its input or output cannot be read; both are needed to look for it. */
   readonly unreadable?: string | undefined;
+  /** Its stored comment is a living comment that a later write has edited, so the comment has another key. */
+  readonly is_edited: boolean;
 }
 
 /** Schedules checks of writes after `delayMs`: their outcome is unknown, and another worker may have repeated them. */
@@ -46,7 +48,8 @@ export async function claimWriteCheck(sql: Sql, lease: string, leaseSeconds: num
     returning c.step_id, c.lease, c.attempts, s.kind, s.state, s.name, s.key, ${textsOf(sql, "s")}, s.agent_id,
       e.id as execution_id, e.source, e.slug, e.project_id, e.project, e.issue, e.subject,
       coalesce(w.private, false) as private,
-      s.kind = 'post' and exists (select from living_comments l where l.subject = e.subject and l.settled_by = e.id) as is_living`;
+      s.kind = 'post' and exists (select from living_comments l where l.subject = e.subject and l.settled_by = e.id) as is_living,
+      exists (select from living_comments l where l.subject = e.subject and l.comment_id = s.output ->> 'id' and l.key is distinct from s.key) as is_edited`;
   return row && shownStep(row);
 }
 

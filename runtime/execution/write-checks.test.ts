@@ -26,15 +26,15 @@ interface Tracker {
 const commentOf = (id: string, key: string): Comment => ({ id, url: `https://tracker.example/${id}`, key });
 
 /** Checks the answer of a run once, and returns the check's requests to the tracker. */
-async function check(tracker: Tracker, { key, living }: { key: string; living?: Comment }) {
+async function check(tracker: Tracker, { key, living, stored }: { key: string; living?: Comment; stored?: Comment }) {
   const [execution, step] = [newId(), newId()];
   const subject = `alpha:octo/app#${execution}`;
   await sql()`
     insert into task_executions (id, task_id, canonical_trigger, source, slug, subject, project, issue, content, state, agent_id)
     values (${execution}, 't', 'x', 'alpha', 'alpha', ${subject}, 'octo/app', '1', '', 'succeeded', 'pm_default')`;
   await sql()`
-    insert into execution_steps (id, execution_id, seq, kind, state, name, key, input, agent_id)
-    values (${step}, ${execution}, 1, 'post', 'succeeded', 'alpha', ${key}, '{"body":"Answer"}', 'pm_default')`;
+    insert into execution_steps (id, execution_id, seq, kind, state, name, key, input, output, agent_id)
+    values (${step}, ${execution}, 1, 'post', 'succeeded', 'alpha', ${key}, '{"body":"Answer"}', ${JSON.stringify(stored ?? null)}::text::json, 'pm_default')`;
   if (living)
     await sql()`
       insert into living_comments (subject, agent, place, connection, comment_id, url, key, settled_by)
@@ -106,4 +106,18 @@ test("a platform that still lists a removed comment gets one removal per check",
 test("an answer in a living comment that a person deleted is not posted again", { tags: ["postgres"] }, async () => {
   const seen = await check({ listed: [] }, { key: "k3", living: commentOf("1", "k3") });
   expect(seen).toMatchObject({ removed: [], posted: [], warnings: [], shown: null });
+});
+
+test("if the check before it failed after its removal, the next one stores the comment that remains", {
+  tags: ["postgres"],
+}, async () => {
+  const seen = await check({ listed: [commentOf("1", "k4")] }, { key: "k4", stored: commentOf("2", "k4") });
+  expect(seen).toMatchObject({ removed: [], posted: [], warnings: [], result_url: "https://tracker.example/1" });
+});
+
+test("an answer in a living comment that a later run has edited stays where it is stored", { tags: ["postgres"] }, async () => {
+  const edited = commentOf("1", "key of a later run");
+  const tracker = { listed: [edited, commentOf("2", "k5")] };
+  const seen = await check(tracker, { key: "k5", living: edited, stored: edited });
+  expect(seen).toMatchObject({ posted: [], shown: "1", result_url: null });
 });

@@ -8,8 +8,7 @@ import type { Connection } from "../plugins/connections.ts";
 import type { Parameters } from "../tools/registered-tool.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import type { PostInput } from "./post.ts";
-import { writeLiving } from "./presence/living.ts";
-import type { LivingComment } from "./presence/living-queries.ts";
+import { correctLiving, lookAgainMs, warnOfLate } from "./presence/correct-living.ts";
 import { removeIfNeeded } from "./remove-if-needed.ts";
 import {
   checkRows,
@@ -19,6 +18,7 @@ import {
   replaceOutput,
   type WriteCheck,
 } from "./write-check-queries.ts";
+import { windowMsOf } from "./write-window.ts";
 
 export interface WriteCheckOptions {
   readonly sql: Sql;
@@ -42,8 +42,6 @@ const concurrency = 2;
 const checkMs = 90_000;
 const retryMs = 30_000;
 const maxAttempts = 20;
-/** Waits between the looks, because a tracker may carry out a request long after its client has disconnected. */
-const lookAgainMs: readonly number[] = [15_000, 60_000, 300_000];
 
 /** The writes of one step at the platform. */
 interface Writes {
@@ -82,7 +80,7 @@ async function carryOut(check: WriteCheck, ended: AbortSignal, options: WriteChe
     // An attempt is still running, and finds the first write itself.
     if (check.state === "started" && check.attempts < maxAttempts) return await postponeWriteCheck(sql, check, retryMs);
     const isCounted = await keepOldest(check, signal, options);
-    const isKnown = check.is_living ? (await restoreAnswer(check, signal, options)) || isCounted : isCounted;
+    const isKnown = check.is_living ? (await correctAnswer(check, signal, options)) || isCounted : isCounted;
     const wait = lookAgainMs[check.attempts - 1];
     await (wait === undefined || !isKnown ? finishWriteCheck(sql, check) : postponeWriteCheck(sql, check, wait));
   } catch (error) {
@@ -134,7 +132,11 @@ async function keepOldest(check: WriteCheck, signal: AbortSignal, options: Write
   if (!writes) return false;
   const { find, remove, write } = writes;
   let found = await find();
-  if (found.length < 2) return true;
+  if (found.length < 2) {
+    // An earlier check may have removed the stored one, and then failed.
+    if (found.length === 1 && isOther(check, found[0])) await replaceOutput(sql, check, found[0], urlOf(found[0]));
+    return true;
+  }
   const context = {
     execution_id: check.execution_id,
     step: check.step_id,
@@ -181,33 +183,32 @@ async function keepOldest(check: WriteCheck, signal: AbortSignal, options: Write
   return true;
 }
 
-/**
- * Writes the answer in a living comment again if an earlier edit, which the tracker carried out late, has replaced it. A comment
- * that a person has deleted is not posted again. Returns `false` if the content of the comment cannot be determined.
- */
-async function restoreAnswer(check: WriteCheck, signal: AbortSignal, options: WriteCheckOptions): Promise<boolean> {
+/** Whether a write that succeeded stored another result than this one, which the platform no longer lists. */
+const isOther = ({ state, output, is_edited }: WriteCheck, found: unknown): boolean => {
+  const [stored, kept] = [output, found].map((one) => (one as { id?: unknown } | null)?.id);
+  return state === "succeeded" && !is_edited && kept !== undefined && stored !== kept;
+};
+
+/** Returns `false` if the content of the answer's living comment cannot be determined. */
+async function correctAnswer(check: WriteCheck, signal: AbortSignal, options: WriteCheckOptions): Promise<boolean> {
   const { source, execution_id, agent_id, subject, key } = check;
   const connection = await options.connectionFor(source, check, agent_id);
   const post = postOf(check);
-  if (!connection || !post || subject === null) return false;
-  let isRestored = false;
-  const content = async (found: LivingComment) => {
-    const call = { signal, connection: connection.settings, key: found.key ?? "" };
-    const isLast = found.answered_by === execution_id && found.key !== null;
-    isRestored = isLast && (await connection.source.adapter.find(post, call)) === null;
-    return isRestored ? post : undefined;
-  };
-  const again = {
-    key: `${key}.${check.attempts}`,
-    executionId: execution_id,
-    agentId: agent_id,
-    isAnswer: false,
-    editsOnly: true,
-  };
-  const comment = await writeLiving({ ...again, sql: options.sql, connection, subject, post, content }, signal);
-  const context = { execution_id, step: check.step_id, write: source, comment: urlOf(comment) };
-  if (isRestored && comment)
-    options.warn("an earlier edit arrived late and replaced an answer; the answer was written again", context);
+  if (!connection || !post || subject === null || key === null) return false;
+  const again = { key: `${key}.${check.attempts}`, firstKey: key, executionId: execution_id, agentId: agent_id, subject, post };
+  const corrected = await correctLiving(
+    {
+      ...again,
+      sql: options.sql,
+      connection,
+      content: () => post,
+      windowMs: windowMsOf(options.leaseSeconds),
+      isShown: ({ answered_by }) => answered_by === execution_id,
+      isLastLook: lookAgainMs[check.attempts - 1] === undefined,
+    },
+    signal,
+  );
+  warnOfLate(corrected, { execution_id, step: check.step_id, write: source }, options.warn);
   return true;
 }
 

@@ -42,8 +42,9 @@ export async function startQueue(core: Core, { connections, standings }: Plugins
   const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
   const connectionFor = connections.forExecution;
   const trackerUpdates = config.TRACKER_UPDATES_ENABLED;
-  const presence = startPresence({ sql, bus, log, policies, connectionFor, trackerUpdates, outbox: conversation.outbox });
-  const notices = startNotices({ sql, log, warn, leaseSeconds, connectionFor, trackerUpdates });
+  const shared = { sql, log, warn, leaseSeconds, connectionFor, trackerUpdates };
+  const presence = startPresence({ ...shared, bus, policies, outbox: conversation.outbox });
+  const notices = startNotices(shared);
   const breakers = await openBreakers({
     sql,
     bus,
@@ -81,8 +82,7 @@ export async function startQueue(core: Core, { connections, standings }: Plugins
     },
   });
   const checks = startWriteChecks({ sql, log, warn, connectionFor, leaseSeconds, tools: conversation.tools });
-  const expiry = startExpiry(sql, log);
-  const others = [checks, expiry, presence, notices];
+  const others = [checks, startExpiry(sql, log), presence, notices];
   shutdown.add(() => Promise.all([queue.stop(drainMs), ...others.map((one) => one.stop())]), drainMs + releaseMs);
   return queue;
 }

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from ac58a853ac409fe5
+-- Made from 80beac1162d7dfea
 
 create extension if not exists vector;
 
@@ -966,6 +966,7 @@ create table living_comments (
   settled_by uuid,
   lease text,
   lease_expires_at timestamp(3) with time zone,
+  lost_keys text[] default '{}'::text[] not null,
   constraint living_comments_pkey PRIMARY KEY (subject, agent, place, connection)
 );
 

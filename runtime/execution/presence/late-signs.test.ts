@@ -43,7 +43,7 @@ async function running(): Promise<string> {
   return id;
 }
 const claimed = async (): Promise<Sign> => (await claimSign(sql(), newId(), 30)) as Sign;
-const show = (sign: Sign) => showLiving(sign, connection, signal, { sql: sql(), outbox });
+const show = (sign: Sign) => showLiving(sign, connection, signal, { sql: sql(), outbox, leaseSeconds: 10, warn: () => {} });
 const post = (body: string): NewComment => ({ subject: { project: "octo/app", issue: "1" }, body });
 const answer = (executionId: string, body: string) =>
   writeLiving(
@@ -57,6 +57,7 @@ const answer = (executionId: string, body: string) =>
       post: post(body),
       content: () => post(body),
       isAnswer: true,
+      windowMs: 10_000,
     },
     signal,
   );
@@ -122,6 +123,8 @@ test("no reaction says that a run is working once it has ended", { tags: ["postg
     policies: { of: () => ({ presence: { value: "reaction" } }) as EffectivePolicy },
     outbox,
     trackerUpdates: true,
+    leaseSeconds: 10,
+    warn: () => {},
     connectionFor: async () => {
       await end(run, "succeeded");
       return { ...connection, missing: [], source: { adapter: { react } } } as unknown as Connection;

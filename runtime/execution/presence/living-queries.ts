@@ -16,6 +16,8 @@ export interface LivingComment {
   readonly key: string | null;
   /** The key of a write that was left unfinished. */
   readonly unfinished: string | null;
+  /** The keys of earlier writes whose requests the platform may still carry out, oldest first. */
+  readonly lost_keys: readonly string[];
   readonly answered_by: string | null;
 }
 
@@ -42,13 +44,13 @@ export async function takeLiving(
   const take = async () => {
     const [row] = await sql<LivingComment[]>`
       with free as (
-        select l.ctid as at, comment_id, url, key, pending_key, settled_by from living_comments l
+        select l.ctid as at, comment_id, url, key, pending_key, settled_by, lost_keys from living_comments l
         where ${at(sql, living)} and (lease is null or lease_expires_at < now()) for update
       )
       update living_comments l
       set ${leaseFor(sql, lease, leaseMs / 1000)}, pending_key = coalesce(l.pending_key, ${key}), settled_by = coalesce(${answeredBy}::uuid, l.settled_by)
       from free where l.ctid = free.at
-      returning free.comment_id, free.url, free.key, free.pending_key as unfinished, free.settled_by as answered_by`;
+      returning free.comment_id, free.url, free.key, free.pending_key as unfinished, free.settled_by as answered_by, free.lost_keys`;
     return row;
   };
   const taken = await take();
@@ -60,7 +62,7 @@ export async function takeLiving(
   return made.count > 0 ? take() : undefined;
 }
 
-type Change = Partial<Pick<LivingComment, "comment_id" | "url" | "key" | "answered_by">> & {
+type Change = Partial<Pick<LivingComment, "comment_id" | "url" | "key" | "answered_by" | "lost_keys">> & {
   readonly pending_key: string | null;
   /** The write has ended. */
   readonly ends: boolean;
@@ -75,10 +77,27 @@ export async function storeLiving(sql: Sql, living: LivingPlace, lease: string, 
       url = case when ${given("url")} then ${change.url ?? null} else url end,
       key = case when ${given("key")} then ${change.key ?? null} else key end,
       settled_by = case when ${given("answered_by")} then ${change.answered_by ?? null}::uuid else settled_by end,
+      lost_keys = coalesce(${(change.lost_keys as string[] | undefined) ?? null}::text[], lost_keys),
       pending_key = ${change.pending_key},
       lease = case when ${change.ends} then null else lease end,
       lease_expires_at = case when ${change.ends} then null else lease_expires_at end
     where ${at(sql, living)} and lease = ${lease}`;
+}
+
+/** The key of an answer: that of its execution, and the number of its step. */
+const answerKey = /^([0-9a-f-]{36})\.(\d+)$/;
+
+/**
+ * Whether a comment with this key, which is not the living comment, is the copy of a lost write. `false` if the run has posted its answer
+ * there, because it no longer keeps a living comment, or may still do so.
+ */
+export async function isCopy(sql: Sql, key: string, commentId: string): Promise<boolean> {
+  const [, execution, seq] = answerKey.exec(key) ?? [];
+  if (execution === undefined) return true;
+  const rows = await sql`
+    select from execution_steps where execution_id = ${execution} and seq = ${Number(seq)}
+      and state <> 'started' and output ->> 'id' is distinct from ${commentId}`;
+  return rows.length > 0;
 }
 
 /** The answer that an execution posted, if it is still stored. */

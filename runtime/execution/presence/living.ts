@@ -23,12 +23,17 @@ export interface LivingWrite {
   readonly isAnswer: boolean;
   /** Posts no new comment if the platform no longer has this one. */
   readonly editsOnly?: boolean;
+  /** How long its requests may be in flight, milliseconds: the next writer waits for as long if this one dies. */
+  readonly windowMs: number;
+  /** Called if the platform may still carry out a request of an earlier write. */
+  readonly onLost?: () => void;
+  /** Earlier lost writes were looked for, and are not looked for again, if the comment still shows this one. */
+  readonly forgetsLost?: (key: string) => boolean;
 }
 
-/** Lease of a writer. Its requests end before it does. */
-const leaseMs = 30_000;
-const marginMs = 5_000;
 const waitMs = 250;
+/** Most lost writes that are remembered. */
+const maxLost = 8;
 
 export const isLiving = (presence: string, { source: { adapter: source } }: Connection): boolean =>
   presence === "comment" && source.update !== undefined;
@@ -39,13 +44,15 @@ export const isLiving = (presence: string, { source: { adapter: source } }: Conn
  * made twice.
  */
 export async function writeLiving(write: LivingWrite, signal: AbortSignal): Promise<PostedComment | null> {
-  const { sql, key } = write;
+  const { sql, key, windowMs } = write;
   const living = placeOf(write);
   const lease = newId();
   for (;;) {
     signal.throwIfAborted();
-    const until = performance.now() + leaseMs - marginMs;
-    const found = await takeLiving(sql, living, { lease, key, leaseMs, answeredBy: write.isAnswer ? write.executionId : null });
+    // Its requests end before its lease does.
+    const until = performance.now() + windowMs * 0.9;
+    const answeredBy = write.isAnswer ? write.executionId : null;
+    const found = await takeLiving(sql, living, { lease, key, leaseMs: windowMs, answeredBy });
     if (!found) {
       await sleep(waitMs, signal);
       continue;
@@ -53,11 +60,11 @@ export async function writeLiving(write: LivingWrite, signal: AbortSignal): Prom
     const fence = new LivingFence(until, currentFence());
     try {
       const limited = AbortSignal.any([signal, AbortSignal.timeout(Math.max(1, Math.floor(until - performance.now())))]);
-      return await runFenced(fence, () => carryOut(write, found, { living, lease, signal: limited }));
+      return await runFenced(fence, () => carryOut(write, found, { living, lease, fence, signal: limited }));
     } catch (error) {
       // If a request may still be in flight, the next writer must wait for the end of the lease.
       if (!fence.mayBeUnderWay) {
-        const pending_key = fence.hasSent ? key : found.unfinished;
+        const pending_key = fence.mayHaveWritten ? key : found.unfinished;
         const restored = write.isAnswer && !fence.hasSent ? { answered_by: found.answered_by } : {};
         await storeLiving(sql, living, lease, { pending_key, ...restored, ends: true }).catch(() => {});
       }
@@ -76,36 +83,43 @@ const placeOf = ({ subject, agentId, post, connection }: LivingWrite): LivingPla
 interface Held {
   readonly living: LivingPlace;
   readonly lease: string;
+  readonly fence: LivingFence;
   readonly signal: AbortSignal;
 }
 
 async function carryOut(write: LivingWrite, found: LivingComment, held: Held): Promise<PostedComment | null> {
   const { sql, key, executionId, isAnswer } = write;
-  const { living, lease } = held;
+  const { living, lease, fence } = held;
   const before = await resolved(write, found, held);
-  // An unfinished edit may still arrive and replace an answer: the writer of the answer must know.
-  const pending_key = before.isOpen && before.comment && !isAnswer ? found.unfinished : null;
+  // A late edit replaces what the comment shows then, and a late first write makes a second comment.
+  let lost_keys = before.isOpen ? withLost(found.lost_keys, found.unfinished) : found.lost_keys;
+  if (lost_keys.length > 0 || (found.unfinished !== null && found.unfinished !== key)) write.onLost?.();
   const done = (comment: PostedComment | null) =>
     storeLiving(sql, living, lease, {
       comment_id: comment?.id ?? null,
       url: comment?.url ?? null,
       key: comment && key,
-      pending_key,
+      pending_key: null,
+      lost_keys: fence.mayBeUnderWay ? withLost(lost_keys, key) : lost_keys,
       ends: true,
       ...(isAnswer && { answered_by: executionId }),
     }).then(() => comment);
   if (before.comment && before.key === key) return done(before.comment);
-  if (found.unfinished !== null && found.unfinished !== key) {
+  if (found.unfinished !== null && (found.unfinished !== key || before.isOpen)) {
     const { id = null, url = null } = before.comment ?? {};
-    await storeLiving(sql, living, lease, { comment_id: id, url, key: before.key, pending_key: key, ends: false });
+    await storeLiving(sql, living, lease, { comment_id: id, url, key: before.key, pending_key: key, lost_keys, ends: false });
   }
-  const content = await write.content({ ...found, comment_id: before.comment?.id ?? null });
+  const content = await write.content({ ...found, comment_id: before.comment?.id ?? null, key: before.key, lost_keys });
+  if (before.key !== null && write.forgetsLost?.(before.key)) lost_keys = [];
   if (content === undefined) {
-    await storeLiving(sql, living, lease, { pending_key, ends: true });
+    await storeLiving(sql, living, lease, { pending_key: null, lost_keys, ends: true });
     return before.comment;
   }
   return done(await replace(write, before.comment, content, held));
 }
+
+const withLost = (lost: readonly string[], key: string | null): readonly string[] =>
+  key === null || lost.includes(key) ? lost : [...lost, key].slice(-maxLost);
 
 /**
  * The current comment with the key of its last write. An unfinished write may have succeeded; `isOpen`: it has not succeeded yet,
@@ -149,6 +163,7 @@ class LivingFence implements WriteFence {
   readonly #outer: WriteFence | undefined;
   #sent = 0;
   #answered = 0;
+  #accepted = false;
 
   constructor(until: number, outer: WriteFence | undefined) {
     this.#until = until;
@@ -160,6 +175,10 @@ class LivingFence implements WriteFence {
   get mayBeUnderWay(): boolean {
     return this.#sent > this.#answered;
   }
+  /** Whether the platform accepted a request. */
+  get mayHaveWritten(): boolean {
+    return this.#accepted;
+  }
   send(request: (signal: AbortSignal) => Promise<Response>): Promise<Response> {
     return sendUnder(this.#outer ? [this.#outer] : [], async (signal) => {
       const left = Math.floor(this.#until - performance.now());
@@ -168,6 +187,7 @@ class LivingFence implements WriteFence {
       const response = await request(AbortSignal.any([signal, AbortSignal.timeout(left)]));
       // A gateway's error says nothing about the server behind it.
       if (response.status < 500) this.#answered++;
+      this.#accepted ||= response.status < 400;
       return response;
     });
   }

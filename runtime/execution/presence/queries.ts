@@ -82,11 +82,17 @@ export async function finishSign(sql: Queryable, { execution_id, lease, version 
     where execution_id = ${execution_id} and lease = ${lease} and version <> ${version}`;
 }
 
-/** Makes the sign due again after `ms`, or immediately if it has changed meanwhile. */
-export async function postponeSign(sql: Sql, { execution_id, lease, version }: Held, ms: number, shown?: string): Promise<void> {
+/** Makes the sign due again after `ms`, or immediately if it has changed meanwhile. Once it is shown, attempts count from zero. */
+export async function postponeSign(
+  sql: Sql,
+  { execution_id, lease, version }: Held,
+  ms: number,
+  shown?: { readonly text: string; readonly isLook: boolean },
+): Promise<void> {
   await sql`
     update execution_signs
-    set lease = null, lease_expires_at = null, shown = coalesce(${shown ?? null}, shown),
+    set lease = null, lease_expires_at = null, shown = coalesce(${shown?.text ?? null}, shown),
+      attempts = case when ${shown !== undefined && !shown.isLook} then 0 else attempts end,
       due_at = case when version = ${version} then now() + make_interval(secs => ${ms / 1000}) else due_at end
     where execution_id = ${execution_id} and lease = ${lease}`;
 }

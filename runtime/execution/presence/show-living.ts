@@ -2,7 +2,10 @@ import { createHash } from "node:crypto";
 import type { NewComment } from "@signalbox/sdk";
 import type { Outbox } from "../../outbox/open.ts";
 import type { Sql } from "../../platform/database/client.ts";
+import type { Report } from "../../platform/log.ts";
 import type { Connection } from "../../plugins/connections.ts";
+import { windowMsOf } from "../write-window.ts";
+import { correctLiving, lookAgainMs, warnOfLate } from "./correct-living.ts";
 import { writeLiving } from "./living.ts";
 import { findAnswer, type LivingComment } from "./living-queries.ts";
 import { isCurrent, type Sign } from "./queries.ts";
@@ -10,22 +13,38 @@ import { isCurrent, type Sign } from "./queries.ts";
 /** How often a comment about running work is updated, milliseconds. */
 export const updateEveryMs = 5_000;
 
+/** What the comment shows, and when to look again, milliseconds. */
+export interface Shown {
+  readonly text: string;
+  readonly againMs: number;
+  /** It has looked whether the comment still shows this, and counts the looks. */
+  readonly isLook: boolean;
+}
+
+export interface ShowOptions {
+  readonly sql: Sql;
+  readonly outbox: Outbox;
+  readonly leaseSeconds: number;
+  /** Writes a warning to the watchdog. */
+  readonly warn: Report;
+}
+
 /**
  * Edits the living comment of an agent to show the progress or the end of its execution. The run itself posts the answer.
- * Returns the text that is shown for a running execution, which must be checked again; `null` if nothing will change.
+ * Returns `null` if there is nothing to look for again.
  */
 export async function showLiving(
   sign: Sign,
   connection: Connection,
   signal: AbortSignal,
-  { sql, outbox }: { readonly sql: Sql; readonly outbox: Outbox },
-): Promise<string | null> {
+  { sql, outbox, leaseSeconds, warn }: ShowOptions,
+): Promise<Shown | null> {
   const { project, issue, subject, place } = sign;
   if (sign.sign === "done" || project === null || issue === null || subject === null) return null;
   // The reason of a failure may quote anything, including a secret.
   const text = outbox.of({ ...sign, id: sign.execution_id, event_id: null }, sign.agent_id).withoutSecrets(textOf(sign));
   const goesOn = sign.sign === "working" && sign.state === "running";
-  if (goesOn && text === sign.shown) return text;
+  if (goesOn && text === sign.shown) return { text, againMs: updateEveryMs, isLook: false };
   const post: NewComment = {
     subject: { project, issue },
     body: text,
@@ -33,19 +52,27 @@ export async function showLiving(
     ...(place?.thread && { thread: place.thread }),
   };
   const digest = createHash("sha256").update(text).digest("hex").slice(0, 12);
-  const write = {
-    sql,
-    connection,
-    subject,
-    post,
-    agentId: sign.agent_id,
-    executionId: sign.execution_id,
-    isAnswer: false,
-    key: `${sign.execution_id}.p${sign.version}.${digest}`,
-    content: (found: LivingComment) => contentOf(sign, post, found, { connection, sql }),
+  const key = `${sign.execution_id}.p${sign.version}.${digest}`;
+  const at = { sql, connection, subject, post, agentId: sign.agent_id, executionId: sign.execution_id };
+  const content = (found: LivingComment) => contentOf(sign, post, found, { connection, sql });
+  const write = { ...at, key, content, windowMs: windowMsOf(leaseSeconds) };
+  // It was shown, and an earlier write may still arrive.
+  if (!goesOn && text === sign.shown) {
+    const againMs = lookAgainMs[sign.attempts];
+    const isShown = (found: LivingComment) => found.key === key || (found.key?.startsWith(`${key}.`) ?? false);
+    const look = { ...write, key: `${key}.${sign.attempts}`, firstKey: key, isShown, isLastLook: againMs === undefined };
+    const corrected = await correctLiving(look, signal);
+    warnOfLate(corrected, { execution_id: sign.execution_id, write: sign.source }, warn);
+    return againMs === undefined ? null : { text, againMs, isLook: true };
+  }
+  let isInDoubt = false as boolean;
+  const onLost = () => {
+    isInDoubt = true;
   };
-  await writeLiving(write, signal);
-  return goesOn ? text : null;
+  await writeLiving({ ...write, isAnswer: false, onLost }, signal);
+  if (goesOn) return { text, againMs: updateEveryMs, isLook: false };
+  const [againMs = 0] = lookAgainMs;
+  return isInDoubt ? { text, againMs, isLook: false } : null;
 }
 
 /** The new content of the comment; `null` deletes it, `undefined` leaves it unchanged. */

@@ -7,7 +7,7 @@ import type { Sql } from "../../platform/database/client.ts";
 import { unavailableBehind } from "../../platform/database/unavailable.ts";
 import { newId } from "../../platform/ids.ts";
 import { startLeasedWork } from "../../platform/leases.ts";
-import type { Log } from "../../platform/log.ts";
+import type { Log, Report } from "../../platform/log.ts";
 import type { Loop } from "../../platform/loop.ts";
 import { toFailure } from "../../platform/reconcile.ts";
 import type { Connection } from "../../plugins/connections.ts";
@@ -25,7 +25,7 @@ import {
   type Sign,
   signRows,
 } from "./queries.ts";
-import { showLiving, updateEveryMs } from "./show-living.ts";
+import { type Shown, showLiving } from "./show-living.ts";
 import { type Presence, quietMs, watchRun } from "./watch.ts";
 
 export interface PresenceOptions {
@@ -41,10 +41,15 @@ export interface PresenceOptions {
     work: Pick<Claimed, "slug" | "project_id">,
     agentId: string | null,
   ) => Promise<Connection | null>;
+  /** Lease of an execution, in seconds. */
+  readonly leaseSeconds: number;
+  /** Writes a warning to the watchdog. */
+  readonly warn: Report;
   /** Maximum sleep between two looks, in milliseconds. */
   readonly sweepMs?: number;
 }
 
+/** Lease of a sign. */
 const leaseSeconds = 30;
 /** Maximum number of signs that one replica updates at the same time. */
 const concurrency = 4;
@@ -93,7 +98,7 @@ async function carryOut(sign: Sign, ended: AbortSignal, options: PresenceOptions
   try {
     const connection = options.trackerUpdates ? await options.connectionFor(sign.source, sign, sign.agent_id) : null;
     const shown = connection && connection.missing.length === 0 ? await show(sign, connection, ended, options) : null;
-    await (shown === null ? finishSign(sql, sign) : postponeSign(sql, sign, updateEveryMs, shown));
+    await (shown === null ? finishSign(sql, sign) : postponeSign(sql, sign, shown.againMs, shown));
   } catch (error) {
     const { retryable, retryAfterMs = 0, message } = toFailure(error);
     log.info("failed to show progress on an issue", { execution: sign.execution_id, sign: sign.sign, error: message });
@@ -105,8 +110,8 @@ async function carryOut(sign: Sign, ended: AbortSignal, options: PresenceOptions
   }
 }
 
-/** Returns what is shown of an execution whose sign may change while it runs; otherwise `null`. */
-async function show(sign: Sign, connection: Connection, ended: AbortSignal, options: PresenceOptions): Promise<string | null> {
+/** Returns what is shown, if it must be looked at again; otherwise `null`. */
+async function show(sign: Sign, connection: Connection, ended: AbortSignal, options: PresenceOptions): Promise<Shown | null> {
   const presence = presenceOf(sign, options);
   if (presence === "off") return null;
   const signal = AbortSignal.any([ended, AbortSignal.timeout(callMs)]);
