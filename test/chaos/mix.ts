@@ -20,7 +20,9 @@ export async function runMix(options: ChaosOptions): Promise<boolean> {
   const world = await startWorld({ ...options, tasks });
   try {
     world.sender.start(options.executions);
-    const calm = await rate(world, () => sleep(options.calm * 1000));
+    // Measured in the second half, when the replicas are warm.
+    await sleep(options.calm * 500);
+    const calm = await rate(world, () => sleep(options.calm * 500));
     progress(`calm: ${calm.toFixed(1)} executions/s; faults begin`);
     const recoveries: (number | null)[] = [];
     const faults = new FaultDriver(faultsOf({ postgres: database === "postgres", redis }, options.weights), {
