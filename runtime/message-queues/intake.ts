@@ -50,7 +50,7 @@ export function startIntake({ queues, receiver, log }: IntakeOptions): QueueWork
     await loops.stop();
     json.close();
   };
-  return { changed, stop };
+  return { changed, failing: loops.failing, stop };
 }
 
 interface Result {

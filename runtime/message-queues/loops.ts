@@ -11,6 +11,8 @@ const maxBackoffMs = 15_000;
 export class Loops {
   readonly #log: Log;
   readonly #running = new Map<string, Loop>();
+  /** The last error of each loop that fails now, by its name. */
+  readonly failing = new Map<string, unknown>();
   #isStopping = false;
 
   constructor(log: Log) {
@@ -31,11 +33,13 @@ export class Loops {
       run: async () => {
         const found = await run();
         failures = 0;
+        this.failing.delete(name);
         if (found === "over") over.resolve(loop.stop());
         return found === "more" ? { pauseMs: 0 } : undefined;
       },
       failed: (error) => {
         this.#log.warn(failure, { error: String(error) });
+        this.failing.set(name, error);
         return { pauseMs: Math.max(everyMs, Math.min(maxBackoffMs, everyMs * 2 ** failures++)) };
       },
     });

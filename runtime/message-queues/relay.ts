@@ -17,6 +17,8 @@ export interface KeepOptions {
 export interface QueueWorker {
   /** Call after queues were loaded; removed queues stop by themselves. */
   changed(): void;
+  /** The last error of each queue that fails now, by its name. */
+  readonly failing: ReadonlyMap<string, unknown>;
   stop(): Promise<void>;
 }
 
@@ -61,7 +63,7 @@ export function startRelay({ sql, queues, log, relayMs = 1000, sweepMs = 30_000 
   const changed = loopEach(loops, { queues, failure, everyMs: relayMs, run: relay });
   // No queue can have this name.
   void loops.start("", "failed to sweep queues", sweepMs, sweep);
-  return { changed, stop: () => loops.stop() };
+  return { changed, failing: loops.failing, stop: () => loops.stop() };
 }
 
 function portionsOf(messages: readonly CloudEvent[]): CloudEvent[][] {

@@ -8,6 +8,7 @@ import {
   fullness,
   partProbe,
   pluginProbe,
+  queuesProbe,
   retentionProbe,
   storedProbes,
   workersProbe,
@@ -68,7 +69,7 @@ function probesOf({ core, needed, network, resources, plugins, background }: Sta
     credentialsProbe(sql, vault),
     agentSecretsProbe(sql),
     ...(database.kind === "embedded" ? [diskProbe(config.DATA_DIR)] : []),
-    ...(background ? [retentionProbe(background.retention.last)] : []),
+    ...(background ? [retentionProbe(background.retention.last), queuesProbe(plugins.host.queues, background.queueFailure)] : []),
   ];
 }
 

@@ -110,6 +110,18 @@ export const pluginProbe = (manager: Pick<PluginManager, "all" | "refused">): Pr
   ],
 });
 
+/** The message queues of plugins, as this replica last used them. */
+export const queuesProbe = (queues: ReadonlyMap<string, unknown>, failureOf: (name: string) => unknown): Probe => ({
+  name: "queues",
+  everyMs: 2_000,
+  run: async () =>
+    [...queues.keys()].map((queue): Finding => {
+      const [name, error] = [`queue:${queue}`, failureOf(queue)];
+      if (error === undefined) return { name, state: "ok", message: "no message waits because of an error" };
+      return { name, state: "failed", message: `${causeOf(error).replace(/\.$/, "")}; its messages wait in the database` };
+    }),
+});
+
 /** Free disk space for the embedded database. */
 export const diskProbe = (folder: string): Probe => ({
   name: "disk",

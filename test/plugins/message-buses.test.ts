@@ -56,6 +56,22 @@ for (const { name, need, start } of buses) {
       await world.service.restart();
     };
 
+    test("the status says that the broker is down, until it is back", { timeout: 120_000 }, async () => {
+      const shows = (state: string) =>
+        eventually(
+          async () => {
+            const { body } = await world.service.get<{ checks: { name: string; state: string }[] }>("/api/status");
+            return body.checks.some((check) => check.name === `queue:${name}` && check.state === state);
+          },
+          { timeout: 45_000 },
+        );
+      await shows("ok");
+      await broker.kill();
+      await shows("failed");
+      await broker.start();
+      await shows("ok");
+    });
+
     test("a webhook from the bus becomes a comment; one that is not signed is refused", { timeout: 60_000 }, async () => {
       await broker.send([opened(1, "another secret"), opened(2), { ...opened(3), webhook: "nowhere" }]);
       await eventually(() => comments(2).length === 1, { timeout: 40_000 });
