@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Plugin } from "@signalbox/sdk";
-import { partsDown } from "./health/operations.ts";
+import { unavailableParts } from "./health/operations.ts";
 import { openKeyring } from "./keys/keyring.ts";
 import { openSessions } from "./keys/sessions.ts";
 import { prepareMemory } from "./memory/prepare.ts";
 import { type Config, StartError } from "./platform/config.ts";
-import { unavailableBehind } from "./platform/database/unavailable.ts";
+import { unavailableCause } from "./platform/database/unavailable.ts";
 import type { Log } from "./platform/log.ts";
 import { requireFreePorts } from "./platform/network/free-ports.ts";
 import { conversationOf, openMemory, openTools } from "./start/agents.ts";
@@ -58,7 +58,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
       return { port, grpcPort, stop };
     } catch (error) {
       await shutdown.close().catch((second) => log.warn("cleanup after a failed start failed", { error: second }));
-      const reason = unavailableBehind(error);
+      const reason = unavailableCause(error);
       // A database that has never responded causes a StartError. Otherwise it responded during this try, so the wait begins
       // again.
       if (reason && !(error instanceof StartError) && ++losses < maxLosses) end = performance.now() + waitMs;
@@ -104,7 +104,7 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, shutd
     authenticate: createAuthenticate(keyring, sessions),
     sessions,
     metrics: openMetrics(core, plugins, queue),
-    ready: async () => (await partsDown(needed)).length === 0,
+    ready: async () => (await unavailableParts(needed)).length === 0,
   });
   shutdown.add(() => server.close());
   queue?.begin();

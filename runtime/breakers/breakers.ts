@@ -69,7 +69,7 @@ const longWaitMs = 60_000;
 /** Maximum wait that a server can request, in seconds. A longer one is considered a mistake. */
 const maxRetryAfterSeconds = 3_600;
 /** How long an ambiguous failure on one issue counts as evidence for a failure on another, in milliseconds. */
-const suspectMs = 300_000;
+const ambiguousFailureMs = 300_000;
 /** Maximum number of executions whose last failure is stored in memory. */
 const maxRemembered = 10_000;
 
@@ -157,13 +157,13 @@ export class Breakers {
   }
 
   async #failure(caller: Caller, target: Target, failure: Failure, began: number): Promise<Error> {
-    const asksAll = (failure.retryAfterMs ?? 0) > longWaitMs;
+    const affectsAll = (failure.retryAfterMs ?? 0) > longWaitMs;
     const own = `${caller.id} ${target.key}`;
     const since = this.#failed.get(own) ?? began;
     const known = this.#known.has(target.key);
     // Calls of other executions succeed, so only this execution fails or must wait.
-    if (this.#lastSuccess(target) > since && !known) return asksAll ? new OutageError(null, failure) : failure;
-    if (failure.isAmbiguous && !asksAll && !known && !this.#othersFail(caller, target)) return failure;
+    if (this.#lastSuccess(target) > since && !known) return affectsAll ? new OutageError(null, failure) : failure;
+    if (failure.isAmbiguous && !affectsAll && !known && !this.#othersFail(caller, target)) return failure;
     if (this.#failed.size >= maxRemembered) this.#failed.clear();
     this.#failed.set(own, since);
     return this.#open(caller, target, failure);
@@ -192,7 +192,12 @@ export class Breakers {
     const before = this.#suspected.get(target.key);
     const now = performance.now();
     this.#suspected.set(target.key, { about, at: now });
-    return before !== undefined && before.about !== about && now - before.at < suspectMs && this.#lastSuccess(target) < before.at;
+    return (
+      before !== undefined &&
+      before.about !== about &&
+      now - before.at < ambiguousFailureMs &&
+      this.#lastSuccess(target) < before.at
+    );
   }
 
   /** The server has responded, even if it refused the call, so it is available. */

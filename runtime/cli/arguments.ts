@@ -8,7 +8,7 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-export interface Given {
+export interface ParsedArguments {
   readonly input: Record<string, unknown>;
   readonly format: "json" | "table" | null;
   readonly help: boolean;
@@ -24,11 +24,11 @@ export type ReadText = (from: string) => Promise<string>;
 type Values = Record<string, string | boolean | (string | boolean)[] | undefined>;
 
 /** The input of a verb: `--json`, then flags, then positional arguments; later ones win. Throws a `UsageError`. */
-export async function readArguments(verb: Verb, args: readonly string[], read: ReadText): Promise<Given> {
+export async function readArguments(verb: Verb, args: readonly string[], read: ReadText): Promise<ParsedArguments> {
   const { values, positionals } = parse(verb, args);
   const format = values.format as string | undefined;
   if (format !== undefined && format !== "json" && format !== "table") throw new UsageError("--format: must be json or table");
-  const given: Omit<Given, "input"> = {
+  const given: Omit<ParsedArguments, "input"> = {
     format: format ?? null,
     help: values.help === true,
     remote: values.remote === true,

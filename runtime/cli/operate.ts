@@ -5,8 +5,8 @@ import type { get as getSubject, search as searchSubjects } from "@signalbox/sch
 import type { get as getUsage } from "@signalbox/schema/usage";
 import { UsageError } from "./arguments.ts";
 import { ask } from "./ask.ts";
-import { asJson, tableOf, toSecond, withoutControlCharacters, wrapped } from "./output.ts";
-import { refusedLately, rowsIn, type Status, sizeOf, statusLines } from "./status-lines.ts";
+import { asJson, tableOf, toSecond, withoutControlCharacters, wrapText } from "./output.ts";
+import { refusalsOfLastDay, rowsIn, type Status, sizeOf, statusLines } from "./status-lines.ts";
 import { follow } from "./tail.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -68,7 +68,7 @@ function print(terminal: Terminal, { values }: Arguments, value: unknown, lines:
 async function status(args: Arguments, terminal: Terminal): Promise<number> {
   const answer = await ask<Status>("status.get", {});
   const lines = args.values.json ? [] : await statusLines(answer);
-  print(terminal, args, answer, () => lines.map((line) => `${wrapped(line, terminal.columns, "  ")}\n`).join(""));
+  print(terminal, args, answer, () => lines.map((line) => `${wrapText(line, terminal.columns, "  ")}\n`).join(""));
   return answer.state === "ok" ? 0 : 1;
 }
 
@@ -86,15 +86,15 @@ async function why(args: Arguments, terminal: Terminal): Promise<number> {
     const lines = [...timeline.deliveries].reverse().flatMap(({ event, verdict, executions }) => {
       const name = [event.event_name, event.action].filter(Boolean).join("/");
       return [
-        wrapped(`${toSecond(event.received_at)} ${name} by ${event.actor ?? "unknown"}: ${verdict}`, terminal.columns, "  "),
+        wrapText(`${toSecond(event.received_at)} ${name} by ${event.actor ?? "unknown"}: ${verdict}`, terminal.columns, "  "),
         ...executions.flatMap(({ id, task_id, verdict: became, result_url }) => [
-          wrapped(`${task_id}: ${became}`, terminal.columns, "    ", "  "),
+          wrapText(`${task_id}: ${became}`, terminal.columns, "    ", "  "),
           ...(result_url ? [`    ${result_url}`] : []),
           `    execution ${id}`,
         ]),
       ];
     });
-    const summary = wrapped(timeline.verdict, terminal.columns);
+    const summary = wrapText(timeline.verdict, terminal.columns);
     return [[timeline.subject, timeline.title].filter(Boolean).join(": "), ...(lines.length > 0 ? lines : [summary]), ""].join(
       "\n",
     );
@@ -103,14 +103,14 @@ async function why(args: Arguments, terminal: Terminal): Promise<number> {
 
 /** If nothing is stored about an issue, its webhooks were most likely refused. */
 async function unknownIssue(q: string, columns: number): Promise<string> {
-  const groups = await refusedLately();
+  const groups = await refusalsOfLastDay();
   const lines = [...groups].map(([words, events]) => {
     const last = toSecond(events[0]?.received_at ?? "");
-    return wrapped(`${sizeOf(events, rowsIn(groups))} × ${words} (the last at ${last})`, columns, "    ", "  ");
+    return wrapText(`${sizeOf(events, rowsIn(groups))} × ${words} (the last at ${last})`, columns, "    ", "  ");
   });
   const none = "No webhook was refused in the last day either: look at the webhook's deliveries at the tracker.";
   const head = groups.size === 0 ? none : "Webhooks refused in the last day, perhaps about this issue:";
-  return [wrapped(`No stored event is about ${q}. ${head}`, columns), ...lines, ""].join("\n");
+  return [wrapText(`No stored event is about ${q}. ${head}`, columns), ...lines, ""].join("\n");
 }
 
 async function tail(args: Arguments, terminal: Terminal): Promise<number> {
@@ -127,7 +127,7 @@ async function runs(args: Arguments, terminal: Terminal): Promise<number> {
     const hasId = / ID$/.test(table[0] ?? "");
     const lines = rows.flatMap(({ id, error, waiting_for }, at) => {
       const details = [...(hasId ? [] : [id]), ...[waiting_for ?? error].filter(Boolean)].join(": ");
-      return [table[at + 1], ...(details === "" ? [] : [wrapped(details, terminal.columns, "    ", "    ")])];
+      return [table[at + 1], ...(details === "" ? [] : [wrapText(details, terminal.columns, "    ", "    ")])];
     });
     return [table[0], ...lines, ""].join("\n");
   });

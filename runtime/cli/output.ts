@@ -61,7 +61,7 @@ export function tableOf(members: readonly string[], rows: readonly Record<string
  * Wraps a text in lines of at most `columns` characters. `first` precedes the first line, and `indent` the others. Longer words
  * are not split.
  */
-export function wrapped(text: string, columns: number, indent = "", first = ""): string {
+export function wrapText(text: string, columns: number, indent = "", first = ""): string {
   const lines: string[] = [];
   let line = first;
   let isEmpty = true;

@@ -89,7 +89,7 @@ async function recentFailures({ failed_last_hour }: Queue): Promise<string[]> {
 }
 
 async function recentRefusals(): Promise<string[]> {
-  const groups = await refusedLately();
+  const groups = await refusalsOfLastDay();
   const lines = largestFirst(groups).map(
     ([words, events]) =>
       `Webhooks refused in the last day: ${sizeOf(events, rowsIn(groups))} × ${words}, most recently at ${toSecond(events[0]?.received_at ?? "")}`,
@@ -98,7 +98,7 @@ async function recentRefusals(): Promise<string[]> {
 }
 
 /** The webhooks that were refused in the last day, by source and reason. */
-export async function refusedLately(): Promise<Map<string, Events>> {
+export async function refusalsOfLastDay(): Promise<Map<string, Events>> {
   const from = new Date(Date.now() - 24 * hourMs).toISOString();
   const refused = await ask<Events>("webhook-events.list", { outcome: "refused", from, limit: maxRows });
   return Map.groupBy(refused, ({ source, reason }) => `${source}: ${reason ?? "no reason is stored"}`);

@@ -1,4 +1,4 @@
-import { turnAfter } from "../outbox/open.ts";
+import { yieldIfLong } from "../outbox/open.ts";
 import type { Conversation, ConversationDeps } from "./conversation.ts";
 import { isCut, joinAnswer, requireAnswer } from "./final-answer.ts";
 import { askModel, beginStep, modelSteps, toolStepsAfter } from "./model-step.ts";
@@ -33,7 +33,7 @@ async function finish(conversation: Conversation, answer: StepRow, round: number
   const { log } = conversation;
   const first = answer.output as ModelOutput;
   if (!isCut(first)) {
-    if (conversation.mustAnswer) requireAnswer(await turnAfter(first.content), answer, log);
+    if (conversation.mustAnswer) requireAnswer(await yieldIfLong(first.content), answer, log);
     return first.content;
   }
   const known = modelSteps(log)[round + 1];
@@ -43,6 +43,6 @@ async function finish(conversation: Conversation, answer: StepRow, round: number
   }
   const second = known ?? (await askModel(conversation, [], null, deps));
   const text = joinAnswer([first, second.output as ModelOutput]);
-  if (conversation.mustAnswer) requireAnswer(await turnAfter(text), second, log);
+  if (conversation.mustAnswer) requireAnswer(await yieldIfLong(text), second, log);
   return text;
 }

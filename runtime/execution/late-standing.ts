@@ -5,7 +5,7 @@ import type { Connection } from "../plugins/connections.ts";
 import type { Standings } from "../plugins/standings.ts";
 import type { Policies } from "../policy/policies.ts";
 import { placeOf } from "../policy/settings.ts";
-import { isBelow, operatorsRelease } from "../policy/standing.ts";
+import { isBelow, releaseByOperator } from "../policy/standing.ts";
 import { projectKeyOf } from "./approval.ts";
 import { HoldExecution } from "./budget.ts";
 import type { Claimed } from "./queries.ts";
@@ -33,7 +33,7 @@ export async function withLateStanding(execution: Claimed, deps: LateStandingDep
   const standing = await deps.standings.find(connection, project, author);
   if (standing === "unknown") return execution;
   const refusal = execution.is_released ? null : await refusalOf(execution, { ...author, standing }, deps);
-  if (refusal !== null) throw new HoldExecution({ reason: refusal, until: null, waitsFor: operatorsRelease, isQuiet: true });
+  if (refusal !== null) throw new HoldExecution({ reason: refusal, until: null, waitsFor: releaseByOperator, isQuiet: true });
   await recordStanding(deps.sql, execution, standing);
   return { ...execution, origin: { ...origin, author: { ...author, standing } } };
 }

@@ -4,8 +4,8 @@ import type { Message } from "../llm/chat-messages.ts";
 import type { Found } from "../memory/find.ts";
 import type { Task } from "../tasks/queries.ts";
 import { cleanLine, cleanText } from "../untrusted/clean.ts";
-import { editedLater, isLater, writtenLater } from "../untrusted/edits.ts";
-import { enclosed, fence } from "../untrusted/fence.ts";
+import { editedLaterNote, isLater, writtenLaterNote } from "../untrusted/edits.ts";
+import { fence, fenceCleaned } from "../untrusted/fence.ts";
 import { detailsText, withNames } from "./describe.ts";
 import type { Claimed, EventOrigin } from "./queries.ts";
 
@@ -26,7 +26,7 @@ export function systemPrompt(
 ): string {
   const persona = agent ? personaOf(agent) : [task.actor_fallback ?? ""];
   const listed = memories.map((memory) => line(memory, since)).join("\n");
-  const remembered = memories.length > 0 ? [enclosed(rememberedTitle, listed, "memory")] : [];
+  const remembered = memories.length > 0 ? [fenceCleaned(rememberedTitle, listed, "memory")] : [];
   return [...persona, ...remembered].filter((part) => part.trim() !== "").join("\n\n");
 }
 
@@ -42,8 +42,8 @@ function line({ source, content, about = {} }: Remembered, since: number | null)
   const text = rest > 0 ? `${clean.slice(0, maxMemoryLength).toWellFormed()} … (${rest} more characters)` : clean;
   const said = [
     ...Object.entries(about).map(([what, value]) => `${what}: ${cleanLine(value)}`),
-    ...(isLater(Date.parse(about.at ?? ""), since) ? [writtenLater] : []),
-    ...(isLater(Date.parse(about["last edited"] ?? ""), since) ? [editedLater] : []),
+    ...(isLater(Date.parse(about.at ?? ""), since) ? [writtenLaterNote] : []),
+    ...(isLater(Date.parse(about["last edited"] ?? ""), since) ? [editedLaterNote] : []),
   ];
   const from = [`(${cleanLine(source)})`, ...(said.length > 0 ? [`[${said.join("; ")}]`] : [])].join(" ");
   return `- ${from} ${text.replaceAll("\n", "\n  ")}`;

@@ -39,7 +39,7 @@ export interface ExecutionQueue {
   stop(drainMs: number): Promise<void>;
   readonly running: () => number;
   /** Whether it runs fewer executions than it may. */
-  readonly hasRoom: () => boolean;
+  readonly hasFreeSlots: () => boolean;
 }
 
 /** Maximum number of executions in one claim, so that a replica that has just started leaves some to the others. */
@@ -50,9 +50,9 @@ const minSleepMs = 20;
 /** Maximum sleep while executions wait for other executions of the same subject, perhaps on another replica. */
 const maxRecheckMs = 320;
 /** How long other projects and authors are assumed to have no work. */
-const aloneMs = 1_000;
+const noOthersMs = 1_000;
 /** Pause after a claim that found too few executions while a breaker is open. */
-const blockedMs = 100;
+const breakerPauseMs = 100;
 /** Part of the stop's time that is reserved for releasing unfinished executions. */
 const releaseMs = 3_000;
 
@@ -76,7 +76,7 @@ class LeasedQueue implements ExecutionQueue {
   /** Maximum number of slots of one project or author while others wait. */
   readonly #share: number;
   /** Until this time, only these projects and authors, which exceed their share, are assumed to have waiting executions. */
-  #alone: { readonly until: number; readonly owners: readonly string[] } = { until: 0, owners: [] };
+  #noOthersWaiting: { readonly until: number; readonly owners: readonly string[] } = { until: 0, owners: [] };
   /** The last look found free slots and no due execution, so the end of an execution needs no new claim. */
   #idle = false;
   /** Next sleep while executions are due but none can be claimed. */
@@ -106,13 +106,13 @@ class LeasedQueue implements ExecutionQueue {
     });
     this.#renewals = this.#held.startRenewing();
     this.#options.workers.watch(
-      (gone) => this.#takeFrom(gone),
+      (gone) => this.#releaseExecutionsOf(gone),
       async () => void ((await releaseExpired(this.#options.sql)) > 0 && this.wake()),
     );
   }
 
   readonly running = (): number => this.#held.size;
-  readonly hasRoom = (): boolean => this.#held.size < this.#options.concurrency;
+  readonly hasFreeSlots = (): boolean => this.#held.size < this.#options.concurrency;
 
   wake(newcomer?: Owners): void {
     if (newcomer) this.#makeRoomFor(ownersOf(newcomer));
@@ -148,7 +148,7 @@ class LeasedQueue implements ExecutionQueue {
   }
 
   /** Queues the executions of workers that have ended, without waiting for their leases. */
-  async #takeFrom(gone: readonly string[]): Promise<void> {
+  async #releaseExecutionsOf(gone: readonly string[]): Promise<void> {
     const { sql, log } = this.#options;
     const executions = await releaseExpired(sql, gone);
     if (executions === 0) return;
@@ -169,7 +169,7 @@ class LeasedQueue implements ExecutionQueue {
       if (execution.state === "running") this.#start(execution, new Lease(leaseSeconds, asked));
       else await this.#options.onHeld(execution);
     }
-    this.#lookForOthers(free > 0);
+    this.#checkForOthers(free > 0);
     if (claimed.length > 0) this.#recheckMs = minSleepMs;
     if (claimed.length > 0 && claimed.length === free) return 0;
     if (claimed.length > 0 && (isWoken() || breakers.any)) return minSleepMs;
@@ -197,30 +197,31 @@ class LeasedQueue implements ExecutionQueue {
     const { breakers } = this.#options;
     if (!breakers.any) return null;
     // While a breaker is open, a claim examines all waiting executions, so not every webhook may cause one.
-    await sleep(blockedMs, this.#stopping.signal).catch(() => {});
+    await sleep(breakerPauseMs, this.#stopping.signal).catch(() => {});
     return breakers.admit();
   }
 
   #request(most: number): ClaimRequest {
     const { leaseSeconds, settings, workers } = this.#options;
-    const share = performance.now() < this.#alone.until ? null : this.#share;
+    const share = performance.now() < this.#noOthersWaiting.until ? null : this.#share;
     return { worker: workers.worker, most, leaseSeconds, limits: settings, share, busy: this.#held.all() };
   }
 
   /**
    * If one project or author exceeds its share, this claim has looked for others and found none, so the next claims do not look.
    */
-  #lookForOthers(claimed: boolean): void {
-    if (!claimed || performance.now() < this.#alone.until) return;
+  #checkForOthers(claimed: boolean): void {
+    if (!claimed || performance.now() < this.#noOthersWaiting.until) return;
     const counts = new Map<string, number>();
     for (const execution of this.#held.all())
       for (const owner of ownersOf(execution)) counts.set(owner, (counts.get(owner) ?? 0) + 1);
     const owners = [...counts].flatMap(([owner, count]) => (count > this.#share ? owner : []));
-    if (owners.length > 0) this.#alone = { until: performance.now() + aloneMs, owners };
+    if (owners.length > 0) this.#noOthersWaiting = { until: performance.now() + noOthersMs, owners };
   }
 
   #makeRoomFor(newcomers: readonly string[]): void {
-    if (this.#alone.owners.some((owner) => !newcomers.includes(owner))) this.#alone = { until: 0, owners: [] };
+    if (this.#noOthersWaiting.owners.some((owner) => !newcomers.includes(owner)))
+      this.#noOthersWaiting = { until: 0, owners: [] };
   }
 
   #start(execution: Claimed, lease: Lease): void {

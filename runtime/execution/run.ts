@@ -2,7 +2,7 @@ import type { SubjectDetails } from "@signalbox/sdk";
 import type { Target } from "../breakers/breakers.ts";
 import type { Viewer } from "../memory/recall.ts";
 import { saveUses } from "../memory/use-queries.ts";
-import { turnAfter } from "../outbox/open.ts";
+import { yieldIfLong } from "../outbox/open.ts";
 import { Failure } from "../platform/retry.ts";
 import { posts } from "../platform/telemetry/metrics.ts";
 import { inSpan } from "../platform/telemetry/tracing.ts";
@@ -69,8 +69,8 @@ export async function runExecution(begun: Run, given: RunDeps): Promise<RunOutco
   };
   for (const step of transcript.steps)
     if (step.kind === "tool" && isApproved(step)) await writeApproved(conversation, step, deps);
-  const said = await turnAfter((await converse(conversation, deps)).trim());
-  const answer = await turnAfter(outbox.withoutSecrets(said));
+  const said = await yieldIfLong((await converse(conversation, deps)).trim());
+  const answer = await yieldIfLong(outbox.withoutSecrets(said));
   const post = () => postAnswer({ ...run, approval, outbox }, plan.agent_id, answer, deps);
   const { url, error } = await inSpan("post", {}, post);
   if (url !== null || error !== null) posts.inc({ source: execution.source, state: error === null ? "succeeded" : "failed" });

@@ -1,6 +1,6 @@
 import type { RegisteredTool } from "../tools/registered-tool.ts";
 import { cleanJson, cleanLine, type Reading } from "../untrusted/clean.ts";
-import { enclosed, newTag, type Provenance } from "../untrusted/fence.ts";
+import { fenceCleaned, newTag, type Provenance } from "../untrusted/fence.ts";
 import type { StepRow } from "./steps/queries.ts";
 
 /**
@@ -40,7 +40,7 @@ export function toolResults(
       left -= Math.min(left, whole.length);
       const name = step?.name ?? "";
       const title = `Result of ${cleanLine(name, 200) || "the tool"}. ${isData}`;
-      return enclosed(title, text, "tool-result", step && provenanceOf(step, toolOf(name)), step && tagOf(step));
+      return fenceCleaned(title, text, "tool-result", step && provenanceOf(step, toolOf(name)), step && tagOf(step));
     })
     .toReversed();
 }

@@ -53,13 +53,13 @@ export async function claimWriteCheck(sql: Sql, lease: string, leaseSeconds: num
   return row && shownStep(row);
 }
 
-type Held = Pick<WriteCheck, "step_id" | "lease">;
+type ClaimedCheck = Pick<WriteCheck, "step_id" | "lease">;
 
-export async function finishWriteCheck(sql: Sql, { step_id, lease }: Held): Promise<void> {
+export async function finishWriteCheck(sql: Sql, { step_id, lease }: ClaimedCheck): Promise<void> {
   await sql`delete from write_checks where step_id = ${step_id} and lease = ${lease}`;
 }
 
-export async function postponeWriteCheck(sql: Sql, { step_id, lease }: Held, ms: number): Promise<void> {
+export async function postponeWriteCheck(sql: Sql, { step_id, lease }: ClaimedCheck, ms: number): Promise<void> {
   await sql`
     update write_checks set due_at = now() + make_interval(secs => ${ms / 1000}), lease = null, lease_expires_at = null
     where step_id = ${step_id} and lease = ${lease}`;

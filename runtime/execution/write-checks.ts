@@ -68,7 +68,7 @@ export function startWriteChecks(options: WriteCheckOptions): Loop {
     sweepMs,
     log,
     claim: (lease) => claimWriteCheck(sql, lease, leaseSeconds),
-    carryOut: (check, lost, stopping) => carryOut(check, AbortSignal.any([lost, stopping]), options),
+    handle: (check, lost, stopping) => carryOut(check, AbortSignal.any([lost, stopping]), options),
   });
 }
 

@@ -20,14 +20,14 @@ const states: Readonly<Record<BulkAction, string>> = {
 };
 
 /** Selects the executions of one bulk action. */
-export interface Selected {
+export interface BulkSelection {
   readonly action: BulkAction;
   readonly filter: BulkFilter;
   /** Excludes executions with a greater id. */
   readonly upTo: string;
 }
 
-function matching(sql: Queryable, { action, filter, upTo }: Selected): Fragment {
+function matching(sql: Queryable, { action, filter, upTo }: BulkSelection): Fragment {
   const equal = (column: string, value: unknown) => (value === undefined ? sql`` : sql`and ${sql(column)} = ${value as string}`);
   const { subjects } = filter;
   return sql`${sql.unsafe(states[action])} and id <= ${upTo}::uuid
@@ -38,18 +38,18 @@ function matching(sql: Queryable, { action, filter, upTo }: Selected): Fragment 
 }
 
 /** The number of matches, counted up to `most` + 1. */
-export async function countSelected(sql: Queryable, selected: Selected, most: number): Promise<number> {
+export async function countSelected(sql: Queryable, selected: BulkSelection, most: number): Promise<number> {
   const [row] = await sql<[{ count: number }]>`
     select count(*) as count from (select 1 from task_executions where ${matching(sql, selected)} limit ${most + 1}) counted`;
   return row.count;
 }
 
-export const sampleSelected = (sql: Queryable, selected: Selected, limit: number): Promise<Execution[]> =>
+export const sampleSelected = (sql: Queryable, selected: BulkSelection, limit: number): Promise<Execution[]> =>
   sql<Execution[]>`
     select ${shortMembers(sql)} from task_executions where ${matching(sql, selected)} order by id desc limit ${limit}`;
 
 /** Ids of the next matches after `after`, oldest first. */
-export async function nextSelected(sql: Queryable, selected: Selected, after: string, limit: number): Promise<string[]> {
+export async function nextSelected(sql: Queryable, selected: BulkSelection, after: string, limit: number): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     select id from task_executions where ${matching(sql, selected)} and id > ${after}::uuid order by id limit ${limit}`;
   return rows.map(({ id }) => id);

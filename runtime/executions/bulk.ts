@@ -7,7 +7,7 @@ import { confirmationOf, countFirst } from "../platform/confirmation.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { type Bound, type Context, handle } from "../platform/operation.ts";
 import { subjectsMeant } from "../platform/subject.ts";
-import { countSelected, nextSelected, type Selected, sampleSelected } from "./bulk-queries.ts";
+import { type BulkSelection, countSelected, nextSelected, sampleSelected } from "./bulk-queries.ts";
 import { decide } from "./proposals/decide.ts";
 import { cancelExecutions, releaseHeld, requeueFailed } from "./queries.ts";
 
@@ -31,7 +31,7 @@ export const bulkOfExecutions = (bus: Bus, sources: () => Iterable<string>): Bou
     const { subject, ...rest } = filter;
     const subjects = subject === undefined ? undefined : subjectsMeant(subject, sources());
     const { sql } = context;
-    const upToId = (upTo: string): Selected => ({ action, filter: { ...rest, subjects }, upTo });
+    const upToId = (upTo: string): BulkSelection => ({ action, filter: { ...rest, subjects }, upTo });
     const { count, upTo, token } = await countFirst({ asked, confirm, expect, max, noun: "executions" }, (id) =>
       countSelected(sql, upToId(id), max),
     );
@@ -46,7 +46,7 @@ export const bulkOfExecutions = (bus: Bus, sources: () => Iterable<string>): Bou
 
 type Changed = Pick<Answer, "changed" | "skipped" | "first_error">;
 
-async function changeAll(selected: Selected, request: Request, bus: Bus, context: Context): Promise<Changed> {
+async function changeAll(selected: BulkSelection, request: Request, bus: Bus, context: Context): Promise<Changed> {
   const all = { changed: 0, skipped: 0, first_error: null as string | null };
   for (let after = first; ; ) {
     context.signal.throwIfAborted();

@@ -46,5 +46,5 @@ const all: Readonly<Record<CommandName, Carry>> = {
 };
 
 /** Carries out a command in the transaction that stores its event, so that both happen exactly once or not at all. */
-export const carryOut = (tx: Queryable, { name, rest }: Command, place: CommandPlace): Promise<Effect> =>
+export const runCommand = (tx: Queryable, { name, rest }: Command, place: CommandPlace): Promise<Effect> =>
   all[name](tx, place, rest);

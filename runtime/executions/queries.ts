@@ -2,7 +2,7 @@ import type { cancel, get, list } from "@signalbox/schema/executions";
 import type { Input, Output } from "@signalbox/schema/operation";
 import type { Fragment, Queryable } from "../platform/database/client.ts";
 import { type History, type HistoryPage, readHistory } from "../platform/database/history-page.ts";
-import { operatorsRelease } from "../policy/standing.ts";
+import { releaseByOperator } from "../policy/standing.ts";
 import { type Stored, type StoredResult, shownResult, shownStep } from "../transcripts/stored-steps.ts";
 import { resultOf, textsOf } from "../transcripts/text-queries.ts";
 
@@ -107,7 +107,7 @@ export type Selection = { readonly ids: readonly string[] } | { readonly subject
 const states = {
   open: ["state = 'queued'", "state = 'running'", "state in ('held', 'waiting')"],
   held: ["state = 'held'"],
-  heldForIssue: [`state = 'held' and waiting_for is distinct from '${operatorsRelease}'`],
+  heldForIssue: [`state = 'held' and waiting_for is distinct from '${releaseByOperator}'`],
   failed: ["state = 'failed' and transcript_removed_at is null"],
 } as const;
 

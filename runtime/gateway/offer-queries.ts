@@ -2,7 +2,7 @@ import type { Policy } from "@signalbox/schema/policy";
 import type { Sql } from "../platform/database/client.ts";
 
 /** Scopes of budgets in which a connected agent has used tokens. */
-export interface SpentAt {
+export interface UsageScopes {
   readonly agentId: string;
   readonly projectId: number | null;
   readonly subject: string | null;
@@ -12,7 +12,7 @@ export interface SpentAt {
  * Withdraws executions from an agent if their budget is used up. The next claim holds them, with the reason. `limits`: the limits
  * of the settings.
  */
-export async function withdrawOffers(sql: Sql, limits: Policy, { agentId, projectId, subject }: SpentAt): Promise<void> {
+export async function withdrawOffers(sql: Sql, limits: Policy, { agentId, projectId, subject }: UsageScopes): Promise<void> {
   const settings = JSON.stringify(limits);
   await sql`
     with agent as (select policy from agents where id = ${agentId}),

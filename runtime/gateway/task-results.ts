@@ -13,12 +13,12 @@ import { findHeld, type HeldTask, type Session } from "./queries.ts";
 
 /** Ends the executions that connected agents hold. */
 export interface TaskResults {
-  complete(session: Session, executionId: string, result: string, used: Used): Promise<void>;
-  fail(session: Session, executionId: string, failure: { error: string; retryable: boolean }, used: Used): Promise<void>;
+  complete(session: Session, executionId: string, result: string, used: ReportedUsage): Promise<void>;
+  fail(session: Session, executionId: string, failure: { error: string; retryable: boolean }, used: ReportedUsage): Promise<void>;
 }
 
 /** The usage of the agent's model, as the agent reports it. */
-export interface Used {
+export interface ReportedUsage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
   readonly cost_usd?: number | undefined;
@@ -27,7 +27,7 @@ export interface Used {
 interface Ending {
   readonly task: HeldTask;
   readonly session: Session;
-  readonly used: Used;
+  readonly used: ReportedUsage;
 }
 
 export interface TaskResultParts {
@@ -52,7 +52,12 @@ export function taskResults({ sql, bus, alarm, settings, prices, ...retries }: T
     return { task, transcript: await Transcript.open(sql, task, write) };
   };
   /** Its answer, as a step like that of the LLM. */
-  const add = (transcript: Transcript, { agent_id }: Session, step: Pick<NewStep, "state" | "output" | "error">, used: Used) => {
+  const add = (
+    transcript: Transcript,
+    { agent_id }: Session,
+    step: Pick<NewStep, "state" | "output" | "error">,
+    used: ReportedUsage,
+  ) => {
     const { prompt_tokens, completion_tokens } = used;
     const name = `agent:${agent_id}`;
     const any = prompt_tokens + completion_tokens > 0;

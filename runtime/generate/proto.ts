@@ -2,7 +2,7 @@ import { documentationOf, type Operation } from "@signalbox/schema/operation";
 import { buildModel } from "../transports/grpc/build-model.ts";
 import { usesValue } from "../transports/grpc/descriptors.ts";
 import { type FieldNumbers, fieldNumbers, growingNumbers } from "../transports/grpc/field-numbers.ts";
-import type { EnumModel, FieldModel, FieldType, MessageModel, Numbered, PackageModel } from "../transports/grpc/model.ts";
+import type { EnumModel, FieldModel, FieldType, MessageModel, NumberedName, PackageModel } from "../transports/grpc/model.ts";
 import { isProtoOptional, shortName, zeroValue } from "../transports/grpc/model.ts";
 
 export interface GeneratedProto {
@@ -71,7 +71,7 @@ function printEnum(model: EnumModel): string {
   return comment(model.about) + block(`enum ${shortName(model.name)}`, [...printReserved(model.reserved), ...values]);
 }
 
-function printReserved(reserved: readonly Numbered[]): string[] {
+function printReserved(reserved: readonly NumberedName[]): string[] {
   if (reserved.length === 0) return [];
   return [
     `reserved ${reserved.map(({ number }) => number).join(", ")};\n`,

@@ -20,7 +20,7 @@ export interface HealthWarnings {
 
 export function healthOperation(parts: readonly Part[], { plugins = () => [], deferred = () => [] }: HealthWarnings = {}) {
   return handle(health.get, async () => {
-    const down = await partsDown(parts);
+    const down = await unavailableParts(parts);
     const timestamp = new Date().toISOString();
     const [notServing, deferred_webhooks] = [plugins(), [...deferred()]];
     const also = {
@@ -34,7 +34,7 @@ export function healthOperation(parts: readonly Part[], { plugins = () => [], de
 }
 
 /** Names of the parts that do not respond. */
-export async function partsDown(parts: readonly Part[]): Promise<string[]> {
+export async function unavailableParts(parts: readonly Part[]): Promise<string[]> {
   const results = await Promise.all(parts.map(async ({ name, probe }) => ((await answers(probe)) ? null : name)));
   return results.filter((name) => name !== null);
 }

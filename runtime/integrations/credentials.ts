@@ -6,7 +6,7 @@ import type { Vault } from "../platform/vault.ts";
 import { checkSettings } from "../plugins/check-settings.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { SourceEntry } from "../plugins/host.ts";
-import { addressesIn, movedAddress } from "../plugins/settings-hosts.ts";
+import { addressesIn, changedHost } from "../plugins/settings-hosts.ts";
 import type { StoredIntegration } from "./queries.ts";
 import { purposeOf } from "./store.ts";
 
@@ -49,7 +49,7 @@ export async function checkCredentials(source: string, given: Credentials, deps:
  * The credentials that are missing before the source can post: required ones that are not stored, except an address that the
  * environment sets.
  */
-export function lacking(row: Pick<StoredIntegration, "source" | "members">, deps: CredentialDeps): string[] {
+export function missingCredentials(row: Pick<StoredIntegration, "source" | "members">, deps: CredentialDeps): string[] {
   const addresses = addressesIn(deps.environment(row.source)?.settings ?? {});
   const required = deps.sources().get(row.source)?.adapter.required ?? [];
   return required.filter((name) => !row.members.includes(name) && addresses[name] === undefined);
@@ -59,14 +59,14 @@ export function lacking(row: Pick<StoredIntegration, "source" | "members">, deps
  * Replaces masks that a client sent back by the stored values, so that a client can send back a whole response. Does not if an
  * address now names another server, which would receive the value.
  */
-export async function unmasked(before: StoredIntegration, given: Credentials, vault: Vault): Promise<Credentials> {
+export async function restoreMasked(before: StoredIntegration, given: Credentials, vault: Vault): Promise<Credentials> {
   const kept = Object.keys(given).filter((name) => given[name] === mask && before.members.includes(name));
   if (kept.length === 0) return given;
   const stored = (await vault.open(before.credentials, purposeOf(before.id)).catch(() => {
     throw problem("unavailable", "The stored credentials cannot be decrypted; send all of them again.");
   })) as Credentials;
   const after = { ...given, ...Object.fromEntries(kept.map((name) => [name, stored[name]])) } as Credentials;
-  const moved = movedAddress(stored, after);
+  const moved = changedHost(stored, after);
   if (moved === undefined) return after;
   throw wrong(`credentials.${kept[0]}`, `must be sent again, because credentials.${moved} points to another server`);
 }

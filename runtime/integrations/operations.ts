@@ -14,7 +14,7 @@ import type { Accounts } from "../plugins/accounts.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { SourceEntry } from "../plugins/host.ts";
 import { listStoredSecrets, replaceStoredSecret, type StoredSecret } from "../stored-secrets/queries.ts";
-import { checkCredentials, lacking, mask, unmasked } from "./credentials.ts";
+import { checkCredentials, mask, missingCredentials, restoreMasked } from "./credentials.ts";
 import * as queries from "./queries.ts";
 import { rotateSecret } from "./rotate.ts";
 import { purposeOf } from "./store.ts";
@@ -43,7 +43,11 @@ export function integrationOperations(deps: IntegrationDeps): Bound[] {
   const changed = () => bus.publish("integrations");
   const shown = (stored: queries.StoredIntegration): Shown => {
     const { credentials: _, members, ...row } = stored;
-    return { ...row, credentials: Object.fromEntries(members.map((name) => [name, mask])), missing: lacking(stored, deps) };
+    return {
+      ...row,
+      credentials: Object.fromEntries(members.map((name) => [name, mask])),
+      missing: missingCredentials(stored, deps),
+    };
   };
   return [
     handle(integrations.list, async (page, { sql }) => {
@@ -70,7 +74,7 @@ export function integrationOperations(deps: IntegrationDeps): Bound[] {
       if (input.credentials) vault.requireKey();
       const before = await queries.findIntegration(sql, id);
       if (!before) throw absent(id);
-      const credentials = input.credentials && (await unmasked(before, input.credentials, vault));
+      const credentials = input.credentials && (await restoreMasked(before, input.credentials, vault));
       if (credentials) await checkCredentials(before.source, credentials, deps);
       const row = {
         ...before,
@@ -148,7 +152,7 @@ async function tryStored(
   signal: AbortSignal,
   deps: IntegrationDeps,
 ): Promise<Pick<Output<typeof integrations.testStored>, "status" | "account" | "message">> {
-  const missing = lacking(row, deps);
+  const missing = missingCredentials(row, deps);
   if (missing.length > 0)
     return { status: "not_configured", account: null, message: `credentials are missing: ${missing.join(", ")}` };
   try {

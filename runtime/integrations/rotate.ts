@@ -6,7 +6,7 @@ import type { CredentialDeps } from "./credentials.ts";
 import * as queries from "./queries.ts";
 import { purposeOf } from "./store.ts";
 
-export interface Rotated {
+export interface RotatedSecret {
   readonly row: queries.StoredIntegration;
   /** The generated secret; `null` if the caller passed one. */
   readonly made: string | null;
@@ -21,7 +21,7 @@ export async function rotateSecret(
   before: queries.StoredIntegration,
   given: string | undefined,
   { vault, sources }: Pick<CredentialDeps, "sources"> & { readonly vault: Vault },
-): Promise<Rotated | undefined> {
+): Promise<RotatedSecret | undefined> {
   const name = sources().get(before.source)?.adapter.signature?.secret ?? "webhook_secret";
   const stored = (await vault.open(before.credentials, purposeOf(before.id)).catch(() => {
     throw problem("conflict", "The stored credentials cannot be decrypted; update the integration with all of them.");

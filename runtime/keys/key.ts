@@ -4,7 +4,7 @@ import { createHash, randomBytes } from "node:crypto";
 export const newKey = (): string => `sbx_${randomBytes(32).toString("base64url")}`;
 
 /** How much of a key may be shown to tell it from others. */
-export const hintOf = (key: string): string => `${key.slice(0, 8)}…`;
+export const keyHint = (key: string): string => `${key.slice(0, 8)}…`;
 
 /**
  * The digest that is stored and looked up. Plain SHA-256 is sufficient: a slow hash protects secrets that can be guessed, but 256

@@ -4,7 +4,7 @@ import { problem } from "@signalbox/schema/problem";
 import type { Bus } from "../platform/bus.ts";
 import type { Queryable } from "../platform/database/client.ts";
 import { type Bound, handle } from "../platform/operation.ts";
-import { hashOf, hintOf, newKey } from "./key.ts";
+import { hashOf, keyHint, newKey } from "./key.ts";
 import { findAbsentAgent, findAbsentProject, insertKey, listKeys, revokeKey } from "./queries.ts";
 
 /**
@@ -16,7 +16,7 @@ export function keyOperations(bus: Pick<Bus, "publish">): Bound[] {
     handle(keys.create, async ({ name, scopes, ...bounds }, { sql }) => {
       const checked = await checkBounds(sql, { scopes, ...bounds });
       const key = newKey();
-      const secret = { key_hash: hashOf(key), hint: hintOf(key) };
+      const secret = { key_hash: hashOf(key), hint: keyHint(key) };
       const row = await insertKey(sql, { name, ...secret, scopes: [...new Set(scopes)], ...checked });
       if (!row) throw problem("conflict", `name: the name "${name}" belongs to another key in use`, { field: "name" });
       await bus.publish("keys");

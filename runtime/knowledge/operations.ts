@@ -9,7 +9,7 @@ import { type Bound, handle } from "../platform/operation.ts";
 import type { Vault } from "../platform/vault.ts";
 import { checkSettings } from "../plugins/check-settings.ts";
 import type { KnowledgeEntry } from "../plugins/host.ts";
-import { movedAddress } from "../plugins/settings-hosts.ts";
+import { changedHost } from "../plugins/settings-hosts.ts";
 import { listJobs, openJob } from "./job-queries.ts";
 import { purposeOf, settingsOf } from "./open-source.ts";
 import * as queries from "./queries.ts";
@@ -96,7 +96,7 @@ export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
     if (!entry) throw problem("unavailable", `No loaded plugin provides the connector ${before.type}.`);
     const kept = before.secret_members.filter((name) => config[name] === undefined);
     if (kept.length === 0) return seal(before.id, before.type, entry, config, deps);
-    const moved = movedAddress(before.config, config);
+    const moved = changedHost(before.config, config);
     if (moved !== undefined)
       throw problem("bad_request", `config.${kept[0]}: must be sent again, because config.${moved} points to another server`, {
         field: `config.${kept[0]}`,

@@ -50,13 +50,13 @@ export function startRunner(options: RunnerOptions): { stop(): Promise<void> } {
     log,
     ...(everyMinutes > 0 && { prepare: () => jobs.openDueJobs(sql, everyMinutes, newId) }),
     claim: (lease) => jobs.claimJob(sql, lease, leaseSeconds),
-    carryOut: (job, lost, stopping) => carryOut(job, lost, stopping, options),
+    handle: (job, lost, stopping) => syncLeased(job, lost, stopping, options),
   });
   bus.on("knowledge", worker.wake);
   return worker;
 }
 
-async function carryOut(job: jobs.ClaimedJob, lost: AbortSignal, stopping: AbortSignal, options: RunnerOptions): Promise<void> {
+async function syncLeased(job: jobs.ClaimedJob, lost: AbortSignal, stopping: AbortSignal, options: RunnerOptions): Promise<void> {
   const { sql } = options;
   const log = options.log.with({ knowledge_source: job.knowledge_source_id, job: job.id });
   try {

@@ -49,7 +49,7 @@ export async function find(deps: FindDeps, query: Query): Promise<Found[]> {
   const nearest = vector && query.mode !== "keyword" ? byVector(deps, query, vector) : null;
   const matched = query.mode === "semantic" ? null : byWords(deps, query, vector);
   const [close, worded] = await Promise.all([nearest, matched]);
-  if (close && worded) return fuse(close, worded, query.limit);
+  if (close && worded) return fuseRankings(close, worded, query.limit);
   return (close ?? worded ?? []).slice(0, query.limit);
 }
 
@@ -189,7 +189,7 @@ const rankConstant = 60;
  * Reciprocal rank fusion: an entry ranked high in one list, or in both, ranks high in the result. Needs no comparable
  * scores.
  */
-export function fuse<T extends { readonly id: string }>(first: readonly T[], second: readonly T[], limit: number): T[] {
+export function fuseRankings<T extends { readonly id: string }>(first: readonly T[], second: readonly T[], limit: number): T[] {
   const scores = new Map<string, { item: T; score: number }>();
   for (const ranking of [first, second]) {
     for (const [rank, item] of ranking.entries()) {

@@ -47,7 +47,7 @@ export function createInlineStore({ sql, embedder }: { sql: Sql; embedder: Embed
     requireReferences(outcome, memory);
     if (!outcome.held) return null;
     // An earlier attempt whose answer was lost may have stored the memory under this key.
-    if (!outcome.stored) throw taken(memory.key);
+    if (!outcome.stored) throw keyTaken(memory.key);
     return embedding === null;
   };
 }
@@ -75,7 +75,7 @@ export function requireReferences(there: Pick<Outcome, "agent" | "project">, { a
   if (!there.project) throw problem("bad_request", `project_id: no project has the id ${project_id}`, { field: "project_id" });
 }
 
-export const taken = (key: string): Problem =>
+export const keyTaken = (key: string): Problem =>
   problem("conflict", `key: a memory with the key ${quoted(key)} already exists`, { field: "key" });
 
 /** A key as shown in an error. */

@@ -8,7 +8,7 @@ import type { Database } from "../platform/database/client.ts";
 import { migrate } from "../platform/database/migrate.ts";
 import { openDatabase } from "../platform/database/open.ts";
 import { copyCluster } from "../platform/database/test-folder.ts";
-import { quiet } from "../transports/http/testing/door.ts";
+import { silentLog } from "../transports/http/testing/door.ts";
 import { type MemoryResources, prepareMemory } from "./prepare.ts";
 import { type Progress, reembed } from "./reembed.ts";
 import { createMemoryRepository } from "./repository.ts";
@@ -21,8 +21,8 @@ const configOf = (dimension: number) => readConfig({ DATA_DIR: data, EMBEDDING_D
 let database: Database;
 beforeAll(async () => {
   await copyCluster(data);
-  database = await openDatabase(configOf(64), quiet);
-  await migrate(database, quiet);
+  database = await openDatabase(configOf(64), silentLog);
+  await migrate(database, silentLog);
 }, 120_000);
 afterAll(async () => {
   await database?.close();
@@ -31,14 +31,14 @@ afterAll(async () => {
 
 async function open(dimension: number) {
   const config = configOf(dimension);
-  const resources: MemoryResources = { ...(await prepareMemory(config, database, quiet)), redis: null };
-  const stores = await openStores(resources, [memoryPgvector], config, quiet);
+  const resources: MemoryResources = { ...(await prepareMemory(config, database, silentLog)), redis: null };
+  const stores = await openStores(resources, [memoryPgvector], config, silentLog);
   const keep = createMemoryRepository({
     ...resources,
     sql: database.sql,
     stores,
     shortTtlSeconds: 3600,
-    log: quiet,
+    log: silentLog,
     stored: () => {},
   });
   return { stores, keep, vectors: resources.vectors, embedder: resources.embedder };
@@ -93,7 +93,7 @@ test("a model that does not answer loses no vector", async () => {
   const proxy = { EMBEDDING_PROVIDER: "proxy", LLM_BASE_URL: "http://127.0.0.1:9/v1", EMBEDDING_DIMENSION: "64" };
   const config = readConfig({ DATA_DIR: data, ...proxy }, "none");
   const signal = new AbortController().signal;
-  const failed = reembed({ config, database, builtIns: [memoryPgvector], log: quiet, signal }, () => {});
+  const failed = reembed({ config, database, builtIns: [memoryPgvector], log: silentLog, signal }, () => {});
   await expect(failed).rejects.toThrow(/could not be reached/);
   await expect(open(64)).resolves.toBeDefined();
 });
@@ -102,7 +102,7 @@ test("another model is refused until reembed has finished; an interrupted reembe
   await expect(open(96)).rejects.toThrow(/signalbox reembed/);
   const told: Progress[] = [];
   const stop = new AbortController();
-  const options = { config: configOf(96), database, builtIns: [memoryPgvector], log: quiet };
+  const options = { config: configOf(96), database, builtIns: [memoryPgvector], log: silentLog };
   const half = reembed({ ...options, signal: stop.signal }, (progress) => {
     told.push(progress);
     if (progress.done >= 128) stop.abort(new Error("stopped half way"));

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { chunkFilter, fuse } from "./find.ts";
+import { chunkFilter, fuseRankings } from "./find.ts";
 import { merge } from "./list.ts";
 import { hashEmbedding } from "./local-embedding.ts";
 
@@ -32,12 +32,12 @@ describe("feature hashing", () => {
 test("fusion ranks results of both lists above results of one", () => {
   const ids = (...all: string[]) => all.map((id) => ({ id }));
   expect(
-    fuse(ids("a", "b", "c"), ids("c", "b", "d"), 10)
+    fuseRankings(ids("a", "b", "c"), ids("c", "b", "d"), 10)
       .map(({ id }) => id)
       .slice(0, 2)
       .sort(),
   ).toEqual(["b", "c"]);
-  expect(fuse(ids("a", "b"), [], 1)).toEqual(ids("a"));
+  expect(fuseRankings(ids("a", "b"), [], 1)).toEqual(ids("a"));
 });
 
 test("a page of two lists is the page of the merged list", () => {

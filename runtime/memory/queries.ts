@@ -23,7 +23,7 @@ export interface Reservation {
   readonly ttl_ms: number | null;
 }
 
-const whilePending = (sql: Queryable) => sql`now() + ${pendingMs}::int * interval '1 millisecond'`;
+const pendingUntil = (sql: Queryable) => sql`now() + ${pendingMs}::int * interval '1 millisecond'`;
 
 /** The agent and project that a memory refers to. */
 export interface References {
@@ -49,7 +49,7 @@ export async function reserveKey(
         case when ${soon} then set_config('synchronous_commit', 'off', true) end as how),
     held as (
       insert into memory_keys (key, id, store, pending_until)
-      select ${key}, ${id}::uuid, ${store}, ${whilePending(sql)} from there where agent and project
+      select ${key}, ${id}::uuid, ${store}, ${pendingUntil(sql)} from there where agent and project
       on conflict (key) do update set id = excluded.id, store = excluded.store, pending_until = excluded.pending_until, expires_at = null
       where memory_keys.expires_at <= now() returning key)
     select agent, project, exists (select 1 from held) as held from there`;
@@ -113,7 +113,7 @@ export async function checkBeforeStoring(
 /** Takes over the key of a memory that no longer exists; `false` if another request was faster. */
 export async function takeKey(sql: Queryable, from: string, { key, id, store }: Reservation): Promise<boolean> {
   const rows = await sql`
-    update memory_keys set id = ${id}, store = ${store}, pending_until = ${whilePending(sql)}, expires_at = null
+    update memory_keys set id = ${id}, store = ${store}, pending_until = ${pendingUntil(sql)}, expires_at = null
     where key = ${key} and id = ${from} and (pending_until is null or pending_until <= now()) returning key`;
   return rows.length > 0;
 }

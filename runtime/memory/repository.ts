@@ -5,7 +5,7 @@ import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import type { Embedder } from "./embedder.ts";
-import { createInlineStore, type InlineStore, inDatabase, quoted, requireReferences, taken } from "./inline-store.ts";
+import { createInlineStore, type InlineStore, inDatabase, keyTaken, quoted, requireReferences } from "./inline-store.ts";
 import {
   confirmKeys,
   findKey,
@@ -148,7 +148,7 @@ async function apart(
   // An earlier attempt whose answer was lost may have stored the memory under this key.
   if (!stored) {
     confirmed.catch(() => {});
-    throw taken(key);
+    throw keyTaken(key);
   }
   if (performance.now() - began > pendingMs / 2) await keepIfConfirmed(store, key, confirmed);
   else confirmed.catch((error) => deps.log.warn("a key was not confirmed", { error }));
@@ -159,7 +159,7 @@ async function apart(
 async function keepIfConfirmed(store: NamedStore, key: string, confirmed: Promise<boolean>): Promise<void> {
   if (await confirmed) return;
   await withStore(store, (backend) => backend.delete(key));
-  throw taken(key);
+  throw keyTaken(key);
 }
 
 /**
@@ -177,10 +177,10 @@ async function holdKey({ sql, stores }: MemoryRepositoryDeps, one: Reservation, 
   const holder = await findKey(sql, one.key);
   if (!holder || holder.free) {
     if (await reserve()) return;
-    throw taken(one.key);
+    throw keyTaken(one.key);
   }
-  if (holder.pending) throw taken(one.key);
+  if (holder.pending) throw keyTaken(one.key);
   const store = stores.named(holder.store);
   const there = store ? await withStore(store, (backend) => backend.get(one.key)) : null;
-  if (there || !(await takeKey(sql, holder.id, one))) throw taken(one.key);
+  if (there || !(await takeKey(sql, holder.id, one))) throw keyTaken(one.key);
 }

@@ -79,7 +79,7 @@ const mayMention = /@|\[~|accountid:/;
 const longText = 65_536;
 
 /** The same text; if it is long, in the next tick of the event loop. */
-export const turnAfter = async (text: string): Promise<string> => {
+export const yieldIfLong = async (text: string): Promise<string> => {
   if (text.length > longText) await nextTurn();
   return text;
 };
@@ -104,12 +104,12 @@ class RunOutbox implements OutboxFilter {
   }
 
   async comment(text: string, connection: Connection | null): Promise<string> {
-    return this.#fit(await turnAfter(await this.#safe(text, connection)), connection, "");
+    return this.#fit(await yieldIfLong(await this.#safe(text, connection)), connection, "");
   }
 
   async answer(text: string, connection: Connection | null): Promise<string> {
     const footer = footerOf(this.#run, this.#agentId, this.#options.footer);
-    return this.#fit(await turnAfter(await this.#safe(text, connection)), connection, footer);
+    return this.#fit(await yieldIfLong(await this.#safe(text, connection)), connection, footer);
   }
 
   async arguments(tool: RegisteredTool, input: Parameters, connection: Connection | null): Promise<Parameters> {
@@ -134,11 +134,11 @@ class RunOutbox implements OutboxFilter {
     const written = JSON.stringify(verdict.input);
     const participants = await this.#participantsFor(written);
     const same = (given: string) => given;
-    await turnAfter(written);
+    await yieldIfLong(written);
     const clean = rewriteArguments(verdict.input, { text: other, other });
-    await turnAfter(written);
+    await yieldIfLong(written);
     const safe = rewriteArguments(clean, { text: (given) => this.#defused(given, participants, connection), other: same });
-    await turnAfter(written);
+    await yieldIfLong(written);
     return rewriteArguments(safe, { text: (given) => this.#fit(given, tool.source && connection, ""), other: same });
   }
 
@@ -148,7 +148,7 @@ class RunOutbox implements OutboxFilter {
   }
 
   async #safe(text: string, connection: Connection | null): Promise<string> {
-    const clean = await turnAfter(this.#redacted(text, "comment"));
+    const clean = await yieldIfLong(this.#redacted(text, "comment"));
     return this.#defused(clean, await this.#participantsFor(clean), connection);
   }
 

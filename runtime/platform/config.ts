@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { address } from "./config-values.ts";
 import { type Environment, parse, readEnvironment, withPrefix } from "./environment.ts";
-import { type Mistyped, mistypedIn } from "./mistyped.ts";
+import { type MistypedVariable, mistypedIn } from "./mistyped.ts";
 import { type Setting, settingsOf } from "./settings.ts";
 import { service } from "./variables/service.ts";
 import { trackers } from "./variables/trackers.ts";
@@ -34,7 +34,7 @@ export interface Config extends Parsed {
   /** Variables that begin with `PLUGIN_` but are ignored, because they do not contain two underscores in a row. */
   readonly unusedPluginVariables: readonly string[];
   /** Variables that are probably misspelled. */
-  readonly mistyped: readonly Mistyped[];
+  readonly mistyped: readonly MistypedVariable[];
   /** Every variable with its value in effect, without secrets. */
   readonly settings: readonly Setting[];
   /** Standard error is a terminal, and neither NO_COLOR nor CI is set. */

@@ -23,7 +23,7 @@ export interface LeasedWork<Key extends string, Item extends Leased<Key>> {
   /** Claims one item that is due and that no live replica holds. */
   claim(lease: string): Promise<Item | undefined>;
   /** Never throws. `lost`: this replica has lost the item; `stopping`: release it. */
-  carryOut(item: Item, lost: AbortSignal, stopping: AbortSignal): Promise<void>;
+  handle(item: Item, lost: AbortSignal, stopping: AbortSignal): Promise<void>;
 }
 
 const minWaitMs = 50;
@@ -57,7 +57,7 @@ export function startLeasedWork<Key extends string, Item extends Leased<Key>>(wo
 
 /** Works on an item, and renews its lease until it is done or lost. */
 async function whileHeld<Key extends string, Item extends Leased<Key>>(
-  { name, sql, rows, leaseSeconds, log, carryOut }: LeasedWork<Key, Item>,
+  { name, sql, rows, leaseSeconds, log, handle }: LeasedWork<Key, Item>,
   item: Item,
   stopping: AbortSignal,
 ): Promise<void> {
@@ -70,7 +70,7 @@ async function whileHeld<Key extends string, Item extends Leased<Key>>(
     failed: (error) => log.warn(`the lease of ${name} could not be renewed`, { error }),
   });
   try {
-    await carryOut(item, lost.signal, stopping);
+    await handle(item, lost.signal, stopping);
   } finally {
     await renewing.stop();
   }

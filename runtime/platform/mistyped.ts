@@ -3,7 +3,7 @@ import { nearestName } from "@signalbox/schema/nearest";
 /** Groups of variables that the service shares with others. */
 const shared = /^(?:OTEL|NODE|GRPC|MAX|LOG|API|DATABASE|PLUGIN|PORT|HOST|DATA)_/;
 
-export interface Mistyped {
+export interface MistypedVariable {
   readonly name: string;
   /** The variable that is probably meant. */
   readonly meant: string | null;
@@ -13,7 +13,7 @@ export interface Mistyped {
  * Variables that are probably misspelled: unknown ones with a prefix of ours (`ALPHA_TOKN`), and those one typing error away from
  * ours.
  */
-export function mistypedIn(given: Iterable<string>, known: readonly string[]): Mistyped[] {
+export function mistypedIn(given: Iterable<string>, known: readonly string[]): MistypedVariable[] {
   const groups = new Set(known.flatMap((name) => (shared.test(name) ? [] : (/^[A-Z]+_/.exec(name)?.[0] ?? []))));
   return [...given].flatMap((name) => {
     if (known.includes(name) || /__/.test(name) || name.length > 100) return [];

@@ -1,5 +1,5 @@
 import type { PluginErrorCode, PluginErrorShape } from "@signalbox/sdk";
-import { unavailableBehind } from "./database/unavailable.ts";
+import { unavailableCause } from "./database/unavailable.ts";
 import { Failure, retry } from "./retry.ts";
 
 /**
@@ -21,7 +21,7 @@ export function reconcile<T>(
       return await act();
     } catch (error) {
       signal.throwIfAborted();
-      throw unavailableBehind(error) ?? toFailure(error);
+      throw unavailableCause(error) ?? toFailure(error);
     }
   }, signal);
 }

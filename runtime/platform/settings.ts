@@ -14,7 +14,7 @@ export interface Setting {
 /** Shown instead of a secret. */
 export const mask = "********";
 
-export interface Given {
+export interface SetVariables {
   /** Names of the environment variables that are not empty. */
   readonly environment: ReadonlySet<string>;
   /** Environment and `.env` together. */
@@ -25,7 +25,7 @@ export interface Given {
 export function settingsOf(
   variables: Readonly<Record<string, z.ZodType>>,
   parsed: Readonly<Record<string, unknown>>,
-  given: Given,
+  given: SetVariables,
 ): Setting[] {
   const known = Object.entries(variables).map(([name, schema]): Setting => {
     const value = textOf(parsed[name]);
@@ -46,7 +46,7 @@ export function defaultOf(schema: z.ZodType): unknown {
   return empty.success ? empty.data : undefined;
 }
 
-const sourceOf = (name: string, { environment, merged }: Given): Setting["source"] =>
+const sourceOf = (name: string, { environment, merged }: SetVariables): Setting["source"] =>
   environment.has(name) ? "environment" : name in merged ? "file" : "default";
 
 /** Database URLs are shown without credentials, so that an operator can identify the database. */

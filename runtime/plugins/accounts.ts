@@ -15,7 +15,7 @@ const freshMs = 10 * 60_000;
 const retryMs = 15_000;
 const waitMs = 60;
 
-interface Known {
+interface KnownAccount {
   login: string | null;
   at: number;
   asking: Promise<unknown> | null;
@@ -27,9 +27,9 @@ interface Known {
  */
 export function createAccounts(log: Log, connections: Pick<Connections, "ofSource">): Accounts {
   // Cached per connection, because a connection with other credentials may be another account.
-  const known = new WeakMap<Connection, Known>();
+  const known = new WeakMap<Connection, KnownAccount>();
   const stop = new AbortController();
-  const ask = (connection: Connection, entry: Known) => {
+  const ask = (connection: Connection, entry: KnownAccount) => {
     const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(10_000)]);
     entry.asking = connection.source.adapter
       .account({ signal, connection: connection.settings, key: "account" })

@@ -32,7 +32,7 @@ const namedSettings = ({ settings, given }: Connection): Record<string, unknown>
   Object.fromEntries(Object.entries(settings).filter(([name]) => Object.hasOwn(given, name)));
 
 /** The facts that determine which account an execution uses. */
-export interface Work {
+export interface AccountChoice {
   /** Path segment of the webhook that started the execution. */
   readonly slug: string | null;
   readonly project_id: number | null;
@@ -42,7 +42,7 @@ export interface Work {
 export interface StoredConnections {
   find(id: string): Promise<Connection | undefined>;
   /** The account for work at a source: that of its webhook, or else the agent's, or else the project's. */
-  forWork(source: string, work: Work, agentId: string | null): Connection | null;
+  forWork(source: string, work: AccountChoice, agentId: string | null): Connection | null;
   ofPlugin(plugin: string): readonly Connection[];
 }
 
@@ -51,7 +51,7 @@ export interface Connections {
   /** The account whose webhooks are received at `/webhook/<slug>`. */
   bySlug(slug: string): Promise<Connection | undefined>;
   /** The account that an execution uses at `source`; `null` if no plugin contributes this source. */
-  forExecution(source: string, work?: Work, agentId?: string | null): Promise<Connection | null>;
+  forExecution(source: string, work?: AccountChoice, agentId?: string | null): Promise<Connection | null>;
   /** The settings of a source from the environment. */
   environmentOf(source: SourceEntry): Readonly<Record<string, unknown>>;
   /** The connection from the environment. */
@@ -72,7 +72,7 @@ export interface Connections {
   use(host: Host, stored: StoredConnections): void;
 }
 
-const noWork: Work = { slug: null, project_id: null };
+const noWork: AccountChoice = { slug: null, project_id: null };
 
 /** The connections from the environment (`ALPHA_TOKEN` is the setting `token` of alpha) and from integrations. */
 export function connectionsOf(

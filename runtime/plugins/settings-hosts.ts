@@ -12,7 +12,7 @@ const originOf = (value: unknown): string | null =>
   typeof value === "string" && /^https?:/i.test(value) && URL.canParse(value) ? new URL(value).origin : null;
 
 /** The first setting that would name another server after the change; `undefined` if none does. */
-export const movedAddress = (before: Settings, after: Settings): string | undefined =>
+export const changedHost = (before: Settings, after: Settings): string | undefined =>
   Object.keys({ ...before, ...after }).find((name) => originOf(after[name]) !== originOf(before[name]));
 
 /** Hosts of the addresses among settings. */

@@ -27,7 +27,7 @@ const maxKnown = 10_000;
 /** Maximum wait of `find`, in milliseconds. */
 const maxWaitMs = 5_000;
 
-interface Known {
+interface CachedStanding {
   standing: Standing;
   /** The current request, or the last one. */
   asked?: Promise<void>;
@@ -35,7 +35,7 @@ interface Known {
   until: number;
 }
 interface Account {
-  readonly known: Map<string, Known>;
+  readonly known: Map<string, CachedStanding>;
   asking: number;
 }
 
@@ -46,7 +46,7 @@ export function createStandings(log: Log): Standings {
     const { known } = account;
     const before = known.get(key);
     // Prevents a second request meanwhile.
-    const entry: Known = { standing: before?.standing ?? "unknown", until: Date.now() + freshMs };
+    const entry: CachedStanding = { standing: before?.standing ?? "unknown", until: Date.now() + freshMs };
     if (known.size >= maxKnown) known.delete(known.keys().next().value as string);
     known.set(key, entry);
     account.asking += 1;

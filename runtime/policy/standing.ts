@@ -15,4 +15,4 @@ export function writeRefusal(author: EventAuthor | null, { write_min_standing }:
 }
 
 /** Why an execution of an author with a low standing waits. A command on the issue does not release such an execution. */
-export const operatorsRelease = "a release by an operator";
+export const releaseByOperator = "a release by an operator";

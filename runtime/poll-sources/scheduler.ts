@@ -30,11 +30,16 @@ export function startScheduler(options: SchedulerOptions): Loop {
     sweepMs,
     log,
     claim: (lease) => claimDue(sql, lease, leaseSeconds),
-    carryOut: (source, lost, stopping) => carryOut(source, lost, stopping, options),
+    handle: (source, lost, stopping) => pollLeased(source, lost, stopping, options),
   });
 }
 
-async function carryOut(pollSource: Claimed, lost: AbortSignal, stopping: AbortSignal, options: SchedulerOptions): Promise<void> {
+async function pollLeased(
+  pollSource: Claimed,
+  lost: AbortSignal,
+  stopping: AbortSignal,
+  options: SchedulerOptions,
+): Promise<void> {
   const { sql } = options;
   const log = options.log.with({ poll_source: pollSource.id, source: pollSource.source, project: pollSource.project_id });
   try {

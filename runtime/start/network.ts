@@ -2,7 +2,7 @@ import type { Keyring } from "../keys/keyring.ts";
 import { exposureOf } from "../platform/network/exposure.ts";
 import { createGuard } from "../platform/network/guard.ts";
 import { leanFetch } from "../platform/network/lean-fetch.ts";
-import { counted } from "../platform/telemetry/metrics.ts";
+import { countRequests } from "../platform/telemetry/metrics.ts";
 import { fencedFetch } from "../platform/write-fence.ts";
 import type { Core } from "./core.ts";
 
@@ -14,7 +14,7 @@ export function openNetwork({ config, shutdown }: Core, keyring: Keyring) {
   const guardFor = (loopback: () => boolean) => {
     const guard = createGuard({ allowed: config.ALLOW_PRIVATE_ADDRESSES, loopback });
     shutdown.add(() => guard.close());
-    return { ...guard, fetch: counted(fencedFetch(guard.fetch)) };
+    return { ...guard, fetch: countRequests(fencedFetch(guard.fetch)) };
   };
   return {
     exposure,
@@ -26,7 +26,7 @@ export function openNetwork({ config, shutdown }: Core, keyring: Keyring) {
     /** For third-party plugins: does not depend on API keys. */
     pluginGuard: guardFor(() => false),
     /** For addresses from the environment: not restricted. */
-    fetch: counted(fencedFetch(leanFetch(config))),
+    fetch: countRequests(fencedFetch(leanFetch(config))),
   };
 }
 export type Network = ReturnType<typeof openNetwork>;

@@ -1,4 +1,4 @@
-import { carryOut } from "../executions/commands.ts";
+import { runCommand } from "../executions/commands.ts";
 import { forgetWrites } from "../own-writes/queries.ts";
 import { batch } from "../platform/database/batch.ts";
 import { createEvaluator } from "../platform/evaluator.ts";
@@ -34,7 +34,7 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
     log,
     wake: wakerOf(core, queue),
     cancelled: (ids) => void endAll(core, ids),
-    carryOut: config.COMMANDS_ENABLED ? carryOut : null,
+    carryOut: config.COMMANDS_ENABLED ? runCommand : null,
     debounceMs: config.UPDATE_DEBOUNCE_SECONDS * 1000,
     concurrency: concurrencyOf(core, 4),
     replayHours: config.WEBHOOK_REPLAY_HOURS,
@@ -82,7 +82,7 @@ function wakerOf({ log, bus }: Core, queue: Queue): DispatcherOptions["wake"] {
   const wakeOthers = batch(publish, { maxItems: Number.POSITIVE_INFINITY, concurrency: 1 });
   return (newcomer) => {
     queue?.wake(newcomer);
-    if (!queue?.hasRoom()) wakeOthers(null).catch((error) => log.warn("failed to wake other replicas", { error }));
+    if (!queue?.hasFreeSlots()) wakeOthers(null).catch((error) => log.warn("failed to wake other replicas", { error }));
   };
 }
 

@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises";
 import type { Part } from "../health/operations.ts";
 import { causeOf } from "../platform/cause-of.ts";
-import type { Full, Sql } from "../platform/database/client.ts";
+import type { Sql, StorageFailure } from "../platform/database/client.ts";
 import type { Vault } from "../platform/vault.ts";
 import type { PluginManager } from "../plugins/plugin-manager.ts";
 import { listStoredSecrets } from "../stored-secrets/queries.ts";
@@ -14,7 +14,7 @@ const everyMs = 10_000;
 const fullMs = 60_000;
 
 /** Why the database cannot store data, and what to do; `null` while it can. */
-export function fullness(last: Full | null): string | null {
+export function fullness(last: StorageFailure | null): string | null {
   if (!last || performance.now() - last.at > fullMs) return null;
   const cure = last.isDisk ? ". Free disk space, for example by shortening the RETENTION_… periods" : "";
   return `it cannot store data (${last.reason})${cure}. Work resumes by itself once it can`;

@@ -70,7 +70,7 @@ function join(
   for (const tool of [...own, ...discovered]) if (!provided.has(tool.qualifiedName)) provided.set(tool.qualifiedName, tool);
   const stored = new Map(rows.map((row) => [nameOf(row), row]));
   const endpoints = rows.filter((row) => row.endpoint !== null && !provided.has(nameOf(row)));
-  const described = (tool: RegisteredTool) => redescribed(tool, stored.get(tool.qualifiedName));
+  const described = (tool: RegisteredTool) => withOverrides(tool, stored.get(tool.qualifiedName));
   const all = [
     ...own.map(described),
     ...endpoints.map((row) => endpointTool(row, row.endpoint as string, fetch)),
@@ -82,7 +82,7 @@ function join(
 export const nameOf = (row: { provider: string; name: string }): string => `${row.provider}.${row.name}`;
 
 /** The same tool with the description and parameters that an operator has changed. */
-const redescribed = (tool: RegisteredTool, row: ToolRow | undefined): RegisteredTool =>
+const withOverrides = (tool: RegisteredTool, row: ToolRow | undefined): RegisteredTool =>
   row === undefined
     ? tool
     : {

@@ -1,4 +1,4 @@
-import { remarkOn } from "./edits.ts";
+import { editNote } from "./edits.ts";
 import { withoutHiddenMarkup, withoutHiddenMarkupOfCut } from "./hidden-markup.ts";
 import { withoutInvisible } from "./invisible.ts";
 import { withoutRoleTokens } from "./role-tokens.ts";
@@ -74,7 +74,7 @@ export function cleanJson(
     return items;
   }
   // The members with times may follow after the last one that is read.
-  const remark = remarkOn(value, reading.since);
+  const remark = editNote(value, reading.since);
   const members: [string, unknown][] = remark ? [remark] : [];
   for (const name in value) {
     if (reading.left < 0) break;

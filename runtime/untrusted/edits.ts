@@ -7,16 +7,16 @@ const remark = "remark_of_signalbox";
  * The member that marks an object that was edited or written after `since`, because its author may have changed it after seeing
  * that an agent is working. Only an object with times has one.
  */
-export function remarkOn(value: object, since: number | null): [name: string, text: string] | null {
+export function editNote(value: object, since: number | null): [name: string, text: string] | null {
   if (since === null) return null;
   const written = timeOf(value, writtenAt);
-  if (isLater(written, since)) return [remark, writtenLater];
+  if (isLater(written, since)) return [remark, writtenLaterNote];
   const edited = timeOf(value, editedAt);
-  return isLater(edited, since) && edited !== written ? [remark, editedLater] : null;
+  return isLater(edited, since) && edited !== written ? [remark, editedLaterNote] : null;
 }
 
-export const writtenLater = "Written after the event that started this run.";
-export const editedLater = "Edited after the event that started this run: the text may have been different at that time.";
+export const writtenLaterNote = "Written after the event that started this run.";
+export const editedLaterNote = "Edited after the event that started this run: the text may have been different at that time.";
 
 /** Maximum difference between the clocks of platforms, and between the times of a webhook and its object, in milliseconds. */
 const tolerance = 2_000;

@@ -12,14 +12,14 @@ export interface Provenance {
  * after lines that name its origin. `title` is our own text.
  */
 export function fence(title: string, text: string, kind: string, provenance: Provenance = {}): string {
-  return enclosed(title, closed(cleanText(text)), kind, provenance);
+  return fenceCleaned(title, closed(cleanText(text)), kind, provenance);
 }
 
 /** A name for a fence, which no text can know. */
 export const newTag = (kind: string): string => `${kind}-${randomName()}`;
 
 /** The same for a text that is already clean. */
-export function enclosed(
+export function fenceCleaned(
   title: string,
   text: string,
   kind: string,

@@ -26,7 +26,7 @@ const seen = new Set(
 );
 
 /** The tag with only those attributes; `null` if it has no others. */
-export function rewritten({ name, attributes, isClosed }: Tag): string | null {
+export function withSafeAttributes({ name, attributes, isClosed }: Tag): string | null {
   const kept = attributes.filter((attribute) => seen.has(attribute.name));
   if (kept.length === attributes.length) return null;
   return `<${[name, ...kept.map(({ raw }) => raw)].join(" ")}${isClosed ? " /" : ""}>`;

@@ -1,7 +1,7 @@
 import { CodeLines, runOf } from "../platform/markdown/code-lines.ts";
 import { Definitions, isOpenDefinition } from "./definitions.ts";
 import { readEntity } from "./entities.ts";
-import { isHidden, rewritten } from "./hidden-elements.ts";
+import { isHidden, withSafeAttributes } from "./hidden-elements.ts";
 import { endOfElement, isOpenTag, tagAt, voidElements } from "./html-tag.ts";
 
 /**
@@ -154,7 +154,7 @@ class MarkupFilter {
       const isEmpty = tag.isClosed || voidElements.has(tag.name);
       return this.#replace(at, isEmpty ? tag.end : endOfElement(text, tag.name, tag.end));
     }
-    const shown = rewritten(tag);
+    const shown = withSafeAttributes(tag);
     return shown === null ? tag.end : this.#replace(at, tag.end, shown);
   }
 

@@ -44,7 +44,7 @@ export interface Effect {
 }
 
 /** Executes a command in the transaction that stores its event, so that both happen exactly once or not at all. */
-export type CarryOut = (tx: Queryable, command: Command, place: CommandPlace) => Promise<Effect>;
+export type RunCommand = (tx: Queryable, command: Command, place: CommandPlace) => Promise<Effect>;
 
 /** Maximum length of the text after a command, in characters. */
 const maxRestLength = 500;

@@ -7,7 +7,7 @@ import type { Log } from "../platform/log.ts";
 import { own } from "../platform/telemetry/names.ts";
 import { inSpan, inTrace, validTraceparent } from "../platform/telemetry/tracing.ts";
 import type { Arrival, NewEvent, StoredEvent } from "./arrival.ts";
-import { type CarryOut, type Command, commandOf, type Effect, pendingReason, placeOf, refusalOf } from "./command.ts";
+import { type Command, commandOf, type Effect, pendingReason, placeOf, type RunCommand, refusalOf } from "./command.ts";
 import { type DecisionDeps, decide, reasonToDiscard } from "./decide.ts";
 import { authorKey, setReason } from "./ending-queries.ts";
 import { identify } from "./identify.ts";
@@ -30,7 +30,7 @@ export interface DispatcherOptions extends DecisionDeps {
   /** Called after executions were cancelled, to end those that are running. */
   readonly cancelled: (ids: readonly string[]) => void;
   /** Executes commands in comments; `null`: comments contain none. */
-  readonly carryOut: CarryOut | null;
+  readonly carryOut: RunCommand | null;
   /** Maximum number of concurrent writes of webhooks. */
   readonly concurrency: number;
   /** A signed body counts as a duplicate if the same body arrived within this many hours before. 0: off. */
@@ -178,7 +178,7 @@ interface Dispatched {
 async function storeCommand(
   given: Arrival,
   command: Command,
-  carryOut: CarryOut,
+  carryOut: RunCommand,
   { sql, replayHours, loops }: DispatcherOptions,
 ): Promise<Dispatched> {
   const event = { ...given.event, outcome: "dispatched" as const, reason: null };

@@ -1,7 +1,7 @@
 import type { EventAuthor } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import type { NewEvent } from "./arrival.ts";
-import { type CarryOut, type Command, type Effect, pendingReason, placeOf, refusalOf } from "./command.ts";
+import { type Command, type Effect, pendingReason, placeOf, type RunCommand, refusalOf } from "./command.ts";
 import { endPending, setCarriedOut, setReason } from "./ending-queries.ts";
 
 interface LateCommand {
@@ -10,7 +10,7 @@ interface LateCommand {
   readonly event: NewEvent;
   /** The standing that the platform reported; `unknown` if it did not respond. */
   readonly standing: EventAuthor["standing"];
-  readonly carryOut: CarryOut;
+  readonly carryOut: RunCommand;
 }
 
 /**

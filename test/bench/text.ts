@@ -3,7 +3,7 @@ import { defuse } from "../../runtime/outbox/defuse.ts";
 import { redact } from "../../runtime/outbox/redact.ts";
 import { secretsFinder, storedSecrets } from "../../runtime/outbox/secrets.ts";
 import { cleanText } from "../../runtime/untrusted/clean.ts";
-import { enclosed } from "../../runtime/untrusted/fence.ts";
+import { fenceCleaned } from "../../runtime/untrusted/fence.ts";
 import { median, report } from "./report.ts";
 
 /** Length of the text of an issue and of the answer, in characters. */
@@ -40,7 +40,7 @@ const secrets = secretsFinder(
 const options = { allow: [], participants: new Set(["ann"]), hosts: ["https://example.com"] };
 
 const steps = {
-  "shown to a model": () => enclosed("Comment", cleanText(text), "event", {}),
+  "shown to a model": () => fenceCleaned("Comment", cleanText(text), "event", {}),
   "on its way out": () => defuse(redact(text, secrets()).text, options),
 };
 

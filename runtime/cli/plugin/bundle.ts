@@ -81,7 +81,7 @@ const namedZod = /import\s*\{\s*z\s*\}\s*from\s*(["']zod["'])/g;
  * `import { z } from "zod"` bundles all of zod with its 50 languages; `import * as z` bundles only what is used, about a quarter.
  * Both have the same effect.
  */
-const usedZod: Plugin = {
+const zodNamespaceImport: Plugin = {
   name: "only what is used of zod",
   setup: (build) => {
     build.onLoad({ filter: /\.[cm]?[jt]s$/ }, ({ path }) => {
@@ -119,7 +119,7 @@ export async function bundle(folder: string, source: string, { version }: { vers
     minifyWhitespace: true,
     minifySyntax: true,
     nodePaths: ownPackages(),
-    plugins: [full, ownPackage(folder), usedZod],
+    plugins: [full, ownPackage(folder), zodNamespaceImport],
   }).catch((error: BuildFailure) => {
     throw new PackageError("CANNOT_BUNDLE", failures(error), error);
   });

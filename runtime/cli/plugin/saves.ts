@@ -4,7 +4,8 @@ import { join } from "node:path";
 /** An editor writes several times during one save. */
 const quietMs = 100;
 /** Built, installed and stored files next to the sources, and temporary files of editors. */
-const passedOver = /^(dist|node_modules)([\\/]|$)|(^|[\\/])(\.[^/\\]*|4913)([\\/]|$)|~$|\.tgz$|\.lock\.json$|package-lock\.json$/;
+const ignoredFiles =
+  /^(dist|node_modules)([\\/]|$)|(^|[\\/])(\.[^/\\]*|4913)([\\/]|$)|~$|\.tgz$|\.lock\.json$|package-lock\.json$/;
 
 /**
  * Yields the names of the saved files until the signal; several saves at once are one list, which is empty if files were only
@@ -19,7 +20,7 @@ export function watchSaves(folder: string, isOwn: (path: string) => boolean, sig
   let failure: Error | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const note = (path: string) => {
-    if (passedOver.test(path) || isOwn(path)) return;
+    if (ignoredFiles.test(path) || isOwn(path)) return;
     saved.add(path);
     clearTimeout(timer);
     timer = setTimeout(() => ready.resolve(), quietMs);
@@ -34,7 +35,7 @@ export function watchSaves(folder: string, isOwn: (path: string) => boolean, sig
     const watcher = watch(join(folder, name), (_, changed) => {
       if (changed === null) return;
       const path = join(name, changed);
-      if (passedOver.test(path)) return;
+      if (ignoredFiles.test(path)) return;
       // There may be another folder with that name, or none.
       if (isFolder(path)) watchFolder(path, true);
       else unwatch(path);
@@ -50,7 +51,7 @@ export function watchSaves(folder: string, isOwn: (path: string) => boolean, sig
     });
     for (const one of readdirSync(join(folder, name))) {
       const path = join(name, one);
-      if (passedOver.test(path)) continue;
+      if (ignoredFiles.test(path)) continue;
       if (isFolder(path)) watchFolder(path, isNew);
       else if (isNew) note(path);
     }

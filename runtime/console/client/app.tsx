@@ -2,13 +2,13 @@ import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { CallError } from "./api/call.ts";
 import { connected } from "./api/live.ts";
-import { awaited } from "./api/query.ts";
+import { pendingFirstResponses } from "./api/query.ts";
 import { logIn, logOut, readSession, session } from "./api/session.ts";
 import { Dialog } from "./parts/dialog.tsx";
 import { ThemeChoice } from "./parts/theme.tsx";
 import { helpShown } from "./route/keys.ts";
 import { Link } from "./route/link.tsx";
-import { go, pageUrl, place } from "./route/location.ts";
+import { navigate, pageUrl, place } from "./route/location.ts";
 import { Outlet } from "./route/outlet.tsx";
 import { pages } from "./route/pages.ts";
 
@@ -31,7 +31,7 @@ export function App() {
             The service does not answer. What you see may be old; it is updated as soon as the service is back.
           </p>
         )}
-        {awaited.value > 0 && <div class="loading" aria-hidden="true" />}
+        {pendingFirstResponses.value > 0 && <div class="loading" aria-hidden="true" />}
         <Outlet />
       </main>
       {helpShown.value && <KeyHelp />}
@@ -144,7 +144,7 @@ function Search() {
     event.preventDefault();
     const field = (event.currentTarget as HTMLFormElement).elements.namedItem("q") as HTMLInputElement;
     if (field.value.trim() === "") return;
-    go(pageUrl("issues", { q: field.value.trim() }));
+    navigate(pageUrl("issues", { q: field.value.trim() }));
     field.value = "";
     field.blur();
   };

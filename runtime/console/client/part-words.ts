@@ -1,26 +1,26 @@
 import type { ConnectionStatus, Plugin, ProposalState, Status, StepState } from "../../../schema/gen/client.ts";
-import { deliveries, type Meaning, runs } from "./words.ts";
+import { deliveries, runs, type StateText } from "./words.ts";
 
-const dryRun: Meaning = {
+const dryRun: StateText = {
   label: "dry run",
   sentence: "Nothing was written to the tracker: this shows what the run would have written.",
   next: "Compare it with another run, or replay the delivery to write it.",
   tone: "idle",
 };
-const proposed: Meaning = { sentence: "The write waits for a decision.", next: "Approve or reject it.", tone: "wait" };
-const rejected: Meaning = {
+const proposed: StateText = { sentence: "The write waits for a decision.", next: "Approve or reject it.", tone: "wait" };
+const rejected: StateText = {
   sentence: "The write was rejected and did not happen.",
   next: "Replay the delivery to do the work again.",
   tone: "idle",
 };
-const expired: Meaning = {
+const expired: StateText = {
   sentence: "No one decided in time, so it was not written.",
   next: "Replay the delivery to have it proposed again.",
   tone: "idle",
 };
-const failed: Meaning = { sentence: "It failed.", next: "Read the error, then restart the run.", tone: "bad" };
+const failed: StateText = { sentence: "It failed.", next: "Read the error, then restart the run.", tone: "bad" };
 
-const proposals: Readonly<Record<ProposalState, Meaning>> = {
+const proposals: Readonly<Record<ProposalState, StateText>> = {
   proposed,
   applied: {
     label: "written",
@@ -34,7 +34,7 @@ const proposals: Readonly<Record<ProposalState, Meaning>> = {
   dry_run: dryRun,
 };
 
-const steps: Readonly<Record<StepState, Meaning>> = {
+const steps: Readonly<Record<StepState, StateText>> = {
   started: {
     label: "running",
     sentence: "The request was sent, and no answer has arrived yet.",
@@ -49,7 +49,7 @@ const steps: Readonly<Record<StepState, Meaning>> = {
   expired,
 };
 
-const service: Readonly<Record<Status["state"], Meaning>> = {
+const service: Readonly<Record<Status["state"], StateText>> = {
   ok: { sentence: "All parts of the service work.", next: "Nothing to do.", tone: "good" },
   degraded: {
     sentence: "The service works, but a part of it does not.",
@@ -59,7 +59,7 @@ const service: Readonly<Record<Status["state"], Meaning>> = {
   stopped: { sentence: "The service processes no work.", next: "See the checks below: each names its cause.", tone: "bad" },
 };
 
-const checks: Readonly<Record<Status["checks"][number]["state"], Meaning>> = {
+const checks: Readonly<Record<Status["checks"][number]["state"], StateText>> = {
   ok: { sentence: "It works.", next: "Nothing to do.", tone: "good" },
   degraded: {
     sentence: "It works with a limit or a risk.",
@@ -70,7 +70,7 @@ const checks: Readonly<Record<Status["checks"][number]["state"], Meaning>> = {
   unknown: { sentence: "It has not been checked yet.", next: "Wait a minute for the first check.", tone: "idle" },
 };
 
-const accounts: Readonly<Record<ConnectionStatus, Meaning>> = {
+const accounts: Readonly<Record<ConnectionStatus, StateText>> = {
   ok: { label: "works", sentence: "The platform accepts the account.", next: "Nothing to do.", tone: "good" },
   failed: {
     label: "does not work",
@@ -87,7 +87,7 @@ const accounts: Readonly<Record<ConnectionStatus, Meaning>> = {
 };
 
 const busy = "Nothing to do: it becomes ready by itself.";
-const plugins: Readonly<Record<Plugin["state"], Meaning>> = {
+const plugins: Readonly<Record<Plugin["state"], StateText>> = {
   installed: { sentence: "The plugin is not approved yet.", next: "Read what it may do, then approve it.", tone: "wait" },
   approved: { sentence: "The plugin is approved and not switched on.", next: "Enable it to use it.", tone: "idle" },
   enabled: { sentence: "The plugin is switched on and starts soon.", next: busy, tone: "busy" },
@@ -122,8 +122,8 @@ export const meanings = {
 export type Part = keyof typeof meanings;
 
 /** What a state means. A state of a newer service has no words yet: its own name is shown. */
-export function meaningOf(part: Part, state: string): Meaning & { readonly label: string } {
-  const known: Readonly<Record<string, Meaning>> = meanings[part];
+export function stateText(part: Part, state: string): StateText & { readonly label: string } {
+  const known: Readonly<Record<string, StateText>> = meanings[part];
   const label = state.replaceAll("_", " ");
   const meaning = Object.hasOwn(known, state) ? known[state] : undefined;
   return {

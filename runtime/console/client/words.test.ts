@@ -10,7 +10,7 @@ import { pendingReason, refusalOf as refusedCommand } from "../../webhooks/comma
 import { reasonToDiscard, triggersOf } from "../../webhooks/decide.ts";
 import { refusalOf } from "../../webhooks/gate.ts";
 import { unreadableEvent } from "../../webhooks/parse.ts";
-import { meaningOf, meanings } from "./part-words.ts";
+import { meanings, stateText } from "./part-words.ts";
 import { deliveries, failureOf, failures, reasons, remedyOf } from "./words.ts";
 
 const { schemas } = document.components as unknown as {
@@ -37,13 +37,13 @@ describe("every state has a sentence and a next step", () => {
     expect(states.length).toBeGreaterThan(2);
     expect(Object.keys(meanings[part]).sort()).toEqual(states);
     for (const state of states) {
-      const { sentence, next } = meaningOf(part, state);
+      const { sentence, next } = stateText(part, state);
       expect([sentence, next], state).toEqual([expect.stringMatching(isSentence), expect.stringMatching(isSentence)]);
     }
   });
 
   test("a state of a newer service is shown by its name", () => {
-    expect(meaningOf("run", "half_done")).toMatchObject({ label: "half done", tone: "idle" });
+    expect(stateText("run", "half_done")).toMatchObject({ label: "half done", tone: "idle" });
   });
 });
 

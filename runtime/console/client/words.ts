@@ -3,7 +3,7 @@ import type { EventOutcome, TaskExecutionState } from "../../../schema/gen/clien
 /** How loud a state is shown. */
 export type Tone = "good" | "bad" | "busy" | "wait" | "idle";
 
-export interface Meaning {
+export interface StateText {
   /** In place of the state's name. */
   readonly label?: string;
   /** What it means, in one sentence. */
@@ -13,7 +13,7 @@ export interface Meaning {
   readonly tone: Tone;
 }
 
-export const runs: Readonly<Record<TaskExecutionState, Meaning>> = {
+export const runs: Readonly<Record<TaskExecutionState, StateText>> = {
   queued: {
     sentence: "The run waits for its turn.",
     next: "Nothing to do: it starts by itself. If it stays queued, see under Now whether something is paused.",
@@ -47,7 +47,7 @@ export const runs: Readonly<Record<TaskExecutionState, Meaning>> = {
   },
 };
 
-export const deliveries: Readonly<Record<EventOutcome, Meaning>> = {
+export const deliveries: Readonly<Record<EventOutcome, StateText>> = {
   dispatched: {
     sentence: "The delivery fired a trigger, and its tasks were queued.",
     next: "See its runs for what came of it.",

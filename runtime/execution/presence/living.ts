@@ -80,14 +80,14 @@ const placeOf = ({ subject, agentId, post, connection }: LivingWrite): LivingPla
   connection: connection.id,
 });
 
-interface Held {
+interface LeasedComment {
   readonly living: LivingPlace;
   readonly lease: string;
   readonly fence: LivingFence;
   readonly signal: AbortSignal;
 }
 
-async function carryOut(write: LivingWrite, found: LivingComment, held: Held): Promise<PostedComment | null> {
+async function carryOut(write: LivingWrite, found: LivingComment, held: LeasedComment): Promise<PostedComment | null> {
   const { sql, key, executionId, isAnswer } = write;
   const { living, lease, fence } = held;
   const before = await resolved(write, found, held);
@@ -125,7 +125,7 @@ const withLost = (lost: readonly string[], key: string | null): readonly string[
  * The current comment with the key of its last write. An unfinished write may have succeeded; `isOpen`: it has not succeeded yet,
  * but still may.
  */
-async function resolved(write: LivingWrite, found: LivingComment, { signal }: Held) {
+async function resolved(write: LivingWrite, found: LivingComment, { signal }: LeasedComment) {
   const { comment_id, url, key, unfinished } = found;
   const comment = comment_id === null ? null : { id: comment_id, url: url ?? "" };
   if (unfinished === null) return { comment, key, isOpen: false };
@@ -138,7 +138,7 @@ async function replace(
   { connection, key, post, editsOnly = false }: LivingWrite,
   comment: PostedComment | null,
   content: NewComment | null,
-  { signal }: Held,
+  { signal }: LeasedComment,
 ): Promise<PostedComment | null> {
   const { adapter: source } = connection.source;
   const call = { signal, connection: connection.settings, key };

@@ -58,13 +58,13 @@ export async function claimSign(sql: Sql, lease: string, leaseSeconds: number): 
   return row;
 }
 
-type Held = Pick<Sign, "execution_id" | "lease" | "version">;
+type ClaimedSign = Pick<Sign, "execution_id" | "lease" | "version">;
 
 /**
  * Whether a claimed sign may still be shown. `false` if another replica has claimed it, if it has changed, or if it shows that an
  * execution is working whose answer has been sent.
  */
-export async function isCurrent(sql: Sql, { execution_id, lease, version }: Held): Promise<boolean> {
+export async function isCurrent(sql: Sql, { execution_id, lease, version }: ClaimedSign): Promise<boolean> {
   const rows = await sql`
     select from execution_signs s
     where execution_id = ${execution_id} and lease = ${lease} and version = ${version} and (sign is distinct from 'working' or not exists (
@@ -73,7 +73,7 @@ export async function isCurrent(sql: Sql, { execution_id, lease, version }: Held
 }
 
 /** Ends the update of a sign that was shown or abandoned. If the sign has changed meanwhile, it remains due. */
-export async function finishSign(sql: Queryable, { execution_id, lease, version }: Held): Promise<void> {
+export async function finishSign(sql: Queryable, { execution_id, lease, version }: ClaimedSign): Promise<void> {
   await sql`
     with shown as (
       delete from execution_signs where execution_id = ${execution_id} and lease = ${lease} and version = ${version}
@@ -85,7 +85,7 @@ export async function finishSign(sql: Queryable, { execution_id, lease, version 
 /** Makes the sign due again after `ms`, or immediately if it has changed meanwhile. Once it is shown, attempts count from zero. */
 export async function postponeSign(
   sql: Sql,
-  { execution_id, lease, version }: Held,
+  { execution_id, lease, version }: ClaimedSign,
   ms: number,
   shown?: { readonly text: string; readonly isLook: boolean },
 ): Promise<void> {

@@ -4,7 +4,7 @@ import type { Outbox } from "../../outbox/open.ts";
 import { endSign, recordSign } from "../../own-writes/queries.ts";
 import type { Bus } from "../../platform/bus.ts";
 import type { Sql } from "../../platform/database/client.ts";
-import { unavailableBehind } from "../../platform/database/unavailable.ts";
+import { unavailableCause } from "../../platform/database/unavailable.ts";
 import { newId } from "../../platform/ids.ts";
 import { startLeasedWork } from "../../platform/leases.ts";
 import type { Log, Report } from "../../platform/log.ts";
@@ -72,7 +72,7 @@ export function startPresence(options: PresenceOptions): Presence & Pick<Loop, "
     log,
     prepare: () => beginSignsOfConnected(sql, quietMs / 1000),
     claim: (lease) => claimSign(sql, lease, leaseSeconds),
-    carryOut: (sign, lost, stopping) => carryOut(sign, AbortSignal.any([lost, stopping]), options),
+    handle: (sign, lost, stopping) => carryOut(sign, AbortSignal.any([lost, stopping]), options),
   });
   bus.on("cancel", worker.wake);
   const begin = async (execution: Claimed) => {
@@ -102,7 +102,7 @@ async function carryOut(sign: Sign, ended: AbortSignal, options: PresenceOptions
   } catch (error) {
     const { retryable, retryAfterMs = 0, message } = toFailure(error);
     log.info("failed to show progress on an issue", { execution: sign.execution_id, sign: sign.sign, error: message });
-    const again = ended.aborted || ((retryable || unavailableBehind(error) !== null) && sign.attempts < maxAttempts);
+    const again = ended.aborted || ((retryable || unavailableCause(error) !== null) && sign.attempts < maxAttempts);
     const wait = ended.aborted ? 0 : Math.min(maxRetryMs, Math.max(retryMs * 2 ** sign.attempts, retryAfterMs));
     await (again ? postponeSign(sql, sign, wait) : finishSign(sql, sign)).catch((second) =>
       log.warn("failed to record the progress shown on an issue", { execution: sign.execution_id, error: second }),

@@ -8,7 +8,7 @@ import { endOf, newStep } from "./new-step.ts";
 import { type Change, loadSteps, type Patch, type StepRow } from "./queries.ts";
 
 /** The execution to which changes are written: its id, and the lease that must still be valid. */
-export type Held = Pick<Claimed, "id" | "lease">;
+export type LeasedExecution = Pick<Claimed, "id" | "lease">;
 
 /**
  * The steps of an execution, each stored before the next begins. After a crash, the run resumes after its last step.
@@ -16,13 +16,13 @@ export type Held = Pick<Claimed, "id" | "lease">;
  */
 export class Transcript implements StepLog {
   readonly steps: StepRow[];
-  readonly #execution: Held;
+  readonly #execution: LeasedExecution;
   readonly #write: (change: Change) => Promise<boolean>;
   /** How many steps earlier attempts stored. */
   readonly #earlier: number;
   #pending: { steps: StepRow[]; completed: StepRow[] } = { steps: [], completed: [] };
 
-  constructor(execution: Held, steps: StepRow[], write: (change: Change) => Promise<boolean>) {
+  constructor(execution: LeasedExecution, steps: StepRow[], write: (change: Change) => Promise<boolean>) {
     this.#execution = execution;
     this.steps = steps;
     this.#earlier = steps.length;
@@ -30,7 +30,11 @@ export class Transcript implements StepLog {
   }
 
   /** Reads the steps of earlier attempts. A first attempt has none. */
-  static async open(sql: Queryable, execution: Held, write: (change: Change) => Promise<boolean>): Promise<Transcript> {
+  static async open(
+    sql: Queryable,
+    execution: LeasedExecution,
+    write: (change: Change) => Promise<boolean>,
+  ): Promise<Transcript> {
     return new Transcript(execution, await loadSteps(sql, execution.id), write);
   }
 

@@ -15,7 +15,7 @@ export interface PoolUsage {
 }
 
 /** The database could not store data: its disk is full, or it is read-only. */
-export interface Full {
+export interface StorageFailure {
   readonly at: number;
   readonly reason: string;
   /** Its disk is full. */
@@ -24,7 +24,7 @@ export interface Full {
 
 /** Remembers the last of these failures. */
 function watchFull() {
-  let last: Full | null = null;
+  let last: StorageFailure | null = null;
   const full = (error: Error) => {
     last = { at: performance.now(), reason: error.message, isDisk: isDiskFull(error) };
   };
@@ -51,7 +51,7 @@ export interface Database {
   /** Whether the connections of `listen` are sessions of the server itself, not of a pooler: they end with this process. */
   readonly keepsSessions: boolean;
   /** When a statement last failed because the database cannot store data, `performance.now()`, and why. */
-  lastFull(): Full | null;
+  lastFull(): StorageFailure | null;
   /** The current usage of the pool of `sql`. */
   usage(): PoolUsage;
   /** Sets the deadline of all statements, including those in flight, in milliseconds. Used when the service stops. */

@@ -1,7 +1,7 @@
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import type { Sql } from "./driver.ts";
 import { type Run, sqlOver } from "./statement.ts";
-import { type Held, inTransaction } from "./transaction.ts";
+import { type ExclusiveConnection, inTransaction } from "./transaction.ts";
 import { DatabaseUnavailable, isUnavailable } from "./unavailable.ts";
 
 export interface PoolOptions
@@ -225,7 +225,7 @@ export class ConnectionPool {
   }
 
   /** A connection for exclusive use. Earlier statements on it finish first. */
-  async #hold(): Promise<Held> {
+  async #hold(): Promise<ExclusiveConnection> {
     const until = this.#now + this.#deadlineMs;
     const connection = await this.#wait(until, true, (given) => given);
     let released = false;

@@ -2,7 +2,7 @@ import { type Sql, sqlState } from "./driver.ts";
 import { type Run, sqlOver } from "./statement.ts";
 
 /** An exclusive connection. */
-export interface Held {
+export interface ExclusiveConnection {
   readonly run: Run;
   readonly release: () => void;
 }
@@ -11,7 +11,7 @@ export interface Held {
 const aborted = "25P02";
 
 /** Runs `work` in a transaction, which is rolled back if the work or any of its statements fails. */
-export async function inTransaction<T>({ run, release }: Held, work: (tx: Sql) => Promise<T>): Promise<T> {
+export async function inTransaction<T>({ run, release }: ExclusiveConnection, work: (tx: Sql) => Promise<T>): Promise<T> {
   const control = (command: string) => run((driver) => driver.unsafe(command));
   let failure: { error: unknown } | undefined;
   const noted: Run = (build) => {

@@ -48,7 +48,7 @@ export const isUnavailable = (error: unknown): boolean =>
   (unavailable.has(String(error.code)) || cannotStore(error) || isOfPooler(error));
 
 /** The database failure that caused an error, however deeply it is wrapped; `null` if there is none. */
-export function unavailableBehind(error: unknown): unknown {
+export function unavailableCause(error: unknown): unknown {
   for (let one = error, depth = 0; one instanceof Error && depth < 8; one = one.cause, depth++)
     if (isUnavailable(one)) return one;
   return null;

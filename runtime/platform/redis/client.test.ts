@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { quiet } from "../../transports/http/testing/door.ts";
+import { silentLog } from "../../transports/http/testing/door.ts";
 import { openRedis, type Redis } from "./client.ts";
 
 const real = process.env.TEST_REDIS_URL;
@@ -32,7 +32,7 @@ async function silenceable(url: URL): Promise<{ url: string; silence(): void }> 
 
 test("a silent connection is replaced by a new one", { timeout: 30_000, tags: ["redis"] }, async () => {
   const { url, silence } = await silenceable(new URL(real as string));
-  redis = await openRedis(url, "test:", quiet);
+  redis = await openRedis(url, "test:", silentLog);
   expect(await redis?.call("PING")).toBe("PONG");
   silence();
   await expect(redis?.call("PING")).rejects.toMatchObject({ code: "unavailable" });

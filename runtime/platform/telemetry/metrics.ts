@@ -136,7 +136,7 @@ export function measureProcess(): void {
 }
 
 /** A `fetch` that counts requests by host and status class, and records the remaining rate limit from the responses. */
-export const counted =
+export const countRequests =
   (fetch: typeof globalThis.fetch): typeof globalThis.fetch =>
   async (input, init) => {
     const host = bounded("host", hostOf(input));

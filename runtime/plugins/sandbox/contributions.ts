@@ -118,11 +118,11 @@ function source(name: string, described: DeclaredContributions["sources"][string
     ...(has.includes("findAll") && { findAll: asked("findAll", shapes.posted.array().max(1_000)) }),
     ...(has.includes("retract") && {
       retract: (post: unknown, comment: unknown, use: AnyCall) =>
-        ask(call, target("retract"), shapes.nothing, [post, comment], callOf(use, mask)),
+        ask(call, target("retract"), shapes.noResult, [post, comment], callOf(use, mask)),
     }),
     ...(has.includes("react") && {
       react: (subject: unknown, reaction: unknown, use: AnyCall) =>
-        ask(call, target("react"), shapes.nothing, [subject, reaction], callOf(use, mask)),
+        ask(call, target("react"), shapes.noResult, [subject, reaction], callOf(use, mask)),
     }),
     ...(has.includes("update") && {
       update: (post: unknown, comment: unknown, use: AnyCall) =>
@@ -134,7 +134,7 @@ function source(name: string, described: DeclaredContributions["sources"][string
     ...(has.includes("describe") && { describe: asked("describe", shapes.subjectDetails) }),
     ...(has.includes("standing") && { standing: asked("standing", shapes.standing) }),
     ...(has.includes("checkWebhook") && { checkWebhook: asked("checkWebhook", shapes.webhookReport) }),
-    ...(has.includes("closeIssue") && { closeIssue: asked("closeIssue", shapes.nothing) }),
+    ...(has.includes("closeIssue") && { closeIssue: asked("closeIssue", shapes.noResult) }),
   } as Source;
 }
 

@@ -46,7 +46,7 @@ export const noIsolation: Isolation = { prlimit: null, setpriv: null, ownUser: f
 /** The command line of a sandboxed process. Throws a `Refusal` if there is no Deno. */
 export function launchOf({ deno, bundle, memoryMb, isolation }: LaunchOptions): Launch {
   const file = realpathSync(bundle);
-  const binary = deno === undefined ? denoHere() : named(deno);
+  const binary = deno === undefined ? findDeno() : named(deno);
   const boot = bootFile();
   const line = [
     // The filter is file descriptor 3 of every program in the line.
@@ -129,7 +129,7 @@ function bootFile(): string {
 let known: string | undefined;
 
 /** The Deno that runs this service, or that of the npm package `deno`, or one where its installers put it. */
-export function denoHere(): string {
+export function findDeno(): string {
   known ??= runningDeno() ?? packagedDeno() ?? installedDeno();
   if (known) return known;
   throw new Refusal(

@@ -69,7 +69,7 @@ export const webhookReport = z.object({
   changed: z.enum(["created", "updated"]).nullable(),
 });
 export const projectId = z.string().max(1_000);
-export const nothing = z.unknown().transform(() => undefined);
+export const noResult = z.unknown().transform(() => undefined);
 
 export const pageList = z.object({
   pages: z.array(z.object({ id: short, revision: short })).max(10_000),
@@ -111,10 +111,10 @@ export const memoryAnswers = {
   nearest: hits,
   match: hits,
   unembedded: z.array(z.object({ id: short, content: text })).max(10_000),
-  embed: nothing,
-  clearVectors: nothing,
+  embed: noResult,
+  clearVectors: noResult,
   sweep: z.int().min(0),
-  check: nothing,
+  check: noResult,
 } as const;
 
 export const routeAnswer = z.object({
@@ -134,11 +134,11 @@ const cloudEvent = z.object({
   data: json,
 });
 export const queueAnswers = {
-  publish: nothing,
+  publish: noResult,
   pending: z.object({ items: z.array(cloudEvent).max(10_000), total: z.int().min(0) }),
   take: z.array(cloudEvent).max(10_000),
   ack: z.boolean(),
-  expire: nothing,
+  expire: noResult,
 } as const;
 
 export const feedAnswers = {
@@ -153,7 +153,7 @@ export const feedAnswers = {
       }),
     )
     .max(1_000),
-  acknowledge: nothing,
+  acknowledge: noResult,
 } as const;
 
 export const useCaseAnswers = {

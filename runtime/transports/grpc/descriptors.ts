@@ -13,7 +13,7 @@ import {
   FieldDescriptorProto_Label as Label,
   FieldDescriptorProto_Type as Type,
 } from "@bufbuild/protobuf/wkt";
-import type { EnumModel, FieldModel, FieldType, MessageModel, Numbered, PackageModel, Scalar } from "./model.ts";
+import type { EnumModel, FieldModel, FieldType, MessageModel, NumberedName, PackageModel, Scalar } from "./model.ts";
 import { isProtoOptional, pascal, shortName, zeroValue } from "./model.ts";
 
 const scalars: Record<Scalar, Type> = {
@@ -107,7 +107,7 @@ function enumProto(model: EnumModel): EnumDescriptorProto {
 }
 
 /** The end of a reserved range is exclusive in messages and inclusive in enums. */
-const reservedProto = (reserved: readonly Numbered[], beyond: 0 | 1) => ({
+const reservedProto = (reserved: readonly NumberedName[], beyond: 0 | 1) => ({
   reservedName: reserved.map(({ name }) => name),
   reservedRange: reserved.map(({ number }) => ({ start: number, end: number + beyond })),
 });

@@ -1,5 +1,5 @@
 import committed from "../../../schema/field-numbers.json" with { type: "json" };
-import type { Numbered } from "./model.ts";
+import type { NumberedName } from "./model.ts";
 
 /**
  * `schema/field-numbers.json`: the number of each field and enum value on the wire. It is append-only: a number belongs to
@@ -16,7 +16,7 @@ export const fieldNumbers: FieldNumbers = committed;
 
 export interface Numbers {
   /** The numbers of `names` in `owner`, in that order, and the reserved numbers of removed names. */
-  of(kind: keyof FieldNumbers, owner: string, names: readonly string[]): { numbered: Numbered[]; reserved: Numbered[] };
+  of(kind: keyof FieldNumbers, owner: string, names: readonly string[]): { numbered: NumberedName[]; reserved: NumberedName[] };
 }
 
 /** The committed numbers. A name without a number is an error, because a number assigned at run time could change later. */

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { Numbers } from "./field-numbers.ts";
 import type { EnumModel, FieldModel, FieldType, MessageModel } from "./model.ts";
 import { pascal, shortName, upperSnake, zeroValue } from "./model.ts";
-import { type Bare, bare, type Direction, entityName, scalarOf } from "./zod-shape.ts";
+import { bare, type Direction, entityName, scalarOf, type UnwrappedSchema } from "./zod-shape.ts";
 
 type Unnumbered = Omit<FieldModel, "number">;
 type Typed = Pick<FieldModel, "type" | "label">;
@@ -68,7 +68,7 @@ export class Messages {
     };
   }
 
-  #message(name: string, of: Bare, direction: Direction, about: string | undefined, where: string): MessageModel {
+  #message(name: string, of: UnwrappedSchema, direction: Direction, about: string | undefined, where: string): MessageModel {
     if (of.def.type !== "object") throw new Error(`${where}: must be a z.object, not "${of.def.type}"`);
     const scope: Scope = { name, direction, messages: [], enums: [] };
     return this.#numbered(
@@ -91,7 +91,7 @@ export class Messages {
     };
   }
 
-  #typed(name: string, of: Bare, scope: Scope, where: string): Typed {
+  #typed(name: string, of: UnwrappedSchema, scope: Scope, where: string): Typed {
     if (of.def.type === "array") return { label: "list", type: this.#element(name, of.def.element, scope, where) };
     if (of.def.type === "record") return { label: "map", type: this.#element(name, of.def.valueType, scope, where) };
     return { label: "single", type: this.#single(name, of, scope, where) };
@@ -104,7 +104,7 @@ export class Messages {
     return plain ? this.#single(name, of, scope, `${where}[]`) : { kind: "value" };
   }
 
-  #single(name: string, of: Bare, scope: Scope, where: string): FieldType {
+  #single(name: string, of: UnwrappedSchema, scope: Scope, where: string): FieldType {
     switch (of.def.type) {
       case "enum":
         return { kind: "enum", name: this.#enumeration(name, of, scope, where) };
@@ -134,7 +134,7 @@ export class Messages {
     }
   }
 
-  #nested(member: string, of: Bare, scope: Scope, where: string): string {
+  #nested(member: string, of: UnwrappedSchema, scope: Scope, where: string): string {
     const entity = entityName(of.schema);
     const name = entity ? `${this.#pkg}.${entity}` : `${scope.name}.${pascal(member)}`;
     if (!entity) {
@@ -150,7 +150,7 @@ export class Messages {
     return name;
   }
 
-  #enumeration(member: string, of: Bare, scope: Scope, where: string): string {
+  #enumeration(member: string, of: UnwrappedSchema, scope: Scope, where: string): string {
     if (of.def.type !== "enum") throw new Error(`${where}: is not an enum`);
     const texts = Object.values(of.def.entries);
     if (!texts.every((text) => typeof text === "string")) throw new Error(`${where}: the values of an enum must be strings`);

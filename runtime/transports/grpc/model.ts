@@ -34,10 +34,10 @@ export interface MessageModel {
   readonly fields: readonly FieldModel[];
   readonly messages: readonly MessageModel[];
   readonly enums: readonly EnumModel[];
-  readonly reserved: readonly Numbered[];
+  readonly reserved: readonly NumberedName[];
 }
 
-export interface FieldModel extends Numbered {
+export interface FieldModel extends NumberedName {
   readonly about: string | undefined;
   readonly type: FieldType;
   readonly label: "single" | "list" | "map";
@@ -61,11 +61,11 @@ export interface EnumModel {
   readonly name: string;
   readonly about: string | undefined;
   /** Without the zero value, which is `<PREFIX>_UNSPECIFIED`. */
-  readonly values: readonly (Numbered & { readonly text: string })[];
-  readonly reserved: readonly Numbered[];
+  readonly values: readonly (NumberedName & { readonly text: string })[];
+  readonly reserved: readonly NumberedName[];
 }
 
-export interface Numbered {
+export interface NumberedName {
   readonly name: string;
   readonly number: number;
 }

@@ -6,7 +6,7 @@ export type Direction = "input" | "output";
 export type Def = z.core.$ZodTypes["_zod"]["def"];
 
 /** A zod schema without its wrappers. */
-export interface Bare {
+export interface UnwrappedSchema {
   readonly schema: z.core.$ZodType;
   readonly def: Def;
   readonly optional: boolean;
@@ -17,7 +17,7 @@ export interface Bare {
 const defOf = (schema: z.core.$ZodType): Def => (schema as z.core.$ZodTypes)._zod.def;
 
 /** Removes wrappers such as `optional`, `nullable`, `default`, `readonly` and `pipe`, and records their meaning. */
-export function bare(schema: z.core.$ZodType, direction: Direction): Bare {
+export function bare(schema: z.core.$ZodType, direction: Direction): UnwrappedSchema {
   let optional = false;
   let nullable = false;
   let about: string | undefined;

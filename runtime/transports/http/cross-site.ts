@@ -6,7 +6,7 @@ import { isLoopback, parseAddress } from "../../platform/network/networks.ts";
  * page of another site is recognised by its `Origin` (cross-site request forgery). A page whose name was changed to point to this
  * service is recognised by its `Host` (DNS rebinding): only a DNS name with dots can be rebound.
  */
-export interface Asked {
+export interface RequestOrigin {
   readonly method: string;
   /** Target of the request line. */
   readonly target: string;
@@ -19,7 +19,10 @@ const reads = /^(GET|HEAD|OPTIONS)$/;
 const advice = "Set API_KEYS, or create a key with `signalbox keys create`, to use the API from elsewhere.";
 
 /** Why a request is refused while there are no API keys; `null` if it is allowed. `allowed`: the names of `ALLOWED_HOSTS`. */
-export function crossSite({ method, target, headers: { host, origin } }: Asked, allowed: ReadonlySet<string>): string | null {
+export function crossSite(
+  { method, target, headers: { host, origin } }: RequestOrigin,
+  allowed: ReadonlySet<string>,
+): string | null {
   if (host !== undefined && !servesAnyHost(target) && !isSafeHost(host, allowed)) {
     const name = JSON.stringify(host.slice(0, 200));
     return `Host: ${name} is not in ALLOWED_HOSTS, and there are no API keys. Add it there, or use an IP address. ${advice}`;

@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import { base } from "../route/location.ts";
 
 /** Increases whenever data of the service may have changed. */
-export const changed = signal(0);
+export const changeCount = signal(0);
 /** Whether the last request was answered. */
 export const connected = signal(true);
 
@@ -30,7 +30,7 @@ const announce = () => {
     const rest = Math.min(moved + handMs, end) - now;
     if (rest > 0) return void setTimeout(tell, rest);
     announcing = false;
-    if (document.visibilityState === "visible") changed.value++;
+    if (document.visibilityState === "visible") changeCount.value++;
   };
   setTimeout(tell, calmMs);
 };

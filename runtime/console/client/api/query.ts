@@ -1,7 +1,7 @@
 import { type Signal, signal } from "@preact/signals";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { CallError } from "./call.ts";
-import { changed } from "./live.ts";
+import { changeCount } from "./live.ts";
 import { readSession } from "./session.ts";
 
 export interface Loaded<T> {
@@ -24,9 +24,11 @@ interface Entry {
 
 const entries = new Map<string, Entry>();
 /** Number of first responses that the shown page still waits for. */
-export const awaited = signal(0);
+export const pendingFirstResponses = signal(0);
 const count = () => {
-  awaited.value = [...entries.values()].filter(({ watchers, state }) => watchers > 0 && state.peek().loading).length;
+  pendingFirstResponses.value = [...entries.values()].filter(
+    ({ watchers, state }) => watchers > 0 && state.peek().loading,
+  ).length;
 };
 /** Responses that no page shows are kept, so that going back shows data immediately. */
 const maxEntries = 60;
@@ -49,9 +51,9 @@ export function useQuery<T>(
     entry.watchers++;
     void refresh(entry);
     count();
-    const seen = changed.peek();
+    const seen = changeCount.peek();
     // A subscription starts with the current value, which is not a change.
-    const stop = live ? changed.subscribe((count) => count !== seen && void refresh(entry)) : undefined;
+    const stop = live ? changeCount.subscribe((count) => count !== seen && void refresh(entry)) : undefined;
     return () => {
       stop?.();
       if (--entry.watchers === 0) entry.running?.abort();

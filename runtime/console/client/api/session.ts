@@ -14,7 +14,7 @@ export interface Session {
 
 /** The user of this page; null until the service has responded. */
 export const session = signal<Session | null>(null);
-export const may = computed(() => {
+export const rights = computed(() => {
   const scopes = session.value?.scopes ?? [];
   return { write: scopes.includes("write"), admin: scopes.includes("admin") };
 });

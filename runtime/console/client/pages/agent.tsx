@@ -1,7 +1,7 @@
 import type { Agent } from "../../../../schema/gen/client.ts";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { may } from "../api/session.ts";
+import { rights } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Field, Form, linesOf, Pick, textOf } from "../parts/form.tsx";
 import { Empty, Page, Section, Shown } from "../parts/page.tsx";
@@ -10,7 +10,7 @@ import { RunList } from "../parts/run-list.tsx";
 import { Text } from "../parts/text.tsx";
 import { countText, dollarText, durationText } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
-import { go, pageUrl } from "../route/location.ts";
+import { navigate, pageUrl } from "../route/location.ts";
 import { AgentTrial } from "./agent-trial.tsx";
 import { roles } from "./agents.tsx";
 
@@ -84,7 +84,7 @@ function Persona({ agent, reload }: { agent: Agent; reload: () => Promise<void> 
     await reload();
   };
   return (
-    <Form label="Save" run={save} disabled={!may.value.write}>
+    <Form label="Save" run={save} disabled={!rights.value.write}>
       <Field name="name" label="Name" value={agent.name} required />
       <Pick name="role_id" label="Role" value={agent.role_id} options={roles} />
       <Field name="description" label="Description" value={agent.description} />
@@ -137,12 +137,12 @@ function Remove({ id }: { id: string }) {
     <ActionButton
       label="Delete the agent"
       kind="danger"
-      disabled={!may.value.write}
+      disabled={!rights.value.write}
       why="Your key may only read."
       confirm={<p>Its tasks stay and use their fallback prompt. The agent and its prompt cannot be restored.</p>}
       run={async () => {
         await call("agents.delete", { id });
-        go(pageUrl("agents"));
+        navigate(pageUrl("agents"));
       }}
     />
   );

@@ -1,11 +1,11 @@
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { may } from "../api/session.ts";
+import { rights } from "../api/session.ts";
 import { Field, Form, Pick, textOf } from "../parts/form.tsx";
 import { Empty, Page, Section, Shown } from "../parts/page.tsx";
 import { Text } from "../parts/text.tsx";
 import { Link } from "../route/link.tsx";
-import { go, pageUrl } from "../route/location.ts";
+import { navigate, pageUrl } from "../route/location.ts";
 import { SeedAgents } from "./seed.tsx";
 
 export const roles = [
@@ -67,11 +67,11 @@ function NewAgent() {
     const id = textOf(values, "id");
     const role_id = textOf(values, "role_id") as Role;
     await call("agents.create", { id, name: textOf(values, "name"), role_id, prompt: textOf(values, "prompt") });
-    go(pageUrl(`agent/${id}`));
+    navigate(pageUrl(`agent/${id}`));
   };
   return (
     <Section title="New agent">
-      <Form label="Create the agent" run={create} done="Created" disabled={!may.value.write}>
+      <Form label="Create the agent" run={create} done="Created" disabled={!rights.value.write}>
         <Field
           name="id"
           label="Id"

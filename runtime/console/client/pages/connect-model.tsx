@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { call, list } from "../api/call.ts";
-import { may } from "../api/session.ts";
+import { rights } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Section } from "../parts/page.tsx";
 import { Copy, Text } from "../parts/text.tsx";
@@ -36,7 +36,7 @@ export function ModelCard() {
         <div class="buttons">
           <ActionButton
             label="Test the model"
-            disabled={!may.value.write}
+            disabled={!rights.value.write}
             why="Your key may only read."
             confirm={<p>An agent is asked one short question, which costs a few tokens.</p>}
             run={ask}

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { WebhookEventWithPayload } from "../../../../schema/gen/client.ts";
 import { call } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { may } from "../api/session.ts";
+import { rights } from "../api/session.ts";
 import { State } from "../parts/badge.tsx";
 import { ActionButton } from "../parts/dialog.tsx";
 import { NextStep, Page, Section, Shown } from "../parts/page.tsx";
@@ -11,7 +11,7 @@ import { SubjectLink } from "../parts/subject.tsx";
 import { asText, Block, plain, Text } from "../parts/text.tsx";
 import { Time } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
-import { go, pageUrl } from "../route/location.ts";
+import { navigate, pageUrl } from "../route/location.ts";
 import { deliveries, remedyOf } from "../words.ts";
 import { eventLabel } from "./deliveries.tsx";
 
@@ -51,12 +51,12 @@ const DeliveryTitle = ({ event }: { event: WebhookEventWithPayload }) => (
 function Replay({ id }: { id: string }) {
   const replay = async () => {
     const receipt = await call("webhook-events.replay", { id });
-    go(pageUrl(`delivery/${receipt.event_id}`));
+    navigate(pageUrl(`delivery/${receipt.event_id}`));
   };
   return (
     <ActionButton
       label="Replay"
-      disabled={!may.value.write}
+      disabled={!rights.value.write}
       why="Your key may only read."
       confirm={
         <p>

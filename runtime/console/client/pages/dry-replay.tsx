@@ -1,10 +1,10 @@
 import type { TaskExecutionWithTranscript } from "../../../../schema/gen/client.ts";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { may } from "../api/session.ts";
+import { rights } from "../api/session.ts";
 import { Field, Form, Pick, textOf } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
-import { go, pageUrl, query } from "../route/location.ts";
+import { navigate, pageUrl, query } from "../route/location.ts";
 
 /** Runs the task of a run again on the same event, with another agent or prompt, and shows both answers. Writes nothing. */
 export function DryReplay({ run }: { run: TaskExecutionWithTranscript }) {
@@ -23,7 +23,7 @@ export function DryReplay({ run }: { run: TaskExecutionWithTranscript }) {
       ...(prompt && { prompt }),
     });
     const made = receipt.executions?.[0]?.id;
-    if (made) go(pageUrl(`compare/${run.id}`, { with: made }));
+    if (made) navigate(pageUrl(`compare/${run.id}`, { with: made }));
   };
   return (
     <Section title="Try it another way">
@@ -33,7 +33,7 @@ export function DryReplay({ run }: { run: TaskExecutionWithTranscript }) {
           The agent itself is not changed. The model and the tools really run, at their usual cost, but nothing is written to the
           tracker. The two answers are shown side by side.
         </p>
-        <Form label="Run as a dry run" run={start} done="" disabled={!may.value.write}>
+        <Form label="Run as a dry run" run={start} done="" disabled={!rights.value.write}>
           <Pick name="agent_id" label="Agent" value={agent_id} options={agents.data.items.map(({ id, name }) => [id, name])} />
           <Field name="prompt" label="Prompt" value={known?.prompt} lines={8} />
         </Form>

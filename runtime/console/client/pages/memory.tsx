@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { MemoryListed } from "../../../../schema/gen/client.ts";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { may } from "../api/session.ts";
+import { rights } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Choice, Filters, Word } from "../parts/filters.tsx";
 import { Field, Form, Pick, textOf } from "../parts/form.tsx";
@@ -102,7 +102,7 @@ function Edit({ memory, reload }: { memory: Found; reload: () => Promise<void> }
     await call("memory.delete", { key: memory.key });
     await reload();
   };
-  if (!may.value.write || memory.content.length > 20_000 || memory.scope === "task")
+  if (!rights.value.write || memory.content.length > 20_000 || memory.scope === "task")
     return <Block text={memory.content} label="Memory" />;
   return (
     <div class="wide">
@@ -141,7 +141,7 @@ function NewMemory({ reload }: { reload: () => Promise<void> }) {
   };
   return (
     <Section title="New memory">
-      <Form label="Store the memory" run={create} done="Stored" disabled={!may.value.write}>
+      <Form label="Store the memory" run={create} done="Stored" disabled={!rights.value.write}>
         <Field name="key" label="Key" required placeholder="release-day" hint="If the key exists, its memory is replaced." />
         <Field name="content" label="Content" required lines={3} />
         <Pick name="scope" label="Seen by" options={scopes.slice(0, 3)} onChange={setScope} />

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { call } from "../api/call.ts";
-import { may } from "../api/session.ts";
+import { rights } from "../api/session.ts";
 import { Field, Form, Pick, textOf } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
 
@@ -56,7 +56,7 @@ export function NewAccount({ reload }: { reload: () => Promise<void> }) {
         Credentials are stored encrypted and are never shown again. The account gets a webhook address of its own. This needs{" "}
         <code>ENCRYPTION_KEY</code> and a key with the scope admin.
       </p>
-      <Form label="Store the account" run={create} done="Stored" disabled={!may.value.admin}>
+      <Form label="Store the account" run={create} done="Stored" disabled={!rights.value.admin}>
         <Pick name="source" label="Platform" value={source} options={names} onChange={setSource} />
         <Field name="name" label="Name" required placeholder="Bot of the web team" />
         {asked.map(([name, label, secret]) => (

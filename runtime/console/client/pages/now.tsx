@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import type { Status } from "../../../../schema/gen/client.ts";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { meaningOf } from "../part-words.ts";
+import { stateText } from "../part-words.ts";
 import { State } from "../parts/badge.tsx";
 import { Page, Section, Shown } from "../parts/page.tsx";
 import { RunList } from "../parts/run-list.tsx";
@@ -48,7 +48,7 @@ const useRuns = (state: "running" | "waiting" | "held") =>
 
 /** The state in one sentence, and each check that has a problem. */
 function Health({ status }: { status: Status }) {
-  const { sentence, next } = meaningOf("service", status.state);
+  const { sentence, next } = stateText("service", status.state);
   const bad = status.checks.filter(({ state }) => state !== "ok");
   const good = status.checks.filter(({ state }) => state === "ok");
   return (

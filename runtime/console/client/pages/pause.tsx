@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Pause } from "../../../../schema/gen/client.ts";
 import { call } from "../api/call.ts";
-import { may } from "../api/session.ts";
+import { rights } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Text } from "../parts/text.tsx";
 import { Time } from "../parts/time.tsx";
@@ -32,7 +32,7 @@ export function PauseButton({ reload }: { reload: () => Promise<void> }) {
     <ActionButton
       label="Pause"
       kind="danger"
-      disabled={!may.value.write}
+      disabled={!rights.value.write}
       why={readOnly}
       run={pause}
       confirm={
@@ -80,7 +80,7 @@ export function Paused({ pauses, reload }: { pauses: readonly Pause[]; reload: (
           <ActionButton
             label="Resume"
             kind="primary"
-            disabled={!may.value.write}
+            disabled={!rights.value.write}
             why={readOnly}
             run={async () => {
               await call("pauses.resume", { scope, ...(id !== null && { id }) });

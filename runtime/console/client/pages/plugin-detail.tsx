@@ -1,7 +1,7 @@
 import type { Plugin } from "../../../../schema/gen/client.ts";
 import { call } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { may } from "../api/session.ts";
+import { rights } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Field, Form, textOf } from "../parts/form.tsx";
 import { Shown } from "../parts/page.tsx";
@@ -51,7 +51,7 @@ function Permissions({ plugin: { permissions, needs, tools, sources } }: { plugi
 }
 
 function Actions({ plugin: { id, state, waiting, version }, reload }: DetailProps) {
-  const disabled = !may.value.admin;
+  const disabled = !rights.value.admin;
   const why = "This needs a key with the scope admin.";
   const then = (action: () => Promise<unknown>) => async () => {
     await action();
@@ -120,7 +120,7 @@ function Settings({ plugin: { id, settings }, reload }: DetailProps) {
     await reload();
   };
   return (
-    <Form label="Save the settings" run={save} disabled={!may.value.admin}>
+    <Form label="Save the settings" run={save} disabled={!rights.value.admin}>
       {settings.map(({ name, title, secret, set }) => (
         <Field
           key={name}

@@ -1,6 +1,6 @@
 import type { Proposal, TaskExecutionWithTranscript } from "../../../../schema/gen/client.ts";
 import { call } from "../api/call.ts";
-import { may } from "../api/session.ts";
+import { rights } from "../api/session.ts";
 import { State } from "../parts/badge.tsx";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Markdown } from "../parts/markdown.tsx";
@@ -20,7 +20,7 @@ const readOnly = "Your key may only read.";
 export function Proposals({ run: { id, proposals }, reload }: ProposalsProps) {
   if (proposals.length === 0) return null;
   const open = proposals.filter(({ state, decided_at }) => state === "proposed" && decided_at === null);
-  const disabled = !may.value.write;
+  const disabled = !rights.value.write;
   const approve = async (chosen?: string[]) => {
     await call("task-executions.approve", chosen ? { id, proposals: chosen } : { id });
     await reload();

@@ -1,7 +1,7 @@
 import type { RoutingHits, SourceEventMapping, Task, TriggerTaskMapping } from "../../../../schema/gen/client.ts";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { may } from "../api/session.ts";
+import { rights } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Field, Form, textOf } from "../parts/form.tsx";
 import { Empty, Page, Section, Shown } from "../parts/page.tsx";
@@ -63,7 +63,7 @@ const sum = (found: readonly { readonly hits: number }[]): number => found.reduc
 /**
  * Number of events that a mapping matched. A mapping without an action matches the events whose action no other mapping names.
  */
-const hitsOf = (mapping: SourceEventMapping, { events }: RoutingHits, sources: readonly SourceEventMapping[]): number => {
+const hitCount = (mapping: SourceEventMapping, { events }: RoutingHits, sources: readonly SourceEventMapping[]): number => {
   const isOthers = (action: string | null) =>
     sources.some((one) => one.source === mapping.source && one.event_name === mapping.event_name && one.action === action);
   const taken = events.filter(
@@ -99,7 +99,7 @@ function Matrix({ sources, triggers, tasks, hits, reload }: MatrixProps) {
                     <Chip
                       key={one.id}
                       label={`${one.source} ${one.event_name}${one.action ? ` ${one.action}` : ""}`}
-                      hits={hitsOf(one, hits, sources)}
+                      hits={hitCount(one, hits, sources)}
                       remove={() => call("sources.delete", { id: one.id })}
                       reload={reload}
                     />
@@ -159,11 +159,11 @@ function Chip({ label, hits, remove, reload }: ChipProps) {
         <Text>{label}</Text>
       </span>{" "}
       <Hits count={hits} />
-      {may.value.write && (
+      {rights.value.write && (
         <ActionButton
           label="Remove"
           kind="danger"
-          disabled={!may.value.write}
+          disabled={!rights.value.write}
           why={readOnly}
           confirm={<p>“{label}” no longer fires. You can add it again below.</p>}
           run={async () => {
@@ -191,7 +191,7 @@ function NewMappings({ reload }: { reload: () => Promise<void> }) {
   return (
     <div class="side-by-side">
       <Section title="Map an event to a trigger">
-        <Form label="Add the event" run={addEvent} done="Added" disabled={!may.value.write}>
+        <Form label="Add the event" run={addEvent} done="Added" disabled={!rights.value.write}>
           <Field name="source" label="Source" required placeholder="alpha" />
           <Field name="event_name" label="Event" required placeholder="issues" />
           <Field name="action" label="Action" placeholder="any" />
@@ -199,7 +199,7 @@ function NewMappings({ reload }: { reload: () => Promise<void> }) {
         </Form>
       </Section>
       <Section title="Map a trigger to a task">
-        <Form label="Add the task" run={addTask} done="Added" disabled={!may.value.write}>
+        <Form label="Add the task" run={addTask} done="Added" disabled={!rights.value.write}>
           <Field name="canonical_trigger" label="Trigger" required placeholder="issue.created" />
           <Field name="task_id" label="Task" required placeholder="triage_initial_intent" />
         </Form>

@@ -1,6 +1,6 @@
 import type { TaskExecution } from "../../../../schema/gen/client.ts";
 import { call } from "../api/call.ts";
-import { may } from "../api/session.ts";
+import { rights } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 
 interface RunActionsProps {
@@ -55,7 +55,7 @@ export function RunActions({ run: { id, state }, reload }: RunActionsProps) {
             key={label}
             label={label}
             kind={kind}
-            disabled={!may.value.write}
+            disabled={!rights.value.write}
             why="Your key may only read."
             confirm={<p>{about}</p>}
             run={async () => {

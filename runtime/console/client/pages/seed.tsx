@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { OptionalMappings } from "../../../../schema/gen/client.ts";
 import { call } from "../api/call.ts";
-import { may } from "../api/session.ts";
+import { rights } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 
 const sets: readonly (readonly [OptionalMappings, string])[] = [
@@ -30,7 +30,7 @@ export function SeedAgents({ reload }: Props) {
     <ActionButton
       label="Create the defaults"
       kind="primary"
-      disabled={!may.value.write}
+      disabled={!rights.value.write}
       why={denied}
       confirm={
         <>
@@ -58,7 +58,7 @@ export function SeedMore({ reload }: Props) {
   return (
     <ActionButton
       label="Start work for more events"
-      disabled={!may.value.write}
+      disabled={!rights.value.write}
       why={denied}
       confirm={
         <>

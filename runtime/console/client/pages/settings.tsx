@@ -1,5 +1,5 @@
 import type { ComponentType } from "preact";
-import { may } from "../api/session.ts";
+import { rights } from "../api/session.ts";
 import { Empty, Page } from "../parts/page.tsx";
 import { Link } from "../route/link.tsx";
 import { AuditSettings } from "./settings-audit.tsx";
@@ -22,7 +22,7 @@ const tabs: readonly Tab[] = [
 ];
 
 export function SettingsPage({ id }: { id: string }) {
-  const open = tabs.find((tab) => tab.id === id) ?? (may.value.admin ? tabs[0] : tabs.find(({ admin }) => !admin));
+  const open = tabs.find((tab) => tab.id === id) ?? (rights.value.admin ? tabs[0] : tabs.find(({ admin }) => !admin));
   if (!open) return null;
   return (
     <Page title="Settings" name={open.title}>
@@ -35,7 +35,7 @@ export function SettingsPage({ id }: { id: string }) {
           </li>
         ))}
       </ul>
-      {open.admin && !may.value.admin ? (
+      {open.admin && !rights.value.admin ? (
         <Empty title="Your key may not see this.">Log in with a key that has the scope admin.</Empty>
       ) : (
         <open.Content />

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Integration } from "../../../../schema/gen/client.ts";
 import { call, type OutputOf } from "../api/call.ts";
-import { may } from "../api/session.ts";
+import { rights } from "../api/session.ts";
 import { type Check, Health, webhookUrl } from "../parts/account-health.tsx";
 import { Badge } from "../parts/badge.tsx";
 import { ActionButton } from "../parts/dialog.tsx";
@@ -45,7 +45,7 @@ export function Stored({ integration, check, reload }: StoredProps) {
       {missing.length > 0 && <Badge tone="wait">incomplete</Badge>}
       <ActionButton
         label="Test"
-        disabled={!may.value.write}
+        disabled={!rights.value.write}
         why="Your key may only read."
         run={async () => setTested(await call("integrations.test-stored", { source: id }))}
       />
@@ -53,7 +53,7 @@ export function Stored({ integration, check, reload }: StoredProps) {
       <ActionButton
         label="Delete"
         kind="danger"
-        disabled={!may.value.admin}
+        disabled={!rights.value.admin}
         why="This needs a key with the scope admin."
         confirm={<p>Its credentials are deleted, and its webhook then answers 404. This cannot be undone.</p>}
         run={remove}
@@ -77,7 +77,7 @@ function Rotation({ integration: { id, credentials }, reload }: Pick<StoredProps
     setSecret(null);
     await reload();
   };
-  const access = { disabled: !may.value.admin, why: "This needs a key with the scope admin." };
+  const access = { disabled: !rights.value.admin, why: "This needs a key with the scope admin." };
   return (
     <>
       <ActionButton

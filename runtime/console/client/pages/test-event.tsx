@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import { request } from "../api/call.ts";
-import { may } from "../api/session.ts";
+import { rights } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
-import { go, pageUrl } from "../route/location.ts";
+import { navigate, pageUrl } from "../route/location.ts";
 
 /** A payload in GitHub's format, with the members that the plugin reads. */
 const eventOf = (repository: string, number: number) => ({
@@ -33,12 +33,12 @@ export function SendTestEvent() {
       "x-github-delivery": crypto.randomUUID(),
     });
     const { event_id } = (await response.json()) as { event_id: string };
-    go(pageUrl(`delivery/${event_id}`));
+    navigate(pageUrl(`delivery/${event_id}`));
   };
   return (
     <ActionButton
       label="Send a test event"
-      disabled={!may.value.write}
+      disabled={!rights.value.write}
       why="Your key may only read."
       run={send}
       confirm={

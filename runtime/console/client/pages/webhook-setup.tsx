@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { WebhookReport } from "../../../../schema/gen/client.ts";
 import { call } from "../api/call.ts";
-import { may } from "../api/session.ts";
+import { rights } from "../api/session.ts";
 import { webhookUrl } from "../parts/account-health.tsx";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Text } from "../parts/text.tsx";
@@ -20,7 +20,7 @@ export function WebhookSetup({ source, platform }: WebhookSetupProps) {
     setReport(
       await call("sources.check", { source, url: webhookUrl(source), apply, ...(project.trim() && { project: project.trim() }) }),
     );
-  const access = { disabled: !may.value.admin, why: "This needs a key with the scope admin." };
+  const access = { disabled: !rights.value.admin, why: "This needs a key with the scope admin." };
   return (
     <>
       <ActionButton

@@ -1,9 +1,9 @@
-import { meaningOf, type Part } from "../part-words.ts";
+import { type Part, stateText } from "../part-words.ts";
 import type { Tone } from "../words.ts";
 
 /** A state in one word, with its explanation as a tooltip. `of`: what has the state. */
 export function State({ of, state }: { of: Part; state: string }) {
-  const { label, sentence, tone } = meaningOf(of, state);
+  const { label, sentence, tone } = stateText(of, state);
   return (
     <span class={`state ${tone}`} title={sentence}>
       {label}

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { may } from "../api/session.ts";
+import { rights } from "../api/session.ts";
 import { ActionButton } from "./dialog.tsx";
 import { Text } from "./text.tsx";
 import { countText } from "./time.tsx";
@@ -45,7 +45,7 @@ export function Bulk<T>({ label, run, nameOf, about, reload, kind = "primary" }:
   return (
     <span class="bulk">
       {preview === null ? (
-        <ActionButton label={label} disabled={!may.value.write} why="Your key may only read." run={look} />
+        <ActionButton label={label} disabled={!rights.value.write} why="Your key may only read." run={look} />
       ) : (
         <ActionButton
           label={`${label} ${countText(preview.count)}`}

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import type { CallError } from "../api/call.ts";
 import { connected } from "../api/live.ts";
-import { awaited, type Loaded } from "../api/query.ts";
+import { type Loaded, pendingFirstResponses } from "../api/query.ts";
 import { Link } from "../route/link.tsx";
 import type { Remedy } from "../words.ts";
 
@@ -22,11 +22,11 @@ function useComplete(): boolean {
   const [complete, setComplete] = useState(false);
   useLayoutEffect(() => {
     const timer = setTimeout(() => setComplete(true), maxWaitMs);
-    const look = () => awaited.peek() === 0 && setComplete(true);
+    const look = () => pendingFirstResponses.peek() === 0 && setComplete(true);
     // Requests of the surrounding components are counted after this effect, and those of a nested part after a response has
     // rendered it.
     queueMicrotask(look);
-    const stop = awaited.subscribe((left) => {
+    const stop = pendingFirstResponses.subscribe((left) => {
       if (left === 0) setTimeout(look);
     });
     return () => {

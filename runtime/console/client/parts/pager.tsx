@@ -1,10 +1,10 @@
 import type { Page } from "../api/call.ts";
-import { go, pageUrl, place, query } from "../route/location.ts";
+import { navigate, pageUrl, place, query } from "../route/location.ts";
 import { countText } from "./time.tsx";
 
 /** The number of items, and a link to older ones. The browser's back button leads to newer ones. */
 export function Pager({ page }: { page: Pick<Page<unknown>, "total" | "atLeast" | "next"> }) {
-  const turn = (cursor: string | null) => go(pageUrl(place.value.path, { ...Object.fromEntries(query.value), cursor }));
+  const turn = (cursor: string | null) => navigate(pageUrl(place.value.path, { ...Object.fromEntries(query.value), cursor }));
   const behind = query.value.has("cursor");
   return (
     <div class="pager">

@@ -1,7 +1,7 @@
 import type { Agent } from "../../../../schema/gen/client.ts";
 import { call } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { may } from "../api/session.ts";
+import { rights } from "../api/session.ts";
 import { Field, Form, textOf } from "./form.tsx";
 import { Shown } from "./page.tsx";
 import { Table } from "./table.tsx";
@@ -39,7 +39,7 @@ export function PolicyTable({ agentId, own, reload }: PolicyProps) {
       </Shown>
       <details>
         <summary>Change what this agent sets itself</summary>
-        <Form label="Save the policy" run={save} disabled={!may.value.write}>
+        <Form label="Save the policy" run={save} disabled={!rights.value.write}>
           <Field
             name="policy"
             label="Limits as JSON"

@@ -1,12 +1,12 @@
 import { useState } from "preact/hooks";
 
 /** Characters that reorder or hide text: their code points are shown instead. */
-const deceiving = /[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c\u200b\u2060\ufeff\p{Cc}]/gu;
+const misleadingCharacters = /[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c\u200b\u2060\ufeff\p{Cc}]/gu;
 const keptControls = /[\n\t]/;
 
 /** An external text. Characters that could change how it reads are made visible. */
 export const plain = (text: string): string =>
-  text.replace(deceiving, (one) =>
+  text.replace(misleadingCharacters, (one) =>
     keptControls.test(one) ? one : `‹U+${one.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}›`,
   );
 

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { go, pageUrl } from "./location.ts";
+import { navigate, pageUrl } from "./location.ts";
 import { pages } from "./pages.ts";
 
 /** Whether the list of keys is shown. */
@@ -21,7 +21,7 @@ export function listenForKeys(): void {
     else if (event.timeStamp < chordUntil) {
       chordUntil = 0;
       const page = pages.find(({ letter }) => letter === event.key);
-      if (page) go(pageUrl(page.path));
+      if (page) navigate(pageUrl(page.path));
     } else if (event.key === "g") chordUntil = event.timeStamp + chordMs;
   });
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { go, pageUrl, type Query } from "./location.ts";
+import { navigate, pageUrl, type Query } from "./location.ts";
 
 interface LinkProps {
   readonly to: string;
@@ -16,7 +16,7 @@ export function Link({ to, query, class: name, current = false, children }: Link
   const follow = (event: MouseEvent) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
-    go(href);
+    navigate(href);
   };
   return (
     <a class={name ?? ""} href={href} aria-current={current ? "page" : undefined} onClick={follow}>

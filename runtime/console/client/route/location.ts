@@ -31,7 +31,7 @@ export function pageUrl(path: string, members: Query = {}): string {
 }
 
 /** Shows another page, or the same page with another query. `replace`: adds no entry to the browser's history. */
-export function go(url: string, { replace = false }: { replace?: boolean } = {}): void {
+export function navigate(url: string, { replace = false }: { replace?: boolean } = {}): void {
   const before = place.value.path;
   if (replace) history.replaceState(null, "", url);
   else history.pushState(null, "", url);
@@ -44,5 +44,5 @@ export function go(url: string, { replace = false }: { replace?: boolean } = {})
 /** The same page with other filters; null removes one. */
 export function setQuery(members: Query): void {
   const { path, query } = place.value;
-  go(pageUrl(path, { ...Object.fromEntries(query), ...members }), { replace: true });
+  navigate(pageUrl(path, { ...Object.fromEntries(query), ...members }), { replace: true });
 }

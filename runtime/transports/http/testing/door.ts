@@ -10,7 +10,7 @@ import type { Bound } from "../../../platform/operation.ts";
 import { createApp } from "../app.ts";
 import type { Authenticate } from "../authenticate.ts";
 
-export const quiet: Log = { info: () => {}, warn: () => {}, error: () => {}, with: () => quiet };
+export const silentLog: Log = { info: () => {}, warn: () => {}, error: () => {}, with: () => silentLog };
 
 export interface Answer {
   readonly status: number;
@@ -41,13 +41,13 @@ export async function openDoor(
   await copyCluster(join(folder, "data"));
   const database = connectEmbedded(await openEmbedded(join(folder, "data")));
   const { sql } = database;
-  await migrate(database, quiet);
+  await migrate(database, silentLog);
   const app = createApp({
     bound: await bind(database),
     authenticate: await authenticate(database),
-    context: (request, actor) => ({ sql, log: quiet, actor, signal: request.signal }),
+    context: (request, actor) => ({ sql, log: silentLog, actor, signal: request.signal }),
     maxBodyBytes: 1_048_576,
-    log: quiet,
+    log: silentLog,
     version: "0.0.0",
   });
   const send: Door["send"] = async (method, path, body, headers = {}) => {
