@@ -40,6 +40,19 @@ describe("compilePath", () => {
     "/webhook/:a/:a",
   ])("refuses %j", (pattern) => expect(() => compilePath(pattern)).toThrow(/must be|may have|is not/));
 
+  it.each([
+    ["segments", "/aa".repeat(97)],
+    ["long segments", `/${"a".repeat(47)}`.repeat(6)],
+    ["names", "/:aa".repeat(70)],
+    ["names with a start", "/a:aa".repeat(55)],
+    ["optional parts", "{/aa}?".repeat(48)],
+    ["optional names", "{/:aa}?".repeat(40)],
+  ])("refuses 300 characters of %s at once", (_, parts) => {
+    const began = performance.now();
+    expect(() => compilePath(`/webhook/x${parts} `)).toThrow("must be segments");
+    expect(performance.now() - began).toBeLessThan(50);
+  });
+
   it("gives back what was put into its parameters", () => {
     const name = fc.stringMatching(/^[a-z]{1,8}$/);
     const value = fc.string({ minLength: 1, maxLength: 20 }).filter((text) => !/^\.{1,2}$/.test(text) && text.isWellFormed());

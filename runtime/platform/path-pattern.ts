@@ -4,8 +4,9 @@ export type PathMatch = Readonly<Record<string, string>>;
 /** Maximum length of a path that is compared with patterns, in characters. */
 const maxPath = 2_000;
 
-const literal = "[A-Za-z0-9._~%@!$&',;=-]";
-const segment = `/(?:${literal}+(?::\\w+\\??)?${literal}*|:\\w+\\??(?:${literal}*))`;
+const literal = "A-Za-z0-9._~%@!$&',;=-";
+// Only one way to divide a text into its parts: with two per segment, a refusal would take exponential time.
+const segment = `/(?=[:${literal}])[${literal}]*(?::\\w+(?!\\w)\\??[${literal}]*)?`;
 const grammar = new RegExp(`^/webhook(?:${segment}|\\{${segment}\\}\\?)*(?:/\\*)?$`);
 
 /**
