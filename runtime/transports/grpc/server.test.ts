@@ -10,6 +10,7 @@ import { promisify } from "node:util";
 import { Code, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { describe, expect, test } from "vitest";
+import { idleStall, maxStallMs, stallOf } from "../../platform/test-stall.ts";
 import { grpcRoutes } from "./routes.ts";
 import { connectHandler, startGrpc } from "./server.ts";
 import { client, collect, failure, grpc, type Loose, numbers } from "./testing/clients.ts";
@@ -140,6 +141,9 @@ describe("the server's life", () => {
       requestsPerMinute: "300",
     });
     expect(await (await fetch(`${baseUrl}/else`)).text()).toBe("the other application");
+    const dots = `${baseUrl}/${".".repeat(15_000)}`;
+    const idle = await idleStall();
+    expect(await stallOf(async () => (await fetch(dots)).text())).toBeLessThan(maxStallMs + idle);
     server.closeAllConnections();
     server.close();
   });

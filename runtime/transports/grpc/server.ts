@@ -53,7 +53,7 @@ export function connectHandler(options: ConnectOptions): NodeHandler {
 }
 
 /** `/package.Service/Method`. No other path has a dot in its first segment and a second segment. */
-const isCall = (target: string): boolean => /^\/[^/?]*\.[^/?]*\//.test(target);
+const isCall = (target: string): boolean => /^\/[^/?.]*\.[^/?]*\//.test(target);
 
 /**
  * Loading the descriptors and codecs of all operations, and the packages for them, takes a tenth of the service's start. Most
