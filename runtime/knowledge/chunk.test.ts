@@ -4,6 +4,13 @@ import { chunkMarkdown } from "./chunk.ts";
 
 const paths = (markdown: string) => chunkMarkdown(markdown).map(({ heading_path, text }) => [...heading_path, text]);
 
+test.each(["`", "~"])("a line of 100,000 %s is read in one pass", (mark) => {
+  const began = performance.now();
+  const pieces = chunkMarkdown(`${mark.repeat(100_000)}\r# A\n\n# B\nb`);
+  expect(performance.now() - began).toBeLessThan(1_000);
+  expect(pieces.at(-1)).toEqual({ heading_path: ["B"], text: "b" });
+});
+
 describe("sections", () => {
   test("have the headings above them; a heading alone makes no chunk", () => {
     expect(paths("intro\n# A\n## B\nb\n### C ###\nc\n# D\n#### E\ne\n## F\nf")).toEqual([

@@ -23,7 +23,7 @@ export function chunkMarkdown(markdown: string, { size = maxChunkLength, repeat 
 /** A longer heading is probably a paragraph that was marked up wrongly; every chunk under it would repeat it. */
 const maxHeadingLength = 300;
 const heading = /^ {0,3}(#{1,6})(?:[ \t]|$)/;
-const fence = /^ {0,3}(`{3,}|~{3,})(.*)$/;
+const fence = /^ {0,3}(`{3,}(?!`)|~{3,}(?!~))(.*)$/;
 
 function sectionsOf(markdown: string): Piece[] {
   const sections: Piece[] = [];
