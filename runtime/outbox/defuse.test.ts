@@ -73,6 +73,20 @@ test.each([
   ["![](https://evil.example/x.png?d=1)", "[image](https://evil.example/x.png?d=1)"],
   ["![a][r]\n\n[r]: https://evil.example/x", "[a][r]\n\n[r]: https://evil.example/x"],
   ["![a](data:image/png;base64,AAAA)", "[image: a]"],
+  ["!![a](https://evil.example/x)", "! [a](https://evil.example/x)"],
+  ["\\!![a](https://evil.example/x)", "\\! [a](https://evil.example/x)"],
+  ["!!![a][r]\n\n[r]: https://evil.example/x", "!! [a][r]\n\n[r]: https://evil.example/x"],
+  ["!\u200b![](https://evil.example/x)", "! [image](https://evil.example/x)"],
+  ["!![a](data:x)(https://evil.example/x)", "[image: a](https://evil.example/x)"],
+  ['!<img src="https://evil.example/x" alt="a">', "! [a](https://evil.example/x)"],
+  [
+    '!<img alt="a" src="https://evil.example/x">!<img src="https://evil.example/y">',
+    "! [a](https://evil.example/x)! [image](https://evil.example/y)",
+  ],
+  ["!![ok](docs/a.png)", "!![ok](docs/a.png)"],
+  ["![a](data:x y) ![b](data:y)", "[a](data:x y) [image: b]"],
+  ["![a](data:![b](data:x)", "[image: a]"],
+  ["![a ![b](data:x)", "[a [image: b]"],
   ['<img src="https://evil.example/x.png" alt="a">', "[a](https://evil.example/x.png)"],
   ["<img/src=https://evil.example/x>", "&lt;img/src=https://evil.example/x>"],
   ["![a](//evil.example/x)", "[a](//evil.example/x)"],
@@ -82,6 +96,8 @@ test.each([
     "<picture>&lt;source srcset='https://evil.example/x'></picture>",
   ],
   ['<td background="https://evil.example/x">', '&lt;td background="https://evil.example/x">'],
+  ["<a b style=c style='background:url(x)'>", "&lt;a b style=c style='background:url(x)'>"],
+  ["<a url style=c>", "<a url style=c>"],
   ["<style>p{background:url(https://evil.example)}</style>", "&lt;style>p{background:url(https://evil.example)}&lt;/style>"],
   [
     "![ok](docs/a.png) ![ok](https://user-images.githubusercontent.com/1/a.png)",
@@ -93,12 +109,14 @@ test.each([
 test("code is no way around: in the name of an image, in an attribute, or in more pieces than are looked at", () => {
   expect(safe("![a`x`](https://evil.example/x.png)")).toBe("[a`x`](https://evil.example/x.png)");
   expect(safe('<img alt="`x`" data-a="`y`" src="https://evil.example/x"> `z`')).not.toContain("<img");
+  expect(safe("!![a](//evil.example/x)".repeat(1_001))).not.toContain("![");
   expect(safe(`${"`a` ".repeat(30_000)}@eve`)).toMatch(/@\u200deve$/);
   expect(safe("`a`\uffff`b` @eve")).toBe("`a``b` @\u200deve");
 });
 
 test("no text of 1 MiB takes the processor for long", async () => {
   const pieces = ["`a`\n", "`a", "`", "```\na\n```\n", "~~~\n", "@a`b`", "@", "@a ", "![a](x) ", "<img src=x>"];
+  pieces.push("![", "![a](", "![a](data:", '![a](data:x "', "\\![", "<a style=", " style=", "<a\tbackground=/");
   const named = { ...options, participants: new Set(["a"]) };
   const idle = await idleStall();
   const stalls: [piece: string, stall: number][] = [];

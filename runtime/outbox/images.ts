@@ -1,35 +1,52 @@
-import { isEscaped } from "../platform/markdown/prose.ts";
+import { hasMore, isEscaped } from "../platform/markdown/prose.ts";
 import { tagAt } from "../untrusted/html-tag.ts";
 
+/** The description of an image, up to the next image, so that a text of many beginnings is not read once for each. */
+const alt = "((?:[^\\]\\n!]|!(?!\\[)){0,500})";
 /** Markdown images, with the address if it follows directly. */
-const image = /!\[([^\]\n]{0,500})\](?:\(\s{0,3}<?([^\s)>]{1,4096}))?/y;
-const dataImage = /!\[([^\]\n]{0,500})\]\(\s{0,3}<?data:[^\s)>]{0,4000000}>?(?:\s{1,3}"[^"\n]{0,500}")?\s{0,3}\)/gi;
+const image = new RegExp(`!\\[${alt}\\](?:\\(\\s{0,3}<?([^\\s)>]{1,2048}))?`, "y");
+/** Also matches an image without an end, so that its data is not read again for each image inside it. */
+const dataImage = new RegExp(
+  `!\\[${alt}\\]\\(\\s{0,3}<?data:[^\\s)>]{0,4000000}(>?(?:\\s{1,3}"[^"\\n]{0,500}")?\\s{0,3}\\))?`,
+  "gi",
+);
 /** Elements that cause a browser to load a resource. */
 const loading =
   /<(?=\/?(?:img|image|picture|source|video|audio|iframe|frame|embed|object|input|svg|link|script|style|meta|base|track|portal)\b)/gi;
-/** Other elements with an attribute that causes a browser to load a resource. */
-const styled = /<(?=[A-Za-z][^<>]{0,2000}?\s(?:background|poster|srcset|style)\s{0,5}=[^<>]{0,2000}?(?:url|\/\/))/g;
+/** Other elements. */
+const element = /<(?=[A-Za-z])[^<>]{0,4000}/g;
+/** An attribute that causes a browser to load a resource. */
+const styled = /\s(?:background|poster|srcset|style)\s{0,5}=/;
 
-/** Maximum number of images and elements whose URLs are checked. Further images become links, further elements text. */
-const maxImages = 5_000;
+/** Maximum number of images and elements whose URLs are checked. If there are more, all images become links, and further elements text. */
+const maxImages = 1_000;
 
 /** Replaces images from other hosts with links. Loading an image would reveal the reader, and data in the URL, to its host. */
 export function withoutForeignImages(text: string, hosts: readonly string[]): string {
   let safe = text;
-  if (safe.includes("![")) {
-    safe = safe.replace(dataImage, (_, alt: string) => `[image${alt ? `: ${alt}` : ""}]`);
-    let images = 0;
-    safe = safe.replace(/!(?=\[)/g, (sign, at: number, whole: string) => {
-      if (isEscaped(whole, at)) return sign;
-      if (++images > maxImages) return "";
+  if (hasMore(safe, "![", maxImages)) safe = safe.replace(/!+(?=\[)/g, "");
+  else if (safe.includes("![")) {
+    safe = safe.replace(dataImage, (whole: string, alt: string, end?: string) =>
+      end === undefined ? whole : `[image${alt ? `: ${alt}` : ""}]`,
+    );
+    safe = safe.replace(/!+(?=\[)/g, (signs: string, before: number, whole: string) => {
+      const at = before + signs.length - 1;
+      if (isEscaped(whole, at)) return signs;
       image.lastIndex = at;
       const found = image.exec(whole);
-      return found?.[2] && isOwn(found[2], hosts) ? sign : "";
+      if (found?.[2] && isOwn(found[2], hosts)) return signs;
+      // The sign before it would make an image of the link.
+      return signs.length === 1 ? "" : `${signs.slice(1)} `;
     });
     safe = safe.replace(/(?<!\\)\[\](?=[[(])/g, "[image]");
   }
   if (!safe.includes("<")) return safe;
-  return withoutForeignElements(safe, hosts).replace(styled, "&lt;");
+  return withoutForeignElements(safe, hosts).replace(element, (text) => (isStyled(text) ? `&lt;${text.slice(1)}` : text));
+}
+
+function isStyled(text: string): boolean {
+  const found = styled.exec(text);
+  return found !== null && /url|\/\//.test(text.slice(found.index + found[0].length));
 }
 
 function withoutForeignElements(text: string, hosts: readonly string[]): string {
@@ -49,7 +66,8 @@ function withoutForeignElements(text: string, hosts: readonly string[]): string 
     const src = tag && !tag.isEnd ? attributeOf("src") : null;
     const link =
       src && /^https?:/i.test(src) ? `[${attributeOf("alt")?.replace(/[[\]\n]/g, " ") || "image"}](${encodeURI(src)})` : null;
-    out += text.slice(copied, index) + (link ?? "&lt;");
+    const before = text.slice(copied, index);
+    out += before + (link && before.endsWith("!") ? ` ${link}` : (link ?? "&lt;"));
     copied = link && tag ? tag.end : index + 1;
   }
   return copied === 0 ? text : out + text.slice(copied);
