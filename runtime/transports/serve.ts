@@ -28,7 +28,7 @@ import { mountConsole } from "./http/console.ts";
 import { ambiguousHost, crossSite } from "./http/cross-site.ts";
 import { mountDocs } from "./http/docs.ts";
 import { mountMetrics } from "./http/metrics.ts";
-import { admitPipelined } from "./http/pipelining.ts";
+import { admitPipelined, onceOver } from "./http/pipelining.ts";
 import { mountPluginRoutes } from "./http/plugin-routes.ts";
 import { type ConsoleSessions, mountSession } from "./http/session.ts";
 import { mountWebhooks } from "./http/webhook.ts";
@@ -220,7 +220,7 @@ function drainOf(server: Server): (limitMs: number) => Promise<void> {
   };
   server.on("request", (_, response) => {
     running++;
-    response.once("close", () => {
+    onceOver(response, () => {
       running--;
       closeIfIdle();
     });

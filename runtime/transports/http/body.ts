@@ -1,12 +1,9 @@
-import { IncomingMessage, type ServerResponse } from "node:http";
-import type { Http2ServerResponse } from "node:http2";
+import { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { HttpBindings } from "@hono/node-server";
 import { problem } from "@signalbox/schema/problem";
 import type { Context as HonoContext } from "hono";
-
-/** The response object of a request. */
-type Answer = Pick<ServerResponse, "once" | "shouldKeepAlive"> | Pick<Http2ServerResponse, "once" | "stream">;
+import { type Answer, onceOver } from "./pipelining.ts";
 
 /** Maximum time for receiving a body, and the maximum of a random addition, so that bodies that began together do not end together. Milliseconds. */
 const [bodyMs, spreadMs] = [30_000, 1_000];
@@ -18,8 +15,7 @@ const maxArriving = 4_000;
 export class BodyBudget {
   readonly #most: number;
   #held = 0;
-  /** How to refuse each body that is arriving, the oldest first. */
-  readonly #arriving = new Set<() => void>();
+  readonly #arriving = new Set<Arrival>();
 
   constructor(most: number) {
     this.#most = most;
@@ -39,17 +35,36 @@ export class BodyBudget {
     this.#held -= bytes;
   }
 
-  /** Counts a body until what is returned is called. If there are too many, the oldest is refused: most arrive within milliseconds. */
-  arriving(refuse: () => void): () => void {
+  /**
+   * Counts a body until what is returned is called. If there are too many, the one that arrives most slowly is refused: most arrive
+   * within milliseconds.
+   */
+  arriving(arrival: Arrival): () => void {
     if (this.#arriving.size === maxArriving) {
-      const [oldest] = this.#arriving as Iterable<() => void>;
-      if (oldest) this.#arriving.delete(oldest);
-      oldest?.();
+      const now = performance.now();
+      let slowest: [Arrival, number] | undefined;
+      for (const one of this.#arriving) {
+        const rate = (one.bytes + headStart) / (now - one.since + 1);
+        if (!slowest || rate < slowest[1]) slowest = [one, rate];
+      }
+      if (slowest) this.#arriving.delete(slowest[0]);
+      slowest?.[0].refuse();
     }
-    this.#arriving.add(refuse);
-    return () => this.#arriving.delete(refuse);
+    this.#arriving.add(arrival);
+    return () => this.#arriving.delete(arrival);
   }
 }
+
+/** A body that is arriving. */
+interface Arrival {
+  /** By `performance.now`. */
+  readonly since: number;
+  bytes: number;
+  readonly refuse: () => void;
+}
+
+/** Bytes that are added to what a body has received, so that one that has just begun does not count as slow. */
+const headStart = 16_384;
 
 const crowded = problem("unavailable", "Too many request bodies are being received. Send this one again in a moment.", {
   retryAfter: 1,
@@ -112,10 +127,17 @@ export function refuseLargeBody(c: HonoContext, maxBytes: number): void {
 function holder(budget: BodyBudget | undefined, answer: Answer | undefined): (bytes: number) => void {
   if (!budget || !answer) return () => {};
   let mine = 0;
+  let isOver = false;
   return (bytes) => {
+    // What is read after the end is not kept for an answer, and nothing would release it.
+    if (isOver || bytes === 0) return;
     budget.hold(bytes);
-    if (mine === 0) answer.once("close", () => budget.release(mine));
     mine += bytes;
+    if (mine > bytes) return;
+    onceOver(answer, () => {
+      isOver = true;
+      budget.release(mine);
+    });
   };
 }
 
@@ -152,7 +174,8 @@ async function* inTime(stream: AsyncIterable<Uint8Array>, budget: BodyBudget | u
   const { promise: over, reject: fail } = Promise.withResolvers<never>();
   over.catch(() => {});
   const timer = setTimeout(() => fail(late), bodyMs + Math.random() * spreadMs);
-  const arrived = budget?.arriving(() => fail(crowded));
+  const arrival: Arrival = { since: performance.now(), bytes: 0, refuse: () => fail(crowded) };
+  const arrived = budget?.arriving(arrival);
   let ended = false;
   try {
     for (;;) {
@@ -161,6 +184,7 @@ async function* inTime(stream: AsyncIterable<Uint8Array>, budget: BodyBudget | u
         ended = true;
         return;
       }
+      arrival.bytes += next.value.byteLength;
       yield next.value;
     }
   } finally {
