@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { ChatRequest } from "../../examples/demo/chat.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import type { DeathPoint } from "../harness/die-at.ts";
@@ -12,8 +12,11 @@ import { commentingScript, issueOf, plainScript, startWorld, textsOf, type World
 vi.setConfig({ maxConcurrency: 10 });
 
 const repo = "octo/app";
-const subject = `alpha:${repo}#1`;
-type Scenario = "proposal" | "approval" | "living comment" | "final edit";
+/** Placeholders for the issue of a test. */
+const subject = "(subject)";
+const issue = "(issue)";
+const scenarios = ["proposal", "approval", "living comment", "final edit"] as const;
+type Scenario = (typeof scenarios)[number];
 
 /**
  * A statement, by its text and what its parameters contain in addition to the id of the execution; or a request to the tracker.
@@ -28,7 +31,7 @@ interface Point {
 /** The statement that stores steps. */
 const steps = "as g \\(id uuid, lease text";
 const kindOf = (kind: string, state: string) => [`"kind":"${kind}"`, `"state":"${state}"`];
-const comments = { method: "POST", path: "/issues/1/comments" };
+const comments = { method: "POST", path: `/issues/${issue}/comments` };
 
 const points: readonly Point[] = [
   { scenario: "proposal", at: "the proposal of a tool is stored", sql: steps, about: kindOf("tool", "proposed") },
@@ -51,69 +54,83 @@ const points: readonly Point[] = [
 ];
 
 describeOnDatabases("kill -9 right before and right after", (database) => {
-  test.concurrent.each(points)("$scenario: $at", { timeout: 240_000 }, async (point) => {
-    const isStaged = point.scenario === "proposal" || point.scenario === "approval";
+  // The points of a scenario share a service, which each death restarts anyway. Each point has its own issue.
+  describe.concurrent.each(scenarios)("%s", (scenario) => {
+    const isStaged = scenario === "proposal" || scenario === "approval";
+    let world: World;
     let answer = () => {};
-    const gate = new Promise<void>((done) => (answer = done));
-    const script = async (request: ChatRequest, number: number) => {
-      await gate;
-      return (isStaged ? commentingScript : plainScript)(request, number);
-    };
-    await using world = await startWorld({ database, tasks: ["first"], script, env: withDeaths });
-    const { service, tracker } = world;
-    const policy = isStaged ? { staged: true } : { presence: "comment" };
-    expect((await service.put("/api/agents/pm_default", { policy })).status).toBe(200);
-    // The first steps of a run happen by themselves, even if the test is not ready.
-    const death = deathsOf(world, point);
-    if (point.scenario === "living comment") death.arm("before");
-    const event_id = (await service.webhook(issueOpened({ repo, number: 1 }))).body.event_id;
-    const running = async () =>
-      String((await waitForExecutions(service, { event_id, state: "running", timeout: 60_000 }))[0]?.id);
-    let id = point.scenario === "living comment" ? "" : await running();
-    const approve = () => service.post(`/api/task-executions/${id}/approve`, {}).catch(() => null);
-    const stateOf = async () => (await service.get<{ state: string }>(`/api/task-executions/${id}`)).body.state;
+    let gate = Promise.resolve();
+    beforeAll(async () => {
+      const script = async (request: ChatRequest, number: number) => {
+        await gate;
+        return (isStaged ? commentingScript : plainScript)(request, number);
+      };
+      world = await startWorld({ database, tasks: ["first"], script, env: withDeaths });
+      const policy = isStaged ? { staged: true } : { presence: "comment" };
+      expect((await world.service.put("/api/agents/pm_default", { policy })).status).toBe(200);
+    });
+    afterAll(() => world?.[Symbol.asyncDispose]());
 
-    if (point.scenario === "approval") {
+    const numbered = points.filter((point) => point.scenario === scenario).map((point, at) => ({ ...point, number: 11 + at }));
+    test.each(numbered)("$at", { timeout: 240_000, concurrent: false }, async ({ number, ...point }) => {
+      const { service, tracker } = world;
+      gate = new Promise((done) => (answer = done));
+      const earlier = tracker.requests.length;
+      // The first steps of a run happen by themselves, even if the test is not ready.
+      const death = deathsOf(world, point, number);
+      if (scenario === "living comment") death.arm("before");
+      const event_id = (await service.webhook(issueOpened({ repo, number }))).body.event_id;
+      const running = async () =>
+        String((await waitForExecutions(service, { event_id, state: "running", timeout: 60_000 }))[0]?.id);
+      let id = scenario === "living comment" ? "" : await running();
+      const approve = () => service.post(`/api/task-executions/${id}/approve`, {}).catch(() => null);
+      const stateOf = async () => (await service.get<{ state: string }>(`/api/task-executions/${id}`)).body.state;
+      const texts = () => textsOf(tracker, repo, number);
+
+      if (scenario === "approval") {
+        answer();
+        await waitForExecutions(service, { event_id, state: "waiting" });
+      }
+      if (scenario === "final edit") await eventually(() => texts().length === 1, { timeout: 30_000 });
+      if (id) death.arm("before", id);
+      if (scenario === "approval") void approve();
+      else if (scenario !== "living comment") answer();
+      for (const then of ["after", null] as const) {
+        await death.happened();
+        if (then) death.arm(then, id);
+        else death.disarm();
+        // It may die again before it is ready.
+        await service.restart().catch((error) => {
+          if (then === null) throw error;
+        });
+        // A client without a response sends the request again.
+        if (then && scenario === "approval") void approve();
+      }
+
+      id ||= await running();
+      if (scenario === "proposal") {
+        await waitForExecutions(service, { event_id, state: "waiting", timeout: 60_000 });
+        expect(texts()).toEqual([]);
+      }
+      if (isStaged) await approve();
+      if (scenario === "living comment")
+        await eventually(() => expect(texts()).toEqual([expect.stringContaining("is working on this")]) ?? true, {
+          timeout: 90_000,
+        });
       answer();
-      await waitForExecutions(service, { event_id, state: "waiting" });
-    }
-    if (point.scenario === "final edit") await eventually(() => textsOf(tracker, repo, 1).length === 1, { timeout: 30_000 });
-    if (id) death.arm("before", id);
-    if (point.scenario === "approval") void approve();
-    else if (point.scenario !== "living comment") answer();
-    for (const then of ["after", null] as const) {
-      await death.happened();
-      if (then) death.arm(then, id);
-      else death.disarm();
-      // It may die again before it is ready.
-      await service.restart().catch((error) => {
-        if (then === null) throw error;
-      });
-      // A client without a response sends the request again.
-      if (then && point.scenario === "approval") void approve();
-    }
-
-    id ||= await running();
-    if (point.scenario === "proposal") {
-      await waitForExecutions(service, { event_id, state: "waiting", timeout: 60_000 });
-      expect(textsOf(tracker, repo, 1)).toEqual([]);
-    }
-    if (isStaged) await approve();
-    if (point.scenario === "living comment")
-      await eventually(() => expect(textsOf(tracker, repo, 1)).toEqual([expect.stringContaining("is working on this")]) ?? true, {
-        timeout: 90_000,
-      });
-    answer();
-    await eventually(async () => expect(await stateOf()).toBe("succeeded") ?? true, { timeout: 90_000 });
-    const expected = isStaged ? ["Answer of first", "Note of first"] : ["Answer of first"];
-    // On a machine so busy that the tracker responds to nothing for a whole write window, the service posts again. Then the newer
-    // comment is removed after another window: see `late-writes.test.ts`.
-    await eventually(() => expect(textsOf(tracker, repo, 1)).toEqual(expected) ?? true, { timeout: 60_000 });
-    const written = expected.reduce((total, text) => total + sent(world, text) - death.unapplied(text), 0);
-    expect(written - removed(world), "comments and edits that were written and not removed").toBe(expected.length);
-    for (const text of expected) expect(sent(world, text) - death.unapplied(text), `"${text}" was written`).toBeGreaterThan(0);
-    // The watchdog reports every removal.
-    await eventually(async () => expect(await reported(service)).toBe(removed(world)) ?? true);
+      await eventually(async () => expect(await stateOf()).toBe("succeeded") ?? true, { timeout: 90_000 });
+      const expected = isStaged ? ["Answer of first", "Note of first"] : ["Answer of first"];
+      // On a machine so busy that the tracker responds to nothing for a whole write window, the service posts again. Then the
+      // newer comment is removed after another window: see `late-writes.test.ts`.
+      await eventually(() => expect(texts()).toEqual(expected) ?? true, { timeout: 60_000 });
+      const requests = tracker.requests.slice(earlier);
+      const written = (text: string) => sent(requests, text) - death.unapplied(text);
+      const total = expected.reduce((sum, text) => sum + written(text), 0);
+      expect(total - removed(requests), "comments and edits that were written and not removed").toBe(expected.length);
+      for (const text of expected) expect(written(text), `"${text}" was written`).toBeGreaterThan(0);
+      // The watchdog reports every removal.
+      await eventually(async () => expect(await reported(service)).toBe(removed(tracker.requests)) ?? true);
+    });
   });
 
   test.concurrent("an execution that kills its worker whenever it runs fails; other work continues", {
@@ -149,14 +166,15 @@ const preload = join(import.meta.dirname, "../harness/die-at.ts");
 /** The service finds the file in its working folder. */
 const withDeaths = { NODE_OPTIONS: `--import ${preload}`, DIE_AT: "die-at.json", WATCHDOG_ENABLED: "true" };
 
+type Requests = World["tracker"]["requests"];
+
 /** Requests that would have written a text. */
-const sent = ({ tracker }: World, text: string): number =>
-  tracker.requests.filter(({ method, body }) => /POST|PATCH/.test(method) && JSON.stringify(body ?? "").includes(text)).length;
+const sent = (requests: Requests, text: string): number =>
+  requests.filter(({ method, body }) => /POST|PATCH/.test(method) && JSON.stringify(body ?? "").includes(text)).length;
 
 /** Comments that the service has removed because they existed twice. */
-const removed = ({ tracker }: World): number =>
-  tracker.requests.filter(({ method, path, status }) => method === "DELETE" && /\/comments\/\d+$/.test(path) && status === 204)
-    .length;
+const removed = (requests: Requests): number =>
+  requests.filter(({ method, path, status }) => method === "DELETE" && /\/comments\/\d+$/.test(path) && status === 204).length;
 
 /** Comments whose removal the watchdog reports. */
 async function reported(service: World["service"]): Promise<number> {
@@ -165,8 +183,10 @@ async function reported(service: World["service"]): Promise<number> {
   return body.reduce((total, { context }) => total + context.duplicates.length, 0);
 }
 
-/** Makes the service die at a point. */
-function deathsOf(world: World, { sql, about = [], request }: Point) {
+/** Makes the service die at a point of the run on an issue. */
+function deathsOf(world: World, { sql, about: named = [], request: given }: Omit<Point, "scenario">, number: number) {
+  const about = named.map((part) => part.replace(subject, `alpha:${repo}#${number}`));
+  const request = given && { ...given, path: given.path.replace(issue, String(number)) };
   const { service, tracker } = world;
   const file = join(service.folder, withDeaths.DIE_AT);
   let fault: ReturnType<typeof tracker.fault> | null = null;
@@ -183,7 +203,7 @@ function deathsOf(world: World, { sql, about = [], request }: Point) {
     arm: (when: DeathPoint["when"], id = "") => {
       if (request) fault = tracker.fault({ ...request, after: when === "after", how: "hang" });
       else {
-        const parameters = id && !about.includes(subject) ? [id, ...about] : about;
+        const parameters = id && !named.includes(subject) ? [id, ...about] : about;
         writeFileSync(file, JSON.stringify({ when, sql: String(sql), about: parameters }));
       }
     },
