@@ -94,7 +94,7 @@ test("the chain is intact after twenty concurrent changes", async () => {
 
 describe.runIf(anyDatabase() === "postgres")("on PostgreSQL", () => {
   test("two replicas write one chain", async () => {
-    const database = await freshDatabase();
+    const database = await freshDatabase("migrated");
     await using _ = { [Symbol.asyncDispose]: () => database.drop() };
     await using first = await startService({ databaseUrl: database.url, apiKey: operator, env });
     await using second = await startService({ databaseUrl: database.url, apiKey: operator, env });

@@ -21,7 +21,7 @@ test("200 connected agents, 2,000 tasks, a tenth of the agents killed: every tas
   timeout: 300_000,
   tags: ["postgres"],
 }, async () => {
-  await using database = await freshDatabase();
+  await using database = await freshDatabase("migrated");
   const env = { RATE_LIMIT_PRIVILEGED: "1000000", EXECUTION_LEASE_SECONDS: "20" };
   await using world = await startWorld({ databaseUrl: database.url, tasks: [], env });
   const { service, tracker } = world;

@@ -19,7 +19,7 @@ describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
   let world: World;
   let number = 0;
   beforeAll(async () => {
-    database = await freshDatabase();
+    database = await freshDatabase("migrated");
     proxy = await startUrlProxy(database.url);
     world = await startWorld({ databaseUrl: proxy.url, tasks: ["only"], env: { EXECUTION_LEASE_SECONDS: "2" } });
   });

@@ -30,7 +30,7 @@ describe("an attempt outlasts an outage of the database", { tags: ["postgres"] }
   let world: World;
   let number = 0;
   beforeAll(async () => {
-    database = await freshDatabase();
+    database = await freshDatabase("migrated");
     proxy = await startUrlProxy(database.url);
     // A lease that does not expire during these tests, so that any wait for it fails the test.
     const env = { EXECUTION_LEASE_SECONDS: "600" };

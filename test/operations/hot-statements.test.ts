@@ -25,7 +25,7 @@ const repo = "octo/app";
 const events = 40;
 
 test("every statement that runs for each event carries a key, but those that look for work", { tags: ["postgres"] }, async () => {
-  await using database = await freshDatabase();
+  await using database = await freshDatabase("migrated");
   await using recorder = await recordStatements(database?.url ?? "");
   await using world = await startWorld({
     databaseUrl: recorder.url,

@@ -138,7 +138,7 @@ test("the status shows that a credential may only read", async () => {
 });
 
 test("without the database the status still answers, and says so", { tags: ["postgres"] }, async () => {
-  await using database = await freshDatabase();
+  await using database = await freshDatabase("migrated");
   await using proxy = await startUrlProxy(database.url);
   await using other = await startWorld({ tasks: [], databaseUrl: proxy.url });
   await proxy.cut();

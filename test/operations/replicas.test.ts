@@ -68,7 +68,7 @@ test("a change at one replica applies at the other at once", {
   timeout: 60_000,
   tags: ["postgres"],
 }, async () => {
-  await using database = await freshDatabase();
+  await using database = await freshDatabase("migrated");
   const options = { databaseUrl: database.url, env: { ENCRYPTION_KEY: "a".repeat(64), ALPHA_TOKEN: "t" } };
   const replicas = await Promise.all([startService(options), startService(options)]);
   const [first, second] = replicas;
@@ -95,7 +95,7 @@ test("a secret that was stored at one replica is redacted from what the other po
   timeout: 60_000,
   tags: ["postgres"],
 }, async () => {
-  await using database = await freshDatabase();
+  await using database = await freshDatabase("migrated");
   const tracker = await startTracker({ token, login, autoCreate: true });
   let told = "";
   const model = await startModel({ script: () => ({ content: `It is ${told}.` }) });
@@ -129,7 +129,7 @@ test("two webhooks of one comment at two replicas are one event, and edits of on
   timeout: 90_000,
   tags: ["postgres"],
 }, async () => {
-  await using database = await freshDatabase();
+  await using database = await freshDatabase("migrated");
   const model = await startModel({ script: plainScript });
   const options = { databaseUrl: database.url, env: { LLM_BASE_URL: model.url, LOOP_MAX_HOPS: "0" } };
   const replicas = await Promise.all([startService({ ...options, seed: true }), startService(options)]);
@@ -202,7 +202,7 @@ test("an api replica serves, a worker replica runs its executions and answers on
   timeout: 60_000,
   tags: ["postgres"],
 }, async () => {
-  await using database = await freshDatabase();
+  await using database = await freshDatabase("migrated");
   const model = await startModel({ script: plainScript });
   const start = (SIGNALBOX_ROLE: string, seed: boolean) =>
     startService({ databaseUrl: database.url, seed, env: { LLM_BASE_URL: model.url, SIGNALBOX_ROLE } });

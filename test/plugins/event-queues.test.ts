@@ -38,7 +38,7 @@ const held = async (services: readonly Service[]) => {
 const count = Array.from({ length: 5 });
 
 test("a plugin's queue is used from approval to removal, by every replica, without a restart", async () => {
-  const database = anyDatabase() === "postgres" ? await freshDatabase() : null;
+  const database = anyDatabase() === "postgres" ? await freshDatabase("migrated") : null;
   await using first = await startService(database ? { databaseUrl: database.url } : {});
   const second = database && (await startService({ databaseUrl: database.url }));
   const services = second ? [first, second] : [first];

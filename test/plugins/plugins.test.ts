@@ -230,7 +230,7 @@ test("what is approved at one replica serves at the other, from the database", {
   tags: ["postgres"],
   timeout: limit,
 }, async () => {
-  await using database = await freshDatabase();
+  await using database = await freshDatabase("migrated");
   await using first = await startService({ databaseUrl: database.url });
   await using second = await startService({ databaseUrl: database.url });
   await first.post("/api/plugins", builds.first.body);

@@ -10,7 +10,7 @@ const repo = "octo/app";
 
 // On the embedded database, no other process can take an execution or block a claim.
 test("an execution that its worker claims again, and a stop during a claim", { tags: ["postgres"] }, async () => {
-  await using database = await freshDatabase();
+  await using database = await freshDatabase("migrated");
   await using world = await startWorld({ databaseUrl: database.url, tasks: ["only"] });
   const { service, tracker, model } = world;
   const open = async (number: number) =>
@@ -45,7 +45,7 @@ test("an execution that its worker claims again, and a stop during a claim", { t
 });
 
 test("executions that are interrupted together are all released at once", { tags: ["postgres"] }, async () => {
-  await using database = await freshDatabase();
+  await using database = await freshDatabase("migrated");
   await using world = await startWorld({ databaseUrl: database.url, tasks: ["only"], script: () => ({ hang: true }) });
   const { service, model } = world;
   const numbers = [1, 2, 3, 4];

@@ -110,7 +110,7 @@ async function route(service: Service): Promise<void> {
 testOnDatabases(
   "whoever answers each of our comments: it ends by itself within the limits, across a kill, and what was held runs after release",
   async (flavour) => {
-    const database: FreshDatabase | null = flavour === "postgres" ? await freshDatabase() : null;
+    const database: FreshDatabase | null = flavour === "postgres" ? await freshDatabase("migrated") : null;
     const tracker = await startTracker({ token, login, autoCreate: true });
     const model = await startModel({ script: plainScript });
     // The limits on loops have their defaults. Edits do not wait for further ones, to save time.

@@ -27,7 +27,7 @@ test.each([
   "two replicas and an outage of the %s: nothing fails or is doubled, one probe at a time, everything resumes within seconds",
   { timeout: 180_000, tags: ["postgres"] },
   async (name, words, rule) => {
-    await using database = await freshDatabase();
+    await using database = await freshDatabase("migrated");
     const tracker = await startTracker({ token, login, autoCreate: true });
     const model = await startModel({ script: plainScript });
     // No retries: an outage that used up a single attempt would make the run fail.

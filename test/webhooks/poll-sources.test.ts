@@ -181,7 +181,7 @@ test("one replica at a time keeps the schedule, also after kill -9", {
 }, async () => {
   const tracker = await startTracker();
   const env = { ALPHA_API_URL: tracker.url, ALPHA_TOKEN: "t", EXECUTION_LEASE_SECONDS: "2" };
-  await using database = await freshDatabase();
+  await using database = await freshDatabase("migrated");
   const databaseUrl = database.url;
   await using first = await startService({ databaseUrl, seed: true, env });
   await using second = await startService({ databaseUrl, env });
