@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { damagePackedTexts } from "../harness/database-faults.ts";
+import { damagePackedTexts, storeAsBefore } from "../harness/database-faults.ts";
 import { type FreshDatabase, freshDatabase } from "../harness/databases.ts";
 import { waitForExecutions } from "../harness/wait.ts";
 import { startWorld, type World } from "../harness/world.ts";
@@ -27,6 +27,7 @@ interface Step {
   readonly unreadable?: string;
 }
 interface Execution {
+  readonly id: string;
   readonly result: string | null;
   readonly unreadable?: string;
   readonly transcript: readonly Step[];
@@ -90,4 +91,21 @@ test("lists and details are answered although stored texts are damaged, and name
     409,
     expect.stringContaining("The stored payload cannot be read"),
   ]);
+});
+
+test("an execution that was stored by an earlier version is shown whole", { tags: ["postgres"] }, async () => {
+  const { service } = world;
+  const { body } = await service.webhook(issueOpened({ repo, number: 3, body: long }));
+  const [execution] = await waitForExecutions(service, { event_id: body.event_id });
+  const read = async () => (await service.get<Execution>(`/api/task-executions/${execution?.id}`)).body;
+  const shown = await read();
+  const answer = shown.transcript.find(({ kind }) => kind === "model");
+  // An answer with white space around it was not the same text as the result, so it stayed in both places.
+  const output = { ...(answer?.output as object), content: shown.result };
+  expect(await storeAsBefore(database, shown.id, { result: shown.result ?? "", output })).toBe(2);
+  expect(shown.transcript.find(({ kind }) => kind === "post")?.input).toMatchObject({ body: long.trim() });
+  expect(await read()).toEqual({
+    ...shown,
+    transcript: shown.transcript.map((step) => (step === answer ? { ...step, output } : step)),
+  });
 });

@@ -49,6 +49,28 @@ export const damagePrompt = (database: FreshDatabase, execution: string): Promis
     `update execution_steps set packed = '\\x08ff', input = null where execution_id = '${execution}' and kind = 'prompt'`,
   );
 
+/** Stores the answer of a succeeded execution as versions before 26 November 2026 did: only as its result. */
+export async function storeAsBefore(
+  database: FreshDatabase,
+  execution: string,
+  { result, output }: { result: string; output: object },
+) {
+  const text = (value: string) => `'${value.replaceAll("'", "''")}'`;
+  const changeStep = (kind: string, change: string) =>
+    database.query(`update execution_steps set ${change} where execution_id = '${execution}' and kind = '${kind}' returning 1`);
+  await database.query(
+    `update task_executions set result = ${text(result)}, answer_step = null, packed_result = null where id = '${execution}'`,
+  );
+  const { content: _, ...rest } = output as { content?: unknown };
+  const short = text(JSON.stringify({ ...rest, content_is_result: true }));
+  const model = await changeStep("model", `packed_output = null, output = ${short}`);
+  const post = await changeStep(
+    "post",
+    `input = input::jsonb - 'body_after_step' || jsonb_build_object('body_after_result', input -> 'body_after_step' ->> 1)`,
+  );
+  return model.length + post.length;
+}
+
 /** Damages all stored texts that are packed; returns their columns, also those of a later version. */
 export async function damagePackedTexts(database: FreshDatabase): Promise<string[]> {
   const columns = await database.query(
