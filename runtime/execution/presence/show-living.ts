@@ -112,13 +112,15 @@ function textOf({ sign, state, agent_name, agent_id, tools, error, waiting_for }
 const addresses = [
   /\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'`<>)\]]+/gi,
   /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g,
-  /(?:\[[0-9a-f:]*:[0-9a-f:.]*\]|(?<![\w:])(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:]))(?::\d{1,5})?/gi,
+  /(?:\[[0-9a-f]*:[0-9a-f:.]*\]|(?<![\w:])(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:]))(?::\d{1,5})?/gi,
   /(?<=\bE[A-Z_]{4,20} )[\w.-]+(?::\d{1,5})?/g,
-  /\b(?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:internal|local|localdomain|lan|corp|intranet|svc|cluster\.local))(?::\d{1,5})?\b/gi,
+  /\blocalhost(?::\d{1,5})?\b/gi,
+  // Begins only at the first label of a name: the rest is not read again for each label.
+  /(?<![a-z0-9-]\.?)[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:internal|local|localdomain|lan|corp|intranet|svc|cluster\.local)(?::\d{1,5})?\b/gi,
 ];
 
 /** Everyone at the issue may read why an agent failed, but not the names of internal hosts. */
-const withoutAddresses = (text: string): string => addresses.reduce((safe, one) => safe.replace(one, "[address]"), text);
+export const withoutAddresses = (text: string): string => addresses.reduce((safe, one) => safe.replace(one, "[address]"), text);
 
 /** A reason may quote anything; in a code span, markup and mentions have no effect. */
 const code = (text: string): string => `\`${text.replace(/[`\s]+/g, (run) => (run.includes("`") ? "'" : " ")).slice(0, 500)}\``;
