@@ -97,7 +97,7 @@ export const stepMembers = (sql: Queryable) => sql`
 export async function listSteps(sql: Queryable, executionId: string): Promise<Step[]> {
   const rows = await sql<Stored<Step>[]>`
     select ${stepMembers(sql)} from execution_steps where execution_id = ${executionId} order by seq`;
-  return rows.map(shownStep);
+  return rows.map((row) => shownStep(row, rows));
 }
 
 /** Selects executions by their ids, or all on one issue. Executions in another state are not changed. */

@@ -27,5 +27,5 @@ export async function listStepsOf(sql: Queryable, ids: readonly string[], fromSe
   const rows = await sql<Stored<LiveStep>[]>`
     select execution_id, ${stepMembers(sql)} from execution_steps
     where execution_id = any(${ids as string[]}::uuid[]) and seq >= ${fromSeq} order by execution_id, seq`;
-  return rows.map(shownStep);
+  return rows.map((row) => shownStep(row));
 }

@@ -1,6 +1,15 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { packedStep, readStep, type Stored, shownResult, shownStep, storedResult, withoutAnswer } from "./stored-steps.ts";
+import {
+  packedStep,
+  packedText,
+  readStep,
+  type Stored,
+  shownResult,
+  shownStep,
+  storedResult,
+  withoutAnswer,
+} from "./stored-steps.ts";
 
 type Row = { seq: number; kind: string; state: string; input: unknown; output: unknown };
 
@@ -30,11 +39,11 @@ const model = (content: string): Row => ({
   input: null,
   output: { content, tool_calls: [] },
 });
-const post = (body: string): Row => ({
+const post = (body: string, place: object = { thread: "1" }): Row => ({
   seq: 2,
   kind: "post",
   state: "succeeded",
-  input: { thread: "1", body },
+  input: { body, ...place },
   output: { id: "1" },
 });
 
@@ -55,19 +64,35 @@ test("a step is read as it was written, packed or not", () => {
   );
 });
 
+const prose = Array.from(
+  { length: 500 },
+  (_, n) => "the order total is wrong after a reload of the page".split(" ")[(n * n * 7 + n) % 11],
+).join(" ");
+
+/** Prose of 0 to 2,000 characters, with all lengths about as frequent. Random strings are mostly short, and packing does not shorten them. */
+const proseOf = fc.noBias(fc.tuple(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max: 2_000 })));
+const anyText = fc.oneof(
+  text,
+  proseOf.map(([from, length]) => prose.slice(from, from + length)),
+);
+const place = fc.record({ thread: fc.string({ maxLength: 200 }), private: fc.constant(true) }, { requiredKeys: [] });
+
 test("a post and a result that repeat an answer are read as they were written, with the white space around it", () => {
   const space = fc.string({ maxLength: 3, unit: fc.constantFrom(" ", "\n", "\t") });
   fc.assert(
-    fc.property(text, space, space, (said, before, after) => {
+    fc.property(anyText, space, space, anyText, place, (said, before, after, rest, at) => {
       const result = said.trim();
       fc.pre(result !== "");
-      const steps = [model(before + result + after), post(`${result}\n\n— an agent`)] as const;
-      for (const step of steps) expect(readStep(stored(step, steps))).toEqual(step);
+      const steps = [model(before + result + after), post(result + rest, at)] as const;
+      for (const step of steps) {
+        expect(readStep(stored(step, steps))).toEqual(step);
+        expect(shownStep(stored(step, steps))).toEqual(step);
+      }
       const kept = storedResult(result, steps);
       const [answer, posted] = steps.map((step) => stored(step, steps));
       if (result.length >= 100) {
         expect(kept).toEqual({ answer_step: 1 });
-        expect(JSON.stringify(posted?.input).length).toBeLessThan(100);
+        if (rest.length <= 300) expect(posted?.input).toEqual({ ...at, body_after_step: [1, rest] });
       }
       const row =
         kept.answer_step === undefined
@@ -76,6 +101,21 @@ test("a post and a result that repeat an answer are read as they were written, w
       expect(shownResult(row)).toEqual({ result });
     }),
   );
+});
+
+test("a shortened post that was packed is read with the step that has its answer, and is never taken for the whole text", () => {
+  const [answer, after] = [model(prose), " It is fixed. ".repeat(20)];
+  const packed = bytes(packedText("prompt", JSON.stringify({ thread: "1", body_after_step: [1, after] })));
+  const row = { ...post(""), input: null, packed, packed_output: null, answer_output: null, packed_answer: null };
+  const others = [stored(answer), row];
+  expect(packed).not.toBeNull();
+  expect(readStep(row, others)).toEqual(post(prose + after));
+  expect(shownStep(row, others)).toEqual(post(prose + after));
+  expect(() => readStep(row)).toThrow("the step 1 with the answer is missing");
+  expect(shownStep(row)).toMatchObject({
+    input: null,
+    unreadable: "The stored input cannot be read: the step 1 with the answer is missing",
+  });
 });
 
 test("a text that differs from the answer, an answer of a failed step, and a living comment are stored whole", () => {
@@ -87,11 +127,6 @@ test("a text that differs from the answer, an answer of a failed step, and a liv
   expect(withoutAnswer(post(said), failed)).toEqual(post(said));
   for (const result of [storedResult(`${said}!`, steps), storedResult(said, failed)]) expect(result.answer_step).toBeUndefined();
 });
-
-const prose = Array.from(
-  { length: 500 },
-  (_, n) => "the order total is wrong after a reload of the page".split(" ")[(n * n * 7 + n) % 11],
-).join(" ");
 
 test("a prompt, an answer and its post in prose take less than half", () => {
   const prompt = { ...post(""), kind: "prompt", input: { content: prose } };

@@ -33,9 +33,19 @@ export const packedText = (kind: Kind, text: string): string | undefined => pack
 const asJson = (value: unknown) =>
   value === null || value === undefined ? undefined : packedText("prompt", JSON.stringify(value));
 
-/** A step as it is stored: the input of a prompt or post and the output of a model are packed if that is shorter. */
+/** The input of a post that begins with an answer: the number of the answer's step, and the text after the answer. */
+interface Shortened {
+  readonly body_after_step?: readonly [seq: number, after: string];
+}
+
+/**
+ * A step as it is stored: the input of a prompt or post and the output of a model are packed if that is shorter. A shortened post is
+ * not packed, because the database reads the number of the answer's step from it.
+ */
 export function packedStep<S extends Step>(step: S): S & { packed?: string; packed_output?: string } {
-  const packed = step.kind === "prompt" || step.kind === "post" ? asJson(step.input) : undefined;
+  const { body_after_step } = (step.kind === "post" && step.input ? step.input : {}) as Shortened;
+  const isPacked = step.kind === "prompt" || (step.kind === "post" && body_after_step === undefined);
+  const packed = isPacked ? asJson(step.input) : undefined;
   const packed_output = step.kind === "model" ? asJson(step.output) : undefined;
   return { ...step, ...(packed && { input: null, packed }), ...(packed_output && { output: null, packed_output }) };
 }
@@ -58,13 +68,19 @@ const answerStepOf = (steps: readonly Placed[], matches: (answer: string) => boo
 
 /** A shorter answer is stored again: a reference to it is not shorter. */
 const shortest = 100;
+/** A post with a longer text after the answer is stored whole, because packed it takes about as little space as that text alone. */
+const longestAfter = 300;
 
 /** A post without the answer that it begins with, which one of the steps has. The text of a living comment stays: its next edit reads it. */
 export function withoutAnswer<S extends Placed>(step: S, steps: readonly Placed[]): S {
   const { body, ...rest } = (step.input ?? {}) as { body?: unknown };
   if (step.kind !== "post" || step.is_living || typeof body !== "string") return step;
   const of = answerStepOf(steps, (answer) => answer.length >= shortest && body.startsWith(answer));
-  return of ? { ...step, input: { ...rest, body_after_step: [of.seq, body.slice(contentOf(of.output).length)] } } : step;
+  if (!of) return step;
+  const after = body.slice(contentOf(of.output).length);
+  if (after.length > longestAfter) return step;
+  const shortened: Shortened = { body_after_step: [of.seq, after] };
+  return { ...step, input: { ...rest, ...shortened } };
 }
 
 /** The result of an execution as it is stored: the number of the step that has it, or the text, packed if that is shorter. */
@@ -85,10 +101,20 @@ export const readPacked = (packed: Uint8Array | null, value: unknown): unknown =
 const textOf = (packed: Uint8Array) => Buffer.from(unpack(packed)).toString();
 const answerOf = ({ packed_answer, answer_output }: StoredAnswer) => contentOf(readPacked(packed_answer, answer_output));
 
-function inputOf({ kind, input, packed, ...step }: Stored<Step>): unknown {
-  if (packed !== null) return readPacked(packed, null);
-  const { body_after_step: named, ...rest } = (kind === "post" && input ? input : {}) as { body_after_step?: [number, string] };
-  return named === undefined ? input : { ...rest, body: answerOf(step) + named[1] };
+/** The other steps of an execution, as they are stored. */
+type Others = readonly (Stored<Step> & { readonly seq: number })[];
+
+function inputOf({ kind, input, packed, ...step }: Stored<Step>, others: Others = []): unknown {
+  const stored = readPacked(packed, input);
+  const { body_after_step: named, ...rest } = (kind === "post" && stored ? stored : {}) as Shortened;
+  if (named === undefined) return stored;
+  const [seq, after] = named;
+  if (step.packed_answer !== null || step.answer_output !== null) return { ...rest, body: answerOf(step) + after };
+  // Earlier versions packed shortened posts too, so the database does not find their answers.
+  const answer = others.find((other) => other.seq === seq);
+  // Without the answer, a part of the text would be taken for the whole.
+  if (!answer) throw new Error(`the step ${seq} with the answer is missing`);
+  return { ...rest, body: contentOf(outputOf(answer)) + after };
 }
 
 const outputOf = ({ output, packed_output }: Stored<Step>): unknown => readPacked(packed_output, output);
@@ -97,11 +123,12 @@ const whole = <S>({ packed, packed_output, answer_output, packed_answer, ...step
   ({ ...step, ...texts }) as S;
 
 /** The step as it was stored. Throws if a text of it is damaged, or packed by a release that has more dictionaries. */
-export const readStep = <S extends Step>(row: Stored<S>): S => whole<S>(row, { input: inputOf(row), output: outputOf(row) });
+export const readStep = <S extends Step>(row: Stored<S>, others?: Others): S =>
+  whole<S>(row, { input: inputOf(row, others), output: outputOf(row) });
 
 /** The step as it is shown: a text that cannot be read is null, and `unreadable` says why. */
-export function shownStep<S extends Step>(row: Stored<S>): S & Unreadable {
-  const [input, output] = [readable("input", () => inputOf(row)), readable("output", () => outputOf(row))];
+export function shownStep<S extends Step>(row: Stored<S>, others?: Others): S & Unreadable {
+  const [input, output] = [readable("input", () => inputOf(row, others)), readable("output", () => outputOf(row))];
   return whole<S & Unreadable>(row, { input: input.value, output: output.value, ...unreadableOf(input, output) });
 }
 

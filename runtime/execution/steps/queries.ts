@@ -234,7 +234,7 @@ export async function loadSteps(sql: Queryable, executionId: string): Promise<St
       prompt_tokens, completion_tokens, cost_usd, duration_ms, started_at, ended_at, decided_at is not null as decided,
       case when in_flight_until is not null then greatest(0, extract(epoch from in_flight_until - now()) * 1000) end::float8 as in_flight_ms
     from execution_steps where execution_id = ${executionId} order by seq`;
-  return rows.map(readStep);
+  return rows.map((row) => readStep(row, rows));
 }
 
 /** Stores steps that belong to no execution, or changes of them. */

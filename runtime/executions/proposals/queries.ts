@@ -24,7 +24,8 @@ export async function listProposals(sql: Queryable, executionId: string): Promis
     where s.execution_id = ${executionId} and s.kind in ('tool', 'post')
       and (s.state in ('proposed', 'rejected', 'expired') or s.decided_at is not null or (e.dry_run and s.state = 'dry_run'))
     order by s.seq`;
-  return rows.map(shownStep).map(({ kind, name, input, output, subject, ...row }) => ({
+  const shown = rows.map((row) => shownStep(row));
+  return shown.map(({ kind, name, input, output, subject, ...row }) => ({
     ...row,
     url: urlOf(output),
     kind: kind === "tool" ? "tool" : "comment",
