@@ -1,4 +1,5 @@
 import { modelTarget } from "../breakers/breakers.ts";
+import { maxCalls } from "../llm/answer.ts";
 import type { ChatAnswer, ChatRequest, Message, ToolCall } from "../llm/chat-messages.ts";
 import type { Llm } from "../llm/client.ts";
 import { measuredChat } from "../llm/measured.ts";
@@ -53,7 +54,10 @@ export function toolStepsAfter(log: StepLog, answer: StepRow): StepRow[] {
   return end === -1 ? rest : rest.slice(0, end);
 }
 
-/** Sends the rounds so far to the model as one step. `limit`: the limit that the run has reached, if this is its last request. */
+/**
+ * Sends the rounds so far to the model as one step. `limit`: the limit that the run has reached, if this is its last request.
+ * Throws a `Failure` for an answer with too many tool calls.
+ */
 export async function askModel(
   conversation: Conversation,
   tools: readonly RegisteredTool[],
@@ -79,9 +83,10 @@ export async function askModel(
   const cost = answer.costUsd ?? deps.prices.of(answer.model, answer.promptTokens, answer.completionTokens);
   if (cost === null) conversation.budget?.unpriced(answer.model);
   const output = limit === null ? outputOf(answer) : { content: withLimitNotice(answer.content, limit), tool_calls: [] };
+  const tooMany = output.tool_calls.length > maxCalls ? `The LLM's answer has more than ${maxCalls} tool calls.` : null;
   log.complete(step, {
-    state: "succeeded",
-    error: null,
+    state: tooMany === null ? "succeeded" : "failed",
+    error: tooMany,
     is_answered: true,
     name: answer.model,
     output,
@@ -90,6 +95,8 @@ export async function askModel(
     cost_usd: cost,
     duration_ms: Math.round(performance.now() - began),
   });
+  // Its step is stored with the failure, so its usage is counted.
+  if (tooMany !== null) throw new Failure(tooMany, { retryable: false });
   // The last answer is stored together with the post that follows. An answer with tool calls is stored before they run.
   if (output.tool_calls.length > 0 && tools.length > 0) beginStep(conversation, output.tool_calls[0]);
   if (output.tool_calls.length > 0) await log.flush({ agent_id: plan.agent_id });

@@ -15,22 +15,19 @@ interface Loose {
   usage?: { prompt_tokens?: unknown; completion_tokens?: unknown; cost?: unknown };
 }
 
-/** Most tool calls in one answer: each is carried out and stored. */
-const maxCalls = 100;
+/** Most tool calls in one answer: each is carried out and stored. An answer with more is paid for, but none of them is carried out. */
+export const maxCalls = 100;
 
-/** Throws a `Failure` for an answer with more tool calls than are carried out. */
-export function refuseManyCalls(calls: readonly unknown[]): void {
-  if (calls.length > maxCalls) throw new Failure(`The LLM's answer has more than ${maxCalls} tool calls.`, { retryable: true });
-}
+/** Calls that are read: one more than the most, so that it is known that there are too many. */
+export const maxReadCalls = maxCalls + 1;
 
-/** Reads the answer to a request to this model. Throws a `Failure` if it contains no message, or too many tool calls. */
+/** Reads the answer to a request to this model. Throws a `Failure` if it contains no message. */
 export function readAnswer(answer: unknown, model: string): ChatAnswer {
   const loose = (answer ?? {}) as Loose;
   const choice = loose.choices?.[0];
   const message = choice?.message;
   if (!message) throw new Failure("The LLM's answer has no message in its choices.", { retryable: true });
-  const calls = Array.isArray(message.tool_calls) ? message.tool_calls : [];
-  refuseManyCalls(calls);
+  const calls = Array.isArray(message.tool_calls) ? message.tool_calls.slice(0, maxReadCalls) : [];
   const count = (value: unknown) => (typeof value === "number" && Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0);
   return {
     model: typeof loose.model === "string" ? loose.model : model,

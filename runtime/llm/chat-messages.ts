@@ -25,6 +25,7 @@ export interface ChatRequest {
 export interface ChatAnswer {
   readonly model: string;
   readonly content: string;
+  /** At most `maxReadCalls` of `answer.ts`. */
   readonly toolCalls: readonly ToolCall[];
   /** Why the model stopped: `stop`, `tool_calls`, `length`, `content_filter`; `null` if the proxy does not report it. */
   readonly finishReason: string | null;

@@ -1,5 +1,5 @@
 import { Failure } from "../platform/retry.ts";
-import { refuseManyCalls } from "./answer.ts";
+import { maxReadCalls } from "./answer.ts";
 import type { ChatAnswer, ToolCall } from "./chat-messages.ts";
 
 /** An unchecked piece of an answer: proxies and models differ, so every member may be missing. */
@@ -16,7 +16,7 @@ interface Chunk {
   usage?: { prompt_tokens?: unknown; completion_tokens?: unknown; cost?: unknown } | null;
 }
 
-/** Assembles a streamed answer. Throws a `Failure` if the stream ends before the model has finished, or has too many tool calls. */
+/** Assembles a streamed answer. Throws a `Failure` if the stream ends before the model has finished. */
 export async function gather(
   chunks: AsyncIterable<unknown>,
   asked: string,
@@ -85,8 +85,8 @@ function addTo(calls: PartialCall[], piece: PartialCall): void {
   const known = calls.findLast(({ index }) => index === piece.index);
   const isNew = !known || (piece.name !== "" && piece.id !== "" && known.id !== "" && known.id !== piece.id);
   if (isNew) {
-    calls.push({ ...piece });
-    refuseManyCalls(calls);
+    // The rest of the stream is still read, because the usage is at its end.
+    if (calls.length < maxReadCalls) calls.push({ ...piece });
     return;
   }
   known.id ||= piece.id;

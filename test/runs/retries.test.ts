@@ -107,6 +107,33 @@ test("a proxy that repeats the key in its refusal: the reason does not contain i
   });
 });
 
+test("an answer with more than 100 tool calls: asked once, its usage counts, and none of them is carried out", async () => {
+  const number = freshIssue();
+  const call = { name: "alpha__add_comment", arguments: { issue: `${repo}#${number}`, body: "one of many" } };
+  const usage = { prompt_tokens: 70, completion_tokens: 30 };
+  world.model.answerWith({ when: onIssue(number), reply: { tool_calls: Array(101).fill(call), usage } });
+  const execution = await open(number, "with a tool");
+  const error = "The LLM's answer has more than 100 tool calls.";
+  expect(await ended(execution)).toMatchObject({
+    state: "failed",
+    error,
+    prompt_tokens: 70,
+    completion_tokens: 30,
+    tool_calls: 0,
+  });
+  expect(chatsAbout(number)).toHaveLength(1);
+  expect(await transcriptOf(execution.id)).toMatchObject([
+    { kind: "prompt" },
+    { kind: "model", state: "failed", error, prompt_tokens: 70, completion_tokens: 30 },
+  ]);
+  expect(textsOf(world.tracker, repo, number)).toEqual([]);
+  // A restart asks again.
+  expect((await world.service.post(`/api/tasks/${execution.id}/restart`)).status).toBe(200);
+  const [again] = await waitForExecutions(world.service, { event_id: execution.event_id, state: "succeeded" });
+  expect((again as { prompt_tokens?: number } | undefined)?.prompt_tokens).toBeGreaterThan(70);
+  expect(textsOf(world.tracker, repo, number)).toEqual([answer, note]);
+});
+
 describe("a tracker that fails for a while", () => {
   test.concurrent.each<[string, FaultRule]>([
     ["429 with Retry-After", { status: 429, retryAfter: 1, times: 2 }],
