@@ -1,6 +1,6 @@
 import { asyncCommit } from "../platform/database/async-commit.ts";
 import type { Queryable, Sql } from "../platform/database/client.ts";
-import { readPacked } from "../transcripts/stored-steps.ts";
+import { readable, readPacked } from "../transcripts/stored-steps.ts";
 
 export interface GatewayAgent {
   readonly id: string;
@@ -129,7 +129,8 @@ export interface AssignedExecution {
 
 /**
  * Takes executions that are offered to an agent, the oldest first, one for each of `slots`: ids of its streams. A stream
- * whose session is no longer valid gets none. The plan is the first step of the transcript.
+ * whose session is no longer valid gets none. The plan is the first step of the transcript. An execution whose plan cannot be read
+ * goes back to the queue without an offer: the worker that claims it records why it fails.
  */
 export async function claimOffered(
   sql: Sql,
@@ -163,7 +164,16 @@ export async function claimOffered(
       (select s.input from execution_steps s where s.execution_id = e.id and s.seq = 0) as input,
       (select s.packed from execution_steps s where s.execution_id = e.id and s.seq = 0) as packed,
       (select t.name from tasks t where t.id = e.task_id) as task_name`;
-  return rows.map(({ input, packed, ...row }) => ({ ...row, plan: readPacked(packed, input) as AssignedExecution["plan"] }));
+  const read = rows.map(({ input, packed, ...row }) => {
+    const { value, unreadable } = readable("input", () => readPacked(packed, input) as AssignedExecution["plan"]);
+    return unreadable === undefined ? { ...row, plan: value as AssignedExecution["plan"] } : row;
+  });
+  const damaged = read.flatMap((row) => ("plan" in row ? [] : row.id));
+  if (damaged.length > 0)
+    await sql`
+      update task_executions set state = 'queued', run_after = now(), lease = null, lease_expires_at = null, stream_id = null
+      where id in (select id from task_executions where id = any(${damaged}::uuid[]) and state = 'running' order by id for update)`;
+  return read.filter((row) => "plan" in row);
 }
 
 /** Extends the offers to connected agents, even if these are busy. */

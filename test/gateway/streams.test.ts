@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Code } from "@connectrpc/connect";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { connectedAgents } from "../harness/database-faults.ts";
+import { connectedAgents, damagePrompt } from "../harness/database-faults.ts";
 import { type FreshDatabase, freshDatabase } from "../harness/databases.ts";
 import { type Connected, connectAgent, failureOf, grpcGateway } from "../harness/grpc-agent.ts";
 import { type Service, startService } from "../harness/service.ts";
@@ -12,6 +12,12 @@ import { startWorld, surroundings, textsOf, type World, webhookSecret } from "..
 const repo = "octo/app";
 const secret = "a secret of the agent";
 const agentId = "pm_default";
+
+interface Execution {
+  readonly id: string;
+  readonly attempts: number;
+  readonly error: string | null;
+}
 
 /** Two replicas on one database, with one Redis if there is one; executions have leases of two seconds. */
 describe("connected agents on two replicas", { tags: ["postgres"] }, () => {
@@ -115,6 +121,28 @@ describe("connected agents on two replicas", { tags: ["postgres"] }, () => {
     await eventually(() => agent.received.length === 2);
     await complete(agent, agent.received[1]?.executionId);
     await eventually(() => comments(141).length === 1);
+  });
+
+  test("a task whose stored prompt is damaged fails with a reason, and the others are received", async () => {
+    const agent = await connect(world.service, { heartbeatMs: 500 });
+    await issue(145);
+    const busyWith = await first(agent);
+    const [damaged, sound] = [await issue(146), await issue(147)];
+    const executionOf = async (event_id: string) =>
+      (await world.service.get<Execution[]>(`/api/task-executions?event_id=${event_id}`)).body[0];
+    const offered = async (event_id: string) =>
+      eventually(async () => ((await executionOf(event_id))?.attempts === 1 ? executionOf(event_id) : undefined));
+    await offered(sound);
+    await damagePrompt(database, String((await offered(damaged))?.id));
+    await complete(agent, busyWith);
+    const received = await eventually(() => agent.received[1]?.executionId, { timeout: 10_000 });
+    expect(received).toBe((await executionOf(sound))?.id);
+    await complete(agent, received);
+    expect((await waitForExecutions(second, { event_id: sound }))[0]?.state).toBe("succeeded");
+    await eventually(async () => (await executionOf(damaged))?.error === "Internal error; see the service's log.", {
+      timeout: 20_000,
+    });
+    expect(world.service.logs() + second.logs()).toContain("packed with dictionary 8");
   });
 
   test("a changed secret ends sessions and open streams on every replica", async () => {
