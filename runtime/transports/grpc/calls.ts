@@ -31,6 +31,8 @@ export interface GrpcOptions {
   readonly keepAliveMs?: number;
   /** Milliseconds after which a connection without a call is closed. Default: five minutes. */
   readonly idleMs?: number;
+  /** Milliseconds that a client then has to close it. Default: ten seconds. */
+  readonly closeMs?: number;
   /** Maximum number of connections. Default: 1,000. */
   readonly maxSessions?: number;
   readonly healthEveryMs?: number;

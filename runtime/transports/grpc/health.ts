@@ -3,8 +3,8 @@ import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@co
 import { OpenStreams } from "./open-streams.ts";
 import { Health } from "./well-known.ts";
 
-/** Most streams of Watch. */
-const maxWatches = 1_000;
+/** Most streams of Watch of all connections. */
+const maxWatches = 250;
 
 const status = { serving: 1, notServing: 2, serviceUnknown: 3 };
 

@@ -74,7 +74,8 @@ describe("the server's life", () => {
     await server.close(100);
   });
   test("a connection without a call is closed after a while, one with a call is not", async () => {
-    const limits = { keepAliveMs: 50, idleMs: 200 };
+    // Long enough for a busy machine to answer each ping.
+    const limits = { keepAliveMs: 2_000, idleMs: 200 };
     const server = await startGrpc({ routes, log: quiet, host: "127.0.0.1", port: 0, healthEveryMs: 20, ...limits });
     const busy = connectHttp2(`http://127.0.0.1:${server.port}`).on("error", () => {});
     const call = busy.request({ ":method": "POST", ":path": "/grpc.health.v1.Health/Watch", "content-type": "application/grpc" });

@@ -1,9 +1,10 @@
 import http2 from "node:http2";
 import type { AddressInfo } from "node:net";
+import { Code } from "@connectrpc/connect";
 import type { Log } from "../../platform/log.ts";
 import { safeHeaders } from "../http/client-error.ts";
 import { admitPipelined } from "../http/pipelining.ts";
-import type { Calls, ConnectOptions, GrpcOptions, NodeHandler } from "./calls.ts";
+import type { Calls, ConnectOptions, GrpcOptions, NodeHandler, NodeRequest } from "./calls.ts";
 import { inTurns, keepSessions } from "./sessions.ts";
 
 export interface GrpcServer {
@@ -23,13 +24,14 @@ export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
   const handle: NodeHandler = (request, response) => {
     if (!("stream" in response) && !admitPipelined(request.socket, response)) return;
     for (const [name, value] of safeHeaders) response.setHeader(name, value);
+    if ("stream" in response && sessions.isExcess(response.stream)) return refuseWatch(request, response);
     begin(request, response);
   };
   const server = options.tls
     ? http2.createSecureServer({ ...options.tls, ...resets, settings, allowHTTP1: true, handshakeTimeout: 20_000 }, handle)
     : http2.createServer({ ...resets, settings }, handle);
-  const { keepAliveMs = 30_000, idleMs = 300_000, maxSessions = 1_000 } = options;
-  const sessions = keepSessions(server, { keepAliveMs, idleMs, most: maxSessions });
+  const { keepAliveMs = 30_000, idleMs = 300_000, closeMs = 10_000, maxSessions = 1_000 } = options;
+  const sessions = keepSessions(server, { keepAliveMs, idleMs, closeMs, most: maxSessions });
   await listen(server, options);
   return {
     port: (server.address() as AddressInfo).port,
@@ -44,6 +46,14 @@ export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
       await closed;
     },
   };
+}
+
+/** An answer without messages, whose headers contain the status. */
+function refuseWatch(request: NodeRequest, response: Parameters<NodeHandler>[1]): void {
+  request.resume();
+  const message = "Too many streams of this method are open on this connection";
+  response.writeHead(200, { "content-type": "application/grpc", "grpc-status": Code.ResourceExhausted, "grpc-message": message });
+  response.end();
 }
 
 /** The same routes on another HTTP server, including HTTP/1.1. Other requests are passed to `fallback`. */

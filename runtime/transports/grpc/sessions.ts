@@ -1,5 +1,6 @@
-import type { Http2SecureServer, Http2Server, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
+import type { Http2SecureServer, Http2Server, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
+import type { Duplex as Stream } from "node:stream";
 import type { NodeHandler } from "./calls.ts";
 
 export interface SessionLimits {
@@ -9,37 +10,63 @@ export interface SessionLimits {
   readonly idleMs: number;
   /** Most connections. For a further one, the one that has been idle longest is closed. */
   readonly most: number;
+  /** Milliseconds that a client has to close a connection after it was asked to. */
+  readonly closeMs: number;
 }
 
-/** Time that a client has to close a connection after it was asked to; milliseconds. */
-const graceMs = 10_000;
+/** Wait for the last bytes of the answers when the server stops, in milliseconds. */
+const lastBytesMs = 500;
+
+/** Most streams of `Watch` of one connection. A client needs one per service that it watches. */
+const maxWatches = 10;
+
+const watchPath = "/grpc.health.v1.Health/Watch";
+
+/** Health and reflection, which need no key. */
+const isKeyless = (path: string): boolean => /^\/grpc\.(health|reflection)\./.test(path);
 
 /** The calls of one connection. */
 interface Use {
+  readonly socket: Socket | undefined;
   calls: number;
   /** When it last had a call, by `performance.now`. */
   since: number;
-  isClosing: boolean;
+  /** The same without the calls that need no key. */
+  keyed: { calls: number; since: number };
+  watches: number;
+  /** When its client was asked to close it. */
+  askedAt: number | null;
 }
 
 /** Tracks the open connections, and closes those that are unused, too many, or whose peer does not answer a ping. */
-export function keepSessions(server: Http2Server | Http2SecureServer, { keepAliveMs, idleMs, most }: SessionLimits) {
+export function keepSessions(server: Http2Server | Http2SecureServer, { keepAliveMs, idleMs, most, closeMs }: SessionLimits) {
   const open = new Map<ServerHttp2Session, Use>();
   const sockets = new Set<Socket>();
   const silent = new WeakSet<ServerHttp2Session>();
+  const excess = new WeakSet<Stream>();
   const ended = Promise.withResolvers<void>();
   let ending = false;
-  const endIfEmpty = () => {
-    if (ending && open.size === 0) ended.resolve();
+  const endIfUnused = () => {
+    if (!ending || [...open.values()].some(({ calls }) => calls > 0)) return;
+    if (open.size === 0) ended.resolve();
+    // The last answers may still be on their way, and a client may never close its connection.
+    else setTimeout(ended.resolve, lastBytesMs).unref();
   };
-  /** Makes room for one more. Returns whether there is room. */
+  const breakOff = (session: ServerHttp2Session, { socket }: Pick<Use, "socket">) => {
+    session.destroy();
+    // A session that is closed, by its client too, keeps its socket until the client closes that, also when it is destroyed.
+    socket?.destroy();
+  };
+  /** Makes room for one more. Returns whether there is room. Calls that need no key do not keep a connection, because anyone can make them. */
   const makeRoom = (): boolean => {
     if (open.size < most) return true;
     let idlest: [ServerHttp2Session, Use] | undefined;
-    for (const one of open) if (one[1].calls === 0 && !(idlest && idlest[1].since <= one[1].since)) idlest = one;
-    idlest?.[0].destroy();
-    if (idlest) open.delete(idlest[0]);
-    return idlest !== undefined;
+    for (const one of open)
+      if (one[1].keyed.calls === 0 && !(idlest && idlest[1].keyed.since <= one[1].keyed.since)) idlest = one;
+    if (!idlest) return false;
+    open.delete(idlest[0]);
+    breakOff(...idlest);
+    return true;
   };
   // Those that have not finished the handshake of TLS count, too.
   server.maxConnections = 2 * most;
@@ -47,33 +74,51 @@ export function keepSessions(server: Http2Server | Http2SecureServer, { keepAliv
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
+  // A session does not give its socket away; the event "session" follows in the same turn.
+  let newest: Socket | undefined;
+  for (const event of ["connection", "secureConnection"])
+    server.prependListener(event, (socket: Socket) => {
+      newest = socket;
+    });
   server.on("session", (session: ServerHttp2Session) => {
+    const socket = newest;
     session.on("error", () => session.destroy());
-    if (!makeRoom()) return session.destroy();
-    const use: Use = { calls: 0, since: performance.now(), isClosing: false };
+    if (!makeRoom()) return breakOff(session, { socket });
+    const now = performance.now();
+    const use: Use = { socket, calls: 0, since: now, keyed: { calls: 0, since: now }, watches: 0, askedAt: null };
     open.set(session, use);
-    session.on("stream", (stream: ServerHttp2Stream) => {
-      use.calls++;
+    // First, so that the excess is known when the call is handled.
+    session.prependListener("stream", (stream: ServerHttp2Stream, { ":path": path = "" }: IncomingHttpHeaders) => {
+      const counted = isKeyless(path) ? [use] : [use, use.keyed];
+      for (const one of counted) one.calls++;
+      const isWatch = path === watchPath;
+      if (isWatch && ++use.watches > maxWatches) excess.add(stream);
       stream.once("close", () => {
-        use.calls--;
-        use.since = performance.now();
+        if (isWatch) use.watches--;
+        for (const one of counted) {
+          one.calls--;
+          one.since = performance.now();
+        }
+        endIfUnused();
       });
     });
     session.once("close", () => {
       open.delete(session);
-      endIfEmpty();
+      endIfUnused();
     });
   });
   const check = (session: ServerHttp2Session, use: Use) => {
-    const idle = use.calls > 0 ? 0 : performance.now() - use.since;
-    if (silent.has(session) || idle > idleMs + graceMs) session.destroy();
-    else if (idle > idleMs && !use.isClosing) {
-      use.isClosing = true;
+    const now = performance.now();
+    const isIdle = use.calls === 0 && (session.closed || session.destroyed || now - use.since > idleMs);
+    if (silent.has(session)) breakOff(session, use);
+    else if (!isIdle) use.askedAt = null;
+    else if (use.askedAt === null) {
+      use.askedAt = now;
       session.close();
-    } else if (!session.destroyed && !use.isClosing) {
-      silent.add(session);
-      session.ping((error) => !error && silent.delete(session));
-    }
+    } else if (now - use.askedAt > closeMs) breakOff(session, use);
+    if (session.destroyed || session.closed || use.askedAt !== null) return;
+    silent.add(session);
+    session.ping((error) => !error && silent.delete(session));
   };
   const timer = setInterval(() => {
     for (const [session, use] of open) check(session, use);
@@ -81,15 +126,16 @@ export function keepSessions(server: Http2Server | Http2SecureServer, { keepAliv
   timer.unref();
   return {
     open,
+    /** Whether a call is one of too many of its connection. */
+    isExcess: (stream: Stream): boolean => excess.has(stream),
     ended() {
       ending = true;
-      endIfEmpty();
+      endIfUnused();
       return ended.promise;
     },
     breakAll() {
       clearInterval(timer);
-      for (const session of open.keys()) session.destroy();
-      // A session that was asked to close keeps its socket until the peer closes it too, also when it is destroyed.
+      for (const [session, use] of open) breakOff(session, use);
       for (const socket of sockets) socket.destroy();
     },
   };
