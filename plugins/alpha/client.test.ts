@@ -86,6 +86,20 @@ describe("requests", () => {
     expect(asked).toBe(1);
   });
 
+  test("an error whose body breaks off keeps its status, an answer whose body breaks off is a failure", async () => {
+    const broken = (status: number) => async () =>
+      new Response(new ReadableStream({ start: (stream) => stream.error(new Error("terminated")) }), { status });
+    const read = (status: number) =>
+      clients({ fetch: broken(status), log, throttle })(connection()).read(
+        "GET /user",
+        {},
+        z.object({}),
+        AbortSignal.timeout(10_000),
+      );
+    await expect(read(401)).rejects.toMatchObject({ code: "unauthorized" });
+    await expect(read(200)).rejects.toMatchObject({ code: "unavailable" });
+  });
+
   test("comments to a self-hosted server are not throttled", async () => {
     const { source } = await open();
     const post = { subject: { project: "octo/app", issue: "1" }, body: "x" };

@@ -141,7 +141,8 @@ function asText(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
       headers.set("content-type", "text/plain");
       return { status, url, body, headers, text: () => response.text() } as Response;
     }
-    const text = await response.text();
+    // The status counts, even if the body breaks off.
+    const text = await response.text().catch(() => "");
     if (text.length > maxErrorLength) headers.set("content-type", "text/plain");
     return new Response(text.slice(0, maxErrorLength), { status, headers });
   };

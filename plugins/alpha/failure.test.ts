@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { failureOf } from "./failure.ts";
+import { dataOf, failureOf } from "./failure.ts";
 
 describe("failureOf", () => {
   const of = (status: number, headers: Record<string, string> = {}, message = "no") =>
@@ -34,4 +34,11 @@ describe("failureOf", () => {
     expect(of(502, { "retry-after": "120" }).retry_after_ms).toBeUndefined();
     expect(of(401, {}, "token s3cret is bad").message).toBe("alpha answered 401 to GET /x: token [redacted] is bad");
   });
+});
+
+test("a failure of the GraphQL API itself can be tried again, a refusal cannot", () => {
+  const of = (message: string) => () => dataOf({ data: null, errors: [{ message }] });
+  const broken = "Something went wrong while executing your query. Please include `0C:1` when reporting this issue.";
+  expect(of(broken)).toThrow(expect.objectContaining({ code: "unavailable", retryable: true }));
+  expect(of("Field 'x' doesn't exist")).toThrow(expect.objectContaining({ code: "failed" }));
 });
