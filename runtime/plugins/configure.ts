@@ -1,5 +1,6 @@
 import { problem } from "@signalbox/schema/problem";
 import type { BuiltManifest } from "@signalbox/sdk/manifest";
+import { causeOf } from "../platform/cause-of.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Vault } from "../platform/vault.ts";
 import { Refusal } from "./admit.ts";
@@ -33,7 +34,7 @@ export async function configure(
   refuseUnknown(id, changes, versions);
   deps.vault.requireKey();
   const row = await findPlugin(sql, id);
-  const before = await storedSettings(id, row?.settings ?? null, deps.vault).catch(() => ({}));
+  const before = await settingsToKeep(id, row?.settings ?? null, deps.vault);
   const after = Object.fromEntries(
     Object.entries({ ...before, ...changes }).filter((entry): entry is [string, string] => entry[1] !== null),
   );
@@ -51,6 +52,13 @@ export async function configure(
 
 export const storedSettings = async (id: string, sealed: string | null, vault: Vault): Promise<Record<string, string>> =>
   sealed === null ? {} : ((await vault.open(sealed, settingsPurpose(id))) as Record<string, string>);
+
+/** The stored settings, which a change keeps or a version starts with. Throws a `conflict` if they cannot be decrypted. */
+export const settingsToKeep = (id: string, sealed: string | null, vault: Vault): Promise<Record<string, string>> =>
+  storedSettings(id, sealed, vault).catch((error) => {
+    const cure = "Add the key that encrypted them to ENCRYPTION_KEY, or remove the plugin and install it again";
+    throw problem("conflict", `The stored settings of ${id} cannot be decrypted: ${causeOf(error)}. ${cure}.`);
+  });
 
 /** Throws a `Problem` if the plugin cannot start with these settings, because some are missing. */
 export function requireSettings(manifest: BuiltManifest, given: Settings): void {

@@ -5,7 +5,7 @@ import type { Sql } from "../platform/database/client.ts";
 import { type Bound, handle } from "../platform/operation.ts";
 import type { Vault } from "../platform/vault.ts";
 import { Refusal } from "./admit.ts";
-import { configure, requireSettings, storedSettings } from "./configure.ts";
+import { configure, requireSettings, settingsToKeep, storedSettings } from "./configure.ts";
 import { describeInstalled, describeOwn, type PluginEntity } from "./describe.ts";
 import { installVersion } from "./install-version.ts";
 import type { LogTail } from "./log-tail.ts";
@@ -71,7 +71,7 @@ export function pluginOperations(deps: PluginDeps): Bound[] {
       const bytes = await findBundle(sql, id, chosen.version);
       if (!bytes) throw absent(id);
       const row = await findPlugin(sql, id);
-      const settings = await storedSettings(id, row?.settings ?? null, deps.vault).catch(() => ({}));
+      const settings = await settingsToKeep(id, row?.settings ?? null, deps.vault);
       requireSettings(chosen.manifest, { ...deps.environment(id), ...settings });
       const manifest = restrictPermissions(chosen.manifest, row?.denied ?? null);
       await asConflict(async () => {
