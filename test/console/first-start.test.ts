@@ -117,6 +117,17 @@ describe("the first start", { tags: ["chromium"] }, () => {
     await tab.page.waitForFunction(() => !document.querySelector(".paused"), { polling: 100 });
   });
 
+  test("the webhook has the public address, not the one that the console was opened at", async () => {
+    await tab.open("/box/console/connections");
+    await tab.sees("http://localhost/box/webhook/alpha");
+    await tab.press("Set up the webhook");
+    await tab.fill("Project at GitHub", "octo/app");
+    await tab.click("dialog button.primary");
+    await tab.sees("The webhook was created at GitHub.");
+    const answer = await fetch(`${tracker.url}/repos/octo/app/hooks`, { headers: { authorization: `Bearer ${token}` } });
+    expect(await answer.json()).toMatchObject([{ config: { url: "http://localhost/box/webhook/alpha" } }]);
+  });
+
   test("a page that stays open during much work does not grow", async () => {
     await tab.open("/box/console/runs");
     const session = await tab.page.createCDPSession();

@@ -35,7 +35,7 @@ export function mountSession(app: OpenAPIHono, options: SessionOptions): void {
     c.header("Cache-Control", "no-store");
     await next();
   });
-  app.get(path, async (c) => c.json(describeCaller(await callerOf(c, options), options.version)));
+  app.get(path, async (c) => c.json(describeCaller(await callerOf(c, options), options)));
   app.post(path, async (c) => {
     requireSameOrigin(c, options.publicUrl);
     const input = credentials.safeParse(await readJson(c, options.limits));
@@ -45,7 +45,7 @@ export function mountSession(app: OpenAPIHono, options: SessionOptions): void {
     if (!session.actor.scopes.includes("read"))
       throw problem("forbidden", "This API key is for agents only. Use one with the scope read, write or admin.");
     setCookie(c, cookieName, session.token, { ...attributes(options.publicUrl), maxAge: options.seconds });
-    return c.json(describeCaller(session.actor, options.version));
+    return c.json(describeCaller(session.actor, options));
   });
   app.delete(path, async (c) => {
     requireSameOrigin(c, options.publicUrl);
@@ -66,11 +66,13 @@ async function callerOf(c: Context, { authenticate, publicUrl }: SessionOptions)
   }
 }
 
-const describeCaller = (actor: Actor | null, version: string) => ({
+const describeCaller = (actor: Actor | null, { version, publicUrl }: SessionOptions) => ({
   state: actor === null ? "login_needed" : actor === anonymous ? "open" : "logged_in",
   name: actor?.name ?? null,
   scopes: actor?.scopes ?? [],
   version,
+  // Only for those who may see the console.
+  public_url: actor === null ? null : (publicUrl?.href ?? null),
 });
 
 const attributes = (publicUrl: URL | null) => ({

@@ -10,6 +10,8 @@ export interface Session {
   readonly name: string | null;
   readonly scopes: readonly Scope[];
   readonly version: string;
+  /** `PUBLIC_URL` of the service. */
+  readonly public_url: string | null;
 }
 
 /** The user of this page; null until the service has responded. */

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { WebhookReport } from "../../../../schema/gen/client.ts";
 import { call } from "../api/call.ts";
-import { rights } from "../api/session.ts";
+import { rights, session } from "../api/session.ts";
 import { webhookUrl } from "../parts/account-health.tsx";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Text } from "../parts/text.tsx";
@@ -18,7 +18,13 @@ export function WebhookSetup({ source, platform }: WebhookSetupProps) {
   const [report, setReport] = useState<WebhookReport | null>(null);
   const check = async (apply: boolean) =>
     setReport(
-      await call("sources.check", { source, url: webhookUrl(source), apply, ...(project.trim() && { project: project.trim() }) }),
+      await call("sources.check", {
+        source,
+        apply,
+        // The service knows its own address only from PUBLIC_URL.
+        ...(!session.value?.public_url && { url: webhookUrl(source) }),
+        ...(project.trim() && { project: project.trim() }),
+      }),
     );
   const access = { disabled: !rights.value.admin, why: "This needs a key with the scope admin." };
   return (

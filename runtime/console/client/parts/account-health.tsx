@@ -1,12 +1,16 @@
 import type { Status } from "../../../../schema/gen/client.ts";
+import { session } from "../api/session.ts";
 import { base } from "../route/location.ts";
 import { Text } from "./text.tsx";
 import { countText, Time } from "./time.tsx";
 
 export type Check = Status["checks"][number];
 
-/** The address to which a tracker sends its webhooks. */
-export const webhookUrl = (slug: string): string => new URL(`${base}webhook/${slug}`, location.href).href;
+/** The address to which a tracker sends its webhooks. Operators may open the console at an address that trackers do not reach. */
+export const webhookUrl = (slug: string): string => {
+  const own = session.value?.public_url ?? new URL(base, location.href).href;
+  return `${own.replace(/\/+$/, "")}/webhook/${slug}`;
+};
 
 /** The result of an account's last check: whether it may write, and how much of its rate limit remains. */
 export function Health({ check }: { check: Check | undefined }) {
