@@ -22,6 +22,9 @@ const settings = ["settings/keys", "settings/storage", "settings/configuration",
 /** What a stranger may write anywhere: none of it may run, load anything or turn the text round. */
 export const hostile = `<img src=x onerror=alert(1)><script>alert(2)</script>[a](javascript:alert(3)) ![b](https://evil.example/x.png) <svg onload=alert(4)> \u202Egnp.exe <a href="data:text/html,<script>alert(5)</script>">c</a>`;
 
+/** The path of a webhook, which the reason of the refusal repeats. It looks like a time and is none. */
+const noTime = "2026-99-99T99:99:99Z";
+
 /** What holds for every page: hostile content stays text, and the page is accessible and fits the screen. */
 export function everyPage(opened: () => Opened): void {
   test("hostile content is text on every page", async () => {
@@ -47,11 +50,26 @@ export function everyPage(opened: () => Opened): void {
     const steps = [0, 1, 2, 3, 4].map((step) => `run/${run?.id}?step=${step}`);
     const own = [`issue?subject=alpha%3Aocto%2Fapp%234`, `delivery/${run?.event_id}`, "agent/pm_default", ...steps];
     const searches = [`memory?key=${encodeURIComponent(hostile.slice(0, 60))}`, `issues?q=${encodeURIComponent(hostile)}`];
+    // A stranger needs no secret for this.
+    await fetch(`${world.service.url}/webhook/${noTime}`, { method: "POST", body: "{}" });
+    await eventually(async () => {
+      const { body } = await world.service.get<{ reason: string }[]>("/api/webhook-events?outcome=refused");
+      return body.some(({ reason }) => reason.includes(noTime));
+    });
     // Words that are longer than the screen, in a reason that people write and in a title.
     await world.service.post("/api/pause", { scope: "agent", id: "pm_default", reason: `${hostile} ${"w".repeat(300)}` });
     await deliver(6, `${"t".repeat(300)} ${hostile}`);
     const waiting = "issue?subject=alpha%3Aocto%2Fapp%236";
-    for (const path of [...pages, ...settings, ...own, waiting, ...searches, `compare/${run?.id}?with=${run?.id}`]) {
+    for (const path of [
+      ...pages,
+      ...settings,
+      ...own,
+      waiting,
+      ...searches,
+      "deliveries?outcome=refused",
+      "cost?days=x&by=x",
+      `compare/${run?.id}?with=${run?.id}`,
+    ]) {
       for (const width of [360, 1280]) {
         await tab.page.setViewport({ width, height: 900 });
         await tab.open(`/console/${path}`);
@@ -61,9 +79,12 @@ export function everyPage(opened: () => Opened): void {
       }
       const made = "main img, main script, main iframe, main svg[onload], main a[href^='javascript'], main a[href^='data']";
       expect(await tab.page.$$(made), path).toEqual([]);
+      expect(await tab.text(), path).not.toContain("cannot be shown");
     }
     await world.service.post("/api/resume", { scope: "agent", id: "pm_default" });
     await eventually(async () => textsOf(world.tracker, "octo/app", 6).length === 1);
+    await tab.open("/console/deliveries?outcome=refused");
+    await tab.sees(`There is no webhook "${noTime}"`);
     await tab.open(`/console/issue?subject=alpha%3Aocto%2Fapp%234`);
     await tab.sees("‹U+202E›gnp.exe");
     await tab.open(`/console/delivery/${run?.event_id}`);

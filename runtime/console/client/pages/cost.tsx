@@ -20,8 +20,8 @@ const groups = ["agent", "project", "model", "task", "source"] as const;
 type Group = (typeof groups)[number];
 
 export function CostPage() {
-  const days = Number(query.value.get("days") ?? 30);
-  const by = (query.value.get("by") ?? "agent") as Group;
+  const days = Number(periods.find(([one]) => one === query.value.get("days"))?.[0] ?? 30);
+  const by = groups.find((one) => one === query.value.get("by")) ?? "agent";
   const from = new Date(Math.floor(Date.now() / 86_400_000 - days + 1) * 86_400_000).toISOString();
   const usage = useQuery(
     `cost ${from} ${by}`,
@@ -81,8 +81,7 @@ function Figure({ value, label }: { value: string; label: string }) {
 
 const nameOf = (row: UsageGroup, by: Group): string =>
   String(
-    { agent: row.agent_id, project: row.project_id, model: row.model, task: row.task_id, source: row.source }[by] ??
-      `no ${by} yet`,
+    { agent: row.agent_id, project: row.project_id, model: row.model, task: row.task_id, source: row.source }[by] ?? `no ${by}`,
   );
 
 const columns: readonly { readonly title: string; readonly text: (row: UsageGroup) => string }[] = [

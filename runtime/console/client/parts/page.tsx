@@ -1,9 +1,10 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { CallError } from "../api/call.ts";
 import { connected } from "../api/live.ts";
 import { type Loaded, pendingFirstResponses } from "../api/query.ts";
 import { Link } from "../route/link.tsx";
+import { place } from "../route/location.ts";
 import type { Remedy } from "../words.ts";
 
 interface PageProps {
@@ -71,8 +72,40 @@ export function Shown<T>({ query, children, lines = 4 }: ShownProps<T>) {
   return (
     <>
       {error && <Failed error={error} isOld={data !== undefined} />}
-      {data !== undefined ? children(data) : (!error || error.status === 0) && <Waiting lines={lines} />}
+      {data !== undefined ? (
+        <Guarded>
+          <Content data={data} of={children} />
+        </Guarded>
+      ) : (
+        (!error || error.status === 0) && <Waiting lines={lines} />
+      )}
     </>
+  );
+}
+
+/** A component of its own, so that the boundary around it also catches what `of` throws. */
+const Content = <T,>({ data, of }: { data: T; of: (data: T) => ComponentChildren }) => <>{of(data)}</>;
+
+/** A boundary: if the children cannot be shown, a sentence replaces them until another address is opened, and the rest remains. */
+export function Guarded({ children }: { children: ComponentChildren }) {
+  const [error, reset] = useErrorBoundary((fault) => console.error(fault));
+  const shown = place.value;
+  const tried = useRef(shown);
+  useEffect(() => {
+    if (tried.current === shown) return;
+    tried.current = shown;
+    if (error) reset();
+  }, [error, reset, shown]);
+  if (!error) return <>{children}</>;
+  return (
+    <div role="alert">
+      <Empty title="This part of the page cannot be shown.">
+        <p>The rest of the console works. The console of the browser names the cause.</p>
+        <button type="button" onClick={() => location.reload()}>
+          Reload
+        </button>
+      </Empty>
+    </div>
   );
 }
 
@@ -83,7 +116,7 @@ function Failed({ error, isOld }: { error: CallError; isOld: boolean }) {
   if (!isOld && (status === 404 || /Invalid UUID/.test(message)))
     return (
       <Empty title={status === 404 ? message : "Nothing has this address."}>
-        It may have been removed by the retention, or the address is not complete. <Link to="issues">Find the issue</Link>
+        It may have been removed by retention, or the address is not complete. <Link to="issues">Find the issue</Link>
       </Empty>
     );
   if (!isOld && status === 403)
@@ -132,7 +165,7 @@ export function Section({ title, aside, children }: { title: string; aside?: Com
         <h2>{title}</h2>
         {aside}
       </div>
-      {children}
+      <Guarded>{children}</Guarded>
     </section>
   );
 }

@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { plain } from "./text.tsx";
 
 const now = signal(Date.now());
 setInterval(() => {
@@ -18,9 +19,13 @@ function spanText(seconds: number): string {
   return `${Math.floor(seconds / size)} ${name}`;
 }
 
-/** A time relative to now. The tooltip and screen readers get the absolute time. `exact`: the absolute time is shown. */
+/**
+ * A time relative to now. The tooltip and screen readers get the absolute time. `exact`: the absolute time is shown. A text that
+ * is not a time is shown as it is.
+ */
 export function Time({ at, exact = false }: { at: string; exact?: boolean }) {
   const ms = Date.parse(at);
+  if (Number.isNaN(ms)) return <bdi>{plain(at)}</bdi>;
   if (exact) return <time dateTime={at}>{absolute.format(ms)}</time>;
   const seconds = Math.round((now.value - ms) / 1000);
   const text = Math.abs(seconds) < 5 ? "now" : seconds > 0 ? `${spanText(seconds)} ago` : `in ${spanText(-seconds)}`;
@@ -33,7 +38,9 @@ export function Time({ at, exact = false }: { at: string; exact?: boolean }) {
 
 /** The time since a moment, updated continuously. */
 export function Since({ at }: { at: string }) {
-  return <span title={absolute.format(Date.parse(at))}>{spanText(Math.max(0, (now.value - Date.parse(at)) / 1000))}</span>;
+  const ms = Date.parse(at);
+  if (Number.isNaN(ms)) return <bdi>{plain(at)}</bdi>;
+  return <span title={absolute.format(ms)}>{spanText(Math.max(0, (now.value - ms) / 1000))}</span>;
 }
 
 /** `840 ms`, `3.2 s`, `4 min 10 s`. */

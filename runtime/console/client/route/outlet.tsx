@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { connected } from "../api/live.ts";
 import { NowPage } from "../pages/now.tsx";
 import { RunsPage } from "../pages/runs.tsx";
-import { Empty, Page } from "../parts/page.tsx";
+import { Empty, Guarded, Page } from "../parts/page.tsx";
 import { Link } from "./link.tsx";
 import { place } from "./location.ts";
 
@@ -50,7 +50,12 @@ export function Outlet() {
     );
   }, [name, Found, load, connected.value]);
   // The tabs of the settings remain visible while one of them loads.
-  if (Found) return <Found id={rest.map(decoded).join("/")} key={name === "settings" ? name : place.value.path} />;
+  if (Found)
+    return (
+      <Guarded key={name === "settings" ? name : place.value.path}>
+        <Found id={rest.map(decoded).join("/")} />
+      </Guarded>
+    );
   if (failed === name) return <Outdated />;
   return load ? null : <Missing />;
 }
