@@ -1,4 +1,4 @@
-import type { ConnectionStatus, Plugin, ProposalState, Status, StepState } from "../../../schema/gen/client.ts";
+import type { ConnectionStatus, EffectivePolicy, Plugin, ProposalState, Status, StepState } from "../../../schema/gen/client.ts";
 import { deliveries, runs, type StateText } from "./words.ts";
 
 const dryRun: StateText = {
@@ -89,8 +89,8 @@ const accounts: Readonly<Record<ConnectionStatus, StateText>> = {
 const busy = "Nothing to do: it becomes ready by itself.";
 const plugins: Readonly<Record<Plugin["state"], StateText>> = {
   installed: { sentence: "The plugin is not approved yet.", next: "Read what it may do, then approve it.", tone: "wait" },
-  approved: { sentence: "The plugin is approved and not switched on.", next: "Enable it to use it.", tone: "idle" },
-  enabled: { sentence: "The plugin is switched on and starts soon.", next: busy, tone: "busy" },
+  approved: { sentence: "The plugin is approved and not enabled.", next: "Enable it to use it.", tone: "idle" },
+  enabled: { sentence: "The plugin is enabled and starts soon.", next: busy, tone: "busy" },
   starting: { sentence: "The plugin starts.", next: busy, tone: "busy" },
   ready: { sentence: "The plugin works.", next: "Nothing to do.", tone: "good" },
   degraded: { sentence: "The plugin works in part.", next: "Read the reason and the plugin's log.", tone: "wait" },
@@ -105,7 +105,35 @@ const plugins: Readonly<Record<Plugin["state"], StateText>> = {
     next: "Read its log, install a version that works, or enable it again.",
     tone: "bad",
   },
-  stopped: { sentence: "The plugin is switched off.", next: "Enable it to use it.", tone: "idle" },
+  stopped: {
+    sentence: "The plugin is enabled, but it does not run.",
+    next: "Read the reason, fix it, then enable it again.",
+    tone: "bad",
+  },
+};
+
+/** The limits of a policy. */
+export const limits: Readonly<Record<keyof EffectivePolicy, string>> = {
+  trigger_allowed_bots: "Bots and apps that may start runs",
+  trigger_min_standing: "Lowest role that may start runs",
+  write_min_standing: "Lowest role for tools that write",
+  loop_max_hops: "Replies in a row to its own writes, per issue",
+  run_tokens: "Tokens per run",
+  run_seconds: "Seconds of work per run",
+  run_writes: "Writes by tools per run",
+  issue_runs_per_hour: "Runs per issue and hour",
+  issue_tokens_per_day: "Tokens per issue and day",
+  author_runs_per_hour: "Runs per hour of an author below collaborator",
+  day_tokens: "Tokens per day",
+  day_usd: "US dollars per day",
+  month_usd: "US dollars per month",
+  on_close: "Its runs when an issue is closed",
+  targets: "Where tools may write",
+  reads: "Where tools may read",
+  allow: "What its texts may contain",
+  staged: "All its writes wait for approval",
+  approve: "Writes that wait for approval",
+  presence: "How an issue shows that it works",
 };
 
 /** Every state that the service names, by what has the state. */

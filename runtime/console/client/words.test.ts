@@ -10,7 +10,7 @@ import { pendingReason, refusalOf as refusedCommand } from "../../webhooks/comma
 import { reasonToDiscard, triggersOf } from "../../webhooks/decide.ts";
 import { refusalOf } from "../../webhooks/gate.ts";
 import { unreadableEvent } from "../../webhooks/parse.ts";
-import { meanings, stateText } from "./part-words.ts";
+import { limits, meanings, stateText } from "./part-words.ts";
 import { deliveries, failureOf, failures, reasons, remedyOf } from "./words.ts";
 
 const { schemas } = document.components as unknown as {
@@ -40,6 +40,13 @@ describe("every state has a sentence and a next step", () => {
       const { sentence, next } = stateText(part, state);
       expect([sentence, next], state).toEqual([expect.stringMatching(isSentence), expect.stringMatching(isSentence)]);
     }
+  });
+
+  test("every limit of a policy has a name", () => {
+    const names = Object.keys(schemas.EffectivePolicy?.properties ?? {}).sort();
+    expect(names).toContain("trigger_min_standing");
+    expect(Object.keys(limits).sort()).toEqual(names);
+    expect(new Set(Object.values(limits)).size).toBe(names.length);
   });
 
   test("a state of a newer service is shown by its name", () => {
@@ -137,6 +144,7 @@ test("a refusal by the model is not taken for a fault of its API, nor a tracker'
     "The model's answer has no visible text, so there is nothing to post.",
   ])
     expect(failureOf(text)?.next).toContain("Try another prompt");
+  expect(failureOf("The LLM's answer has more than 100 tool calls.")?.sentence).toContain("too many tool calls");
   expect(failureOf("The LLM answered 401: bad key")?.next).toContain("LLM_API_KEY");
   expect(failureOf("alpha answered 403 to POST /repos/o/r/issues/500/comments: no")?.next).toContain("write permission");
   expect(failureOf("alpha answered 502 to GET /repos/o/r/issues/403")?.sentence).toContain("did not answer");

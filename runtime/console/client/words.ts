@@ -186,6 +186,7 @@ export const failures: readonly Remedy[] = [
     next: `Try another prompt or model as a dry run on the page of the run, change the agent, ${restart}`,
     open: ["agents", "Open agents"],
   },
+  { when: / tool calls/, sentence: "The model asked for too many tool calls at once.", next: `Change its prompt, ${restart}` },
   {
     when: /LLM answered 40[13]/,
     sentence: "The model's API refused the key.",

@@ -2,6 +2,7 @@ import type { Agent } from "../../../../schema/gen/client.ts";
 import { call } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { rights } from "../api/session.ts";
+import { limits } from "../part-words.ts";
 import { Field, Form, textOf } from "./form.tsx";
 import { Shown } from "./page.tsx";
 import { Table } from "./table.tsx";
@@ -29,7 +30,9 @@ export function PolicyTable({ agentId, own, reload }: PolicyProps) {
           <Table label="Policy" columns={["Limit", "Value", "Set by"]}>
             {Object.entries(policy).map(([name, { value, level }]) => (
               <tr key={name}>
-                <th scope="row">{name.replaceAll("_", " ")}</th>
+                <th scope="row">
+                  {Object.hasOwn(limits, name) ? limits[name as keyof typeof limits] : name.replaceAll("_", " ")}
+                </th>
                 <td data-label="Value">{valueText(value)}</td>
                 <td data-label="Set by">{level}</td>
               </tr>
