@@ -33,7 +33,8 @@ export function DeliveriesPage() {
         <p class="buttons lead">
           <Bulk
             key={JSON.stringify(filter)}
-            label="Replay all"
+            verb="Replay"
+            nouns={["delivery", "deliveries"]}
             nameOf={(event: Pick<WebhookEvent, "event_name" | "action" | "subject">) =>
               `${eventLabel(event)}, ${subjectLabel(event.subject)}`
             }

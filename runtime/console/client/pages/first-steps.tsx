@@ -53,8 +53,8 @@ function StepList({ steps: { agents, event }, reload }: { steps: Steps; reload: 
           </Link>
         </Step>
         <Step done={model ? model.state === "ok" : null} title="Connect a model">
-          {model?.state === "ok" ? `${model.message}. ` : "Any OpenAI-compatible API works. "}
-          {model?.state === "failed" && !model.message.startsWith("no LLM") && `It does not work: ${model.message}. `}
+          {model?.state === "ok" ? sentence(model.message) : "Any OpenAI-compatible API works. "}
+          {model?.state === "failed" && !model.message.startsWith("no LLM") && sentence(`It does not work: ${model.message}`)}
           <Link to="connections">{model?.state === "ok" ? "Test it under Connections" : "See how under Connections"}</Link>
         </Step>
         <Step
@@ -79,6 +79,9 @@ function StepList({ steps: { agents, event }, reload }: { steps: Steps; reload: 
     </Section>
   );
 }
+
+/** With one full stop at its end, and a space before the next sentence. */
+const sentence = (text: string): string => `${text.replace(/\.+$/, "")}. `;
 
 async function testTrackers(signal: AbortSignal): Promise<readonly string[]> {
   const tests = await Promise.all(trackers.map((source) => call("integrations.test", { source }, signal).catch(() => null)));

@@ -51,37 +51,37 @@ export function RunsPage() {
 type Action = "restart" | "release" | "approve" | "reject" | "cancel";
 
 /** The bulk action for the runs of a state, and its meaning. */
-const actions: Readonly<Record<string, readonly { action: Action; label: string; about: string }[]>> = {
+const actions: Readonly<Record<string, readonly { action: Action; verb: string; about: string }[]>> = {
   failed: [
     {
       action: "restart",
-      label: "Restart all",
+      verb: "Restart",
       about: "Each run resumes after its last finished step. You can cancel them while they run.",
     },
   ],
   held: [
     {
       action: "release",
-      label: "Release all",
+      verb: "Release",
       about: "Each run is queued, and no budget of an hour, day or month holds it again. You can cancel them.",
     },
   ],
   waiting: [
     {
       action: "approve",
-      label: "Approve all",
+      verb: "Approve",
       about: "Signalbox writes the proposals to the trackers, each once. This cannot be undone.",
     },
     {
       action: "reject",
-      label: "Reject all",
+      verb: "Reject",
       about: "The proposals are discarded, and the runs are cancelled. Replay their deliveries to do the work again.",
     },
   ],
 };
 const cancel = {
   action: "cancel",
-  label: "Cancel all",
+  verb: "Cancel",
   about: "The runs end and post nothing after that. They cannot be resumed; replay their deliveries to do the work again.",
 } as const;
 
@@ -93,10 +93,11 @@ function BulkActions({ filter, reload }: { filter: ReturnType<typeof runFilter>;
   if (offered.length === 0) return null;
   return (
     <p class="buttons lead">
-      {offered.map(({ action, label, about }) => (
+      {offered.map(({ action, verb, about }) => (
         <Bulk
           key={`${action} ${JSON.stringify(rest)}`}
-          label={label}
+          verb={verb}
+          nouns={["run", "runs"]}
           kind={action === "cancel" || action === "reject" ? "danger" : "primary"}
           nameOf={({ task_id, subject }: Pick<TaskExecution, "task_id" | "subject">) => `${task_id} for ${subjectLabel(subject)}`}
           run={(confirm) => call("task-executions.bulk", { action, filter: rest, ...(confirm && { confirm }) })}

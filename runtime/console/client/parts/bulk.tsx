@@ -16,8 +16,10 @@ interface Answer<T> {
 }
 
 interface BulkProps<T> {
-  /** `Restart all`. */
-  readonly label: string;
+  /** `Restart`. */
+  readonly verb: string;
+  /** The name of one item and of several: `run`, `runs`. */
+  readonly nouns: readonly [one: string, several: string];
   /** The operation: without `confirm` a preview, with it the change. */
   readonly run: (confirm: string | undefined) => Promise<Answer<T>>;
   readonly nameOf: (item: T) => string;
@@ -27,7 +29,7 @@ interface BulkProps<T> {
 }
 
 /** One action for all items that match the filters. It first shows how many and which, then changes exactly those. */
-export function Bulk<T>({ label, run, nameOf, about, reload, kind = "primary" }: BulkProps<T>) {
+export function Bulk<T>({ verb, nouns: [one, several], run, nameOf, about, reload, kind = "primary" }: BulkProps<T>) {
   const [preview, setPreview] = useState<Answer<T> | null>(null);
   const [result, setResult] = useState<string | null>(null);
   const look = async () => {
@@ -45,10 +47,10 @@ export function Bulk<T>({ label, run, nameOf, about, reload, kind = "primary" }:
   return (
     <span class="bulk">
       {preview === null ? (
-        <ActionButton label={label} disabled={!rights.value.write} why="Your key may only read." run={look} />
+        <ActionButton label={`${verb} all`} disabled={!rights.value.write} why="Your key may only read." run={look} />
       ) : (
         <ActionButton
-          label={`${label} ${countText(preview.count)}`}
+          label={`${verb} ${countText(preview.count)} ${preview.count === 1 ? one : several}`}
           kind={kind}
           run={perform}
           confirm={
