@@ -9,6 +9,7 @@ import { callOf, roundsOf, startWorld, taskOf, textsOf, type World } from "../ha
 import { everyPage, hostile } from "./every-page.ts";
 import type { Opened } from "./opened.ts";
 import { setupPages } from "./setup-pages.ts";
+import { shownTexts } from "./shown-texts.ts";
 
 const key = "a-key-for-everything";
 
@@ -93,7 +94,7 @@ describe("the console", { tags: ["chromium"] }, () => {
     mended = true;
     await tab.open("/console/runs?state=failed");
     await tab.press("Restart all");
-    await tab.press("Restart all 1");
+    await tab.press("Restart 1 run");
     await tab.sees("triage for octo/app#2");
     await tab.click("dialog button.primary");
     await tab.sees("1 done");
@@ -231,5 +232,6 @@ describe("the console", { tags: ["chromium"] }, () => {
 
   const opened = (): Opened => ({ world, tab, deliver });
   setupPages(opened);
+  shownTexts(opened);
   everyPage(opened);
 });

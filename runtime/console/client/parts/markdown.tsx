@@ -12,10 +12,10 @@ export function Markdown({ text, label = "Text" }: { text: string; label?: strin
   useEffect(() => {
     if (!short) return;
     let current = true;
-    import("./sanitize.ts").then(
-      ({ fragmentOf }) => current && place.current?.replaceChildren(fragmentOf(plain(text))),
-      () => current && setFailed(true),
-    );
+    // Markdown that is nested a thousand times cannot be converted: then its source is shown, as if the module did not load.
+    import("./sanitize.ts")
+      .then(({ fragmentOf }) => current && place.current?.replaceChildren(fragmentOf(plain(text))))
+      .catch(() => current && setFailed(true));
     return () => {
       current = false;
     };
