@@ -7,6 +7,7 @@ import { openSide, signalboxBefore } from "./side.ts";
 const secret = "bench-secret";
 const inFlight = 1_000;
 const modelMs = 30_000;
+const rounds = Number(process.argv.find((one) => one.startsWith("--rounds="))?.slice(9) ?? 3);
 
 /** A thousand runs that wait for their model, on one replica: its memory, and ingest meanwhile. */
 export async function run(): Promise<void> {
@@ -15,8 +16,8 @@ export async function run(): Promise<void> {
   const door = () => load({ port: service.port, secret, connections: 8, requests: 400, event: "ping" });
   const idle = await door();
   const rows: (readonly [string, ...number[]])[] = [["idle", 0, megabytes(service.pid), idle.p50, idle.p99]];
-  const payloads = Array.from({ length: 3 * inFlight }, (_, n) => issueOpened({ repo: "bench/app", number: n + 1 }));
-  for (let round = 0; round < 3; round++) {
+  const payloads = Array.from({ length: rounds * inFlight }, (_, n) => issueOpened({ repo: "bench/app", number: n + 1 }));
+  for (let round = 0; round < rounds; round++) {
     const before = await side.counts();
     const payload = (n: number) => payloads[round * inFlight + n] as object;
     await load({ port: service.port, secret, connections: 16, requests: inFlight, payload });
