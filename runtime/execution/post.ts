@@ -1,7 +1,8 @@
-import type { PostedComment } from "@signalbox/sdk";
+import type { CallContext, PostedComment } from "@signalbox/sdk";
 import { connectionTarget } from "../breakers/breakers.ts";
 import type { OutboxFilter } from "../outbox/open.ts";
 import { ownWrite } from "../own-writes/own-write.ts";
+import { withDeadline } from "../platform/abortable.ts";
 import { reconcile } from "../platform/reconcile.ts";
 import { Failure, maxRetryMs } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
@@ -106,21 +107,17 @@ async function sendAnswer(
   const began = performance.now();
   const post = { subject, ...input };
   limits.lease.progress(maxRetryMs(2 * callMs) + (step.in_flight_ms ?? 0));
-  const callUnder = (until: AbortSignal) => ({
-    signal: AbortSignal.any([until, AbortSignal.timeout(callMs)]),
-    connection: connection.settings,
-    key,
-  });
-  const look = (until: AbortSignal) => source.find(post, callUnder(until));
+  const inTime = <T>(until: AbortSignal, run: (context: CallContext) => Promise<T>) =>
+    withDeadline(until, callMs, (limited) => run({ signal: limited, connection: connection.settings, key }));
+  const look = (until: AbortSignal) => inTime(until, (context) => source.find(post, context));
   const write = { step, log: transcript, resumed, patch: { agent_id: step.agent_id }, look };
   /** An earlier write of the living comment may still arrive: it would replace the answer, or make a second comment. */
   let isInDoubt = false as boolean;
   const send = (until: AbortSignal) => {
-    const call = () => callUnder(until);
     if (!living) {
       return reconcile<PostedComment>(
-        () => source.find(post, call()),
-        () => source.deliver(post, call()),
+        () => look(until),
+        () => inTime(until, (context) => source.deliver(post, context)),
         signal,
         write.resumed,
       );
@@ -131,7 +128,8 @@ async function sendAnswer(
     };
     const at = { ...edit, subject: execution.subject ?? "", content: () => post, windowMs: limits.windowMs, onLost };
     // `writeLiving` looks for earlier writes itself.
-    return reconcile(undefined, async () => (await writeLiving(at, call().signal)) ?? noComment, signal, false);
+    const deliver = async () => (await inTime(until, (context) => writeLiving(at, context.signal))) ?? noComment;
+    return reconcile(undefined, deliver, signal, false);
   };
   const target = connectionTarget(execution.source, connection.id, "write");
   try {

@@ -8,6 +8,24 @@ export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
   });
 }
 
+/**
+ * Makes a call whose signal is aborted together with the given one, or with a `TimeoutError` after `ms` milliseconds. Nothing
+ * remains after the call. A timer of `AbortSignal.timeout` would keep the call's objects until it fires.
+ */
+export async function withDeadline<T>(signal: AbortSignal, ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const ended = new AbortController();
+  const end = () => ended.abort(signal.reason);
+  const timer = setTimeout(() => ended.abort(new DOMException("The operation timed out.", "TimeoutError")), ms).unref();
+  if (signal.aborted) end();
+  else signal.addEventListener("abort", end, { once: true });
+  try {
+    return await call(ended.signal);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", end);
+  }
+}
+
 /** The result of the work, or `late` if it takes longer than `ms` milliseconds. The work continues. */
 export function within<T, L>(work: Promise<T>, ms: number, late: L): Promise<T | L> {
   const timeout = Promise.withResolvers<L>();

@@ -1,3 +1,4 @@
+import { withDeadline } from "../platform/abortable.ts";
 import { reconcile } from "../platform/reconcile.ts";
 import { maxRetryMs } from "../platform/retry.ts";
 import type { Parameters, RegisteredTool, ToolUse } from "./registered-tool.ts";
@@ -17,16 +18,19 @@ export const hasUnknowableOutcome = (tool: RegisteredTool): boolean =>
  */
 export function runTool(tool: RegisteredTool, input: Parameters, use: ToolUse, again: boolean): Promise<unknown> {
   const look = lookFor(tool, input, use);
-  return reconcile(look && (() => look(use.signal)), () => tool.run(input, within(use, use.signal)), use.signal, again);
+  return reconcile(
+    look && (() => look(use.signal)),
+    () => inTime(use, use.signal, (limited) => tool.run(input, limited)),
+    use.signal,
+    again,
+  );
 }
 
 /** Looks for a write of this call at the platform. `undefined`: it cannot be looked for, or repeating it changes nothing. */
 export function lookFor(tool: RegisteredTool, input: Parameters, use: Omit<ToolUse, "signal">) {
   const { find } = tool;
-  return find && !tool.idempotent ? (signal: AbortSignal) => find(input, within(use, signal)) : undefined;
+  return find && !tool.idempotent ? (signal: AbortSignal) => inTime(use, signal, (limited) => find(input, limited)) : undefined;
 }
 
-const within = (use: Omit<ToolUse, "signal">, signal: AbortSignal): ToolUse => ({
-  ...use,
-  signal: AbortSignal.any([signal, AbortSignal.timeout(callMs)]),
-});
+const inTime = <T>(use: Omit<ToolUse, "signal">, until: AbortSignal, run: (use: ToolUse) => Promise<T>): Promise<T> =>
+  withDeadline(until, callMs, (signal) => run({ ...use, signal }));
