@@ -43,13 +43,13 @@ export async function runWrite<T>(
   if (waitMs > 0) {
     const signal = AbortSignal.any([lease.signal, stopping]);
     const began = performance.now();
-    const found = await lookAtOnce(look, signal);
+    const found = await lookAtOnce(look, signal, waitMs);
     if (found !== null) {
       // The earlier attempt may have sent it twice.
       log.complete(step, { in_flight_ms: null, check_ms: Math.max(windowMs, waitMs) });
       return found;
     }
-    await sleep(waitMs - (performance.now() - began), signal);
+    await sleep(Math.max(0, waitMs - (performance.now() - began)), signal);
   }
   const store = async (ms: number) => {
     log.complete(step, { in_flight_ms: ms });
@@ -86,9 +86,12 @@ export async function runWrite<T>(
   }
 }
 
-/** Most writes of a dead worker were carried out. A look that fails says nothing: the next one comes after the wait. */
-async function lookAtOnce<T>(look: WriteStep<T>["look"], signal: AbortSignal): Promise<T | null> {
-  const found = await look?.(signal).catch(() => null);
+/**
+ * Most writes of a dead worker were carried out. A look that fails, or takes as long as the wait, says nothing: the next one comes
+ * after the wait.
+ */
+async function lookAtOnce<T>(look: WriteStep<T>["look"], signal: AbortSignal, waitMs: number): Promise<T | null> {
+  const found = await look?.(AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(waitMs))])).catch(() => null);
   signal.throwIfAborted();
   return found ?? null;
 }

@@ -134,11 +134,11 @@ test("if a gateway answered the only write of an attempt with an error, the next
   expect(step).toMatchObject({ in_flight_ms: null, check_ms: windowMs });
 });
 
-/** Resumes a write of a dead worker whose request may be on its way for 8 s more. */
-function resume(look: () => Promise<string | null>, write: () => Promise<string>) {
+/** Resumes a write of a dead worker whose request may be on its way for `in_flight_ms` more. */
+function resume(look: (signal: AbortSignal) => Promise<string | null>, write: () => Promise<string>, in_flight_ms = 8_000) {
   const { lease, stopping } = openWindow(60);
   const limits = { lease, stopping: stopping.signal, windowMs, unconfirmed: new Set<string>() };
-  const step = { id: "s1", in_flight_ms: 8_000 } as StepRow;
+  const step = { id: "s1", in_flight_ms } as StepRow;
   const log = { complete: (one: StepRow, change: Partial<StepRow>) => void Object.assign(one, change), flush: async () => {} };
   return { step, result: runWrite({ step, log: log as unknown as StepLog, resumed: true, look }, limits, write) };
 }
@@ -164,6 +164,16 @@ test.each([
   expect(await result).toBe("written");
   expect(step).toMatchObject({ check_ms: windowMs });
 });
+
+test("a look without an answer takes no longer than the wait", async () => {
+  vi.useRealTimers();
+  const began = performance.now();
+  const look = (signal: AbortSignal) =>
+    new Promise<null>((_, fail) => signal.addEventListener("abort", () => fail(signal.reason)));
+  const { result } = resume(look, async () => "written", 500.5);
+  expect(await result).toBe("written");
+  expect(performance.now() - began).toBeGreaterThan(490);
+}, 15_000);
 
 test("fetch asks the fence of its call for requests that may write, and only for those", async () => {
   const send = vi.fn((request: (signal: AbortSignal) => Promise<Response>) => request(new AbortController().signal));
