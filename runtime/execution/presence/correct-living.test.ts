@@ -18,6 +18,8 @@ function makeTracker() {
   let comments: { id: string; url: string; key: string; body: string }[] = [];
   let isLosing = false;
   let late = () => {};
+  let listing = Promise.resolve();
+  const onList = vi.fn();
   const carryOut = async (act: () => void) => {
     const request = async () => {
       if (!isLosing) {
@@ -43,7 +45,12 @@ function makeTracker() {
       return { id, url };
     },
     find: async (_: unknown, { key }: { key: string }) => comments.find((one) => one.key === key) ?? null,
-    findAll: async (_: unknown, { key }: { key: string }) => comments.filter((one) => one.key === key),
+    findAll: async (_: unknown, { key, signal: ended }: { key: string; signal: AbortSignal }) => {
+      onList();
+      const aborted = new Promise<never>((_, fail) => ended.addEventListener("abort", () => fail(ended.reason), { once: true }));
+      await Promise.race([listing, aborted]);
+      return comments.filter((one) => one.key === key);
+    },
     retract: async (_: unknown, { id }: { id: string }) => {
       comments = comments.filter((one) => one.id !== id);
     },
@@ -54,6 +61,13 @@ function makeTracker() {
       isLosing = true;
     },
     carryOutLate: () => late(),
+    /** The list has no answer until the returned function is called. */
+    holdList: () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      listing = promise;
+      return resolve;
+    },
+    onList,
     texts: () => comments.map(({ body }) => body),
   };
 }
@@ -122,6 +136,7 @@ test("a lost first answer that arrives after a later run's is removed, until the
 test.each([
   { name: "a run that posts elsewhere meanwhile", state: "succeeded" },
   { name: "a run that may still post elsewhere", state: "started" },
+  { name: "a run whose post failed", state: "failed" },
 ])("the answer of $name stays", { tags: ["postgres"] }, async ({ state }) => {
   const { tracker, answer, look, storeStep } = makeRuns();
   const [one, two] = [newId(), newId()];
@@ -131,9 +146,27 @@ test.each([
   tracker.carryOutLate();
   const { adapter } = tracker.connection.source;
   const found = await adapter.find({} as NewComment, { signal, connection: {}, key: `${one}.1` });
-  await storeStep(one, state, state === "started" ? null : (found?.id ?? null));
+  await storeStep(one, state, state === "succeeded" ? (found?.id ?? null) : null);
   expect(await look(two, second)).toMatchObject({ removed: [] });
   expect(tracker.texts()).toEqual([second, first]);
+});
+
+test("a look at an issue with a long list does not keep other runs from their answers", { tags: ["postgres"] }, async () => {
+  const { tracker, answer, look, storeStep } = makeRuns();
+  const [one, two] = [newId(), newId()];
+  tracker.loseNext();
+  await expect(answer(one, first)).rejects.toThrow("lost");
+  const posted = await answer(one, first);
+  await storeStep(one, "succeeded", posted?.id ?? null);
+  await answer(two, second);
+  tracker.carryOutLate();
+  const release = tracker.holdList();
+  const looked = look(two, second);
+  await vi.waitFor(() => expect(tracker.onList).toHaveBeenCalled());
+  await answer(newId(), "Answer of third");
+  release();
+  expect(await looked).toMatchObject({ restored: null, removed: [{ body: first }] });
+  expect(tracker.texts()).toEqual(["Answer of third"]);
 });
 
 test("a lost edit that arrives after the answer is replaced by the answer", { tags: ["postgres"] }, async () => {

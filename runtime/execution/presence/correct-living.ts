@@ -1,7 +1,7 @@
 import type { PostedComment } from "@signalbox/sdk";
 import type { Report } from "../../platform/log.ts";
-import { type LivingWrite, writeLiving } from "./living.ts";
-import { isCopy, type LivingComment } from "./living-queries.ts";
+import { type LivingWrite, placeOf, writeLiving } from "./living.ts";
+import { isCopy, type LivingComment, readLiving } from "./living-queries.ts";
 
 /** Waits between the looks, in milliseconds. A tracker may carry out a request long after its client has disconnected. */
 export const lookAgainMs: readonly number[] = [15_000, 60_000, 300_000, 3_600_000];
@@ -24,6 +24,14 @@ export interface Corrected {
   readonly left: readonly PostedComment[];
 }
 
+/** What the platform shows. It is read without the lease of the comment, because it may take longer than a lease. */
+interface Looked {
+  /** The comments of each lost write. */
+  readonly copies: ReadonlyMap<string, readonly PostedComment[]>;
+  /** The key of the last write, if no comment shows it. */
+  readonly missing: string | null;
+}
+
 /**
  * Looks for requests that the platform carried out late: deletes comments of lost first writes, and writes the text again that a lost
  * edit replaced. A comment that a person has deleted is not posted again.
@@ -32,24 +40,38 @@ export async function correctLiving(write: Correction, signal: AbortSignal): Pro
   const { connection, post, isShown, firstKey, isLastLook } = write;
   const { adapter } = connection.source;
   const [removed, left]: [PostedComment[], PostedComment[]] = [[], []];
+  const { copies, missing } = await look(write, signal);
+  if (missing === null && !isLastLook && [...copies.values()].every((all) => all.length === 0))
+    return { restored: null, removed, left };
   let isRestored = false as boolean;
-  const call = (key: string) => ({ signal, connection: connection.settings, key });
   const content = async (found: LivingComment) => {
     for (const key of found.lost_keys) {
-      const copies = (await adapter.findAll?.(post, call(key))) ?? [];
-      for (const copy of copies) {
+      for (const copy of copies.get(key) ?? []) {
         if (copy.id === found.comment_id || !(await isCopy(write.sql, key, copy.id))) continue;
-        await adapter.retract?.(post, copy, call(key));
+        await adapter.retract?.(post, copy, { signal, connection: connection.settings, key });
         (adapter.retract ? removed : left).push(copy);
       }
     }
-    isRestored = isShown(found) && found.key !== null && (await adapter.find(post, call(found.key))) === null;
+    // Another writer may have changed the comment since the look.
+    isRestored = isShown(found) && found.key !== null && found.key === missing;
     return isRestored ? write.content(found) : undefined;
   };
   const isOurs = (key: string) => key === firstKey || key.startsWith(`${firstKey}.`);
-  const again = { ...write, content, isAnswer: false, editsOnly: true, ...(isLastLook && { forgetsLost: isOurs }) };
-  const comment = await writeLiving(again, signal);
+  const forgetsLost = (lost: string, shown: string) => isLastLook && copies.has(lost) && isOurs(shown);
+  const comment = await writeLiving({ ...write, content, isAnswer: false, editsOnly: true, forgetsLost }, signal);
   return { restored: isRestored ? comment : null, removed, left };
+}
+
+async function look(write: Correction, signal: AbortSignal): Promise<Looked> {
+  const { connection, post } = write;
+  const { adapter } = connection.source;
+  const call = (key: string) => ({ signal, connection: connection.settings, key });
+  const copies = new Map<string, readonly PostedComment[]>();
+  const seen = await readLiving(write.sql, placeOf(write));
+  for (const key of seen?.lost_keys ?? []) copies.set(key, (await adapter.findAll?.(post, call(key))) ?? []);
+  const key = seen?.key ?? null;
+  const isMissing = key !== null && (await adapter.find(post, call(key))) === null;
+  return { copies, missing: isMissing ? key : null };
 }
 
 /** Tells the watchdog what was carried out late. */

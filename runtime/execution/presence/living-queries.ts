@@ -35,6 +35,13 @@ interface Taking {
   readonly answeredBy: string | null;
 }
 
+/** Reads a living comment without its lease; `undefined` if there is none. */
+export async function readLiving(sql: Sql, living: LivingPlace): Promise<LivingComment | undefined> {
+  const [row] = await sql<LivingComment[]>`
+    select comment_id, url, key, pending_key as unfinished, settled_by as answered_by, lost_keys from living_comments l where ${at(sql, living)}`;
+  return row;
+}
+
 /** Leases a living comment for one write under `key`; `undefined` if another writer has the lease. */
 export async function takeLiving(
   sql: Sql,
@@ -89,14 +96,14 @@ const answerKey = /^([0-9a-f-]{36})\.(\d+)$/;
 
 /**
  * Whether a comment with this key, which is not the living comment, is the copy of a lost write. `false` if the run has posted its answer
- * there, because it no longer keeps a living comment, or may still do so.
+ * there, because it no longer keeps a living comment, or may still do so. `false` also if its post failed: no other comment has the answer.
  */
 export async function isCopy(sql: Sql, key: string, commentId: string): Promise<boolean> {
   const [, execution, seq] = answerKey.exec(key) ?? [];
   if (execution === undefined) return true;
   const rows = await sql`
     select from execution_steps where execution_id = ${execution} and seq = ${Number(seq)}
-      and state <> 'started' and output ->> 'id' is distinct from ${commentId}`;
+      and state = 'succeeded' and output ->> 'id' is distinct from ${commentId}`;
   return rows.length > 0;
 }
 

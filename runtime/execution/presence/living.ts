@@ -27,8 +27,8 @@ export interface LivingWrite {
   readonly windowMs: number;
   /** Called if the platform may still carry out a request of an earlier write. */
   readonly onLost?: () => void;
-  /** Earlier lost writes were looked for, and are not looked for again, if the comment still shows this one. */
-  readonly forgetsLost?: (key: string) => boolean;
+  /** Whether a lost write was looked for, and is not looked for again if the comment shows the write with the key `shown`. */
+  readonly forgetsLost?: (lost: string, shown: string) => boolean;
 }
 
 const waitMs = 250;
@@ -73,7 +73,12 @@ export async function writeLiving(write: LivingWrite, signal: AbortSignal): Prom
   }
 }
 
-const placeOf = ({ subject, agentId, post, connection }: LivingWrite): LivingPlace => ({
+export const placeOf = ({
+  subject,
+  agentId,
+  post,
+  connection,
+}: Pick<LivingWrite, "subject" | "agentId" | "post" | "connection">): LivingPlace => ({
   subject,
   agent: agentId ?? "",
   place: `${post.private ? "private" : "public"}${post.thread ? ` ${post.thread}` : ""}`,
@@ -110,7 +115,8 @@ async function carryOut(write: LivingWrite, found: LivingComment, held: LeasedCo
     await storeLiving(sql, living, lease, { comment_id: id, url, key: before.key, pending_key: key, lost_keys, ends: false });
   }
   const content = await write.content({ ...found, comment_id: before.comment?.id ?? null, key: before.key, lost_keys });
-  if (before.key !== null && write.forgetsLost?.(before.key)) lost_keys = [];
+  const { key: shown } = before;
+  if (shown !== null) lost_keys = lost_keys.filter((lost) => !write.forgetsLost?.(lost, shown));
   if (content === undefined) {
     await storeLiving(sql, living, lease, { pending_key: null, lost_keys, ends: true });
     return before.comment;
