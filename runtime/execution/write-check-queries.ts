@@ -9,7 +9,10 @@ import type { StepRow } from "./steps/queries.ts";
 export interface WriteCheck extends Pick<StepRow, "kind" | "state" | "name" | "key" | "input" | "output" | "agent_id"> {
   readonly step_id: string;
   readonly lease: string;
+  /** Claims since the last look that succeeded. */
   readonly attempts: number;
+  /** Looks that succeeded. */
+  readonly looks: number;
   readonly execution_id: string;
   readonly source: string;
   readonly slug: string;
@@ -32,7 +35,7 @@ export async function scheduleWriteChecks(sql: Sql, stepIds: readonly string[], 
   await sql`
     insert into write_checks (step_id, due_at)
     select id, now() + make_interval(secs => ${delayMs / 1000}) from execution_steps where id = any(${stepIds as string[]}::uuid[])
-    on conflict (step_id) do update set due_at = greatest(write_checks.due_at, excluded.due_at)`;
+    on conflict (step_id) do update set due_at = greatest(write_checks.due_at, excluded.due_at), attempts = 0, looks = 0`;
 }
 
 export const checkRows = { table: "write_checks", key: "step_id", due: "due_at" } as const;
@@ -45,7 +48,7 @@ export async function claimWriteCheck(sql: Sql, lease: string, leaseSeconds: num
     from due join execution_steps s on s.id = due.step_id join task_executions e on e.id = s.execution_id
       left join webhook_events w on w.id = e.event_id
     where c.step_id = due.step_id
-    returning c.step_id, c.lease, c.attempts, s.kind, s.state, s.name, s.key, ${textsOf(sql, "s")}, s.agent_id,
+    returning c.step_id, c.lease, c.attempts, c.looks, s.kind, s.state, s.name, s.key, ${textsOf(sql, "s")}, s.agent_id,
       e.id as execution_id, e.source, e.slug, e.project_id, e.project, e.issue, e.subject,
       coalesce(w.private, false) as private,
       s.kind = 'post' and exists (select from living_comments l where l.subject = e.subject and l.settled_by = e.id) as is_living,
@@ -62,6 +65,14 @@ export async function finishWriteCheck(sql: Sql, { step_id, lease }: ClaimedChec
 export async function postponeWriteCheck(sql: Sql, { step_id, lease }: ClaimedCheck, ms: number): Promise<void> {
   await sql`
     update write_checks set due_at = now() + make_interval(secs => ${ms / 1000}), lease = null, lease_expires_at = null
+    where step_id = ${step_id} and lease = ${lease}`;
+}
+
+/** A look has succeeded; the next one follows after `ms`. */
+export async function recordLook(sql: Sql, { step_id, lease }: ClaimedCheck, ms: number): Promise<void> {
+  await sql`
+    update write_checks set due_at = now() + make_interval(secs => ${ms / 1000}), lease = null, lease_expires_at = null,
+      attempts = 0, looks = looks + 1
     where step_id = ${step_id} and lease = ${lease}`;
 }
 

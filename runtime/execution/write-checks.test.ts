@@ -71,7 +71,7 @@ async function check(tracker: Tracker, { key, living, stored }: { key: string; l
     leaseSeconds: 30,
   });
   const ended = async () => {
-    const [row] = await sql()`select from write_checks where step_id = ${step} and attempts = 1 and lease is null`;
+    const [row] = await sql()`select from write_checks where step_id = ${step} and attempts + looks = 1 and lease is null`;
     expect(row).toBeDefined();
   };
   await vi.waitFor(ended, { timeout: 30_000, interval: 20 });

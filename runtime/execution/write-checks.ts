@@ -1,5 +1,6 @@
 import type { NewComment, PostedComment } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
+import { newId } from "../platform/ids.ts";
 import { startLeasedWork } from "../platform/leases.ts";
 import type { Log, Report } from "../platform/log.ts";
 import type { Loop } from "../platform/loop.ts";
@@ -15,6 +16,7 @@ import {
   claimWriteCheck,
   finishWriteCheck,
   postponeWriteCheck,
+  recordLook,
   replaceOutput,
   type WriteCheck,
 } from "./write-check-queries.ts";
@@ -40,8 +42,13 @@ export interface WriteCheckOptions {
 const concurrency = 2;
 /** Deadline of one check: reading all comments of an issue takes several requests. */
 const checkMs = 90_000;
+/** The same for a living comment: it may read them once for each lost write. */
+const livingCheckMs = 300_000;
 const retryMs = 30_000;
-const maxAttempts = 20;
+/** A check waits for a started step for so many claims. */
+const maxWaits = 20;
+/** Claims without a look that succeeds: those that wait for the step, and 20 that fail. */
+const maxAttempts = maxWaits + 20;
 
 /** The writes of one step at the platform. */
 interface Writes {
@@ -74,15 +81,15 @@ export function startWriteChecks(options: WriteCheckOptions): Loop {
 
 async function carryOut(check: WriteCheck, ended: AbortSignal, options: WriteCheckOptions): Promise<void> {
   const { sql, log } = options;
-  const signal = AbortSignal.any([ended, AbortSignal.timeout(checkMs)]);
+  const within = (ms: number) => AbortSignal.any([ended, AbortSignal.timeout(ms)]);
   try {
     if (check.unreadable !== undefined) throw new Error(check.unreadable);
     // An attempt is still running, and finds the first write itself.
-    if (check.state === "started" && check.attempts < maxAttempts) return await postponeWriteCheck(sql, check, retryMs);
-    const isCounted = await keepOldest(check, signal, options);
-    const isKnown = check.is_living ? (await correctAnswer(check, signal, options)) || isCounted : isCounted;
-    const wait = lookAgainMs[check.attempts - 1];
-    await (wait === undefined || !isKnown ? finishWriteCheck(sql, check) : postponeWriteCheck(sql, check, wait));
+    if (check.state === "started" && check.attempts <= maxWaits) return await postponeWriteCheck(sql, check, retryMs);
+    const isCounted = await keepOldest(check, within(checkMs), options);
+    const isKnown = check.is_living ? (await correctAnswer(check, within(livingCheckMs), options)) || isCounted : isCounted;
+    const wait = lookAgainMs[check.looks];
+    await (wait === undefined || !isKnown ? finishWriteCheck(sql, check) : recordLook(sql, check, wait));
   } catch (error) {
     log.warn("failed to check for duplicate writes", { execution: check.execution_id, step: check.step_id, error });
     await (check.attempts < maxAttempts || ended.aborted
@@ -195,7 +202,7 @@ async function correctAnswer(check: WriteCheck, signal: AbortSignal, options: Wr
   const connection = await options.connectionFor(source, check, agent_id);
   const post = postOf(check);
   if (!connection || !post || subject === null || key === null) return false;
-  const again = { key: `${key}.${check.attempts}`, firstKey: key, executionId: execution_id, agentId: agent_id, subject, post };
+  const again = { key: `${key}.${newId()}`, firstKey: key, executionId: execution_id, agentId: agent_id, subject, post };
   const corrected = await correctLiving(
     {
       ...again,
@@ -204,7 +211,7 @@ async function correctAnswer(check: WriteCheck, signal: AbortSignal, options: Wr
       content: () => post,
       windowMs: windowMsOf(options.leaseSeconds),
       isShown: ({ answered_by }) => answered_by === execution_id,
-      isLastLook: lookAgainMs[check.attempts - 1] === undefined,
+      isLastLook: lookAgainMs[check.looks] === undefined,
     },
     signal,
   );

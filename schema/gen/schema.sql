@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 80beac1162d7dfea
+-- Made from a7da63f2af1168f9
 
 create extension if not exists vector;
 
@@ -607,7 +607,7 @@ begin
   insert into execution_signs (execution_id, sign)
   values (new.id, case new.state when 'waiting' then 'working' when 'succeeded' then 'done' when 'failed' then 'failed' end)
   on conflict (execution_id) do update
-    set sign = excluded.sign, version = execution_signs.version + 1, due_at = now(), attempts = 0;
+    set sign = excluded.sign, version = execution_signs.version + 1, due_at = now(), attempts = 0, looks = null;
   return null;
 end $function$
 ;
@@ -819,6 +819,7 @@ create table execution_signs (
   shown text,
   lease text,
   lease_expires_at timestamp(3) with time zone,
+  looks integer,
   constraint execution_signs_pkey PRIMARY KEY (execution_id)
 );
 CREATE INDEX execution_signs_due ON execution_signs USING btree (due_at);
@@ -1465,6 +1466,7 @@ create table write_checks (
   attempts integer default 0 not null,
   lease text,
   lease_expires_at timestamp with time zone,
+  looks integer default 0 not null,
   constraint write_checks_pkey PRIMARY KEY (step_id)
 );
 CREATE INDEX write_checks_due ON write_checks USING btree (due_at);

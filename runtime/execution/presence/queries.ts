@@ -8,7 +8,10 @@ export interface Sign
   readonly execution_id: string;
   readonly sign: "working" | "done" | "failed" | null;
   readonly version: number;
+  /** Claims since it was last shown or looked for. */
   readonly attempts: number;
+  /** Looks whether it still shows this; `null` until it is shown. */
+  readonly looks: number | null;
   readonly shown: string | null;
   readonly lease: string;
   readonly state: string;
@@ -28,8 +31,8 @@ export async function beginSign(sql: Sql, { id, lease }: Pick<Claimed, "id" | "l
     )
     insert into execution_signs (execution_id, sign) select id, 'working' from marked
     on conflict (execution_id) do update
-      set sign = 'working', version = execution_signs.version + 1, due_at = now(), attempts = 0
-      where execution_signs.sign is distinct from 'working'`;
+      set sign = 'working', version = execution_signs.version + 1, due_at = now(), attempts = 0, looks = null
+      where execution_signs.sign is distinct from 'working' or execution_signs.looks is not null`;
 }
 
 /** Requests the sign for executions that connected agents have had for longer than `seconds`. */
@@ -51,7 +54,7 @@ export async function claimSign(sql: Sql, lease: string, leaseSeconds: number): 
     update execution_signs s set ${leaseFor(sql, lease, leaseSeconds)}, attempts = s.attempts + 1
     from due join task_executions e on e.id = due.execution_id left join webhook_events w on w.id = e.event_id
     where s.execution_id = due.execution_id
-    returning s.execution_id, s.sign, s.version, s.attempts, s.shown, s.lease, e.source, e.slug, e.agent_id, e.project_id, e.project,
+    returning s.execution_id, s.sign, s.version, s.attempts, s.looks, s.shown, s.lease, e.source, e.slug, e.agent_id, e.project_id, e.project,
       e.issue, e.subject, e.task_id, e.state, e.error, e.waiting_for, (select name from agents where id = e.agent_id) as agent_name,
       array(select coalesce(t.name, '') from execution_steps t where t.execution_id = e.id and t.kind = 'tool' order by t.seq) as tools,
       case when w.id is not null then json_build_object('private', w.private, 'thread', w.thread, 'comment', w.comment) end as place`;
@@ -82,17 +85,18 @@ export async function finishSign(sql: Queryable, { execution_id, lease, version 
     where execution_id = ${execution_id} and lease = ${lease} and version <> ${version}`;
 }
 
-/** Makes the sign due again after `ms`, or immediately if it has changed meanwhile. Once it is shown, attempts count from zero. */
+/** Makes the sign due again after `ms`, or immediately if it has changed meanwhile. Once it is shown or looked for, attempts count from zero. */
 export async function postponeSign(
   sql: Sql,
   { execution_id, lease, version }: ClaimedSign,
   ms: number,
-  shown?: { readonly text: string; readonly isLook: boolean },
+  shown?: { readonly text: string; readonly looks: number | null },
 ): Promise<void> {
   await sql`
     update execution_signs
     set lease = null, lease_expires_at = null, shown = coalesce(${shown?.text ?? null}, shown),
-      attempts = case when ${shown !== undefined && !shown.isLook} then 0 else attempts end,
+      attempts = case when ${shown !== undefined} then 0 else attempts end,
+      looks = case when ${shown === undefined} or version <> ${version} then looks else ${shown?.looks ?? null}::int end,
       due_at = case when version = ${version} then now() + make_interval(secs => ${ms / 1000}) else due_at end
     where execution_id = ${execution_id} and lease = ${lease}`;
 }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { NewComment } from "@signalbox/sdk";
 import type { Outbox } from "../../outbox/open.ts";
 import type { Sql } from "../../platform/database/client.ts";
+import { newId } from "../../platform/ids.ts";
 import type { Report } from "../../platform/log.ts";
 import type { Connection } from "../../plugins/connections.ts";
 import { windowMsOf } from "../write-window.ts";
@@ -17,8 +18,8 @@ export const updateEveryMs = 5_000;
 export interface Shown {
   readonly text: string;
   readonly againMs: number;
-  /** It has looked whether the comment still shows this, and counts the looks. */
-  readonly isLook: boolean;
+  /** How often it has looked whether the comment still shows this; `null` if no look is needed. */
+  readonly looks: number | null;
 }
 
 export interface ShowOptions {
@@ -44,7 +45,7 @@ export async function showLiving(
   // The reason of a failure may quote anything, including a secret.
   const text = outbox.of({ ...sign, id: sign.execution_id, event_id: null }, sign.agent_id).withoutSecrets(textOf(sign));
   const goesOn = sign.sign === "working" && sign.state === "running";
-  if (goesOn && text === sign.shown) return { text, againMs: updateEveryMs, isLook: false };
+  if (goesOn && text === sign.shown) return { text, againMs: updateEveryMs, looks: null };
   const post: NewComment = {
     subject: { project, issue },
     body: text,
@@ -57,22 +58,23 @@ export async function showLiving(
   const content = (found: LivingComment) => contentOf(sign, post, found, { connection, sql });
   const write = { ...at, key, content, windowMs: windowMsOf(leaseSeconds) };
   // It was shown, and an earlier write may still arrive.
-  if (!goesOn && text === sign.shown) {
-    const againMs = lookAgainMs[sign.attempts];
+  if (!goesOn && sign.looks !== null && text === sign.shown) {
+    const looks = sign.looks + 1;
+    const againMs = lookAgainMs[looks];
     const isShown = (found: LivingComment) => found.key === key || (found.key?.startsWith(`${key}.`) ?? false);
-    const look = { ...write, key: `${key}.${sign.attempts}`, firstKey: key, isShown, isLastLook: againMs === undefined };
+    const look = { ...write, key: `${key}.${newId()}`, firstKey: key, isShown, isLastLook: againMs === undefined };
     const corrected = await correctLiving(look, signal);
     warnOfLate(corrected, { execution_id: sign.execution_id, write: sign.source }, warn);
-    return againMs === undefined ? null : { text, againMs, isLook: true };
+    return againMs === undefined ? null : { text, againMs, looks };
   }
   let isInDoubt = false as boolean;
   const onLost = () => {
     isInDoubt = true;
   };
   await writeLiving({ ...write, isAnswer: false, onLost }, signal);
-  if (goesOn) return { text, againMs: updateEveryMs, isLook: false };
+  if (goesOn) return { text, againMs: updateEveryMs, looks: null };
   const [againMs = 0] = lookAgainMs;
-  return isInDoubt ? { text, againMs, isLook: false } : null;
+  return isInDoubt ? { text, againMs, looks: 0 } : null;
 }
 
 /** The new content of the comment; `null` deletes it, `undefined` leaves it unchanged. */

@@ -54,8 +54,12 @@ const leaseSeconds = 30;
 /** Maximum number of signs that one replica updates at the same time. */
 const concurrency = 4;
 const callMs = 60_000;
+/** Deadline of a look: it may read all comments of an issue several times. */
+const lookMs = 300_000;
 /** Signs are best effort: after this many failures, a sign is abandoned. */
 const maxAttempts = 4;
+/** A look for late writes has more: after an outage, late writes are most likely. */
+const maxLookAttempts = 20;
 const retryMs = 2_000;
 const maxRetryMs = 120_000;
 
@@ -102,7 +106,9 @@ async function carryOut(sign: Sign, ended: AbortSignal, options: PresenceOptions
   } catch (error) {
     const { retryable, retryAfterMs = 0, message } = toFailure(error);
     log.info("failed to show progress on an issue", { execution: sign.execution_id, sign: sign.sign, error: message });
-    const again = ended.aborted || ((retryable || unavailableCause(error) !== null) && sign.attempts < maxAttempts);
+    const isLook = sign.looks !== null;
+    const mayRetry = retryable || isLook || unavailableCause(error) !== null;
+    const again = ended.aborted || (mayRetry && sign.attempts < (isLook ? maxLookAttempts : maxAttempts));
     const wait = ended.aborted ? 0 : Math.min(maxRetryMs, Math.max(retryMs * 2 ** sign.attempts, retryAfterMs));
     await (again ? postponeSign(sql, sign, wait) : finishSign(sql, sign)).catch((second) =>
       log.warn("failed to record the progress shown on an issue", { execution: sign.execution_id, error: second }),
@@ -114,7 +120,7 @@ async function carryOut(sign: Sign, ended: AbortSignal, options: PresenceOptions
 async function show(sign: Sign, connection: Connection, ended: AbortSignal, options: PresenceOptions): Promise<Shown | null> {
   const presence = presenceOf(sign, options);
   if (presence === "off") return null;
-  const signal = AbortSignal.any([ended, AbortSignal.timeout(callMs)]);
+  const signal = AbortSignal.any([ended, AbortSignal.timeout(sign.looks === null ? callMs : lookMs)]);
   if (isLiving(presence, connection)) return showLiving(sign, connection, signal, options);
   await react(sign, connection, signal, options);
   return null;

@@ -196,7 +196,7 @@ export async function writeChanges(sql: Queryable, changes: readonly Change[]): 
       returning t.id, s.check_ms
     ), checks as (
       insert into write_checks (step_id, due_at) select id, now() + make_interval(secs => check_ms / 1000) from completed
-      where check_ms is not null on conflict (step_id) do update set due_at = excluded.due_at
+      where check_ms is not null on conflict (step_id) do update set due_at = excluded.due_at, attempts = 0, looks = 0
     ), patched as (
       update task_executions e
       set state = coalesce(g.state, e.state),
