@@ -4,6 +4,7 @@ import type { Fragment, Queryable } from "../platform/database/client.ts";
 import { type History, type HistoryPage, readHistory } from "../platform/database/history-page.ts";
 import { releaseByOperator } from "../policy/standing.ts";
 import { type Stored, type StoredResult, shownResult, shownStep } from "../transcripts/stored-steps.ts";
+import { setSumsOfSteps } from "../transcripts/sum-queries.ts";
 import { resultOf, textsOf } from "../transcripts/text-queries.ts";
 
 export type Execution = Output<typeof cancel>;
@@ -123,7 +124,7 @@ export async function cancelExecutions(sql: Queryable, of: Selection, reason: st
   const rows = await sql<Row[]>`
     with locked as (${selected(sql, of, states.open)})
     update task_executions e set state = 'cancelled', lease = null, lease_expires_at = null, finished_at = now(), error = null,
-      held_reason = null, held_until = null, waiting_for = null, reason = ${reason}
+      held_reason = null, held_until = null, waiting_for = null, reason = ${reason}, ${setSumsOfSteps(sql)}
     from locked l where e.id = l.id returning ${columns(sql, "e.")}`;
   return rows.map(shownResult);
 }

@@ -1,4 +1,5 @@
 import type { Queryable, Sql } from "../platform/database/client.ts";
+import { setSumsOfSteps } from "../transcripts/sum-queries.ts";
 
 /** The target of an erasure: exactly one member is set. */
 export interface ErasureTarget {
@@ -40,7 +41,8 @@ export async function countErasure(sql: Queryable, target: ErasureTarget): Promi
 /** Cancels the target's executions that have not ended. Returns their ids. */
 export async function cancelForErasure(sql: Sql, target: ErasureTarget): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
-    update task_executions e set state = 'cancelled', lease = null, lease_expires_at = null, finished_at = now(), error = null
+    update task_executions e set state = 'cancelled', lease = null, lease_expires_at = null, finished_at = now(), error = null,
+      ${setSumsOfSteps(sql)}
     from (select id from task_executions where id in (${executionsOf(sql, target)}) and state not in ('succeeded', 'failed', 'cancelled')
       order by id for update) open
     where e.id = open.id returning e.id`;
