@@ -3,6 +3,8 @@ import { createServer } from "node:net";
 
 /** Below the ports that systems use for outgoing connections: such a connection could take the port of a server while it restarts. */
 const [min, max] = [10_000, 32_000];
+/** The only port in this range that `fetch` refuses: https://fetch.spec.whatwg.org/#port-blocking. */
+const blockedPort = 10_080;
 
 /** Different ports of 127.0.0.1 that are free now, for servers that a test starts and restarts. */
 export async function freePorts(count: number): Promise<number[]> {
@@ -14,6 +16,7 @@ export async function freePorts(count: number): Promise<number[]> {
 async function listening(): Promise<{ port: number; server: ReturnType<typeof createServer> }> {
   for (;;) {
     const port = randomInt(min, max);
+    if (port === blockedPort) continue;
     const server = createServer();
     const isFree = await new Promise<boolean>((done) =>
       server.once("error", () => done(false)).listen(port, "127.0.0.1", () => done(true)),
