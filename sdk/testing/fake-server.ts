@@ -101,7 +101,7 @@ export abstract class FakeServer {
     const body = text === "" ? undefined : JSON.parse(text);
     const seen = { method, path: pathname, query: searchParams, headers: asked, body };
     this.requests.push(seen);
-    const fault = this.#fault.next(this.readsOnly(seen) ? "GET" : method);
+    const fault = this.#fault.next(this.readsOnly(seen) ? "GET" : method, pathname);
     const reply: FakeResponse = isApplied(fault) ? this.route(seen) : { status: 500, body: {} };
     if (reply.wrote) this.#written += 1;
     const headers = { "content-type": "application/json; charset=utf-8", ...reply.headers };

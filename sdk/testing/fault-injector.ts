@@ -13,9 +13,10 @@ export class FaultInjector {
   heal(): void {
     this.#fault = null;
   }
-  /** The fault for a request with this method, or `null`. Counts the request. */
-  next(method: string): TrackerFault | null {
+  /** The fault for a request with this method and path, or `null`. Counts the request. */
+  next(method: string, path: string): TrackerFault | null {
     if (!this.#fault || this.#left <= 0 || (this.#fault.writes && method === "GET")) return null;
+    if (this.#fault.path && !this.#fault.path.test(path)) return null;
     this.#left -= 1;
     return this.#fault;
   }

@@ -23,6 +23,8 @@ export interface TrackerFault {
   readonly times?: number;
   /** Whether only writes are affected. */
   readonly writes?: boolean;
+  /** Only requests whose path matches are affected. Default: all. */
+  readonly path?: RegExp;
 }
 
 /** A small stateful server on loopback that implements the API of the platform. */

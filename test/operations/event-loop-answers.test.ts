@@ -101,7 +101,8 @@ const doors: readonly Door[] = [
   answers("a list of beta", "list", ({ list }) => execute("beta.get_issue", list, issue)),
   answers("members in a model's call", "members", ({ members }) => chat([{ name: "outside-mcp__tool", arguments: members }])),
   answers("a list in a model's call", "list", ({ list }) => chat([{ name: "outside-mcp__tool", arguments: { list } }])),
-  answers("a model's calls", "list", ({ list }) => chat(list.map(() => ({ name: "none", arguments: {} })))),
+  // As many calls as fit into 1 MiB.
+  answers("a model's calls", "list", ({ list }) => chat(list.slice(0, 10_000).map(() => ({ name: "none", arguments: {} })))),
 ];
 
 const onNode = test.skipIf(runtimeUnderTest() === "deno");

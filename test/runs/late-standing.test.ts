@@ -137,7 +137,7 @@ test("an approval by an account that is not known yet waits for its standing", a
 test("a platform that does not answer delays the run by a few seconds at most, and limits nothing", {
   timeout: 60_000,
 }, async () => {
-  trackers.beta.fault({ kind: "hang", times: 1 });
+  trackers.beta.fault({ kind: "hang", times: 1, path: /\/members\/all$/ });
   const { state, event_id } = await runOn<Held>(service, "beta", issueBy(null, 950));
   trackers.beta.heal();
   expect(state).toBe("succeeded");

@@ -70,7 +70,7 @@ export class Recorded implements TestTracker {
 
   readonly fetch: Fetch = async (input, init) => {
     const request = new Request(input, init);
-    const fault = this.#fault.next(request.method);
+    const fault = this.#fault.next(request.method, new URL(request.url).pathname);
     if (fault?.kind === "hang") return untilAborted(init?.signal);
     const answer = isApplied(fault) ? await this.#answer(request) : new Response("{}");
     if (fault?.kind === "drop") throw dropped();
