@@ -69,7 +69,7 @@ export async function startMeasuredService(options: ServiceOptions): Promise<Mea
     expectNoStall: (most: number, one: Door, size: number) =>
       fc.assert(
         fc.asyncProperty(filled(size), (filling) => expectStallBelow(most, one, filling)),
-        { seed, numRuns: one.runs, endOnFailure: true, ...(one.runs > few && { interruptAfterTimeLimit: 10_000 }) },
+        { seed, numRuns: one.runs, endOnFailure: true, ...(one.runs > few && { interruptAfterTimeLimit: 20_000 }) },
       ),
   });
 }

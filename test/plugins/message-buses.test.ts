@@ -8,7 +8,7 @@ import { startWorld, textsOf, type World, webhookSecret } from "../harness/world
 import { buildPlugin, inParallel } from "./connector-faults.ts";
 
 /** Number of events with kills of the broker and the service, in each direction. More with `CONNECTOR_EVENTS=1000`. */
-const events = Number(process.env.CONNECTOR_EVENTS ?? 100);
+const events = Number(process.env.CONNECTOR_EVENTS ?? 500);
 const limit = 120_000 + events * 200;
 const repo = "octo/app";
 

@@ -6,6 +6,8 @@ const root = join(import.meta.dirname, "../..");
 
 /** The files that take longest, longest first: they start and kill services repeatedly. */
 const longest = [
+  "test/operations/event-loop.test.ts",
+  "test/operations/event-loop-answers.test.ts",
   "test/plugins/message-buses.test.ts",
   "test/runs/kill-points.test.ts",
   "test/runs/living-comment.test.ts",
@@ -13,8 +15,16 @@ const longest = [
   "test/runs/crash.test.ts",
   "test/runs/approval.test.ts",
   "test/console/console.test.ts",
+  "test/operations/database-faults.test.ts",
+  "test/runs/presence.test.ts",
+  "test/runs/late-writes.test.ts",
+  "test/runs/outages.test.ts",
+  "test/runs/long-outages.test.ts",
   "test/operations/pgbouncer.test.ts",
   "test/runs/replica-outages.test.ts",
+  "test/runs/late-living-comments.test.ts",
+  "test/gateway/bodies.test.ts",
+  "test/runs/order.test.ts",
   "test/runs/own-edits-polled.test.ts",
   "test/plugins/author.test.ts",
   "test/operations/command-line.test.ts",
