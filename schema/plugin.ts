@@ -80,6 +80,11 @@ export const plugin = z
             injected: z.boolean().describe("Whether the host adds the value to requests, so that the plugin never sees it."),
             set: z.boolean(),
             required: z.boolean().describe("Whether the plugin, or every account of its source, needs the setting."),
+            of_account: z
+              .boolean()
+              .describe(
+                "Whether the setting belongs to an account of its source, so that an integration can contain it instead.",
+              ),
           })
           .meta({ id: "PluginSetting" }),
       )

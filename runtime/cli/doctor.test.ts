@@ -45,13 +45,18 @@ test("doctor names the webhook mappings whose trigger has no task", () => {
 });
 
 test("doctor names what is left to do for a plugin", () => {
-  const setting = { name: "token", title: null, secret: false, injected: false, set: false, required: true };
+  const setting = { name: "token", title: null, secret: false, injected: false, set: false, required: true, of_account: true };
   const linear = { id: "linear", sources: ["linear"], settings: [setting], waiting: null };
   const found = { ...good, plugins: [linear] };
   expect(problemsOf(found)).toEqual([
     `linear is missing the settings token: signalbox plugin configure linear --settings '{"token": "..."}'`,
   ]);
   expect(problemsOf({ ...found, accounts: [{ source: "linear" }] })).toEqual([]);
+  // An account of the source does not replace the plugin's own credentials.
+  const own = { ...setting, name: "signing_secret", secret: true, of_account: false };
+  expect(problemsOf({ ...found, plugins: [{ ...linear, settings: [setting, own] }], accounts: [{ source: "linear" }] })).toEqual([
+    `linear is missing the settings signing_secret: signalbox plugin configure linear --settings '{"signing_secret": "..."}'`,
+  ]);
   const optional = { ...setting, secret: true, required: false };
   expect(problemsOf({ ...good, plugins: [{ ...linear, settings: [optional] }] })).toEqual([]);
 });

@@ -6,7 +6,7 @@ import type { LoadedThirdParty } from "./load-third-party.ts";
 import type { PluginManager } from "./plugin-manager.ts";
 import type { PluginRow, VersionRow } from "./queries.ts";
 import { restrictPermissions } from "./restrict-permissions.ts";
-import { requiredSettings, settingNames } from "./setting-names.ts";
+import { accountSettings, requiredSettings, settingNames } from "./setting-names.ts";
 
 export type PluginEntity = Output<typeof get>;
 
@@ -76,6 +76,7 @@ function describe(manifest: BuiltManifest, running: LoadedThirdParty | undefined
   const permissions = { http: http.filter(({ methods }) => methods.length > 0), operations, open_routes };
   const required = requiredSettings(manifest);
   const plain = [...settingNames(manifest)].filter((name) => !Object.hasOwn(secrets, name));
+  const ofAccount = accountSettings(manifest);
   const ofSource = new Set(Object.values(contributes.sources).flatMap((source) => source.secrets));
   const status = running?.process?.status();
   return {
@@ -104,6 +105,7 @@ function describe(manifest: BuiltManifest, running: LoadedThirdParty | undefined
         injected: one.inject !== undefined,
         set: set.has(name),
         required: required.has(name) || !(one.optional || ofSource.has(name)),
+        of_account: ofAccount.has(name),
       })),
       ...plain.map((name) => ({
         name,
@@ -112,6 +114,7 @@ function describe(manifest: BuiltManifest, running: LoadedThirdParty | undefined
         injected: false,
         set: set.has(name),
         required: required.has(name),
+        of_account: ofAccount.has(name),
       })),
     ],
   };

@@ -50,7 +50,7 @@ export async function loadThirdParty(
 /** An operator who trusts a module that was not built learns its digest here. */
 const failWithDigest = (sha256: string) => (error: unknown) => {
   if (!(error instanceof Refusal)) throw error;
-  throw new Refusal(error.code, `${error.message} The SHA-256 of its bundle is ${sha256}.`);
+  throw new Refusal(error.code, `${error.message} The SHA-256 of its bundle is ${sha256}.`, error);
 };
 
 /** Runs an unbuilt module once to read its declaration. */

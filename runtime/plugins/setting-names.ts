@@ -2,12 +2,20 @@ import type { BuiltManifest } from "@signalbox/sdk/manifest";
 
 /** The settings that a plugin may receive: its own, those of its sources' accounts, and its credentials. */
 export function settingNames({ config, contributes, secrets }: BuiltManifest): ReadonlySet<string> {
-  const schemas = [config, ...Object.values(contributes.sources).map((source) => source.connection)];
-  const members = schemas.flatMap(({ properties }) =>
-    typeof properties === "object" && properties !== null ? Object.keys(properties) : [],
-  );
-  return new Set([...Object.keys(secrets), ...members]);
+  return new Set([...Object.keys(secrets), ...membersOf(config), ...connectionMembers({ contributes })]);
 }
+
+/** The settings that an integration can contain instead of the plugin, because only accounts of its sources need them. */
+export function accountSettings(manifest: BuiltManifest): ReadonlySet<string> {
+  const own = settingsToStart(manifest);
+  return new Set(connectionMembers(manifest).filter((name) => !own.includes(name)));
+}
+
+const connectionMembers = ({ contributes }: Pick<BuiltManifest, "contributes">): string[] =>
+  Object.values(contributes.sources).flatMap(({ connection }) => membersOf(connection));
+
+const membersOf = ({ properties }: BuiltManifest["config"]): string[] =>
+  typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
 
 /** The settings without which the plugin does not start. */
 export function settingsToStart({ config }: Pick<BuiltManifest, "config">): string[] {

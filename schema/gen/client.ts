@@ -140,7 +140,7 @@ export type PluginNotServing = { id: string; state: "backoff" | "quarantined" };
 
 export type PluginRoute = { path: string; method: string; scope: string; about: string };
 
-export type PluginSetting = { name: string; title: (string | null); secret: boolean; injected: boolean; set: boolean; required: boolean };
+export type PluginSetting = { name: string; title: (string | null); secret: boolean; injected: boolean; set: boolean; required: boolean; of_account: boolean };
 
 export type PluginVersion = { version: string; sha256: string; origin: (string | null); integrity: (string | null); publisher: (string | null); rolled_back_at: (string | null); approved_at: (string | null); installed_at: string; breaks: (string)[] };
 

@@ -54,9 +54,14 @@ export function problemsOf(plugin: PluginEntity, hasAccount: boolean): string[] 
   ];
 }
 
-/** The steps that remain for an operator before a plugin can work. A source with a stored account needs no settings. */
+/**
+ * The steps that remain for an operator before a plugin can work. A stored account contains the settings of its source, but not
+ * those of the plugin itself.
+ */
 export function stepsFor({ id, settings, waiting }: Pick<PluginEntity, "id" | "settings" | "waiting">, hasAccount: boolean) {
-  const missing = settings.flatMap(({ name, required, set }) => (required && !set && !hasAccount ? [name] : []));
+  const missing = settings
+    .filter(({ required, set, of_account }) => required && !set && !(of_account && hasAccount))
+    .map(({ name }) => name);
   const configure = `signalbox plugin configure ${id} --settings '{"${missing[0]}": "..."}'`;
   return [
     ...(missing.length > 0 ? [`${id} is missing the settings ${missing.join(", ")}: ${configure}`] : []),
