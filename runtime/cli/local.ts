@@ -1,10 +1,9 @@
-import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Operation } from "@signalbox/schema/operation";
 import { offlineKeyOperations } from "../keys/offline.ts";
 import { readConfig } from "../platform/config.ts";
 import type { Database } from "../platform/database/client.ts";
-import { FolderInUse } from "../platform/database/embedded.ts";
+import { FolderInUse, hasDatabase } from "../platform/database/embedded.ts";
 import { migrate } from "../platform/database/migrate.ts";
 import { openDatabase } from "../platform/database/open.ts";
 import { createLog, type Log } from "../platform/log.ts";
@@ -20,52 +19,55 @@ export const runOnKeys = (
   input: Record<string, unknown>,
   { create, write }: { readonly create: boolean; readonly write: (text: string) => void },
 ): Promise<Answer> => {
-  if (!create) requireDatabase(" To make a new database there, add --create.");
-  return onDatabase(
-    write,
-    "Or use that service: add --remote to this command, and set SIGNALBOX_URL to its address.",
-    async (database, log) => {
-      await migrate(database, log);
-      const bound = offlineKeyOperations((error) => log.error("failed to record a change in the audit log", { error })).find(
-        (one) => one.op === op,
-      );
-      if (!bound) throw new Error(`${op.id} is not an operation of the keys`);
-      const context = { sql: database.sql, log, actor: operator, signal: new AbortController().signal };
-      const value = await invoke(bound, input, context);
-      if (op.status === 204) return { value: undefined, total: null };
-      if (!op.paginated) return { value, total: null };
-      const { items, total } = value as { items: unknown[]; total: number };
-      return { value: items, total: String(total) };
-    },
-  );
+  const inUse = "Or use that service: add --remote to this command, and set SIGNALBOX_URL to its address.";
+  return onDatabase({ write, inUse, missing: create ? "create" : addCreate }, async (database, log) => {
+    await migrate(database, log);
+    const bound = offlineKeyOperations((error) => log.error("failed to record a change in the audit log", { error })).find(
+      (one) => one.op === op,
+    );
+    if (!bound) throw new Error(`${op.id} is not an operation of the keys`);
+    const context = { sql: database.sql, log, actor: operator, signal: new AbortController().signal };
+    const value = await invoke(bound, input, context);
+    if (op.status === 204) return { value: undefined, total: null };
+    if (!op.paginated) return { value, total: null };
+    const { items, total } = value as { items: unknown[]; total: number };
+    return { value: items, total: String(total) };
+  });
 };
 
-/** A key in a new database would be useless, and an export of it empty: the command was probably run in the wrong folder. */
-export function requireDatabase(otherwise = ""): void {
-  const { DATABASE_URL, DATA_DIR } = readConfig();
-  if (DATABASE_URL || existsSync(DATA_DIR)) return;
-  throw new RequestError(
-    `There is no database in ${resolve(DATA_DIR)}. Run this in the folder of the service, or set DATA_DIR or DATABASE_URL to the value that the service uses.${otherwise}`,
-  );
-}
-
 /** Applies the missing migrations and returns their number. */
-export const runMigrate = (write: (text: string) => void): Promise<number> =>
-  onDatabase(write, "It applied all migrations when it started.", migrate);
+export const runMigrate = (create: boolean, write: (text: string) => void): Promise<number> =>
+  onDatabase({ write, inUse: "It applied all migrations when it started.", missing: create ? "create" : addCreate }, migrate);
+
+const addCreate = { remedy: "To create a new database there, add --create." };
+
+export interface LocalOptions {
+  readonly write: (text: string) => void;
+  /** What to do if a service uses the embedded database. */
+  readonly inUse: string;
+  /**
+   * If there is no embedded database: `create` creates it; otherwise the command fails, because it was probably run in the wrong
+   * folder. A key in a new database would be useless, and an export of it empty.
+   */
+  readonly missing: "create" | { readonly remedy: string };
+}
 
 /** Opens the configured database for one command. */
 export async function onDatabase<T>(
-  write: (text: string) => void,
-  whereInUse: string,
+  { write, inUse, missing }: LocalOptions,
   run: (database: Database, log: Log) => Promise<T>,
 ): Promise<T> {
   const config = readConfig();
+  if (missing !== "create" && !config.DATABASE_URL && !hasDatabase(config.DATA_DIR))
+    throw new RequestError(
+      `There is no database in ${resolve(config.DATA_DIR)}. Run this in the folder of the service, or set DATA_DIR or DATABASE_URL to the value that the service uses. ${missing.remedy}`.trim(),
+    );
   const log = createLog({ pretty: true, write: (line) => write(`${line}\n`) });
   let database: Database;
   try {
     database = await openDatabase(config, { ...log, info: () => {} });
   } catch (error) {
-    throw error instanceof FolderInUse ? new RequestError(`${error.message} ${whereInUse}`) : error;
+    throw error instanceof FolderInUse ? new RequestError(`${error.message} ${inUse}`) : error;
   }
   try {
     return await run(database, log);

@@ -8,17 +8,17 @@ import { openStores } from "../memory/stand-alone.ts";
 import { exportMemories, importMemories, linesOf } from "../memory/transfer.ts";
 import { readConfig } from "../platform/config.ts";
 import { migrate } from "../platform/database/migrate.ts";
-import { onDatabase, requireDatabase } from "./local.ts";
+import { type LocalOptions, onDatabase } from "./local.ts";
 import { RequestError } from "./request.ts";
 
 const builtIns = [memoryPgvector, memoryRedis];
 const inUse = "Stop that service first.";
+const createFirst = "To import into a new database there, run signalbox migrate --create first.";
 type Write = (text: string) => void;
 
 /** `signalbox reembed`: computes all stored vectors again with the configured model. */
 export const runReembed = async (interactive: boolean, out: Write, err: Write): Promise<void> => {
-  requireDatabase();
-  return onDatabase(err, inUse, async (database, log) => {
+  return onDatabase({ write: err, inUse, missing: { remedy: "" } }, async (database, log) => {
     await migrate(database, log);
     const options = { config: readConfig(), database, builtIns, log, signal: new AbortController().signal };
     let shown = "";
@@ -49,15 +49,14 @@ function bar(done: number, total: number): string {
 
 /** `signalbox memory export`: every memory as a line of JSON. */
 export const runExport = async (out: Write, err: Write): Promise<void> => {
-  requireDatabase();
-  return withStores(err, async ({ sql, stores }) => {
+  return withStores({ write: err, inUse, missing: { remedy: "" } }, async ({ sql, stores }) => {
     for await (const line of exportMemories({ sql, stores })) out(`${line}\n`);
   });
 };
 
 /** `signalbox memory import <file>`: reads the output of `export`. Returns whether all lines were valid. */
 export const runImport = (file: string, out: Write, err: Write): Promise<boolean> =>
-  withStores(err, async ({ repository }) => {
+  withStores({ write: err, inUse, missing: { remedy: createFirst } }, async ({ repository }) => {
     const { created, skipped, failed } = await importMemories(
       repository,
       linesOf(file === "-" ? process.stdin : createReadStream(file)),
@@ -69,8 +68,8 @@ export const runImport = (file: string, out: Write, err: Write): Promise<boolean
 
 type Stored = Parameters<typeof exportMemories>[0] & { readonly repository: ReturnType<typeof createMemoryRepository> };
 
-const withStores = <T>(err: Write, work: (stored: Stored) => Promise<T>): Promise<T> =>
-  onDatabase(err, inUse, async (database, log) => {
+const withStores = <T>(options: LocalOptions, work: (stored: Stored) => Promise<T>): Promise<T> =>
+  onDatabase(options, async (database, log) => {
     await migrate(database, log);
     const config = readConfig();
     const resources = await prepareMemory(config, database, { ...log, info: () => {} });

@@ -18,18 +18,10 @@ export const run = (argv: readonly string[], terminal: Terminal): Promise<number
 async function runCommand([first, ...rest]: readonly string[], terminal: Terminal): Promise<number | null> {
   if (first === "--version" || first === "-v") return say(terminal, `${version}\n`);
   const wantsHelp = rest.includes("--help") || rest.includes("-h");
-  if (first === "start" || first === "migrate") {
-    if (wantsHelp)
-      return say(
-        terminal,
-        `Usage: signalbox ${first}\n\nIt takes no arguments; the configuration is in the environment and .env.\n`,
-      );
-    if (rest.length > 0)
-      throw new UsageError(`signalbox ${first} takes no arguments; the configuration is in the environment and .env.`);
-    if (first === "migrate") {
-      const applied = await runMigrate(terminal.err);
-      return say(terminal, applied === 0 ? "The database is up to date.\n" : `${applied} migrations applied.\n`);
-    }
+  if (first === "migrate") return migrate(rest, wantsHelp, terminal);
+  if (first === "start") {
+    if (wantsHelp) return say(terminal, `Usage: signalbox start\n\nIt takes no arguments; ${configured}\n`);
+    if (rest.length > 0) throw new UsageError(`signalbox start takes no arguments; ${configured}`);
     await import("../main.ts");
     return null;
   }
@@ -60,6 +52,17 @@ async function runCommand([first, ...rest]: readonly string[], terminal: Termina
     return 2;
   }
   return runNoun(first, rest, verbs, terminal);
+}
+
+const configured = "the configuration is in the environment and .env.";
+
+async function migrate(rest: readonly string[], wantsHelp: boolean, terminal: Terminal): Promise<number> {
+  const flag = "--create creates the embedded database if there is none;";
+  if (wantsHelp) return say(terminal, `Usage: signalbox migrate [--create]\n\n${flag} ${configured}\n`);
+  const create = rest[0] === "--create";
+  if (rest.length > (create ? 1 : 0)) throw new UsageError(`signalbox migrate takes only --create; ${configured}`);
+  const applied = await runMigrate(create, terminal.err);
+  return say(terminal, applied === 0 ? "The database is up to date.\n" : `${applied} migrations applied.\n`);
 }
 
 async function doctor(rest: readonly string[], wantsHelp: boolean, terminal: Terminal): Promise<number> {

@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -47,6 +48,7 @@ const statusOf = (path: string, headers: Record<string, string>, method = "GET")
 test("reembed, export and import say in one line what is unavailable and how to resume", { timeout: 60_000 }, async () => {
   const own = { DATA_DIR: join(folder, "own"), EMBEDDING_DIMENSION: "64" };
   writeFileSync(join(folder, "one.jsonl"), '{"key": "one", "content": "c", "scope": "organizational"}\n');
+  expect((await signalbox(["migrate", "--create"], own)).code).toBe(0);
   expect(await signalbox(["memory", "import", "one.jsonl"], own)).toEqual({ code: 0, text: expect.stringMatching(/1 created/) });
   const proxy = { ...own, EMBEDDING_PROVIDER: "proxy", LLM_BASE_URL: "http://127.0.0.1:9/v1" };
   const { code, text } = await signalbox(["reembed"], proxy);
@@ -179,15 +181,29 @@ describe("keys", () => {
 
 test("keys can be created before the first start, with --create", async () => {
   const env = { DATA_DIR: join(folder, "new") };
-  const refused = await signalbox(["keys", "create", "--name", "a", "--scope", "read"], env);
-  expect([refused.code, refused.text]).toEqual([1, expect.stringMatching(/no database in .*new\..*--create/)]);
-  // An export of a new database would be empty, as if there were no memories.
-  for (const words of [["memory", "export"], ["reembed"]]) {
-    const elsewhere = await signalbox(words, env);
-    expect([elsewhere.code, elsewhere.text]).toEqual([1, expect.stringMatching(/no database in .*new\. Run this in the folder/)]);
+  const lines = join(folder, "memories.jsonl");
+  await writeFile(lines, "");
+  const commands: [string[], RegExp][] = [
+    [["keys", "create", "--name", "a", "--scope", "read"], /add --create/],
+    [["migrate"], /add --create/],
+    [["memory", "import", lines], /run signalbox migrate --create first/],
+    // An export of a new database would be empty, as if there were no memories.
+    [["memory", "export"], /set DATA_DIR or DATABASE_URL/],
+    [["reembed"], /set DATA_DIR or DATABASE_URL/],
+  ];
+  for (const [words, remedy] of commands) {
+    const refused = await signalbox(words, env);
+    expect([refused.code, refused.text]).toEqual([1, expect.stringMatching(/no database in .*new\. Run this in the folder/)]);
+    expect(refused.text).toMatch(remedy);
+    expect(existsSync(env.DATA_DIR)).toBe(false);
   }
+  // The data folder of another program is no database.
+  const other = join(folder, "other");
+  await mkdir(other);
+  expect((await signalbox(["migrate"], { DATA_DIR: other })).text).toContain(`no database in ${other}.`);
+  expect(await readdir(other)).toEqual([]);
   const made = ["keys", "create", "--create", "--name", "first", "--scope", "read"];
   expect((await signalbox(made, { DATA_DIR: join(folder, "newer") })).code).toBe(0);
-  expect((await signalbox(["migrate"], env)).text).toMatch(/\d+ migrations applied/);
+  expect((await signalbox(["migrate", "--create"], env)).text).toMatch(/\d+ migrations applied/);
   expect((await signalbox(["keys", "create", "--name", "a", "--scope", "read"], env)).code).toBe(0);
 }, 180_000);

@@ -38,6 +38,9 @@ export async function openEmbedded(folder: string, onEnd: (error: Error) => void
   };
 }
 
+/** Whether a folder contains an embedded database. */
+export const hasDatabase = (folder: string): boolean => existsSync(join(folder, "pg", "PG_VERSION"));
+
 const uncaught = (error: Error): never => {
   throw error;
 };

@@ -1,7 +1,8 @@
+import { resolve } from "node:path";
 import { type Config, StartError } from "../config.ts";
 import type { Log } from "../log.ts";
 import { connectEmbedded, connectPostgres, type Database } from "./client.ts";
-import { openEmbedded } from "./embedded.ts";
+import { hasDatabase, openEmbedded } from "./embedded.ts";
 
 /**
  * Opens the PostgreSQL at `DATABASE_URL`, or else the embedded database in `DATA_DIR`. Throws a `StartError` if it is not
@@ -28,9 +29,11 @@ export async function openDatabase(
     }
     return database;
   }
+  const folder = resolve(config.DATA_DIR);
   log.info("embedded database: survives a crash of this process, but not a power failure; set DATABASE_URL for production", {
-    folder: config.DATA_DIR,
+    folder,
   });
+  if (!hasDatabase(folder)) log.info("creating a new database, because there is none in the folder", { folder });
   return connectEmbedded(await openEmbedded(config.DATA_DIR));
 }
 
