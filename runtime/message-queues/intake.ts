@@ -1,9 +1,11 @@
 import { Problem, problem } from "@signalbox/schema/problem";
 import type { ForwardingQueue, IncomingOutcome, IncomingWebhook, Json, Queue } from "@signalbox/sdk";
+import { causeOf } from "../platform/cause-of.ts";
 import { createLargeJson, type LargeJson } from "../platform/large-json.ts";
 import type { Log } from "../platform/log.ts";
 import type { InOrder } from "../webhooks/incoming.ts";
 import type { Receiver } from "../webhooks/receiver.ts";
+import { intakeFailure, ofQueue, WebhookFailed } from "./failures.ts";
 import { type Found, Loops, loopEach } from "./loops.ts";
 import type { QueueWorker } from "./relay.ts";
 
@@ -29,18 +31,19 @@ export function startIntake({ queues, receiver, log }: IntakeOptions): QueueWork
   const json = createLargeJson();
   const take = async (queue: Queue | ForwardingQueue, name: string): Promise<Found> => {
     if (!queue.receive || !queue.acknowledge) return "done";
-    const webhooks = await queue.receive({ limit: atOnce, wait_seconds: waitSeconds });
+    const webhooks = await ofQueue(queue.receive({ limit: atOnce, wait_seconds: waitSeconds }));
     if (webhooks.length === 0) return "more";
     const ordered = inOrderOf(webhooks.length);
     const results = await Promise.all(
       webhooks.map((one, i) => ordered(i, (inOrder) => accept(one, inOrder, receiver, json).then(stored, failed))),
     );
-    await queue.acknowledge(webhooks.map(({ receipt }, i) => ({ receipt, outcome: results[i]?.outcome ?? "failed" })));
+    const outcomes = webhooks.map(({ receipt }, i) => ({ receipt, outcome: results[i]?.outcome ?? "failed" }) as const);
+    await ofQueue(queue.acknowledge(outcomes));
     for (const { error } of results)
       if (error instanceof Problem && error.status < 500)
         log.warn(`refused a webhook of the queue ${name}`, { reason: error.message });
     const fault = results.find(({ outcome }) => outcome === "failed");
-    if (fault) throw fault.error;
+    if (fault) throw new WebhookFailed(causeOf(fault.error), { cause: fault.error });
     return "more";
   };
   const loops = new Loops(log);
@@ -50,7 +53,7 @@ export function startIntake({ queues, receiver, log }: IntakeOptions): QueueWork
     await loops.stop();
     json.close();
   };
-  return { changed, failing: loops.failing, stop };
+  return { changed, failureOf: (name) => loops.failureOf(name, intakeFailure), stop };
 }
 
 interface Result {

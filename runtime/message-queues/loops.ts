@@ -1,3 +1,4 @@
+import { causeOf } from "../platform/cause-of.ts";
 import type { Log } from "../platform/log.ts";
 import { type Loop, startLoop } from "../platform/loop.ts";
 
@@ -12,7 +13,7 @@ export class Loops {
   readonly #log: Log;
   readonly #running = new Map<string, Loop>();
   /** The last error of each loop that fails now, by its name. */
-  readonly failing = new Map<string, unknown>();
+  readonly #failing = new Map<string, unknown>();
   #isStopping = false;
 
   constructor(log: Log) {
@@ -33,18 +34,23 @@ export class Loops {
       run: async () => {
         const found = await run();
         failures = 0;
-        this.failing.delete(name);
+        this.#failing.delete(name);
         if (found === "over") over.resolve(loop.stop());
         return found === "more" ? { pauseMs: 0 } : undefined;
       },
       failed: (error) => {
-        this.#log.warn(failure, { error: String(error) });
-        this.failing.set(name, error);
+        this.#log.warn(failure, { error: causeOf(error) });
+        this.#failing.set(name, error);
         return { pauseMs: Math.max(everyMs, Math.min(maxBackoffMs, everyMs * 2 ** failures++)) };
       },
     });
     this.#running.set(name, loop);
     return over.promise.finally(() => this.#running.delete(name));
+  }
+
+  /** Why the loop with this name fails now, in the words of `describe`; `null` if it does not. */
+  failureOf(name: string, describe: (error: unknown) => string): string | null {
+    return this.#failing.has(name) ? describe(this.#failing.get(name)) : null;
   }
 
   async stop(): Promise<void> {

@@ -1,6 +1,7 @@
 import type { CloudEvent, ForwardingQueue, Queue } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
+import { ofQueue, publishFailure } from "./failures.ts";
 import { type Found, Loops, loopEach } from "./loops.ts";
 import { toCloudEvent } from "./messages.ts";
 import { ackMessages, keptDays, releaseMessages, sweepQueues, takeMessages } from "./queries.ts";
@@ -17,8 +18,8 @@ export interface KeepOptions {
 export interface QueueWorker {
   /** Call after queues were loaded; removed queues stop by themselves. */
   changed(): void;
-  /** The last error of each queue that fails now, by its name. */
-  readonly failing: ReadonlyMap<string, unknown>;
+  /** Why a queue fails now, in words; `null` if it does not. */
+  failureOf(name: string): string | null;
   stop(): Promise<void>;
 }
 
@@ -37,7 +38,7 @@ export function startRelay({ sql, queues, log, relayMs = 1000, sweepMs = 30_000 
     const ids = new Set(rows.map(({ id }) => id));
     try {
       for (const portion of portionsOf(rows.map(toCloudEvent))) {
-        await queue.publish(portion);
+        await ofQueue(queue.publish(portion));
         const copied = portion.map(({ id }) => id);
         await ackMessages(sql, name, copied);
         for (const id of copied) ids.delete(id);
@@ -63,7 +64,7 @@ export function startRelay({ sql, queues, log, relayMs = 1000, sweepMs = 30_000 
   const changed = loopEach(loops, { queues, failure, everyMs: relayMs, run: relay });
   // No queue can have this name.
   void loops.start("", "failed to sweep queues", sweepMs, sweep);
-  return { changed, failing: loops.failing, stop: () => loops.stop() };
+  return { changed, failureOf: (name) => loops.failureOf(name, publishFailure), stop: () => loops.stop() };
 }
 
 function portionsOf(messages: readonly CloudEvent[]): CloudEvent[][] {

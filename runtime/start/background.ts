@@ -35,8 +35,8 @@ export function startBackground(core: Core, plugins: Plugins, memory: Memory, { 
   changed.push(relay.changed, intake.changed);
   const retention = startRetention({ sql, log, days: config, embedded: database.kind === "embedded" });
   shutdown.add(() => Promise.all([polls.stop(), syncs.stop(), relay.stop(), intake.stop(), retention.stop()]));
-  /** Why a queue fails now; `undefined` if it does not. */
-  const queueFailure = (name: string): unknown => relay.failing.get(name) ?? intake.failing.get(name);
-  return { polls, retention, queueFailure };
+  /** Why a queue fails now, in each direction. */
+  const queueFailures = (name: string): string[] => [relay, intake].flatMap((worker) => worker.failureOf(name) ?? []);
+  return { polls, retention, queueFailures };
 }
 export type Background = ReturnType<typeof startBackground>;

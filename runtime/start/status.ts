@@ -69,7 +69,9 @@ function probesOf({ core, needed, network, resources, plugins, background }: Sta
     credentialsProbe(sql, vault),
     agentSecretsProbe(sql),
     ...(database.kind === "embedded" ? [diskProbe(config.DATA_DIR)] : []),
-    ...(background ? [retentionProbe(background.retention.last), queuesProbe(plugins.host.queues, background.queueFailure)] : []),
+    ...(background
+      ? [retentionProbe(background.retention.last), queuesProbe(plugins.host.queues, background.queueFailures)]
+      : []),
   ];
 }
 

@@ -111,14 +111,14 @@ export const pluginProbe = (manager: Pick<PluginManager, "all" | "refused">): Pr
 });
 
 /** The message queues of plugins, as this replica last used them. */
-export const queuesProbe = (queues: ReadonlyMap<string, unknown>, failureOf: (name: string) => unknown): Probe => ({
+export const queuesProbe = (queues: ReadonlyMap<string, unknown>, failuresOf: (name: string) => string[]): Probe => ({
   name: "queues",
   everyMs: 2_000,
   run: async () =>
     [...queues.keys()].map((queue): Finding => {
-      const [name, error] = [`queue:${queue}`, failureOf(queue)];
-      if (error === undefined) return { name, state: "ok", message: "no message waits because of an error" };
-      return { name, state: "failed", message: `${causeOf(error).replace(/\.$/, "")}; its messages wait in the database` };
+      const [name, failures] = [`queue:${queue}`, failuresOf(queue)];
+      if (failures.length === 0) return { name, state: "ok", message: "no message waits because of an error" };
+      return { name, state: "failed", message: failures.join(". ") };
     }),
 });
 

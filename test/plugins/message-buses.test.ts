@@ -57,19 +57,22 @@ for (const { name, need, start } of buses) {
     };
 
     test("the status says that the broker is down, until it is back", { timeout: 120_000 }, async () => {
-      const shows = (state: string) =>
+      const shows = (state: string, message: RegExp) =>
         eventually(
           async () => {
-            const { body } = await world.service.get<{ checks: { name: string; state: string }[] }>("/api/status");
-            return body.checks.some((check) => check.name === `queue:${name}` && check.state === state);
+            const { body } = await world.service.get<{ checks: { name: string; state: string; message: string }[] }>(
+              "/api/status",
+            );
+            const check = body.checks.find((one) => one.name === `queue:${name}`);
+            return check?.state === state && message.test(check.message);
           },
           { timeout: 45_000 },
         );
-      await shows("ok");
+      await shows("ok", /no message waits/);
       await broker.kill();
-      await shows("failed");
+      await shows("failed", /^receiving webhooks failed: .*127\.0\.0\.1.*; they wait in the queue$/);
       await broker.start();
-      await shows("ok");
+      await shows("ok", /no message waits/);
     });
 
     test("a webhook from the bus becomes a comment; one that is not signed is refused", { timeout: 60_000 }, async () => {
