@@ -59,11 +59,11 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
     deferred,
     refusals,
     previousSecrets: createPreviousSecrets(sql, log),
+    refusesCopies: config.WEBHOOK_REPLAY_HOURS > 0,
     log,
     warn,
     trackerUpdates: config.TRACKER_UPDATES_ENABLED,
-    connectionBySlug: connections.bySlug,
-    environment: connections.environment,
+    connections,
   });
   readDeferred(deferred, receiver, manager);
   return { routing, rules, standings, evaluator, receiver, deferred };

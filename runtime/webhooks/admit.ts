@@ -8,7 +8,7 @@ import { recordReads } from "./stored-headers.ts";
 export type WebhookHead = Omit<SentRequest, "body">;
 
 /** Used in place of a body that has not been read; reading it throws. */
-const unavailableBody = new Proxy(new Uint8Array(0), {
+export const unavailableBody = new Proxy(new Uint8Array(0), {
   get: () => {
     throw new Error("the body has not been read");
   },

@@ -159,10 +159,10 @@ function splitBefore<T>(all: readonly T[], begins: (one: T) => boolean): T[][] {
 
 const storedOrEarlier = async (
   sql: Queryable,
-  { event, digest, hookDigest }: Arrival,
+  { event, copy, hookDigest }: Arrival,
   stored: ReadonlyMap<string, StoredEvent>,
 ): Promise<string | StoredEvent> =>
-  stored.get(event.id) ?? (await findEarlier(sql, event, digest, hookDigest)) ?? Promise.reject(lost(event));
+  stored.get(event.id) ?? (await findEarlier(sql, event, copy, hookDigest)) ?? Promise.reject(lost(event));
 
 interface Dispatched {
   readonly arrival: Arrival;

@@ -14,11 +14,11 @@ const maxCompared = 1_048_576;
 const ofHooks = new Set(["hook", "hook_id", "installation", "organization", "enterprise", "business"]);
 
 /** Keys by which an event is recognised as a copy of another, or as our own change. */
-export function identify(incoming: Incoming, replayHours: number): Pick<Arrival, "digest" | "hookDigest" | "suspect"> {
-  const { event, body, payload = null, signed, replayOf, own } = incoming;
+export function identify(incoming: Incoming, replayHours: number): Pick<Arrival, "copy" | "hookDigest" | "suspect"> {
+  const { event, body, payload = null, replayScope: scope, replayOf, own } = incoming;
   const isNew = replayOf === undefined && !own;
   return {
-    digest: replayHours > 0 && signed ? sha256(body) : null,
+    copy: replayHours > 0 && scope ? { scope, digest: sha256(body) } : null,
     hookDigest: isNew && event.hook_id ? (sameDigest(incoming) ?? hookDigest(payload, body)) : null,
     suspect: isNew ? suspectOf(incoming) : null,
   };

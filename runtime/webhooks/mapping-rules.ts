@@ -20,6 +20,8 @@ export interface MappingRule {
   readonly check: AuthCheck | null;
   /** Header that contains the credential; never stored. */
   readonly authHeader: string | null;
+  /** Secret or token of the check, if it has one. */
+  readonly secret: string | null;
 }
 /** A mapping by path whose pattern matches the path of a webhook. */
 export interface PathRule extends MappingRule {
@@ -120,6 +122,7 @@ async function toRule(row: StoredMapping, secrets: ReturnType<typeof createSecre
     canonical_trigger: row.canonical_trigger,
     rules: row.extraction_rules ?? {},
     check: row.auth.method === "none" ? null : await checkOf(row, secrets),
+    secret: row.secret === null ? null : await secrets(row.id, row.secret),
     authHeader: "header" in row.auth ? row.auth.header.toLowerCase() : null,
   };
 }

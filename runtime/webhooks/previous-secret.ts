@@ -10,11 +10,14 @@ const everyMs = 60_000;
 /** The setting that contains a connection's webhook secret. */
 const secretOf = ({ source }: Connection): string => source.adapter.signature?.secret ?? "webhook_secret";
 
-/** Whether a connection names a second secret, which is accepted while the first one is being replaced. */
-export const hasPrevious = (connection: Connection): boolean => {
+/** The second secret of a connection, which is accepted while the first one is being replaced; `null` if it names none. */
+export const previousSecretOf = (connection: Connection): string | null => {
   const previous = connection.given[`${secretOf(connection)}_previous`];
-  return typeof previous === "string" && previous !== "";
+  return typeof previous === "string" && previous !== "" ? previous : null;
 };
+
+/** Whether a connection names a second secret. */
+export const hasPrevious = (connection: Connection): boolean => previousSecretOf(connection) !== null;
 
 /**
  * The key under which uses of a connection's previous secret are stored: the id of the integration, or the source for the

@@ -27,8 +27,8 @@ export async function insertArrivals(
   { replayHours, loops }: ArrivalLimits = noLimits,
 ): Promise<Map<string, StoredEvent>> {
   const { ordered, bodies, events, executions } = rowsOf(arrivals);
-  const digests = ordered.flatMap(({ one: { event, digest } }) =>
-    !digest ? [] : [{ id: event.id, slug: event.slug, delivery_id: event.delivery_id, digest }],
+  const digests = ordered.flatMap(({ one: { event, copy } }) =>
+    !copy ? [] : [{ id: event.id, slug: event.slug, delivery_id: event.delivery_id, ...copy }],
   );
   const { copies, isNew } = digests.length > 0 ? withoutCopies(sql, digests, replayHours) : { copies: sql``, isNew: sql`true` };
   const inOrder = ordered.map(({ one }) => one);
@@ -117,26 +117,26 @@ function rowsOf(arrivals: readonly Arrival[]) {
 
 /**
  * Skips events whose body arrived before within these hours. The unique key makes concurrent copies wait for each other, so that
- * exactly one is new.
+ * exactly one is new. The column `slug` contains the scope, which is a slug unless the webhook is that of a mapping.
  */
 function withoutCopies(
   sql: Queryable,
-  digests: readonly { id: string; slug: string; delivery_id: string | null; digest: string }[],
+  digests: readonly { id: string; slug: string; delivery_id: string | null; scope: string; digest: string }[],
   hours: number,
 ) {
-  const given = sql`json_to_recordset(${JSON.stringify(digests)}::text::json) as d (id uuid, slug text, delivery_id text, digest text)`;
+  const given = sql`json_to_recordset(${JSON.stringify(digests)}::text::json) as d (id uuid, slug text, delivery_id text, scope text, digest text)`;
   const copies = sql`
     expired as (
       delete from webhook_bodies w where (w.slug, w.digest) in (
         select o.slug, o.digest from webhook_bodies o where o.received_at < now() - make_interval(hours => ${hours})
-          and not exists (select 1 from ${given} where d.slug = o.slug and decode(d.digest, 'hex') = o.digest)
+          and not exists (select 1 from ${given} where d.scope = o.slug and decode(d.digest, 'hex') = o.digest)
         order by o.received_at limit 100 for update skip locked)
     ), first as (
       insert into webhook_bodies (slug, digest, event_id)
-      select distinct on (d.slug, d.digest) d.slug, decode(d.digest, 'hex'), d.id from ${given}
+      select distinct on (d.scope, d.digest) d.scope, decode(d.digest, 'hex'), d.id from ${given}
       where d.delivery_id is null
         or not exists (select 1 from webhook_events e where e.slug = d.slug and e.delivery_id = d.delivery_id)
-      order by d.slug, d.digest
+      order by d.scope, d.digest
       on conflict (slug, digest) do update set event_id = excluded.event_id, received_at = now()
         where webhook_bodies.received_at < now() - make_interval(hours => ${hours})
       returning event_id
@@ -149,7 +149,7 @@ function withoutCopies(
 export async function findEarlier(
   sql: Queryable,
   event: NewEvent,
-  digest: string | null = null,
+  copy: Arrival["copy"] = null,
   hookDigest: string | null = null,
 ): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`
@@ -162,7 +162,7 @@ export async function findEarlier(
     select id from webhook_events
     where slug = ${event.slug} and hashtext(change_key) = hashtext(${event.change_key}) and change_key = ${event.change_key} and (polled or ${event.polled})
     union all
-    select event_id from webhook_bodies where slug = ${event.slug} and digest = decode(${digest}, 'hex')
+    select event_id from webhook_bodies where slug = ${copy?.scope ?? null} and digest = decode(${copy?.digest ?? null}, 'hex')
     union all
     select event_id from hook_deliveries where source = ${event.source} and digest = decode(${hookDigest}, 'hex')
     limit 1`;

@@ -18,6 +18,7 @@ import { authenticate, type MappingRule } from "./mapping-rules.ts";
 import { parseByPath, parseBySource, unreadableEvent } from "./parse.ts";
 import { callSandboxed, PluginUnavailable } from "./plugin-unavailable.ts";
 import type { Admitted, DeliveryContext, Entry, Received, Receiver, ReceiverOptions, UnreadableWebhook } from "./receiver.ts";
+import { replayScope, slugOf } from "./replay-scope.ts";
 import { extensionHeaders, type RecordedHeaders, recordReads, withoutSecrets } from "./stored-headers.ts";
 
 /** Timeout of a reaction. */
@@ -33,7 +34,7 @@ class WebhookReceiver implements Receiver {
   }
 
   async entry(slug: string): Promise<Entry | undefined> {
-    const connection = await this.#options.connectionBySlug(slug);
+    const connection = await this.#options.connections.bySlug(slug);
     if (connection) return { kind: "connection", connection };
     const rules = this.#options.rules.atPath(`/webhook/${slug}`);
     return rules.length > 0 ? { kind: "path", rules } : undefined;
@@ -46,7 +47,7 @@ class WebhookReceiver implements Receiver {
       await checkWithoutBody(() => this.#authenticated(entry.rules, slug, withoutBody(head)));
       return { entry, needsProof: entry.rules.some(({ check }) => check !== null) };
     }
-    const verifier = await verifierOf(entry.connection, this.#options.environment);
+    const verifier = await verifierOf(entry.connection, this.#options.connections.environment);
     if (!(await needsProof(verifier))) return { entry, needsProof: false };
     if (neededBodyBefore(verifier, head.headers)) return { entry, needsProof: true };
     const verdict = await this.#options.previousSecrets.verify(verifier, withoutBody(head), verifyWithoutBody);
@@ -56,7 +57,7 @@ class WebhookReceiver implements Receiver {
 
   async verify(entry: Entry, slug: string, request: SentRequest): Promise<Entry> {
     if (entry.kind === "path") return { kind: "path", rules: this.#authenticated(entry.rules, slug, request) };
-    const verifier = await verifierOf(entry.connection, this.#options.environment);
+    const verifier = await verifierOf(entry.connection, this.#options.connections.environment);
     const verdict = await this.#options.previousSecrets.verify(verifier, request, verifyBySource);
     if (verdict?.ok !== true)
       throw this.#refusal(entry.connection.source.name, slug, verdict?.reason ?? "it could not be verified");
@@ -71,7 +72,9 @@ class WebhookReceiver implements Receiver {
 
   readonly refusalsStored = (): Promise<void> => this.#options.refusals.stored();
 
-  async accept(entry: Entry, slug: string, request: Received, payload: Json, context: DeliveryContext = {}): Promise<Receipt> {
+  async accept(entry: Entry, path: string, request: Received, payload: Json, context: DeliveryContext = {}): Promise<Receipt> {
+    // The id of an integration can be sent in capital letters. Its deliveries are the same.
+    const slug = entry.kind === "connection" ? slugOf(entry.connection) : path;
     const parse = () => this.#parseAndDispatch(entry, slug, request, payload, context);
     if (entry.kind === "path" || context.deferred || !entry.connection.source.sandboxed) return parse();
     const { plugin, name } = entry.connection.source;
@@ -99,6 +102,7 @@ class WebhookReceiver implements Receiver {
   ): Promise<Receipt> {
     const { rules, dispatcher } = this.#options;
     const { headers, body } = request;
+    const scope = request.signed && this.#options.refusesCopies ? await replayScope(entry, slug, this.#options) : null;
     const recorded = recordReads(headers);
     const seenHeaders = entry.kind === "connection" && entry.connection.source.sandboxed ? headers : recorded.headers;
     const parsed =
@@ -128,7 +132,7 @@ class WebhookReceiver implements Receiver {
       body,
       traceparent: headers.traceparent ?? null,
       ...(entry.kind === "connection" && this.#replies(entry.connection, event)),
-      signed: request.signed ?? false,
+      replayScope: scope,
       ...(concerned.length > 0 && { matching: () => rules.matching(concerned, body) }),
       ...(unauthenticated && { reason: "authentication failed for every matching webhook mapping" }),
       ...(deferred && { id: deferred.id, inOrder: deferred.inOrder }),
@@ -170,7 +174,12 @@ class WebhookReceiver implements Receiver {
       source,
       body: request.body,
       headers: JSON.stringify(headers),
-      context: JSON.stringify({ ...context, id: undefined, proven: provenIds(rules.ofSource(source), request) }),
+      context: JSON.stringify({
+        ...context,
+        id: undefined,
+        proven: provenIds(rules.ofSource(source), request),
+        signed: request.signed,
+      }),
     });
     return { event_id, status: "accepted" };
   }

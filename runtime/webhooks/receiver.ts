@@ -3,7 +3,7 @@ import type { Evaluator } from "../platform/evaluator.ts";
 import type { Log, Report } from "../platform/log.ts";
 import type { SentRequest } from "../platform/webhook-auth.ts";
 import type { Accounts } from "../plugins/accounts.ts";
-import type { Connection } from "../plugins/connections.ts";
+import type { Connection, Connections } from "../plugins/connections.ts";
 import type { Standings } from "../plugins/standings.ts";
 import type { WebhookHead } from "./admit.ts";
 import type { DeferredWebhooks } from "./deferred/defer.ts";
@@ -94,9 +94,7 @@ export interface UnreadableWebhook extends WebhookRequest {
 }
 
 export interface ReceiverOptions {
-  readonly connectionBySlug: (slug: string) => Promise<Connection | undefined> | Connection | undefined;
-  /** The connection of a source from the environment. */
-  readonly environment: (source: string) => Connection | undefined;
+  readonly connections: Pick<Connections, "bySlug" | "ofSource" | "environment">;
   readonly accounts: Accounts;
   readonly standings: Standings;
   readonly rules: MappingRules;
@@ -105,6 +103,8 @@ export interface ReceiverOptions {
   readonly deferred: DeferredWebhooks;
   readonly refusals: Refusals;
   readonly previousSecrets: PreviousSecrets;
+  /** Whether a copy of a signed body is a duplicate. */
+  readonly refusesCopies: boolean;
   /** Writes a warning to the watchdog. */
   readonly warn: Report;
   readonly log: Log;

@@ -15,7 +15,6 @@ beforeAll(async () => {
     API_KEYS: operator,
     HOST: "127.0.0.1",
     ENCRYPTION_KEY: "00".repeat(32),
-    WEBHOOK_REPLAY_HOURS: "1",
   };
   service = await startService({ seed: true, webhookSecret: secret, apiKey: operator, env });
 }, 120_000);
@@ -184,23 +183,4 @@ test("500 refused webhooks are one watchdog entry with their number", async () =
       .split("\n")
       .filter((line) => /webhook refused/.test(line)).length,
   ).toBeLessThan(20);
-});
-
-describe("a signed body that came before", () => {
-  test("ten times at once, under different delivery ids, is one event", async () => {
-    const payload = issueOpened({ repo: "octo/replayed", number: 70 });
-    const sent = await Promise.all(Array.from({ length: 10 }, (_, i) => service.webhook(payload, { delivery: `copy-${i}` })));
-    expect(sent.map(({ body }) => body.status).sort()).toEqual(["accepted", ...Array(9).fill("duplicate")]);
-    expect(new Set(sent.map(({ body }) => body.event_id)).size).toBe(1);
-    const later = await service.webhook(payload, { delivery: "copy-11" });
-    expect(later.body).toEqual({ event_id: sent[0]?.body.event_id, status: "duplicate" });
-  });
-  test("differs from another body, from an operator's replay, and from the same one at another webhook", async () => {
-    const first = await service.webhook(issueOpened({ number: 71 }), { delivery: "d-71" });
-    expect((await service.webhook(issueOpened({ number: 72 }), { delivery: "d-72" })).body.status).toBe("accepted");
-    const replay = await service.post<{ status: string }>(`/api/webhook-events/${first.body.event_id}/replay`);
-    expect(replay.body.status).toBe("accepted");
-    const again = await service.webhook(issueOpened({ number: 71 }), { delivery: "d-71" });
-    expect(again.body).toEqual({ event_id: first.body.event_id, status: "duplicate" });
-  });
 });

@@ -4,7 +4,7 @@ import { amount, list, maxTokens, standing, whole, yesNo } from "../config-value
 /** What may start a run, and what a run may use and write. */
 export const trust = {
   WEBHOOK_REPLAY_HOURS: whole(0, 0, 8760).describe(
-    "Hours in which a signed webhook with the same body counts as a duplicate, even with another delivery id. 0 turns the check off.",
+    "Hours in which a signed webhook with the same body counts as a duplicate, even with another delivery id, or at another webhook of its source with the same secret. 0 turns the check off.",
   ),
   TRIGGER_ALLOWED_BOTS: list.describe(
     "Logins of the bots and apps whose events start runs, comma-separated; `*` for all. Default: none.",

@@ -8,6 +8,12 @@ interface Processes {
   onState(listener: (id: string, status: { readonly state: string }) => void): void;
 }
 
+/** What is stored with a deferred webhook. */
+interface StoredContext extends DeliveryContext {
+  readonly proven?: number[];
+  readonly signed?: boolean;
+}
+
 /** Parses deferred webhooks once their plugin is running. */
 export function readDeferred(deferred: DeferredWebhooks, receiver: Receiver, processes: Processes): void {
   const isServing = (state: string | undefined) => state === "ready" || state === "degraded";
@@ -16,8 +22,8 @@ export function readDeferred(deferred: DeferredWebhooks, receiver: Receiver, pro
       const entry = await receiver.entry(row.slug);
       // Its integration may be restored, like a plugin.
       if (!entry) throw new PluginUnavailable(`there is no webhook "${row.slug}"`, false);
-      const { proven = [], ...context } = JSON.parse(row.context) as DeliveryContext & { proven?: number[] };
-      const request = { headers: JSON.parse(row.headers) as Record<string, string>, body: row.body };
+      const { proven = [], signed = false, ...context } = JSON.parse(row.context) as StoredContext;
+      const request = { headers: JSON.parse(row.headers) as Record<string, string>, body: row.body, signed };
       const delivery = { ...context, deferred: { id: row.id, proven, last, inOrder } };
       await receiver.accept(entry, row.slug, request, payload, delivery);
     },

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { type Service, startService } from "../harness/service.ts";
+import { signature } from "../harness/webhooks.ts";
+
+const secret = "the secret of the webhook";
+let service: Service;
+beforeAll(async () => {
+  const env = { ENCRYPTION_KEY: "00".repeat(32), WEBHOOK_REPLAY_HOURS: "1" };
+  service = await startService({ seed: true, webhookSecret: secret, env });
+}, 120_000);
+afterAll(() => service?.close());
+
+describe("a signed body that came before", () => {
+  test("ten times at once, under different delivery ids, is one event", async () => {
+    const payload = issueOpened({ repo: "octo/replayed", number: 70 });
+    const sent = await Promise.all(Array.from({ length: 10 }, (_, i) => service.webhook(payload, { delivery: `copy-${i}` })));
+    expect(sent.map(({ body }) => body.status).sort()).toEqual(["accepted", ...Array(9).fill("duplicate")]);
+    expect(new Set(sent.map(({ body }) => body.event_id)).size).toBe(1);
+    const later = await service.webhook(payload, { delivery: "copy-11" });
+    expect(later.body).toEqual({ event_id: sent[0]?.body.event_id, status: "duplicate" });
+  });
+  test("differs from another body and from an operator's replay", async () => {
+    const first = await service.webhook(issueOpened({ number: 71 }), { delivery: "d-71" });
+    expect((await service.webhook(issueOpened({ number: 72 }), { delivery: "d-72" })).body.status).toBe("accepted");
+    const replay = await service.post<{ status: string }>(`/api/webhook-events/${first.body.event_id}/replay`);
+    expect(replay.body.status).toBe("accepted");
+    const again = await service.webhook(issueOpened({ number: 71 }), { delivery: "d-71" });
+    expect(again.body).toEqual({ event_id: first.body.event_id, status: "duplicate" });
+  });
+  const copyOf = async (to: Service, slug: string, body: string, headers: Record<string, string>) => {
+    const sent = { "content-type": "application/json", "x-alpha-event": "issues", ...headers };
+    const response = await fetch(`${to.url}/webhook/${slug}`, { method: "POST", headers: sent, body });
+    const { status, error } = (await response.json()) as { status?: string; error?: string };
+    return status ?? error ?? "";
+  };
+  const make = async (credentials: object) => {
+    const made = await service.post<{ id: string }>("/api/integrations", { source: "alpha", name: "Ours", credentials });
+    expect(made.status).toBe(201);
+    return made.body.id;
+  };
+
+  test("is a duplicate at every webhook of its source that has its secret, and new at one with another secret", async () => {
+    const body = JSON.stringify(issueOpened({ number: 80 }));
+    const [inherits, same, other] = [
+      await make({ token: "t" }),
+      await make({ token: "t", webhook_secret: secret }),
+      await make({ token: "t", webhook_secret: "a secret of its own" }),
+    ];
+    const rotating = await make({ token: "t", webhook_secret: "the new one", webhook_secret_previous: secret });
+    const auth = { method: "hmac_sha256", header: "X-Hub-Signature-256", prefix: "sha256=", secret };
+    const rules = { event_type: "$.action" };
+    const mapping = {
+      source: "alpha",
+      path_pattern: "/webhook/team/:team",
+      canonical_trigger: "a.b",
+      extraction_rules: rules,
+      auth,
+    };
+    expect((await service.post("/api/webhook-mappings", mapping)).status).toBe(201);
+    const signed = { "x-hub-signature-256": signature(body, secret) };
+    expect(await copyOf(service, inherits, body, signed)).toBe("accepted");
+    for (const slug of ["alpha", same, inherits.toUpperCase(), rotating, "team/a", "team/b"])
+      expect([slug, await copyOf(service, slug, body, { ...signed, "x-alpha-delivery": slug })]).toEqual([slug, "duplicate"]);
+    expect(await copyOf(service, other, body, { "x-hub-signature-256": signature(body, "a secret of its own") })).toBe(
+      "accepted",
+    );
+  });
+  test("is a duplicate at any path of its mapping", async () => {
+    const auth = { method: "token", header: "X-Shop-Token", secret: "the token of the shops" };
+    const rules = { event_type: "$.type" };
+    const mapping = {
+      source: "shops",
+      path_pattern: "/webhook/shops/:shop",
+      canonical_trigger: "a.b",
+      extraction_rules: rules,
+      auth,
+    };
+    expect((await service.post("/api/webhook-mappings", mapping)).status).toBe(201);
+    const send = (slug: string) => copyOf(service, slug, '{"type":"sold"}', { "x-shop-token": "the token of the shops" });
+    expect([await send("shops/a"), await send("shops/a"), await send("shops/b")]).toEqual(["accepted", "duplicate", "duplicate"]);
+  });
+  test("is one event if it is sent to two webhooks with its secret at once", async () => {
+    const body = JSON.stringify(issueOpened({ number: 81 }));
+    const signed = { "x-hub-signature-256": signature(body, secret) };
+    const slugs = ["alpha", await make({ token: "t" }), await make({ token: "t" })];
+    const sent = await Promise.all([...slugs, ...slugs, ...slugs].map((slug) => copyOf(service, slug, body, signed)));
+    expect(sent.sort()).toEqual(["accepted", ...Array(8).fill("duplicate")]);
+  });
+});
+
+test("one delivery to an integration is one event, however its id is written", async () => {
+  await using open = await startService({ env: { ENCRYPTION_KEY: "00".repeat(32) }, seed: true });
+  const made = await open.post<{ id: string }>("/api/integrations", {
+    source: "alpha",
+    name: "Ours",
+    credentials: { token: "t" },
+  });
+  const send = async (slug: string) => {
+    const headers = { "content-type": "application/json", "x-alpha-event": "issues", "x-alpha-delivery": "d-1" };
+    const body = JSON.stringify(issueOpened({ number: 90 }));
+    const response = await fetch(`${open.url}/webhook/${slug}`, { method: "POST", headers, body });
+    return ((await response.json()) as { status: string }).status;
+  };
+  expect([await send(made.body.id), await send(made.body.id.toUpperCase())]).toEqual(["accepted", "duplicate"]);
+});
