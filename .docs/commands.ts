@@ -64,7 +64,7 @@ const verbs = verbsOf(declared().map(({ op }) => op)).filter(({ noun }) => noun 
 const pluginVerbs: Readonly<Record<string, { takes: string; more?: string }>> = { ...authorVerbs, ...operatorVerbs };
 const operating: Readonly<Record<string, { usage: string }>> = operatorCommands;
 /** Commands of one word, and what may follow. */
-const single = ["start", "migrate", "reembed", "doctor", "help"];
+const single: Readonly<Record<string, readonly string[]>> = { start: [], migrate: ["create"], reembed: [], doctor: [], help: [] };
 const flagsIn = (text: string): string[] => [...text.matchAll(/(?<![\w-])--([a-z][a-z-]*)/g)].map(([, name = ""]) => name);
 
 function unknownCommands({ text, where }: Mention): string[] {
@@ -88,7 +88,7 @@ function flagsOf(first: string, second: string): string[] | null {
     return isWord ? null : ["help"];
   }
   if (operating[first] && second !== "get") return [...flagsIn(operating[first].usage), "help"];
-  if (single.includes(first)) return ["help"];
+  if (single[first]) return [...single[first], "help"];
   if (first === "memory" && ["export", "import"].includes(second)) return ["help"];
   const ofNoun = verbs.filter(({ noun }) => noun === first);
   const verb = ofNoun.find((one) => one.verb === second);

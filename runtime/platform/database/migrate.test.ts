@@ -71,12 +71,19 @@ describe("beside a replica that serves", { tags: ["postgres"] }, () => {
     const [serving, starting] = pools();
     const reader = await serving.sql.reserve();
     await reader`begin`;
-    await reader`select 1 from agents`;
+    const [session] = await reader`select pg_backend_pid() as pid from agents right join (select 1) one on true limit 1`;
     next("alter table agents add column beside int;");
-    const applied = migrate(starting, silentLog, own);
+    const warn = vi.fn();
+    const applied = migrate(starting, { ...silentLog, warn }, own);
     // Every query succeeds while the migration is repeatedly refused the lock.
     await untilWaitedFor("agents", serving);
     await serving.sql`select 1 from agents`;
+    // The log names the session that holds the table.
+    await vi.waitFor(() => expect(warn).toHaveBeenCalled(), { timeout: 10_000 });
+    expect(warn.mock.lastCall).toEqual([
+      expect.stringMatching(/^migration postponed/),
+      expect.objectContaining({ longest_transaction: expect.objectContaining({ pid: session?.pid }) }),
+    ]);
     await reader`commit`;
     reader.release();
     expect(await applied).toBe(1);

@@ -75,10 +75,21 @@ async function apply(
     } catch (error) {
       await connection`rollback`.catch(() => {});
       if (!isLockTimeout(error) && !(isDeadlock(error) && tries < maxDeadlocks)) throw error;
-      log.warn("migration postponed: other replicas use its tables; it is tried again", { migration: name, tries });
+      const message = "migration postponed: other sessions use its tables, for example replicas or a backup; it is tried again";
+      log.warn(message, { migration: name, tries, longest_transaction: await longestTransaction(connection) });
       await sleep(lockMs * Math.random());
     }
   }
+}
+
+/** The session that most likely holds the lock, for the operator; `null` if there is none. */
+async function longestTransaction(connection: Awaited<ReturnType<Sql["reserve"]>>): Promise<object | null> {
+  const [row] = await connection`
+    select pid, application_name as application, extract(epoch from now() - xact_start)::integer as seconds
+    from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null
+    order by xact_start limit 1`.catch(() => []);
+  return row ?? null;
 }
 
 interface Applied {
