@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { nearestName } from "@signalbox/schema/nearest";
 import type { z } from "zod";
 import { invalid } from "../platform/operation.ts";
 import type { Flag, Verb } from "./verbs.ts";
@@ -74,8 +75,17 @@ function parse(verb: Verb, args: readonly string[]): { values: Values; positiona
       positionals: string[];
     };
   } catch (error) {
-    throw new UsageError(error instanceof Error ? (error.message.split("\n")[0] as string) : String(error));
+    throw new UsageError(optionFault(error, Object.keys(options)));
   }
+}
+
+/** What `parseArgs` refuses, with the option that was probably meant. */
+export function optionFault(error: unknown, names: readonly string[]): string {
+  const text = error instanceof Error ? (error.message.split("\n")[0] as string) : String(error);
+  const given = /^Unknown option '(-[^']*)'/.exec(text)?.[1];
+  if (given === undefined) return text;
+  const meant = nearestName(given.replace(/^-+/, ""), names);
+  return `unknown option ${given}${meant ? `; did you mean --${meant}?` : ""}`;
 }
 
 async function memberOf(flag: Flag, values: Values, read: ReadText): Promise<unknown> {

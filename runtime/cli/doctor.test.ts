@@ -21,7 +21,7 @@ test("doctor names what prevents events from being answered", () => {
   const closed = { source: "alpha", event_name: "issues", action: "closed", canonical_trigger: "issue.closed" };
   const checks = [{ name: "connection:alpha", state: "failed" as const, message: "missing ALPHA_TOKEN" }];
   expect(problemsOf({ ...good, sources: [...good.sources, closed], agents: [], checks })).toEqual([
-    "The trigger issue.closed has no task, so alpha issues/closed runs nothing. Run: signalbox triggers seed --include closes",
+    "The trigger issue.closed has no task, so this event starts nothing: alpha issues/closed. Run: signalbox triggers seed --include closes",
     "The task triage names the agent pm_default, which does not exist, and has no actor_fallback.",
     "connection:alpha: missing ALPHA_TOKEN",
   ]);
@@ -40,7 +40,7 @@ test("doctor names the webhook mappings whose trigger has no task", () => {
   };
   const asWritten = { source: "acme", event_type: null, path_pattern: "/webhook/acme", canonical_trigger: null };
   expect(problemsOf({ ...good, webhooks: [...good.webhooks, deployed, asWritten] })).toEqual([
-    "The trigger deployment.completed has no task, so alpha deployment_status (a webhook mapping) runs nothing. Run: signalbox triggers create --canonical-trigger deployment.completed --task-id <task>",
+    "The trigger deployment.completed has no task, so this event starts nothing: alpha deployment_status (a webhook mapping). Run: signalbox triggers create --canonical-trigger deployment.completed --task-id <task>",
   ]);
 });
 

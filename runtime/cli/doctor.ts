@@ -45,7 +45,7 @@ export function problemsOf(found: Configured): string[] {
     ...(found.sources.length === 0 ? ["No event is mapped to a trigger. Run: signalbox sources seed"] : []),
     ...[...idle].map(
       ([trigger, rows]) =>
-        `The trigger ${trigger} has no task, so ${rows.map(({ event }) => event).join(", ")} runs nothing. Run: ${commandToFix(trigger)}`,
+        `The trigger ${trigger} has no task, so ${anEvent(rows.length)} nothing: ${rows.map(({ event }) => event).join(", ")}. Run: ${commandToFix(trigger)}`,
     ),
     ...found.triggers
       .filter(({ task_id }) => !known.tasks.has(task_id))
@@ -65,6 +65,8 @@ export function problemsOf(found: Configured): string[] {
       .map(({ name, message }) => `${name}: ${message}`),
   ];
 }
+
+const anEvent = (count: number): string => (count === 1 ? "this event starts" : "these events start");
 
 /** The events that fire a trigger, from all kinds of mappings. */
 const eventsOf = ({ sources, webhooks }: Configured): { trigger: string; event: string }[] => [
@@ -91,7 +93,7 @@ function wrongSecrets(refused: Configured["refused"]): string[] {
   const found = refused.filter(({ reason }) => aboutSecrets.test(reason ?? ""));
   return [...Map.groupBy(found, ({ source }) => source)].map(([source, [newest, ...others]]) => {
     const count = others.length === 0 ? "A webhook" : `${others.length + 1} webhooks`;
-    return `${count} of ${source} ${others.length === 0 ? "was" : "were"} refused in the last day: ${newest?.reason}. The webhook at the platform and ${source.toUpperCase()}_WEBHOOK_SECRET (or webhook_secret of its integration) must have the same secret.`;
+    return `${count} of ${source} ${others.length === 0 ? "was" : "were"} refused in the last day: ${newest?.reason?.replace(/^The webhook was refused: /, "")}. The webhook at the platform and ${source.toUpperCase()}_WEBHOOK_SECRET (or webhook_secret of its integration) must have the same secret.`;
   });
 }
 

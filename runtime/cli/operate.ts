@@ -1,12 +1,14 @@
 import { parseArgs } from "node:util";
 import type { list as listExecutions } from "@signalbox/schema/executions";
 import type { Output } from "@signalbox/schema/operation";
+import type { storage as getStorage } from "@signalbox/schema/retention";
 import type { get as getSubject, search as searchSubjects } from "@signalbox/schema/subjects";
 import type { get as getUsage } from "@signalbox/schema/usage";
-import { UsageError } from "./arguments.ts";
+import { optionFault, UsageError } from "./arguments.ts";
 import { ask } from "./ask.ts";
 import { asJson, tableOf, toSecond, withoutControlCharacters, wrapText } from "./output.ts";
 import { refusalsOfLastDay, rowsIn, type Status, sizeOf, statusLines } from "./status-lines.ts";
+import { storageText } from "./storage-text.ts";
 import { follow } from "./tail.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -38,6 +40,7 @@ export const operatorCommands: Readonly<Record<string, Command>> = {
   },
   pause: { usage: "pause [all|project|agent|source] [<id>] --reason <text>", about: "Start no more executions", run: pause },
   resume: { usage: "resume [all|project|agent|source] [<id>]", about: "Start executions again", run: resume },
+  storage: { usage: "storage", about: "Show what the database stores, and what retention will remove", run: storage },
 };
 
 const text = { type: "string" } as const;
@@ -50,12 +53,18 @@ export async function runOperatorCommand(name: string, args: readonly string[], 
     terminal.out(`Usage: signalbox ${command.usage} [--json]\n\n${command.about}.\n`);
     return 0;
   }
+  const usage = `Usage: signalbox ${command.usage} [--json]`;
+  const flags = ["json", ...[...command.usage.matchAll(/--([a-z]+)/g)].map(([, flag = ""]) => flag)] as (keyof typeof options)[];
+  const own = Object.fromEntries(flags.map((flag) => [flag, options[flag]]));
   let parsed: Arguments;
   try {
-    parsed = parseArgs({ args: [...args], options, allowPositionals: true }) as Arguments;
+    parsed = parseArgs({ args: [...args], options: own, allowPositionals: true }) as Arguments;
   } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message.split("\n")[0] : error}\nUsage: signalbox ${command.usage}`);
+    throw new UsageError(`${optionFault(error, flags)}\n${usage}`);
   }
+  const most = command.usage.replace(/--[a-z]+ <[^>]+>/g, "").match(/<|\[\w+\|/g)?.length ?? 0;
+  if (parsed.positionals.length > most)
+    throw new UsageError(`unexpected argument ${JSON.stringify(parsed.positionals[most])}\n${usage}`);
   return command.run(parsed, terminal);
 }
 
@@ -121,7 +130,9 @@ async function tail(args: Arguments, terminal: Terminal): Promise<number> {
 async function runs(args: Arguments, terminal: Terminal): Promise<number> {
   const { state, subject, from, to, limit = "50" } = args.values;
   const rows = await ask<Output<typeof listExecutions>["items"]>("task-executions.list", { state, subject, from, to, limit });
+  if (rows.length === 0 && !args.values.json) terminal.err("No executions found.\n");
   return print(terminal, args, rows, () => {
+    if (rows.length === 0) return "";
     const short = rows.map((row) => ({ ...row, created_at: toSecond(row.created_at) }));
     const table = tableOf(["created_at", "state", "task_id", "subject", "id"], short, terminal.columns).split("\n");
     const hasId = / ID$/.test(table[0] ?? "");
@@ -156,6 +167,11 @@ async function pause(args: Arguments, terminal: Terminal): Promise<number> {
 async function resume(args: Arguments, terminal: Terminal): Promise<number> {
   const resumed = await ask<{ scope: string; id: string | null }>("pauses.resume", scopeOf(args));
   return print(terminal, args, resumed, () => `Resumed: ${nameOf(resumed)}.\n`);
+}
+
+async function storage(args: Arguments, terminal: Terminal): Promise<number> {
+  const answer = await ask<Output<typeof getStorage>>("storage.get", {});
+  return print(terminal, args, answer, () => storageText(answer, terminal.columns));
 }
 
 const nameOf = ({ scope, id }: { scope: string; id: string | null }) => [scope, id].filter(Boolean).join(" ");

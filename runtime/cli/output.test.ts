@@ -3,8 +3,10 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Operation } from "@signalbox/schema/operation";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { asJson, onOneLine } from "./output.ts";
+import { declared } from "../declared.ts";
+import { asJson, asTable, onOneLine } from "./output.ts";
 import { run } from "./run.ts";
 
 test("text of a plugin neither controls the terminal nor looks like another line", () => {
@@ -33,6 +35,28 @@ test("nor does the content of its package, if it is refused", async () => {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+});
+
+test("a table of a history begins with the id, the time and the outcome, shows reasons, and fits 80 columns", () => {
+  const list = declared().find(({ op }) => op.id === "webhook-events.list")?.op as Operation;
+  const row = {
+    id: "01a2172f-394b-7000-9c32-fa68fb7a3bd1",
+    source: "alpha",
+    slug: "alpha",
+    event_name: "issues",
+    outcome: "discarded",
+    reason: "No mapping names issues/labeled, and the wording of this reason is longer than a line.",
+    received_at: "2026-11-26T09:28:20.123Z",
+  };
+  expect(asTable(list, [row], 80)).toBe(
+    [
+      "ID                                    RECEIVED_AT           OUTCOME    SOURCE",
+      "01a2172f-394b-7000-9c32-fa68fb7a3bd1  2026-11-26T09:28:20Z  discarded  alpha",
+      "    No mapping names issues/labeled, and the wording of this reason is longer",
+      "    than a line.",
+      "",
+    ].join("\n"),
+  );
 });
 
 describe("no answer of a service controls the terminal", () => {

@@ -27,10 +27,30 @@ const inHex = (text: string): string =>
 
 const maxCellWidth = 40;
 
-/** A list as a table that fits the terminal. It shows the members with plain values, in the order of the schema. */
+/** What matters most about an event, an execution or an entry of a log, after its id: when, and how it ended. */
+const firstMembers = [
+  ["received_at", "created_at"],
+  ["outcome", "state", "level"],
+];
+/** Why. It is often too long for a column. */
+const reasons = ["waiting_for", "error", "reason", "message"];
+
+/**
+ * A list as a table that fits the terminal. It shows the members with plain values, in the order of the schema. The rows of a
+ * history begin with their id, time and outcome, and are followed by their reason.
+ */
 export function asTable(op: Operation, rows: readonly Record<string, unknown>[], columns: number): string {
   const items = (op.output as z.ZodObject).shape.items as z.ZodArray<z.ZodObject>;
-  return tableOf(Object.keys(items.element.shape), rows, columns);
+  const members = Object.keys(items.element.shape);
+  if (!("cursor" in op.input.shape)) return tableOf(members, rows, columns);
+  const first = firstMembers.flatMap((names) => names.find((name) => members.includes(name)) ?? []);
+  const ordered = [...new Set([...members.slice(0, 1), ...first, ...members])].filter((name) => !reasons.includes(name));
+  const [head, ...lines] = tableOf(ordered, rows, columns).trimEnd().split("\n");
+  const detailed = rows.flatMap((row, at) => {
+    const reason = reasons.map((name) => row[name]).find((text) => typeof text === "string" && text !== "");
+    return [lines[at], ...(reason === undefined ? [] : [wrapText(oneLine(String(reason)), columns, "    ", "    ")])];
+  });
+  return `${[head, ...detailed].join("\n")}\n`;
 }
 
 /** A table of the given members of the rows. Shows only plain values, and only columns that fit. */
@@ -76,14 +96,18 @@ export function wrapText(text: string, columns: number, indent = "", first = "")
 }
 
 /** A time from the API without milliseconds. */
-export const toSecond = (time: string): string => time.replace(/\.\d+Z$/, "Z");
+export const toSecond = (time: string): string => time.replace(/^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z$/, "$1Z");
 
 const isPlain = (value: unknown): boolean =>
   value === null || ["string", "number", "boolean"].includes(typeof value) || (Array.isArray(value) && value.every(isText));
 const isText = (value: unknown): boolean => typeof value === "string";
 
+const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
+
 function cellOf(value: unknown): string {
   if (value === null || value === undefined || !isPlain(value)) return "";
-  const text = (Array.isArray(value) ? value.join(",") : String(value)).replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
+  const text = toSecond(Array.isArray(value) ? value.join(",") : String(value))
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+    .trim();
   return text.length > maxCellWidth ? `${text.slice(0, maxCellWidth - 1)}…` : text;
 }

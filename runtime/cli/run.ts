@@ -116,6 +116,10 @@ function print(verb: Verb, { value, total, nextCursor }: Answer, format: "json" 
     return;
   }
   const rows = value as Record<string, unknown>[];
+  if (rows.length === 0) {
+    terminal.err("Nothing found.\n");
+    return;
+  }
   terminal.out(asTable(verb.op, rows, terminal.columns));
   if (nextCursor) terminal.err(`${rows.length} of ${total}; next page: --cursor ${nextCursor}\n`);
   else if (total !== null && Number.parseInt(total, 10) > rows.length)

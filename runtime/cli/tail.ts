@@ -31,7 +31,7 @@ export async function follow(id: string | undefined, json: boolean, terminal: Te
       if (data === undefined) continue;
       const change = JSON.parse(data) as Change;
       if (id !== undefined && change.execution && ended.includes(change.execution.state)) isOver = true;
-      terminal.out(`${withoutControlCharacters(json ? data : lineOf(change, known)).replaceAll("\n", " ")}\n`);
+      terminal.out(`${withoutControlCharacters(json ? data : lineOf(change, known, id)).replaceAll("\n", " ")}\n`);
     }
   };
   if (!json && id === undefined) terminal.err("Following all executions. Ctrl+C ends it.\n");
@@ -50,14 +50,18 @@ const fieldOf = (block: string, name: string): string | undefined =>
     ?.slice(name.length + 1)
     .replace(/^ /, "");
 
-/** A line about a change. `known`: names of executions, to which this function adds. */
-function lineOf({ execution_id: id, execution, step }: Change, known: Map<string, string>): string {
+/**
+ * A line about a change. `known`: names of executions, to which this function adds. `only`: the execution that is followed, which
+ * the lines of its steps do not repeat.
+ */
+function lineOf({ execution_id: id, execution, step }: Change, known: Map<string, string>, only: string | undefined): string {
   if (execution) {
     known.delete(id);
     known.set(id, `${execution.subject ?? execution.source} ${execution.task_id}`);
     if (known.size > 1_000) known.delete(known.keys().next().value as string);
   }
   const about = known.get(id) ?? `execution ${id}`;
+  const prefix = id === only ? "" : `${about}: `;
   if (!step) {
     const { state, waiting_for, error, result_url, created_at, started_at, finished_at } = execution as NonNullable<
       typeof execution
@@ -67,5 +71,5 @@ function lineOf({ execution_id: id, execution, step }: Change, known: Map<string
   }
   const { kind, name, state, error, started_at, ended_at, created_at } = step;
   const what = [kind, name].filter(Boolean).join(" ");
-  return `${toSecond(ended_at ?? started_at ?? created_at)} ${about}: ${what} ${state}${error ? `: ${error}` : ""}`;
+  return `${toSecond(ended_at ?? started_at ?? created_at)} ${prefix}${what} ${state}${error ? `: ${error}` : ""}`;
 }

@@ -16,6 +16,16 @@ test.each<[string, z.ZodType, unknown, string]>([
     { b: 1 },
     "b: Invalid input: expected string, received number",
   ],
+  ["another word", z.enum(["queued", "held", "running"]), "runing", "must be queued, held or running"],
+  ["another constant", z.literal(true), false, "must be true"],
+  ["a number that is too big", z.int().max(1000), 1001, "must be at most 1000"],
+  ["a number that is too small", z.int().min(1), 0, "must be at least 1"],
+  ["a text that is too long", z.string().max(1), "ab", "must have at most 1 character"],
+  ["too few items", z.array(z.string()).min(2), ["a"], "must have at least 2 items"],
+  ["a message of the schema", z.string().min(1, "must not be empty"), "", "must not be empty"],
+  ["another id", z.uuid(), "123", "must be a UUID such as 01a2172f-394d-7000-8f50-d95a74cff9e8"],
+  ["an unknown member", z.strictObject({ state: z.string().optional() }), { stat: "failed" }, 'has no member "stat"'],
+  ["a missing record", z.object({ a: z.record(z.string(), z.string()) }), {}, "is required (expected object)"],
 ])("%s", (_, schema, value, text) => {
   expect(told(schema, value)).toEqual([text]);
 });

@@ -96,14 +96,24 @@ export async function* invokeStream(bound: Bound, raw: unknown, context: Context
 function parseInput(op: Operation, raw: unknown): unknown {
   refuseUnstorable(raw, []);
   const parsed = op.input.safeParse(raw);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) {
+    refuseEmptyPeriod(parsed.data);
+    return parsed.data;
+  }
   // A request without a session is always answered as unauthenticated, even if it has other errors.
   if (parsed.error.issues.some(({ path }) => path[0] === "session_id"))
     throw problem("unauthenticated", "session_id: is missing. Call RegisterAgent to open a session.", { field: "session_id" });
   throw invalid(parsed.error);
 }
 
-/** The first error of an input as a message for the caller: `messages[0].role: Invalid option: …`. */
+/** Otherwise, the answer would be empty, as if nothing had happened. */
+function refuseEmptyPeriod(input: unknown): void {
+  const { from, to } = Object(input) as { from?: unknown; to?: unknown };
+  if (typeof from !== "string" || typeof to !== "string") return;
+  if (Date.parse(from) >= Date.parse(to)) throw problem("bad_request", "to: must be a time after from", { field: "to" });
+}
+
+/** The first error of an input as a message for the caller: `messages[0].role: must be user or assistant`. */
 export function invalid(error: z.ZodError): Problem {
   const [first] = error.issues;
   if (!first) return problem("bad_request", "The request is not valid.");

@@ -134,7 +134,7 @@ export const diskProbe = (folder: string): Probe => ({
     const cure =
       state === "ok"
         ? ""
-        : "; free some space, because a full disk stops the service. To see what uses it, run: signalbox storage get";
+        : "; free some space, because a full disk stops the service. To see what uses it, run: signalbox storage";
     const message = `${gib} GiB free of ${((blocks * bsize) / 2 ** 30).toFixed(1)} GiB at ${folder}${cure}`;
     return [{ name: "disk", state, message }];
   },

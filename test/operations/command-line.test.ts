@@ -119,7 +119,7 @@ describe("while there are no keys", () => {
   });
 });
 
-test("the commands for operators: status, why, runs, cost, pause and resume", async () => {
+test("the commands for operators: status, why, runs, cost, storage, pause and resume", async () => {
   const said = async (...args: string[]) => {
     const { code, text } = await signalbox(args);
     return `${code} ${text}`;
@@ -129,7 +129,25 @@ test("the commands for operators: status, why, runs, cost, pause and resume", as
     /^1 No stored event is about octo\/app#99999\. No webhook was refused in the last day either/,
   );
   expect(await said("runs", "--json")).toBe("0 []\n");
+  expect(await said("runs")).toBe("0 No executions found.\n");
+  expect(await said("runs", "--state", "faild")).toMatch(/^1 state: must be queued, held, running, .*failed or cancelled/);
+  expect(await said("runs", "--from", "2026-02-01T00:00:00Z", "--to", "2026-01-01T00:00:00Z")).toMatch(
+    /^1 to: must be .* after from/,
+  );
+  expect(await said("runs", "--sate", "failed")).toMatch(
+    /^2 unknown option --sate; did you mean --state\?\nUsage: signalbox runs /,
+  );
+  // An option of another command would have no effect.
+  expect(await said("status", "--state", "failed")).toMatch(/^2 unknown option --state\nUsage: signalbox status/);
+  expect(await said("cost", "month")).toMatch(/^2 unexpected argument "month"/);
+  expect(await said("task-executions", "list", "--sate", "failed")).toMatch(/^2 unknown option --sate; did you mean --state\?/);
+  expect(await said("webhook-events", "list", "--format", "table")).toBe("0 Nothing found.\n");
   expect(await said("cost")).toMatch(/^0 /);
+  expect(await said("storage")).toMatch(/^0 The database has [\d.]+ MB\. .*\nTABLE +ROWS +SIZE/);
+  expect(await said("storage")).toMatch(
+    / {2}transcripts and results of executions: kept for 90 days \(RETENTION_TRANSCRIPT_DAYS\)\n/,
+  );
+  expect(await said("resume")).toBe("1 The scope all is not paused; nothing is.\n");
   expect(await said("pause")).toMatch(/^2 missing --reason/);
   expect(await said("pause", "all", "--reason", "night")).toBe(
     "0 Paused: all. Webhooks are still stored. signalbox resume ends it.\n",

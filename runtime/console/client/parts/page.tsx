@@ -113,7 +113,7 @@ export function Guarded({ children }: { children: ComponentChildren }) {
 function Failed({ error, isOld }: { error: CallError; isOld: boolean }) {
   const { status, message } = error;
   if (status === 0 && !connected.value) return null;
-  if (!isOld && (status === 404 || /Invalid UUID/.test(message)))
+  if (!isOld && (status === 404 || /must be a UUID/.test(message)))
     return (
       <Empty title={status === 404 ? message : "Nothing has this address."}>
         It may have been removed by retention, or the address is not complete. <Link to="issues">Find the issue</Link>
