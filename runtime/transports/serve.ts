@@ -24,6 +24,7 @@ import { createApp, type HttpOptions, refuse } from "./http/app.ts";
 import type { Authenticate } from "./http/authenticate.ts";
 import { BodyBudget } from "./http/body.ts";
 import { answerClientErrors, safeHeaders } from "./http/client-error.ts";
+import { limitConnections } from "./http/connections.ts";
 import { mountConsole } from "./http/console.ts";
 import { ambiguousHost, crossSite } from "./http/cross-site.ts";
 import { mountDocs } from "./http/docs.ts";
@@ -127,7 +128,7 @@ export async function serve(serving: ServeOptions) {
     return handler(request, response);
   });
   answerClientErrors(http);
-  const drain = drainOf(http);
+  const drain = drainOf(limitConnections(http, config.MAX_CONNECTIONS));
   const listening = new Promise<void>((done, fail) => http.once("error", fail).listen(config.PORT, hostname, done));
   await listening.catch(cannotListen("PORT", config.PORT));
   const grpc = await startGrpc({ ...rpc, host: hostname, port: config.GRPC_PORT, ready, ...tlsOf(config) }).catch(

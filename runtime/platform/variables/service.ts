@@ -63,6 +63,9 @@ export const service = {
   MAX_UNCHECKED_WEBHOOK_BYTES: whole(5_242_880, 1024, 1 << 30).describe(
     "Maximum size of a webhook body that needs no secret or signature, in bytes. Default: `MAX_WEBHOOK_BYTES` if set, otherwise 5 MiB.",
   ),
+  MAX_CONNECTIONS: whole(10_000, 10, 1_000_000).describe(
+    "Maximum number of connections to `PORT`. For a further one, the one without a request for longest is closed.",
+  ),
   MAX_INFLIGHT_BODY_BYTES: whole(268_435_456, 1024, 2 ** 40).describe(
     "Maximum total size of all request bodies in memory, in bytes. Further requests are answered with 503.",
   ),

@@ -101,6 +101,28 @@ describe("the server's life", () => {
     for (const session of [second, third]) session.destroy();
     await server.close(100);
   });
+  test("a call whose message has not arrived does not keep its connection; one that is handled does", async () => {
+    const server = await startGrpc({ routes, log: quiet, host: "127.0.0.1", port: 0, maxSessions: 2 });
+    const begin = (message: Buffer, isWhole: boolean) => {
+      const session = connectHttp2(`http://127.0.0.1:${server.port}`).on("error", () => {});
+      const path = "/signalbox.api.v1.WidgetService/WaitWidget";
+      const call = session.request({ ":method": "POST", ":path": path, "content-type": "application/grpc" });
+      call
+        .on("error", () => {})
+        .resume()
+        [isWhole ? "end" : "write"](message);
+      return session;
+    };
+    const handled = begin(Buffer.from([0, 0, 0, 0, 4, 8, 0xe0, 0xd4, 3]), true);
+    await new Promise((done) => setTimeout(done, 300));
+    const slow = begin(Buffer.from([0, 0, 0, 0, 9, 10]), false);
+    await new Promise((done) => setTimeout(done, 300));
+    const next = connectHttp2(`http://127.0.0.1:${server.port}`).on("error", () => {});
+    await Promise.all([once(slow, "close"), once(next, "remoteSettings")]);
+    expect([handled.closed, next.closed]).toEqual([false, false]);
+    for (const session of [handled, next]) session.destroy();
+    await server.close(100);
+  });
   test("anyone may ask for reflection, but not with any number of streams", async () => {
     const server = await startGrpc({ routes, log: quiet, host: "127.0.0.1", port: 0 });
     const session = connectHttp2(`http://127.0.0.1:${server.port}`).on("error", () => {});

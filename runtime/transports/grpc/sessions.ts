@@ -32,11 +32,14 @@ interface Use {
   /** When it last had a call, by `performance.now`. */
   since: number;
   /** The same without the calls that need no key. */
-  keyed: { calls: number; since: number };
+  readonly keyed: { readonly calls: Set<ServerHttp2Stream>; since: number };
   watches: number;
   /** When its client was asked to close it. */
   askedAt: number | null;
 }
+
+/** Whether a call that needs a key, and whose request has arrived, uses the connection. */
+const isKept = ({ keyed }: Use): boolean => [...keyed.calls].some((call) => call.readableEnded || call.endAfterHeaders);
 
 /** Tracks the open connections, and closes those that are unused, too many, or whose peer does not answer a ping. */
 export function keepSessions(server: Http2Server | Http2SecureServer, { keepAliveMs, idleMs, most, closeMs }: SessionLimits) {
@@ -57,12 +60,14 @@ export function keepSessions(server: Http2Server | Http2SecureServer, { keepAliv
     // A session that is closed, by its client too, keeps its socket until the client closes that, also when it is destroyed.
     socket?.destroy();
   };
-  /** Makes room for one more. Returns whether there is room. Calls that need no key do not keep a connection, because anyone can make them. */
+  /**
+   * Makes room for one more. Returns whether there is room. Calls that need no key, and those whose request has not arrived, do not
+   * keep a connection, because anyone can make them.
+   */
   const makeRoom = (): boolean => {
     if (open.size < most) return true;
     let idlest: [ServerHttp2Session, Use] | undefined;
-    for (const one of open)
-      if (one[1].keyed.calls === 0 && !(idlest && idlest[1].keyed.since <= one[1].keyed.since)) idlest = one;
+    for (const one of open) if (!isKept(one[1]) && !(idlest && idlest[1].keyed.since <= one[1].keyed.since)) idlest = one;
     if (!idlest) return false;
     open.delete(idlest[0]);
     breakOff(...idlest);
@@ -85,20 +90,20 @@ export function keepSessions(server: Http2Server | Http2SecureServer, { keepAliv
     session.on("error", () => session.destroy());
     if (!makeRoom()) return breakOff(session, { socket });
     const now = performance.now();
-    const use: Use = { socket, calls: 0, since: now, keyed: { calls: 0, since: now }, watches: 0, askedAt: null };
+    const use: Use = { socket, calls: 0, since: now, keyed: { calls: new Set(), since: now }, watches: 0, askedAt: null };
     open.set(session, use);
     // First, so that the excess is known when the call is handled.
     session.prependListener("stream", (stream: ServerHttp2Stream, { ":path": path = "" }: IncomingHttpHeaders) => {
-      const counted = isKeyless(path) ? [use] : [use, use.keyed];
-      for (const one of counted) one.calls++;
+      const isKeyed = !isKeyless(path);
+      use.calls++;
+      if (isKeyed) use.keyed.calls.add(stream);
       const isWatch = path === watchPath;
       if (isWatch && ++use.watches > maxWatches) excess.add(stream);
       stream.once("close", () => {
         if (isWatch) use.watches--;
-        for (const one of counted) {
-          one.calls--;
-          one.since = performance.now();
-        }
+        use.calls--;
+        use.since = performance.now();
+        if (isKeyed && use.keyed.calls.delete(stream)) use.keyed.since = use.since;
         endIfUnused();
       });
     });
