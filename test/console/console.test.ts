@@ -7,6 +7,7 @@ import { openBeside, openBrowser, openTab, type Tab } from "../harness/browser.t
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { callOf, roundsOf, startWorld, taskOf, textsOf, type World } from "../harness/world.ts";
 import { everyPage, hostile } from "./every-page.ts";
+import { keyboardOnly } from "./keyboard-only.ts";
 import type { Opened } from "./opened.ts";
 import { setupPages } from "./setup-pages.ts";
 import { shownTexts } from "./shown-texts.ts";
@@ -231,6 +232,7 @@ describe("the console", { tags: ["chromium"] }, () => {
   });
 
   const opened = (): Opened => ({ world, tab, deliver });
+  keyboardOnly(opened);
   setupPages(opened);
   shownTexts(opened);
   everyPage(opened);

@@ -11,10 +11,13 @@ interface DialogProps {
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {
+    const opener = document.activeElement;
     element.current?.showModal();
     // A browser begins with what can be focused first, which may be a list that scrolls.
     if (!document.activeElement?.matches("input, select, textarea, button"))
       element.current?.querySelector<HTMLElement>(".buttons button")?.focus();
+    // The opener may be enabled, or removed, in the same rendering.
+    return () => void setTimeout(() => returnFocus(opener));
   }, []);
   return (
     <dialog ref={element} aria-labelledby="dialog-title" onClose={onClose}>
@@ -22,6 +25,16 @@ export function Dialog({ title, onClose, children }: DialogProps) {
       {children}
     </dialog>
   );
+}
+
+/**
+ * A browser returns the focus only if the dialog is closed before it is removed. If the opener no longer exists, for example
+ * because a proposal is decided, the focus moves to the content and not to the start of the page.
+ */
+function returnFocus(opener: Element | null): void {
+  if (document.activeElement !== document.body) return;
+  if (opener instanceof HTMLElement) opener.focus();
+  if (document.activeElement === document.body) document.querySelector<HTMLElement>("main")?.focus({ preventScroll: true });
 }
 
 export interface Action {

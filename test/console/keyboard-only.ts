@@ -1,0 +1,129 @@
+import type { Page } from "puppeteer-core";
+import { expect, test } from "vitest";
+import { textsOf } from "../harness/world.ts";
+import type { Opened } from "./opened.ts";
+
+/** Whoever has no mouse approves, replays and cancels, sees the focus at each step, and never loses it. */
+export function keyboardOnly(opened: () => Opened): void {
+  test("keyboard only: a proposal is found, read and approved; the dialog keeps the focus and returns it", async () => {
+    const { world, tab, deliver } = opened();
+    await world.service.put("/api/agents/pm_default", { policy: { approve: ["comment"] } });
+    await deliver(20, "approved by keys");
+    const { keyboard } = tab.page;
+    await tab.open("/console/now");
+    await tab.sees("Waiting for you");
+    await tabTo(tab.page, "triage");
+    await keyboard.press("Enter");
+    await tab.sees("Proposals");
+    await tabTo(tab.page, "Approve");
+    await keyboard.press("Enter");
+    await tab.sees("This cannot be undone");
+    // More often than there are buttons in the dialog.
+    for (let times = 0; times < 6; times++) {
+      await keyboard.press("Tab");
+      const { isInDialog, isPage, isVisible, name } = await focus(tab.page);
+      // After its last button, the focus can be in the browser's own controls.
+      expect([isInDialog || isPage, isVisible || isPage], name).toEqual([true, true]);
+    }
+    await keyboard.press("Escape");
+    await returnsTo(tab.page, "Approve");
+    await keyboard.press("Enter");
+    await tab.sees("This cannot be undone");
+    await tabTo(tab.page, "Go back");
+    await keyboard.press("Enter");
+    await returnsTo(tab.page, "Approve");
+    expect(textsOf(world.tracker, "octo/app", 20)).toEqual([]);
+    await keyboard.press("Enter");
+    await tab.sees("This cannot be undone");
+    await keyboard.press("Enter");
+    await tab.sees("The agent has answered, and the answer is posted.");
+    expect(textsOf(world.tracker, "octo/app", 20)).toHaveLength(1);
+    // The button is gone, so the focus is in the content and not at the start of the page.
+    await returnsTo(tab.page, null);
+    await world.service.put("/api/agents/pm_default", { policy: {} });
+  });
+
+  test("keyboard only: a delivery is replayed, and a run that waits is cancelled", async () => {
+    const { world, tab } = opened();
+    const { keyboard } = tab.page;
+    await tab.open("/console/deliveries?subject=octo%2Fapp%2320");
+    await tab.sees("approved by keys");
+    await tabTo(tab.page, "issues opened");
+    await keyboard.press("Enter");
+    await tab.sees("Replay");
+    await world.service.put("/api/agents/pm_default", { policy: { approve: ["comment"] } });
+    const first = tab.page.url();
+    await tabTo(tab.page, "Replay");
+    await keyboard.press("Enter");
+    await tab.sees("The delivery is dispatched again as a new one");
+    await keyboard.press("Escape");
+    await returnsTo(tab.page, "Replay");
+    await keyboard.press("Enter");
+    await tab.sees("The delivery is dispatched again as a new one");
+    await keyboard.press("Enter");
+    await tab.sees("Replay of");
+    expect(tab.page.url()).not.toBe(first);
+    await returnsTo(tab.page, null);
+    await tabTo(tab.page, "triage");
+    await keyboard.press("Enter");
+    await tab.sees("Proposals");
+    await tabTo(tab.page, "Cancel the run");
+    await keyboard.press("Enter");
+    await tab.sees("The run ends and posts nothing after that.");
+    await keyboard.press("Enter");
+    await returnsTo(tab.page, null);
+    const run = new URL(tab.page.url()).pathname.split("/").at(-1);
+    expect((await world.service.get(`/api/task-executions/${run}`)).body).toMatchObject({ state: "cancelled" });
+    expect(textsOf(world.tracker, "octo/app", 20)).toHaveLength(1);
+    await world.service.put("/api/agents/pm_default", { policy: {} });
+  });
+}
+
+/** Presses Tab until the element with this name has the focus. Each element on the way must show that it has it. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  const passed: string[] = [];
+  for (let times = 0; times < 80; times++) {
+    await page.keyboard.press("Tab");
+    const now = await focus(page);
+    passed.push(now.name.slice(0, 30));
+    if (!now.isPage) expect(now.isVisible, `the focus on ${now.name}`).toBe(true);
+    if (now.name === name) return;
+  }
+  throw new Error(`Tab does not lead to ${name}: ${passed.join(", ")}`);
+}
+
+/** Waits until the dialog is closed and the element with this name has the focus; `null`: any part of the content. */
+const returnsTo = (page: Page, name: string | null): Promise<unknown> =>
+  page
+    .waitForFunction(
+      (wanted) => {
+        const active = document.activeElement;
+        if (document.querySelector("dialog") || !active) return false;
+        return wanted === null ? active.closest("main") !== null : active.textContent === wanted;
+      },
+      { polling: 100, timeout: 10_000 },
+      name,
+    )
+    .catch(async () => {
+      throw new Error(`The focus did not return to ${name ?? "the content"}: ${JSON.stringify(await focus(page))}`);
+    });
+
+interface Focus {
+  readonly name: string;
+  readonly isPage: boolean;
+  readonly isInDialog: boolean;
+  readonly isVisible: boolean;
+}
+const focus = (page: Page): Promise<Focus> =>
+  page.evaluate(() => {
+    const active = document.activeElement ?? document.body;
+    const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(active);
+    const { top, bottom, width } = active.getBoundingClientRect();
+    const isMarked = (outlineStyle !== "none" && Number.parseFloat(outlineWidth) >= 1) || boxShadow !== "none";
+    return {
+      name: active.textContent ?? "",
+      isPage: active === document.body || active === document.documentElement,
+      isInDialog: active.closest("dialog") !== null,
+      isVisible: isMarked && width > 0 && bottom > 0 && top < innerHeight,
+    };
+  });
