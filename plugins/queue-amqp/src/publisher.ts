@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { AMQPChannel } from "@cloudamqp/amqp-client/amqp-channel";
 import type { AMQPMessage } from "@cloudamqp/amqp-client/amqp-message";
-import type { CloudEvent, ForwardingQueue } from "@signalbox/sdk";
+import { type CloudEvent, type ForwardingQueue, PluginError } from "@signalbox/sdk";
 import { cachedOn, unavailable } from "./cached.ts";
 import type { Connect, HostClient } from "./client.ts";
 import type { Config } from "./config.ts";
@@ -23,7 +23,11 @@ interface Publishing {
  * from the stream, to its end, and messages that it already contains are skipped, whichever replica published them.
  */
 export function openPublisher(connect: Connect, config: Config): Pick<ForwardingQueue, "publish"> & { close(): Promise<void> } {
-  const publishing = cachedOn(connect, (client) => declareAndRead(client, config));
+  const publishing = cachedOn(connect, (client) =>
+    declareAndRead(client, config).catch((error: Error) => {
+      throw streamDown(config.stream, error) ?? error;
+    }),
+  );
   return {
     publish: async (messages) => {
       if (messages.length === 0) return;
@@ -44,6 +48,16 @@ export function openPublisher(connect: Connect, config: Config): Pick<Forwarding
     },
     close: publishing.close,
   };
+}
+
+/**
+ * The error if the broker runs and its stream does not: a declare is refused (404), or only a consume (406, shortly after a
+ * start). `null` for all other errors.
+ */
+function streamDown(stream: string, error: Error): PluginError | null {
+  if (!/home node .* is down or inaccessible|does not have a replica on the local node/.test(error.message)) return null;
+  const remedy = "if it stays down, restart RabbitMQ, and if that does not help, set another stream";
+  return new PluginError("unavailable", `RabbitMQ: the stream ${stream} is down; ${remedy} (${error.message})`, { cause: error });
 }
 
 /** Declares what is missing, and begins to read the stream. */
