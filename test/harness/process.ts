@@ -28,7 +28,7 @@ export interface Running {
   signal(name: NodeJS.Signals): void;
 }
 
-/** The service as one program for Node, built before the tests by `test/runner/bundle-service.ts`. */
+/** The service and the command line as programs for Node, built before the tests by `test/runner/bundle-service.ts`. */
 export const bundledService = join(root, "node_modules/.cache/signalbox/service");
 
 /** Makes a start cheaper, because no test runs a service for long: the space for young objects needs no garbage collection. */
@@ -40,19 +40,25 @@ const quickStart = ["--min-semi-space-size=32"];
  */
 const quickEmbedded = ["--liftoff-only", "--wasm-lazy-validation"];
 
+const bundles: Readonly<Record<string, string>> = { "runtime/main.ts": "main.js", "runtime/cli/main.ts": "signalbox.js" };
+
+/** Commands that open the database themselves; the others call the service. */
+const localCommands = ["keys", "memory", "migrate", "reembed"];
+
 /**
  * Starts a TypeScript program of this repository, with only PATH, HOME and TMPDIR from this process's environment. In tests, the
- * service on Node is its bundle.
+ * service and the command line on Node are their bundles.
  */
 export function run(
   runtime: Runtime,
   file: string,
   options: { args?: readonly string[]; env: Record<string, string>; cwd: string },
 ): Running {
-  const bundled = process.env.VITEST && runtime === "node" && file === "runtime/main.ts";
-  const quick = options.env.DATABASE_URL ? quickStart : [...quickStart, ...quickEmbedded];
-  const flags = runtime === "deno" ? ["run", "-A", "--quiet"] : bundled ? quick : [];
-  const program = bundled ? join(bundledService, "main.js") : join(root, file);
+  const bundle = process.env.VITEST && runtime === "node" ? bundles[file] : undefined;
+  const isEmbedded = !options.env.DATABASE_URL && (bundle === "main.js" || localCommands.includes(options.args?.[0] ?? ""));
+  const quick = isEmbedded ? [...quickStart, ...quickEmbedded] : quickStart;
+  const flags = runtime === "deno" ? ["run", "-A", "--quiet"] : bundle ? quick : [];
+  const program = bundle ? join(bundledService, bundle) : join(root, file);
   const args = [...flags, program, ...(options.args ?? [])];
   return runProgram(join(root, "node_modules/.bin", runtime), args, options);
 }

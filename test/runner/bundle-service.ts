@@ -1,12 +1,13 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type BuildOptions, build } from "esbuild";
 import { buildConsole } from "../../runtime/console/build.ts";
 import { bundledService, root, runtimeUnderTest } from "../harness/process.ts";
 
 /**
- * Bundles the service with the packages that it imports. A run of the tests starts hundreds of services, and a bundle starts in
- * half the processor time of some 2,000 files. The command line, the demo, `npm start` and Deno are tested from the sources.
+ * Bundles the service and the command line with the packages that they import. A run of the tests starts hundreds of them, and a
+ * bundle starts in half the processor time of some 2,000 files. The demo, `npm start`, the commands in the READMEs and Deno are
+ * tested from the sources.
  */
 export async function setup(): Promise<void> {
   if (runtimeUnderTest() !== "node") return;
@@ -21,6 +22,9 @@ export async function setup(): Promise<void> {
     format: "esm",
     target: "node22",
     logLevel: "error",
+    // Less text to read. Names stay, for stack traces.
+    minifyWhitespace: true,
+    minifySyntax: true,
     // Packages that read files next to their code, or CommonJS packages that are imported only when they are needed.
     external: ["@electric-sql/*", "@opentelemetry/*", "jq-wasm", "esbuild"],
     banner: {
@@ -34,6 +38,7 @@ const __dirname = import.meta.dirname; const __filename = import.meta.filename;`
     outdir: bundledService,
     entryPoints: {
       main: from("main.ts"),
+      signalbox: from("cli/main.ts"),
       "evaluator-process": from("platform/evaluator-process.ts"),
       "large-json-worker": from("platform/large-json-worker.ts"),
       "embedded-worker": from("platform/database/embedded-worker.ts"),
@@ -43,6 +48,7 @@ const __dirname = import.meta.dirname; const __filename = import.meta.filename;`
   });
   const boot = from("plugins/sandbox/boot/main.ts");
   await bundle({ ...common, banner: {}, outfile: join(bundledService, "boot.js"), entryPoints: [boot] });
+  link("templates", from("cli/plugin/templates"));
   fill("console", await buildConsole());
   fill("docs", filesOf(from("transports/http/docs")));
   fill("migrations", filesOf(join(root, "migrations")));
@@ -57,6 +63,13 @@ function fill(name: string, files: readonly { name: string; bytes: Uint8Array }[
   for (const { name, bytes } of files) replaceFile(join(folder, name), bytes);
   const names = new Set(files.map((file) => file.name));
   for (const name of readdirSync(folder)) if (!names.has(name)) rmSync(join(folder, name));
+}
+
+/** Links a folder beside the bundle to one of the sources. */
+function link(name: string, folder: string): void {
+  const written = `${bundledService}.${process.pid}`;
+  symlinkSync(folder, written);
+  renameSync(written, join(bundledService, name));
 }
 
 async function bundle(options: BuildOptions): Promise<void> {
