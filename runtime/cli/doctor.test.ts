@@ -7,7 +7,10 @@ const good: Configured = {
   triggers: [{ canonical_trigger: "issue.created", task_id: "triage" }],
   tasks: [{ id: "triage", actor_id: "pm_default", actor_fallback: null }],
   agents: [{ id: "pm_default" }],
-  checks: [{ name: "database", state: "ok", message: "answers" }],
+  checks: [
+    { name: "database", state: "ok", message: "answers" },
+    { name: "connection:alpha", state: "ok", message: "answers" },
+  ],
   plugins: [],
   accounts: [],
   refused: [{ source: "unknown", reason: 'there is no webhook "x"' }],
@@ -15,6 +18,14 @@ const good: Configured = {
 
 test("doctor finds no problems in a working service", () => {
   expect(problemsOf(good)).toEqual([]);
+});
+
+test("doctor leads a new service to its first run", () => {
+  const none = { sources: [], webhooks: [], triggers: [], tasks: [], agents: [], checks: [], refused: [] };
+  expect(problemsOf({ ...good, ...none })).toEqual([
+    expect.stringMatching(/^No tracker is connected\. Set .*ALPHA_TOKEN and ALPHA_WEBHOOK_SECRET/),
+    "No event is mapped to a trigger. Run: signalbox agents seed && signalbox tasks seed && signalbox triggers seed && signalbox sources seed",
+  ]);
 });
 
 test("doctor names what prevents events from being answered", () => {

@@ -42,7 +42,8 @@ export function problemsOf(found: Configured): string[] {
     ({ trigger }) => trigger,
   );
   return [
-    ...(found.sources.length === 0 ? ["No event is mapped to a trigger. Run: signalbox sources seed"] : []),
+    ...(found.webhooks.length > 0 || found.checks.some(({ name }) => name.startsWith("connection:")) ? [] : [noTracker]),
+    ...unseeded(found),
     ...[...idle].map(
       ([trigger, rows]) =>
         `The trigger ${trigger} has no task, so ${anEvent(rows.length)} nothing: ${rows.map(({ event }) => event).join(", ")}. Run: ${commandToFix(trigger)}`,
@@ -67,6 +68,16 @@ export function problemsOf(found: Configured): string[] {
 }
 
 const anEvent = (count: number): string => (count === 1 ? "this event starts" : "these events start");
+
+const noTracker =
+  "No tracker is connected. Set the variables of one, for example ALPHA_TOKEN and ALPHA_WEBHOOK_SECRET for GitHub, and restart the service; the page Connections of the console lists them.";
+
+/** What a new service does not have yet. */
+function unseeded({ sources, triggers, tasks, agents }: Configured): string[] {
+  if (sources.length > 0) return [];
+  const empty = Object.entries({ agents, tasks, triggers, sources }).flatMap(([name, rows]) => (rows.length === 0 ? [name] : []));
+  return [`No event is mapped to a trigger. Run: ${empty.map((name) => `signalbox ${name} seed`).join(" && ")}`];
+}
 
 /** The events that fire a trigger, from all kinds of mappings. */
 const eventsOf = ({ sources, webhooks }: Configured): { trigger: string; event: string }[] => [

@@ -66,7 +66,10 @@ export async function askModel(
 ): Promise<StepRow> {
   const { plan, log } = conversation;
   const { llm } = deps;
-  if (!llm) throw new Failure("No LLM is configured. Set LLM_BASE_URL and restart the execution.", { retryable: false });
+  if (!llm)
+    throw new Failure("No LLM is configured. Set LLM_BASE_URL, restart the service, and then restart the execution.", {
+      retryable: false,
+    });
   const request: ChatRequest = {
     model: plan.model,
     temperature: plan.temperature,

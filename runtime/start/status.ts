@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { listIntegrations } from "../integrations/queries.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { Board, type Probe } from "../status/board.ts";
@@ -47,7 +48,7 @@ function probesOf({ core, needed, network, resources, plugins, background }: Sta
   const { config, database, sql, vault } = core;
   const { LLM_BASE_URL: baseUrl, LLM_API_KEY: apiKey } = config;
   const hosts: Record<string, string> = {
-    database: config.DATABASE_URL ? new URL(config.DATABASE_URL).host : `the embedded database in ${config.DATA_DIR}`,
+    database: config.DATABASE_URL ? new URL(config.DATABASE_URL).host : `the embedded database in ${resolve(config.DATA_DIR)}`,
     redis: config.REDIS_URL ? new URL(config.REDIS_URL).host : "127.0.0.1:6379",
   };
   const { accounts } = plugins;
@@ -68,7 +69,7 @@ function probesOf({ core, needed, network, resources, plugins, background }: Sta
     ...storedProbes(sql),
     credentialsProbe(sql, vault),
     agentSecretsProbe(sql),
-    ...(database.kind === "embedded" ? [diskProbe(config.DATA_DIR)] : []),
+    ...(database.kind === "embedded" ? [diskProbe(resolve(config.DATA_DIR))] : []),
     ...(background
       ? [retentionProbe(background.retention.last), queuesProbe(plugins.host.queues, background.queueFailures)]
       : []),

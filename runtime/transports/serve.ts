@@ -139,7 +139,7 @@ export async function serve(serving: ServeOptions) {
     },
   );
   const { port } = http.address() as AddressInfo;
-  log.info(`Signalbox ${version} listens on http://${hostname}:${port} (reference: /docs) and grpc://${hostname}:${grpc.port}`);
+  log.info(`Signalbox ${version} listens on http://${hostname}:${port} ${pages} and grpc://${hostname}:${grpc.port}`);
   announce(exposure, log);
   const close = async () => {
     const closed = drain(5_000);
@@ -149,6 +149,9 @@ export async function serve(serving: ServeOptions) {
   };
   return { port, grpcPort: grpc.port, close };
 }
+
+/** What a browser finds at the address. */
+const pages = "(console: /, reference: /docs)";
 
 /** The gRPC routes, created once for both ports. */
 function routesOf(bound: readonly Bound[], context: GrpcContext): () => Promise<Routes> {

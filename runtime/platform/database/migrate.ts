@@ -48,7 +48,10 @@ export async function migrate(database: Database, log: Log, folder = findFolder(
       // On the embedded database, no other replica has to wait.
       const text = database.kind === "postgres" ? await buildIndexesAhead(connection, migration.text, log) : migration.text;
       await apply(connection, { ...migration, text }, log);
+      // A new database has no history that a list of its migrations could explain.
+      if (known.length > 0) log.info("migration applied", { migration: migration.name });
     }
+    if (known.length === 0) log.info("new database created", { migrations: missing.length });
     return missing.length;
   });
 }
@@ -71,7 +74,7 @@ async function apply(
           `begin; set local lock_timeout = ${lockTimeoutMs}; ${text}; insert into migrations (id, name, digest) values (${id}, '${name}', '${digest}'); commit`,
         )
         .simple();
-      return log.info("migration applied", { migration: name });
+      return;
     } catch (error) {
       await connection`rollback`.catch(() => {});
       if (!isLockTimeout(error) && !(isDeadlock(error) && tries < maxDeadlocks)) throw error;

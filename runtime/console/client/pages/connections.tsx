@@ -10,6 +10,8 @@ import { NewAccount } from "./new-account.tsx";
 import { Stored } from "./stored-account.tsx";
 import { WebhookSetup } from "./webhook-setup.tsx";
 
+const isLocal = (url: string): boolean => /^(localhost|127\.[\d.]+|\[::1\])$/.test(new URL(url).hostname);
+
 export const platforms = [
   {
     id: "alpha",
@@ -50,6 +52,12 @@ export function ConnectionsPage() {
           Use an account of its own for Signalbox: people then see which comments it wrote, Signalbox recognises its own events,
           and you can give it few rights.
         </p>
+        {isLocal(webhookUrl("")) && (
+          <p class="hint lead">
+            Trackers on other machines cannot reach the webhook URLs below. Put a reverse proxy with TLS in front of the service,
+            and set <code>PUBLIC_URL</code> to its address.
+          </p>
+        )}
         <ul class="list">
           {platforms.map((platform) => (
             <Platform key={platform.id} platform={platform} check={checkOf(`connection:${platform.id}`)} />

@@ -53,8 +53,9 @@ export function NewAccount({ reload }: { reload: () => Promise<void> }) {
   return (
     <Section title="Add an account">
       <p class="hint lead">
-        Credentials are stored encrypted and are never shown again. The account gets a webhook address of its own. This needs{" "}
-        <code>ENCRYPTION_KEY</code> and a key with the scope admin.
+        Credentials are stored encrypted and are never shown again. The account gets a webhook address of its own. This needs the
+        variable <code>ENCRYPTION_KEY</code>, for example from <code>openssl rand -hex 32</code>
+        {rights.value.admin ? "." : ", and an API key with the scope admin."}
       </p>
       <Form label="Store the account" run={create} done="Stored" disabled={!rights.value.admin}>
         <Pick name="source" label="Platform" value={source} options={names} onChange={setSource} />
