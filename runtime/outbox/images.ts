@@ -1,10 +1,15 @@
-import { hasMore, isEscaped } from "../platform/markdown/prose.ts";
+import { isEscaped } from "../platform/markdown/code-spans.ts";
+import { hasMore } from "../platform/markdown/prose.ts";
 import { tagAt } from "../untrusted/html-tag.ts";
 
 /** The description of an image, up to the next image, so that a text of many beginnings is not read once for each. */
 const alt = "((?:[^\\]\\n!]|!(?!\\[)){0,500})";
-/** Markdown images, with the address if it follows directly. */
-const image = new RegExp(`!\\[${alt}\\](?:\\(\\s{0,3}<?([^\\s)>]{1,2048}))?`, "y");
+/**
+ * A Markdown image with its address, in a form that every platform reads alike. Otherwise a platform may read another address: that
+ * of the description as a reference, or one that follows a bracket in an element.
+ */
+const image =
+  /!\[[^\][\n!<>`\\&]{0,500}\]\([ \t]{0,3}(?:<([^\s<>()]{1,2048})>|([^\s<>()]{1,2048}))(?:[ \t]{1,3}"[^"\\\n]{0,500}")?[ \t]{0,3}\)/y;
 /** Also matches an image without an end, so that its data is not read again for each image inside it. */
 const dataImage = new RegExp(
   `!\\[${alt}\\]\\(\\s{0,3}<?data:[^\\s)>]{0,4000000}(>?(?:\\s{1,3}"[^"\\n]{0,500}")?\\s{0,3}\\))?`,
@@ -13,10 +18,13 @@ const dataImage = new RegExp(
 /** Elements that cause a browser to load a resource. */
 const loading =
   /<(?=\/?(?:img|image|picture|source|video|audio|iframe|frame|embed|object|input|svg|link|script|style|meta|base|track|portal)\b)/gi;
-/** Other elements. */
-const element = /<(?=[A-Za-z])[^<>]{0,4000}/g;
-/** An attribute that causes a browser to load a resource. */
-const styled = /\s(?:background|poster|srcset|style)\s{0,5}=/;
+/** An attribute that causes a browser to load a resource, with its value. */
+const loadingAttribute = /[\s"'/](?:background|poster|srcset|style)\s*=(?=\s*(?:"([^"]*)|'([^']*)|([^\s>]*)))/gi;
+/** An address in the value of an attribute, or what can spell one. */
+const addressInValue = /url|src|image|\/\/|[\\&]|https?:/i;
+
+/** The beginning of an element, unless it closes at once and has no attributes. */
+const openElement = /<(?=[A-Za-z])(?![A-Za-z][A-Za-z0-9-]*\s*\/?>)/g;
 
 /** Maximum number of images and elements whose URLs are checked. If there are more, all images become links, and further elements text. */
 const maxImages = 1_000;
@@ -34,19 +42,26 @@ export function withoutForeignImages(text: string, hosts: readonly string[]): st
       if (isEscaped(whole, at)) return signs;
       image.lastIndex = at;
       const found = image.exec(whole);
-      if (found?.[2] && isOwn(found[2], hosts)) return signs;
+      const address = found?.[1] ?? found?.[2];
+      if (address && isOwn(address, hosts)) return signs;
       // The sign before it would make an image of the link.
       return signs.length === 1 ? "" : `${signs.slice(1)} `;
     });
     safe = safe.replace(/(?<!\\)\[\](?=[[(])/g, "[image]");
   }
   if (!safe.includes("<")) return safe;
-  return withoutForeignElements(safe, hosts).replace(element, (text) => (isStyled(text) ? `&lt;${text.slice(1)}` : text));
+  return withoutLoadingAttributes(withoutForeignElements(safe, hosts));
 }
 
-function isStyled(text: string): boolean {
-  const found = styled.exec(text);
-  return found !== null && /url|\/\//.test(text.slice(found.index + found[0].length));
+/**
+ * Shows elements before the last such attribute as text: all that have attributes, because an element that is not closed, or with
+ * a `>` in a value, can reach further than it seems.
+ */
+function withoutLoadingAttributes(text: string): string {
+  let end = 0;
+  for (const { index, 1: quoted, 2: single, 3: bare } of text.matchAll(loadingAttribute))
+    if (addressInValue.test(quoted ?? single ?? bare ?? "")) end = index;
+  return end === 0 ? text : text.slice(0, end).replace(openElement, "&lt;") + text.slice(end);
 }
 
 function withoutForeignElements(text: string, hosts: readonly string[]): string {
