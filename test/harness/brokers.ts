@@ -23,6 +23,8 @@ export interface Broker {
   published(): Promise<string[]>;
   /** Number of webhooks that are not acknowledged, once the service has disconnected. */
   waiting(): Promise<number>;
+  /** Stops only the stream, as RabbitMQ can leave it after a kill. Returns a function that starts it. */
+  stopStream?(): () => void;
   /** kill -9. */
   kill(): Promise<void>;
   /** Starts it again on its port, with its stored messages. */

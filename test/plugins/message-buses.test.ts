@@ -56,18 +56,17 @@ for (const { name, need, start } of buses) {
       await world.service.restart();
     };
 
+    const shows = (state: string, message: RegExp) =>
+      eventually(
+        async () => {
+          const { body } = await world.service.get<{ checks: { name: string; state: string; message: string }[] }>("/api/status");
+          const check = body.checks.find((one) => one.name === `queue:${name}`);
+          return check?.state === state && message.test(check.message);
+        },
+        { timeout: 45_000 },
+      );
+
     test("the status says that the broker is down, until it is back", { timeout: 120_000 }, async () => {
-      const shows = (state: string, message: RegExp) =>
-        eventually(
-          async () => {
-            const { body } = await world.service.get<{ checks: { name: string; state: string; message: string }[] }>(
-              "/api/status",
-            );
-            const check = body.checks.find((one) => one.name === `queue:${name}`);
-            return check?.state === state && message.test(check.message);
-          },
-          { timeout: 45_000 },
-        );
       await shows("ok", /no message waits/);
       await broker.kill();
       await shows("failed", /^receiving webhooks failed: .*127\.0\.0\.1.*; they wait in the queue$/);
@@ -82,6 +81,21 @@ for (const { name, need, start } of buses) {
       expect(body.map(({ slug, outcome }) => [slug, outcome]).sort()).toEqual([["alpha", "dispatched"]]);
       expect([comments(1), comments(3)]).toEqual([[], []]);
     });
+
+    test.runIf(name === "amqp")(
+      "the status names a stream that is down and the remedy, until it is back",
+      {
+        timeout: 120_000,
+      },
+      async () => {
+        const start = broker.stopStream?.();
+        const { body } = await world.service.webhook(issueOpened({ repo, number: 4 }));
+        await shows("failed", /the stream signalbox\.events is down; if it stays down, restart RabbitMQ/);
+        start?.();
+        await shows("ok", /no message waits/);
+        await eventually(async () => (await broker.published()).includes(body.event_id), { timeout: 30_000 });
+      },
+    );
 
     test(`${events} webhooks from the bus, with kills of the broker and the service: nothing lost, nothing twice`, {
       timeout: limit,

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AMQPChannel, AMQPClient } from "@cloudamqp/amqp-client";
 import type { IncomingWebhook } from "@signalbox/sdk";
@@ -16,30 +16,14 @@ const mark = "dev.signalbox.publisher.read";
 /** Debian's command in /usr/sbin changes to a user of its own. */
 const program = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 
+type Environment = Readonly<Record<string, string>>;
+
 /** A RabbitMQ without plugins on loopback. Acknowledged messages survive `kill`. `ports`: three free ones. */
 export async function startBroker(given: { command?: string; ports?: readonly number[] } = {}) {
   const { command = program, ports = await freePorts(3) } = given;
-  const [port = 0, between = 0, names = 0] = ports;
+  const [port = 0, , names = 0] = ports;
   const folder = mkdtempSync(join(tmpdir(), "signalbox-rabbitmq-"));
-  writeFileSync(join(folder, "enabled_plugins"), "[].");
-  for (const name of ["rabbitmq.conf", "environment"]) writeFileSync(join(folder, name), "");
-  const env = {
-    HOME: folder,
-    ERL_EPMD_PORT: String(names),
-    ERL_EPMD_ADDRESS: "127.0.0.1",
-    RABBITMQ_NODENAME: `test-${randomBytes(4).toString("hex")}@localhost`,
-    RABBITMQ_NODE_PORT: String(port),
-    RABBITMQ_NODE_IP_ADDRESS: "127.0.0.1",
-    RABBITMQ_DIST_PORT: String(between),
-    RABBITMQ_MNESIA_BASE: join(folder, "data"),
-    RABBITMQ_LOG_BASE: join(folder, "log"),
-    RABBITMQ_LOGS: "-",
-    RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, "enabled_plugins"),
-    RABBITMQ_CONFIG_FILE: join(folder, "rabbitmq"),
-    RABBITMQ_ADVANCED_CONFIG_FILE: join(folder, "advanced.config"),
-    RABBITMQ_CONF_ENV_FILE: join(folder, "environment"),
-    RABBITMQ_PID_FILE: join(folder, "pid"),
-  };
+  const env = prepareFolder(folder, ports);
   let kill = async () => {};
   const connected = async <T>(run: (channel: AMQPChannel) => Promise<T>): Promise<T> => {
     const client = new AMQPClient(`amqp://127.0.0.1:${port}`);
@@ -52,8 +36,7 @@ export async function startBroker(given: { command?: string; ports?: readonly nu
   };
   /**
    * Starts it after a kill, until its queue and stream answer. RabbitMQ 3.10 declares its startup complete before it has started
-   * the stream, and rarely never starts it (its recovery of queues and that of streams race). Only another restart helps then,
-   * so this does what an operator would do.
+   * the stream, and after a kill it sometimes leaves it down for good. Then this does what an operator would do: restart it.
    */
   const restart = async () => {
     for (let left = restarts; ; left -= 1) {
@@ -96,6 +79,11 @@ export async function startBroker(given: { command?: string; ports?: readonly nu
     waiting: () => connected(async (channel) => (await channel.queueDeclare(incoming, { passive: true })).messageCount),
     /** kill -9. */
     kill: () => kill(),
+    /**
+     * Puts the stream into the state in which RabbitMQ can leave it after a kill (declared, but not started), and closes all
+     * connections. Returns a function that starts it.
+     */
+    stopStream: () => stopStream(env),
     /** Starts it again on its ports, with what it kept. */
     start: restart,
     close: async () => {
@@ -106,6 +94,29 @@ export async function startBroker(given: { command?: string; ports?: readonly nu
       } catch {}
       rmSync(folder, { recursive: true, force: true });
     },
+  };
+}
+
+/** Writes the configuration of a server to a folder, where it keeps everything. Returns its environment. */
+function prepareFolder(folder: string, [port = 0, between = 0, names = 0]: readonly number[]): Environment {
+  writeFileSync(join(folder, "enabled_plugins"), "[].");
+  for (const name of ["rabbitmq.conf", "environment"]) writeFileSync(join(folder, name), "");
+  return {
+    HOME: folder,
+    ERL_EPMD_PORT: String(names),
+    ERL_EPMD_ADDRESS: "127.0.0.1",
+    RABBITMQ_NODENAME: `test-${randomBytes(4).toString("hex")}@localhost`,
+    RABBITMQ_NODE_PORT: String(port),
+    RABBITMQ_NODE_IP_ADDRESS: "127.0.0.1",
+    RABBITMQ_DIST_PORT: String(between),
+    RABBITMQ_MNESIA_BASE: join(folder, "data"),
+    RABBITMQ_LOG_BASE: join(folder, "log"),
+    RABBITMQ_LOGS: "-",
+    RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, "enabled_plugins"),
+    RABBITMQ_CONFIG_FILE: join(folder, "rabbitmq"),
+    RABBITMQ_ADVANCED_CONFIG_FILE: join(folder, "advanced.config"),
+    RABBITMQ_CONF_ENV_FILE: join(folder, "environment"),
+    RABBITMQ_PID_FILE: join(folder, "pid"),
   };
 }
 
@@ -120,7 +131,7 @@ const restarts = 3;
  * Starts the server and waits until it is ready. Returns a function that kills it. Throws the server's output if it exits
  * first.
  */
-async function startServer(command: string, env: NodeJS.ProcessEnv): Promise<() => Promise<void>> {
+async function startServer(command: string, env: Environment): Promise<() => Promise<void>> {
   const { PATH } = process.env;
   // The command is a script: signals go to all that it starts.
   const server = spawn(command, { env: { PATH, ...env }, stdio: ["ignore", "pipe", "pipe"], detached: true });
@@ -147,6 +158,21 @@ async function startServer(command: string, env: NodeJS.ProcessEnv): Promise<() 
     signal();
     await ended;
   };
+}
+
+function stopStream(env: Environment): () => void {
+  const stream = `rabbit_misc:r(<<"/">>, queue, <<"${published}">>)`;
+  evaluate(env, `mnesia:dirty_delete(rabbit_queue, ${stream})`);
+  evaluate(env, `[rabbit_networking:close_connection(One, "") || One <- rabbit_networking:connections()]`);
+  return () =>
+    evaluate(env, `[mnesia:dirty_write(rabbit_queue, One) || One <- mnesia:dirty_read(rabbit_durable_queue, ${stream})]`);
+}
+
+/** Evaluates an Erlang expression in the server. */
+function evaluate({ RABBITMQ_DIST_PORT: _, ...env }: Environment, expression: string): void {
+  // Without the port of the server, on which the command would listen too.
+  const options = { env: { PATH: process.env.PATH, ...env }, stdio: "ignore" } as const;
+  execFileSync(`${dirname(program)}/rabbitmqctl`, ["-q", "-n", env.RABBITMQ_NODENAME ?? "", "eval", `${expression}.`], options);
 }
 
 type Connected = <T>(run: (channel: AMQPChannel) => Promise<T>) => Promise<T>;
