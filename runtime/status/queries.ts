@@ -80,13 +80,14 @@ export const listMcpServers = (sql: Queryable): Promise<LastRun[]> =>
       status <> 'pending' as has_run
     from mcp_servers order by id limit 100`;
 
-/** Knowledge sources, with the error of their last finished sync. */
+/** Knowledge sources, with the error of their last finished sync, or of the one that waits to be tried again. */
 export const listKnowledge = (sql: Queryable): Promise<LastRun[]> =>
   sql<LastRun[]>`
-    select s.name, case when j.status = 'failed' then coalesce(j.error, 'the last sync failed') end as error, null as next_try_at,
-      j.status is not null as has_run
+    select s.name, case when j.status <> 'succeeded' then coalesce(j.error, 'the last sync failed') end as error,
+      case when j.status = 'queued' then j.next_attempt_at end as next_try_at, j.status is not null as has_run
     from knowledge_sources s left join lateral (
-      select status, error from ingestion_jobs where knowledge_source_id = s.id and status in ('succeeded', 'failed')
+      select status, error, next_attempt_at from ingestion_jobs
+      where knowledge_source_id = s.id and (status in ('succeeded', 'failed') or error is not null)
       order by created_at desc limit 1
     ) j on true
     where s.enabled order by s.created_at, s.id limit 100`;
