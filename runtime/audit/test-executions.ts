@@ -1,5 +1,6 @@
 import { claimExecutions } from "../execution/queries.ts";
-import { type Patch, type StepRow, writeChanges } from "../execution/steps/queries.ts";
+import { writeChanges } from "../execution/steps/queries.ts";
+import type { Patch, StepRow } from "../execution/steps/rows.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 

@@ -1,6 +1,6 @@
 import type { EffectivePolicy } from "@signalbox/schema/policy";
 import type { Claimed } from "./queries.ts";
-import type { StepRow } from "./steps/queries.ts";
+import type { StepRow } from "./steps/rows.ts";
 
 /** Which writes of an execution wait for approval. */
 export interface Approval {

@@ -12,7 +12,7 @@ import type { Presence } from "./presence/watch.ts";
 import type { Claimed } from "./queries.ts";
 import { runExecution } from "./run.ts";
 import type { RunDeps } from "./run-context.ts";
-import type { Change } from "./steps/queries.ts";
+import type { Change } from "./steps/rows.ts";
 import { Transcript } from "./steps/transcript.ts";
 import type { AttemptLimits } from "./write-step.ts";
 

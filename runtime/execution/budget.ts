@@ -7,7 +7,7 @@ import { sleep } from "../platform/retry.ts";
 import { placeOf } from "../policy/settings.ts";
 import type { Claimed } from "./queries.ts";
 import type { StepLog } from "./step-log.ts";
-import type { StepRow } from "./steps/queries.ts";
+import type { StepRow } from "./steps/rows.ts";
 
 /** Why an execution is held, and until when. Without a time, it is held until it is released. */
 export interface Hold {

@@ -7,7 +7,7 @@ import type { ToolRegistry } from "../tools/registry.ts";
 import type { Approval } from "./approval.ts";
 import type { RunBudget } from "./budget.ts";
 import type { Plan, StepLog } from "./step-log.ts";
-import type { StepRow } from "./steps/queries.ts";
+import type { StepRow } from "./steps/rows.ts";
 import type { AttemptLimits } from "./write-step.ts";
 
 /** A model that works with tools, by a plan. */

@@ -3,7 +3,7 @@ import type { Conversation, ConversationDeps } from "./conversation.ts";
 import { isCut, joinAnswer, requireAnswer } from "./final-answer.ts";
 import { askModel, beginStep, modelSteps, toolStepsAfter } from "./model-step.ts";
 import type { ModelOutput } from "./step-log.ts";
-import type { StepRow } from "./steps/queries.ts";
+import type { StepRow } from "./steps/rows.ts";
 import { callTool } from "./tools-step.ts";
 
 /**

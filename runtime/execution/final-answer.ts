@@ -2,7 +2,7 @@ import { openFence } from "@signalbox/sdk";
 import { Failure } from "../platform/retry.ts";
 import { hasVisibleText } from "../untrusted/clean.ts";
 import type { ModelOutput, StepLog } from "./step-log.ts";
-import type { StepRow } from "./steps/queries.ts";
+import type { StepRow } from "./steps/rows.ts";
 
 /** Asks a model to finish an answer that reached its length limit. */
 export const continueRequest =

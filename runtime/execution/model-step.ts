@@ -10,7 +10,7 @@ import { lastRequest, withLimitNotice } from "./budget.ts";
 import type { Conversation, ConversationDeps } from "./conversation.ts";
 import { continueRequest, isCut } from "./final-answer.ts";
 import type { ModelOutput, StepLog } from "./step-log.ts";
-import type { StepRow } from "./steps/queries.ts";
+import type { StepRow } from "./steps/rows.ts";
 import { toolResults } from "./tool-results.ts";
 import { eligibleName } from "./tools-step.ts";
 

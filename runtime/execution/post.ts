@@ -10,7 +10,7 @@ import { type Approval, isApproved, projectKeyOf } from "./approval.ts";
 import { isLiving, writeLiving } from "./presence/living.ts";
 import type { Claimed } from "./queries.ts";
 import type { Run, RunDeps } from "./run-context.ts";
-import type { StepRow } from "./steps/queries.ts";
+import type { StepRow } from "./steps/rows.ts";
 import { runWrite } from "./write-step.ts";
 
 /** Timeout of one call of a source's `deliver` or `find`. */

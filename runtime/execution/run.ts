@@ -17,7 +17,7 @@ import { systemPrompt, taskPrompt } from "./prompt.ts";
 import { type Claimed, chooseAgent } from "./queries.ts";
 import type { Run, RunDeps, RunOutcome } from "./run-context.ts";
 import type { Plan } from "./step-log.ts";
-import type { Patch, StepRow } from "./steps/queries.ts";
+import type { Patch, StepRow } from "./steps/rows.ts";
 import { renameSubject } from "./subject-queries.ts";
 import { writeApproved } from "./tools-step.ts";
 

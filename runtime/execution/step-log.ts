@@ -1,6 +1,6 @@
 import type { SubjectDetails } from "@signalbox/sdk";
 import type { Message, ToolCall } from "../llm/chat-messages.ts";
-import type { Patch, StepRow } from "./steps/queries.ts";
+import type { Patch, StepRow } from "./steps/rows.ts";
 
 /** Decisions made before the first request. They are stored in the transcript, so that a resumed run follows the same plan. */
 export interface Plan {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { idleStall, maxStallMs, mebibyte, stallOf } from "../platform/test-stall.ts";
-import type { StepRow } from "./steps/queries.ts";
+import type { StepRow } from "./steps/rows.ts";
 import { toolResults } from "./tool-results.ts";
 
 const read = (output: unknown, error: string | null = null) =>

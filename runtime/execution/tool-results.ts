@@ -1,7 +1,7 @@
 import type { RegisteredTool } from "../tools/registered-tool.ts";
 import { cleanJson, cleanLine, type Reading } from "../untrusted/clean.ts";
 import { fenceCleaned, newTag, type Provenance } from "../untrusted/fence.ts";
-import type { StepRow } from "./steps/queries.ts";
+import type { StepRow } from "./steps/rows.ts";
 
 /**
  * Maximum length of one tool result, and of all results in one request, in characters. The transcript contains the full results.

@@ -12,7 +12,7 @@ import { BadParameter, type Parameters, type RegisteredTool } from "../tools/reg
 import { hasUnknowableOutcome, lookFor, maxToolRunMs, runTool } from "../tools/run-tool.ts";
 import { proposedResult } from "./approval.ts";
 import type { Conversation, ConversationDeps } from "./conversation.ts";
-import type { StepRow } from "./steps/queries.ts";
+import type { StepRow } from "./steps/rows.ts";
 import { runWrite, type WriteStep } from "./write-step.ts";
 
 /** The qualified name of the called tool, or the model's name for it if there is no such tool. */

@@ -3,7 +3,7 @@ import type { Sql } from "../platform/database/client.ts";
 import { dueRow, leaseFor } from "../platform/lease-queries.ts";
 import { type Stored, shownStep } from "../transcripts/stored-steps.ts";
 import { textsOf } from "../transcripts/text-queries.ts";
-import type { StepRow } from "./steps/queries.ts";
+import type { StepRow } from "./steps/rows.ts";
 
 /** A write that may exist twice, with the data needed to look for it. */
 export interface WriteCheck extends Pick<StepRow, "kind" | "state" | "name" | "key" | "input" | "output" | "agent_id"> {

@@ -2,7 +2,7 @@ import { sleep } from "../platform/retry.ts";
 import { runFenced } from "../platform/write-fence.ts";
 import { type Lease, LeaseLost } from "./lease.ts";
 import type { StepLog } from "./step-log.ts";
-import type { Patch, StepRow } from "./steps/queries.ts";
+import type { Patch, StepRow } from "./steps/rows.ts";
 import { WriteWindow } from "./write-window.ts";
 
 /** Limits of an attempt at an execution. */

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { fencedFetch, runFenced } from "../platform/write-fence.ts";
 import { Lease, LeaseLost } from "./lease.ts";
 import type { StepLog } from "./step-log.ts";
-import type { StepRow } from "./steps/queries.ts";
+import type { StepRow } from "./steps/rows.ts";
 import { runWrite } from "./write-step.ts";
 import { WriteWindow } from "./write-window.ts";
 

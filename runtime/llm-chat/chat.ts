@@ -7,7 +7,7 @@ import { converse } from "../execution/converse.ts";
 import { modelSteps } from "../execution/model-step.ts";
 import { systemPrompt } from "../execution/prompt.ts";
 import type { Plan } from "../execution/step-log.ts";
-import type { StepRow } from "../execution/steps/queries.ts";
+import type { StepRow } from "../execution/steps/rows.ts";
 import { UnattachedSteps } from "../execution/steps/unattached-steps.ts";
 import type { Recall } from "../memory/recall.ts";
 import type { Outbox } from "../outbox/open.ts";

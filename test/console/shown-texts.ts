@@ -10,14 +10,17 @@ export function shownTexts(opened: () => Opened): void {
       const { body } = await world.service.get<object[]>(`/api/webhook-events${search}`);
       return body.map((event, index) => (index === 0 ? { ...event, subject: 5 } : event));
     });
-    await tab.open("/console/deliveries");
-    await tab.sees("This part of the page cannot be shown.");
-    await tab.sees("Words of the reason");
-    expect(await tab.violations()).toEqual([]);
-    await tab.page.keyboard.press("g");
-    await tab.page.keyboard.press("n");
-    await tab.sees("Failures by message");
-    await restore();
+    try {
+      await tab.open("/console/deliveries");
+      await tab.sees("This part of the page cannot be shown.");
+      await tab.sees("Words of the reason");
+      expect(await tab.violations()).toEqual([]);
+      await tab.page.keyboard.press("g");
+      await tab.page.keyboard.press("n");
+      await tab.sees("Failures by message");
+    } finally {
+      await restore();
+    }
     await tab.open("/console/deliveries");
     await tab.sees("octo/app#1");
     expect(await tab.text()).not.toContain("cannot be shown");
@@ -30,9 +33,12 @@ export function shownTexts(opened: () => Opened): void {
     const run = (await world.service.get<object>(path)).body;
     const show = async (result: string, word: string) => {
       const restore = await answerWith(tab.page, path, async () => ({ ...run, result }));
-      await tab.open(`/console/run/${body[0]?.id}`);
-      await tab.sees(word);
-      await restore();
+      try {
+        await tab.open(`/console/run/${body[0]?.id}`);
+        await tab.sees(word);
+      } finally {
+        await restore();
+      }
     };
     const nested = [
       `${"<sub>".repeat(20)}lowered${"</sub>".repeat(20)}`,

@@ -1,7 +1,8 @@
 import { batch } from "../../platform/database/batch.ts";
 import type { Sql } from "../../platform/database/client.ts";
-import { type Change, writeChanges } from "./queries.ts";
+import { writeChanges } from "./queries.ts";
 import { repeatChanges } from "./repeat-queries.ts";
+import type { Change } from "./rows.ts";
 
 /** Writes changes of many executions together. Each call resolves to `false` if the lease of its execution is lost. */
 export function groupedWrites({ sql, onlyProcess }: { readonly sql: Sql; readonly onlyProcess: boolean }) {

@@ -1,7 +1,7 @@
 import { newId } from "../../platform/ids.ts";
 import { storable } from "../../platform/json.ts";
 import type { NewStep } from "../step-log.ts";
-import type { StepRow } from "./queries.ts";
+import type { StepRow } from "./rows.ts";
 
 /** The row of a step, with defaults for the members that it does not name. */
 export const newStep = (step: NewStep, seq: number): StepRow => ({

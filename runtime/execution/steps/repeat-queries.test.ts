@@ -4,8 +4,9 @@ import type { Database } from "../../platform/database/client.ts";
 import { type TestDatabase, testDatabase, testServer } from "../../platform/database/test-database.ts";
 import { newId } from "../../platform/ids.ts";
 import { newStep } from "./new-step.ts";
-import { type Change, loadSteps, type Patch, type StepRow, writeChanges } from "./queries.ts";
+import { loadSteps, writeChanges } from "./queries.ts";
 import { repeatChanges } from "./repeat-queries.ts";
+import type { Change, Patch, StepRow } from "./rows.ts";
 
 let own: TestDatabase | null = null;
 beforeAll(async () => {

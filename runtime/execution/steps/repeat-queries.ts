@@ -1,5 +1,6 @@
 import type { Queryable, Sql } from "../../platform/database/client.ts";
-import { type Change, type StepRow, writeChanges } from "./queries.ts";
+import { writeChanges } from "./queries.ts";
+import type { Change, StepRow } from "./rows.ts";
 
 /**
  * Writes changes again after a write to which the database did not respond. Changes that are already stored are not written

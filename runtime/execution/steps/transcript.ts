@@ -5,7 +5,8 @@ import { LeaseLost } from "../lease.ts";
 import type { Claimed } from "../queries.ts";
 import type { NewStep, StepLog } from "../step-log.ts";
 import { endOf, newStep } from "./new-step.ts";
-import { type Change, loadSteps, type Patch, type StepRow } from "./queries.ts";
+import { loadSteps } from "./queries.ts";
+import type { Change, Patch, StepRow } from "./rows.ts";
 
 /** The execution to which changes are written: its id, and the lease that must still be valid. */
 export type LeasedExecution = Pick<Claimed, "id" | "lease">;

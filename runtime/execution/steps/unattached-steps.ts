@@ -2,7 +2,8 @@ import type { Queryable } from "../../platform/database/client.ts";
 import { storable } from "../../platform/json.ts";
 import type { NewStep, StepLog } from "../step-log.ts";
 import { endOf, newStep } from "./new-step.ts";
-import { type StepRow, saveSteps } from "./queries.ts";
+import { saveSteps } from "./queries.ts";
+import type { StepRow } from "./rows.ts";
 
 /** Steps outside of any execution: of a chat, or of one direct call of a tool. They are a record and never resumed. */
 export class UnattachedSteps implements StepLog {

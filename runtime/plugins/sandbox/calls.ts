@@ -1,7 +1,7 @@
 import { PluginError } from "@signalbox/sdk";
 import { currentFence, runFenced, sendUnder, type WriteFence } from "../../platform/write-fence.ts";
+import type { Caller } from "./caller.ts";
 import type { Child } from "./child.ts";
-import type { Caller } from "./contributions.ts";
 import { limits } from "./limits.ts";
 import { checkAlive, watchDeadline } from "./liveness.ts";
 import { type Peer, processEnded, RemoteError } from "./peer.ts";

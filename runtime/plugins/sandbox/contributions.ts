@@ -1,43 +1,24 @@
-import {
-  type CallContext,
-  type Contributions,
-  type ForwardingQueue,
-  type KnowledgeConnector,
-  type MemoryStore,
-  PluginError,
-  type Queue,
-  type Route,
-  type RouteResponse,
-  type Source,
-  type Tool,
-  type UseCase,
-  type VerificationResult,
-  type WebhookRequest,
+import type {
+  Contributions,
+  ForwardingQueue,
+  KnowledgeConnector,
+  MemoryStore,
+  Queue,
+  Route,
+  RouteResponse,
+  Source,
+  Tool,
+  UseCase,
+  VerificationResult,
+  WebhookRequest,
 } from "@signalbox/sdk";
 import type { DeclaredContributions } from "@signalbox/sdk/manifest";
 import { z } from "zod";
 import { authCheck } from "../../platform/webhook-auth.ts";
+import { type AnyCall, ask, type Caller, callOf, type Mask, type Target } from "./caller.ts";
 import { connectionSchema } from "./connection-schema.ts";
 import { limits } from "./limits.ts";
 import * as shapes from "./shapes.ts";
-
-export interface Target {
-  readonly kind: keyof DeclaredContributions;
-  readonly name: string;
-  readonly method: string;
-}
-export interface CallOptions {
-  /** Members of the call object that can be sent as JSON; absent if the function takes none. */
-  readonly call?: Readonly<Record<string, unknown>>;
-  readonly signal?: AbortSignal;
-  /** Stores the state of a use case. */
-  readonly save?: (state: never) => Promise<void>;
-}
-/** Runs one function of a contribution in the process. Rejects with a `PluginError`. */
-export type Caller = (target: Target, args: readonly unknown[], options?: CallOptions) => Promise<unknown>;
-
-/** Replaces secrets in settings with placeholders. */
-export type Mask = (settings: Readonly<Record<string, unknown>>) => Record<string, unknown>;
 
 /**
  * The contributions of a sandboxed plugin: the same values as in this process, but each function is a call of the plugin's
@@ -62,27 +43,6 @@ export function contributionsOf(described: DeclaredContributions, call: Caller, 
     routes: each(described.routes, (name, one) => route(name, one, call)),
   };
 }
-
-/** Calls the process, and checks the shape of its answer. */
-async function ask<S extends z.ZodType>(
-  call: Caller,
-  target: Target,
-  shape: S,
-  args: readonly unknown[],
-  options?: CallOptions,
-): Promise<z.output<S>> {
-  const parsed = shape.safeParse(await call(target, args, options));
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const what = `${target.kind}.${target.name}.${target.method}`;
-  throw new PluginError("failed", `The answer of ${what} is not valid: ${issue?.path.join(".") || "(all)"}: ${issue?.message}`);
-}
-
-type AnyCall = CallContext<Readonly<Record<string, unknown>>>;
-const callOf = ({ signal, connection, key, private: isPrivate }: AnyCall, mask: Mask): CallOptions => ({
-  signal,
-  call: { key, connection: mask(connection), ...(isPrivate !== undefined && { private: isPrivate }) },
-});
 
 function source(name: string, described: DeclaredContributions["sources"][string], call: Caller, mask: Mask): Source {
   const target = (method: string): Target => ({ kind: "sources", name, method });

@@ -1,8 +1,9 @@
 import type { Contributions } from "@signalbox/sdk";
 import { Refusal } from "../admit.ts";
+import type { Caller, Mask } from "./caller.ts";
 import { Calls, unavailable } from "./calls.ts";
 import { type Child, type Exit, startChild } from "./child.ts";
-import { type Caller, contributionsOf, type Mask } from "./contributions.ts";
+import { contributionsOf } from "./contributions.ts";
 import { type Described, type InitializeOptions, initialize } from "./initialize.ts";
 import { type IsolationLayer, requireIsolation, workingIsolation } from "./isolation.ts";
 import { type Isolation, launchOf } from "./launch.ts";

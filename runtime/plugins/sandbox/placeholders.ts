@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { connectionHeader, type Manifest } from "@signalbox/sdk/manifest";
-import type { Mask } from "./contributions.ts";
+import type { Mask } from "./caller.ts";
 
 /** Secrets that a plugin uses without seeing them: it receives a placeholder, and only the host knows the value. */
 export interface Placeholders {

@@ -1,7 +1,7 @@
 import { PluginError } from "@signalbox/sdk";
 import { abortable } from "../../platform/abortable.ts";
 import { Refusal } from "../admit.ts";
-import type { Caller, CallOptions, Target } from "./contributions.ts";
+import type { Caller, CallOptions, Target } from "./caller.ts";
 import type { Sandbox } from "./open.ts";
 import { Semaphore } from "./semaphore.ts";
 

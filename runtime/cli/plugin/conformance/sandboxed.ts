@@ -10,7 +10,8 @@ import {
 import type { Conformance, TestTracker } from "@signalbox/sdk/testing";
 import { z } from "zod";
 import { openTcp } from "../../../platform/network/tcp.ts";
-import { contributionsOf, type Mask } from "../../../plugins/sandbox/contributions.ts";
+import type { Mask } from "../../../plugins/sandbox/caller.ts";
+import { contributionsOf } from "../../../plugins/sandbox/contributions.ts";
 import { createHostFetch } from "../../../plugins/sandbox/host-fetch.ts";
 import { openSandbox, type Sandbox } from "../../../plugins/sandbox/open.ts";
 import { createPlaceholders } from "../../../plugins/sandbox/placeholders.ts";
