@@ -161,7 +161,8 @@ async function pause(args: Arguments, terminal: Terminal): Promise<number> {
   const { reason } = args.values;
   if (!reason) throw new UsageError(`missing --reason\nUsage: signalbox ${operatorCommands.pause?.usage}`);
   const paused = await ask<{ scope: string; id: string | null }>("pauses.pause", { ...scopeOf(args), reason });
-  return print(terminal, args, paused, () => `Paused: ${nameOf(paused)}. Webhooks are still stored. signalbox resume ends it.\n`);
+  const end = ["signalbox resume", ...(paused.scope === "all" ? [] : [nameOf(paused)])].join(" ");
+  return print(terminal, args, paused, () => `Paused: ${nameOf(paused)}. Webhooks are still stored. ${end} ends it.\n`);
 }
 
 async function resume(args: Arguments, terminal: Terminal): Promise<number> {

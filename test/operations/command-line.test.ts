@@ -154,6 +154,11 @@ test("the commands for operators: status, why, runs, cost, storage, pause and re
   );
   expect(await said("status")).toMatch(/Paused: all since .*: night/);
   expect(await said("resume")).toBe("0 Resumed: all.\n");
+  expect(await said("pause", "source", "alpha", "--reason", "moved")).toBe(
+    "0 Paused: source alpha. Webhooks are still stored. signalbox resume source alpha ends it.\n",
+  );
+  expect(await said("resume")).toBe('1 The scope all is not paused; paused: source "alpha".\n');
+  expect(await said("resume", "source", "alpha")).toBe("0 Resumed: source alpha.\n");
 }, 120_000);
 
 describe("keys", () => {
