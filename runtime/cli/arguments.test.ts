@@ -67,6 +67,11 @@ describe("arguments of a verb", () => {
       settings: { deep: [1] },
     });
   });
+  test("only a list has the format table, and a mistyped flag leads to the right one", async () => {
+    expect(await complaint("7", "left", "--format", "table")).toBe("--format: only lists can be shown as a table");
+    expect(await complaint("7", "left", "--long-nme", "x")).toBe("unknown option --long-nme; did you mean --long-name?");
+    expect(await complaint("7", "left", "--bogus")).toBe("unknown option --bogus");
+  });
   test("flags win over --json", async () => {
     expect(await input("7", "left", "--json", "@given.json", "--size", "2")).toEqual({
       id: 7,

@@ -29,6 +29,7 @@ export async function readArguments(verb: Verb, args: readonly string[], read: R
   const { values, positionals } = parse(verb, args);
   const format = values.format as string | undefined;
   if (format !== undefined && format !== "json" && format !== "table") throw new UsageError("--format: must be json or table");
+  if (format === "table" && !verb.op.paginated) throw new UsageError("--format: only lists can be shown as a table");
   const given: Omit<ParsedArguments, "input"> = {
     format: format ?? null,
     help: values.help === true,
