@@ -23,7 +23,7 @@ import { connectHandler, startGrpc } from "./grpc/server.ts";
 import { createApp, type HttpOptions, refuse } from "./http/app.ts";
 import type { Authenticate } from "./http/authenticate.ts";
 import { BodyBudget } from "./http/body.ts";
-import { answerClientErrors, safeHeaders } from "./http/client-error.ts";
+import { answerClientErrors, listenerOptions, safeHeaders } from "./http/client-error.ts";
 import { limitConnections } from "./http/connections.ts";
 import { mountConsole } from "./http/console.ts";
 import { ambiguousHost, crossSite } from "./http/cross-site.ts";
@@ -102,10 +102,7 @@ export async function serve(serving: ServeOptions) {
 
   const { hostname } = exposure;
   const shutdown = new AbortController();
-  // On Node, the lighter classes halve the cost of a small response; Deno's own server would refuse them.
-  const fallback = getRequestListener((request, env) => app.fetch(request, env as object), {
-    overrideGlobalObjects: !("Deno" in globalThis),
-  }) as NodeHandler;
+  const fallback = getRequestListener((request, env) => app.fetch(request, env as object), listenerOptions) as NodeHandler;
   const rpc = { routes: routesOf(bound, { authenticate, sql, log }), addressOf, budget, log };
   const handler = connectHandler({ ...rpc, shutdownSignal: shutdown.signal, fallback });
   const allowedHosts = new Set(config.ALLOWED_HOSTS);

@@ -1,6 +1,7 @@
 import http2 from "node:http2";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runtimeUnderTest } from "../harness/process.ts";
 import { type Service, startService } from "../harness/service.ts";
 
 let open: Service;
@@ -136,6 +137,17 @@ describe("with and without keys", () => {
       expect(text).toMatch(/^HTTP\/1\.1 [2345]/);
       expect(text).toMatch(/^x-content-type-options: nosniff\r$/im);
       expect(text).toMatch(/^x-frame-options: DENY\r$/im);
+    }
+  });
+  test.skipIf(runtimeUnderTest() === "deno").each<[string, string, readonly string[], string]>([
+    ["an unknown expectation", "/health", ["Host: localhost", "Expect: a-miracle"], "417"],
+    ["a target that is no path", "*", ["Host: localhost"], "400"],
+  ])("so is the answer to %s, and it says what is wrong", async (_, target, headers, status) => {
+    for (const service of [open, keyed]) {
+      const { text } = await raw(service, target, headers, "OPTIONS");
+      expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+      expect(text).toMatch(/^x-content-type-options: nosniff\r$/im);
+      expect(text).toMatch(/\{"error":".+"\}/);
     }
   });
   test("so are streams of events and the answers of the other port", async () => {

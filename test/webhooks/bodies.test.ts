@@ -1,6 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
+import { runtimeUnderTest } from "../harness/process.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
 import { signature } from "../harness/webhooks.ts";
@@ -38,6 +39,7 @@ function begin(
   return { socket, answer };
 }
 const length = 26_214_400;
+const onNode = test.skipIf(runtimeUnderTest() === "deno");
 const shaped = `sha256=${"0".repeat(64)}`;
 
 describe("before the body is read", () => {
@@ -57,6 +59,36 @@ describe("before the body is read", () => {
     const sized = "transfer-encoding" in headers ? {} : { "content-length": length };
     const { socket, answer } = begin(service, path, { ...sized, ...headers });
     expect(await answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    socket.destroy();
+  });
+
+  onNode.each([
+    ["an unknown slug", "/webhook/none", {}, 404],
+    ["a missing signature", "/webhook/alpha", {}, 401],
+    ["a body that is declared too large", "/webhook/alpha", { "content-length": length + 1, "x-hub-signature-256": shaped }, 413],
+    ["an operation without a key", "/api/agents", { "content-type": "application/json" }, 401],
+  ])("%s: a client that asks whether to send its body is told not to", async (_, path, headers, status) => {
+    const { socket, answer } = begin(service, path, { "content-length": length, expect: "100-continue", ...headers });
+    expect(await answer).toMatch(new RegExp(`^HTTP/1.1 ${status} .*connection: close`, "is"));
+    socket.destroy();
+  });
+
+  onNode("a client that asks whether to send its body is told to, once its headers are good", async () => {
+    const body = JSON.stringify(issueOpened({ number: 901 }));
+    const headers = {
+      "content-type": "application/json",
+      "x-alpha-event": "issues",
+      "x-hub-signature-256": signature(body, secret),
+    };
+    const { socket, answer } = begin(service, "/webhook/alpha", {
+      ...headers,
+      "content-length": body.length,
+      expect: "100-continue",
+    });
+    expect(await answer).toBe("HTTP/1.1 100 Continue\r\n\r\n");
+    const answered = new Promise((done) => socket.once("data", (data) => done(String(data))));
+    socket.write(body);
+    expect(await answered).toMatch(/^HTTP\/1.1 202 /);
     socket.destroy();
   });
 

@@ -1,4 +1,4 @@
-import { IncomingMessage } from "node:http";
+import { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import type { HttpBindings } from "@hono/node-server";
 import { problem } from "@signalbox/schema/problem";
@@ -85,7 +85,11 @@ export async function readBody(c: HonoContext, limits: BodyLimits): Promise<Uint
   const { incoming, outgoing } = (c.env ?? {}) as Partial<HttpBindings>;
   const hold = holder(limits.budget, outgoing);
   try {
-    if (incoming) return await collect(incoming, incoming.headers["content-length"], limits, hold);
+    if (incoming) {
+      refuseLargeBody(c, limits.maxBytes);
+      invite(incoming, outgoing);
+      return await collect(incoming, incoming.headers["content-length"], limits, hold);
+    }
     const { body } = c.req.raw;
     if (!body) return new Uint8Array(0);
     return await collect(body as unknown as AsyncIterable<Uint8Array>, c.req.header("content-length"), limits, hold);
@@ -102,6 +106,7 @@ export async function readBody(c: HonoContext, limits: BodyLimits): Promise<Uint
  */
 export async function* boundedBody(request: Readable, response: Answer, budget: BodyBudget): AsyncGenerator<Uint8Array> {
   const hold = holder(budget, response);
+  invite(request, response);
   try {
     for await (const chunk of inTime(keptOpen(request), budget)) {
       hold(chunk.byteLength);
@@ -112,6 +117,12 @@ export async function* boundedBody(request: Readable, response: Answer, budget: 
     else response.shouldKeepAlive = false;
     throw error;
   }
+}
+
+/** Tells a client that waits for it to send the body. Others have begun to. */
+function invite(request: Readable, response: object | undefined): void {
+  if (request instanceof IncomingMessage && response instanceof ServerResponse && request.headers.expect !== undefined)
+    response.writeContinue();
 }
 
 const late = problem("request_timeout", `The body did not arrive within ${bodyMs / 1000} seconds; send it again.`);
