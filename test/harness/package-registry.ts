@@ -118,3 +118,19 @@ function search(packages: readonly Published[], text: string) {
   const objects = found.map(({ name, version, manifest }) => ({ package: { maintainers: [], ...manifest, name, version } }));
   return { objects, total: objects.length, time: new Date(0).toISOString() };
 }
+
+/** A statement about where a tarball was built, as npm stores it: `sha512` is the tarball's digest in hexadecimal. */
+export function buildStatement(sha512: string): unknown {
+  const workflow = {
+    repository: "https://git.example/acme/count",
+    path: ".github/workflows/publish.yml",
+    ref: "refs/tags/v0.2.0",
+  };
+  const buildDefinition = {
+    externalParameters: { workflow },
+    resolvedDependencies: [{ digest: { gitCommit: "c0ffee" } }],
+  };
+  const payload = JSON.stringify({ subject: [{ digest: { sha512 } }], predicate: { buildDefinition } });
+  const dsseEnvelope = { payload: Buffer.from(payload).toString("base64") };
+  return { predicateType: "https://slsa.dev/provenance/v1", bundle: { dsseEnvelope } };
+}

@@ -1,12 +1,11 @@
-import { createHash } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type PackageRegistry, startRegistry } from "../harness/package-registry.ts";
-import { root, run, runtimeUnderTest } from "../harness/process.ts";
+import { authorCommands } from "../harness/author-commands.ts";
 import { eventually } from "../harness/wait.ts";
 import { roundsOf, startWorld, type World } from "../harness/world.ts";
+import { fromRegistry } from "./author-registry.ts";
 
 /** The path of a new author and an operator, from an empty folder to the model's call, as the README describes it. */
 const limit = 240_000;
@@ -30,25 +29,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function signalbox(args: readonly string[], cwd = folder) {
-  const env = { SIGNALBOX_URL: world.service.url };
-  const child = run(runtimeUnderTest(), "runtime/cli/main.ts", { args, env, cwd });
-  const { code } = await child.ended;
-  return { code, text: child.logs() };
-}
-const readme = readFileSync(join(root, "README.md"), "utf8");
-/** A command of the README. */
-const written = (command: string, cwd?: string): Promise<string> => {
-  expect(readme).toContain(`signalbox ${command}`);
-  return good(command.split(" "), cwd);
-};
-async function good(args: readonly string[], cwd?: string): Promise<string> {
-  const { code, text } = await signalbox(args, cwd);
-  expect([code, text]).toEqual([0, expect.any(String)]);
-  return text;
-}
-const bad = async (args: readonly string[], text: RegExp, cwd?: string) =>
-  expect(await signalbox(args, cwd)).toEqual({ code: 1, text: expect.stringMatching(text) });
+const commands = authorCommands(() => ({ url: world.service.url, folder }));
+const { signalbox, written, good, bad } = commands;
 const edit = (file: string, from: string, to: string) => {
   const before = readFileSync(join(plugin(), file), "utf8");
   expect(before).toContain(from);
@@ -202,105 +184,5 @@ describe("versions", () => {
 });
 
 describe("from a registry", () => {
-  const name = `signalbox-plugin-${id}`;
-  let registry: PackageRegistry;
-  /** The digest in the statement about the build; `null`: that of the tarball. */
-  let claimed: string | null = null;
-  const attestations = () => {
-    const sha512 =
-      claimed ??
-      createHash("sha512")
-        .update(readFileSync(tarball("0.2.0")))
-        .digest("hex");
-    const workflow = {
-      repository: "https://git.example/acme/count",
-      path: ".github/workflows/publish.yml",
-      ref: "refs/tags/v0.2.0",
-    };
-    const buildDefinition = {
-      externalParameters: { workflow },
-      resolvedDependencies: [{ digest: { gitCommit: "c0ffee" } }],
-    };
-    const payload = JSON.stringify({ subject: [{ digest: { sha512 } }], predicate: { buildDefinition } });
-    const dsseEnvelope = { payload: Buffer.from(payload).toString("base64") };
-    return [{ predicateType: "https://slsa.dev/provenance/v1", bundle: { dsseEnvelope } }];
-  };
-  beforeAll(async () => {
-    const manifest = JSON.parse(readFileSync(join(plugin(), "package.json"), "utf8"));
-    const read = () => readFileSync(tarball("0.2.0"));
-    const published = { version: "0.2.0", manifest, read };
-    registry = await startRegistry([
-      { ...published, name, attestations },
-      { ...published, name: `${name}-unproven` },
-    ]);
-    writeFileSync(join(folder, ".npmrc"), `registry=${registry.url}/\ncache=${join(folder, "cache")}\nfetch-retries=0\n`);
-    writeFileSync(join(folder, "package.json"), "{}");
-  });
-  afterAll(() => registry?.close());
-
-  test(
-    "the package is fetched, compared with its integrity, approved in one go",
-    async () => {
-      const text = await good(["plugin", "install", name, "--approve"]);
-      expect(text).toContain(`${id} 0.2.0 from ${name}@0.2.0`);
-      expect(text).toContain("is approved");
-      // This registry has no keys, so its statements cannot be verified.
-      expect(text).toContain("\n  signature: not verified (the registry publishes no keys)\n");
-      expect(text).toMatch(
-        /provenance: not verified \(the registry publishes no keys\); the statement says: built from https:\/\/git\.example\/acme\/count \(refs\/tags\/v0\.2\.0, commit c0ffee\) by workflow \.github\/workflows\/publish\.yml\n/,
-      );
-      expect(readdirSync(folder, { recursive: true }).filter((file) => basename(String(file)) === "ran")).toEqual([]);
-      const lock = JSON.parse(readFileSync(join(folder, "signalbox-plugins.lock.json"), "utf8"));
-      expect(lock.plugins[id]).toMatchObject({ version: "0.2.0", source: `${name}@0.2.0` });
-      expect(await good(["plugin", "upgrade", id])).toContain("asks for no new permissions");
-      // Another service gets the contents of the lock.
-      await good(["plugin", "install"]);
-    },
-    limit,
-  );
-
-  test(
-    "a search shows a plugin's permissions before it is installed",
-    async () => {
-      const text = await good(["plugin", "search", "word"]);
-      expect(text).toContain(
-        `${name} 0.2.0  Tools for Signalbox.\n  tools; sdk ^0.1.0\n  http: GET, POST https://status.example.com`,
-      );
-      expect(text).toContain("  capability: fetch\n  provenance: stated; install verifies it\n");
-      const unproven = text.slice(text.indexOf(`${name}-unproven`));
-      expect(unproven).toContain("\n  tools; sdk ^0.1.0\n");
-      expect(unproven).toContain("  capability: fetch\n  provenance: none\n");
-      // Version 0.2.0 was packed without a test of this bundle.
-      expect(await good(["plugin", "search", "word", "--reports"])).toContain("\n  conformance: no report for this bundle\n");
-      expect(await signalbox(["plugin", "search", "nothing-of-the-kind"])).toEqual({ code: 1, text: "No plugins found.\n" });
-    },
-    limit,
-  );
-
-  test(
-    "provenance of another tarball is refused",
-    async () => {
-      claimed = "0".repeat(128);
-      await bad(["plugin", "install", name], /^INTEGRITY: .*provenance in the registry belongs to another tarball/);
-      claimed = null;
-    },
-    limit,
-  );
-
-  test(
-    "bytes that do not match the registry or the lock file are refused",
-    async () => {
-      registry.lie();
-      rmSync(join(folder, "cache"), { recursive: true, force: true });
-      await bad(["plugin", "install", name], /^(REGISTRY|INTEGRITY): .*sha512|EINTEGRITY/s);
-      const lock = join(folder, "signalbox-plugins.lock.json");
-      writeFileSync(lock, readFileSync(lock, "utf8").replace(/"sha256": "[0-9a-f]{4}/, '"sha256": "0000'));
-      await bad(
-        ["plugin", "install", tarball("0.2.0")],
-        /^INTEGRITY: signalbox-plugins\.lock\.json locks word-count 0\.2\.0 to the SHA-256 0000/,
-      );
-      await bad(["plugin", "install", "signalbox-plugin-not-there"], /^REGISTRY: signalbox-plugin-not-there: .*404/s);
-    },
-    limit,
-  );
+  fromRegistry(() => ({ folder, manifest: join(plugin(), "package.json"), tarball: tarball("0.2.0"), commands }));
 });

@@ -3,7 +3,7 @@ import type { ChatRequest } from "../../examples/demo/chat.ts";
 import type { Script } from "../../examples/demo/model.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
-import { callOf, issueOf, plainScript, roundsOf, startWorld, taskOf, textsOf, type World } from "../harness/world.ts";
+import { callOf, issueOf, plainScript, startWorld, taskOf, textsOf, type World } from "../harness/world.ts";
 
 const repo = "octo/app";
 let world: World;
@@ -97,51 +97,6 @@ test("executions on one issue run one after the other, on different issues at th
   expect(mostOnOne).toBe(1);
   expect(most).toBeGreaterThan(2);
   expect(world.tracker.comments(repo, 10)).toHaveLength(3);
-});
-
-test("a running execution can be cancelled: nothing is posted, and its issue is free again", async () => {
-  const { promise, resolve: release } = Promise.withResolvers<void>();
-  script = async (request) => {
-    await promise;
-    return { content: `Answer of ${taskOf(request)}` };
-  };
-  const first = await open(20);
-  await eventually(() => chatsAbout(20).length === 1);
-  const cancelled = await world.service.post(`/api/task-executions/${first.id}/cancel`);
-  expect(cancelled).toMatchObject({ status: 200, body: { id: first.id, state: "cancelled" } });
-  script = plainScript;
-  release();
-  expect(await ended(first)).toMatchObject({ state: "cancelled" });
-  expect((await world.service.post(`/api/task-executions/${first.id}/cancel`)).status).toBe(409);
-  expect((await world.service.post(`/api/tasks/${first.id}/restart`)).status).toBe(409);
-  expect(await ended(await open(20))).toMatchObject({ state: "succeeded" });
-  expect(textsOf(world.tracker, repo, 20)).toEqual(["Answer of first"]);
-});
-
-test.each([
-  { by: "an operator", number: 21, cancel: (id: string) => world.service.post(`/api/task-executions/${id}/cancel`) },
-  {
-    by: "an erasure",
-    number: 22,
-    cancel: () => world.service.post("/api/erase", { subject: `alpha:${repo}#22`, dry_run: false }),
-  },
-])("an execution that $by cancels keeps the tokens and the tool calls of its steps", async ({ number, cancel }) => {
-  script = (request) =>
-    roundsOf(request) > 0
-      ? new Promise(() => {})
-      : { ...callOf("get_issue", request), usage: { prompt_tokens: 60, completion_tokens: 40 } };
-  const { id } = await open(number);
-  await eventually(() => chatsAbout(number).length === 2);
-  expect((await cancel(id)).status).toBe(200);
-  script = plainScript;
-  const { body } = await world.service.get(`/api/task-executions/${id}`);
-  expect(body).toMatchObject({
-    state: "cancelled",
-    prompt_tokens: 60,
-    completion_tokens: 40,
-    tool_calls: 1,
-    unpriced_tokens: 100,
-  });
 });
 
 test("SIGTERM finishes a post under way and exits with 0; the next process runs what waits", async () => {
