@@ -50,11 +50,11 @@ const externalId = /"external_id":"([\w.:-]{1,200})"/g;
 
 /** Digests of the keys in all markers of a payload's JSON, at most 100. Members named `external_id` count as markers. */
 export function markersIn(json: string): string[] {
-  const found = new Set<string>();
-  const add = (digest: string) => found.size < maxMarkers && found.add(digest);
+  const digests = new Set<string>();
+  const add = (digest: string) => digests.size < maxMarkers && digests.add(digest);
   for (const [, key] of [...json.matchAll(visibleAnywhere), ...json.matchAll(externalId)]) add(markerDigest(key as string));
   for (const [, code] of json.matchAll(invisibleAnywhere)) add([...(code as string)].map((sign) => signs.indexOf(sign)).join(""));
-  return [...found];
+  return [...digests];
 }
 
 /** Whether a text starts with the invisible marker for `key`, or for any key if none is given. */

@@ -23,22 +23,22 @@ const maxReportedModels = 1_000;
  * Reads `MODEL_PRICES`: JSON, or the path of a JSON file. A name that ends with `*` is a prefix. Throws an Error with the reason.
  */
 export function readPrices(text: string | undefined, warn: Report = () => {}): Prices {
-  const given = text === undefined ? {} : parse(text);
+  const prices = text === undefined ? {} : parse(text);
   const reported = new Map<string, number>();
-  const prefixes = Object.keys(given)
+  const prefixes = Object.keys(prices)
     .filter((name) => name.endsWith("*"))
     .sort((a, b) => b.length - a.length);
   return {
     of: (model, promptTokens, completionTokens) => {
-      const name = Object.hasOwn(given, model) ? model : prefixes.find((prefix) => model.startsWith(prefix.slice(0, -1)));
-      const found = name === undefined ? undefined : given[name];
-      if (found === undefined) return null;
+      const name = Object.hasOwn(prices, model) ? model : prefixes.find((prefix) => model.startsWith(prefix.slice(0, -1)));
+      const price = name === undefined ? undefined : prices[name];
+      if (price === undefined) return null;
       const [input, output] =
-        typeof found === "number"
-          ? [found, found]
-          : "input" in found
-            ? [found.input, found.output]
-            : [found.prompt, found.completion];
+        typeof price === "number"
+          ? [price, price]
+          : "input" in price
+            ? [price.input, price.output]
+            : [price.prompt, price.completion];
       return (promptTokens * input + completionTokens * output) / 1_000_000;
     },
     reportUnpriced: (model) => {

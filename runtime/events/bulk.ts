@@ -44,10 +44,10 @@ async function replayAll(
   const all = { changed: 0, skipped: 0, first_error: null as string | null };
   for (let after = first; ; ) {
     signal.throwIfAborted();
-    const found = await nextReplayable(sql, selected, after, portion);
-    const last = found.at(-1);
+    const rows = await nextReplayable(sql, selected, after, portion);
+    const last = rows.at(-1);
     if (!last) return all;
-    for (const event of found) {
+    for (const event of rows) {
       try {
         const receipt = await replayEvent(event, replay, receiver, replayIdOf(event.id, token, selected.upTo));
         if (receipt.status === "duplicate") throw problem("conflict", "This confirmation has already replayed the event.");

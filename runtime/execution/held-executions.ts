@@ -117,11 +117,11 @@ export class HeldExecutions {
     const { sql, leaseSeconds, wake } = this.#options;
     for (const running of [...this.#running.values()]) if (running.lease.isStalled()) this.#letGo(running);
     const running = [...this.#running.values()];
-    const asked = performance.now();
+    const askedAt = performance.now();
     const leases = running.map(({ execution }) => execution);
     const renewed = leases.length > 0 ? await renewLeases(sql, leases, leaseSeconds) : new Set<string>();
     for (const { execution, lease } of running) {
-      if (renewed.has(execution.id)) lease.extend(asked);
+      if (renewed.has(execution.id)) lease.extend(askedAt);
       else lease.lose("another worker has taken it");
     }
     if ((await releaseExpired(sql)) > 0) wake();

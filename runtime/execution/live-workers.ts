@@ -92,12 +92,12 @@ export class LiveWorkers {
   /** Looks once. `gone`: the workers that hold leases and are gone. `expired`: whether a lease has expired. */
   async look(): Promise<{ gone: string[]; expired: boolean }> {
     const { database, looks = 4 } = this.#options;
-    const found = await findWorkers(database.sql, prefix);
-    const present = new Set(found.present);
+    const workers = await findWorkers(database.sql, prefix);
+    const present = new Set(workers.present);
     // If a worker does not see its own session, it is cut off, or the server has just ended all sessions.
     this.#isSeen = present.has(this.#name);
-    const missing = this.#isSeen ? found.holding.filter((worker) => !present.has(worker)) : [];
+    const missing = this.#isSeen ? workers.holding.filter((worker) => !present.has(worker)) : [];
     this.#missing = new Map(missing.map((worker) => [worker, (this.#missing.get(worker) ?? 0) + 1]));
-    return { gone: missing.filter((worker) => (this.#missing.get(worker) ?? 0) >= looks), expired: found.expired };
+    return { gone: missing.filter((worker) => (this.#missing.get(worker) ?? 0) >= looks), expired: workers.expired };
   }
 }

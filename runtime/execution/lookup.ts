@@ -42,6 +42,6 @@ async function inOrder<T extends { id: string }>(
   ids: readonly string[],
   find: (ids: string[]) => Promise<T[]>,
 ): Promise<(T | undefined)[]> {
-  const found = new Map((await find([...new Set(ids)])).map((row) => [row.id, row]));
-  return ids.map((id) => found.get(id));
+  const byId = new Map((await find([...new Set(ids)])).map((row) => [row.id, row]));
+  return ids.map((id) => byId.get(id));
 }

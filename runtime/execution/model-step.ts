@@ -39,10 +39,11 @@ const isUnanswered = ({ kind, state, output, prompt_tokens }: StepRow): boolean 
 async function beginRequest(conversation: Conversation): Promise<StepRow> {
   const { plan, log, limits } = conversation;
   const last = log.steps.at(-1);
-  const found = last && isUnanswered(last) ? last : null;
-  if (found && log.isOfThisAttempt(found)) return found;
-  const step = found ?? beginStep(conversation);
-  if (found) log.complete(found, { state: "started", error: null, name: plan.model, started_at: new Date().toISOString() });
+  const unanswered = last && isUnanswered(last) ? last : null;
+  if (unanswered && log.isOfThisAttempt(unanswered)) return unanswered;
+  const step = unanswered ?? beginStep(conversation);
+  if (unanswered)
+    log.complete(unanswered, { state: "started", error: null, name: plan.model, started_at: new Date().toISOString() });
   if (limits) await log.flush({ agent_id: plan.agent_id });
   return step;
 }
@@ -138,8 +139,8 @@ async function send(
 function dialogue({ log, since }: Conversation, tools: ConversationDeps["tools"]): Message[] {
   const rounds = modelSteps(log).map((step) => {
     const output = step.output as ModelOutput;
-    const found = output.tool_calls.length === 0 ? [] : toolStepsAfter(log, step);
-    return { output, steps: output.tool_calls.map((_, i) => found[i]) };
+    const toolSteps = output.tool_calls.length === 0 ? [] : toolStepsAfter(log, step);
+    return { output, steps: output.tool_calls.map((_, i) => toolSteps[i]) };
   });
   const results = toolResults(
     rounds.flatMap(({ steps }) => steps),

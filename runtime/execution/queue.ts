@@ -163,10 +163,10 @@ class LeasedQueue implements ExecutionQueue {
     await this.#held.release().catch((error) => log.warn("failed to release interrupted executions", { error }));
     // A stop may have begun meanwhile: the executions that it interrupted must not be claimed again here.
     const free = this.#stopping.signal.aborted ? 0 : Math.min(maxClaimed, concurrency - this.#held.size);
-    const asked = performance.now();
+    const askedAt = performance.now();
     const claimed = free > 0 ? await claimExecutions(sql, this.#request(free)) : [];
     for (const execution of claimed) {
-      if (execution.state === "running") this.#start(execution, new Lease(leaseSeconds, asked));
+      if (execution.state === "running") this.#start(execution, new Lease(leaseSeconds, askedAt));
       else await this.#options.onHeld(execution);
     }
     this.#checkForOthers(free > 0);

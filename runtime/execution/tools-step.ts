@@ -65,9 +65,9 @@ async function runCall(conversation: Conversation, call: ToolCall, begun: StepRo
     const isWrite = (name: string) => deps.tools.get(name)?.effect === "write";
     const refusal = tool.effect === "write" && !before ? conversation.budget?.writesExhausted(log, isWrite) : null;
     if (refusal) throw toolError(refusal);
-    const given = readArguments(tool, call.arguments, conversation.project);
-    step.input = given;
-    step.input = (await conversation.outgoing?.(tool, given)) ?? given;
+    const input = readArguments(tool, call.arguments, conversation.project);
+    step.input = input;
+    step.input = (await conversation.outgoing?.(tool, input)) ?? input;
     const repeated = before ? null : repeatedResult(log.steps, step);
     if (repeated) return repeated;
     if (tool.effect === "write" && !deps.trackerUpdates) return { state: "dry_run", output: { dry_run: true } };
@@ -189,16 +189,16 @@ function readArguments(tool: RegisteredTool, text: string, project: string | nul
     throw toolError(
       `The arguments have more than ${maxArguments.length} characters or ${maxArguments.values} members and list items; send less in one call.`,
     );
-  let given: unknown;
+  let parsed: unknown;
   try {
-    given = JSON.parse(text.trim() === "" ? "{}" : text);
+    parsed = JSON.parse(text.trim() === "" ? "{}" : text);
   } catch {
     throw toolError("The arguments are not valid JSON.");
   }
-  if (typeof given !== "object" || given === null || Array.isArray(given))
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
     throw toolError("The arguments must be a JSON object.");
   try {
-    return tool.parse(withProject(tool, given as Parameters, project));
+    return tool.parse(withProject(tool, parsed as Parameters, project));
   } catch (error) {
     if (error instanceof BadParameter) throw toolError(`The argument ${error.path || "list"} is not valid: ${error.message}`);
     throw error;

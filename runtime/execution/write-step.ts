@@ -43,11 +43,11 @@ export async function runWrite<T>(
   if (waitMs > 0) {
     const signal = AbortSignal.any([lease.signal, stopping]);
     const began = performance.now();
-    const found = await lookAtOnce(look, signal, waitMs);
-    if (found !== null) {
+    const existing = await lookAtOnce(look, signal, waitMs);
+    if (existing !== null) {
       // The earlier attempt may have sent it twice.
       log.complete(step, { in_flight_ms: null, check_ms: Math.max(windowMs, waitMs) });
-      return found;
+      return existing;
     }
     await sleep(Math.max(0, waitMs - (performance.now() - began)), signal);
   }
@@ -91,7 +91,7 @@ export async function runWrite<T>(
  * after the wait.
  */
 async function lookAtOnce<T>(look: WriteStep<T>["look"], signal: AbortSignal, waitMs: number): Promise<T | null> {
-  const found = await look?.(AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(waitMs))])).catch(() => null);
+  const existing = await look?.(AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(waitMs))])).catch(() => null);
   signal.throwIfAborted();
-  return found ?? null;
+  return existing ?? null;
 }

@@ -78,9 +78,9 @@ export class WriteWindow implements WriteFence {
   /** Stores the window. Here it is measured from before the statement, so it never ends later than in the database. */
   async open(): Promise<void> {
     const { windowMs, store } = this.#options;
-    const asked = performance.now();
+    const askedAt = performance.now();
     await store(windowMs);
-    this.#until = asked + windowMs * 0.9;
+    this.#until = askedAt + windowMs * 0.9;
   }
 
   async send(request: (signal: AbortSignal) => Promise<Response>): Promise<Response> {

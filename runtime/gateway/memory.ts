@@ -30,10 +30,10 @@ const sees = (session: Session, memory: StoredMemory): boolean =>
 /** The memory calls of external agents, on the same stores as the HTTP API. */
 export function gatewayMemoryOperations(memory: Memory, options: SessionOptions): Bound[] {
   const find = async (session: Session, key: string) => {
-    const found = await memory.get(key);
+    const entry = await memory.get(key);
     // Not "forbidden", which would tell the agent that the memory exists.
-    if (!sees(session, found)) throw problem("not_found", `There is no memory with the key "${key}".`, { field: "key" });
-    return found;
+    if (!sees(session, entry)) throw problem("not_found", `There is no memory with the key "${key}".`, { field: "key" });
+    return entry;
   };
   /** With API keys, an agent changes only memories that it wrote. Without keys, everyone may change all memories. */
   const mayChange = async (sql: Sql, session: Session, { id }: StoredMemory) =>
@@ -45,9 +45,9 @@ export function gatewayMemoryOperations(memory: Memory, options: SessionOptions)
         throw problem("bad_request", "project_id: is required for the scope project", { field: "project_id" });
       }
       const own = input.scope === "agent" || input.scope === "task";
-      const made = await memory.create({ ...input, agent_id: own ? session.agent_id : null });
-      await insertMemoryAuthor(sql, { id: made.id, agent_id: session.agent_id, ttl_seconds: input.ttl_seconds });
-      return made;
+      const entry = await memory.create({ ...input, agent_id: own ? session.agent_id : null });
+      await insertMemoryAuthor(sql, { id: entry.id, agent_id: session.agent_id, ttl_seconds: input.ttl_seconds });
+      return entry;
     }),
     handle(gateway.memoryRetrieve, async ({ session_id, key }, { sql }) =>
       find(await requireSession(sql, options, session_id), key),
@@ -64,8 +64,8 @@ export function gatewayMemoryOperations(memory: Memory, options: SessionOptions)
     }),
     handle(gateway.memoryDelete, async ({ session_id, key }, { sql }) => {
       const session = await requireSession(sql, options, session_id);
-      const found = await find(session, key);
-      if (!(await mayChange(sql, session, found)))
+      const entry = await find(session, key);
+      if (!(await mayChange(sql, session, entry)))
         throw problem(
           "forbidden",
           `The agent "${session.agent_id}" did not write the memory "${key}", so it may not delete it.`,
@@ -74,7 +74,7 @@ export function gatewayMemoryOperations(memory: Memory, options: SessionOptions)
           },
         );
       await memory.remove(key);
-      await deleteMemoryAuthor(sql, found.id);
+      await deleteMemoryAuthor(sql, entry.id);
       return {};
     }),
   ];

@@ -66,9 +66,9 @@ export function integrationOperations(deps: IntegrationDeps): Bound[] {
       const stored = { credentials: await vault.seal(credentials, purposeOf(id)), members: Object.keys(credentials) };
       const plugin = deps.sources().get(source)?.plugin ?? null;
       const row = { id, source, plugin, name, ...stored, agent_id: agent_id ?? null, project_id: project_id ?? null };
-      const made = await queries.insertIntegration(sql, row).catch(unknownReference(row));
+      const integration = await queries.insertIntegration(sql, row).catch(unknownReference(row));
       await changed();
-      return shown(made);
+      return shown(integration);
     }),
     handle(integrations.update, async ({ id, ...input }, { sql }) => {
       if (input.credentials) vault.requireKey();
@@ -86,10 +86,10 @@ export function integrationOperations(deps: IntegrationDeps): Bound[] {
           members: Object.keys(credentials),
         }),
       };
-      const made = await queries.updateIntegration(sql, row).catch(unknownReference(row));
-      if (!made) throw absent(id);
+      const integration = await queries.updateIntegration(sql, row).catch(unknownReference(row));
+      if (!integration) throw absent(id);
       await changed();
-      return shown(made);
+      return shown(integration);
     }),
     handle(integrations.rotate, async ({ id, webhook_secret }, { sql }) => {
       const before = await queries.findIntegration(sql, id);

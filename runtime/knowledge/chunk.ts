@@ -41,16 +41,16 @@ function sectionsOf(markdown: string): Piece[] {
     if (open !== null) {
       if (marks && marks[1]?.[0] === open[0] && (marks[1]?.length ?? 0) >= open.length && marks[2]?.trim() === "") open = null;
     } else if (marks) open = marks[1] as string;
-    const found = open === null && !marks && line.length <= maxHeadingLength ? heading.exec(line) : null;
-    if (!found) {
+    const match = open === null && !marks && line.length <= maxHeadingLength ? heading.exec(line) : null;
+    if (!match) {
       lines.push(line);
       continue;
     }
     close();
-    const level = (found[1] as string).length;
+    const level = (match[1] as string).length;
     path.length = Math.min(path.length, level - 1);
     while (path.length < level - 1) path.push("");
-    path.push(titleOf(line.slice(found[0].length)));
+    path.push(titleOf(line.slice(match[0].length)));
   }
   close();
   return sections;

@@ -49,9 +49,9 @@ export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
       const id = newId();
       const stored = await seal(id, type, entry, config, deps);
       const row = { id, name, type, ...stored, project_id: project_id ?? null, enabled };
-      const made = await queries.insertSource(sql, row).catch(unknownProject(row.project_id));
+      const source = await queries.insertSource(sql, row).catch(unknownProject(row.project_id));
       if (stored.secrets !== null) await changed();
-      return shown(made);
+      return shown(source);
     }),
     handle(knowledge.update, async ({ id, config, ...input }, { sql }) => {
       const before = await mustFind(sql, id);
@@ -63,16 +63,16 @@ export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
         enabled: input.enabled ?? before.enabled,
         project_id: input.project_id === undefined ? before.project_id : input.project_id,
       };
-      const made = await sql
+      const source = await sql
         .begin(async (tx) => {
           const updated = await queries.updateSource(tx, row);
           if (stored) await queries.forgetProgress(tx, id);
           return updated;
         })
         .catch(unknownProject(row.project_id));
-      if (!made) throw absent(id);
+      if (!source) throw absent(id);
       if (stored) await changed();
-      return shown(made);
+      return shown(source);
     }),
     handle(knowledge.remove, async ({ id }, { sql }) => {
       if (!(await queries.deleteSource(sql, id))) throw absent(id);

@@ -94,26 +94,26 @@ async function* followService(sql: Sql, since: number, signal: AbortSignal): Asy
   let tracked: string[] = [];
   while (!signal.aborted) {
     const at = new Date().toISOString();
-    const found = await listLive(sql, after, tracked);
-    for (const execution of found) {
+    const rows = await listLive(sql, after, tracked);
+    for (const execution of rows) {
       const now = JSON.stringify(execution);
       if (shown.get(execution.id) !== now) yield executionEvent(execution, at);
       shown.set(execution.id, now);
     }
     for (const step of await listStepsOf(
       sql,
-      found.map(({ id }) => id),
+      rows.map(({ id }) => id),
       0,
     )) {
       const key = `${step.execution_id} ${step.seq}`;
       if (steps.get(key) !== step.state) yield stepEvent(step, at);
       steps.set(key, step.state);
     }
-    tracked = found.flatMap(({ id, state }) => (ended.includes(state) ? [] : [id]));
-    const kept = new Set(found.map(({ id }) => id));
+    tracked = rows.flatMap(({ id, state }) => (ended.includes(state) ? [] : [id]));
+    const kept = new Set(rows.map(({ id }) => id));
     for (const id of shown.keys()) if (!kept.has(id)) shown.delete(id);
     for (const key of steps.keys()) if (!kept.has(key.slice(0, idLength))) steps.delete(key);
-    const last = found.at(-1);
+    const last = rows.at(-1);
     // Another replica may store an execution a moment after it generated its id.
     if (last) after = firstIdAt(timeOfId(last.id) - overlapMs);
     await sleep(pollMs, signal).catch(() => {});

@@ -106,9 +106,9 @@ async function askServer(server: ServerRow, options: DiscoveryOptions, signal: A
   let tools: ServerRow["tools"] | null = null;
   let error: string | null = null;
   try {
-    const found = await listTools({ url: server.url, fetch, signal, timeoutMs, maxBytes });
-    tools = found.tools;
-    error = found.left_out;
+    const listing = await listTools({ url: server.url, fetch, signal, timeoutMs, maxBytes });
+    tools = listing.tools;
+    error = listing.left_out;
   } catch (fault) {
     signal.throwIfAborted();
     error = fault instanceof Error ? fault.message : String(fault);

@@ -86,9 +86,9 @@ const pollMs = 10_000;
 export async function watchStoredKinds(sql: Sql, bus: Bus, failed: (error: unknown) => void): Promise<StoredKinds> {
   const some = { memories: false, chunks: false };
   const look = async () => {
-    const found = await anythingStored(sql);
-    some.memories ||= found.memories;
-    some.chunks ||= found.chunks;
+    const kinds = await anythingStored(sql);
+    some.memories ||= kinds.memories;
+    some.chunks ||= kinds.chunks;
   };
   await look();
   bus.on("memory", (what) => {

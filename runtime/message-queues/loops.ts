@@ -32,11 +32,11 @@ export class Loops {
       everyMs,
       firstMs: 0,
       run: async () => {
-        const found = await run();
+        const result = await run();
         failures = 0;
         this.#failing.delete(name);
-        if (found === "over") over.resolve(loop.stop());
-        return found === "more" ? { pauseMs: 0 } : undefined;
+        if (result === "over") over.resolve(loop.stop());
+        return result === "more" ? { pauseMs: 0 } : undefined;
       },
       failed: (error) => {
         this.#log.warn(failure, { error: causeOf(error) });

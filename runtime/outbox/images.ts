@@ -41,8 +41,8 @@ export function withoutForeignImages(text: string, hosts: readonly string[]): st
       const at = before + signs.length - 1;
       if (isEscaped(whole, at)) return signs;
       image.lastIndex = at;
-      const found = image.exec(whole);
-      const address = found?.[1] ?? found?.[2];
+      const match = image.exec(whole);
+      const address = match?.[1] ?? match?.[2];
       if (address && isOwn(address, hosts)) return signs;
       // The sign before it would make an image of the link.
       return signs.length === 1 ? "" : `${signs.slice(1)} `;

@@ -15,14 +15,14 @@ export function redact(text: string, secrets: SecretFinder): Redacted {
     to: (positions?.[to - 1] ?? to - 1) + 1,
     name: `a key (${name})`,
   }));
-  const found = [...secrets.find(text), ...keys].sort((a, b) => a.from - b.from || b.to - a.to);
-  if (found.length === 0) return { text, found: [] };
+  const spans = [...secrets.find(text), ...keys].sort((a, b) => a.from - b.from || b.to - a.to);
+  if (spans.length === 0) return { text, found: [] };
   let clean = "";
   let copied = 0;
-  for (const { from, to } of found) {
+  for (const { from, to } of spans) {
     if (to <= copied) continue;
     if (from >= copied) clean += `${text.slice(copied, from)}[redacted]`;
     copied = to;
   }
-  return { text: clean + text.slice(copied), found: [...new Set(found.map(({ name }) => name))] };
+  return { text: clean + text.slice(copied), found: [...new Set(spans.map(({ name }) => name))] };
 }

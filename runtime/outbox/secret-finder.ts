@@ -75,22 +75,22 @@ export class SecretFinder {
   }
 
   #findExact(text: string, spellings: readonly Spelling[]): FoundSecret[] {
-    const found: FoundSecret[] = [];
-    if (spellings.length === 0) return found;
+    const spans: FoundSecret[] = [];
+    if (spellings.length === 0) return spans;
     const { plain, positions } = withoutMarkup(text);
     for (const { text: wanted, name } of spellings) {
       for (let at = plain.indexOf(wanted); at >= 0; at = plain.indexOf(wanted, at + wanted.length)) {
         const end = at + wanted.length;
         if (wanted.length < gram && (isWord(plain[at - 1]) || isWord(plain[end]))) continue;
-        found.push({ from: positions?.[at] ?? at, to: (positions?.[end - 1] ?? end - 1) + 1, name });
+        spans.push({ from: positions?.[at] ?? at, to: (positions?.[end - 1] ?? end - 1) + 1, name });
       }
     }
-    return found;
+    return spans;
   }
 
   #findGrams(text: string): FoundSecret[] {
-    const found: FoundSecret[] = [];
-    if (this.#grams.size === 0) return found;
+    const spans: FoundSecret[] = [];
+    if (this.#grams.size === 0) return spans;
     const codes = new Uint8Array(text.length);
     const positions = new Uint32Array(text.length);
     const length = lettersAndDigits(text, codes, positions);
@@ -103,12 +103,12 @@ export class SecretFinder {
       const start = at - gram + 1;
       const match = this.#longestAt(hash, codes, start, length);
       if (!match) continue;
-      found.push({ from: positions[start] as number, to: (positions[start + match.length - 1] as number) + 1, name: match.name });
+      spans.push({ from: positions[start] as number, to: (positions[start + match.length - 1] as number) + 1, name: match.name });
       at = start + match.length - 1;
       from = at + 1;
       hash = 0;
     }
-    return found;
+    return spans;
   }
 
   #longestAt(hash: number, codes: Uint8Array, start: number, end: number): { length: number; name: string } | null {

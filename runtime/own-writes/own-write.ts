@@ -37,8 +37,8 @@ export const kindOfTool = (name: string): ChangeKind => kinds.find(([words]) => 
 
 /** The kinds of change that an event may report. A general update may be any kind except a comment. */
 export function kindsOfEvent(eventName: string, action: string | null): ChangeKind[] {
-  const found = kinds.find(([words]) => words.test(`${eventName} ${action ?? ""}`.toLowerCase()))?.[1];
-  return found ? [found] : ["edit", "label", "state"];
+  const kind = kinds.find(([words]) => words.test(`${eventName} ${action ?? ""}`.toLowerCase()))?.[1];
+  return kind ? [kind] : ["edit", "label", "state"];
 }
 
 /** The write of a tool call or of an answer. `texts`: the written texts. */

@@ -15,8 +15,8 @@ export function reconcile<T>(
   return retry(async (made) => {
     try {
       if (find && (again || made > 1)) {
-        const found = await find();
-        if (found !== null) return found;
+        const existing = await find();
+        if (existing !== null) return existing;
       }
       return await act();
     } catch (error) {

@@ -21,8 +21,8 @@ export function subjectsMeant(text: string, sources: Iterable<string>): string[]
 
 function meantBy(text: string): Meant[] {
   if (/^https?:\/\//i.test(text)) return inAddress(text);
-  const stored = /^([a-z][a-z0-9_-]{0,62}):(.+)#([^#]+)$/.exec(text);
-  if (stored?.[1] && stored[2] && stored[3]) return [{ source: stored[1], project: stored[2], issue: stored[3] }];
+  const match = /^([a-z][a-z0-9_-]{0,62}):(.+)#([^#]+)$/.exec(text);
+  if (match?.[1] && match[2] && match[3]) return [{ source: match[1], project: match[2], issue: match[3] }];
   const short = /^([^\s#!]+)([#!])([^\s#!]+)$/.exec(text);
   if (short?.[1] && short[3]) return [{ source: null, project: short[1], issue: short[2] === "!" ? `!${short[3]}` : short[3] }];
   return byKey(text);

@@ -43,18 +43,18 @@ function tokenCheck(header: string, secret: string): AuthCheck {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   const expected = digest(secret);
   return (request) => {
-    const sent = headerOf(request, header);
-    if (sent === undefined) return refused(`header ${header} is missing`);
-    return timingSafeEqual(digest(sent), expected) ? accepted : refused(`header ${header} does not contain the secret`);
+    const value = headerOf(request, header);
+    if (value === undefined) return refused(`header ${header} is missing`);
+    return timingSafeEqual(digest(value), expected) ? accepted : refused(`header ${header} does not contain the secret`);
   };
 }
 
 function hmacCheck(header: string, prefix: string, secret: string): AuthCheck {
   return (request) => {
-    const sent = headerOf(request, header)?.trim();
-    if (sent === undefined) return refused(`header ${header} is missing`);
-    if (!sent.toLowerCase().startsWith(prefix.toLowerCase())) return refused(`header ${header} must begin with "${prefix}"`);
-    const bytes = signatureOf(sent.slice(prefix.length).trim());
+    const value = headerOf(request, header)?.trim();
+    if (value === undefined) return refused(`header ${header} is missing`);
+    if (!value.toLowerCase().startsWith(prefix.toLowerCase())) return refused(`header ${header} must begin with "${prefix}"`);
+    const bytes = signatureOf(value.slice(prefix.length).trim());
     if (!bytes) return refused(`header ${header} must contain an HMAC-SHA256 as 64 hexadecimal digits or base64`);
     const expected = createHmac("sha256", secret).update(request.body).digest();
     return timingSafeEqual(bytes, expected)

@@ -46,8 +46,8 @@ export async function loadBuiltIns(options: LoadOptions): Promise<Loaded[]> {
   const taken = new Set<string>();
   const offered = [...new Set([...capabilityNames, ...Object.keys(options.grants ?? {})])];
   for (const plugin of options.builtIns) taken.add(admit(plugin, taken, offered).id);
-  const made = await Promise.all(options.builtIns.map((plugin) => setUp(plugin, options)));
-  return options.builtIns.map((plugin, i) => ({ plugin, contributions: made[i] as Contributions, builtIn: true }));
+  const loaded = await Promise.all(options.builtIns.map((plugin) => setUp(plugin, options)));
+  return options.builtIns.map((plugin, i) => ({ plugin, contributions: loaded[i] as Contributions, builtIn: true }));
 }
 
 /** Passes a plugin the capabilities that it needs and sets it up, with a timeout. Throws a `Refusal`. */

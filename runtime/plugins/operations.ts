@@ -40,9 +40,9 @@ export function pluginOperations(deps: PluginDeps): Bound[] {
   const { manager, bus, logs } = deps;
   const changed = () => bus.publish("plugins");
   const pluginOf = async (sql: Sql, id: string): Promise<PluginEntity> => {
-    const found = (await everything(sql, deps)).find((one) => one.id === id);
-    if (!found) throw absent(id);
-    return found;
+    const plugin = (await everything(sql, deps)).find((one) => one.id === id);
+    if (!plugin) throw absent(id);
+    return plugin;
   };
   return [
     handle(plugins.list, async ({ limit, offset }, { sql }) => {

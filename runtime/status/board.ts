@@ -94,11 +94,11 @@ export class Board {
     const aborted = new Promise<never>((_, fail) => {
       signal.addEventListener("abort", () => fail(new Error(`no answer within ${limitMs / 1000} s`)), { once: true });
     });
-    const found = await Promise.race([probe.run(signal), aborted]).catch(failed);
+    const findings = await Promise.race([probe.run(signal), aborted]).catch(failed);
     const now = Date.now();
-    const again = probe.asks && found.some(({ state }) => state !== "ok");
+    const again = probe.asks && findings.some(({ state }) => state !== "ok");
     const next = again ? new Date(now + probe.everyMs).toISOString() : null;
-    made.findings = found.map((one) => {
+    made.findings = findings.map((one) => {
       const before = made.findings.find(({ name }) => name === one.name);
       const since = before?.state === one.state ? before.since : new Date(now).toISOString();
       return { connection: null, ...one, next_try_at: one.next_try_at ?? (one.state === "ok" ? null : next), since };

@@ -69,11 +69,11 @@ export const connectionProbe = ({ all, accounts, previousUses, heldUntil }: Conn
     const [connections, uses] = await Promise.all([all(), previousUses()]);
     return Promise.all(
       connections.map(async (one): Promise<Finding> => {
-        const found = await connectionFinding(one, accounts, heldUntil, signal);
-        if (!hasPrevious(one.connection)) return found;
+        const finding = await connectionFinding(one, accounts, heldUntil, signal);
+        if (!hasPrevious(one.connection)) return finding;
         const used = uses.get(previousKeyOf(one.connection));
         const last = used === undefined ? "has not been used" : `was last used at ${used}`;
-        return { ...found, message: `${found.message}; the previous webhook secret ${last}` };
+        return { ...finding, message: `${finding.message}; the previous webhook secret ${last}` };
       }),
     );
   },
@@ -97,9 +97,9 @@ async function connectionFinding(
     const { may_write = null, rate_limit = null } = report;
     const account = await accounts.of(connection);
     const known = { account, may_write, rate_limit };
-    const told = [`${host} answers`, ...(account === null ? [] : [`account ${account}`]), ...sentencesOf(known)];
+    const sentences = [`${host} answers`, ...(account === null ? [] : [`account ${account}`]), ...sentencesOf(known)];
     const weak = may_write === false || rate_limit?.remaining === 0;
-    return { name, state: weak ? "degraded" : "ok", message: told.join("; "), connection: known };
+    return { name, state: weak ? "degraded" : "ok", message: sentences.join("; "), connection: known };
   } catch (error) {
     return { name, state: "failed", message: `${host}: ${causeOf(error)}` };
   }

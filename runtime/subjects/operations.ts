@@ -20,8 +20,8 @@ export function subjectOperations(sources: () => Iterable<string>): Bound[] {
         : meant.length > 0
           ? await findSubjects(sql, meant, limit)
           : [];
-      const found = exact.length > 0 ? exact : await searchSubjects(sql, wordsOf(q), limit);
-      const items = found.map((one) => ({ ...one, ...partsOf(one.subject) }));
+      const subjects = exact.length > 0 ? exact : await searchSubjects(sql, wordsOf(q), limit);
+      const items = subjects.map((one) => ({ ...one, ...partsOf(one.subject) }));
       return { items, total: items.length };
     }),
     handle(subjects.get, async ({ source, project, issue, limit }, { sql }) => {
@@ -57,13 +57,13 @@ type Timeline = Pick<Output<typeof subjects.get>, "title" | "deliveries" | "more
 
 async function readTimeline(sql: Sql, subject: string, source: string, limit: number): Promise<Timeline> {
   const page = { offset: 0, order: "desc" } as const;
-  const found = await listEvents(sql, { ...page, subjects: [subject], limit });
+  const events = await listEvents(sql, { ...page, subjects: [subject], limit });
   const from = new Date(Date.now() - dayMs).toISOString();
   const refused = await listRefused(sql, { ...page, source, limit: 10, from });
   const deferred = await findDeferred(sql, source);
-  const ids = found.items.map(({ id }) => id);
+  const ids = events.items.map(({ id }) => id);
   const executions = Map.groupBy(await listExecutionsOfEvents(sql, ids), ({ event_id }) => event_id);
-  const deliveries = found.items.map((event) => {
+  const deliveries = events.items.map((event) => {
     const own = (executions.get(event.id) ?? []).map((one) => ({ ...one, verdict: executionVerdict(one) }));
     return { event, verdict: eventVerdict(event, own.length), executions: own };
   });
@@ -71,7 +71,7 @@ async function readTimeline(sql: Sql, subject: string, source: string, limit: nu
     title: await findTitle(sql, subject),
     verdict: subjectVerdict(deliveries, { refused: refused.items, deferred }),
     deliveries,
-    more: found.next_cursor !== null,
+    more: events.next_cursor !== null,
     refused: refused.items,
     deferred,
   };

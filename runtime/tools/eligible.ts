@@ -48,9 +48,9 @@ const functions = new WeakMap<RegisteredTool, ReturnType<typeof makeFunction>>()
 
 /** The tool as the model sees it. A description from an MCP server is external text. Made once for each tool. */
 export function toFunction(tool: RegisteredTool): ReturnType<typeof makeFunction> {
-  const made = functions.get(tool) ?? makeFunction(tool);
-  functions.set(tool, made);
-  return made;
+  const definition = functions.get(tool) ?? makeFunction(tool);
+  functions.set(tool, definition);
+  return definition;
 }
 
 const makeFunction = (tool: RegisteredTool) => ({

@@ -27,9 +27,9 @@ export class Definitions {
   /** The part of the definition at `at` to remove: its title, or all of it if nothing refers to it. */
   at(at: number, end: number): { readonly from: number; readonly to: number } | null {
     line.lastIndex = at;
-    const found = line.exec(this.#text);
-    if (!found || line.lastIndex > end + 1 || found[1]?.startsWith("^")) return null;
-    const [whole, label = "", address, title] = found;
+    const match = line.exec(this.#text);
+    if (!match || line.lastIndex > end + 1 || match[1]?.startsWith("^")) return null;
+    const [whole, label = "", address, title] = match;
     if (address === undefined) return null;
     if (/^(?:#|<#?>)$/.test(address) || !this.#isReferred(label)) return { from: at, to: at + whole.trimEnd().length };
     if (!title) return null;

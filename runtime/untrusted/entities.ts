@@ -15,10 +15,10 @@ const unseen = new Set(
 export function readEntity(text: string, at: number): { readonly shown: string | null; readonly end: number } | null {
   if (!isStart(text.charCodeAt(at + 1))) return null;
   shape.lastIndex = at;
-  const found = shape.exec(text);
-  if (!found) return null;
+  const match = shape.exec(text);
+  if (!match) return null;
   const end = shape.lastIndex;
-  const [, decimal, hex, name] = found;
+  const [, decimal, hex, name] = match;
   if (name) return { shown: unseen.has(name) ? "" : null, end };
   const point = decimal ? Number(decimal) : Number.parseInt(hex ?? "", 16);
   if (point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff)) return { shown: "", end };

@@ -189,14 +189,14 @@ class MarkupFilter {
   /** Removes the title from `](address "title")`. */
   #link(at: number, end: number): number {
     linkTail.lastIndex = at;
-    const found = linkTail.exec(this.#text);
+    const match = linkTail.exec(this.#text);
     openLinkTail.lastIndex = at;
-    if (!found && this.#isCut && at > this.#text.length - maxLinkLength && openLinkTail.test(this.#text))
+    if (!match && this.#isCut && at > this.#text.length - maxLinkLength && openLinkTail.test(this.#text))
       return this.#stop(at + 1);
-    if (!found?.[1] || linkTail.lastIndex > end + maxTitleLength) return at + 1;
-    const titleAt = at + found[0].length - 1 - found[1].length;
-    this.#replace(titleAt, titleAt + found[1].length);
-    return titleAt + found[1].length;
+    if (!match?.[1] || linkTail.lastIndex > end + maxTitleLength) return at + 1;
+    const titleAt = at + match[0].length - 1 - match[1].length;
+    this.#replace(titleAt, titleAt + match[1].length);
+    return titleAt + match[1].length;
   }
 }
 

@@ -27,9 +27,9 @@ export function tagAt(text: string, at: number): Tag | null {
   const attributes: Attribute[] = [];
   while (isBlank(text.charCodeAt(end)) && text[end + 1] !== "<") {
     attribute.lastIndex = end;
-    const found = attribute.exec(text);
-    if (!found) break;
-    const [raw, called = "", double, single, plain] = found;
+    const match = attribute.exec(text);
+    if (!match) break;
+    const [raw, called = "", double, single, plain] = match;
     attributes.push({ name: called.toLowerCase(), value: double ?? single ?? plain ?? null, raw: raw.trim() });
     end = attribute.lastIndex;
   }
@@ -67,8 +67,8 @@ export function endOfElement(text: string, name: string, from: number): number {
   const tags = patternOf(name);
   tags.lastIndex = from;
   let depth = 1;
-  for (let found = tags.exec(text); found; found = tags.exec(text)) {
-    depth += found[1] === "/" ? -1 : 1;
+  for (let match = tags.exec(text); match; match = tags.exec(text)) {
+    depth += match[1] === "/" ? -1 : 1;
     if (depth === 0) return tags.lastIndex;
   }
   return text.length;
@@ -80,8 +80,8 @@ const maxPatterns = 200;
 function patternOf(name: string): RegExp {
   const known = patterns.get(name);
   if (known) return known;
-  const made = new RegExp(`<(/?)${name}(?=[\\s/>])[^<>]*>?`, "gi");
+  const pattern = new RegExp(`<(/?)${name}(?=[\\s/>])[^<>]*>?`, "gi");
   if (patterns.size >= maxPatterns) patterns.clear();
-  patterns.set(name, made);
-  return made;
+  patterns.set(name, pattern);
+  return pattern;
 }

@@ -43,8 +43,8 @@ const commentTexts = [
 /** The new text of the event: its comment, or if there is none, the whole text for the agent. */
 export function newestText({ text }: SourceEvent, payload: Json): string {
   for (const path of commentTexts) {
-    const found = valueAt(payload, ...path);
-    if (typeof found === "string") return found;
+    const value = valueAt(payload, ...path);
+    if (typeof value === "string") return value;
   }
   return text;
 }

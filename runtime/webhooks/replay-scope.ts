@@ -54,8 +54,8 @@ const known = new WeakMap<Connection, readonly string[]>();
 
 /** The secrets with which the webhooks of a connection can be signed. */
 async function secretsOf(connection: Connection): Promise<readonly string[]> {
-  const found = known.get(connection);
-  if (found) return found;
+  const cached = known.get(connection);
+  if (cached) return cached;
   const { source, settings } = connection;
   const names = new Set<string>();
   if (source.sandboxed) names.add(source.adapter.signature?.secret ?? "");

@@ -35,15 +35,15 @@ export async function search(words: readonly string[], { out }: Pick<Terminal, "
   const options = { reports: { type: "boolean", default: false } } as const;
   const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
   const args = ["search", "--json", `--searchlimit=${maxShown}`, "--", `keywords:${keyword}`, ...positionals];
-  const found = hits.parse(JSON.parse((await npm(args, "the registry's search")) || "[]"));
-  for (const { name, version, description = "" } of found) {
+  const packages = hits.parse(JSON.parse((await npm(args, "the registry's search")) || "[]"));
+  for (const { name, version, description = "" } of packages) {
     out(`${singleLine(`${name} ${version}  ${description}`).trimEnd()}\n`);
     const spec = `${name}@${version}`;
     const lines = [...(await detailsOf(spec)), ...(values.reports ? [await reportOf(spec)] : [])];
     for (const line of lines) out(`  ${singleLine(line)}\n`);
   }
-  out(found.length === 0 ? "No plugins found.\n" : "\nTo install one: signalbox plugin install <name>\n");
-  return found.length === 0 ? 1 : 0;
+  out(packages.length === 0 ? "No plugins found.\n" : "\nTo install one: signalbox plugin install <name>\n");
+  return packages.length === 0 ? 1 : 0;
 }
 
 async function detailsOf(spec: string): Promise<string[]> {

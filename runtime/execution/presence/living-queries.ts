@@ -63,10 +63,10 @@ export async function takeLiving(
   const taken = await take();
   if (taken) return taken;
   const { subject, agent, place, connection } = living;
-  const made = await sql`
+  const rows = await sql`
     insert into living_comments (subject, agent, place, connection) values (${subject}, ${agent}, ${place}, ${connection})
     on conflict do nothing`;
-  return made.count > 0 ? take() : undefined;
+  return rows.count > 0 ? take() : undefined;
 }
 
 type Change = Partial<Pick<LivingComment, "comment_id" | "url" | "key" | "answered_by" | "lost_keys">> & {

@@ -12,13 +12,13 @@ export const repeatChanges = (sql: Sql, changes: readonly Change[]): Promise<boo
     // The earlier statement may still be running, so this one waits for its locks.
     const held = await tx<{ id: string; lease: string | null; state: string }[]>`
       select id, lease, state from task_executions where id = any(${ids}::uuid[]) order by id for update`;
-    const stored = await storedSteps(tx, changes);
+    const storedIds = await storedSteps(tx, changes);
     const isHeld = ({ id, lease }: Change) => held.some((one) => one.id === id && one.lease === lease && one.state === "running");
     // A change that ends the attempt also ends its lease. It may change steps that already have the same outcome.
     const isStored = (change: Change) => {
       if (change.patch.state !== undefined && isHeld(change)) return false;
       const steps = recognisedBy(change);
-      return steps.length > 0 && steps.every(({ id }) => stored.has(id));
+      return steps.length > 0 && steps.every(({ id }) => storedIds.has(id));
     };
     const open = changes.filter((change) => !isStored(change));
     const written = new Set(

@@ -6,9 +6,9 @@ import { approveLocked, type Decision, endLocked, type Found, lockOpen, waitingO
 
 /** Approves or rejects the proposals of an execution. Returns `false` if the execution does not exist. */
 export async function decide(sql: Sql, bus: Bus, executionId: string, decision: Decision): Promise<boolean> {
-  const found = await sql.begin((tx) => decideLocked(tx, executionId, decision));
-  if (found) await published(bus, executionId, decision);
-  return found;
+  const exists = await sql.begin((tx) => decideLocked(tx, executionId, decision));
+  if (exists) await published(bus, executionId, decision);
+  return exists;
 }
 
 /** Called after a decision: an approved execution is queued; the sign of a rejected one must be removed. */
@@ -59,9 +59,9 @@ export interface DecisionAtIssue extends Pick<Decision, "verdict" | "by" | "reas
 export async function decideAtIssue(tx: Queryable, { subject, ...decision }: DecisionAtIssue): Promise<string[]> {
   const decided: string[] = [];
   for (const { id } of await waitingOn(tx, subject)) {
-    const found = await lockOpen(tx, id);
+    const execution = await lockOpen(tx, id);
     // It was decided meanwhile, or it has expired.
-    if (found?.state !== "waiting" || found.open.every(({ expired }) => expired)) continue;
+    if (execution?.state !== "waiting" || execution.open.every(({ expired }) => expired)) continue;
     await decideLocked(tx, id, { ...decision, proposals: null });
     const { verdict, by, reason } = decision;
     await recordDecision(tx, { actor: by, operation: `task-executions.${verdict}`, executionId: id, reason, subject });

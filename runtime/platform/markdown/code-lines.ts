@@ -105,13 +105,13 @@ export class CodeLines {
 /** The lines that can close a fence, each with the longest run of its character from that line to the end. */
 function closersOf(text: string) {
   if (!text.includes("```") && !text.includes("~~~")) return [];
-  const found = [...text.matchAll(/^[ \t>]*(`{3,}|~{3,})[ \t]*\r?$/gm)].map((match) => ({
+  const fences = [...text.matchAll(/^[ \t>]*(`{3,}|~{3,})[ \t]*\r?$/gm)].map((match) => ({
     at: match.index,
     sign: match[1]?.[0] ?? "",
     length: match[1]?.length ?? 0,
   }));
   const longest: Record<string, number> = {};
-  const withLongest = found.reverse().map(({ at, sign, length }) => {
+  const withLongest = fences.reverse().map(({ at, sign, length }) => {
     longest[sign] = Math.max(longest[sign] ?? 0, length);
     return { at, sign, longestFrom: longest[sign] };
   });

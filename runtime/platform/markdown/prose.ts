@@ -42,7 +42,7 @@ export function hasMore(text: string, sign: string, most: number): boolean {
 function codeOf(text: string): [number, number][] {
   const lines = new CodeLines(text);
   const spans = new CodeSpans(text);
-  const found: [number, number][] = [];
+  const ranges: [number, number][] = [];
   let inHtml = false;
   for (let start = 0; start < text.length; ) {
     const next = text.indexOf("\n", start);
@@ -54,9 +54,9 @@ function codeOf(text: string): [number, number][] {
       spans.endParagraph();
     } else if (/^[ \t>]{0,40}<[A-Za-z/!?]/.test(line)) inHtml = true;
     const isCode = !inHtml && lines.isCode(start, end);
-    if (isCode) found.push([start, end]);
-    else for (const [first, last] of spans.of(line)) if (!inHtml) found.push([start + first, start + last]);
+    if (isCode) ranges.push([start, end]);
+    else for (const [first, last] of spans.of(line)) if (!inHtml) ranges.push([start + first, start + last]);
     start = lineEnd + 1;
   }
-  return found;
+  return ranges;
 }

@@ -97,9 +97,9 @@ export class Recorded implements TestTracker {
 
   async #answer(request: Request): Promise<Response> {
     const text = await request.text();
-    const found = this.#matching(request, text);
+    const matching = this.#matching(request, text);
     // Recordings of the same request are used one after the other; the last one is repeated.
-    const next = found.find((one) => !this.#used.has(one)) ?? found.at(-1);
+    const next = matching.find((one) => !this.#used.has(one)) ?? matching.at(-1);
     if (!next) {
       this.missing.add(`${request.method} ${request.url}${text ? ` ${text.slice(0, 500)}` : ""}`);
       throw dropped();
@@ -152,12 +152,12 @@ export function recordingFetch(folder: string, recordings: Recording[]): Fetch {
   return async (input, init) => {
     const request = new Request(input, init);
     const { method, url } = request;
-    const sent = await request.clone().text();
+    const body = await request.clone().text();
     const response = await globalThis.fetch(request);
     const text = await response.text();
     const headers = Object.fromEntries([...response.headers].filter(([name]) => kept.test(name)));
     const one: Recording = {
-      request: { method, url, ...(sent && { body: jsonOr(sent) }) },
+      request: { method, url, ...(body && { body: jsonOr(body) }) },
       response: { status: response.status, headers, ...(text && { body: jsonOr(text) }) },
     };
     recordings.push(one);

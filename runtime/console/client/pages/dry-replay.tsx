@@ -22,8 +22,8 @@ export function DryReplay({ run }: { run: TaskExecutionWithTranscript }) {
       ...(agent && { agent_id: agent }),
       ...(prompt && { prompt }),
     });
-    const made = receipt.executions?.[0]?.id;
-    if (made) navigate(pageUrl(`compare/${run.id}`, { with: made }));
+    const executionId = receipt.executions?.[0]?.id;
+    if (executionId) navigate(pageUrl(`compare/${run.id}`, { with: executionId }));
   };
   return (
     <Section title="Try it another way">

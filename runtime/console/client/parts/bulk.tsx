@@ -33,9 +33,9 @@ export function Bulk<T>({ verb, nouns: [one, several], run, nameOf, about, reloa
   const [preview, setPreview] = useState<Answer<T> | null>(null);
   const [result, setResult] = useState<string | null>(null);
   const look = async () => {
-    const found = await run(undefined);
-    setResult(found.count === 0 ? "None of these can be changed this way." : null);
-    setPreview(found.count === 0 ? null : found);
+    const answer = await run(undefined);
+    setResult(answer.count === 0 ? "None of these can be changed this way." : null);
+    setPreview(answer.count === 0 ? null : answer);
   };
   const perform = async () => {
     const { changed, skipped, first_error } = await run(preview?.confirm ?? undefined);

@@ -10,12 +10,12 @@ export function DayBars({ days, from, count }: { days: readonly UsageGroup[]; fr
   const priced = days.some(({ cost_usd }) => (cost_usd ?? 0) > 0);
   const all = Array.from({ length: count }, (_, index) => {
     const day = new Date(Date.parse(from) + index * 86_400_000).toISOString().slice(0, 10);
-    const found = known.get(day);
-    const value = found ? (priced ? (found.cost_usd ?? 0) : found.tokens.total) : 0;
+    const group = known.get(day);
+    const value = group ? (priced ? (group.cost_usd ?? 0) : group.tokens.total) : 0;
     return {
       day,
       value,
-      text: `${day}: ${found ? `${dollarText(found.cost_usd)}, ${countText(found.tokens.total)} tokens` : "nothing"}`,
+      text: `${day}: ${group ? `${dollarText(group.cost_usd)}, ${countText(group.tokens.total)} tokens` : "nothing"}`,
     };
   });
   const most = Math.max(...all.map(({ value }) => value), 1e-9);

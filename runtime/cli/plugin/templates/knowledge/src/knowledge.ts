@@ -38,10 +38,10 @@ export function knowledge(fetch: typeof globalThis.fetch): KnowledgeConnector<ty
     list: async ({ cursor }, call) => {
       const after = cursor === null ? 0 : Number(/^after-(\d{1,9})$/.exec(cursor)?.[1] ?? Number.NaN);
       if (Number.isNaN(after)) throw new PluginError("invalid_input", "This cursor was not made by this connector.");
-      const found = await pages(call, { offset: after, limit: portion }, listed);
+      const entries = await pages(call, { offset: after, limit: portion }, listed);
       return {
-        pages: found.map(({ id, version }) => ({ id, revision: String(version) })),
-        cursor: found.length < portion ? null : `after-${after + portion}`,
+        pages: entries.map(({ id, version }) => ({ id, revision: String(version) })),
+        cursor: entries.length < portion ? null : `after-${after + portion}`,
       };
     },
     read: async (ids, call) =>

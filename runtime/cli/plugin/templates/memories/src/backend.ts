@@ -49,8 +49,8 @@ export function backend(store: Store, vectors: Pick<VectorSettings, "dimension" 
     },
     get: async (key) => (await store.byKey(key))?.memory ?? null,
     delete: async (key) => {
-      const found = await store.byKey(key);
-      return found !== null && store.remove(found.memory.id);
+      const entry = await store.byKey(key);
+      return entry !== null && store.remove(entry.memory.id);
     },
     list: async (filter, { limit, offset }) => {
       const all = (await store.find(filter)).map(({ memory }) => memory).sort(newestFirst);

@@ -22,8 +22,8 @@ const projects = (operations: OperationsAccess) =>
     input: z.object({ name: z.string().max(100).default("") }),
     run: async ({ input: { name } }) => {
       const { items } = page.parse(await operations.call("projects.list", { limit: 1000 }));
-      const found = items.filter((one) => one.name.toLowerCase().includes(name.toLowerCase()));
-      return { status: 200, body: { projects: found.map((one) => ({ id: one.id, name: one.name })) } };
+      const matching = items.filter((one) => one.name.toLowerCase().includes(name.toLowerCase()));
+      return { status: 200, body: { projects: matching.map((one) => ({ id: one.id, name: one.name })) } };
     },
   });
 
