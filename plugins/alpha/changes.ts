@@ -38,10 +38,10 @@ export function changesOf(event: string, action: string | null, payload: unknown
     const name = line(payload, path);
     return name === null ? [] : [`${what}: ${name}`];
   };
-  const made = changesBy(event, action, payload, named) ?? [];
-  if (action === "closed" || action === "reopened") made.push(closing(action, item));
-  if (action === "transferred") made.push(`moved: ${placeOf(payload, "repository", item)} → ${movedTo(payload) ?? "?"}`);
-  return made;
+  const changes = changesBy(event, action, payload, named) ?? [];
+  if (action === "closed" || action === "reopened") changes.push(closing(action, item));
+  if (action === "transferred") changes.push(`moved: ${placeOf(payload, "repository", item)} → ${movedTo(payload) ?? "?"}`);
+  return changes;
 }
 
 type Named = (what: string, path: readonly string[]) => string[];

@@ -10,13 +10,13 @@ import * as shapes from "./shapes.ts";
 export async function findAllComments(client: Client, place: Place, key: string, signal: AbortSignal): Promise<PostedComment[]> {
   if (place.kind === "discussion") return findAllDiscussionComments(client, place, key, signal);
   const { list, parameters } = routesOf(place);
-  const found: PostedComment[] = [];
+  const comments: PostedComment[] = [];
   for (let page: number | null = 1; page !== null && page <= maxPages; ) {
     const { data, link } = await client.read(`GET ${list}`, { ...parameters, per_page: 100, page }, shapes.comments, signal);
-    found.push(...data.filter((comment) => readMarker(comment.body) === key).map(postedOf));
+    comments.push(...data.filter((comment) => readMarker(comment.body) === key).map(postedOf));
     page = pageOf(link, "next");
   }
-  return found;
+  return comments;
 }
 
 export async function deleteComment(client: Client, place: Place, id: string, signal: AbortSignal): Promise<void> {

@@ -106,15 +106,15 @@ export async function findComment(account: Account, place: Place, key: string): 
 
 /** Every note that carries `key`, oldest first. */
 export async function findAllComments(account: Account, place: Place, key: string): Promise<PostedComment[]> {
-  const found: PostedComment[] = [];
+  const comments: PostedComment[] = [];
   for await (const page of pages(account, place, "asc")) {
     for (const note of page) {
       if (readMarker(note.body) !== key) continue;
       const posted = postedOf(account.connection, place, note.id);
-      found.push(note.discussion ? { ...posted, id: `${note.discussion}:${note.id}` } : posted);
+      comments.push(note.discussion ? { ...posted, id: `${note.discussion}:${note.id}` } : posted);
     }
   }
-  return found;
+  return comments;
 }
 
 type ListedNote = { readonly id: number; readonly body: string; readonly discussion?: string };

@@ -23,8 +23,8 @@ export async function describe(client: HttpClient, place: Place, signal: AbortSi
   if (place.kind !== "issues" && place.kind !== "merge_requests")
     return { title: null, state: null, labels: [], author: null, url: null };
   const { project, kind, iid } = place;
-  const asked = { route: "GET /projects/{project}/{kind}/{iid}", path: { project, kind, iid }, schema: shapes.issue, signal };
-  const { data } = await client.read(asked);
+  const request = { route: "GET /projects/{project}/{kind}/{iid}", path: { project, kind, iid }, schema: shapes.issue, signal };
+  const { data } = await client.read(request);
   return {
     title: data.title,
     state: data.state,

@@ -26,37 +26,37 @@ const close = 2_000;
  * explains a change, it is an update by an unknown actor.
  */
 export async function detailsOf(reading: Reading, kind: Kind, item: Item, since: number): Promise<PolledEvent[]> {
-  const found = milestones(reading, kind, item, since);
-  const isKnown = found.length > 0;
+  const events = milestones(reading, kind, item, since);
+  const isKnown = events.length > 0;
   for (const change of labelChanges(await labelEvents(reading, kind, item), item, since)) {
-    found.push(labelsEvent(reading, kind, item, change));
+    events.push(labelsEvent(reading, kind, item, change));
   }
   const notes = Number(valueAt(item, "user_notes_count")) > 0 ? await notesOf(reading, kind, item) : [];
-  found.push(...newNotes(reading, kind, item, notes, since));
+  events.push(...newNotes(reading, kind, item, notes, since));
   // An edited note moves the time of its item, too.
   const isExplained =
     isKnown ||
-    found.some(({ when }) => isClose(when, item.updated_at)) ||
+    events.some(({ when }) => isClose(when, item.updated_at)) ||
     notes.some(({ system, updated_at }) => !system && updated_at && isClose(updated_at, item.updated_at));
   if (!isExplained && Date.parse(item.updated_at) >= since)
-    found.push(polledEvent(reading, kind, item, "update", null, item.updated_at));
-  return found;
+    events.push(polledEvent(reading, kind, item, "update", null, item.updated_at));
+  return events;
 }
 
 const isClose = (one: string, other: string): boolean => Math.abs(Date.parse(one) - Date.parse(other)) <= close;
 
 function milestones(reading: Reading, kind: Kind, item: Item, since: number): PolledEvent[] {
-  const found: PolledEvent[] = [];
+  const events: PolledEvent[] = [];
   const reached = (member: string, action: string, user: unknown) => {
     const when = timestampAt(item, member);
     if (when === null || Date.parse(when) < since) return false;
-    found.push(polledEvent(reading, kind, item, action, user, when));
+    events.push(polledEvent(reading, kind, item, action, user, when));
     return true;
   };
   reached("created_at", "open", valueAt(item, "author"));
   const merged = reached("merged_at", "merge", valueAt(item, "merge_user") ?? valueAt(item, "merged_by"));
   if (!merged && valueAt(item, "state") === "closed") reached("closed_at", "close", valueAt(item, "closed_by"));
-  return found;
+  return events;
 }
 
 type Notes = z.output<typeof shapes.notes>;

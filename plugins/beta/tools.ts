@@ -97,8 +97,8 @@ const getIssue = (clientOf: ClientOf) =>
       if (isPublic && isHidden(data))
         throw new PluginError("unsupported", "the issue is confidential, and everyone can read what this run writes");
       const query = { per_page: 30, sort: "desc", order_by: "created_at" };
-      const asked = { route: `GET ${route}/notes`, path: { ...address }, query, schema: shapes.notes, signal };
-      const notes = (await client.read(asked)).data.filter((note) => !note.system && !(isPublic && isHidden(note))).reverse();
+      const request = { route: `GET ${route}/notes`, path: { ...address }, query, schema: shapes.notes, signal };
+      const notes = (await client.read(request)).data.filter((note) => !note.system && !(isPublic && isHidden(note))).reverse();
       return {
         issue: issueOf(address.kind, data.iid),
         title: sanitizeText(data.title),

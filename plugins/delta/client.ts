@@ -21,16 +21,16 @@ function clientsAt(
   base: (connection: Settings) => string,
   { fetch, throttle }: Pick<Capabilities, "fetch" | "throttle">,
 ): (connection: Settings) => Client {
-  const kept = new Map<string, Client>();
+  const clients = new Map<string, Client>();
   return (connection) => {
     const { api_url, api_key, workspace_slug, webhook_secret } = connection;
     if (!workspace_slug)
       throw new PluginError("not_configured", "missing DELTA_WORKSPACE_SLUG: set it, or set `workspace_slug` in the credentials");
     const key = JSON.stringify([api_url, api_key, workspace_slug]);
-    let client = kept.get(key);
+    let client = clients.get(key);
     if (!client) {
       // Bounded, because keys are rotated and a long-lived process would otherwise keep every old one.
-      if (kept.size >= 200) kept.delete(kept.keys().next().value as string);
+      if (clients.size >= 200) clients.delete(clients.keys().next().value as string);
       const interval = new URL(api_url).hostname === "api.plane.so" ? publicInterval : 0;
       const http = httpClient({
         platform: "delta",
@@ -44,7 +44,7 @@ function clientsAt(
         sharedLimit: true,
       });
       client = { ...http, slug: workspace_slug };
-      kept.set(key, client);
+      clients.set(key, client);
     }
     return client;
   };

@@ -63,8 +63,8 @@ export async function findComment(account: Account, address: Address, key: strin
   for (let page = 0; page < maxPages; page++) {
     const query = { per_page: 100, cursor };
     const { data } = await client.read({ route: `GET ${route}`, path, query, schema: shapes.listOf(shapes.comment), signal });
-    const found = data.results.find((one) => one.external_source === externalSource && one.external_id === key);
-    if (found) return postedOf(account, path, found.id);
+    const comment = data.results.find((one) => one.external_source === externalSource && one.external_id === key);
+    if (comment) return postedOf(account, path, comment.id);
     if (!data.next_page_results || !data.next_cursor) return null;
     cursor = data.next_cursor;
   }

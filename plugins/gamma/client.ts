@@ -19,15 +19,15 @@ function clientsAt(
   base: (connection: Settings) => string,
   { fetch, throttle }: Pick<Capabilities, "fetch" | "throttle">,
 ): (connection: Settings) => HttpClient {
-  const kept = new Map<string, HttpClient>();
+  const clients = new Map<string, HttpClient>();
   return (connection) => {
     const { url, email, api_token, is_cloud, webhook_secret } = connection;
     if (!url) throw new PluginError("not_configured", "missing GAMMA_URL: set it, or set `url` in the credentials");
     const key = JSON.stringify([url, email, api_token, is_cloud]);
-    let client = kept.get(key);
+    let client = clients.get(key);
     if (!client) {
       // Bounded, because tokens are rotated and a long-lived process would otherwise keep every old one.
-      if (kept.size >= 200) kept.delete(kept.keys().next().value as string);
+      if (clients.size >= 200) clients.delete(clients.keys().next().value as string);
       const basic =
         email === undefined || api_token === undefined ? undefined : Buffer.from(`${email}:${api_token}`).toString("base64");
       const authorization = basic === undefined ? api_token && `Bearer ${api_token}` : `Basic ${basic}`;
@@ -40,7 +40,7 @@ function clientsAt(
         secrets: [api_token, basic, webhook_secret].filter((secret) => secret !== undefined),
         writeInterval: new URL(url).hostname.endsWith(".atlassian.net") ? publicInterval : 0,
       });
-      kept.set(key, client);
+      clients.set(key, client);
     }
     return client;
   };

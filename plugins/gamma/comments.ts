@@ -65,14 +65,14 @@ async function bodyOfPost({ connection, convert }: Account, { body, thread, ...p
  * does not know. Throws `unsupported`.
  */
 export async function requireInternalComments({ client, signal }: Account, issue: string): Promise<void> {
-  const asked = {
+  const request = {
     route: "GET /issue/{issue}",
     path: { issue },
     query: { fields: "project" },
     schema: shapes.issueFields,
     signal,
   };
-  const { data } = await client.read(asked);
+  const { data } = await client.read(request);
   if (valueAt(data.fields, "project", "projectTypeKey") === "service_desk") return;
   throw new PluginError(
     "unsupported",

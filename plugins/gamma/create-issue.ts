@@ -32,8 +32,8 @@ export async function createIssue({ client, connection, convert, signal }: Accou
     return (await client.write({ route: "POST /issue", body: { fields }, schema: shapes.made, signal })).data;
   });
   const url = `${webOf(connection)}/browse/${key}`;
-  const read = { route: "GET /issue/{key}", path: { key }, query: { fields: shown }, schema: shapes.issueFields, signal };
-  const { data } = await client.read(read);
+  const request = { route: "GET /issue/{key}", path: { key }, query: { fields: shown }, schema: shapes.issueFields, signal };
+  const { data } = await client.read(request);
   const timestamp = Date.parse(timestampAt(data, "fields", "created") ?? "") || Date.now();
   const user = valueAt(data, "fields", "creator") ?? null;
   const content = { timestamp, webhookEvent: "jira:issue_created", issue_event_type_name: "issue_created", user, issue: data };
@@ -55,14 +55,14 @@ export async function closeIssue({ client, signal }: Account, { project, key }: 
   const issue = keyOf(key, project);
   const route = "/issue/{issue}/transitions";
   try {
-    const read = {
+    const request = {
       route: "GET /issue/{issue}",
       path: { issue },
       query: { fields: "status" },
       schema: shapes.issueFields,
       signal,
     };
-    if (ends(valueAt((await client.read(read)).data, "fields", "status"))) return;
+    if (ends(valueAt((await client.read(request)).data, "fields", "status"))) return;
     const { data } = await client.read({ route: `GET ${route}`, path: { issue }, schema: shapes.transitions, signal });
     const found = data.transitions.find(({ to }) => ends(to));
     if (!found)

@@ -29,8 +29,8 @@ export async function describe(
   signal: AbortSignal,
 ): Promise<SubjectDetails> {
   const query = { fields: "summary,status,labels,creator,reporter,project" };
-  const asked = { route: "GET /issue/{issue}", path: { issue }, query, schema: shapes.issueFields, signal };
-  const { key, fields } = (await client.read(asked)).data;
+  const request = { route: "GET /issue/{issue}", path: { issue }, query, schema: shapes.issueFields, signal };
+  const { key, fields } = (await client.read(request)).data;
   const labels = valueAt(fields, "labels");
   const subject = { project: stringAt(fields, ["project", "key"], 100) ?? projectOfKey(key), issue: key };
   return {

@@ -5,14 +5,14 @@ import * as shapes from "./shapes.ts";
 /** Every comment that carries `key`, oldest first. */
 export async function findAllComments(account: Account, issue: string, key: string): Promise<PostedComment[]> {
   const { client, connection, signal } = account;
-  const found: PostedComment[] = [];
+  const comments: PostedComment[] = [];
   for (let page = 0; page < maxPages; page++) {
     const query = { startAt: page * 100, maxResults: 100, orderBy: "created", expand: "properties" };
     const { data } = await client.read({ route: `GET ${route}`, path: { issue }, query, schema: shapes.comments, signal });
-    found.push(...data.comments.filter((one) => hasKey(one, key)).map(({ id }) => postedOf(connection, issue, id)));
+    comments.push(...data.comments.filter((one) => hasKey(one, key)).map(({ id }) => postedOf(connection, issue, id)));
     if (data.startAt + data.comments.length >= data.total || data.comments.length === 0) break;
   }
-  return found;
+  return comments;
 }
 
 export async function deleteComment({ client, signal }: Account, issue: string, id: string): Promise<void> {

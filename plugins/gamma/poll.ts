@@ -85,16 +85,16 @@ function searchOf(client: HttpClient, query: Record<string, string | number>, si
   let token: string | undefined;
   let start: number | null = null;
   const numbered = async () => {
-    const asked = { route: "GET /search", query: { ...query, startAt: start ?? 0 }, schema: shapes.searched, signal };
-    const { data } = await client.read(asked);
+    const request = { route: "GET /search", query: { ...query, startAt: start ?? 0 }, schema: shapes.searched, signal };
+    const { data } = await client.read(request);
     start = (start ?? 0) + data.issues.length;
     return { issues: data.issues, last: start >= (data.total ?? 0) || data.issues.length === 0 };
   };
   return async (): Promise<{ issues: readonly Issue[]; last: boolean }> => {
     if (start !== null) return numbered();
     try {
-      const asked = { route: "GET /search/jql", query: { ...query, nextPageToken: token }, schema: shapes.searched, signal };
-      const { data } = await client.read(asked);
+      const request = { route: "GET /search/jql", query: { ...query, nextPageToken: token }, schema: shapes.searched, signal };
+      const { data } = await client.read(request);
       token = data.nextPageToken ?? undefined;
       return { issues: data.issues, last: token === undefined };
     } catch (error) {
@@ -109,21 +109,21 @@ async function eventsOf(client: HttpClient, listed: Issue, since: number, signal
   const { changelog, fields: all, ...rest } = listed;
   const { comment: _, ...shown } = all;
   const issue = { ...rest, fields: shown };
-  const found: PolledEvent[] = [];
+  const events: PolledEvent[] = [];
   const created = timestampAt(shown, "created");
   if (created && Date.parse(created) >= since)
-    found.push(polledEvent("gamma:issue_created", { issue, user: valueAt(shown, "creator") ?? null }, created));
+    events.push(polledEvent("gamma:issue_created", { issue, user: valueAt(shown, "creator") ?? null }, created));
   for (const history of changelog?.histories ?? []) {
     const when = timestampAt(history, "created");
     if (!when || Date.parse(when) < since) continue;
     const change = { id: history.id, items: history.items };
-    found.push(polledEvent("gamma:issue_updated", { issue, user: history.author ?? null, changelog: change }, when));
+    events.push(polledEvent("gamma:issue_updated", { issue, user: history.author ?? null, changelog: change }, when));
   }
   for (const comment of await comments(client, listed, since, signal)) {
     const when = timestampAt(comment, "created") ?? created ?? "";
-    found.push(polledEvent("comment_created", { issue, comment, user: comment.author ?? null }, when));
+    events.push(polledEvent("comment_created", { issue, comment, user: comment.author ?? null }, when));
   }
-  return found;
+  return events;
 }
 
 /** A search result contains only the first comments of an issue; if there are more, they are listed newest first. */
@@ -133,8 +133,8 @@ async function comments(client: HttpClient, found: Issue, since: number, signal:
     list.comments.filter((one) => Date.parse(timestampAt(one, "created") ?? "") >= since);
   if (field.success && field.data.total <= field.data.comments.length) return fresh(field.data);
   const query = { startAt: 0, maxResults: 100, orderBy: "-created" };
-  const asked = { route: "GET /issue/{key}/comment", path: { key: found.key }, query, schema: shapes.comments, signal };
-  return fresh((await client.read(asked)).data);
+  const request = { route: "GET /issue/{key}/comment", path: { key: found.key }, query, schema: shapes.comments, signal };
+  return fresh((await client.read(request)).data);
 }
 
 function polledEvent(webhookEvent: string, content: Record<string, unknown>, when: string): PolledEvent {

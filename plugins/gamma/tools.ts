@@ -99,8 +99,8 @@ const getIssue = (clientOf: ClientOf, convert: Convert) =>
       const client = clientOf(connection);
       const isPublic = hidden === false;
       const fields = "summary,description,status,issuetype,priority,labels,assignee,reporter,created,updated,security";
-      const asked = { route: "GET /issue/{key}", path: { key }, query: { fields }, schema: shapes.issue, signal };
-      const { data } = await client.read(asked);
+      const request = { route: "GET /issue/{key}", path: { key }, query: { fields }, schema: shapes.issue, signal };
+      const { data } = await client.read(request);
       if (isPublic && isSecured(data.fields))
         throw new PluginError("unsupported", "the issue has a security level, and everyone can read what this run writes");
       const query = { startAt: 0, maxResults: 30, orderBy: "-created", expand: "properties" };

@@ -123,9 +123,9 @@ async function* commentPages({ client, signal }: Account, issue: string): AsyncG
   const data = z.object({ issue: z.object({ comments: shapes.comments.extend({ pageInfo: info }) }) });
   let before: string | null = null;
   for (let count = 0; count < maxPages; count++) {
-    const found: z.output<typeof data> = await client.query({ document, variables: { issue, before }, data }, signal);
-    yield found.issue.comments.nodes;
-    const { hasPreviousPage, startCursor } = found.issue.comments.pageInfo;
+    const page: z.output<typeof data> = await client.query({ document, variables: { issue, before }, data }, signal);
+    yield page.issue.comments.nodes;
+    const { hasPreviousPage, startCursor } = page.issue.comments.pageInfo;
     if (!hasPreviousPage || !startCursor) return;
     before = startCursor;
   }

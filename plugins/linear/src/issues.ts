@@ -12,13 +12,13 @@ export async function readIssue({ client, signal }: Account, id: string): Promis
 }
 
 export async function describe(account: Account, id: string): Promise<SubjectDetails> {
-  const found = await readIssue(account, id);
+  const issue = await readIssue(account, id);
   return {
-    title: sanitizeText(found.title),
-    state: found.state.name,
-    labels: found.labels.nodes.map(({ name }) => name),
-    author: found.creator?.displayName ?? found.creator?.name ?? null,
-    url: found.url,
+    title: sanitizeText(issue.title),
+    state: issue.state.name,
+    labels: issue.labels.nodes.map(({ name }) => name),
+    author: issue.creator?.displayName ?? issue.creator?.name ?? null,
+    url: issue.url,
   };
 }
 
@@ -138,8 +138,8 @@ export async function labelIds({ client, signal }: Account, team: string, names:
   const data = z.object({ issueLabels: shapes.labels });
   const { nodes } = (await client.query({ document, variables, data }, signal)).issueLabels;
   return names.map((name) => {
-    const found = nodes.find((one) => one.name === name);
-    if (found) return found.id;
+    const state = nodes.find((one) => one.name === name);
+    if (state) return state.id;
     throw new PluginError("invalid_input", `labels: team ${team} has no label ${JSON.stringify(name.slice(0, 100))}`);
   });
 }

@@ -32,8 +32,8 @@ export function source(clientOf: ClientOf): Source<typeof settings> {
     },
     find: async ({ subject }, call) => findComment(account(call), at(subject), call.key),
     findAll: async ({ subject }, call) => {
-      const found = await findComment(account(call), at(subject), call.key);
-      return found ? [found] : [];
+      const comment = await findComment(account(call), at(subject), call.key);
+      return comment ? [comment] : [];
     },
     retract: async (_, { id }, call) => deleteComment(account(call), id),
     update: async ({ body }, comment, call) => updateComment(account(call), comment, { body, key: call.key }),
