@@ -1,7 +1,7 @@
 import { cutMarkdown } from "@signalbox/sdk";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { idleStall, maxStallMs, mebibyte, repeated, stallOf } from "../platform/test-stall.ts";
+import { idleStall, maxStallMs, mebibyte, repeated, repeatedStallOf } from "../platform/test-stall.ts";
 import { defuse } from "./defuse.ts";
 import { isOwn } from "./images.ts";
 import { redact } from "./redact.ts";
@@ -110,6 +110,8 @@ test("code is no way around: in the name of an image, in an attribute, or in mor
   expect(safe("![a`x`](https://evil.example/x.png)")).toBe("[a`x`](https://evil.example/x.png)");
   expect(safe('<img alt="`x`" data-a="`y`" src="https://evil.example/x"> `z`')).not.toContain("<img");
   expect(safe("!![a](//evil.example/x)".repeat(1_001))).not.toContain("![");
+  const styled = "<b style=bold>a</b>".repeat(1_001);
+  expect(safe(`${styled}<b style=background:url(//evil.example/x)>`)).not.toContain("<b style");
   expect(safe(`${"`a` ".repeat(30_000)}@eve`)).toMatch(/@\u200deve$/);
   expect(safe("`a`\uffff`b` @eve")).toBe("`a``b` @\u200deve");
 });
@@ -123,9 +125,7 @@ test("no text of 1 MiB takes the processor for long", async () => {
   for (const piece of pieces) {
     const text = repeated(piece, mebibyte);
     defuse(text.slice(0, 100_000), named);
-    const once = () => stallOf(async () => defuse(text, named));
-    // Other processes slow the caches of this one down, and a collection of garbage comes once.
-    stalls.push([piece, Math.min(await once(), await once(), await once())]);
+    stalls.push([piece, await repeatedStallOf(async () => defuse(text, named))]);
   }
   expect(
     stalls.filter(([, stall]) => stall > maxStallMs + idle),

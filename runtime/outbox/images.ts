@@ -26,7 +26,10 @@ const addressInValue = /url|src|image|\/\/|[\\&]|https?:/i;
 /** The beginning of an element, unless it closes at once and has no attributes. */
 const openElement = /<(?=[A-Za-z])(?![A-Za-z][A-Za-z0-9-]*\s*\/?>)/g;
 
-/** Maximum number of images and elements whose URLs are checked. If there are more, all images become links, and further elements text. */
+/**
+ * Maximum number of images, elements and attributes whose URLs are checked. If there are more, all images become links, and further
+ * elements text.
+ */
 const maxImages = 1_000;
 
 /** Replaces images from other hosts with links. Loading an image would reveal the reader, and data in the URL, to its host. */
@@ -59,8 +62,14 @@ export function withoutForeignImages(text: string, hosts: readonly string[]): st
  */
 function withoutLoadingAttributes(text: string): string {
   let end = 0;
-  for (const { index, 1: quoted, 2: single, 3: bare } of text.matchAll(loadingAttribute))
+  let checked = 0;
+  for (const { index, 1: quoted, 2: single, 3: bare } of text.matchAll(loadingAttribute)) {
+    if (++checked > maxImages) {
+      end = text.length;
+      break;
+    }
     if (addressInValue.test(quoted ?? single ?? bare ?? "")) end = index;
+  }
   return end === 0 ? text : text.slice(0, end).replace(openElement, "&lt;") + text.slice(end);
 }
 

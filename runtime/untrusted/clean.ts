@@ -78,7 +78,7 @@ export function cleanJson(
   const members: [string, unknown][] = remark ? [remark] : [];
   for (const name in value) {
     if (reading.left < 0) break;
-    reading.left -= name.length;
+    reading.left -= name.length + 3;
     members.push([cleanLine(name), cleanJson((value as Record<string, unknown>)[name], reading, depth + 1)]);
   }
   return Object.fromEntries(members);
