@@ -8,7 +8,7 @@ import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { callOf, roundsOf, startWorld, taskOf, textsOf, type World } from "../harness/world.ts";
 import { everyPage, hostile } from "./every-page.ts";
 import { keyboardOnly } from "./keyboard-only.ts";
-import type { Opened } from "./opened.ts";
+import { type Opened, withApproval } from "./opened.ts";
 import { setupPages } from "./setup-pages.ts";
 import { shownTexts } from "./shown-texts.ts";
 
@@ -53,6 +53,7 @@ describe("the console", { tags: ["chromium"] }, () => {
   });
   const deliver = (number: number, title: string, body = "") =>
     world.service.webhook(issueOpened({ repo: "octo/app", number, title, body }));
+  const opened = (): Opened => ({ world, tab, deliver });
 
   test("opens with a key, in a cookie that scripts cannot read", async () => {
     await tab.open("/");
@@ -176,21 +177,22 @@ describe("the console", { tags: ["chromium"] }, () => {
     await eventually(() => textsOf(world.tracker, "octo/app", 7).length === 1);
   });
 
-  test("a proposal is written once it is approved", async () => {
-    await world.service.put("/api/agents/pm_default", { policy: { approve: ["comment"] } });
-    await deliver(8, "wants approval");
-    await tab.open("/console/now");
-    await tab.sees("Waiting for you");
-    await tab.click("main a.title");
-    await tab.sees("Proposals");
-    expect(textsOf(world.tracker, "octo/app", 8)).toEqual([]);
-    await tab.press("Approve");
-    await tab.sees("This cannot be undone");
-    await tab.click("dialog button.primary");
-    await tab.sees("The agent has answered, and the answer is posted.");
-    expect(textsOf(world.tracker, "octo/app", 8)).toHaveLength(1);
-    await world.service.put("/api/agents/pm_default", { policy: {} });
-  });
+  test(
+    "a proposal is written once it is approved",
+    withApproval(opened, async () => {
+      await deliver(8, "wants approval");
+      await tab.open("/console/now");
+      await tab.sees("Waiting for you");
+      await tab.click("main a.title");
+      await tab.sees("Proposals");
+      expect(textsOf(world.tracker, "octo/app", 8)).toEqual([]);
+      await tab.press("Approve");
+      await tab.sees("This cannot be undone");
+      await tab.click("dialog button.primary");
+      await tab.sees("The agent has answered, and the answer is posted.");
+      expect(textsOf(world.tracker, "octo/app", 8)).toHaveLength(1);
+    }),
+  );
 
   test("a page is shown without an answer that is late, and is completed when it comes", async () => {
     const slow = await openBeside(tab, world.service.url);
@@ -231,7 +233,6 @@ describe("the console", { tags: ["chromium"] }, () => {
     }
   });
 
-  const opened = (): Opened => ({ world, tab, deliver });
   keyboardOnly(opened);
   setupPages(opened);
   shownTexts(opened);

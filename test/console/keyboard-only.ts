@@ -1,82 +1,114 @@
 import type { Page } from "puppeteer-core";
 import { expect, test } from "vitest";
+import { openBeside } from "../harness/browser.ts";
+import { waitForExecutions } from "../harness/wait.ts";
 import { textsOf } from "../harness/world.ts";
-import type { Opened } from "./opened.ts";
+import { type Opened, withApproval } from "./opened.ts";
+
+const cancelled = "The run was cancelled and posts nothing.";
 
 /** Whoever has no mouse approves, replays and cancels, sees the focus at each step, and never loses it. */
 export function keyboardOnly(opened: () => Opened): void {
-  test("keyboard only: a proposal is found, read and approved; the dialog keeps the focus and returns it", async () => {
-    const { world, tab, deliver } = opened();
-    await world.service.put("/api/agents/pm_default", { policy: { approve: ["comment"] } });
-    await deliver(20, "approved by keys");
-    const { keyboard } = tab.page;
-    await tab.open("/console/now");
-    await tab.sees("Waiting for you");
-    await tabTo(tab.page, "triage");
-    await keyboard.press("Enter");
-    await tab.sees("Proposals");
-    await tabTo(tab.page, "Approve");
-    await keyboard.press("Enter");
-    await tab.sees("This cannot be undone");
-    // More often than there are buttons in the dialog.
-    for (let times = 0; times < 6; times++) {
-      await keyboard.press("Tab");
-      const { isInDialog, isPage, isVisible, name } = await focus(tab.page);
-      // After its last button, the focus can be in the browser's own controls.
-      expect([isInDialog || isPage, isVisible || isPage], name).toEqual([true, true]);
-    }
-    await keyboard.press("Escape");
-    await returnsTo(tab.page, "Approve");
-    await keyboard.press("Enter");
-    await tab.sees("This cannot be undone");
-    await tabTo(tab.page, "Go back");
-    await keyboard.press("Enter");
-    await returnsTo(tab.page, "Approve");
-    expect(textsOf(world.tracker, "octo/app", 20)).toEqual([]);
-    await keyboard.press("Enter");
-    await tab.sees("This cannot be undone");
-    await keyboard.press("Enter");
-    await tab.sees("The agent has answered, and the answer is posted.");
-    expect(textsOf(world.tracker, "octo/app", 20)).toHaveLength(1);
-    // The button is gone, so the focus is in the content and not at the start of the page.
-    await returnsTo(tab.page, null);
-    await world.service.put("/api/agents/pm_default", { policy: {} });
-  });
+  test(
+    "keyboard only: a proposal is found, read and approved; the dialog keeps the focus and returns it",
+    withApproval(opened, async ({ world, tab, deliver }) => {
+      await deliver(20, "approved by keys");
+      const { keyboard } = tab.page;
+      await tab.open("/console/now");
+      await tab.sees("Waiting for you");
+      await tabTo(tab.page, "triage");
+      await keyboard.press("Enter");
+      await tab.sees("Proposals");
+      await tabTo(tab.page, "Approve");
+      await keyboard.press("Enter");
+      await tab.sees("This cannot be undone");
+      // More often than there are buttons in the dialog.
+      for (let times = 0; times < 6; times++) {
+        await keyboard.press("Tab");
+        const { isInDialog, isPage, isVisible, name } = await focus(tab.page);
+        // After its last button, the focus can be in the browser's own controls.
+        expect([isInDialog || isPage, isVisible || isPage], name).toEqual([true, true]);
+      }
+      await keyboard.press("Escape");
+      await returnsTo(tab.page, "Approve");
+      await keyboard.press("Enter");
+      await tab.sees("This cannot be undone");
+      await tabTo(tab.page, "Go back");
+      await keyboard.press("Enter");
+      await returnsTo(tab.page, "Approve");
+      expect(textsOf(world.tracker, "octo/app", 20)).toEqual([]);
+      await keyboard.press("Enter");
+      await tab.sees("This cannot be undone");
+      await keyboard.press("Enter");
+      await tab.sees("The agent has answered, and the answer is posted.");
+      expect(textsOf(world.tracker, "octo/app", 20)).toHaveLength(1);
+      // The button is gone, so the focus is in the content and not at the start of the page.
+      await returnsTo(tab.page, null);
+    }),
+  );
 
-  test("keyboard only: a delivery is replayed, and a run that waits is cancelled", async () => {
-    const { world, tab } = opened();
-    const { keyboard } = tab.page;
-    await tab.open("/console/deliveries?subject=octo%2Fapp%2320");
-    await tab.sees("approved by keys");
-    await tabTo(tab.page, "issues opened");
-    await keyboard.press("Enter");
-    await tab.sees("Replay");
-    await world.service.put("/api/agents/pm_default", { policy: { approve: ["comment"] } });
-    const first = tab.page.url();
-    await tabTo(tab.page, "Replay");
-    await keyboard.press("Enter");
-    await tab.sees("The delivery is dispatched again as a new one");
-    await keyboard.press("Escape");
-    await returnsTo(tab.page, "Replay");
-    await keyboard.press("Enter");
-    await tab.sees("The delivery is dispatched again as a new one");
-    await keyboard.press("Enter");
-    await tab.sees("Replay of");
-    expect(tab.page.url()).not.toBe(first);
-    await returnsTo(tab.page, null);
-    await tabTo(tab.page, "triage");
-    await keyboard.press("Enter");
-    await tab.sees("Proposals");
-    await tabTo(tab.page, "Cancel the run");
-    await keyboard.press("Enter");
-    await tab.sees("The run ends and posts nothing after that.");
-    await keyboard.press("Enter");
-    await returnsTo(tab.page, null);
-    const run = new URL(tab.page.url()).pathname.split("/").at(-1);
-    expect((await world.service.get(`/api/task-executions/${run}`)).body).toMatchObject({ state: "cancelled" });
-    expect(textsOf(world.tracker, "octo/app", 20)).toHaveLength(1);
-    await world.service.put("/api/agents/pm_default", { policy: {} });
-  });
+  test(
+    "keyboard only: a delivery is replayed, and a run that waits is cancelled",
+    withApproval(opened, async ({ world, tab }) => {
+      const { keyboard } = tab.page;
+      await tab.open("/console/deliveries?subject=octo%2Fapp%2320");
+      await tab.sees("approved by keys");
+      await tabTo(tab.page, "issues opened");
+      await keyboard.press("Enter");
+      await tab.sees("Replay");
+      const first = tab.page.url();
+      await tabTo(tab.page, "Replay");
+      await keyboard.press("Enter");
+      await tab.sees("The delivery is dispatched again as a new one");
+      await keyboard.press("Escape");
+      await returnsTo(tab.page, "Replay");
+      await keyboard.press("Enter");
+      await tab.sees("The delivery is dispatched again as a new one");
+      await keyboard.press("Enter");
+      await tab.sees("Replay of");
+      expect(tab.page.url()).not.toBe(first);
+      await returnsTo(tab.page, null);
+      await tabTo(tab.page, "triage");
+      await keyboard.press("Enter");
+      await tab.sees("Proposals");
+      await tabTo(tab.page, "Cancel the run");
+      await keyboard.press("Enter");
+      await tab.sees("The run ends and posts nothing after that.");
+      await keyboard.press("Enter");
+      await tab.sees(cancelled);
+      await returnsTo(tab.page, null);
+      const run = new URL(tab.page.url()).pathname.split("/").at(-1);
+      expect((await world.service.get(`/api/task-executions/${run}`)).body).toMatchObject({ state: "cancelled" });
+      expect(textsOf(world.tracker, "octo/app", 20)).toHaveLength(1);
+    }),
+  );
+
+  test(
+    "keyboard only: an action that is confirmed while its page loads ends with the focus in the content",
+    withApproval(opened, async ({ world, tab, deliver }) => {
+      const { body } = await deliver(21, "cancelled while the page loads");
+      const [run] = await waitForExecutions(world.service, { event_id: body.event_id, count: 1, state: "waiting" });
+      const beside = await openBeside(tab, world.service.url);
+      const { page } = beside;
+      await beside.open(`/console/run/${run?.id}`);
+      await beside.sees("Proposals");
+      await tabTo(page, "Cancel the run");
+      // A change makes the page load its data again, and the answer is late.
+      const release = await beside.hold(`/api/task-executions/${run?.id}`);
+      const loading = page.waitForRequest((request) => request.url().endsWith(`/api/task-executions/${run?.id}`));
+      await page.evaluate(() => dispatchEvent(new Event("online")));
+      await loading;
+      await page.keyboard.press("Enter");
+      await beside.sees("The run ends and posts nothing after that.");
+      const answer = page.waitForResponse((response) => response.url().endsWith("/cancel"));
+      await page.keyboard.press("Enter");
+      expect((await answer).status()).toBe(200);
+      await release();
+      await beside.sees(cancelled);
+      await returnsTo(page, null);
+      await page.close();
+    }),
+  );
 }
 
 /** Presses Tab until the element with this name has the focus. Each element on the way must show that it has it. */

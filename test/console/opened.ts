@@ -8,3 +8,14 @@ export interface Opened {
   /** Sends the webhook of an issue of `octo/app` that was opened. */
   deliver(number: number, title: string, body?: string): ReturnType<World["service"]["webhook"]>;
 }
+
+/** A test during which the comments of `pm_default` need an approval. Later tests do not, even if this one fails. */
+export const withApproval = (opened: () => Opened, run: (parts: Opened) => Promise<void>) => async (): Promise<void> => {
+  const policy = (value: object) => opened().world.service.put("/api/agents/pm_default", { policy: value });
+  await policy({ approve: ["comment"] });
+  try {
+    await run(opened());
+  } finally {
+    await policy({});
+  }
+};

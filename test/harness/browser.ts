@@ -20,7 +20,7 @@ export interface Tab {
   text(): Promise<string>;
   /** Accessibility violations that axe finds, one line each. */
   violations(): Promise<string[]>;
-  /** Holds back requests whose URL contains `part`. The returned function sends them. */
+  /** Holds back GET requests whose URL contains `part`. The returned function sends them. */
   hold(part: string): Promise<() => Promise<void>>;
   /** Makes pages wait for all of their responses, however late these are on a busy machine. Later changes are not shown. */
   wait(): Promise<void>;
@@ -98,7 +98,7 @@ async function tabIn(page: Page, base: string, { width, dark }: { width: number;
       let holds = true;
       await page.setRequestInterception(true);
       page.on("request", (request) => {
-        if (holds && request.url().includes(part)) held.push(request);
+        if (holds && request.method() === "GET" && request.url().includes(part)) held.push(request);
         else void request.continue();
       });
       return async () => {

@@ -10,15 +10,16 @@ export interface Loaded<T> {
   readonly loading: boolean;
 }
 export interface Query<T> extends Loaded<T> {
+  /** Resolves when data that was requested after this call has arrived, or its request failed. */
   readonly reload: () => Promise<void>;
 }
 
 interface Entry {
   readonly state: Signal<Loaded<unknown>>;
   load: (signal: AbortSignal) => Promise<unknown>;
-  running: AbortController | null;
-  /** Whether another load was requested while this one was running. */
-  again: boolean;
+  running: { readonly controller: AbortController; readonly ended: Promise<void> } | null;
+  /** The load that was requested while another one was running, and follows it. */
+  next: Promise<void> | null;
   watchers: number;
 }
 
@@ -56,7 +57,7 @@ export function useQuery<T>(
     const stop = live ? changeCount.subscribe((count) => count !== seen && void refresh(entry)) : undefined;
     return () => {
       stop?.();
-      if (--entry.watchers === 0) entry.running?.abort();
+      if (--entry.watchers === 0) entry.running?.controller.abort();
       count();
     };
   }, [entry, key, live]);
@@ -74,7 +75,7 @@ function entryOf(key: string): Entry {
     state: signal({ data: undefined, error: undefined, loading: true }),
     load: async () => undefined,
     running: null,
-    again: false,
+    next: null,
     watchers: 0,
   };
   entries.set(key, made);
@@ -85,28 +86,36 @@ function entryOf(key: string): Entry {
   return made;
 }
 
-async function refresh(entry: Entry): Promise<void> {
-  if (entry.running) {
-    entry.again = true;
-    return;
-  }
+/** Loads again. If a load is running, its answer may be older than this call, so another one follows it. */
+function refresh(entry: Entry): Promise<void> {
+  if (entry.next) return entry.next;
+  if (!entry.running) return start(entry);
+  entry.next = entry.running.ended.then(() => {
+    entry.next = null;
+    return entry.watchers > 0 ? start(entry) : undefined;
+  });
+  return entry.next;
+}
+
+function start(entry: Entry): Promise<void> {
   const controller = new AbortController();
-  entry.running = controller;
+  const ended = load(entry, controller.signal).finally(() => {
+    entry.running = null;
+    count();
+  });
+  entry.running = { controller, ended };
+  return ended;
+}
+
+async function load(entry: Entry, signal: AbortSignal): Promise<void> {
   try {
-    const data = await entry.load(controller.signal);
+    const data = await entry.load(signal);
     entry.state.value = { data, error: undefined, loading: false };
   } catch (error) {
-    if (controller.signal.aborted) return;
+    if (signal.aborted) return;
     const fault = error instanceof CallError ? error : new CallError(0, String(error));
     entry.state.value = { data: entry.state.peek().data, error: fault, loading: false };
     // The session has ended, so the login page is shown.
     if (fault.status === 401) await readSession().catch(() => {});
-  } finally {
-    entry.running = null;
-    count();
-    if (entry.again && entry.watchers > 0) {
-      entry.again = false;
-      void refresh(entry);
-    }
   }
 }
