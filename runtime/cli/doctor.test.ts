@@ -28,6 +28,11 @@ test("doctor leads a new service to its first run", () => {
   ]);
 });
 
+test("doctor does not miss a tracker whose check has not answered yet", () => {
+  const checks = [{ name: "connections", state: "unknown" as const, message: "the check has not answered yet" }];
+  expect(problemsOf({ ...good, checks })).toEqual([]);
+});
+
 test("doctor names what prevents events from being answered", () => {
   const closed = { source: "alpha", event_name: "issues", action: "closed", canonical_trigger: "issue.closed" };
   const checks = [{ name: "connection:alpha", state: "failed" as const, message: "missing ALPHA_TOKEN" }];

@@ -42,7 +42,7 @@ export function problemsOf(found: Configured): string[] {
     ({ trigger }) => trigger,
   );
   return [
-    ...(found.webhooks.length > 0 || found.checks.some(({ name }) => name.startsWith("connection:")) ? [] : [noTracker]),
+    ...(found.webhooks.length > 0 || found.checks.some(isConnection) ? [] : [noTracker]),
     ...unseeded(found),
     ...[...idle].map(
       ([trigger, rows]) =>
@@ -68,6 +68,9 @@ export function problemsOf(found: Configured): string[] {
 }
 
 const anEvent = (count: number): string => (count === 1 ? "this event starts" : "these events start");
+
+/** Before their check has answered, and if it fails as a whole, all connections have one entry. */
+const isConnection = ({ name }: { name: string }): boolean => name === "connections" || name.startsWith("connection:");
 
 const noTracker =
   "No tracker is connected. Set the variables of one, for example ALPHA_TOKEN and ALPHA_WEBHOOK_SECRET for GitHub, and restart the service; the page Connections of the console lists them.";

@@ -59,6 +59,26 @@ test("a table of a history begins with the id, the time and the outcome, shows r
   );
 });
 
+test("a table of calls of tools shows whether each succeeded", () => {
+  const list = declared().find(({ op }) => op.id === "tool-executions.list")?.op as Operation;
+  const row = {
+    id: "01a2172f-394b-7000-9c32-fa68fb7a3bd1",
+    execution_id: "01a2172f-394b-7000-9c32-fa68fb7a3bd2",
+    agent_id: "pm_default",
+    tool: "alpha.get_issue",
+    parameters: {},
+    status: "failed",
+    error: "alpha answered 403",
+    prompt_tokens: 1,
+    completion_tokens: 1,
+    duration_ms: 1,
+    created_at: "2026-11-26T09:28:20.123Z",
+  };
+  expect(asTable(list, [row], 80).split("\n")[0]).toBe(
+    "ID                                    CREATED_AT            STATUS  AGENT_ID",
+  );
+});
+
 describe("no answer of a service controls the terminal", () => {
   // OSC 8 (a link with another target), CR, C1, NUL, bidirectional marks and a line separator.
   const evil = "a\u001b]8;;https://evil.example\u0007b\rc\u009b31m\u0000d\u202egnp.exe\u2066e\u2028f\u0085g";

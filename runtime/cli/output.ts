@@ -30,7 +30,7 @@ const maxCellWidth = 40;
 /** What matters most about an event, an execution or an entry of a log, after its id: when, and how it ended. */
 const firstMembers = [
   ["received_at", "created_at"],
-  ["outcome", "state", "level"],
+  ["outcome", "state", "status", "level"],
 ];
 /** Why. It is often too long for a column. */
 const reasons = ["waiting_for", "error", "reason", "message"];

@@ -20,6 +20,8 @@ test.each<[string, z.ZodType, unknown, string]>([
   ["another constant", z.literal(true), false, "must be true"],
   ["a number that is too big", z.int().max(1000), 1001, "must be at most 1000"],
   ["a number that is too small", z.int().min(1), 0, "must be at least 1"],
+  ["a number that is not above a bound", z.int().positive(), 0, "must be more than 0"],
+  ["a number that is not below a bound", z.number().lt(1), 1, "must be less than 1"],
   ["a text that is too long", z.string().max(1), "ab", "must have at most 1 character"],
   ["too few items", z.array(z.string()).min(2), ["a"], "must have at least 2 items"],
   ["a message of the schema", z.string().min(1, "must not be empty"), "", "must not be empty"],

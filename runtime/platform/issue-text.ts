@@ -12,8 +12,10 @@ export function issueText(issue: Issue): string {
 function defaultText(issue: Issue): string {
   const { message } = issue;
   if (issue.code === "invalid_value" && message.startsWith("Invalid ")) return `must be ${anyOf(issue.values.map(String))}`;
-  if (issue.code === "too_big" && message.startsWith("Too big: ")) return sizeText("at most", issue.maximum, issue.origin);
-  if (issue.code === "too_small" && message.startsWith("Too small: ")) return sizeText("at least", issue.minimum, issue.origin);
+  if (issue.code === "too_big" && message.startsWith("Too big: "))
+    return sizeText(issue.inclusive === false ? "less than" : "at most", issue.maximum, issue.origin);
+  if (issue.code === "too_small" && message.startsWith("Too small: "))
+    return sizeText(issue.inclusive === false ? "more than" : "at least", issue.minimum, issue.origin);
   if (message === "Invalid UUID") return "must be a UUID such as 01a2172f-394d-7000-8f50-d95a74cff9e8";
   if (issue.code === "unrecognized_keys") return `has no member ${issue.keys.map((key) => JSON.stringify(key)).join(", ")}`;
   return message.replace("expected record", "expected object");

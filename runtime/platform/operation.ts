@@ -97,7 +97,8 @@ function parseInput(op: Operation, raw: unknown): unknown {
   refuseUnstorable(raw, []);
   const parsed = op.input.safeParse(raw);
   if (parsed.success) {
-    refuseEmptyPeriod(parsed.data);
+    refuseEmptyPeriod(parsed.data, "");
+    refuseEmptyPeriod(Object(parsed.data).filter, "filter.");
     return parsed.data;
   }
   // A request without a session is always answered as unauthenticated, even if it has other errors.
@@ -107,10 +108,11 @@ function parseInput(op: Operation, raw: unknown): unknown {
 }
 
 /** Otherwise, the answer would be empty, as if nothing had happened. */
-function refuseEmptyPeriod(input: unknown): void {
+function refuseEmptyPeriod(input: unknown, path: string): void {
   const { from, to } = Object(input) as { from?: unknown; to?: unknown };
   if (typeof from !== "string" || typeof to !== "string") return;
-  if (Date.parse(from) >= Date.parse(to)) throw problem("bad_request", "to: must be a time after from", { field: "to" });
+  const field = `${path}to`;
+  if (Date.parse(from) >= Date.parse(to)) throw problem("bad_request", `${field}: must be a time after from`, { field });
 }
 
 /** The first error of an input as a message for the caller: `messages[0].role: must be user or assistant`. */

@@ -38,6 +38,7 @@ describe("unknown members of a query are refused", () => {
     ["/api/agents?zzzzzz=1", /zzzzzz: is not a query member of GET \/api\/agents; it takes limit, offset/],
     ["/api/task-executions?fields=resutl", /fields: .*did you mean "result"\?/],
     ["/api/task-executions?from=yesterday", /from: must be a time in ISO 8601 with a zone/],
+    ["/api/watchdog?from=2026-01-31T09:30:00Z&to=2026-01-31T10:30:00%2B01:00", /^to: must be a time after from$/],
     ["/api/task-executions?to=2026-01-31T09:30:00", /to: must be a time in ISO 8601 with a zone/],
     ["/api/usage?group_by=month,projct", /group_by: usage is not grouped by "projct"; did you mean "project"\?/],
     ["/api/usage?from=2026-01-31", /from: must be a time in ISO 8601 with a zone/],

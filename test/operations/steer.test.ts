@@ -65,6 +65,11 @@ test("failed runs are restarted together: first a preview, then its confirmation
     [{ ...restart, action: "cancel", confirm }, 400, /confirm/],
     [{ ...restart, confirm: "3.x.y" }, 400, /confirm/],
     [{ ...restart, filter: { stat: "failed" } }, 400, /stat/],
+    [
+      { ...restart, filter: { from: "2026-02-01T00:00:00Z", to: "2026-01-01T00:00:00Z" } },
+      400,
+      /^filter\.to: must be a time after/,
+    ],
   ] as const) {
     const answer = await bulk("task-executions", body);
     expect([answer.status, answer.body.error]).toEqual([status, expect.stringMatching(error)]);
