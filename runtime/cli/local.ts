@@ -3,7 +3,7 @@ import type { Operation } from "@signalbox/schema/operation";
 import { offlineKeyOperations } from "../keys/offline.ts";
 import { readConfig } from "../platform/config.ts";
 import type { Database } from "../platform/database/client.ts";
-import { FolderInUse, hasDatabase } from "../platform/database/embedded.ts";
+import { FolderInUse, hasDatabase, isEmptyFolder } from "../platform/database/embedded.ts";
 import { migrate } from "../platform/database/migrate.ts";
 import { openDatabase } from "../platform/database/open.ts";
 import { createLog, type Log } from "../platform/log.ts";
@@ -20,7 +20,9 @@ export const runOnKeys = (
   { create, write }: { readonly create: boolean; readonly write: (text: string) => void },
 ): Promise<Answer> => {
   const inUse = "Or use that service: add --remote to this command, and set SIGNALBOX_URL to its address.";
-  return onDatabase({ write, inUse, missing: create ? "create" : addCreate }, async (database, log) => {
+  // The other operations have nothing to read or change in a new database.
+  const missing = create ? "create" : { remedy: addCreate, createsInEmpty: op.id === "keys.create" };
+  return onDatabase({ write, inUse, missing }, async (database, log) => {
     await migrate(database, log);
     const bound = offlineKeyOperations((error) => log.error("failed to record a change in the audit log", { error })).find(
       (one) => one.op === op,
@@ -36,10 +38,12 @@ export const runOnKeys = (
 };
 
 /** Applies the missing migrations and returns their number. */
-export const runMigrate = (create: boolean, write: (text: string) => void): Promise<number> =>
-  onDatabase({ write, inUse: "It applied all migrations when it started.", missing: create ? "create" : addCreate }, migrate);
+export const runMigrate = (create: boolean, write: (text: string) => void): Promise<number> => {
+  const missing = create ? "create" : { remedy: addCreate, createsInEmpty: true };
+  return onDatabase({ write, inUse: "It applied all migrations when it started.", missing }, migrate);
+};
 
-const addCreate = { remedy: "To create a new database there, add --create." };
+const addCreate = "To create a new database there, add --create.";
 
 export interface LocalOptions {
   readonly write: (text: string) => void;
@@ -47,9 +51,10 @@ export interface LocalOptions {
   readonly inUse: string;
   /**
    * If there is no embedded database: `create` creates it; otherwise the command fails, because it was probably run in the wrong
-   * folder. A key in a new database would be useless, and an export of it empty.
+   * folder. A key in a new database would be useless, and an export of it empty. `createsInEmpty`: an empty `DATA_DIR` that exists
+   * was made for a new database, so the command creates it there.
    */
-  readonly missing: "create" | { readonly remedy: string };
+  readonly missing: "create" | { readonly remedy: string; readonly createsInEmpty?: boolean };
 }
 
 /** Opens the configured database for one command. */
@@ -58,9 +63,11 @@ export async function onDatabase<T>(
   run: (database: Database, log: Log) => Promise<T>,
 ): Promise<T> {
   const config = readConfig();
-  if (missing !== "create" && !config.DATABASE_URL && !hasDatabase(config.DATA_DIR))
+  const { DATABASE_URL, DATA_DIR } = config;
+  const isNew = !DATABASE_URL && !hasDatabase(DATA_DIR);
+  if (isNew && missing !== "create" && !(missing.createsInEmpty && isEmptyFolder(DATA_DIR)))
     throw new RequestError(
-      `There is no database in ${resolve(config.DATA_DIR)}. Run this in the folder of the service, or set DATA_DIR or DATABASE_URL to the value that the service uses. ${missing.remedy}`.trim(),
+      `There is no database in ${resolve(DATA_DIR)}. Run this in the folder of the service, or set DATA_DIR or DATABASE_URL to the value that the service uses. ${missing.remedy}`.trim(),
     );
   const log = createLog({ pretty: true, write: (line) => write(`${line}\n`) });
   let database: Database;

@@ -162,7 +162,7 @@ async function pause(args: Arguments, terminal: Terminal): Promise<number> {
   if (!reason) throw new UsageError(`missing --reason\nUsage: signalbox ${operatorCommands.pause?.usage}`);
   const paused = await ask<{ scope: string; id: string | null }>("pauses.pause", { ...scopeOf(args), reason });
   const end = ["signalbox resume", ...(paused.scope === "all" ? [] : [nameOf(paused)])].join(" ");
-  return print(terminal, args, paused, () => `Paused: ${nameOf(paused)}. Webhooks are still stored. ${end} ends it.\n`);
+  return print(terminal, args, paused, () => `Paused: ${nameOf(paused)}. Webhooks are still stored.\nTo end it, run: ${end}\n`);
 }
 
 async function resume(args: Arguments, terminal: Terminal): Promise<number> {

@@ -150,12 +150,12 @@ test("the commands for operators: status, why, runs, cost, storage, pause and re
   expect(await said("resume")).toBe("1 The scope all is not paused; nothing is.\n");
   expect(await said("pause")).toMatch(/^2 missing --reason/);
   expect(await said("pause", "all", "--reason", "night")).toBe(
-    "0 Paused: all. Webhooks are still stored. signalbox resume ends it.\n",
+    "0 Paused: all. Webhooks are still stored.\nTo end it, run: signalbox resume\n",
   );
   expect(await said("status")).toMatch(/Paused: all since .*: night/);
   expect(await said("resume")).toBe("0 Resumed: all.\n");
   expect(await said("pause", "source", "alpha", "--reason", "moved")).toBe(
-    "0 Paused: source alpha. Webhooks are still stored. signalbox resume source alpha ends it.\n",
+    "0 Paused: source alpha. Webhooks are still stored.\nTo end it, run: signalbox resume source alpha\n",
   );
   expect(await said("resume")).toBe('1 The scope all is not paused; paused: source "alpha".\n');
   expect(await said("resume", "source", "alpha")).toBe("0 Resumed: source alpha.\n");
@@ -202,7 +202,7 @@ describe("keys", () => {
   }, 240_000);
 });
 
-test("keys can be created before the first start, with --create", async () => {
+test("keys can be created before the first start, in an empty folder or with --create", async () => {
   const env = { DATA_DIR: join(folder, "new") };
   const lines = join(folder, "memories.jsonl");
   await writeFile(lines, "");
@@ -223,8 +223,19 @@ test("keys can be created before the first start, with --create", async () => {
   // The data folder of another program is no database.
   const other = join(folder, "other");
   await mkdir(other);
+  await writeFile(join(other, "file"), "");
   expect((await signalbox(["migrate"], { DATA_DIR: other })).text).toContain(`no database in ${other}.`);
-  expect(await readdir(other)).toEqual([]);
+  expect(await readdir(other)).toEqual(["file"]);
+  // An empty folder, such as a new volume, was made for the database.
+  const empty = join(folder, "empty");
+  await mkdir(empty);
+  for (const words of [
+    ["keys", "list"],
+    ["memory", "export"],
+  ])
+    expect((await signalbox(words, { DATA_DIR: empty })).text).toContain(`no database in ${empty}.`);
+  expect(await readdir(empty)).toEqual([]);
+  expect((await signalbox(["keys", "create", "--name", "a", "--scope", "read,write,admin"], { DATA_DIR: empty })).code).toBe(0);
   const made = ["keys", "create", "--create", "--name", "first", "--scope", "read"];
   expect((await signalbox(made, { DATA_DIR: join(folder, "newer") })).code).toBe(0);
   expect((await signalbox(["migrate", "--create"], env)).text).toMatch(/\d+ migrations applied/);

@@ -41,6 +41,15 @@ export async function openEmbedded(folder: string, onEnd: (error: Error) => void
 /** Whether a folder contains an embedded database. */
 export const hasDatabase = (folder: string): boolean => existsSync(join(folder, "pg", "PG_VERSION"));
 
+/** Whether a folder exists and contains nothing, like a new volume. */
+export function isEmptyFolder(folder: string): boolean {
+  try {
+    return readdirSync(folder).length === 0;
+  } catch {
+    return false;
+  }
+}
+
 const uncaught = (error: Error): never => {
   throw error;
 };
