@@ -32,9 +32,13 @@ function cutBetweenCharacters(text: string, length: number): string {
   return text.slice(0, escapeAt < 0 ? end : Math.max(0, end - maxEscapeLength) + escapeAt);
 }
 
-/** Whether any part of a text is visible. */
-export const hasVisibleText = (text: string): boolean =>
-  /[\p{L}\p{N}\p{P}\p{S}]/u.test(withoutHiddenMarkup(withoutInvisible(text)));
+/** Whether any part of a text is visible. The start of a long text usually decides, so that not all of it has to be read. */
+export function hasVisibleText(text: string): boolean {
+  const start = text.length > maxStringLength ? withoutHiddenMarkupOfCut(withoutInvisible(text.slice(0, maxStringLength))) : "";
+  return visible.test(start) || visible.test(withoutHiddenMarkup(withoutInvisible(text)));
+}
+
+const visible = /[\p{L}\p{N}\p{P}\p{S}]/u;
 
 /** The same for one line: a name, a title, an identifier. */
 export const cleanLine = (text: string, maxLength = 500): string => cleanStart(text, maxLength).replace(/\s+/g, " ").trim();

@@ -11,6 +11,7 @@ const unseenStyle =
 /** Whether readers do not see an element. */
 export function isHidden({ name, attributes }: Tag): boolean {
   if (unseen.has(name)) return true;
+  if (attributes.length === 0) return false;
   return attributes.some((attribute) => {
     const value = (attribute.value ?? "").toLowerCase();
     if (attribute.name === "hidden") return true;
@@ -27,6 +28,7 @@ const seen = new Set(
 
 /** The tag with only those attributes; `null` if it has no others. */
 export function withSafeAttributes({ name, attributes, isClosed }: Tag): string | null {
+  if (attributes.length === 0) return null;
   const kept = attributes.filter((attribute) => seen.has(attribute.name));
   if (kept.length === attributes.length) return null;
   return `<${[name, ...kept.map(({ raw }) => raw)].join(" ")}${isClosed ? " /" : ""}>`;

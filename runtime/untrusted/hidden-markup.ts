@@ -1,4 +1,5 @@
-import { CodeLines, runOf } from "../platform/markdown/code-lines.ts";
+import { CodeLines } from "../platform/markdown/code-lines.ts";
+import { CodeSpanEnds } from "./code-span.ts";
 import { Definitions, isOpenDefinition } from "./definitions.ts";
 import { readEntity } from "./entities.ts";
 import { isHidden, withSafeAttributes } from "./hidden-elements.ts";
@@ -25,16 +26,18 @@ function withoutOpenEnd(text: string): string {
   let end = text.length;
   const open = /<[!?/]?[-[A-Za-z]{0,8}$/.exec(text.slice(-16));
   if (open) end -= open[0].length;
-  while (end > 0 && /[`~\]\s]/.test(text[end - 1] as string)) end--;
+  while (end > 0 && (endSigns.has(text.charCodeAt(end - 1)) || /\s/.test(text[end - 1] as string))) end--;
   return text.slice(0, end);
 }
 
+const endSigns = new Set([..."`~]"].map((sign) => sign.charCodeAt(0)));
 const [newline, bang, ampersand, less, bracket, backslash, closeBracket, backtick] = [10, 33, 38, 60, 91, 92, 93, 96];
 
 class MarkupFilter {
   readonly #text: string;
   readonly #isCut: boolean;
   readonly #lines: CodeLines;
+  readonly #spans: CodeSpanEnds;
   readonly #definitions: Definitions;
   #out = "";
   #copied = 0;
@@ -52,6 +55,7 @@ class MarkupFilter {
     this.#text = text;
     this.#isCut = isCut;
     this.#lines = new CodeLines(text, isCut);
+    this.#spans = new CodeSpanEnds(text);
     this.#definitions = new Definitions(text);
     this.#images = text.includes("![") ? matchingBrackets(text) : null;
     this.#lastParagraph = text.lastIndexOf("\n\n");
@@ -110,7 +114,7 @@ class MarkupFilter {
     while (at < end) {
       const code = text.charCodeAt(at);
       if (code === backslash && this.#html === null) at = Math.min(at + 2, end);
-      else if (code === backtick && this.#html === null) at = this.#codeSpan(at, end);
+      else if (code === backtick && this.#html === null) at = this.#spans.of(at, end);
       else if (code === less) {
         const next = this.#markup(at, isLineStart && firstOf(text, start, end) === at);
         if (next > end) return next;
@@ -121,19 +125,6 @@ class MarkupFilter {
       else at++;
     }
     return at;
-  }
-
-  /** Position after a code span that ends in the same line, or if there is none, after its backticks. */
-  #codeSpan(at: number, end: number): number {
-    const length = runOf(this.#text, at, "`");
-    for (let next = at + length; next < end; ) {
-      next = this.#text.indexOf("`", next);
-      if (next < 0 || next >= end) break;
-      const run = runOf(this.#text, next, "`");
-      if (run === length) return next + run;
-      next += run;
-    }
-    return at + length;
   }
 
   #markup(at: number, isBlockStart: boolean): number {
@@ -204,10 +195,10 @@ const commentEnd = /--!?>/g;
 const maxTitleLength = 4_096;
 /** The address contains no spaces, so the title is everything after it. */
 const linkTail =
-  /\]\((?:[ \t]*\n?[ \t]*)(?:<[^<>\n]{0,4096}>|[^\s<>"'()]{0,4096}(?:\([^\s()]{0,256}\)[^\s<>"'()]{0,1024}){0,4})(\s{1,20}(?:"[^"]{0,4096}"|'[^']{0,4096}'|\([^()]{0,4096}\))\s{0,20})?\)/y;
+  /\]\([ \t]*(?:\n[ \t]*)?(?:<[^<>\n]{0,4096}>|[^\s<>"'()]{0,4096}(?:\([^\s()]{0,256}\)[^\s<>"'()]{0,1024}){0,4})(\s{1,20}(?:"[^"]{0,4096}"|'[^']{0,4096}'|\([^()]{0,4096}\))\s{0,20})?\)/y;
 /** A text's end that may be the beginning of such an end of a link. */
 const openLinkTail =
-  /\]\((?:[ \t]*\n?[ \t]*)(?:<[^<>\n]{0,4096}>?|[^\s<>"'()]{0,4096}(?:\([^\s()]{0,256}\)[^\s<>"'()]{0,1024}){0,4}(?:\([^\s()]{0,256})?)(?:\s{1,20}(?:"[^"]{0,4096}"?|'[^']{0,4096}'?|\([^()]{0,4096}\)?)?\s{0,20})?$/y;
+  /\]\([ \t]*(?:\n[ \t]*)?(?:<[^<>\n]{0,4096}>?|[^\s<>"'()]{0,4096}(?:\([^\s()]{0,256}\)[^\s<>"'()]{0,1024}){0,4}(?:\([^\s()]{0,256})?)(?:\s{1,20}(?:"[^"]{0,4096}"?|'[^']{0,4096}'?|\([^()]{0,4096}\)?)?\s{0,20})?$/y;
 /** Maximum length of its match. */
 const maxLinkLength = 16_384;
 const hiddenKinds = [

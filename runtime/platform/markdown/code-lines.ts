@@ -21,8 +21,8 @@ interface Line {
  */
 export class CodeLines {
   readonly #text: string;
-  readonly #closers: readonly { readonly at: number; readonly sign: string; readonly longestFrom: number }[];
-  #nextCloser = 0;
+  /** By their character, the last one first. Those before the current line are removed. */
+  readonly #closers: ReadonlyMap<string, Closer[]>;
   #fence: Fence | null = null;
   /** Indentation of the content of the current list item, in columns. */
   #listIndent = 0;
@@ -42,7 +42,7 @@ export class CodeLines {
 
   /** Whether the line from `start` to `end` is code or one of its fences. */
   isCode(start: number, end: number): boolean {
-    if (this.#closers.length === 0 && !this.#isCut) return false;
+    if (this.#closers.size === 0 && !this.#isCut) return false;
     const line = this.#read(start, end);
     if (this.#fence && this.#stays(line, this.#fence)) {
       if (this.#closes(line, end, this.#fence)) this.#fence = null;
@@ -93,29 +93,28 @@ export class CodeLines {
   }
 
   #hasCloser(sign: string, length: number, after: number): boolean {
-    while ((this.#closers[this.#nextCloser]?.at ?? Number.POSITIVE_INFINITY) < after) this.#nextCloser++;
-    for (let n = this.#nextCloser; n < this.#closers.length; n++) {
-      const closer = this.#closers[n];
-      if (closer?.sign === sign) return closer.longestFrom >= length;
-    }
-    return false;
+    const same = this.#closers.get(sign) ?? [];
+    while ((same.at(-1)?.at ?? Number.POSITIVE_INFINITY) < after) same.pop();
+    return (same.at(-1)?.longestFrom ?? 0) >= length;
   }
 }
 
-/** The lines that can close a fence, each with the longest run of its character from that line to the end. */
-function closersOf(text: string) {
-  if (!text.includes("```") && !text.includes("~~~")) return [];
-  const fences = [...text.matchAll(/^[ \t>]*(`{3,}|~{3,})[ \t]*\r?$/gm)].map((match) => ({
-    at: match.index,
-    sign: match[1]?.[0] ?? "",
-    length: match[1]?.length ?? 0,
-  }));
-  const longest: Record<string, number> = {};
-  const withLongest = fences.reverse().map(({ at, sign, length }) => {
-    longest[sign] = Math.max(longest[sign] ?? 0, length);
-    return { at, sign, longestFrom: longest[sign] };
-  });
-  return withLongest.reverse();
+/** A line that can close a fence, and the longest run of its character from there to the end. */
+interface Closer {
+  readonly at: number;
+  readonly longestFrom: number;
+}
+
+function closersOf(text: string): Map<string, Closer[]> {
+  const closers = new Map<string, Closer[]>();
+  if (!text.includes("```") && !text.includes("~~~")) return closers;
+  for (const { index: at, 1: run = "" } of [...text.matchAll(/^[ \t>]*(`{3,}|~{3,})[ \t]*\r?$/gm)].reverse()) {
+    const sign = run[0] ?? "";
+    const same = closers.get(sign) ?? [];
+    same.push({ at, longestFrom: Math.max(same.at(-1)?.longestFrom ?? 0, run.length) });
+    closers.set(sign, same);
+  }
+  return closers;
 }
 
 export function runOf(text: string, from: number, sign: string): number {
