@@ -1,9 +1,10 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { SubjectDetails } from "@signalbox/sdk";
 import type { Agent } from "../agents/queries.ts";
 import type { Message } from "../llm/chat-messages.ts";
 import type { Found } from "../memory/find.ts";
 import type { Task } from "../tasks/queries.ts";
-import { cleanLine, cleanText } from "../untrusted/clean.ts";
+import { cleanLine, cleanStart } from "../untrusted/clean.ts";
 import { editedLaterNote, isLater, writtenLaterNote } from "../untrusted/edits.ts";
 import { fence, fenceCleaned } from "../untrusted/fence.ts";
 import { detailsText, withNames } from "./describe.ts";
@@ -18,14 +19,18 @@ const rememberedTitle = "What you remember, one item for each line that begins w
  * The system prompt: the parts of the agent, in the order of the specification, then its memories as data. `since`: when the
  * event that started the run happened.
  */
-export function systemPrompt(
+export async function systemPrompt(
   agent: Agent | null,
   task: Pick<Task, "actor_fallback">,
   memories: readonly Remembered[] = [],
   since: number | null = null,
-): string {
+): Promise<string> {
   const persona = agent ? personaOf(agent) : [task.actor_fallback ?? ""];
-  const listed = memories.map((memory) => line(memory, since)).join("\n");
+  let listed = "";
+  for (const memory of memories) {
+    if (memory.content.length > longMemory) await nextTurn();
+    listed += `${listed === "" ? "" : "\n"}${line(memory, since)}`;
+  }
   const remembered = memories.length > 0 ? [fenceCleaned(rememberedTitle, listed, "memory")] : [];
   return [...persona, ...remembered].filter((part) => part.trim() !== "").join("\n\n");
 }
@@ -34,12 +39,19 @@ export function systemPrompt(
  * Maximum length of a memory in a prompt, in characters. A longer one would fill the model's context in every run that finds it.
  */
 const maxMemoryLength = 8_000;
+/**
+ * Maximum length of the part of a memory that is cleaned, in characters. Most of it may be hidden text; cleaning all of a large one
+ * would block the event loop.
+ */
+const maxReadLength = 2 * maxMemoryLength;
+/** A longer memory is cleaned in a tick of its own, because there can be 100 of them; characters. */
+const longMemory = 2_000;
 
 /** Content of an item is indented, so its text cannot begin another item. */
 function line({ source, content, about = {} }: Remembered, since: number | null): string {
-  const clean = cleanText(content);
-  const rest = clean.length - maxMemoryLength;
-  const text = rest > 0 ? `${clean.slice(0, maxMemoryLength).toWellFormed()} … (${rest} more characters)` : clean;
+  const clean = cleanStart(content, maxReadLength);
+  const isCut = clean.length > maxMemoryLength || content.length > maxReadLength;
+  const text = isCut ? `${clean.slice(0, maxMemoryLength).toWellFormed()} [cut: ${content.length} characters in all]` : clean;
   const said = [
     ...Object.entries(about).map(([what, value]) => `${what}: ${cleanLine(value)}`),
     ...(isLater(Date.parse(about.at ?? ""), since) ? [writtenLaterNote] : []),

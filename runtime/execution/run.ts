@@ -151,7 +151,7 @@ async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<
     temperature: agent?.temperature ?? null,
     ...(about && { about }),
     messages: [
-      { role: "system", content: systemPrompt(agent, fallback, memories, timeOf(execution)) },
+      { role: "system", content: await systemPrompt(agent, fallback, memories, timeOf(execution)) },
       taskPrompt(task, withSubject(execution, about), about),
     ],
     tools: deps.tools

@@ -75,7 +75,7 @@ export async function runChat(
 async function makePlan(agent: Agent, messages: readonly Message[], deps: ChatDeps): Promise<Plan> {
   const question = messages.findLast((message) => message.role === "user")?.content ?? "";
   const memories = await deps.recall(question, { execution_id: null, agent_id: agent.id, project_id: null });
-  const system = systemPrompt(agent, { actor_fallback: null }, memories);
+  const system = await systemPrompt(agent, { actor_fallback: null }, memories);
   return {
     agent_id: agent.id,
     model: agent.model ?? deps.defaultModel,
