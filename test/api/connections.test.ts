@@ -1,14 +1,11 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { runtimeUnderTest } from "../harness/process.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
 
 const key = "the-key-of-the-operator";
 const most = 20;
-// Requests on Deno do not name the socket of their connection.
-const onNode = test.skipIf(runtimeUnderTest() === "deno");
 let service: Service;
 beforeAll(async () => {
   service = await startService({ apiKey: key, env: { API_KEYS: key, HOST: "127.0.0.1", MAX_CONNECTIONS: String(most) } });
@@ -34,7 +31,7 @@ async function askOnce(): Promise<string> {
   return String(answer);
 }
 
-onNode.each([
+test.each([
   ["nothing", ""],
   ["a part of a request line", "POST /webhook/al"],
   ["a part of the headers", "POST /webhook/alpha HTTP/1.1\r\nhost: localhost\r\nx-a:"],
@@ -47,7 +44,7 @@ onNode.each([
   await eventually(() => held.filter(({ closed }) => !closed).length <= most || null, { timeout: 3_000 });
 });
 
-onNode("a connection with a request is kept; it can be an event stream", async () => {
+test("a connection with a request is kept; it can be an event stream", async () => {
   const stop = new AbortController();
   const headers = { authorization: `Bearer ${key}` };
   const live = await fetch(`${service.url}/api/events`, { headers, signal: stop.signal });

@@ -1,4 +1,4 @@
-import { type Server, STATUS_CODES } from "node:http";
+import { type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { RequestError } from "@hono/node-server";
 
@@ -39,7 +39,24 @@ export function answerClientErrors(server: Server): void {
     response.writeHead(417, { "content-type": "application/json", connection: "close" }).end(JSON.stringify({ error }));
   });
   // A client that asks whether to send its body is answered once the body is read: see `body.ts`.
-  server.on("checkContinue", (request, response) => void server.emit("request", request, response));
+  server.on("checkContinue", (request, response) => {
+    closeUnlessInvited(response);
+    server.emit("request", request, response);
+  });
+}
+
+/**
+ * Closes the connection after an answer that did not ask for the body: what follows can be the body or the next request. Node does so
+ * itself, Deno does not.
+ */
+function closeUnlessInvited(response: ServerResponse): void {
+  const { shouldKeepAlive } = response;
+  const invite = response.writeContinue.bind(response);
+  response.shouldKeepAlive = false;
+  response.writeContinue = (callback) => {
+    response.shouldKeepAlive = shouldKeepAlive;
+    invite(callback);
+  };
 }
 
 /** How requests are passed to the routes. On Node, the lighter classes halve the cost of a small response; Deno's own server would refuse them. */

@@ -5,10 +5,9 @@ import { onceOver } from "./pipelining.ts";
 /**
  * Limits the connections of a server. For a further one, the connection that has been without a request for longest is closed, also
  * if it has sent a part of one; if each has a request, the new one is closed. So connections that anyone can open and hold do not
- * keep others out. Not on Deno, whose requests do not name the socket of their connection.
+ * keep others out.
  */
 export function limitConnections(server: Server, most: number): Server {
-  if ("Deno" in globalThis) return server;
   /** The connections without a request, in the order in which they became so. */
   const idle = new Set<Socket>();
   const requests = new Map<Socket, number>();
