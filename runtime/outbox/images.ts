@@ -18,8 +18,12 @@ const dataImage = new RegExp(
 /** Elements that cause a browser to load a resource. */
 const loading =
   /<(?=\/?(?:img|image|picture|source|video|audio|iframe|frame|embed|object|input|svg|link|script|style|meta|base|track|portal)\b)/gi;
-/** An attribute that causes a browser to load a resource, with its value. */
-const loadingAttribute = /[\s"'/](?:background|poster|srcset|style)\s*=(?=\s*(?:"([^"]*)|'([^']*)|([^\s>]*)))/gi;
+/**
+ * An attribute that causes a browser to load a resource, with its value. A value without quotes is a part of the match, so that a run
+ * of such attributes is read once; the sign that ends it can make the value reach further.
+ */
+const loadingAttribute =
+  /[\s"'/](?:background|poster|srcset|style)\s*=\s*(?:(?=["'])(?="([^"]*)|'([^']*))|([^\s>"'<]*)(?=(["'<]?)))/gi;
 /** An address in the value of an attribute, or what can spell one. */
 const addressInValue = /url|src|image|\/\/|[\\&]|https?:/i;
 
@@ -63,12 +67,12 @@ export function withoutForeignImages(text: string, hosts: readonly string[]): st
 function withoutLoadingAttributes(text: string): string {
   let end = 0;
   let checked = 0;
-  for (const { index, 1: quoted, 2: single, 3: bare } of text.matchAll(loadingAttribute)) {
+  for (const { index, 0: whole, 1: quoted, 2: single, 3: bare, 4: sign } of text.matchAll(loadingAttribute)) {
     if (++checked > maxImages) {
       end = text.length;
       break;
     }
-    if (addressInValue.test(quoted ?? single ?? bare ?? "")) end = index;
+    if (sign || addressInValue.test(quoted ?? single ?? bare ?? "")) end = index + whole.length;
   }
   return end === 0 ? text : text.slice(0, end).replace(openElement, "&lt;") + text.slice(end);
 }

@@ -69,6 +69,15 @@ test.each([
     `a \` b\n<pre>\n\n\`${beacon}\`\n</pre>`,
     `- <pre>\n\n  \`${beacon}\`\n  </pre>`,
   ],
+  // Lines of HTML whose beginning or end is easily missed.
+  ...[
+    `- <details>\n    \`${beacon}\``,
+    `1. <details>\n   \`${beacon}\``,
+    `[^1]: <details>\n    \`${beacon}\`\n\nx[^1]`,
+    `${">".repeat(41)} <div>\n${">".repeat(41)} \`${beacon}\``,
+    `<div>\n\u00a0\n\`${beacon}\``,
+    `\`\`\`\na\n\`\`\`\u00a0\n\`\`\`\n${beacon}\n- \`\`\`\n  x\n  \`\`\``,
+  ],
   // An address of our own that no platform reads as the address of the image.
   ...[
     "![x](a b\n\n[x]: https://evil.test/p.png",
@@ -96,6 +105,8 @@ test.each([
   "Run `npm test` and `npx @eve/cli`, see [the docs](https://github.com/a/b_(c)) or <https://github.com/>.",
   "<details><summary>Logs</summary>\n\nThe log of `a | b`:\n\n```sh\ncat a | grep '@eve'\n```\n\n</details>",
   "It costs $5; `a` costs $6. <br/> <kbd>x</kbd> `@eve`\n\n| a | b |\n|---|---|\n| `x` | ![ok](docs/a.png) |",
+  "Add a `<script>` or `<!--` to the page:\n\n```html\n<script src='https://cdn.test/a.js'></script>\n```\n\nand `@eve`.",
+  "The elements `<pre>`, `<style>` and `<!DOCTYPE html>`.\n\n```css\n@media print { a { background: url(//cdn.test/a.png) } }\n```",
   '![a picture](https://github.com/a.png "A title") and <img src="https://github.com/a.png" width="10">',
 ])("an ordinary text passes unchanged: %#", (text) => {
   expect(safe(text)).toBe(text);
@@ -173,6 +184,11 @@ const pieces = [
     "$",
     "a",
     "b ",
+    "\n    ",
+    "\u00a0\n",
+    "- <details>\n",
+    "[^1]: ",
+    "```html\n<b>\n```\n",
   ],
 ];
 
@@ -204,6 +220,7 @@ test("no text of 1 MiB takes the processor for long", async () => {
     "![x](a b",
   ];
   slow.push("<b style=", "<b style='url", ' style="', "<pre>", "<a ", "<!--\n\n", "<b x\n", "`a|b`\n|-|\n", "[^", "](a ");
+  slow.push("<b>/style=", '/style=x"style=y<', "<b/style= ", "`a` ", "[^1]: <b>\n", "> ", "- ");
   const idle = await idleStall();
   const stalls: [piece: string, stall: number][] = [];
   for (const piece of slow) {

@@ -72,7 +72,7 @@ export class CodeLines {
 
   #closes({ at, indent }: Line, end: number, { sign, length, indent: outer }: Fence): boolean {
     const run = runOf(this.#text, at, sign);
-    return run >= length && indent <= outer + 3 && this.#text.slice(at + run, end).trim() === "";
+    return run >= length && indent <= outer + 3 && /^[ \t]*$/.test(this.#text.slice(at + run, end));
   }
 
   #opens(line: Line, end: number): Fence | null {

@@ -40,11 +40,17 @@ export class CodeSpans {
     this.#isAmbiguous = false;
   }
 
-  /** The start and end positions of the code spans of the next line of the paragraph. */
-  of(line: string): [number, number][] {
+  /** The start and end positions of the code spans of the next line of the paragraph. `isHtml`: whether the line is HTML. */
+  of(line: string, isHtml = false): [number, number][] {
+    const spans = isHtml || this.#isAmbiguous || this.isRaw ? [] : this.#unambiguous(line);
+    // An element that is named in code begins nothing.
+    const rest = withoutSpans(line, spans);
+    this.isRaw ||= raw.test(rest) || rest.lastIndexOf("<!--") > rest.lastIndexOf("-->");
+    return this.isRaw ? [] : spans;
+  }
+
+  #unambiguous(line: string): [number, number][] {
     const spans: [number, number][] = [];
-    this.isRaw ||= raw.test(line) || line.lastIndexOf("<!--") > line.lastIndexOf("-->");
-    if (this.#isAmbiguous || this.isRaw) return spans;
     const runs = closersOf(line);
     /** Where a formula can end at the latest. */
     const formulaEnd = line.search(/\S\$[^$]*$/);
@@ -79,6 +85,16 @@ export class CodeSpans {
     plain.lastIndex = at;
     return plain.test(line) ? Math.max(plain.lastIndex, at + 1) : null;
   }
+}
+
+function withoutSpans(line: string, spans: readonly (readonly [number, number])[]): string {
+  let rest = "";
+  let from = 0;
+  for (const [start, end] of spans) {
+    rest += `${line.slice(from, start)} `;
+    from = end;
+  }
+  return rest + line.slice(from);
 }
 
 /** Positions of the runs of backticks of each length, the last one first. */

@@ -38,6 +38,11 @@ export function hasMore(text: string, sign: string, most: number): boolean {
   return false;
 }
 
+/** A line that ends HTML and paragraphs. One with a no-break space does not. */
+const blank = /^[ \t]*$/;
+/** The first line of HTML, also in a quotation, a list, a definition or a footnote. */
+const htmlBlock = /^(?:[ \t>:]|[-*+][ \t]|\d{1,9}[.)][ \t]|\[\^[^\]]{1,1000}\]:)*<[A-Za-z/!?]/;
+
 /** The start and end positions of the code in a text. */
 function codeOf(text: string): [number, number][] {
   const lines = new CodeLines(text);
@@ -49,13 +54,15 @@ function codeOf(text: string): [number, number][] {
     const lineEnd = next < 0 ? text.length : next;
     const end = text[lineEnd - 1] === "\r" ? lineEnd - 1 : lineEnd;
     const line = text.slice(start, end);
-    if (line.trim() === "") {
+    if (blank.test(line)) {
       inHtml = spans.isRaw;
       spans.endParagraph();
-    } else if (/^[ \t>]{0,40}<[A-Za-z/!?]/.test(line)) inHtml = true;
-    const isCode = !inHtml && lines.isCode(start, end);
+    }
+    const isCode: boolean = !inHtml && lines.isCode(start, end);
+    // A line of a fence begins no HTML.
+    inHtml ||= !isCode && htmlBlock.test(line);
     if (isCode) ranges.push([start, end]);
-    else for (const [first, last] of spans.of(line)) if (!inHtml) ranges.push([start + first, start + last]);
+    else for (const [first, last] of spans.of(line, inHtml)) ranges.push([start + first, start + last]);
     start = lineEnd + 1;
   }
   return ranges;
