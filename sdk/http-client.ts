@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { z } from "zod";
 import { PluginError } from "./errors.ts";
 import { fetchError, redact, statusError } from "./http-errors.ts";
+import { parseAnswer } from "./parse-answer.ts";
 import { textOfMarkup } from "./plain-markdown.ts";
 import type { SharedThrottle } from "./shared-throttle.ts";
 import { Throttle } from "./throttle.ts";
@@ -134,9 +135,10 @@ function errorText(text: string): string {
 function read<T>(schema: z.ZodType<T>, text: string, what: string): T {
   let data: unknown = null;
   try {
-    if (text !== "") data = JSON.parse(text);
-  } catch {
-    throw new PluginError("unavailable", `${what} is not valid JSON`);
+    if (text !== "") data = parseAnswer(text);
+  } catch (error) {
+    const fault = error instanceof PluginError ? `cannot be read: ${error.message}` : "is not valid JSON";
+    throw new PluginError("unavailable", `${what} ${fault}`);
   }
   const parsed = schema.safeParse(data);
   if (parsed.success) return parsed.data;

@@ -23,6 +23,7 @@ export {
 } from "./marker.ts";
 export type * from "./memory.ts";
 export type { Offload, OffloadedFunctions } from "./offload.ts";
+export { parseAnswer } from "./parse-answer.ts";
 export { plainMarkdown, plainNote, textOfMarkup } from "./plain-markdown.ts";
 export { CONTRACT_VERSION, definePlugin, PLUGIN_BRAND, type Plugin, SDK_VERSION, tool } from "./plugin.ts";
 export type { CloudEvent, ForwardingQueue, IncomingOutcome, IncomingWebhook, Queue, WebhookFeed } from "./queue.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { Octokit } from "@octokit/core";
 import { retry } from "@octokit/plugin-retry";
-import { type Capabilities, PluginError, Throttle, throttled } from "@signalbox/sdk";
+import { type Capabilities, PluginError, parseAnswer, Throttle, throttled } from "@signalbox/sdk";
 import type { z } from "zod";
 import { dataOf, failureOf } from "./failure.ts";
 import type { Settings } from "./settings.ts";
@@ -162,15 +162,17 @@ async function send<T>(
     throw failureOf(error, asked, secrets);
   }
   const headers = new Headers(Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as [string, string]));
-  return { data: read(shape, parsed(answer.data), asked), link: answer.headers.link ?? "", headers };
+  return { data: read(shape, parsed(answer.data, asked), asked), link: answer.headers.link ?? "", headers };
 }
 
 /** The text remains if the body was cut off or is not JSON, for example the error page of a proxy. */
-function parsed(data: unknown): unknown {
+function parsed(data: unknown, asked: string): unknown {
   if (typeof data !== "string") return data;
   try {
-    return JSON.parse(data);
-  } catch {
+    return parseAnswer(data);
+  } catch (error) {
+    if (error instanceof PluginError)
+      throw new PluginError("unavailable", `alpha's answer to ${asked} cannot be read: ${error.message}`);
     return data;
   }
 }

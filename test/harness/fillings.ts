@@ -55,6 +55,9 @@ export const filled = (size: number): fc.Arbitrary<Filling> => {
       return one.repeat(size / each);
     }),
     list: item.map((one) => Array(Math.floor(size / (JSON.stringify(one).length + 1))).fill(one)),
-    members: key.map((name) => Object.fromEntries(Array.from({ length: Math.floor(size / 14) }, (_, i) => [name(i), 1]))),
+    members: key.map((name) => {
+      const each = name(size / 20).length + '"":1,'.length;
+      return Object.fromEntries(Array.from({ length: Math.floor(size / each) }, (_, i) => [name(i), 1]));
+    }),
   });
 };
