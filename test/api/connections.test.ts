@@ -37,11 +37,20 @@ test.each([
   ["a part of the headers", "POST /webhook/alpha HTTP/1.1\r\nhost: localhost\r\nx-a:"],
   ["a request that is answered", "GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n"],
   ["a request that is refused before its body", "POST /webhook/none HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n"],
+  ["a part of a body", "POST /webhook/alpha HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n{"],
 ])("more connections than the limit, which send %s, keep no one out", async (_, sent) => {
   const held: Socket[] = [];
   for (let i = 0; i < 3 * most; i++) held.push(await hold(sent));
   for (let i = 0; i < most; i++) expect(await askOnce()).toMatch(/^HTTP\/1.1 200 /);
   await eventually(() => held.filter(({ closed }) => !closed).length <= most || null, { timeout: 3_000 });
+});
+
+test("connections that do not read their answers keep no one out", async () => {
+  const ask = "GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n";
+  const held: Socket[] = [];
+  // More answers than the buffers of a connection contain.
+  for (let i = 0; i < most; i++) held.push((await hold(ask.repeat(16))).pause());
+  for (let i = 0; i < most; i++) expect(await askOnce()).toMatch(/^HTTP\/1.1 200 /);
 });
 
 test("a connection with a request is kept; it can be an event stream", async () => {

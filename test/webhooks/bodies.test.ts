@@ -90,6 +90,17 @@ describe("before the body is read", () => {
     socket.destroy();
   });
 
+  test("a client of HTTP/1.0 gets the answer and nothing before it, whatever it expects", async () => {
+    const body = JSON.stringify(issueOpened({ number: 902 }));
+    const socket = connect(Number(new URL(service.url).port), "127.0.0.1");
+    const head = ["POST /webhook/alpha HTTP/1.0", "host: localhost", "expect: 100-continue", `content-length: ${body.length}`];
+    head.push("content-type: application/json", "x-alpha-event: issues", `x-hub-signature-256: ${signature(body, secret)}`);
+    socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
+    const answer = await new Promise((done) => socket.once("data", (data) => done(String(data))));
+    expect(answer).toMatch(/^HTTP\/1\.1 202 /);
+    socket.destroy();
+  });
+
   test("a mapping's missing or wrong token is refused", async () => {
     const auth = { method: "token", header: "X-Shop", secret: "the token of the shop" };
     const rules = { event_type: "$.type" };

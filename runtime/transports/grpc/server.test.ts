@@ -123,6 +123,20 @@ describe("the server's life", () => {
     for (const session of [handled, next]) session.destroy();
     await server.close(100);
   });
+  test("a call whose answer is not read does not keep its connection", async () => {
+    const server = await startGrpc({ routes, log: quiet, host: "127.0.0.1", port: 0, maxSessions: 1 });
+    // Its window has no room for an answer.
+    const deaf = connectHttp2(`http://127.0.0.1:${server.port}`, { settings: { initialWindowSize: 0 } }).on("error", () => {});
+    const path = "/signalbox.api.v1.WidgetService/ListWidgets";
+    const call = deaf.request({ ":method": "POST", ":path": path, "content-type": "application/json" }).on("error", () => {});
+    call.end("{}");
+    await once(call, "response");
+    const next = connectHttp2(`http://127.0.0.1:${server.port}`).on("error", () => {});
+    await Promise.all([once(deaf, "close"), once(next, "remoteSettings")]);
+    expect(next.closed).toBe(false);
+    next.destroy();
+    await server.close(100);
+  });
   test("anyone may ask for reflection, but not with any number of streams", async () => {
     const server = await startGrpc({ routes, log: quiet, host: "127.0.0.1", port: 0 });
     const session = connectHttp2(`http://127.0.0.1:${server.port}`).on("error", () => {});

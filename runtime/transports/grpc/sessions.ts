@@ -38,8 +38,11 @@ interface Use {
   askedAt: number | null;
 }
 
-/** Whether a call that needs a key, and whose request has arrived, uses the connection. */
-const isKept = ({ keyed }: Use): boolean => [...keyed.calls].some((call) => call.readableEnded || call.endAfterHeaders);
+/** Whether a call that needs a key is handled: its request has arrived, and its answer is not complete. A client may never read that. */
+const isHandled = (call: ServerHttp2Stream): boolean => (call.readableEnded || call.endAfterHeaders) && !call.writableEnded;
+
+/** Whether such a call uses the connection. */
+const isKept = ({ keyed }: Use): boolean => [...keyed.calls].some(isHandled);
 
 /** Tracks the open connections, and closes those that are unused, too many, or whose peer does not answer a ping. */
 export function keepSessions(server: Http2Server | Http2SecureServer, { keepAliveMs, idleMs, most, closeMs }: SessionLimits) {
@@ -61,8 +64,8 @@ export function keepSessions(server: Http2Server | Http2SecureServer, { keepAliv
     socket?.destroy();
   };
   /**
-   * Makes room for one more. Returns whether there is room. Calls that need no key, and those whose request has not arrived, do not
-   * keep a connection, because anyone can make them.
+   * Makes room for one more. Returns whether there is room. Calls that need no key, and those whose request has not arrived or whose
+   * answer is not read, do not keep a connection, because anyone can make them.
    */
   const makeRoom = (): boolean => {
     if (open.size < most) return true;

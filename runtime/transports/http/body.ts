@@ -119,10 +119,10 @@ export async function* boundedBody(request: Readable, response: Answer, budget: 
   }
 }
 
-/** Tells a client that waits for it to send the body. Others have begun to. */
+/** Tells a client that waits for it to send the body. Others have begun to, and those of HTTP/1.0 would take it for the answer. */
 function invite(request: Readable, response: object | undefined): void {
-  if (request instanceof IncomingMessage && response instanceof ServerResponse && request.headers.expect !== undefined)
-    response.writeContinue();
+  if (!(request instanceof IncomingMessage && response instanceof ServerResponse)) return;
+  if (request.headers.expect !== undefined && request.httpVersion !== "1.0") response.writeContinue();
 }
 
 const late = problem("request_timeout", `The body did not arrive within ${bodyMs / 1000} seconds; send it again.`);

@@ -1,42 +1,57 @@
-import type { Server } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import { onceOver } from "./pipelining.ts";
 
+/** A connection with unanswered requests. */
+interface Use {
+  waiting: number;
+  newest: IncomingMessage;
+}
+
 /**
  * Limits the connections of a server. For a further one, the connection that has been without a request for longest is closed, also
- * if it has sent a part of one; if each has a request, the new one is closed. So connections that anyone can open and hold do not
- * keep others out.
+ * if it has sent a part of one. If each has a request, the first one is closed that waits for its client to send the rest of a body
+ * or to read the answer; if there is none, the new one is closed. So connections that anyone can open and hold do not keep others
+ * out.
  */
 export function limitConnections(server: Server, most: number): Server {
   /** The connections without a request, in the order in which they became so. */
   const idle = new Set<Socket>();
-  const requests = new Map<Socket, number>();
+  /** The others, in the order in which they became so. */
+  const busy = new Map<Socket, Use>();
+  const forget = (socket: Socket) => {
+    idle.delete(socket);
+    busy.delete(socket);
+  };
+  const leastUsed = (): Socket | undefined => {
+    for (const socket of idle) return socket;
+    for (const [socket, { newest }] of busy) if (!newest.complete || socket.writableLength > 0) return socket;
+    return undefined;
+  };
   server.on("connection", (socket: Socket) => {
-    if (requests.size >= most) {
-      const [oldest = socket] = idle;
+    if (idle.size + busy.size >= most) {
+      const closed = leastUsed() ?? socket;
       // Its event "close" follows later.
-      forget(oldest);
-      oldest.destroy();
-      if (oldest === socket) return;
+      forget(closed);
+      closed.destroy();
+      if (closed === socket) return;
     }
-    requests.set(socket, 0);
     idle.add(socket);
     socket.once("close", () => forget(socket));
   });
-  const forget = (socket: Socket) => {
-    requests.delete(socket);
-    idle.delete(socket);
-  };
-  server.on("request", ({ socket }, response) => {
-    const before = requests.get(socket);
-    if (before === undefined) return;
-    requests.set(socket, before + 1);
-    idle.delete(socket);
+  server.on("request", (request, response) => {
+    const { socket } = request;
+    const use = busy.get(socket);
+    if (use) {
+      use.waiting++;
+      use.newest = request;
+    } else if (idle.delete(socket)) busy.set(socket, { waiting: 1, newest: request });
+    else return;
     onceOver(response, () => {
-      const now = requests.get(socket);
-      if (now === undefined) return;
-      requests.set(socket, now - 1);
-      if (now === 1) idle.add(socket);
+      const now = busy.get(socket);
+      if (!now || --now.waiting > 0) return;
+      busy.delete(socket);
+      idle.add(socket);
     });
   });
   return server;
