@@ -113,6 +113,8 @@ describe("the server's life", () => {
         [isWhole ? "end" : "write"](message);
       return session;
     };
+    // The first call of a server loads what handles it.
+    await client(grpc(server.port)).listWidgets({});
     const handled = begin(Buffer.from([0, 0, 0, 0, 4, 8, 0xe0, 0xd4, 3]), true);
     await new Promise((done) => setTimeout(done, 300));
     const slow = begin(Buffer.from([0, 0, 0, 0, 9, 10]), false);
