@@ -82,20 +82,16 @@ for (const { name, need, start } of buses) {
       expect([comments(1), comments(3)]).toEqual([[], []]);
     });
 
-    test.runIf(name === "amqp")(
-      "the status names a stream that is down and the remedy, until it is back",
-      {
-        timeout: 120_000,
-      },
-      async () => {
+    // Only RabbitMQ's streams can be down while their broker is up.
+    if (name === "amqp")
+      test("the status names a stream that is down and the remedy, until it is back", { timeout: 120_000 }, async () => {
         const start = broker.stopStream?.();
         const { body } = await world.service.webhook(issueOpened({ repo, number: 4 }));
         await shows("failed", /the stream signalbox\.events is down; if it stays down, restart RabbitMQ/);
         start?.();
         await shows("ok", /no message waits/);
         await eventually(async () => (await broker.published()).includes(body.event_id), { timeout: 30_000 });
-      },
-    );
+      });
 
     test(`${events} webhooks from the bus, with kills of the broker and the service: nothing lost, nothing twice`, {
       timeout: limit,
