@@ -63,8 +63,8 @@ test("an invalid server is refused with the reason", { timeout: limit }, async (
   expect((await world.add("alpha", everythingUrl)).body.error).toMatch(/name.*alpha/);
   expect((await world.add("x", "ftp://example.com")).body.error).toMatch(/url/);
   expect((await world.add("x", "http://10.0.0.1/mcp")).body).toEqual({ error: expect.stringMatching(/^url: 10\.0\.0\.1/) });
-  const unknown = await world.add("x", everythingUrl, { agent_id: "nobody" });
-  expect(unknown).toMatchObject({ status: 400, body: { error: expect.stringMatching(/agent_id.*nobody/) } });
+  const unknown = await world.add("x", everythingUrl, { agent_id: "no_such_agent" });
+  expect(unknown).toMatchObject({ status: 400, body: { error: expect.stringMatching(/agent_id.*no_such_agent/) } });
   const { id } = (await world.servers()).find((one) => one.name === "every thing") as McpServer;
   expect((await world.service.del(`/api/mcp-servers/${id}`)).status).toBe(204);
   expect((await world.service.del(`/api/mcp-servers/${id}`)).status).toBe(404);

@@ -65,13 +65,13 @@ describe("before the body is read", () => {
     ["a missing signature", "/webhook/alpha", {}, 401],
     ["a body that is declared too large", "/webhook/alpha", { "content-length": length + 1, "x-hub-signature-256": shaped }, 413],
     ["an operation without a key", "/api/agents", { "content-type": "application/json" }, 401],
-  ])("%s: a client that asks whether to send its body is told not to", async (_, path, headers, status) => {
+  ])("%s: with Expect: 100-continue, the answer comes before the body", async (_, path, headers, status) => {
     const { socket, answer } = begin(service, path, { "content-length": length, expect: "100-continue", ...headers });
     expect(await answer).toMatch(new RegExp(`^HTTP/1.1 ${status} .*connection: close`, "is"));
     socket.destroy();
   });
 
-  test("a client that asks whether to send its body is told to, once its headers are good", async () => {
+  test("with Expect: 100-continue, a webhook with valid headers gets 100 Continue, then its answer", async () => {
     const body = JSON.stringify(issueOpened({ number: 901 }));
     const headers = {
       "content-type": "application/json",

@@ -38,7 +38,7 @@ export function answerClientErrors(server: Server): void {
     for (const [name, value] of safeHeaders) response.setHeader(name, value);
     response.writeHead(417, { "content-type": "application/json", connection: "close" }).end(JSON.stringify({ error }));
   });
-  // A client that asks whether to send its body is answered once the body is read: see `body.ts`.
+  // With `Expect: 100-continue`, a client gets 100 Continue when its body is about to be read: see `body.ts`.
   server.on("checkContinue", (request, response) => {
     closeUnlessInvited(response);
     server.emit("request", request, response);
