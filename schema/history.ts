@@ -57,7 +57,7 @@ export const fieldsOf = (item: z.ZodObject, long: readonly string[]) =>
       for (const name of namesIn(given)) {
         if (known.includes(name)) continue;
         const meant = nearestName(name, known);
-        const help = meant ? `did you mean "${meant}"?` : `there are ${known.join(", ")}`;
+        const help = meant ? `did you mean "${meant}"?` : `available: ${known.join(", ")}`;
         context.addIssue({ code: "custom", message: `items have no member ${JSON.stringify(name)}; ${help}` });
       }
     })

@@ -84,7 +84,7 @@ export function runSandboxed(run: SandboxedRun): Promise<{ summary: string }> {
     child.on("close", (code, signal) => {
       clearTimeout(timer);
       if (code === 0) return done({ summary: summary.trim() });
-      const why = signal === "SIGKILL" ? `it was killed, at the latest after ${timeoutMs / 1000} s` : `exit code ${code}`;
+      const why = signal === "SIGKILL" ? `it was killed (time limit: ${timeoutMs / 1000} s)` : `exit code ${code}`;
       fail(new Error(`the coding agent failed: ${why}${errors ? `: ${errors.trim()}` : ""}`));
     });
   });

@@ -12,7 +12,7 @@ const findings: readonly Finding[] = [
     task: /triage|initial.intent|what the issue asks for/i,
     heading: "Triage",
     lines: [
-      "**What is asked:** the reporter wants “{title}” solved for everybody, not worked around once.",
+      "**Request:** the reporter wants “{title}” solved for everyone, not worked around once.",
       "**Kind and urgency:** a fault that users meet in daily work; I suggest the label `bug` and the next release.",
       "**Missing:** the version in use, and whether it happens each time.",
       "**Done when:** the steps of the report succeed, and a test keeps it that way.",

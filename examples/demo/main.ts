@@ -17,12 +17,12 @@ const isSource = (name: string): name is Source => Object.hasOwn(platforms, name
 
 const usage = `Usage: npm run demo -- [--keep] [--source alpha|beta|gamma|delta] [--use-case] [--trust]
 
-Shows Signalbox at work on this machine, without accounts or keys, and ends by itself.
+Shows Signalbox at work on this machine, without accounts or keys, and exits by itself.
 
   --keep           keep everything running afterwards, until Ctrl-C
   --source NAME    platform: alpha, beta, gamma or delta. Default: alpha
   --use-case       play the use case module-update: setup, an issue with three analyses, teardown (alpha only)
-  --trust          show how loops, storms, strangers, outages and injections end (alpha only)
+  --trust          show how Signalbox handles loops, edit storms, strangers, outages and injections (alpha only)
 
 It listens on the ports PORT and GRPC_PORT (8000 and 9090), or on others if these are taken.`;
 

@@ -40,7 +40,7 @@ describe("the demonstration script", () => {
       messages: [...messages, first.choices[0]?.message as OpenAI.ChatCompletionMessage, result],
     });
     expect(second.choices[0]?.message.content).toContain(
-      '### Triage\n\n- **What is asked:** the reporter wants “Login "fails" on Mondays”',
+      '### Triage\n\n- **Request:** the reporter wants “Login "fails" on Mondays”',
     );
     expect(second.choices[0]?.message.content).toContain(signature);
   });

@@ -87,7 +87,7 @@ async function stranger(stage: TrustStage): Promise<void> {
 
 async function brokenModel(stage: TrustStage): Promise<void> {
   const { tell, model } = stage;
-  tell.heading("The model answers 503 to everybody, while 10 issues are opened");
+  tell.heading("The model answers every request with 503 while 10 issues are opened");
   model.fault({ path: "chat", status: 503, times: 0 });
   const numbers = Array.from({ length: 10 }, (_, n) => n + 10);
   for (const number of numbers) await stage.open(number, owner, `Issue ${number}`, "Please look.");

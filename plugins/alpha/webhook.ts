@@ -130,7 +130,7 @@ async function write(
 
 function reportOf({ id, active, events, config, last_response }: Hook, { webhook_secret }: Settings) {
   const notes: string[] = [];
-  if (!active) notes.push("The webhook is switched off.");
+  if (!active) notes.push("The webhook is disabled.");
   if (webhook_secret !== undefined && !config.secret)
     notes.push("The webhook has no secret, so its deliveries are refused: give it the value of ALPHA_WEBHOOK_SECRET.");
   if (String(config.insecure_ssl) === "1") notes.push("The platform does not check the certificate of this service.");

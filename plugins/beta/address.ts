@@ -41,7 +41,7 @@ export function addressOf(issue: string | number, project: string | undefined): 
 }
 
 export function projectOf(project: string | undefined): string {
-  if (project === undefined) throw new PluginError("invalid_input", 'project is missing: name it as "group/project"');
+  if (project === undefined) throw new PluginError("invalid_input", 'missing project: name it as "group/project"');
   const name = project.trim();
   if (isProject(name)) return name;
   throw new PluginError("invalid_input", `project must be "group/project"; it is ${JSON.stringify(project.slice(0, 200))}`);

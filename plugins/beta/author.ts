@@ -3,7 +3,7 @@ import { type EventAuthor, stringAt, valueAt } from "@signalbox/sdk";
 /** Access tokens of projects and groups, and service accounts, are users with names of this form. */
 const tokens = /^(?:project|group)_\d+_bot(?:\d*|_[0-9a-z]+)$/i;
 const services = /^service_account_(?:group_\d+_)?[0-9a-f]{8,}$/i;
-/** Accounts of the server's own features. `support-bot` is not among them: it writes in the name of people who send e-mails. */
+/** Accounts of the server's own features. `support-bot` is not among them: it writes in the name of people who send emails. */
 const builtIns = new Set(["alert-bot", "automation-bot", "duo-code-review-bot", "gitlab-bot", "gitlabduo", "security-bot"]);
 const unknownAccounts = new Set(["ghost", "support-bot"]);
 

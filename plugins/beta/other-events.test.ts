@@ -73,7 +73,7 @@ describe("a reaction", () => {
 
 test("a note that the platform wrote about a change starts nothing", () => {
   const object_attributes = { id: 1, note: "changed the description", noteable_type: "Issue", system: true, action: "create" };
-  expect(read("Note Hook", { object_attributes, issue: { iid: 12 } }).ignored).toMatch(/no person wrote it/);
+  expect(read("Note Hook", { object_attributes, issue: { iid: 12 } }).ignored).toMatch(/system note/);
   expect(
     read("Note Hook", { object_attributes: { ...object_attributes, system: false }, issue: { iid: 12 } }).ignored,
   ).toBeNull();

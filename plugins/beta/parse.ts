@@ -45,9 +45,9 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
     occurred_at: occurredAt(action, payload),
     missing_field: event_name === "" ? "header X-Beta-Event" : lacking(event_name, payload),
     ignored: isSystem
-      ? `hooks of the whole server are not handled (${action ?? "no event"}): add a webhook to the project or its group`
+      ? `system hooks are not supported (${action ?? "no event"}): add a webhook to the project or its group`
       : isSystemNote(event_name, payload)
-        ? "the platform wrote the note about a change: no person wrote it"
+        ? "a system note: GitLab wrote it about a change, not a person"
         : null,
     change_key: changeKey(event_name, action, payload),
     author: authorOf(event_name, payload),

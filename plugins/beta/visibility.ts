@@ -13,7 +13,7 @@ export async function requirePrivate(account: Account, place: Place, note: unkno
   if (valueAt(note, "internal") === true || valueAt(note, "confidential") === true) return;
   if (await isConfidential(account, place).catch(() => false)) return;
   await remove();
-  throw new PluginError("unsupported", "GitLab stored the note as a public one, so it was removed");
+  throw new PluginError("unsupported", "GitLab stored the note as public, so it was deleted");
 }
 
 interface Hideable {

@@ -17,7 +17,7 @@ export async function projectOf({ client, signal }: Account, { project, issue }:
       if (!(error instanceof PluginError) || !["not_found", "unauthorized", "invalid_input"].includes(error.code)) throw error;
     }
   }
-  throw new PluginError("not_found", `delta has no issue ${issue} in the projects of workspace ${slug} that this key may read`);
+  throw new PluginError("not_found", `delta has no issue ${issue} in the projects of workspace ${slug} that this key can read`);
 }
 
 /** Looks up the id of a project by its identifier or name. */
@@ -31,7 +31,7 @@ export async function projectId(client: Client, given: string, signal: AbortSign
   const there = projects.slice(0, 20).map((one) => one.identifier ?? one.id);
   throw new PluginError(
     "not_found",
-    `delta has no project ${JSON.stringify(name.slice(0, 200))} that this key may read; there are ${there.join(", ") || "none"}`,
+    `delta has no project ${JSON.stringify(name.slice(0, 200))} that this key can read; available: ${there.join(", ") || "none"}`,
   );
 }
 

@@ -81,14 +81,14 @@ async function hooksOf(client: Client, path: { slug: string }, signal: AbortSign
     if (code !== "unauthorized") throw error;
     throw new PluginError(
       "unauthorized",
-      `the API key may not read the webhooks of the workspace: its account must be an administrator (${message})`,
+      `the API key cannot read the webhooks of the workspace: its account must be an administrator (${message})`,
     );
   }
 }
 
 function reportOf({ id, is_active, scopes, version }: Hook, notes: readonly string[]) {
   const active = is_active !== false;
-  const said = [...(active ? [] : ["The webhook is switched off."]), ...notes];
+  const said = [...(active ? [] : ["The webhook is disabled."]), ...notes];
   if (version === "v1") said.push("The webhook has version 1, which Plane has deprecated: create a new webhook.");
   return { id, active, configured: [...(scopes ?? [])], notes: said };
 }

@@ -55,7 +55,7 @@ function kindOf(user: unknown): EventAuthor["kind"] {
 }
 
 /**
- * Customers of a service project, and people who only wrote an e-mail, are not members of it. Only people who work in the
+ * Customers of a service project, and people who only wrote an email, are not members of it. Only people who work in the
  * project can write an internal note. Nothing else in a payload shows the standing.
  */
 function standingOf(event: string, payload: unknown, user: unknown): EventAuthor["standing"] {

@@ -9,7 +9,11 @@ export const settings = z.object({
     .url({ protocol: /^https?$/ })
     .optional()
     .describe("URL of the site, for example https://YOURS.atlassian.net, or of a self-hosted server with its path."),
-  email: z.string().min(1).optional().describe("Cloud: e-mail of the account. Server: its user name if api_token is a password."),
+  email: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Cloud: email address of the account. Server: its user name if api_token is a password."),
   api_token: z
     .string()
     .min(1)

@@ -148,7 +148,7 @@ export class GammaTracker extends FakeTracker {
     return query.get("expand")?.includes("changelog") ? { ...issue, changelog: { histories: histories.toReversed() } } : issue;
   }
 
-  /** Basic credentials with Ann's e-mail address are Ann's; all others belong to the account that posts. */
+  /** Basic credentials with Ann's email address are Ann's; all others belong to the account that posts. */
   #writer(authorization: string): Row {
     const [, basic] = /^Basic (\S+)$/.exec(authorization) ?? [];
     return basic && atob(basic).startsWith("ann@") ? this.ann : this.user;

@@ -27,7 +27,7 @@ export async function transition(
     const there = data.transitions.map((one) => `"${one.name}" (${one.id}${one.to ? `, to ${one.to.name}` : ""})`).join(", ");
     throw new PluginError(
       "invalid_input",
-      `${issue} has no transition ${JSON.stringify(wanted.slice(0, 200))}; there are ${there || "none"}`,
+      `${issue} has no transition ${JSON.stringify(wanted.slice(0, 200))}; available: ${there || "none"}`,
     );
   }
   const moved = { issue, transition: found.name, status: found.to?.name ?? null };

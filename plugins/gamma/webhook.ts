@@ -85,7 +85,7 @@ async function readHooks(client: HttpClient, signal: AbortSignal): Promise<{ lis
       if (code !== "unauthorized" && code !== "not_found") throw error;
       throw new PluginError(
         "unauthorized",
-        `the token may not read the webhooks of the site: its account must be an administrator (${message})`,
+        `the token cannot read the webhooks of the site: its account must be an administrator (${message})`,
       );
     }
   }
@@ -144,8 +144,8 @@ function hookOf(shown: typeof shapes.hook._output): Hook {
 
 function reportOf({ id, active, events, hasBody }: Hook, { is_cloud }: Settings) {
   const notes: string[] = [];
-  if (!active) notes.push("The webhook is switched off.");
-  if (!hasBody) notes.push("The webhook sends no bodies, so its deliveries are empty: switch off 'Exclude body'.");
+  if (!active) notes.push("The webhook is disabled.");
+  if (!hasBody) notes.push("The webhook sends no bodies, so its deliveries are empty: turn off 'Exclude body'.");
   if (!is_cloud && events.includes("jira:issue_updated") && events.some((name) => name.startsWith("comment_")))
     notes.push("Comments are delivered twice, by themselves and as updates of their issue; the second is a duplicate.");
   return { id, active, configured: [...events], notes };

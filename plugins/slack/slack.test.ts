@@ -135,7 +135,7 @@ test("by default no one may decide; otherwise only the listed approvers", async 
   for (const approvers of ["", "U0000000"]) {
     const { server, send, calls } = await open(approvers);
     await send(button("approve", { execution: id }));
-    expect(await send(command(`stop ${id}`))).toMatchObject({ body: { text: expect.stringContaining("may not decide") } });
+    expect(await send(command(`stop ${id}`))).toMatchObject({ body: { text: expect.stringContaining("not allowed to decide") } });
     expect([calls, server.ephemeral.length]).toEqual([[], 1]);
   }
 });

@@ -42,10 +42,7 @@ export const revisionOf = (version: number, space: string): string => `${version
 
 /** The wiki does not tell a missing space from a hidden one. An error, because an empty result would empty the index. */
 export const noSpace = (key: string): PluginError =>
-  new PluginError(
-    "not_found",
-    `wiki: space ${JSON.stringify(key)} of space_keys does not exist, or this account may not view it`,
-  );
+  new PluginError("not_found", `wiki: space ${JSON.stringify(key)} of space_keys does not exist, or this account cannot view it`);
 
 /** URL of a page for people; `null` if the wiki returns none that is valid. */
 export function pageUrl(base: string | undefined, web: string, path: string | undefined): string | null {

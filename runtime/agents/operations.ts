@@ -7,7 +7,7 @@ import { defaultAgents } from "./defaults.ts";
 import { deleteAgent, findAgent, insertAgent, listAgents, updateAgent } from "./queries.ts";
 import { hashSecret } from "./secret.ts";
 
-const absent = (id: string) => problem("not_found", `No agent has the id "${id}".`);
+const absent = (id: string) => problem("not_found", `There is no agent "${id}".`);
 
 /** Columns of an agent from its input: the secret is stored as a hash. */
 async function toRow<T extends { auth_secret?: string | undefined }>({ auth_secret, ...members }: T) {

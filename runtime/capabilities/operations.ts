@@ -5,7 +5,7 @@ import type { Queryable } from "../platform/database/client.ts";
 import { handle } from "../platform/operation.ts";
 import { deleteCapability, hasAgent, insertCapability, listCapabilities } from "./queries.ts";
 
-const absent = (id: string) => problem("not_found", `No agent has the id "${id}".`);
+const absent = (id: string) => problem("not_found", `There is no agent "${id}".`);
 
 async function demandAgent(sql: Queryable, id: string): Promise<void> {
   if (!(await hasAgent(sql, id))) throw absent(id);

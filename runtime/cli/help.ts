@@ -74,9 +74,9 @@ function common(verbs: readonly Verb[]): string {
   const keys = verbs.some((verb) => verb.noun === "keys");
   return `
 Flags of every command
-    --json <json>            The input as a JSON object: JSON, @file, or - for standard input. Flags win over it.
+    --json <json>            The input as a JSON object: JSON, @file, or - for standard input. Flags override it.
     --format <json|table>    Output format. Default: a table for lists on a terminal, else JSON.
-${keys ? "    --remote                 Use the service at SIGNALBOX_URL instead of the database.\n    --create                 Make a new database if there is none.\n" : ""}
+${keys ? "    --remote                 Use the service at SIGNALBOX_URL instead of the database.\n    --create                 Create a new database if there is none.\n" : ""}
 …: can be repeated. <json>: JSON, @file, or - for standard input. Boolean flags have a --no-… form.
 `;
 }

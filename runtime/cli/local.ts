@@ -27,7 +27,7 @@ export const runOnKeys = (
     const bound = offlineKeyOperations((error) => log.error("failed to record a change in the audit log", { error })).find(
       (one) => one.op === op,
     );
-    if (!bound) throw new Error(`${op.id} is not an operation of the keys`);
+    if (!bound) throw new Error(`${op.id} is not an operation on API keys`);
     const context = { sql: database.sql, log, actor: operator, signal: new AbortController().signal };
     const value = await invoke(bound, input, context);
     if (op.status === 204) return { value: undefined, total: null };

@@ -122,14 +122,14 @@ class LeasedQueue implements ExecutionQueue {
   async stop(drainMs: number): Promise<void> {
     const { bus, log } = this.#options;
     const drained = AbortSignal.timeout(Math.max(0, drainMs - releaseMs));
-    this.#stopping.abort(new Error("the service stops"));
+    this.#stopping.abort(new Error("the service is stopping"));
     const ending = async () => {
       // A claim in flight may still return executions.
       await this.#claims?.stop();
       await this.#held.ended();
     };
     await abortable(ending(), drained).catch(() => {});
-    this.#held.interruptAll("the service stops");
+    this.#held.interruptAll("the service is stopping");
     const release = async () => {
       // Other replicas can take them immediately.
       if (await this.#held.release()) await bus.publish("queue");

@@ -92,18 +92,18 @@ test("a stop finishes a request under way, sends no others, and aborts waits", a
   await window.open();
   const answer = Promise.withResolvers<Response>();
   const sent = window.send(() => answer.promise);
-  stopping.abort(new Error("the service stops"));
+  stopping.abort(new Error("the service is stopping"));
   await vi.advanceTimersByTimeAsync(5_000);
   expect(window.signal.aborted).toBe(false);
   answer.resolve(new Response("{}", { status: 201 }));
   expect((await sent).status).toBe(201);
   expect(window.signal.aborted).toBe(false);
-  await expect(window.send(ok)).rejects.toThrow("the service stops");
+  await expect(window.send(ok)).rejects.toThrow("the service is stopping");
   await vi.advanceTimersByTimeAsync(2_500);
   expect(window.signal.aborted).toBe(true);
 
   const waiting = openWindow();
-  waiting.stopping.abort(new Error("the service stops"));
+  waiting.stopping.abort(new Error("the service is stopping"));
   expect(waiting.window.signal.aborted).toBe(true);
 });
 

@@ -66,13 +66,9 @@ export function gatewayMemoryOperations(memory: Memory, options: SessionOptions)
       const session = await requireSession(sql, options, session_id);
       const entry = await find(session, key);
       if (!(await mayChange(sql, session, entry)))
-        throw problem(
-          "forbidden",
-          `The agent "${session.agent_id}" did not write the memory "${key}", so it may not delete it.`,
-          {
-            field: "key",
-          },
-        );
+        throw problem("forbidden", `The agent "${session.agent_id}" did not write the memory "${key}", so it cannot delete it.`, {
+          field: "key",
+        });
       await memory.remove(key);
       await deleteMemoryAuthor(sql, entry.id);
       return {};

@@ -74,7 +74,7 @@ async function prove(
   if (checked && (await secrets.isRight({ agentId: agent_id, address: address?.() ?? null, secret, hash })))
     return { ...none, secret_hash: hash };
   if (open || checked) throw problem("unauthenticated", `The secret of the agent "${agent_id}" is wrong.`, { field: "secret" });
-  if (actor.kind === "key") throw problem("forbidden", `The API key "${actor.name}" may not register the agent "${agent_id}".`);
+  if (actor.kind === "key") throw problem("forbidden", `The API key "${actor.name}" cannot register the agent "${agent_id}".`);
   throw problem(
     "unauthenticated",
     `Send the secret of the agent "${agent_id}", or an API key with the scope agent: \`Authorization: Bearer <key>\`.`,

@@ -22,7 +22,7 @@ export interface KnowledgeDeps {
 }
 type Config = Readonly<Record<string, unknown>>;
 
-const absent = (id: string) => problem("not_found", `No knowledge source has the id ${id}.`);
+const absent = (id: string) => problem("not_found", `There is no knowledge source ${id}.`);
 const shown = ({ secrets: _, secret_members: __, ...row }: queries.StoredSource): Output<typeof knowledge.get> => row;
 
 export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
@@ -132,5 +132,5 @@ function unknownType(type: string, { connectors }: KnowledgeDeps) {
 
 const unknownProject = (project: number | null) => (error: unknown) => {
   if (!isMissingReference(error)) throw error;
-  throw problem("bad_request", `project_id: no project has the id ${project}`, { field: "project_id" });
+  throw problem("bad_request", `project_id: there is no project ${project}`, { field: "project_id" });
 };

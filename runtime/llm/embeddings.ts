@@ -52,5 +52,5 @@ function readVectors(answer: { data?: unknown }, count: number): number[][] {
   }
   const whole = vectors.filter((vector) => vector !== undefined);
   if (whole.length === count && vectors.length === count) return whole;
-  throw new Failure(`The embedding model answered ${whole.length} vectors for ${count} texts.`, { retryable: true });
+  throw new Failure(`The embedding model returned ${whole.length} vectors for ${count} texts.`, { retryable: true });
 }

@@ -44,12 +44,12 @@ export const mcpServerOperations = ({ discovery, bus, checkAddress, isTaken }: M
     return asEntity(row);
   }),
   handle(servers.remove, async ({ id }, { sql }) => {
-    if (!(await deleteServer(sql, id))) throw problem("not_found", `No MCP server has the id ${id}.`);
+    if (!(await deleteServer(sql, id))) throw problem("not_found", `There is no MCP server ${id}.`);
     await bus.publish("tools");
     return {};
   }),
   handle(servers.approve, async ({ id, version }, { sql }) => {
-    const absent = () => problem("not_found", `No MCP server has the id ${id}.`);
+    const absent = () => problem("not_found", `There is no MCP server ${id}.`);
     const row = await findServer(sql, id);
     if (!row) throw absent();
     if (version !== undefined && version !== versionOf(row))

@@ -71,8 +71,8 @@ async function writeAll(sql: Sql, all: readonly Waiting[]): Promise<(Outcome | n
 
 /** Throws `bad_request` if the agent or project of a memory does not exist. */
 export function requireReferences(there: Pick<Outcome, "agent" | "project">, { agent_id, project_id }: References): void {
-  if (!there.agent) throw problem("bad_request", `agent_id: no agent has the id "${agent_id}"`, { field: "agent_id" });
-  if (!there.project) throw problem("bad_request", `project_id: no project has the id ${project_id}`, { field: "project_id" });
+  if (!there.agent) throw problem("bad_request", `agent_id: there is no agent "${agent_id}"`, { field: "agent_id" });
+  if (!there.project) throw problem("bad_request", `project_id: there is no project ${project_id}`, { field: "project_id" });
 }
 
 export const keyTaken = (key: string): Problem =>

@@ -68,8 +68,8 @@ test.each<[string, Record<string, unknown>, RegExp]>([
   ["too much content", { ...good, content: "ü".repeat(131_073) }, /^content: must have at most 262144 bytes/],
   ["no scope", { ...good, scope: undefined }, /^scope: /],
   ["another scope", { ...good, scope: "galaxy" }, /^scope: /],
-  ["an unknown agent", { ...good, agent_id: "nobody" }, /^agent_id: no agent has the id "nobody"/],
-  ["an unknown project", { ...good, project_id: 999_999 }, /^project_id: no project has the id 999999/],
+  ["an unknown agent", { ...good, agent_id: "nobody" }, /^agent_id: there is no agent "nobody"/],
+  ["an unknown project", { ...good, project_id: 999_999 }, /^project_id: there is no project 999999/],
   ["an agent's id that is none", { ...good, agent_id: "No Body" }, /^agent_id: must start with a lower-case letter/],
   ["a lifetime of nothing", { ...good, ttl_seconds: 0 }, /^ttl_seconds: /],
   ["half a second", { ...good, ttl_seconds: 0.5 }, /^ttl_seconds: /],
@@ -116,7 +116,7 @@ test.each(["a/b/../c", "search", "100%", "%2F", "a b+c", "ключ/é", "x?y=z#f
     expect(await opened.door.del(path(key))).toMatchObject({ status: 204, body: null });
     expect(await opened.door.del(path(key))).toMatchObject({
       status: 404,
-      body: { error: expect.stringContaining("No memory has the key") },
+      body: { error: expect.stringContaining("There is no memory with the key") },
     });
     expect((await opened.door.get(path(key))).status).toBe(404);
   },

@@ -66,7 +66,7 @@ test("export and import give back the same memories", { timeout: 60_000 }, async
   );
   expect(result).toMatchObject({ created: 450, skipped: 1 });
   expect(result.failed.map(({ line }) => line)).toEqual([453, 454, 455]);
-  expect(result.failed[2]?.error).toContain('no agent has the id "nobody"');
+  expect(result.failed[2]?.error).toContain('there is no agent "nobody"');
   const sorted = (all: string[]) =>
     [...all].map((one) => ({ ...JSON.parse(one), ttl_seconds: 0 })).sort((a, b) => (a.key < b.key ? -1 : 1));
   expect(sorted(await lines(stores))).toEqual(sorted(exported));

@@ -49,7 +49,7 @@ export interface MemoryRepository {
   remove(key: string): Promise<void>;
 }
 
-const absent = (key: string) => problem("not_found", `No memory has the key ${quoted(key)}.`);
+const absent = (key: string) => problem("not_found", `There is no memory with the key ${quoted(key)}.`);
 
 export function createMemoryRepository(deps: MemoryRepositoryDeps): MemoryRepository {
   const { sql, log } = deps;
@@ -66,7 +66,8 @@ export function createMemoryRepository(deps: MemoryRepositoryDeps): MemoryReposi
       const row = await findKey(sql, key);
       const store = await storeOf(deps, key, row);
       const gone = store && (await withStore(store, (backend) => backend.delete(key)));
-      if (row) await releaseKey(sql, key, row.id).catch((error) => log.warn("a key was not released", { error }));
+      if (row)
+        await releaseKey(sql, key, row.id).catch((error) => log.warn("failed to release the key of a deleted memory", { error }));
       if (!gone) throw absent(key);
     },
   };
@@ -151,7 +152,7 @@ async function apart(
     throw keyTaken(key);
   }
   if (performance.now() - began > pendingMs / 2) await keepIfConfirmed(store, key, confirmed);
-  else confirmed.catch((error) => deps.log.warn("a key was not confirmed", { error }));
+  else confirmed.catch((error) => deps.log.warn("failed to confirm the key of a new memory", { error }));
   return embedding === null;
 }
 

@@ -35,7 +35,7 @@ export function defuse(text: string, { allow, participants, hosts }: DefuseOptio
 
 const account = "(?=([A-Za-z0-9_](?:[\\w.-]{0,100}\\w)?(?:\\[bot\\])?)(\\/[\\w.-])?)";
 const asReference = "&#64;|&#[xX]40;|&commat;";
-/** Excludes e-mail addresses, which have a letter or digit before the @. `_@ann_` is a mention in italics. */
+/** Excludes email addresses, which have a letter or digit before the @. `_@ann_` is a mention in italics. */
 const notInAddress = "(?<![A-Za-z0-9]_{0,3})";
 const mention = new RegExp(`${notInAddress}(@|${asReference})${account}`, "g");
 const mentionByReference = new RegExp(`${notInAddress}(${asReference})${account}`, "g");

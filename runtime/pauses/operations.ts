@@ -51,7 +51,7 @@ async function requireTarget(
   if (scope === "source") {
     const names = [...sources()];
     if (!names.includes(id))
-      throw problem("bad_request", `id: there is no source ${JSON.stringify(id)}; there are ${names.join(", ")}`, {
+      throw problem("bad_request", `id: there is no source ${JSON.stringify(id)}; available: ${names.join(", ")}`, {
         field: "id",
       });
   } else if (!(await existsFor(sql, scope, id))) {

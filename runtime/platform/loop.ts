@@ -58,7 +58,7 @@ export function startLoop({ everyMs, firstMs = everyMs, run, failed }: LoopOptio
       endPause();
     },
     stop: async () => {
-      stopping.abort(new Error("the service stops"));
+      stopping.abort(new Error("the service is stopping"));
       endPause();
       await ended;
     },

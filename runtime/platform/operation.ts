@@ -103,7 +103,7 @@ function parseInput(op: Operation, raw: unknown): unknown {
   }
   // A request without a session is always answered as unauthenticated, even if it has other errors.
   if (parsed.error.issues.some(({ path }) => path[0] === "session_id"))
-    throw problem("unauthenticated", "session_id: is missing. Call RegisterAgent to open a session.", { field: "session_id" });
+    throw problem("unauthenticated", "session_id: is required. Call RegisterAgent to open a session.", { field: "session_id" });
   throw invalid(parsed.error);
 }
 

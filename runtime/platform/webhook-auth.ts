@@ -28,7 +28,7 @@ export function authCheck(auth: Auth, secret: string | null): AuthCheck {
       return ({ address }) => {
         const from = address();
         if (from === null) return refused("the address of the sender is not known");
-        return networks.has(from) ? accepted : refused(`the address ${from} is not on the list`);
+        return networks.has(from) ? accepted : refused(`the address ${from} is not in the allowlist`);
       };
     }
   }
@@ -44,7 +44,7 @@ function tokenCheck(header: string, secret: string): AuthCheck {
   const expected = digest(secret);
   return (request) => {
     const value = headerOf(request, header);
-    if (value === undefined) return refused(`header ${header} is missing`);
+    if (value === undefined) return refused(`missing header ${header}`);
     return timingSafeEqual(digest(value), expected) ? accepted : refused(`header ${header} does not contain the secret`);
   };
 }
@@ -52,7 +52,7 @@ function tokenCheck(header: string, secret: string): AuthCheck {
 function hmacCheck(header: string, prefix: string, secret: string): AuthCheck {
   return (request) => {
     const value = headerOf(request, header)?.trim();
-    if (value === undefined) return refused(`header ${header} is missing`);
+    if (value === undefined) return refused(`missing header ${header}`);
     if (!value.toLowerCase().startsWith(prefix.toLowerCase())) return refused(`header ${header} must begin with "${prefix}"`);
     const bytes = signatureOf(value.slice(prefix.length).trim());
     if (!bytes) return refused(`header ${header} must contain an HMAC-SHA256 as 64 hexadecimal digits or base64`);

@@ -44,7 +44,7 @@ function boundFetch(plugin: Plugin, { fetch, hosts, given }: EgressRules): typeo
   const fetchFor = (url: URL) => {
     if (plugin.hosts?.includes(url.host) || hosts().includes(url.host)) return fetch;
     if (given?.hosts().includes(url.host)) return guarded(given.fetch, plugin);
-    throw new PluginError("failed", `The plugin ${plugin.id} may not reach ${url.host}: it is not one of its hosts.`);
+    throw new PluginError("failed", `The plugin ${plugin.id} cannot reach ${url.host}, which is not one of its hosts.`);
   };
   return async (input, init) => {
     let url = new URL(input instanceof Request ? input.url : input);

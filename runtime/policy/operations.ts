@@ -8,9 +8,9 @@ export const policyOperations = (policies: Policies): Bound[] => [
   handle(policy.get, async ({ agent_id = null, project_id = null }, { sql }) => {
     const { agent, project } = await findLevels(sql, agent_id, project_id);
     if (agent_id !== null && !agent)
-      throw problem("bad_request", `agent_id: no agent has the id "${agent_id}"`, { field: "agent_id" });
+      throw problem("bad_request", `agent_id: there is no agent "${agent_id}"`, { field: "agent_id" });
     if (project_id !== null && !project)
-      throw problem("bad_request", `project_id: no project has the id ${project_id}`, { field: "project_id" });
+      throw problem("bad_request", `project_id: there is no project ${project_id}`, { field: "project_id" });
     return { agent_id, project_id, policy: policies.of(agent_id, project_id) };
   }),
 ];

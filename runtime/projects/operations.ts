@@ -9,7 +9,7 @@ import { findTasks } from "../tasks/queries.ts";
 import type { Project, WorkflowContext } from "./queries.ts";
 import * as queries from "./queries.ts";
 
-const absent = (id: number) => problem("not_found", `No project has the id ${id}.`);
+const absent = (id: number) => problem("not_found", `There is no project ${id}.`);
 const taken = () =>
   problem("conflict", "source_project_id: a project with this source and source_project_id already exists", {
     field: "source_project_id",

@@ -201,7 +201,7 @@ function announce({ hostname, open, local }: Exposure, log: Log): void {
   const advice = "create a key with `signalbox keys create`, or set API_KEYS";
   if (!open) return;
   if (local) log.info(`there are no API keys: the API is open, on this machine only; to serve others, ${advice}`);
-  else log.warn(`there are no API keys and HOST is ${hostname}: anyone who can reach this address may do everything; ${advice}`);
+  else log.warn(`there are no API keys and HOST is ${hostname}: anyone who can reach this address can do everything; ${advice}`);
 }
 
 function reject(request: IncomingMessage, response: ServerResponse, status: number, error: string): void {

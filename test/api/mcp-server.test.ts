@@ -111,7 +111,7 @@ describe("what is called", () => {
     expect((await call(keys.write, "agents_delete", { id: "from_mcp" })).structuredContent).toEqual({});
     expect(await call(keys.read, "agents_get", { id: "from_mcp" })).toMatchObject({
       isError: true,
-      content: [{ type: "text", text: 'No agent has the id "from_mcp".' }],
+      content: [{ type: "text", text: 'There is no agent "from_mcp".' }],
     });
   });
 

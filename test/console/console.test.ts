@@ -132,7 +132,7 @@ describe("the console", { tags: ["chromium"] }, () => {
     await reader.sees("Product manager");
     expect(await reader.page.$eval("main form button[type=submit]", (one) => (one as HTMLButtonElement).disabled)).toBe(true);
     await reader.open("/console/settings/keys");
-    await reader.sees("Your key may not see this.");
+    await reader.sees("Your key does not allow this page.");
     // The session ends with its key.
     await world.service.del(`/api/keys/${made.body.id}`);
     await reader.open("/console/runs");

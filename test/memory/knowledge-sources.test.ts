@@ -75,7 +75,7 @@ describeOnDatabases("knowledge sources", (database) => {
       await service.post(`${path(id)}/sync`),
       await service.get(`${path(id)}/jobs`),
     ])
-      expectRefused(answer, 404, new RegExp(`No knowledge source has the id ${id}`));
+      expectRefused(answer, 404, new RegExp(`There is no knowledge source ${id}`));
   });
 
   test("invalid input is refused by name", async () => {
@@ -93,7 +93,7 @@ describeOnDatabases("knowledge sources", (database) => {
       [{ config: { ...config, space_keys: [] } }, /^config\.space_keys: must name at least one space/],
       [{ config: { ...config, space_key: "DOCS" } }, /^config\.space_key: is not a setting of wiki; its settings are: base_url/],
       [{ config: { ...config, is_cloud: "yes" } }, /^config\.is_cloud: /],
-      [{ project_id: 2_000_000 }, /^project_id: no project has the id 2000000/],
+      [{ project_id: 2_000_000 }, /^project_id: there is no project 2000000/],
       [{ enabled: "yes" }, /^enabled: /],
     ];
     for (const [more, message] of wrong) expectRefused(await service.post("/api/knowledge-sources", body(more)), 400, message);

@@ -84,7 +84,7 @@ describe("while there are no keys", () => {
     const table = await signalbox(["agents", "list", "--format", "table"]);
     expect(table.text.split("\n")[0]).toMatch(/^ID +NAME +ROLE_ID/);
     expect(await signalbox(["agents", "delete", "cli_agent"])).toEqual({ code: 0, text: "" });
-    expect(await signalbox(["agents", "get", "cli_agent"])).toEqual({ code: 1, text: 'No agent has the id "cli_agent".\n' });
+    expect(await signalbox(["agents", "get", "cli_agent"])).toEqual({ code: 1, text: 'There is no agent "cli_agent".\n' });
   }, 60_000);
 
   test("help, and usage errors", async () => {

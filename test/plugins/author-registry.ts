@@ -19,7 +19,7 @@ interface Author {
 export function fromRegistry(opened: () => Author): void {
   const name = "signalbox-plugin-word-count";
   let registry: PackageRegistry;
-  /** The digest in the statement about the build; `null`: that of the tarball. */
+  /** The digest in the attestation of the build; `null`: that of the tarball. */
   let claimed: string | null = null;
   const attestations = () => [
     buildStatement(claimed ?? createHash("sha512").update(readFileSync(opened().tarball)).digest("hex")),
@@ -49,7 +49,7 @@ export function fromRegistry(opened: () => Author): void {
       // This registry has no keys, so its statements cannot be verified.
       expect(text).toContain("\n  signature: not verified (the registry publishes no keys)\n");
       expect(text).toMatch(
-        /provenance: not verified \(the registry publishes no keys\); the statement says: built from https:\/\/git\.example\/acme\/count \(refs\/tags\/v0\.2\.0, commit c0ffee\) by workflow \.github\/workflows\/publish\.yml\n/,
+        /provenance: not verified \(the registry publishes no keys\); the attestation says: built from https:\/\/git\.example\/acme\/count \(refs\/tags\/v0\.2\.0, commit c0ffee\) by workflow \.github\/workflows\/publish\.yml\n/,
       );
       expect(readdirSync(opened().folder, { recursive: true }).filter((file) => basename(String(file)) === "ran")).toEqual([]);
       const lock = JSON.parse(readFileSync(join(opened().folder, "signalbox-plugins.lock.json"), "utf8"));
@@ -68,7 +68,7 @@ export function fromRegistry(opened: () => Author): void {
       expect(text).toContain(
         `${name} 0.2.0  Tools for Signalbox.\n  tools; sdk ^0.1.0\n  http: GET, POST https://status.example.com`,
       );
-      expect(text).toContain("  capability: fetch\n  provenance: stated; install verifies it\n");
+      expect(text).toContain("  capability: fetch\n  provenance: attested; install verifies it\n");
       const unproven = text.slice(text.indexOf(`${name}-unproven`));
       expect(unproven).toContain("\n  tools; sdk ^0.1.0\n");
       expect(unproven).toContain("  capability: fetch\n  provenance: none\n");

@@ -61,7 +61,7 @@ test("a waiting run is posted with buttons; an approver approves it, and it is w
     (await press(body, { ...signed(body), headers: { ...signed(body).headers, "x-slack-signature": "v0=00" } })).status,
   ).toBe(401);
   expect((await press(button("approve", value, { user: "U0000000" }))).status).toBe(200);
-  expect(slack.ephemeral).toMatchObject([{ user: "U0000000", text: expect.stringContaining("may not decide") }]);
+  expect(slack.ephemeral).toMatchObject([{ user: "U0000000", text: expect.stringContaining("not allowed to decide") }]);
   expect((await press(body)).status).toBe(200);
   await eventually(() => textsOf(world.tracker, repo, 1).length === 1, { timeout: 30_000 });
   expect(message?.text).toBe(`Approved by <@${approver}>`);

@@ -7,7 +7,7 @@ const input = z.object({ project: z.string().min(1).max(200).default("octo/bug-t
 /** `GET /plugins/bug-triage/standing?project=octo/app` */
 export const standing = (operations: OperationsAccess) =>
   route({
-    about: "Lists which objects of the setup of a project exist.",
+    about: "Lists the objects of a project's setup that exist.",
     method: "GET",
     scope: "read",
     input,

@@ -43,7 +43,7 @@ const reportOf = ({ id, active, events }: Hook) => ({
   id: String(id),
   active,
   configured: [...events],
-  notes: active ? [] : ["The webhook is switched off."],
+  notes: active ? [] : ["The webhook is disabled."],
 });
 const isSame = (one: string, other: string): boolean =>
   URL.canParse(one) && new URL(one).href.replace(/\/+$/, "") === new URL(other).href.replace(/\/+$/, "");
@@ -58,7 +58,7 @@ async function hooksOf(client: ClientOf, path: Path, { connection, signal }: Git
     if (!(error instanceof PluginError) || (error.code !== "unauthorized" && error.code !== "not_found")) throw error;
     throw new PluginError(
       "unauthorized",
-      `the token may not read the webhooks of the repository: its account must be an administrator of it (${error.message})`,
+      `the token cannot read the webhooks of the repository: its account must be an administrator of it (${error.message})`,
     );
   }
 }

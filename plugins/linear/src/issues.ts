@@ -104,7 +104,7 @@ export const stateNamed =
     const same = states.find(({ name }) => name.toLowerCase() === wanted.trim().toLowerCase());
     if (same) return same;
     const names = states.map(({ name }) => JSON.stringify(name)).join(", ");
-    throw new PluginError("invalid_input", `state: there is no ${JSON.stringify(wanted.slice(0, 100))}; there are ${names}`);
+    throw new PluginError("invalid_input", `state: there is no ${JSON.stringify(wanted.slice(0, 100))}; available: ${names}`);
   };
 
 export async function updateIssue({ client, signal }: Account, id: string, input: object): Promise<shapes.Issue> {
@@ -148,6 +148,6 @@ export async function teamIdOf({ client, signal }: Account, key: string): Promis
   const document = "query TeamByKey($key: String!) { teams(first: 1, filter: { key: { eq: $key } }) { nodes { id key name } } }";
   const data = z.object({ teams: z.object({ nodes: z.array(shapes.team) }) });
   const team = (await client.query({ document, variables: { key }, data }, signal)).teams.nodes[0];
-  if (!team) throw new PluginError("not_found", `there is no team ${key}, or the token may not see it`);
+  if (!team) throw new PluginError("not_found", `there is no team ${key}, or the token cannot see it`);
   return team.id;
 }

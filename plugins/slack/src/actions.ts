@@ -29,7 +29,7 @@ const usage = "Usage: `/signalbox stop <id of a run>`. Also approve, reject and 
 /** Handles Slack's requests: buttons, the slash command, and the URL verification. Each is answered within three seconds. */
 export function actionsRoute(slackOf: () => Promise<Slack>, needs: Needs, config: Config): Route {
   return route({
-    about: "Receives buttons and commands from Slack and verifies their signatures.",
+    about: "Receives button clicks and commands from Slack and verifies their signatures.",
     method: "POST",
     scope: "open",
     raw: true,
@@ -115,7 +115,10 @@ async function decide({ operations, log }: Needs, { approvers }: Config, user: s
   const { action, execution, proposals } = decision;
   if (!approvers.includes(user)) {
     log("refused: the user is not among the approvers", { user, action });
-    return { done: false, text: `<@${user}> may not decide this: an operator must name ${user} in the setting approvers.` };
+    return {
+      done: false,
+      text: `<@${user}> is not allowed to decide this: an operator must add ${user} to the setting approvers.`,
+    };
   }
   const more =
     action === "approve" && proposals ? { proposals } : action === "reject" ? { reason: `rejected in Slack by ${user}` } : {};

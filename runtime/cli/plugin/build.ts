@@ -46,7 +46,7 @@ export async function build(folder: string, config: Readonly<Record<string, unkn
     config: described.config,
     contributes: described.contributes,
   };
-  const built = parseBuilt("what was built", manifest);
+  const built = parseBuilt("dist/plugin.json", manifest);
   writeFileSync(builtPathOf(folder, file.manifest.entry), `${JSON.stringify(built, null, 2)}\n`);
   return { manifest: built, bundle: entry, rewritten, inputs };
 }
@@ -115,7 +115,7 @@ export function readBuilt(folder: string): Built {
     code = readFileSync(entry);
     written = readJson(path);
   } catch {
-    throw new PackageError("NOT_BUILT", `Expected ${path} and the bundle beside it: run \`signalbox plugin build\`.`);
+    throw new PackageError("NOT_BUILT", `Expected ${path} and the bundle next to it: run \`signalbox plugin build\`.`);
   }
   const manifest = parseBuilt(path, written);
   if (manifest.bundle.sha256 !== sha256Of(code))

@@ -30,9 +30,9 @@ const timeoutMs = 30_000;
 export async function provenanceOf(name: string, version: string, integrity: string, keys: RegistryKeys): Promise<string> {
   const spec = `${name}@${version}`;
   const url = await npm(["view", spec, "dist.attestations.url"], spec);
-  if (!URL.canParse(url.trim())) return "provenance: none; the registry has no statement about the build";
+  if (!URL.canParse(url.trim())) return "provenance: none; the registry has no attestation of the build";
   const said = await readStatement(url.trim()).catch(() => null);
-  if (said === null) return "provenance: the registry's statement about the build could not be read";
+  if (said === null) return "provenance: the registry's attestation of the build could not be read";
   const sha512 = Buffer.from(integrity.replace(/^sha512-/, ""), "base64").toString("hex");
   if (!said.subject.some(({ digest }) => digest.sha512 === sha512))
     throw new PackageError("INTEGRITY", `${spec}: the provenance in the registry belongs to another tarball.`);
@@ -44,7 +44,7 @@ export async function provenanceOf(name: string, version: string, integrity: str
   const unverified = whyUnverifiable(keys) ?? (await verify(name, version, integrity));
   return unverified === null
     ? `provenance: ${from}; npm verified the signatures`
-    : `provenance: not verified (${unverified}); the statement says: ${from}`;
+    : `provenance: not verified (${unverified}); the attestation says: ${from}`;
 }
 
 async function readStatement(url: string): Promise<z.output<typeof statement> | null> {

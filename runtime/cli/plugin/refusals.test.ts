@@ -84,7 +84,7 @@ describe("build", () => {
     ["  output: z.object({ words: z.int() }),\n", "", /: tool: output must be a schema of zod, such as z\.object\(\{\}\)$/],
     ["const countWords = tool(", "const countWords = Object(", /good: tools\.count_words: output must be a schema of zod 4/],
     ['needs: ["fetch"]', "needs: []", /setup threw: it uses the capability "fetch"; add "fetch" to needs in definePlugin/],
-    ["setup: (", "about2: process.env.HOME, setup: (", /A plugin may not use env \("HOME"\)\. It has no environment variables/],
+    ["setup: (", "about2: process.env.HOME, setup: (", /A plugin cannot use env \("HOME"\)\. It has no environment variables/],
   ])("with %j replaced by %j", async (from, to, text) => {
     if (to.startsWith("const")) edit("src/plugin.ts", "  output: z.object({ words: z.int() }),\n", "");
     edit("src/plugin.ts", from, to);

@@ -60,7 +60,7 @@ async function detailsOf(spec: string): Promise<string[]> {
     ...permissions.http.map(({ host, methods, why }) => `http: ${methods.join(", ")} https://${host} (${why})`),
     ...permissions.operations.map(({ id, why }) => `operation: ${id} (${why})`),
     ...needs.map((need) => `capability: ${need}`),
-    answer.data["dist.attestations"] ? "provenance: stated; install verifies it" : "provenance: none",
+    answer.data["dist.attestations"] ? "provenance: attested; install verifies it" : "provenance: none",
   ];
 }
 

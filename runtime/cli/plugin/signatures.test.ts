@@ -53,7 +53,7 @@ test.each<[string, readonly unknown[] | null, readonly unknown[] | undefined, st
     "an unknown key",
     [published(own, "k2")],
     [good],
-    "signature: not verified (the registry does not publish the key that made it)",
+    "signature: not verified (the registry does not publish the key that signed it)",
   ],
   ["another key of that name", [published(other, "k1")], [good], refused],
   ["another tarball", [published(own, "k1")], [signed(own, `${spec}:sha512-AAAA`)], refused],

@@ -38,7 +38,7 @@ export async function signatureOf(name: string, version: string, integrity: stri
   const stated = signatures.safeParse(read(await npm(["view", spec, "dist.signatures", "--json"], spec)));
   if (!stated.success || stated.data.length === 0) return "signature: not verified (the registry returned no signature)";
   const known = stated.data.flatMap(({ keyid, sig }) => keys.filter((key) => key.keyid === keyid).map((key) => ({ key, sig })));
-  if (known.length === 0) return "signature: not verified (the registry does not publish the key that made it)";
+  if (known.length === 0) return "signature: not verified (the registry does not publish the key that signed it)";
   for (const { key, sig } of known) {
     if (!isSigned(`${spec}:${integrity}`, key, sig))
       throw new PackageError("INTEGRITY", `${spec}: the registry's signature does not match this tarball.`);

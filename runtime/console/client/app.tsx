@@ -165,7 +165,7 @@ function NavigationFoot() {
   return (
     <div class="nav-foot">
       <ThemeChoice />
-      <p>{who.state === "open" ? "No API keys: open to all on this machine" : `${who.name}: ${rights}`}</p>
+      <p>{who.state === "open" ? "No API keys: open to everyone on this machine" : `${who.name}: ${rights}`}</p>
       {who.state === "logged_in" && (
         <button type="button" class="quiet" onClick={() => void logOut()}>
           Log out

@@ -93,7 +93,7 @@ const plugins: Readonly<Record<Plugin["state"], StateText>> = {
   enabled: { sentence: "The plugin is enabled and starts soon.", next: busy, tone: "busy" },
   starting: { sentence: "The plugin starts.", next: busy, tone: "busy" },
   ready: { sentence: "The plugin works.", next: "Nothing to do.", tone: "good" },
-  degraded: { sentence: "The plugin works in part.", next: "Read the reason and the plugin's log.", tone: "wait" },
+  degraded: { sentence: "The plugin works partly.", next: "Read the reason and the plugin's log.", tone: "wait" },
   backoff: {
     label: "restarts later",
     sentence: "The plugin ended unexpectedly and is started again after a pause.",

@@ -99,8 +99,8 @@ const said: readonly (readonly [reason: string | null, remedy: RegExp])[] = [
   [gate(author({}), {}, { mention: "@signalbox" }), /condition of the mapping/],
   [gate(author({}), {}, { label: "Agent" }), /condition of the mapping/],
   [gate(author({}), {}, { projects: ["acme/web"] }), /condition of the mapping/],
-  [refusedCommand({ name: "stop", rest: "" }, author({})), /may not give it/],
-  [refusedCommand({ name: "approve", rest: "" }, author({ standing: "unknown" })), /may not give it/],
+  [refusedCommand({ name: "stop", rest: "" }, author({})), /not allowed to give this command/],
+  [refusedCommand({ name: "approve", rest: "" }, author({ standing: "unknown" })), /not allowed to give this command/],
   [pendingReason({ name: "approve", rest: "" }, author({ standing: "unknown" })), /being looked up/],
   [auth(hmac), /not signed/],
   [auth(hmac, { "x-hub-signature-256": "md5=1" }), /not signed/],
@@ -108,8 +108,8 @@ const said: readonly (readonly [reason: string | null, remedy: RegExp])[] = [
   [auth(hmac, { "x-hub-signature-256": `sha256=${"0".repeat(64)}` }), /secret at the tracker differs/],
   [auth({ method: "token", header: "X-Token" }), /not signed/],
   [auth({ method: "token", header: "X-Token" }, { "x-token": "other" }), /secret at the tracker differs/],
-  [auth({ method: "ip_allowlist", cidrs: ["10.0.0.0/8"] }), /address is not on the list/],
-  [auth({ method: "ip_allowlist", cidrs: ["10.0.0.0/8"] }, {}, null), /address is not on the list/],
+  [auth({ method: "ip_allowlist", cidrs: ["10.0.0.0/8"] }), /address is not in the allowlist/],
+  [auth({ method: "ip_allowlist", cidrs: ["10.0.0.0/8"] }, {}, null), /address is not in the allowlist/],
 ];
 
 test("every reason of a delivery that starts nothing has a remedy of its own", () => {

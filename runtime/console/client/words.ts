@@ -50,7 +50,7 @@ export const runs: Readonly<Record<TaskExecutionState, StateText>> = {
 export const deliveries: Readonly<Record<EventOutcome, StateText>> = {
   dispatched: {
     sentence: "The delivery fired a trigger, and its tasks were queued.",
-    next: "See its runs for what came of it.",
+    next: "See its runs for the results.",
     tone: "good",
   },
   discarded: {
@@ -128,7 +128,7 @@ export const reasons: readonly Remedy[] = [
   },
   {
     when: /^\/\w+ requires the standing/,
-    sentence: "The author of the command may not give it.",
+    sentence: "The author is not allowed to give this command.",
     next: "Let a collaborator repeat the command, or decide on the page of the run.",
   },
   {
@@ -149,14 +149,14 @@ export const reasons: readonly Remedy[] = [
     open: connections,
   },
   {
-    when: /[Hh]eader .* (is missing|must )|missing header/,
+    when: /[Hh]eader .* must |missing header/,
     sentence: "The delivery is not signed in the way that this connection requires.",
     next: `Set the webhook secret at the tracker, ${sentAgain}`,
     open: connections,
   },
   {
-    when: /address .* is not (on the list|known)/,
-    sentence: "The sender's address is not on the list of the webhook mapping.",
+    when: /address .* is not (in the allowlist|known)/,
+    sentence: "The sender's address is not in the allowlist of the webhook mapping.",
     next: `Add the address to the mapping over the API, ${sentAgain}`,
   },
   {
@@ -231,10 +231,10 @@ export const failures: readonly Remedy[] = [
     next: `Read what it answered, fix that, ${restart}`,
     open: ["connections", "Check the connection"],
   },
-  { when: /^The (tool's endpoint|MCP server)/, sentence: "A called tool failed.", next: `Check its server, ${restart}` },
+  { when: /^The (tool's endpoint|MCP server)/, sentence: "A tool failed.", next: `Check its server, ${restart}` },
   {
     when: /ECONN|ENOTFOUND|timeout|timed out|unavailable|could not be reached|did not answer|answered (429|5\d\d)/i,
-    sentence: "The other side did not answer.",
+    sentence: "The remote service did not answer.",
     next: `Check that it works, ${restart}`,
     open: ["connections", "Check the connections"],
   },

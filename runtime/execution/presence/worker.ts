@@ -67,7 +67,7 @@ const maxRetryMs = 120_000;
 export function startPresence(options: PresenceOptions): Presence & Pick<Loop, "stop"> {
   const { sql, bus, log, sweepMs = 5_000 } = options;
   const worker = startLeasedWork({
-    name: "signs of life",
+    name: "progress on issues",
     sql,
     rows: signRows,
     concurrency,

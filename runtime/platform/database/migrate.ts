@@ -110,7 +110,7 @@ function requireSameText(known: readonly Applied[], all: readonly Migration[]): 
   if (edited.length === 0) return;
   const names = edited.map(({ name }) => name).join(", ");
   throw new StartError(
-    `The database was migrated with another text of ${names} than this version has. Migrations must not be edited once they are applied: restore the files of the release, or start the version that migrated this database.`,
+    `The database was migrated with a different text of ${names} than the one in this version. Migrations must not be edited once they are applied: restore the files of the release, or start the version that migrated this database.`,
   );
 }
 
@@ -138,5 +138,5 @@ export function findFolder(): string {
       // not in this folder
     }
   }
-  throw new Error("The migrations folder is missing beside the program.");
+  throw new Error("The migrations folder is missing next to the program.");
 }

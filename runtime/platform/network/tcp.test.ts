@@ -42,7 +42,7 @@ test("only servers that the settings name can be reached", async () => {
   const [named, other] = [await listening(createServer(echo)), await listening(createServer(echo))];
   await expect(tcpTo(named).connect(other)).rejects.toMatchObject({
     code: "failed",
-    message: `The plugin bus may not connect to 127.0.0.1:${other.port}: none of its settings names it.`,
+    message: `The plugin bus cannot connect to 127.0.0.1:${other.port}: none of its settings names it.`,
   });
   await expect(tcpTo(named).connect({ ...named, host: "localhost" })).rejects.toMatchObject({ code: "failed" });
 });

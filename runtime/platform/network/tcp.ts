@@ -22,7 +22,7 @@ export function openTcp(name: string, servers: () => readonly string[]): TcpConn
     connect: async ({ host, port, tls }) => {
       const server = `${host}:${port}`;
       if (!servers().includes(server))
-        throw new PluginError("failed", `The plugin ${name} may not connect to ${server}: none of its settings names it.`);
+        throw new PluginError("failed", `The plugin ${name} cannot connect to ${server}: none of its settings names it.`);
       if (open.size >= maxOpen)
         throw new PluginError("failed", `The plugin ${name} has ${maxOpen} open connections; close one first.`);
       const connection = new Connection(host, port, tls);

@@ -13,7 +13,7 @@ export const service = {
   PUBLIC_URL: address
     .optional()
     .describe(
-      "URL under which browsers reach the service, with its path, if a reverse proxy is in front. Default: the address of the request.",
+      "URL at which browsers reach the service, with its path, if it is behind a reverse proxy. Default: the address of the request.",
     ),
   DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/, error: "must be a postgres:// URL" })
@@ -64,7 +64,7 @@ export const service = {
     "Maximum size of a webhook body that needs no secret or signature, in bytes. Default: `MAX_WEBHOOK_BYTES` if set, otherwise 5 MiB.",
   ),
   MAX_CONNECTIONS: whole(10_000, 10, 1_000_000).describe(
-    "Maximum number of connections to `PORT`. For a further one, the one without a request for longest is closed.",
+    "Maximum number of connections to `PORT`. Above it, the connection that has been without a request for the longest time is closed.",
   ),
   MAX_INFLIGHT_BODY_BYTES: whole(268_435_456, 1024, 2 ** 40).describe(
     "Maximum total size of all request bodies in memory, in bytes. Further requests are answered with 503.",

@@ -56,6 +56,6 @@ export const trust = {
       "How an issue shows that an agent is working. `off`: not at all; `reaction`: with a reaction; `comment`: with one comment that the agent keeps editing. If unset, projects and agents choose. Default: `reaction`.",
     ),
   APPROVAL_TTL_DAYS: amount(7).describe(
-    "Days in which a proposal can be approved; fractions are allowed. 0: proposals do not expire.",
+    "Days for which a proposal can be approved; fractions are allowed. 0: proposals do not expire.",
   ),
 } as const satisfies Record<string, z.ZodType>;

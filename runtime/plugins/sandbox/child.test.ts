@@ -18,7 +18,7 @@ const isAlive = (pid: number): boolean => {
 
 test("a process has ended even if a descendant keeps its pipes open", async () => {
   const { child, descendant } = shell("exit 3");
-  expect(await child.exited).toMatchObject({ reason: "it ended with code 3" });
+  expect(await child.exited).toMatchObject({ reason: "it exited with code 3" });
   process.kill(await descendant, "SIGKILL");
 });
 

@@ -61,7 +61,7 @@ export function startChild({ launch, memoryMb, onLine }: ChildOptions): Child {
     // "close" instead of "exit", because all of its output has been read only then.
     child.once("close", (code, signal) => {
       stop();
-      done({ reason: reason ?? (signal ? `it was ended by ${signal}` : `it ended with code ${code}`), stderr: tail() });
+      done({ reason: reason ?? (signal ? `it was killed by ${signal}` : `it exited with code ${code}`), stderr: tail() });
     });
   });
   // A process that ended closes its pipe; `exited` reports the end.

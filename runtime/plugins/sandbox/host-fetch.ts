@@ -91,12 +91,12 @@ function fetchFor(name: string, url: URL, method: string, rules: EgressRules): F
   const permission = rules.permissions.find(({ host }) => host === url.host);
   // The operator denied all methods; a setting with this host does not allow them again.
   if (permission?.methods.length === 0)
-    throw new PluginError("failed", `The plugin ${name} may not reach ${url.host}: the operator does not allow it.`);
+    throw new PluginError("failed", `The plugin ${name} cannot reach ${url.host}: the operator does not allow it.`);
   if (permission && url.protocol === "https:") {
     if (!(permission.methods as readonly string[]).includes(method))
       throw new PluginError(
         "failed",
-        `The plugin ${name} may not ${method} at ${url.host}: it may ${permission.methods.join(", ")}.`,
+        `The plugin ${name} cannot ${method} at ${url.host}: it can ${permission.methods.join(", ")}.`,
       );
     return rules.guarded;
   }
@@ -104,7 +104,7 @@ function fetchFor(name: string, url: URL, method: string, rules: EgressRules): F
     const isOperators = rules.operatorHosts().includes(url.host);
     if (isOperators || rules.userHosts().includes(url.host)) {
       if (!(httpMethods as readonly string[]).includes(method))
-        throw new PluginError("failed", `The plugin ${name} may not ${method} at ${url.host}: it may ${httpMethods.join(", ")}.`);
+        throw new PluginError("failed", `The plugin ${name} cannot ${method} at ${url.host}: it can ${httpMethods.join(", ")}.`);
       return isOperators ? rules.direct : rules.guarded;
     }
   }
@@ -112,7 +112,7 @@ function fetchFor(name: string, url: URL, method: string, rules: EgressRules): F
   const why = permission
     ? "its permissions are for https; a server without TLS has its URL in a setting."
     : "the host is not in permissions.http of its manifest, nor in the URL of a setting.";
-  throw new PluginError("failed", `The plugin ${name} may not reach ${where}: ${why}`);
+  throw new PluginError("failed", `The plugin ${name} cannot reach ${where}: ${why}`);
 }
 
 async function send(name: string, fetch: Fetch, url: URL, init: RequestInit): Promise<Response> {

@@ -142,7 +142,7 @@ async function tryStart(bundle: string, isolation: Isolation, ms: number, deno?:
   });
   const result = await Promise.race([answered, child.exited.then(() => false), late]);
   clearTimeout(timer);
-  child.kill("the trial is over");
+  child.kill("the test of the sandbox is over");
   await child.exited;
   return result;
 }

@@ -54,8 +54,8 @@ export function serveCapabilities(name: string, allowed: Allowed, capabilities: 
     operations: (params) => {
       const { id, on_behalf_of } = readParams(operation, params);
       if (!allowed.permissions.operations.some((one) => one.id === id))
-        throw new PluginError("failed", `The plugin ${name} may not call ${id}: its manifest does not name it.`);
-      if (!isGrantable(id)) throw new PluginError("failed", `The plugin ${name} may not call ${id}: no plugin may.`);
+        throw new PluginError("failed", `The plugin ${name} cannot call ${id}: its manifest does not name it.`);
+      if (!isGrantable(id)) throw new PluginError("failed", `The plugin ${name} cannot call ${id}: no plugin can.`);
       // The host sets the name of the plugin, so no plugin can pretend to be another plugin or an API key.
       const caller = on_behalf_of === undefined ? name : `${name}:${on_behalf_of}`;
       return capabilities.operations?.call(id, readParams(input, params).input, { on_behalf_of: caller });

@@ -29,13 +29,13 @@ export function crossSite(
   }
   if (origin === undefined || isSameOrigin(origin, host)) return null;
   if (reads.test(method) && isOurs(afterScheme(origin))) return null;
-  return `Origin: a page of ${JSON.stringify(origin.slice(0, 200))} may not use the API while there are no API keys. ${advice}`;
+  return `Origin: a page of ${JSON.stringify(origin.slice(0, 200))} cannot use the API while there are no API keys. ${advice}`;
 }
 
 /** Why a page may not call the MCP server, with or without keys; `null` if it may, or if the caller is not a page. */
 export function foreignOrigin(host: string | undefined, origin: string | undefined): string | null {
   if (origin === undefined || isOurs(afterScheme(origin)) || afterScheme(origin) === host) return null;
-  return `Origin: a page of ${JSON.stringify(origin.slice(0, 200))} may not use this; only pages of this service may.`;
+  return `Origin: a page of ${JSON.stringify(origin.slice(0, 200))} cannot use this; only pages of this service can.`;
 }
 
 /**

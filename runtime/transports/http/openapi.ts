@@ -24,7 +24,7 @@ export function documentOf(bound: readonly Bound[], version: string) {
   app.openAPIRegistry.registerComponent("securitySchemes", "apiKey", {
     type: "http",
     scheme: "bearer",
-    description: "Required once an API key exists. The names beside it are the scopes that the key needs.",
+    description: "Required once an API key exists. The names next to it are the scopes that the key needs.",
   });
   const names = new Map<string, string[]>();
   for (const { op } of bound) {

@@ -52,7 +52,7 @@ function chosen(c: HonoContext, tools: readonly McpTool[]): readonly McpTool[] {
   if (unknown !== undefined)
     throw problem(
       "bad_request",
-      `only: there is no noun or provider ${JSON.stringify(unknown)}; there are ${[...groups].join(", ")}`,
+      `only: there is no noun or provider ${JSON.stringify(unknown)}; available: ${[...groups].join(", ")}`,
     );
   return tools.filter(({ group }) => only.includes(group));
 }

@@ -28,7 +28,7 @@ export function bundleCases({ manifest, bundle }: Built, config: Record<string, 
         const sandbox = await start();
         await sandbox.close(2_000);
         const { reason } = await sandbox.exited;
-        assert.match(reason, /ended with code 0/, `dispose must stop all timers and loops; ${reason}`);
+        assert.match(reason, /exited with code 0/, `dispose must stop all timers and loops; ${reason}`);
       },
     },
   ];

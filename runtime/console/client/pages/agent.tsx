@@ -138,7 +138,7 @@ function Remove({ id }: { id: string }) {
       label="Delete the agent"
       kind="danger"
       disabled={!rights.value.write}
-      why="Your key may only read."
+      why="Your key is read-only."
       confirm={<p>Its tasks stay and use their fallback prompt. The agent and its prompt cannot be restored.</p>}
       run={async () => {
         await call("agents.delete", { id });

@@ -37,7 +37,7 @@ export function ModelCard() {
           <ActionButton
             label="Test the model"
             disabled={!rights.value.write}
-            why="Your key may only read."
+            why="Your key is read-only."
             confirm={<p>An agent is asked one short question, which costs a few tokens.</p>}
             run={ask}
           />

@@ -50,7 +50,7 @@ export function ConnectionsPage() {
       <Section title="Trackers">
         <p class="hint lead">
           Use an account of its own for Signalbox: people then see which comments it wrote, Signalbox recognises its own events,
-          and you can give it few rights.
+          and you can give it few permissions.
         </p>
         {isLocal(webhookUrl("")) && (
           <p class="hint lead">
@@ -66,7 +66,7 @@ export function ConnectionsPage() {
         <details class="below">
           <summary>How to replace a webhook secret</summary>
           <p class="hint">
-            Set the old secret as <code>…_WEBHOOK_SECRET_PREVIOUS</code> beside the new one, restart the service, and then change
+            Set the old secret as <code>…_WEBHOOK_SECRET_PREVIOUS</code> next to the new one, restart the service, and then change
             it at the tracker. Both secrets are accepted meanwhile.
           </p>
         </details>

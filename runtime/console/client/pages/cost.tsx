@@ -44,7 +44,7 @@ export function CostPage() {
         {({ total, daily, grouped }) =>
           (total.runs ?? 0) === 0 ? (
             <Empty title="Nothing ran in this time.">
-              Choose a longer period, or see <Link to="now">Now</Link> for what is missing to the first run.
+              Choose a longer period, or see <Link to="now">Now</Link> for the steps to the first run.
             </Empty>
           ) : (
             <>

@@ -57,7 +57,7 @@ function Replay({ id }: { id: string }) {
     <ActionButton
       label="Replay"
       disabled={!rights.value.write}
-      why="Your key may only read."
+      why="Your key is read-only."
       confirm={
         <p>
           The delivery is dispatched again as a new one, with the current routing. Its tasks run and post their answers. Signalbox

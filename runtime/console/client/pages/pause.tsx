@@ -6,7 +6,7 @@ import { ActionButton } from "../parts/dialog.tsx";
 import { Text } from "../parts/text.tsx";
 import { Time } from "../parts/time.tsx";
 
-const readOnly = "Your key may only read.";
+const readOnly = "Your key is read-only.";
 type Scope = Pause["scope"];
 const scopes: readonly (readonly [Scope, string])[] = [
   ["all", "everything"],

@@ -127,7 +127,7 @@ function Settings({ plugin: { id, settings }, reload }: DetailProps) {
           name={name}
           label={title ?? name}
           {...(secret && { type: "password" })}
-          placeholder={set ? "set; empty keeps it" : "not set"}
+          placeholder={set ? "set; leave empty to keep it" : "not set"}
         />
       ))}
     </Form>

@@ -14,7 +14,7 @@ interface ProposalsProps {
   readonly reload: () => Promise<void>;
 }
 
-const readOnly = "Your key may only read.";
+const readOnly = "Your key is read-only.";
 
 /** The writes that the agent proposes, in order, with the decision about each. */
 export function Proposals({ run: { id, proposals }, reload }: ProposalsProps) {

@@ -11,7 +11,7 @@ import { countText } from "../parts/time.tsx";
 import { SeedAgents, SeedMore } from "./seed.tsx";
 import { TryEvent, TryPayload } from "./try-event.tsx";
 
-const readOnly = "Your key may only read.";
+const readOnly = "Your key is read-only.";
 const all = { limit: 1000 };
 
 export function RoutingPage() {

@@ -56,7 +56,7 @@ export function RunActions({ run: { id, state }, reload }: RunActionsProps) {
             label={label}
             kind={kind}
             disabled={!rights.value.write}
-            why="Your key may only read."
+            why="Your key is read-only."
             confirm={<p>{about}</p>}
             run={async () => {
               await run(id);

@@ -15,7 +15,7 @@ interface Props {
   readonly reload: () => Promise<void>;
 }
 
-const denied = "Your key may only read.";
+const denied = "Your key is read-only.";
 
 /** Creates the default agents, tasks and mappings, and optionally mappings for more events. */
 export function SeedAgents({ reload }: Props) {
@@ -35,8 +35,8 @@ export function SeedAgents({ reload }: Props) {
       confirm={
         <>
           <p>
-            Creates five agents, nine tasks and the mappings that fire them. What exists already is not changed. You can delete
-            each of them later.
+            Creates five agents, nine tasks and the mappings that fire them. Existing objects are not changed. You can delete each
+            of them later.
           </p>
           <p>New issues and pull requests start runs. What else should?</p>
           <Sets chosen={include} choose={choose} />

@@ -21,7 +21,7 @@ export function KeySettings() {
             items.length === 0 ? (
               <Empty title="There are no keys in the database.">
                 {session.value?.state === "open"
-                  ? "Anyone who can reach the service may do everything."
+                  ? "Anyone who can reach the service can do everything."
                   : "The keys of API_KEYS are in use."}
               </Empty>
             ) : (

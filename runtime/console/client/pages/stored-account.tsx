@@ -46,7 +46,7 @@ export function Stored({ integration, check, reload }: StoredProps) {
       <ActionButton
         label="Test"
         disabled={!rights.value.write}
-        why="Your key may only read."
+        why="Your key is read-only."
         run={async () => setTested(await call("integrations.test-stored", { source: id }))}
       />
       <Rotation integration={integration} reload={reload} />

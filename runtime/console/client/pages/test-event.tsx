@@ -39,7 +39,7 @@ export function SendTestEvent() {
     <ActionButton
       label="Send a test event"
       disabled={!rights.value.write}
-      why="Your key may only read."
+      why="Your key is read-only."
       run={send}
       confirm={
         <>

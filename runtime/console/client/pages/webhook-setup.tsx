@@ -72,7 +72,7 @@ function sentenceOf({ ok, changed, configured, missing, unknown, notes, active }
     configured.length > 0 && `It sends ${configured.join(", ")}.`,
     missing.length > 0 && `It does not send ${missing.join(", ")}.`,
     unknown.length > 0 && `${platform} has no events ${unknown.join(", ")}, which mappings name.`,
-    !active && configured.length > 0 && "It is switched off.",
+    !active && configured.length > 0 && "It is disabled.",
     ...notes,
   ];
   return [done, ...rest].filter(Boolean).join(" ");

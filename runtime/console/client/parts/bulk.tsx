@@ -47,7 +47,7 @@ export function Bulk<T>({ verb, nouns: [one, several], run, nameOf, about, reloa
   return (
     <span class="bulk">
       {preview === null ? (
-        <ActionButton label={`${verb} all`} disabled={!rights.value.write} why="Your key may only read." run={look} />
+        <ActionButton label={`${verb} all`} disabled={!rights.value.write} why="Your key is read-only." run={look} />
       ) : (
         <ActionButton
           label={`${verb} ${countText(preview.count)} ${preview.count === 1 ? one : several}`}

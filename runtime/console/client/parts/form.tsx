@@ -39,7 +39,7 @@ export function Form({ label, run, done = "Saved", disabled = false, children, a
           {label}
         </button>
         {aside}
-        {disabled && <span class="hint">Your key may not change this.</span>}
+        {disabled && <span class="hint">Your key does not allow changes.</span>}
         <span role="status" class="done">
           {state.done && done}
         </span>

@@ -120,7 +120,7 @@ function Failed({ error, isOld }: { error: CallError; isOld: boolean }) {
       </Empty>
     );
   if (!isOld && status === 403)
-    return <Empty title="Your key may not see this.">Log in with a key that has the scope that this page needs.</Empty>;
+    return <Empty title="Your key does not allow this page.">Log in with a key that has the scope that this page needs.</Empty>;
   return (
     <p role="alert" class="refused">
       {message}

@@ -46,7 +46,7 @@ export function plainMessage(error: unknown): string {
   return text.replace(
     /Requires (\w+) access(?: to (.+?))?, run again with the --allow-\w+ flag/g,
     (_, what: string, which?: string) =>
-      `A plugin may not use ${what}${which ? ` (${which})` : ""}. ${instead[what] ?? "It has no files and no processes."}`,
+      `A plugin cannot use ${what}${which ? ` (${which})` : ""}. ${instead[what] ?? "It has no access to files or processes."}`,
   );
 }
 
