@@ -78,8 +78,8 @@ function whenOrphaned(then: () => void): void {
 
 main().catch((error) => {
   // The operator must fix a configuration error: one line per problem, no stack.
-  const said = error instanceof StartError ? error.message : (error?.stack ?? error);
-  const text = error instanceof ConfigError ? `Invalid configuration:\n${error.message}` : said;
+  const message = error instanceof StartError ? error.message : (error?.stack ?? error);
+  const text = error instanceof ConfigError ? `Invalid configuration:\n${error.message}` : message;
   // Written after everything that was logged before.
   toStandardError(text);
   process.exit(1);

@@ -44,8 +44,11 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   const waitMs = config.DATABASE_WAIT_SECONDS * 1000;
   let end = performance.now() + waitMs;
   let losses = 0;
-  for (const { name, meant } of config.mistyped)
-    log.warn(`${name} is not a variable of Signalbox${meant ? `; did you mean ${meant}?` : ""}`, { variable: name, meant });
+  for (const { name, suggestion } of config.mistyped)
+    log.warn(`${name} is not a variable of Signalbox${suggestion ? `; did you mean ${suggestion}?` : ""}`, {
+      variable: name,
+      meant: suggestion,
+    });
   await requireFreePorts(config);
   for (;;) {
     const shutdown = createShutdown(log);

@@ -52,20 +52,20 @@ export const fieldsOf = (item: z.ZodObject, long: readonly string[]) =>
     .string()
     .max(1_000)
     .optional()
-    .superRefine((given, context) => {
+    .superRefine((filters, context) => {
       const known = [...new Set([...Object.keys(item.shape), ...long])];
-      for (const name of namesIn(given)) {
+      for (const name of namesIn(filters)) {
         if (known.includes(name)) continue;
-        const meant = nearestName(name, known);
-        const help = meant ? `did you mean "${meant}"?` : `available: ${known.join(", ")}`;
+        const suggestion = nearestName(name, known);
+        const help = suggestion ? `did you mean "${suggestion}"?` : `available: ${known.join(", ")}`;
         context.addIssue({ code: "custom", message: `items have no member ${JSON.stringify(name)}; ${help}` });
       }
     })
     .describe(`Long members to include, comma-separated: ${long.join(", ")}. Default: none.`);
 
 /** The names in a comma-separated list. */
-export const namesIn = (given: string | undefined): string[] =>
-  (given ?? "")
+export const namesIn = (fields: string | undefined): string[] =>
+  (fields ?? "")
     .split(",")
     .map((name) => name.trim())
     .filter(Boolean);

@@ -1,14 +1,14 @@
 /** The name that a mistyped one probably means; `null` if none is close. */
-export function nearestName(given: string, names: Iterable<string>): string | null {
-  const wanted = given.toLowerCase();
+export function nearestName(input: string, names: Iterable<string>): string | null {
+  const lowerCase = input.toLowerCase();
   // Up to a third of the letters may be wrong, but at least one.
-  const most = Math.max(1, Math.floor(given.length / 3));
+  const most = Math.max(1, Math.floor(input.length / 3));
   let best: { name: string; distance: number } | null = null;
   for (const name of names) {
     const limit = best ? best.distance - 1 : most;
     // Each additional or missing letter is an error, so most names need no comparison.
-    if (given.length > 200 || Math.abs(given.length - name.length) > limit) continue;
-    const distance = editDistance(wanted, name.toLowerCase());
+    if (input.length > 200 || Math.abs(input.length - name.length) > limit) continue;
+    const distance = editDistance(lowerCase, name.toLowerCase());
     if (distance <= limit) best = { name, distance };
   }
   return best?.name ?? null;

@@ -9,8 +9,8 @@ export const usageGroups = ["day", "month", "project", "agent", "model", "task",
 type UsageGroup = (typeof usageGroups)[number];
 
 function unknownGroup(name: string): string {
-  const meant = nearestName(name, usageGroups);
-  const help = meant ? `did you mean "${meant}"?` : `it takes ${usageGroups.join(", ")}`;
+  const suggestion = nearestName(name, usageGroups);
+  const help = suggestion ? `did you mean "${suggestion}"?` : `it takes ${usageGroups.join(", ")}`;
   return name === ""
     ? `has an empty name; it takes ${usageGroups.join(", ")}`
     : `usage is not grouped by ${JSON.stringify(name.slice(0, 100))}; ${help}`;

@@ -65,10 +65,10 @@ export function httpClient(settings: HttpClientOptions): HttpClient {
   const sender =
     (own: Throttle, isRetryable: (error: PluginError) => boolean): HttpClient["read"] =>
     (request) => {
-      const asked = askedOf(request);
+      const requestLine = requestLineOf(request);
       const { platform } = settings;
-      return throttled({ throttle: own, platform, request: asked, isRetryable, signal: request.signal }, () =>
-        send(settings, asked, request),
+      return throttled({ throttle: own, platform, request: requestLine, isRetryable, signal: request.signal }, () =>
+        send(settings, requestLine, request),
       );
     };
   return { read: sender(reads, (error) => error.code === "unavailable"), write: sender(writes, () => false) };
@@ -81,13 +81,13 @@ const keyOf = ({ platform, base, headers }: HttpClientOptions): string =>
     .digest("hex")
     .slice(0, 32)}`;
 
-const askedOf = ({ route, path }: HttpRequest<unknown>): string =>
+const requestLineOf = ({ route, path }: HttpRequest<unknown>): string =>
   route.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path?.[name] ?? ""));
 
-async function send<T>(settings: HttpClientOptions, asked: string, request: HttpRequest<T>): Promise<HttpResponse<T>> {
+async function send<T>(settings: HttpClientOptions, requestLine: string, request: HttpRequest<T>): Promise<HttpResponse<T>> {
   const { platform, secrets, fetch } = settings;
   const { signal, body, schema } = request;
-  const [method = "", path = ""] = asked.split(" ");
+  const [method = "", path = ""] = requestLine.split(" ");
   const url = new URL(settings.base + path);
   for (const [name, value] of Object.entries(request.query ?? {}))
     if (value !== undefined) url.searchParams.set(name, String(value));
@@ -110,11 +110,11 @@ async function send<T>(settings: HttpClientOptions, asked: string, request: Http
     response = await fetch(url, { method, headers, signal, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
     text = await response.text();
   } catch (error) {
-    if (signal.aborted) throw new PluginError("timeout", `${platform} did not answer ${asked} before the deadline`);
-    throw fetchError(platform, asked, error, secrets);
+    if (signal.aborted) throw new PluginError("timeout", `${platform} did not answer ${requestLine} before the deadline`);
+    throw fetchError(platform, requestLine, error, secrets);
   }
-  if (!response.ok) throw statusError(platform, asked, response.status, response.headers, redact(errorText(text), secrets));
-  return { data: read(schema, text, `the response of ${platform} to ${asked}`), headers: response.headers };
+  if (!response.ok) throw statusError(platform, requestLine, response.status, response.headers, redact(errorText(text), secrets));
+  return { data: read(schema, text, `the response of ${platform} to ${requestLine}`), headers: response.headers };
 }
 
 /** The error message in the platform's JSON, or the text of an HTML error page. */

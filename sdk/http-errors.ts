@@ -15,9 +15,15 @@ const codes: Readonly<Record<number, PluginErrorCode>> = {
   429: "rate_limited",
 };
 
-/** Creates the `PluginError` for an HTTP error response. `said` is its message. */
-export function statusError(platform: string, asked: string, status: number, headers: Headers, said: string): PluginError {
-  const message = `${platform} answered ${status} to ${asked}${said === "" ? "" : `: ${said}`}`;
+/** Creates the `PluginError` for an HTTP error response. `reason` is its message. */
+export function statusError(
+  platform: string,
+  requestLine: string,
+  status: number,
+  headers: Headers,
+  reason: string,
+): PluginError {
+  const message = `${platform} answered ${status} to ${requestLine}${reason === "" ? "" : `: ${reason}`}`;
   const wait = retryAfterMs(headers);
   const limited = status === 429 || (status === 403 && wait !== null);
   const code = limited ? "rate_limited" : status >= 500 ? "unavailable" : (codes[status] ?? "failed");
@@ -26,15 +32,15 @@ export function statusError(platform: string, asked: string, status: number, hea
 }
 
 /** Creates the `PluginError` for an error of `fetch`. Errors of the host keep their code; all others are connection failures. */
-export function fetchError(platform: string, asked: string, thrown: unknown, secrets: readonly string[]): PluginError {
+export function fetchError(platform: string, requestLine: string, thrown: unknown, secrets: readonly string[]): PluginError {
   for (const candidate of [thrown, (thrown as { cause?: unknown } | null)?.cause]) {
     if (!(candidate instanceof Error) || candidate.name !== "PluginError") continue;
     const { code, message, retryable, retry_after_ms } = candidate as Error & PluginErrorShape;
     return new PluginError(code, message, { retryable, ...(retry_after_ms === undefined ? {} : { retry_after_ms }) });
   }
   const cause = (thrown as { cause?: unknown } | null)?.cause;
-  const said = [thrown, cause].flatMap((one) => (one instanceof Error ? one.message : [])).join(": ");
-  return new PluginError("unavailable", `${platform} could not be reached for ${asked}: ${redact(said, secrets)}`);
+  const reason = [thrown, cause].flatMap((one) => (one instanceof Error ? one.message : [])).join(": ");
+  return new PluginError("unavailable", `${platform} could not be reached for ${requestLine}: ${redact(reason, secrets)}`);
 }
 
 /** Milliseconds that a response asks to wait: `Retry-After` in seconds or as a date, or the reset of an exhausted rate limit; `null` if there is neither. */

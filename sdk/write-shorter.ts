@@ -37,9 +37,9 @@ const number = /\d{1,3}(?:[.,'\u2019\u00a0\u202f ]\d{3})+(?!\d)|\d{3,9}/g;
 function refusedLength(error: unknown, length: number): number | null {
   if (!(error instanceof PluginError) || error.code !== "invalid_input") return null;
   // Status and path of the request come before the colon.
-  const said = error.message.slice(error.message.indexOf(": ") + 1);
-  const isNamed = error.status === 413 || says.test(said);
-  const numbers = (said.match(number) ?? []).map((one) => Number(one.replace(/\D/g, "")));
+  const reason = error.message.slice(error.message.indexOf(": ") + 1);
+  const isNamed = error.status === 413 || says.test(reason);
+  const numbers = (reason.match(number) ?? []).map((one) => Number(one.replace(/\D/g, "")));
   const limits = numbers.filter((one) => one >= minLength + added && (isNamed || one < length));
   return limits.length > 0 ? Math.min(...limits) : isNamed ? Number.POSITIVE_INFINITY : null;
 }

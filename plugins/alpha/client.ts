@@ -78,11 +78,11 @@ function clientFor({ api_url, token, webhook_secret }: Settings, { fetch, log, t
   const through =
     (octokit: Octokit, own: Throttle): Request =>
     (route, parameters, shape, signal) => {
-      const asked = route.replace(/\{(\w+)\}/g, (_, name: string) => String(parameters[name]));
+      const requestLine = route.replace(/\{(\w+)\}/g, (_, name: string) => String(parameters[name]));
       const isComment = limited && own === writes && /\/(comments|replies|graphql)$/.test(route);
-      const turn = { throttle: own, platform: "alpha", request: asked, signal, isRetryable: () => false };
+      const turn = { throttle: own, platform: "alpha", request: requestLine, signal, isRetryable: () => false };
       return throttled({ ...turn, ...(isComment && { interval: commentInterval }) }, () =>
-        send(secrets, asked, shape, signal, () => octokit.request(route, { ...parameters, request: { signal } })),
+        send(secrets, requestLine, shape, signal, () => octokit.request(route, { ...parameters, request: { signal } })),
       );
     };
   const read = through(new Reader(options), reads);
@@ -150,44 +150,44 @@ function asText(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
 
 async function send<T>(
   secrets: readonly string[],
-  asked: string,
+  requestLine: string,
   shape: z.ZodType<T>,
   signal: AbortSignal,
   request: () => Promise<{ data: unknown; headers: { link?: string | undefined } }>,
 ): Promise<Answer<T>> {
   let answer: Awaited<ReturnType<typeof request>>;
   try {
-    answer = await abortable(signal, asked, request);
+    answer = await abortable(signal, requestLine, request);
   } catch (error) {
-    throw failureOf(error, asked, secrets);
+    throw failureOf(error, requestLine, secrets);
   }
   const headers = new Headers(Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as [string, string]));
-  return { data: read(shape, parsed(answer.data, asked), asked), link: answer.headers.link ?? "", headers };
+  return { data: read(shape, parsed(answer.data, requestLine), requestLine), link: answer.headers.link ?? "", headers };
 }
 
 /** The text remains if the body was cut off or is not JSON, for example the error page of a proxy. */
-function parsed(data: unknown, asked: string): unknown {
+function parsed(data: unknown, requestLine: string): unknown {
   if (typeof data !== "string") return data;
   try {
     return parseAnswer(data);
   } catch (error) {
     if (error instanceof PluginError)
-      throw new PluginError("unavailable", `alpha's answer to ${asked} cannot be read: ${error.message}`);
+      throw new PluginError("unavailable", `alpha's answer to ${requestLine} cannot be read: ${error.message}`);
     return data;
   }
 }
 
-function read<T>(shape: z.ZodType<T>, data: unknown, asked: string): T {
+function read<T>(shape: z.ZodType<T>, data: unknown, requestLine: string): T {
   const parsed = shape.safeParse(data);
   if (parsed.success) return parsed.data;
   const { path, message } = parsed.error.issues[0] ?? { path: [], message: "" };
   const what = typeof data === "object" && data !== null ? `${path.join(".") || "body"}: ${message}` : "not JSON, or cut off";
-  throw new PluginError("unavailable", `alpha's answer to ${asked} cannot be read: ${what}`);
+  throw new PluginError("unavailable", `alpha's answer to ${requestLine} cannot be read: ${what}`);
 }
 
 /** Runs until the signal is aborted. Queued and repeated requests do not check the signal themselves. */
-async function abortable<T>(signal: AbortSignal, asked: string, run: () => Promise<T>): Promise<T> {
-  const late = (): PluginError => new PluginError("timeout", `alpha did not answer ${asked} before the deadline`);
+async function abortable<T>(signal: AbortSignal, requestLine: string, run: () => Promise<T>): Promise<T> {
+  const late = (): PluginError => new PluginError("timeout", `alpha did not answer ${requestLine} before the deadline`);
   if (signal.aborted) throw late();
   let leave = (): void => {};
   const aborted = new Promise<never>((_, reject) => {

@@ -21,10 +21,10 @@ export async function createLabel(client: Client, repository: Repository, wanted
   try {
     label = (await client.write("POST /repos/{owner}/{repo}/labels", parameters, shapes.label, signal)).data;
   } catch (error) {
-    const there =
+    const existing =
       error instanceof PluginError && error.code === "invalid_input" && (await findLabel(client, repository, name, signal));
-    if (!there) throw error;
-    label = there;
+    if (!existing) throw error;
+    label = existing;
   }
   return { name: label.name, color: label.color, description: label.description ?? null, url: label.url };
 }

@@ -48,9 +48,9 @@ export async function poll(
 
 /** Lists contain neither the branches nor the merge of a pull request; webhooks do, and mappings use them. */
 async function pull(client: Client, repository: Repository, issue: Item, signal: AbortSignal): Promise<Item> {
-  const asked = { ...repository, pull_number: Number(valueAt(issue, "number")) };
+  const query = { ...repository, pull_number: Number(valueAt(issue, "number")) };
   try {
-    const { data } = await client.read("GET /repos/{owner}/{repo}/pulls/{pull_number}", asked, shapes.anything, signal);
+    const { data } = await client.read("GET /repos/{owner}/{repo}/pulls/{pull_number}", query, shapes.anything, signal);
     return { ...data, updated_at: issue.updated_at };
   } catch (error) {
     if (!(error instanceof PluginError) || error.code !== "not_found") throw error;

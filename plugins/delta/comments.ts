@@ -30,12 +30,12 @@ export async function postComment(account: Account, address: Address, post: Answ
     });
   } catch (error) {
     // External ids are unique: a second comment with one id is a conflict, and the first one is the result.
-    const there =
+    const existing =
       error instanceof PluginError &&
       error.code === "conflict" &&
       (await findComment(account, { ...address, project: path.project }, key));
-    if (!there) throw error;
-    return there;
+    if (!existing) throw error;
+    return existing;
   }
 }
 

@@ -19,11 +19,11 @@ export async function eventText(convert: Convert, event: string, payload: unknow
   }
   if (event === "") return "";
   const cut = event.lastIndexOf(".");
-  const [thing, deed] = cut < 0 ? [event, ""] : [event.slice(0, cut), event.slice(cut + 1)];
+  const [thing, action] = cut < 0 ? [event, ""] : [event.slice(0, cut), event.slice(cut + 1)];
   const name = thing.replace(/[._]/g, " ");
   // An addition to a cycle or module has it as a member.
   const group = /^(cycle|module)_issue$/.exec(thing)?.[1];
-  return groupText(convert, name, deed, group === undefined ? data : (valueAt(data, group) ?? data));
+  return groupText(convert, name, action, group === undefined ? data : (valueAt(data, group) ?? data));
 }
 
 /** A deleted issue has its members in `previous_attributes` only. */
@@ -40,8 +40,8 @@ export function issueIn(event: string, payload: unknown): unknown {
   return commentIn(payload) === data ? valueAt(data, "issue_detail") : data;
 }
 
-const deeds: Readonly<Record<string, string>> = { updated: ", edited", deleted: ", deleted" };
-const deedOf = (event: string): string => deeds[event.split(".").at(-1) ?? ""] ?? "";
+const actionTexts: Readonly<Record<string, string>> = { updated: ", edited", deleted: ", deleted" };
+const actionText = (event: string): string => actionTexts[event.split(".").at(-1) ?? ""] ?? "";
 
 async function activityText(convert: Convert, event: string, payload: unknown): Promise<string> {
   const comment = commentIn(payload);
@@ -51,7 +51,7 @@ async function activityText(convert: Convert, event: string, payload: unknown): 
   return sections(
     heading(issueIn(event, payload)),
     type && type !== "comment" ? factList([["Activity", type]]) : "",
-    `## Comment${author ? ` by ${oneLine(author)}` : ""}${deedOf(event)}`,
+    `## Comment${author ? ` by ${oneLine(author)}` : ""}${actionText(event)}`,
     await textOf(convert, commentOf(comment)),
   );
 }
@@ -60,7 +60,7 @@ async function activityText(convert: Convert, event: string, payload: unknown): 
 const linkText = (event: string, data: unknown): string =>
   sections(
     "# Issue",
-    `## Link${deedOf(event)}`,
+    `## Link${actionText(event)}`,
     factList([
       ["Title", stringAt(data, ["title"], 500)],
       ["URL", stringAt(data, ["url"], 2000)],
@@ -68,13 +68,13 @@ const linkText = (event: string, data: unknown): string =>
   );
 
 /** A cycle, a module, a project, a page: whatever has a name. */
-async function groupText(convert: Convert, thing: string, deed: string, data: unknown): Promise<string> {
+async function groupText(convert: Convert, thing: string, action: string, data: unknown): Promise<string> {
   const name = stringAt(data, ["name"])?.replace(/\s+/g, " ");
   const day = (member: string) => timestampAt(data, member)?.slice(0, 10) ?? null;
   return sections(
     `# ${oneLine(thing.charAt(0).toUpperCase() + thing.slice(1))}${name ? `: ${name}` : ""}`,
     factList([
-      ["Action", deed || null],
+      ["Action", action || null],
       ["Identifier", stringAt(data, ["identifier"], 100)],
       ["State", stringAt(data, ["status"], 100)],
       ["Start", day("start_date")],

@@ -121,14 +121,14 @@ async function listed({ client, project, signal }: Reading, route: string, issue
   const found: Json[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < maxPages; page++) {
-    const asked = {
+    const query = {
       route: `GET ${route}`,
       path,
       query: { per_page: 100, cursor },
       schema: shapes.listOf(shapes.anything),
       signal,
     };
-    const { data } = await client.read(asked);
+    const { data } = await client.read(query);
     found.push(...data.results);
     if (!data.next_page_results || !data.next_cursor) break;
     cursor = data.next_cursor;

@@ -112,8 +112,8 @@ function grouped(due: readonly Due[]): z.output<typeof waiting>[] {
 }
 
 /** The id of a project given by id, identifier or name. */
-async function projectOf(client: Client, given: string, signal: AbortSignal): Promise<string> {
-  const name = given.trim();
+async function projectOf(client: Client, identifier: string, signal: AbortSignal): Promise<string> {
+  const name = identifier.trim();
   const fits: boolean = isId(name);
   if (fits) return projectId(client, name, signal);
   const shown = JSON.stringify(name.slice(0, 200));

@@ -21,17 +21,17 @@ export async function projectOf({ client, signal }: Account, { project, issue }:
 }
 
 /** Looks up the id of a project by its identifier or name. */
-export async function projectId(client: Client, given: string, signal: AbortSignal): Promise<string> {
-  const name = given.trim();
+export async function projectId(client: Client, identifier: string, signal: AbortSignal): Promise<string> {
+  const name = identifier.trim();
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(name)) return name;
   const projects = await projectsOf(client, signal);
   const same = (value: string | null | undefined) => value?.toLowerCase() === name.toLowerCase();
   const found = projects.find((one) => one.id === name || same(one.identifier)) ?? projects.find((one) => same(one.name));
   if (found && isId(found.id)) return found.id;
-  const there = projects.slice(0, 20).map((one) => one.identifier ?? one.id);
+  const available = projects.slice(0, 20).map((one) => one.identifier ?? one.id);
   throw new PluginError(
     "not_found",
-    `delta has no project ${JSON.stringify(name.slice(0, 200))} that this key can read; available: ${there.join(", ") || "none"}`,
+    `delta has no project ${JSON.stringify(name.slice(0, 200))} that this key can read; available: ${available.join(", ") || "none"}`,
   );
 }
 

@@ -88,7 +88,7 @@ async function hooksOf(client: Client, path: { slug: string }, signal: AbortSign
 
 function reportOf({ id, is_active, scopes, version }: Hook, notes: readonly string[]) {
   const active = is_active !== false;
-  const said = [...(active ? [] : ["The webhook is disabled."]), ...notes];
-  if (version === "v1") said.push("The webhook has version 1, which Plane has deprecated: create a new webhook.");
-  return { id, active, configured: [...(scopes ?? [])], notes: said };
+  const allNotes = [...(active ? [] : ["The webhook is disabled."]), ...notes];
+  if (version === "v1") allNotes.push("The webhook has version 1, which Plane has deprecated: create a new webhook.");
+  return { id, active, configured: [...(scopes ?? [])], notes: allNotes };
 }

@@ -20,23 +20,23 @@ export async function eventText(convert: Convert, event: string, payload: unknow
   const changes = listedChanges(event, payload);
   if (isComment(event)) {
     // Server does not say which comment was deleted.
-    const gone = commented === "" && changes !== "" ? `## Changes\n\n${changes}` : "";
-    return sections(...top, gone, commented, description && `## Description\n\n${description}`);
+    const deletionText = commented === "" && changes !== "" ? `## Changes\n\n${changes}` : "";
+    return sections(...top, deletionText, commented, description && `## Description\n\n${description}`);
   }
   if (commented === "") return sections(...top, changes && `## Changes\n\n${changes}`, description);
   const described = description && `## Description\n\n${description}`;
   return sections(...top, changes && `## Changes\n\n${changes}`, commented, described);
 }
 
-const deeds: Readonly<Record<string, string>> = { created: "", updated: ", edited", deleted: ", deleted" };
-const deedOf = (event: string): string => deeds[event.split("_").at(-1) ?? ""] ?? "";
+const actionTexts: Readonly<Record<string, string>> = { created: "", updated: ", edited", deleted: ", deleted" };
+const actionText = (event: string): string => actionTexts[event.split("_").at(-1) ?? ""] ?? "";
 
 async function commentText(convert: Convert, event: string, payload: unknown): Promise<string> {
   const comment = valueAt(payload, "comment");
   const author = stringAt(comment, ["author", "displayName"], 200);
-  const deed = isComment(event) ? deedOf(event) : "";
+  const action = isComment(event) ? actionText(event) : "";
   return sections(
-    `## Comment${author ? ` by ${oneLine(author)}` : ""}${deed}`,
+    `## Comment${author ? ` by ${oneLine(author)}` : ""}${action}`,
     await markdownOf(convert, valueAt(comment, "body")),
   );
 }
@@ -50,7 +50,7 @@ async function worklogText(convert: Convert, event: string, payload: unknown): P
     ["Started", timestampAt(worklog, "started")],
   ]);
   return sections(
-    `## Work log${author ? ` by ${oneLine(author)}` : ""}${deedOf(event)}`,
+    `## Work log${author ? ` by ${oneLine(author)}` : ""}${actionText(event)}`,
     times,
     await markdownOf(convert, valueAt(worklog, "comment")),
   );
@@ -61,7 +61,7 @@ function attachmentText(event: string, payload: unknown): string {
   const author = stringAt(attachment, ["author", "displayName"], 200);
   const size = valueAt(attachment, "size");
   return sections(
-    `## Attachment${author ? ` by ${oneLine(author)}` : ""}${deedOf(event)}`,
+    `## Attachment${author ? ` by ${oneLine(author)}` : ""}${actionText(event)}`,
     factList([
       ["File", stringAt(attachment, ["filename"], 500)],
       ["Type", stringAt(attachment, ["mimeType"], 200)],

@@ -24,10 +24,10 @@ export async function transition(
     data.transitions.find((one) => same(one.name, wanted)) ??
     data.transitions.find((one) => same(one.to?.name ?? "", wanted));
   if (!found) {
-    const there = data.transitions.map((one) => `"${one.name}" (${one.id}${one.to ? `, to ${one.to.name}` : ""})`).join(", ");
+    const available = data.transitions.map((one) => `"${one.name}" (${one.id}${one.to ? `, to ${one.to.name}` : ""})`).join(", ");
     throw new PluginError(
       "invalid_input",
-      `${issue} has no transition ${JSON.stringify(wanted.slice(0, 200))}; available: ${there || "none"}`,
+      `${issue} has no transition ${JSON.stringify(wanted.slice(0, 200))}; available: ${available || "none"}`,
     );
   }
   const moved = { issue, transition: found.name, status: found.to?.name ?? null };

@@ -81,7 +81,7 @@ function styled(sign: string, inner: string, end: number, depth: number): Found 
 }
 
 /** `{*}x{*}` works inside of words too. */
-const braced: Reader = (text, at, depth) => {
+const macro: Reader = (text, at, depth) => {
   const [whole, sign = ""] = match(/\{([*_+^~-]|\?\?)\}/y, text, at) ?? [];
   if (whole === undefined) return null;
   const end = closing(text, whole, at + whole.length);
@@ -180,7 +180,7 @@ const unescaped = (text: string): string =>
 
 /** Readers by the character that their markup begins with. */
 const readers: Readonly<Record<string, readonly Reader[]>> = {
-  "{": [code, braced, dropped],
+  "{": [code, macro, dropped],
   "[": [link],
   "!": [image],
   "\\": [escapedSign],

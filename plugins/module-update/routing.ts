@@ -6,7 +6,7 @@ export const triggers = {
 } as const;
 export const prefix = "module_update.";
 
-const begun = '"^(discovery|in[ _-]?progress)$"; "i"';
+const startedState = '"^(discovery|in[ _-]?progress)$"; "i"';
 const ended = '"^(done|closed)$"; "i"';
 type Station = keyof typeof triggers;
 type Rule = readonly [station: Station, event: string, filter: string];
@@ -24,7 +24,7 @@ const rules: Readonly<Record<string, { readonly own: string; readonly rules: rea
     own: "(.repository.full_name | ascii_downcase) == ({project} | ascii_downcase)",
     rules: [
       ["created", "issues.opened", "true"],
-      ["started", "issues.labeled", moved(".label.name", begun)],
+      ["started", "issues.labeled", moved(".label.name", startedState)],
       ["finished", "issues.closed", "true"],
     ],
   },
@@ -35,7 +35,7 @@ const rules: Readonly<Record<string, { readonly own: string; readonly rules: rea
       [
         "started",
         "Issue Hook.update",
-        `([.changes.labels.current[]?.title] - [.changes.labels.previous[]?.title] | any(test(${begun})))`,
+        `([.changes.labels.current[]?.title] - [.changes.labels.previous[]?.title] | any(test(${startedState})))`,
       ],
       ["finished", "Issue Hook.close", "true"],
     ],
@@ -44,7 +44,7 @@ const rules: Readonly<Record<string, { readonly own: string; readonly rules: rea
     own: '(.issue.key | ascii_upcase | startswith(({project} | ascii_upcase) + "-"))',
     rules: [
       ["created", "gamma:issue_created", "true"],
-      ["started", "gamma:issue_updated", `any(.changelog.items[]?; .field == "status" and ${moved(".toString", begun)})`],
+      ["started", "gamma:issue_updated", `any(.changelog.items[]?; .field == "status" and ${moved(".toString", startedState)})`],
       ["finished", "gamma:issue_updated", `any(.changelog.items[]?; .field == "status" and ${moved(".toString", ended)})`],
     ],
   },
@@ -52,7 +52,7 @@ const rules: Readonly<Record<string, { readonly own: string; readonly rules: rea
     own: "((.data.project_id // .data.project | tostring) == {project})",
     rules: [
       ["created", "issue.created", "true"],
-      ["started", "issue.updated", movedDelta(begun)],
+      ["started", "issue.updated", movedDelta(startedState)],
       ["finished", "issue.updated", movedDelta(ended)],
     ],
   },
@@ -63,11 +63,11 @@ export const routable = Object.keys(rules);
 /** Webhook mappings for the issues of one project. */
 export function mappingsFor(source: string, project: string) {
   const { own, rules: all } = rules[source] ?? { own: "false", rules: [] };
-  const whose = own.replaceAll("{project}", JSON.stringify(project));
+  const ofProject = own.replaceAll("{project}", JSON.stringify(project));
   return all.map(([station, event_type, filter]) => ({
     source,
     event_type,
-    jq_filter: filter === "true" ? whose : `${whose} and ${filter}`,
+    jq_filter: filter === "true" ? ofProject : `${ofProject} and ${filter}`,
     canonical_trigger: triggers[station].trigger,
   }));
 }

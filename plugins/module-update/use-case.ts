@@ -48,7 +48,7 @@ export const moduleUpdate = (host: HostAccess): UseCase => ({
     await unroute(host.operations);
     if (!kept) return { status: "nothing_to_do", project_deleted: false, issue_closed: false };
     const project = kept.project ?? (await find(host.operations, "projects.list", (one) => isOurs(one, kept)));
-    const project_deleted = project ? await gone(host.operations, "projects.delete", { id: project.id }) : false;
+    const project_deleted = project ? await wasDeleted(host.operations, "projects.delete", { id: project.id }) : false;
     const { issue } = kept;
     // If the tracker is unavailable the rest is still removed; the issue stays open.
     const issue_closed = issue
@@ -60,28 +60,28 @@ export const moduleUpdate = (host: HostAccess): UseCase => ({
   },
 });
 
-interface Asked {
+interface SetupParameters {
   readonly source?: string | undefined;
   readonly project_id?: string | undefined;
   readonly pm_agent_id?: string | undefined;
 }
 
 /** Only one set of parameters at a time: the answer to a request with other parameters would be wrong. */
-async function refuseOther(asked: Asked, state: State, trackers: TrackersAccess, signal: AbortSignal): Promise<void> {
+async function refuseOther(request: SetupParameters, state: State, trackers: TrackersAccess, signal: AbortSignal): Promise<void> {
   const { source, source_project_id, pm_agent_id } = state;
   const other = (member: string, is: string) =>
     new PluginError(
       "conflict",
       `${member}: the use case is already set up with ${is}. Tear it down first: POST /api/use-cases/module-update/teardown`,
     );
-  if (asked.source !== undefined && asked.source !== source) throw other("source", source);
-  if (asked.pm_agent_id !== undefined && asked.pm_agent_id !== pm_agent_id) throw other("pm_agent_id", pm_agent_id);
-  if (asked.project_id === undefined || asked.project_id === source_project_id) return;
-  const id = await trackers.projectId(source, asked.project_id, { key: "module-update", signal }).catch(() => undefined);
+  if (request.source !== undefined && request.source !== source) throw other("source", source);
+  if (request.pm_agent_id !== undefined && request.pm_agent_id !== pm_agent_id) throw other("pm_agent_id", pm_agent_id);
+  if (request.project_id === undefined || request.project_id === source_project_id) return;
+  const id = await trackers.projectId(source, request.project_id, { key: "module-update", signal }).catch(() => undefined);
   if (id !== source_project_id) throw other("project_id", source_project_id);
 }
 
-async function choose(request: Asked, trackers: TrackersAccess, signal: AbortSignal): Promise<State> {
+async function choose(request: SetupParameters, trackers: TrackersAccess, signal: AbortSignal): Promise<State> {
   const configured = trackers.configured().filter((one) => routable.includes(one));
   const source = request.source ?? (configured.includes("gamma") ? "gamma" : (configured[0] ?? "alpha"));
   const named = request.project_id ?? places[source] ?? place;
@@ -127,8 +127,8 @@ async function makeProject(
   context: Readonly<Record<string, string>>,
 ): Promise<{ id: number }> {
   const { source, source_project_id } = state;
-  const there = await find(operations, "projects.list", (one) => isOurs(one, state));
-  if (there) return there;
+  const existing = await find(operations, "projects.list", (one) => isOurs(one, state));
+  if (existing) return existing;
   const description = ["Created by the use case module-update.", ...facts(context)].join("\n");
   return (await operations.call("projects.create", { name, description, source, source_project_id })) as unknown as {
     id: number;
@@ -160,10 +160,10 @@ async function route(operations: OperationsAccess, state: State): Promise<void> 
 async function unroute(operations: OperationsAccess): Promise<void> {
   for (const noun of ["webhook-mappings", "triggers"]) {
     for (const row of await all(operations, `${noun}.list`)) {
-      if (String(row.canonical_trigger).startsWith(prefix)) await gone(operations, `${noun}.delete`, { id: row.id });
+      if (String(row.canonical_trigger).startsWith(prefix)) await wasDeleted(operations, `${noun}.delete`, { id: row.id });
     }
   }
-  await gone(operations, "tasks.delete", { id: ownTask });
+  await wasDeleted(operations, "tasks.delete", { id: ownTask });
 }
 
 function makeIssue({ trackers }: HostAccess, state: State, context: Readonly<Record<string, string>>, signal: AbortSignal) {
@@ -184,7 +184,7 @@ function makeIssue({ trackers }: HostAccess, state: State, context: Readonly<Rec
 }
 
 const there = (operations: OperationsAccess, id: string, input: Row) => unless(operations, id, input, "not_found");
-const gone = there;
+const wasDeleted = there;
 const made = (operations: OperationsAccess, id: string, input: Row) => unless(operations, id, input, "conflict");
 
 /** Whether the call succeeded. The given error code means that it did not; other errors are thrown. */

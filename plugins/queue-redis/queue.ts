@@ -11,9 +11,9 @@ export function redisQueue(redis: RedisAccess): Queue {
   const messages = (reply: unknown): CloudEvent[] => (reply as string[]).map((text) => JSON.parse(text) as CloudEvent);
   return {
     about: "Redis, with at-least-once delivery.",
-    publish: async (given) => {
-      for (let i = 0; i < given.length; i += 100) {
-        const portion = given.slice(i, i + 100).flatMap((one) => [one.id, Date.parse(one.time), JSON.stringify(one)]);
+    publish: async (events) => {
+      for (let i = 0; i < events.length; i += 100) {
+        const portion = events.slice(i, i + 100).flatMap((one) => [one.id, Date.parse(one.time), JSON.stringify(one)]);
         await redis.script(scripts.publish, keys, portion);
       }
     },

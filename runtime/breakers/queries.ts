@@ -56,14 +56,14 @@ export async function openBreaker(
   { execution, asked_seconds, ...outage }: Outage,
   baseSeconds: number,
 ): Promise<Opened> {
-  const asked = sql`now() + make_interval(secs => ${asked_seconds}::float8)`;
+  const retryAt = sql`now() + make_interval(secs => ${asked_seconds}::float8)`;
   const [row] = await sql<[Opened]>`
     insert into breakers as b (key, name, effect, reason, next_probe_at)
-    values (${outage.key}, ${outage.name}, ${outage.effect}, ${outage.reason}, greatest(${afterFailures(sql, sql`0`, baseSeconds)}, ${asked}))
+    values (${outage.key}, ${outage.name}, ${outage.effect}, ${outage.reason}, greatest(${afterFailures(sql, sql`0`, baseSeconds)}, ${retryAt}))
     on conflict (key) do update set
       reason = case when b.probe = ${execution} then excluded.reason else b.reason end,
       failures = b.failures + case when b.probe = ${execution} then 1 else 0 end,
-      next_probe_at = greatest(${asked}, case when b.probe = ${execution} then ${afterFailures(sql, sql`b.failures`, baseSeconds)} else b.next_probe_at end),
+      next_probe_at = greatest(${retryAt}, case when b.probe = ${execution} then ${afterFailures(sql, sql`b.failures`, baseSeconds)} else b.next_probe_at end),
       reported_at = case when b.reported_at < now() - ${reportEvery}::interval then now() else b.reported_at end,
       probe = nullif(b.probe, ${execution})
     returning ${members(sql)}, xmax = 0 as is_new, reported_at = now()::timestamptz(3) as is_reported,

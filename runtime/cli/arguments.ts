@@ -30,13 +30,13 @@ export async function readArguments(verb: Verb, args: readonly string[], read: R
   const format = values.format as string | undefined;
   if (format !== undefined && format !== "json" && format !== "table") throw new UsageError("--format: must be json or table");
   if (format === "table" && !verb.op.paginated) throw new UsageError("--format: only lists can be shown as a table");
-  const given: Omit<ParsedArguments, "input"> = {
+  const options: Omit<ParsedArguments, "input"> = {
     format: format ?? null,
     help: values.help === true,
     remote: values.remote === true,
     create: values.create === true,
   };
-  if (given.help) return { ...given, input: {} };
+  if (options.help) return { ...options, input: {} };
 
   const input: Record<string, unknown> = {};
   if (typeof values.json === "string") Object.assign(input, await readObject(values.json, read));
@@ -55,7 +55,7 @@ export async function readArguments(verb: Verb, args: readonly string[], read: R
   }
   const checked = verb.op.input.safeParse(input);
   if (!checked.success) throw new UsageError(complaint(checked.error));
-  return { ...given, input };
+  return { ...options, input };
 }
 
 function parse(verb: Verb, args: readonly string[]): { values: Values; positionals: string[] } {
@@ -83,10 +83,10 @@ function parse(verb: Verb, args: readonly string[]): { values: Values; positiona
 /** What `parseArgs` refuses, with the option that was probably meant. */
 export function optionFault(error: unknown, names: readonly string[]): string {
   const text = error instanceof Error ? (error.message.split("\n")[0] as string) : String(error);
-  const given = /^Unknown option '(-[^']*)'/.exec(text)?.[1];
-  if (given === undefined) return text;
-  const meant = nearestName(given.replace(/^-+/, ""), names);
-  return `unknown option ${given}${meant ? `; did you mean --${meant}?` : ""}`;
+  const option = /^Unknown option '(-[^']*)'/.exec(text)?.[1];
+  if (option === undefined) return text;
+  const suggestion = nearestName(option.replace(/^-+/, ""), names);
+  return `unknown option ${option}${suggestion ? `; did you mean --${suggestion}?` : ""}`;
 }
 
 async function memberOf(flag: Flag, values: Values, read: ReadText): Promise<unknown> {

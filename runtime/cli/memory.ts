@@ -31,13 +31,13 @@ export const runReembed = async (interactive: boolean, out: Write, err: Write): 
       out(`${result.done} of ${result.total} texts embedded.\n`);
     } catch (error) {
       if (interactive && shown !== "") err("\n");
-      throw foreseen(error, " Finished embeddings are kept. Run `signalbox reembed` again to resume.");
+      throw withRemedy(error, " Finished embeddings are kept. Run `signalbox reembed` again to resume.");
     }
   });
 };
 
 /** An unavailable model or store is not an error of the program, so no stack trace is printed. */
-const foreseen = (error: unknown, way = ""): unknown =>
+const withRemedy = (error: unknown, way = ""): unknown =>
   error instanceof Error && ["Failure", "PluginError"].includes(error.name) ? new RequestError(`${error.message}${way}`) : error;
 
 const width = 30;
@@ -86,7 +86,7 @@ const withStores = <T>(options: LocalOptions, work: (stored: Stored) => Promise<
       });
       return await work({ sql, stores, repository });
     } catch (error) {
-      throw foreseen(error);
+      throw withRemedy(error);
     } finally {
       await resources.redis?.close();
     }

@@ -90,15 +90,15 @@ async function runNoun(noun: string, [name, ...args]: string[], verbs: readonly 
     const known = ofNoun.map((one) => one.verb).join(", ");
     throw new UsageError(`${noun}: ${name ? `unknown verb ${JSON.stringify(name)}` : "missing verb"}; expected one of ${known}`);
   }
-  const given = await readArguments(verb, args, terminal.read).catch((error) => {
+  const parsed = await readArguments(verb, args, terminal.read).catch((error) => {
     throw error instanceof UsageError ? new UsageError(`${error.message}\nSee ${usageOf(verb)} --help.`) : error;
   });
-  if (given.help) return say(terminal, helpOf([verb]));
-  const local = noun === "keys" && !given.remote;
+  if (parsed.help) return say(terminal, helpOf([verb]));
+  const local = noun === "keys" && !parsed.remote;
   const answer = local
-    ? await runOnKeys(verb.op, given.input, { create: given.create, write: terminal.err })
-    : await ask(verb, given.input, terminal);
-  print(verb, answer, given.format, terminal);
+    ? await runOnKeys(verb.op, parsed.input, { create: parsed.create, write: terminal.err })
+    : await ask(verb, parsed.input, terminal);
+  print(verb, answer, parsed.format, terminal);
   if (verb.op.id === "keys.create") terminal.err("Keep the key: it is not shown again.\n");
   return 0;
 }

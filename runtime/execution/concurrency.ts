@@ -9,8 +9,8 @@ const [minRuns, maxRuns, maxRunsEmbedded] = [16, 512, 64];
  * How many executions a replica runs at a time. A run spends most of its time waiting for the model, which costs only memory, so
  * the default follows from the memory. Database connections are not the limit, because runs write together.
  */
-export function concurrentRuns(given: number, isEmbedded: boolean, memory = memoryOfProcess()): number {
-  if (given > 0) return given;
+export function concurrentRuns(setting: number, isEmbedded: boolean, memory = memoryOfProcess()): number {
+  if (setting > 0) return setting;
   return Math.min(isEmbedded ? maxRunsEmbedded : maxRuns, Math.max(minRuns, Math.floor(memory / bytesOfRun)));
 }
 

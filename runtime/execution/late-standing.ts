@@ -47,11 +47,11 @@ async function refusalOf(
   if (standing === "owner") return null;
   const policy = deps.policies.of(execution.agent_id, projectKeyOf(execution)).trigger_min_standing;
   const rules = await standingRules(deps.sql, execution);
-  const who = `${name ?? id ?? "the author"} has the standing ${standing}`;
+  const authorStanding = `${name ?? id ?? "the author"} has the standing ${standing}`;
   // An operator's replay ignores the policy's limits on authors, as at the gate.
   if (!rules.is_replay && isBelow(standing, policy.value))
-    return `${who}, and ${placeOf("trigger_min_standing", policy.level)} requires at least ${policy.value}`;
+    return `${authorStanding}, and ${placeOf("trigger_min_standing", policy.level)} requires at least ${policy.value}`;
   const required = requiredStandings.find((one) => one === rules.min_standing);
   if (!required || !isBelow(standing, required)) return null;
-  return `${who}, and the mapping of ${execution.canonical_trigger} to ${execution.task_id} requires at least ${required}`;
+  return `${authorStanding}, and the mapping of ${execution.canonical_trigger} to ${execution.task_id} requires at least ${required}`;
 }

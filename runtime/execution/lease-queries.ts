@@ -43,19 +43,19 @@ export async function renewLeases(
 
 /**
  * Queues executions again if their lease has expired, because their worker died or their connected agent went silent. The agent's
- * stream is closed, so that it gets no further tasks. `gone`: instead queues the executions of these workers (`all`: of all
+ * stream is closed, so that it gets no further tasks. `deadWorkers`: instead queues the executions of these workers (`all`: of all
  * workers), although their leases have not expired. Also queues executions whose hold has ended.
  *
  * `deaths` counts consecutive crashes without a further step. From the second one on, the execution waits before it runs again (2
  * to 4 s, then twice as long each time). So workers that are killed a few times in quick succession do not fail it, and
  * executions that died together, one of which may be the cause, do not run together again.
  */
-export async function releaseExpired(sql: Sql, gone: "all" | readonly string[] = []): Promise<number> {
-  const all = gone === "all";
+export async function releaseExpired(sql: Sql, deadWorkers: "all" | readonly string[] = []): Promise<number> {
+  const all = deadWorkers === "all";
   const isLost =
-    all || gone.length === 0
+    all || deadWorkers.length === 0
       ? sql`${all} or lease_expires_at < now()`
-      : sql`split_part(lease, ':', 1) = any(${gone as string[]})`;
+      : sql`split_part(lease, ':', 1) = any(${deadWorkers as string[]})`;
   // For `dead`: the crashes since the last further step.
   const earlier = sql`(case when d.ended = e.death_steps then e.deaths else 0 end)`;
   const result = await sql`

@@ -19,12 +19,12 @@ export class Lease {
   #stalledAt = Number.POSITIVE_INFINITY;
 
   /**
-   * `asked`: when the claim was sent, by `performance.now()`. The lease in the database begins later, so it never ends earlier
+   * `sentAt`: when the claim was sent, by `performance.now()`. The lease in the database begins later, so it never ends earlier
    * than this one.
    */
-  constructor(leaseSeconds: number, asked: number) {
+  constructor(leaseSeconds: number, sentAt: number) {
     this.#leaseMs = leaseSeconds * 1000;
-    this.#until = this.#endOf(asked);
+    this.#until = this.#endOf(sentAt);
     this.#arm();
   }
 
@@ -38,10 +38,10 @@ export class Lease {
     return this.#until;
   }
 
-  /** A renewal that was sent at `asked` has succeeded. A lease that has ended remains ended. */
-  extend(asked: number): void {
+  /** A renewal that was sent at `sentAt` has succeeded. A lease that has ended remains ended. */
+  extend(sentAt: number): void {
     if (this.isOver()) return;
-    this.#until = Math.max(this.#until, this.#endOf(asked));
+    this.#until = Math.max(this.#until, this.#endOf(sentAt));
   }
 
   /** Throws unless this worker still holds the execution, by its own clock. */
@@ -74,8 +74,8 @@ export class Lease {
     return performance.now() > this.#stalledAt;
   }
 
-  #endOf(asked: number): number {
-    return asked + this.#leaseMs - marginOf(this.#leaseMs);
+  #endOf(sentAt: number): number {
+    return sentAt + this.#leaseMs - marginOf(this.#leaseMs);
   }
 
   #arm(): void {

@@ -68,17 +68,17 @@ export class LiveWorkers {
   }
 
   /**
-   * Looks repeatedly until it is closed. Calls `release` with the workers that are gone, and `releaseExpired` if a lease has expired: that of a
-   * frozen worker, say.
+   * Looks repeatedly until it is closed. Calls `release` with the workers that have ended, and `releaseExpired` if a lease has
+   * expired, for example that of a frozen worker.
    */
-  watch(release: (gone: string[]) => Promise<void>, releaseExpired: () => Promise<void>): void {
+  watch(release: (deadWorkers: string[]) => Promise<void>, releaseExpired: () => Promise<void>): void {
     const { pollMs = 1_000, log } = this.#options;
     if (!this.#session) return;
     this.#loop = startLoop({
       everyMs: pollMs,
       run: async () => {
-        const { gone, expired } = await this.look();
-        if (gone.length > 0) await release(gone);
+        const { deadWorkers, expired } = await this.look();
+        if (deadWorkers.length > 0) await release(deadWorkers);
         if (expired) await releaseExpired();
       },
       failed: (error) => {
@@ -89,8 +89,8 @@ export class LiveWorkers {
     });
   }
 
-  /** Looks once. `gone`: the workers that hold leases and are gone. `expired`: whether a lease has expired. */
-  async look(): Promise<{ gone: string[]; expired: boolean }> {
+  /** Looks once. `deadWorkers`: the workers that hold leases and have no session. `expired`: whether a lease has expired. */
+  async look(): Promise<{ deadWorkers: string[]; expired: boolean }> {
     const { database, looks = 4 } = this.#options;
     const workers = await findWorkers(database.sql, prefix);
     const present = new Set(workers.present);
@@ -98,6 +98,6 @@ export class LiveWorkers {
     this.#isSeen = present.has(this.#name);
     const missing = this.#isSeen ? workers.holding.filter((worker) => !present.has(worker)) : [];
     this.#missing = new Map(missing.map((worker) => [worker, (this.#missing.get(worker) ?? 0) + 1]));
-    return { gone: missing.filter((worker) => (this.#missing.get(worker) ?? 0) >= looks), expired: workers.expired };
+    return { deadWorkers: missing.filter((worker) => (this.#missing.get(worker) ?? 0) >= looks), expired: workers.expired };
   }
 }

@@ -150,8 +150,8 @@ function dialogue({ log, since }: Conversation, tools: ConversationDeps["tools"]
   return rounds.flatMap(({ output }): Message[] => {
     const { content, tool_calls } = output;
     if (tool_calls.length === 0) {
-      const said: Message[] = content === "" ? [] : [{ role: "assistant", content }];
-      return isCut(output) ? [...said, { role: "user", content: continueRequest }] : said;
+      const partialAnswer: Message[] = content === "" ? [] : [{ role: "assistant", content }];
+      return isCut(output) ? [...partialAnswer, { role: "user", content: continueRequest }] : partialAnswer;
     }
     const answers = tool_calls.map(
       (call): Message => ({ role: "tool", tool_call_id: call.id, content: results.shift() as string }),

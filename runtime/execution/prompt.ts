@@ -52,12 +52,12 @@ function line({ source, content, about = {} }: Remembered, since: number | null)
   const clean = cleanStart(content, maxReadLength);
   const isCut = clean.length > maxMemoryLength || content.length > maxReadLength;
   const text = isCut ? `${clean.slice(0, maxMemoryLength).toWellFormed()} [cut: ${content.length} characters in all]` : clean;
-  const said = [
+  const facts = [
     ...Object.entries(about).map(([what, value]) => `${what}: ${cleanLine(value)}`),
     ...(isLater(Date.parse(about.at ?? ""), since) ? [writtenLaterNote] : []),
     ...(isLater(Date.parse(about["last edited"] ?? ""), since) ? [editedLaterNote] : []),
   ];
-  const from = [`(${cleanLine(source)})`, ...(said.length > 0 ? [`[${said.join("; ")}]`] : [])].join(" ");
+  const from = [`(${cleanLine(source)})`, ...(facts.length > 0 ? [`[${facts.join("; ")}]`] : [])].join(" ");
   return `- ${from} ${text.replaceAll("\n", "\n  ")}`;
 }
 

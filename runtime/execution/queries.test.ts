@@ -195,19 +195,19 @@ describe.runIf(testServer)("workers that end without releasing their executions"
     const [ended, other, blind, pooled] = [await open(1), await open(1), await open(1), await open(1, false)];
     const state = await runs(ended.worker, "1");
     await runs(pooled.worker, "2");
-    expect((await other.look()).gone).toEqual([]);
+    expect((await other.look()).deadWorkers).toEqual([]);
     await ended.close();
     await blind.close();
     await expect.poll(() => isPresent(ended.worker), { timeout: 10_000 }).toBe(false);
     await expect.poll(() => isPresent(blind.worker), { timeout: 10_000 }).toBe(false);
-    expect((await other.look()).gone).toEqual([ended.worker]);
+    expect((await other.look()).deadWorkers).toEqual([ended.worker]);
     // Its own session is missing too, so it does not know whether it is alive, and the others must not take what it claims.
     const seen = blind.worker;
-    expect((await blind.look()).gone).toEqual([]);
+    expect((await blind.look()).deadWorkers).toEqual([]);
     expect(blind.worker).not.toBe(seen);
     expect(await releaseExpired(database().sql, [ended.worker])).toBe(1);
     expect(await state()).toEqual({ state: "queued", deaths: 1 });
-    expect((await other.look()).gone).toEqual([]);
+    expect((await other.look()).deadWorkers).toEqual([]);
     await other.close();
   });
 
@@ -217,14 +217,14 @@ describe.runIf(testServer)("workers that end without releasing their executions"
     const ends = () => expect.poll(() => isPresent(first.worker), { timeout: 10_000 }).toBe(false);
     await first.close();
     await ends();
-    expect((await other.look()).gone).toEqual([]);
+    expect((await other.look()).deadWorkers).toEqual([]);
     const ignore = () => {};
     const again = await database().listen?.("any", ignore, ignore, first.worker);
-    expect((await other.look()).gone).toEqual([]);
+    expect((await other.look()).deadWorkers).toEqual([]);
     again?.close();
     await ends();
-    expect((await other.look()).gone).toEqual([]);
-    expect((await other.look()).gone).toEqual([first.worker]);
+    expect((await other.look()).deadWorkers).toEqual([]);
+    expect((await other.look()).deadWorkers).toEqual([first.worker]);
     await other.close();
   });
 

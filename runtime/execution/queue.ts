@@ -106,7 +106,7 @@ class LeasedQueue implements ExecutionQueue {
     });
     this.#renewals = this.#held.startRenewing();
     this.#options.workers.watch(
-      (gone) => this.#releaseExecutionsOf(gone),
+      (deadWorkers) => this.#releaseExecutionsOf(deadWorkers),
       async () => void ((await releaseExpired(this.#options.sql)) > 0 && this.wake()),
     );
   }
@@ -148,11 +148,14 @@ class LeasedQueue implements ExecutionQueue {
   }
 
   /** Queues the executions of workers that have ended, without waiting for their leases. */
-  async #releaseExecutionsOf(gone: readonly string[]): Promise<void> {
+  async #releaseExecutionsOf(deadWorkers: readonly string[]): Promise<void> {
     const { sql, log } = this.#options;
-    const executions = await releaseExpired(sql, gone);
+    const executions = await releaseExpired(sql, deadWorkers);
     if (executions === 0) return;
-    log.warn("workers ended without releasing their executions; these are queued again", { workers: gone.length, executions });
+    log.warn("workers ended without releasing their executions; these are queued again", {
+      workers: deadWorkers.length,
+      executions,
+    });
     this.wake();
   }
 

@@ -69,8 +69,8 @@ export async function runExecution(begun: Run, given: RunDeps): Promise<RunOutco
   };
   for (const step of transcript.steps)
     if (step.kind === "tool" && isApproved(step)) await writeApproved(conversation, step, deps);
-  const said = await yieldIfLong((await converse(conversation, deps)).trim());
-  const answer = await yieldIfLong(outbox.withoutSecrets(said));
+  const text = await yieldIfLong((await converse(conversation, deps)).trim());
+  const answer = await yieldIfLong(outbox.withoutSecrets(text));
   const post = () => postAnswer({ ...run, approval, outbox }, plan.agent_id, answer, deps);
   const { url, error } = await inSpan("post", {}, post);
   if (url !== null || error !== null) posts.inc({ source: execution.source, state: error === null ? "succeeded" : "failed" });

@@ -28,32 +28,37 @@ interface CallDeps extends ConversationDeps {
 
 /**
  * Runs one tool call as one step. A write is stored as started before it is sent. The model receives permanent errors. A
- * transient failure that outlasts its retries ends the attempt, if another attempt can follow. `begun` is the step that was
+ * transient failure that outlasts its retries ends the attempt, if another attempt can follow. `startedStep` is the step that was
  * stored as started before. If it has a key, an earlier attempt may have sent the call, so its outcome is unknown.
  */
 export function callTool(
   conversation: Conversation,
   call: ToolCall,
-  begun: StepRow | undefined,
+  startedStep: StepRow | undefined,
   deps: CallDeps,
 ): Promise<StepRow> {
   const attributes = { [genAi.operation]: "execute_tool", [genAi.tool]: call.name, [genAi.callId]: call.id };
   return inSpan(`execute_tool ${call.name}`, attributes, async (span) => {
-    const step = await runCall(conversation, call, begun, deps);
+    const step = await runCall(conversation, call, startedStep, deps);
     toolCalls.inc({ tool: bounded("tool", step.name ?? ""), state: step.state });
     span?.setAttribute("signalbox.state", step.state);
     return step;
   });
 }
 
-async function runCall(conversation: Conversation, call: ToolCall, begun: StepRow | undefined, deps: CallDeps): Promise<StepRow> {
+async function runCall(
+  conversation: Conversation,
+  call: ToolCall,
+  startedStep: StepRow | undefined,
+  deps: CallDeps,
+): Promise<StepRow> {
   const { log, plan } = conversation;
   conversation.signal.throwIfAborted();
   const eligible = plan.tools.find((name) => functionName(name) === call.name);
   const tool = eligible === undefined ? undefined : deps.tools.get(eligible);
-  const before = begun?.key ? begun : undefined;
+  const before = startedStep?.key ? startedStep : undefined;
   const step =
-    begun ??
+    startedStep ??
     log.add({ kind: "tool", state: "started", name: eligible ?? call.name, agent_id: plan.agent_id, input: call.arguments });
   const work = async (): Promise<Outcome> => {
     const { readOnly } = conversation;
@@ -86,8 +91,10 @@ const maxSameCalls = 5;
 
 /** The result for a call that the run has made too often; `null` for other calls. */
 function repeatedResult(steps: readonly StepRow[], step: StepRow): Pick<StepRow, "state" | "output"> | null {
-  const asked = argumentsOf(step);
-  const same = steps.filter((one) => one !== step && one.kind === "tool" && one.name === step.name && argumentsOf(one) === asked);
+  const callArguments = argumentsOf(step);
+  const same = steps.filter(
+    (one) => one !== step && one.kind === "tool" && one.name === step.name && argumentsOf(one) === callArguments,
+  );
   const earlier = same.findLast(({ state }) => state !== "started");
   if (same.length < maxSameCalls || !earlier) return null;
   const note = `You have this already: this function was called with the same arguments ${maxSameCalls} times. It was not called again; this is the earlier result.`;
@@ -205,10 +212,10 @@ function readArguments(tool: RegisteredTool, text: string, project: string | nul
   }
 }
 
-function withProject(tool: RegisteredTool, given: Parameters, project: string | null): Parameters {
-  if (project === null || !tool.takesProject) return given;
-  const named = given.project;
-  return named === undefined || named === null || named === "" ? { ...given, project } : given;
+function withProject(tool: RegisteredTool, parameters: Parameters, project: string | null): Parameters {
+  if (project === null || !tool.takesProject) return parameters;
+  const named = parameters.project;
+  return named === undefined || named === null || named === "" ? { ...parameters, project } : parameters;
 }
 
 /** The account that a tool of a source uses; `null` for all others. */

@@ -71,13 +71,13 @@ function keyedMutex(): <T>(name: string, work: () => Promise<T>) => Promise<T> {
     if (queue.length >= maxWaiting) throw tooMany(1);
     queue.length++;
     queues.set(name, queue);
-    const mine = queue.last.then(work, work);
-    queue.last = mine
+    const turn = queue.last.then(work, work);
+    queue.last = turn
       .catch(() => {})
       .finally(() => {
         queue.length--;
         if (queue.length === 0) queues.delete(name);
       });
-    return mine;
+    return turn;
   };
 }

@@ -65,8 +65,8 @@ export function taskResults({ sql, bus, alarm, settings, prices, ...retries }: T
     const cost_usd = used.cost_usd ?? (any ? prices.of(name, prompt_tokens, completion_tokens) : null);
     const answer = { name, agent_id, prompt_tokens, completion_tokens, cost_usd, ...step };
     // The LLM may have received a request before the agent connected, and have given no answer.
-    const asked = transcript.steps.find(({ kind, state }) => kind === "model" && state === "started");
-    if (asked) transcript.complete(asked, { error: null, ...answer, is_answered: true });
+    const modelStep = transcript.steps.find(({ kind, state }) => kind === "model" && state === "started");
+    if (modelStep) transcript.complete(modelStep, { error: null, ...answer, is_answered: true });
     else transcript.add({ kind: "model", ...answer });
   };
   const close = async (transcript: Transcript, { task, session, used }: Ending, patch: Patch) => {

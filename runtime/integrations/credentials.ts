@@ -28,15 +28,15 @@ const wrong = (field: string, what: string) => problem("bad_request", `${field}:
  * Validates credentials against the schema of the source's own plugin. Errors contain no value. Missing members are allowed,
  * because they may be set later.
  */
-export async function checkCredentials(source: string, given: Credentials, deps: CredentialDeps): Promise<void> {
+export async function checkCredentials(source: string, credentials: Credentials, deps: CredentialDeps): Promise<void> {
   const entry = deps.sources().get(source);
   if (!entry) {
     const loaded = [...deps.sources().keys()].join(", ") || "none";
     throw wrong("source", `no loaded plugin provides a source with this name; available: ${loaded}`);
   }
-  const empty = Object.keys(given).find((name) => given[name] === mask);
+  const empty = Object.keys(credentials).find((name) => credentials[name] === mask);
   if (empty !== undefined) throw wrong(`credentials.${empty}`, "is the mask of a value; send the value itself");
-  await checkSettings(given, {
+  await checkSettings(credentials, {
     field: "credentials",
     owner: source,
     guard: deps.guard,
@@ -59,13 +59,13 @@ export function missingCredentials(row: Pick<StoredIntegration, "source" | "memb
  * Replaces masks that a client sent back by the stored values, so that a client can send back a whole response. Does not if an
  * address now names another server, which would receive the value.
  */
-export async function restoreMasked(before: StoredIntegration, given: Credentials, vault: Vault): Promise<Credentials> {
-  const kept = Object.keys(given).filter((name) => given[name] === mask && before.members.includes(name));
-  if (kept.length === 0) return given;
+export async function restoreMasked(before: StoredIntegration, credentials: Credentials, vault: Vault): Promise<Credentials> {
+  const kept = Object.keys(credentials).filter((name) => credentials[name] === mask && before.members.includes(name));
+  if (kept.length === 0) return credentials;
   const stored = (await vault.open(before.credentials, purposeOf(before.id)).catch(() => {
     throw problem("unavailable", "The stored credentials cannot be decrypted; send all of them again.");
   })) as Credentials;
-  const after = { ...given, ...Object.fromEntries(kept.map((name) => [name, stored[name]])) } as Credentials;
+  const after = { ...credentials, ...Object.fromEntries(kept.map((name) => [name, stored[name]])) } as Credentials;
   const moved = changedHost(stored, after);
   if (moved === undefined) return after;
   throw wrong(`credentials.${kept[0]}`, `must be sent again, because credentials.${moved} points to another server`);

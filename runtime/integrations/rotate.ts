@@ -19,15 +19,15 @@ export interface RotatedSecret {
 export async function rotateSecret(
   sql: Queryable,
   before: queries.StoredIntegration,
-  given: string | undefined,
+  newSecret: string | undefined,
   { vault, sources }: Pick<CredentialDeps, "sources"> & { readonly vault: Vault },
 ): Promise<RotatedSecret | undefined> {
   const name = sources().get(before.source)?.adapter.signature?.secret ?? "webhook_secret";
   const stored = (await vault.open(before.credentials, purposeOf(before.id)).catch(() => {
     throw problem("conflict", "The stored credentials cannot be decrypted; update the integration with all of them.");
   })) as Record<string, unknown>;
-  const made = given === undefined ? randomBytes(32).toString("base64url") : null;
-  const secret = given ?? made;
+  const made = newSecret === undefined ? randomBytes(32).toString("base64url") : null;
+  const secret = newSecret ?? made;
   if (stored[name] === secret) throw problem("conflict", "webhook_secret: is the same as the stored secret");
   const { [`${name}_previous`]: _, ...others } = stored;
   const credentials = { ...others, [name]: secret, ...(stored[name] !== undefined && { [`${name}_previous`]: stored[name] }) };

@@ -81,11 +81,11 @@ export async function openIntegrations(options: StoreOptions, sweepMs?: number):
       return (await entryOf(row)).connection ?? Promise.reject(unusable(row));
     },
     forWork: (source, { slug, project_id }, agentId) => {
-      const mine = entries.filter(({ row }) => row.source === source);
+      const ofSource = entries.filter(({ row }) => row.source === source);
       const found =
-        (slug !== null && mine.find(({ row }) => row.id === slug.toLowerCase())) ||
-        (agentId !== null && mine.find(({ row }) => row.agent_id === agentId)) ||
-        (project_id !== null && mine.find(({ row }) => row.agent_id === null && row.project_id === project_id));
+        (slug !== null && ofSource.find(({ row }) => row.id === slug.toLowerCase())) ||
+        (agentId !== null && ofSource.find(({ row }) => row.agent_id === agentId)) ||
+        (project_id !== null && ofSource.find(({ row }) => row.agent_id === null && row.project_id === project_id));
       if (!found) return null;
       // Never uses another integration instead.
       if (!found.connection) throw unusable(found.row);

@@ -51,7 +51,7 @@ const hasExpired = ({ expires_at }: StoredKey): boolean => expires_at !== null &
 export async function openKeyring(sql: Sql, bus: Bus, log: Log, configured: readonly string[]): Promise<Keyring> {
   const fixed = new Map(configured.map((key) => [hexOf(key), actor(configuredName, hexOf(key), ["admin"])]));
   let stored = new Map<string, StoredKey>();
-  let ever = false;
+  let hasExisted = false;
   let readAt = 0;
   let reading: Promise<void> | null = null;
 
@@ -59,9 +59,9 @@ export async function openKeyring(sql: Sql, bus: Bus, log: Log, configured: read
     const began = performance.now();
     const all = await allKeys(sql);
     stored = new Map(all.filter((key) => !key.revoked).map((key) => [key.hash, key]));
-    if (!ever && all.length > 0 && readAt > 0 && fixed.size === 0)
+    if (!hasExisted && all.length > 0 && readAt > 0 && fixed.size === 0)
       log.info("the first API key was created: requests need a key from now on");
-    ever ||= all.length > 0;
+    hasExisted ||= all.length > 0;
     readAt = began;
   };
   /** One read at a time; concurrent callers wait for the same one. */
@@ -99,12 +99,12 @@ export async function openKeyring(sql: Sql, bus: Bus, log: Log, configured: read
   return {
     configured: [...fixed.keys()],
     get open() {
-      return fixed.size === 0 && !ever;
+      return fixed.size === 0 && !hasExisted;
     },
     async isOpen(lenient = false) {
-      if (fixed.size > 0 || ever) return false;
+      if (fixed.size > 0 || hasExisted) return false;
       await fresh(lenient);
-      return !ever;
+      return !hasExisted;
     },
     find: (key, lenient) => findByHash(hexOf(key), lenient),
     findByHash,

@@ -138,10 +138,10 @@ async function removeUnlisted(reading: Reading, deps: IngestDeps): Promise<void>
 async function readPortion(reading: Reading, rows: readonly { page_id: string }[], deps: IngestDeps): Promise<void> {
   const ids = rows.map(({ page_id }) => page_id);
   const pages = await readOrOneByOne(reading, ids);
-  const there = new Set(pages.map(({ id }) => id));
-  const gone = ids.filter((id) => !there.has(id) && !reading.failedPages.has(id));
+  const foundIds = new Set(pages.map(({ id }) => id));
+  const deletedIds = ids.filter((id) => !foundIds.has(id) && !reading.failedPages.has(id));
   // An empty batch is not progress and must not reset the failure count.
-  if (pages.length > 0 || gone.length > 0) await store(reading.job, pages, gone, deps);
+  if (pages.length > 0 || deletedIds.length > 0) await store(reading.job, pages, deletedIds, deps);
 }
 
 /** After two failures of a batch, reads its pages one by one, so a broken page does not block the others. */
@@ -179,7 +179,7 @@ async function readOrOneByOne(reading: Reading, ids: readonly string[]): Promise
 const isOfOnePage = (error: unknown): boolean =>
   ["unavailable", "timeout", "failed", "invalid_input", "conflict"].includes(String((error as { code?: unknown } | null)?.code));
 
-async function store(job: ClaimedJob, pages: readonly KnowledgePage[], gone: readonly string[], deps: IngestDeps): Promise<void> {
+async function store(job: ClaimedJob, pages: KnowledgePage[], deleted: readonly string[], deps: IngestDeps): Promise<void> {
   const source = job.knowledge_source_id;
   const ids = pages.map(({ id }) => id);
   const before = Map.groupBy(await chunksOf(deps.sql, source, ids), ({ page_id }) => page_id);
@@ -192,13 +192,13 @@ async function store(job: ClaimedJob, pages: readonly KnowledgePage[], gone: rea
   const change: ChunkChange = {
     added: changes.flatMap(({ added }) => added),
     moved: changes.flatMap(({ moved }) => moved),
-    gone: changes.flatMap((one) => one.gone),
+    deletedIds: changes.flatMap((one) => one.deletedIds),
   };
   await advance(job, deps.sql, async (tx) => {
     await storeRevisions(tx, source, job.id, pages);
     await changeChunks(tx, source, change);
-    const deleted = gone.length === 0 ? 0 : await deletePages(tx, source, gone);
-    return { changed: pages.length, deleted, chunks: change.added.length };
+    const count = deleted.length === 0 ? 0 : await deletePages(tx, source, deleted);
+    return { changed: pages.length, deleted: count, chunks: change.added.length };
   });
   if (change.added.length > 0) deps.written();
 }
@@ -221,7 +221,7 @@ export function changeOf(page: KnowledgePage, before: readonly StoredChunk[]): C
     else if (old.chunk_index !== chunk_index || !isDeepStrictEqual(old.metadata, metadata))
       moved.push({ id: old.id, metadata, chunk_index });
   }
-  return { added, moved, gone: [...known.values()].flat().map(({ id }) => id) };
+  return { added, moved, deletedIds: [...known.values()].flat().map(({ id }) => id) };
 }
 
 const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();
@@ -235,8 +235,8 @@ async function advance(job: ClaimedJob, sql: Sql, step: (tx: Queryable) => Promi
 }
 
 /** A duplicate or unrequested page would corrupt the index. */
-function checkedPages(pages: readonly KnowledgePage[], asked: readonly string[]): KnowledgePage[] {
-  const left = new Set(asked);
+function checkedPages(pages: readonly KnowledgePage[], requestedIds: readonly string[]): KnowledgePage[] {
+  const left = new Set(requestedIds);
   return pages
     .filter(({ id }) => left.delete(id))
     .map((page) => ({

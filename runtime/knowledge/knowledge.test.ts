@@ -226,5 +226,5 @@ test("chunks with unchanged text keep their rows", () => {
   const second = changeOf({ ...page, body: "# A\na\n# New\nn\n# B\nb" }, first.added);
   expect(second.added.map(({ content }) => content)).toEqual(["T › New\n\nn"]);
   expect(second.moved).toEqual([{ id: first.added[1]?.id, chunk_index: 2, metadata: first.added[1]?.metadata }]);
-  expect(second.gone).toEqual([first.added[2]?.id]);
+  expect(second.deletedIds).toEqual([first.added[2]?.id]);
 });

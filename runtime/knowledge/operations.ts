@@ -111,8 +111,8 @@ export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
 }
 
 /** Validates a config by the connector's schema and separates its secrets. A member that is `null` counts as absent. */
-async function seal(id: string, type: string, { knowledge: connector }: KnowledgeEntry, given: Config, deps: KnowledgeDeps) {
-  const config = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
+async function seal(id: string, type: string, { knowledge: connector }: KnowledgeEntry, input: Config, deps: KnowledgeDeps) {
+  const config = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null));
   await checkSettings(config, { field: "config", owner: type, schema: connector.config, guard: deps.guard });
   const isSecret = ([name]: [string, unknown]) => (connector.secrets as readonly string[]).includes(name);
   const secret = Object.entries(config).filter(isSecret);

@@ -80,14 +80,14 @@ export interface ChunkChange {
   readonly added: readonly StoredChunk[];
   /** The same text at another position: it keeps its vector. */
   readonly moved: readonly Pick<StoredChunk, "id" | "metadata" | "chunk_index">[];
-  readonly gone: readonly string[];
+  readonly deletedIds: readonly string[];
 }
 
 /** Chunks per statement: full-text indexing of thousands at once would delay webhooks. */
 const maxBatch = 250;
 
-export async function changeChunks(sql: Queryable, source: string, { added, moved, gone }: ChunkChange): Promise<void> {
-  if (gone.length > 0) await sql`delete from document_chunks where id = any(${[...gone]}::uuid[])`;
+export async function changeChunks(sql: Queryable, source: string, { added, moved, deletedIds }: ChunkChange): Promise<void> {
+  if (deletedIds.length > 0) await sql`delete from document_chunks where id = any(${[...deletedIds]}::uuid[])`;
   if (moved.length > 0)
     await sql`
       update document_chunks c set metadata = e.metadata, chunk_index = e.chunk_index

@@ -115,7 +115,7 @@ async function streamed(
   endpoint: Endpoint & { timeoutMs: number },
   onDelta: (text: string) => void,
 ): Promise<ChatAnswer> {
-  let told = false;
+  let hasDelta = false;
   // The timeout of the client package covers only the headers.
   const late = AbortSignal.timeout(endpoint.timeoutMs);
   try {
@@ -124,13 +124,13 @@ async function streamed(
       { signal: AbortSignal.any([signal, late]), headers: traceHeaders() },
     );
     return await gather(chunks as AsyncIterable<unknown>, request.model, (text) => {
-      told = true;
+      hasDelta = true;
       onDelta(text);
     });
   } catch (error) {
     signal.throwIfAborted();
     const fault = classify(late.aborted ? new APIConnectionTimeoutError() : error, endpoint);
-    if (!told || !(fault instanceof Failure)) throw fault;
+    if (!hasDelta || !(fault instanceof Failure)) throw fault;
     throw new Failure(fault.message, { retryable: false, retryAfterMs: fault.retryAfterMs, cause: fault });
   }
 }
@@ -187,9 +187,9 @@ export function classify(error: unknown, endpoint: Endpoint): unknown {
   if (error instanceof APIError) {
     const status = error.status ?? 0;
     const retryable = status === 408 || status === 409 || status === 429 || status >= 500;
-    const said = without(error.message, endpoint).replace(`${status} `, "").slice(0, 300);
+    const message = without(error.message, endpoint).replace(`${status} `, "").slice(0, 300);
     const retryAfterMs = retryAfter(error.headers?.get("retry-after"));
-    return new Failure(`The LLM answered ${status}: ${said}`, {
+    return new Failure(`The LLM answered ${status}: ${message}`, {
       retryable,
       status,
       retryAfterMs,

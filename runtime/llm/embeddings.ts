@@ -23,13 +23,13 @@ export function createEmbed(options: Endpoint & { model: string; dimension: numb
   };
   return async (texts, signal) => {
     const fits = (vectors: number[][]) => vectors.every((vector) => vector.length === options.dimension);
-    const asked = shorten;
-    const vectors = await call(texts, signal, asked);
+    const withShortening = shorten;
+    const vectors = await call(texts, signal, withShortening);
     if (fits(vectors)) return vectors;
     // Tries the opposite of this call's own choice, because concurrent calls may already have changed the shared one.
-    const again = await call(texts, signal, !asked).catch(() => vectors);
+    const again = await call(texts, signal, !withShortening).catch(() => vectors);
     if (fits(again)) {
-      shorten = !asked;
+      shorten = !withShortening;
       return again;
     }
     const length = vectors[0]?.length;

@@ -19,11 +19,11 @@ interface Chunk {
 /** Assembles a streamed answer. Throws a `Failure` if the stream ends before the model has finished. */
 export async function gather(
   chunks: AsyncIterable<unknown>,
-  asked: string,
+  requestedModel: string,
   onDelta: (text: string) => void,
 ): Promise<ChatAnswer> {
   let content = "";
-  let model = asked;
+  let model = requestedModel;
   let refusal = "";
   let finishReason: string | null = null;
   let usage: Chunk["usage"] = null;

@@ -51,9 +51,9 @@ export function startDiscovery(options: DiscoveryOptions): Discovery {
   const ask = (server: ServerRow): Promise<Answer> => {
     const running = underWay.get(server.id);
     if (running) return running;
-    const asked = askServer(server, options, stop.signal).finally(() => underWay.delete(server.id));
-    underWay.set(server.id, asked);
-    return asked;
+    const request = askServer(server, options, stop.signal).finally(() => underWay.delete(server.id));
+    underWay.set(server.id, request);
+    return request;
   };
   const failed = (error: unknown) => {
     if (!stop.signal.aborted) log.warn("MCP discovery failed", { error });

@@ -53,7 +53,7 @@ const registered = (server: ServerRow, tool: McpTool, fetch: Fetch): RegisteredT
   endpoint: null,
   agentId: server.agent_id,
   available: server.status === "connected",
-  parse: (given) => checkParameters(tool.parameters, given),
+  parse: (input) => checkParameters(tool.parameters, input),
   run: (input, use) => call(server, tool, input, use, fetch),
   find: null,
 });

@@ -69,12 +69,12 @@ export function createEmbedder(model: string, dimension: number, embed: Embed, l
     embedQuery: (text) => {
       const known = queries.get(text);
       if (known) return known;
-      const asked = guarded([text], timeout()).then(([vector]) => vector as number[]);
-      queries.set(text, asked);
-      asked.catch(() => queries.delete(text));
+      const request = guarded([text], timeout()).then(([vector]) => vector as number[]);
+      queries.set(text, request);
+      request.catch(() => queries.delete(text));
       // The tasks of one event embed the same query. Evicts the oldest entry.
       if (queries.size > keptQueries) queries.delete(queries.keys().next().value as string);
-      return asked;
+      return request;
     },
   };
 }

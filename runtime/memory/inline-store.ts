@@ -35,9 +35,9 @@ export function createInlineStore({ sql, embedder }: { sql: Sql; embedder: Embed
     if (store.name !== inDatabase || !store.backend.insertReserved) return null;
     if (!embedder.local) {
       // Refuse invalid memories before paying for an embedding.
-      const there = await checkBeforeStoring(sql, memory.key, memory);
-      requireReferences(there, memory);
-      if (there.held) return null;
+      const check = await checkBeforeStoring(sql, memory.key, memory);
+      requireReferences(check, memory);
+      if (check.held) return null;
     }
     const embedding = await embed();
     const outcome = await write({ store, memory: { ...memory, ttl_ms, embedding } }).catch((error) => {
@@ -70,9 +70,9 @@ async function writeAll(sql: Sql, all: readonly Waiting[]): Promise<(Outcome | n
 }
 
 /** Throws `bad_request` if the agent or project of a memory does not exist. */
-export function requireReferences(there: Pick<Outcome, "agent" | "project">, { agent_id, project_id }: References): void {
-  if (!there.agent) throw problem("bad_request", `agent_id: there is no agent "${agent_id}"`, { field: "agent_id" });
-  if (!there.project) throw problem("bad_request", `project_id: there is no project ${project_id}`, { field: "project_id" });
+export function requireReferences(check: Pick<Outcome, "agent" | "project">, { agent_id, project_id }: References): void {
+  if (!check.agent) throw problem("bad_request", `agent_id: there is no agent "${agent_id}"`, { field: "agent_id" });
+  if (!check.project) throw problem("bad_request", `project_id: there is no project ${project_id}`, { field: "project_id" });
 }
 
 export const keyTaken = (key: string): Problem =>

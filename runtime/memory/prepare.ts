@@ -96,8 +96,9 @@ export function embedderOf(config: MemoryConfig): Embedder {
 export function storesFrom(host: Host, withRedis: boolean, longTerm: string): MemoryStores {
   const named = (name: string) => {
     const backend = host.memories.get(name);
-    const there = [...host.memories.keys()].join(", ");
-    if (!backend) throw new ConfigError(`MEMORY_STORE: no loaded plugin provides the memory store ${name}. Available: ${there}`);
+    const available = [...host.memories.keys()].join(", ");
+    if (!backend)
+      throw new ConfigError(`MEMORY_STORE: no loaded plugin provides the memory store ${name}. Available: ${available}`);
     return { name, backend };
   };
   const long = named(longTerm);

@@ -22,7 +22,7 @@ export interface Progress {
  */
 export async function reembed(
   options: { config: Config; database: Database; builtIns: readonly Plugin[]; log: Log; signal: AbortSignal },
-  told: (progress: Progress) => void,
+  onProgress: (progress: Progress) => void,
 ): Promise<Progress> {
   const { config, database, log, signal } = options;
   const { sql } = database;
@@ -43,7 +43,7 @@ export async function reembed(
     const waiting = await Promise.all(elsewhere.map(({ backend }) => backend.unembedded(maxElsewhere)));
     let total = (await countUnembedded(sql)).total + waiting.flat().length;
     let done = 0;
-    told({ done, total });
+    onProgress({ done, total });
     const refused = new PostponedTexts();
     const everything: Waiting[] = [...stores.all.map(({ backend }) => backend), waitingChunks(sql, resources.vectors)];
     for (const waiting of everything) {
@@ -51,7 +51,7 @@ export async function reembed(
         signal.throwIfAborted();
         count = await embedBatch(waiting, resources.embedder, refused, signal);
         total = Math.max(total, done + count);
-        if (count > 0) told({ done: done + count, total });
+        if (count > 0) onProgress({ done: done + count, total });
       }
     }
     if (refused.size > 0) log.warn("the model refused some texts; only keyword search finds them", { texts: refused.size });

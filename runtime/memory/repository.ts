@@ -65,10 +65,10 @@ export function createMemoryRepository(deps: MemoryRepositoryDeps): MemoryReposi
     remove: async (key) => {
       const row = await findKey(sql, key);
       const store = await storeOf(deps, key, row);
-      const gone = store && (await withStore(store, (backend) => backend.delete(key)));
+      const wasDeleted = store && (await withStore(store, (backend) => backend.delete(key)));
       if (row)
         await releaseKey(sql, key, row.id).catch((error) => log.warn("failed to release the key of a deleted memory", { error }));
-      if (!gone) throw absent(key);
+      if (!wasDeleted) throw absent(key);
     },
   };
 }

@@ -63,7 +63,7 @@ export async function* linesOf(file: AsyncIterable<Uint8Array>): AsyncGenerator<
 export async function importMemories(
   keep: MemoryRepository,
   lines: AsyncIterable<string>,
-  told: (done: number) => void = () => {},
+  onProgress: (done: number) => void = () => {},
 ): Promise<Imported> {
   const result = { created: 0, skipped: 0, failed: [] as { line: number; error: string }[] };
   const refuse = (number: number, { message }: Error) => void result.failed.push({ line: number, error: message });
@@ -82,7 +82,7 @@ export async function importMemories(
   const storeGroup = async () => {
     await Promise.all(group.values());
     group.clear();
-    told(number);
+    onProgress(number);
   };
   for await (const text of lines) {
     number++;

@@ -93,18 +93,18 @@ async function accept(webhook: IncomingWebhook, inOrder: InOrder, receiver: Rece
  * that they are stored together. An event that fails before its store does not block the next one.
  */
 function inOrderOf(count: number) {
-  const begun = Array.from({ length: count }, () => Promise.withResolvers<void>());
+  const starts = Array.from({ length: count }, () => Promise.withResolvers<void>());
   return async <T>(at: number, run: (inOrder: InOrder) => Promise<T>): Promise<T> => {
-    const begin = () => begun[at]?.resolve();
+    const begin = () => starts[at]?.resolve();
     try {
       return await run(async (store) => {
-        await begun[at - 1]?.promise;
+        await starts[at - 1]?.promise;
         const storing = store();
         begin();
         return storing;
       });
     } finally {
-      await begun[at - 1]?.promise;
+      await starts[at - 1]?.promise;
       begin();
     }
   };

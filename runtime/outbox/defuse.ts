@@ -50,14 +50,14 @@ const maxMentions = 20_000;
 function withoutMentions(text: string, participants: ReadonlySet<string>): string {
   const notified = new Set([...participants].filter((name) => !bots.test(name) && !everyone.test(name)));
   const isCrowded = hasMore(text, "@", maxMentions);
-  const given = isCrowded ? text.replace(/@(?=[A-Za-z0-9_])/g, `@${zeroWidthJoiner}`) : text;
+  const source = isCrowded ? text.replace(/@(?=[A-Za-z0-9_])/g, `@${zeroWidthJoiner}`) : text;
   const safe =
-    (!isCrowded && given.includes("@")) || given.includes("&")
-      ? given.replace(isCrowded ? mentionByReference : mention, (whole, sign: string, name: string, team?: string) => {
+    (!isCrowded && source.includes("@")) || source.includes("&")
+      ? source.replace(isCrowded ? mentionByReference : mention, (whole, sign: string, name: string, team?: string) => {
           const known = !team && notified.has(name.toLowerCase());
           return known ? whole : `${sign}${zeroWidthJoiner}`;
         })
-      : given;
+      : source;
   return withoutAccounts(safe, notified);
 }
 

@@ -133,13 +133,13 @@ class RunOutbox implements OutboxFilter {
     if (tool.effect !== "write") return rewriteArguments(verdict.input, { text: other, other });
     const written = JSON.stringify(verdict.input);
     const participants = await this.#participantsFor(written);
-    const same = (given: string) => given;
+    const same = (text: string) => text;
     await yieldIfLong(written);
     const clean = rewriteArguments(verdict.input, { text: other, other });
     await yieldIfLong(written);
-    const safe = rewriteArguments(clean, { text: (given) => this.#defused(given, participants, connection), other: same });
+    const safe = rewriteArguments(clean, { text: (text) => this.#defused(text, participants, connection), other: same });
     await yieldIfLong(written);
-    return rewriteArguments(safe, { text: (given) => this.#fit(given, tool.source && connection, ""), other: same });
+    return rewriteArguments(safe, { text: (text) => this.#fit(text, tool.source && connection, ""), other: same });
   }
 
   #policy(): EffectivePolicy {

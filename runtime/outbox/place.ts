@@ -26,8 +26,8 @@ export function placeOf(
 
 const none: Place = { project: null, issue: null };
 
-function readIssue(given: string, hosts: readonly string[]): Place {
-  const text = tidy(given);
+function readIssue(value: string, hosts: readonly string[]): Place {
+  const text = tidy(value);
   if (/^https?:\/\//i.test(text)) return readUrl(text, hosts);
   const whole = /^([^#!\s]+)([#!])(\d{1,15})$/.exec(text);
   if (whole) return { project: pathOf(whole[1] as string), issue: numbered(whole[2] as string, whole[3] as string) };
@@ -39,8 +39,8 @@ function readIssue(given: string, hosts: readonly string[]): Place {
 /** GitLab numbers issues and merge requests separately. */
 const numbered = (sign: string, number: string): string => `${sign === "!" ? "!" : ""}${number.replace(/^0+(?=\d)/, "")}`;
 
-function readProject(given: string, hosts: readonly string[]): string {
-  const text = tidy(given);
+function readProject(value: string, hosts: readonly string[]): string {
+  const text = tidy(value);
   return /^https?:\/\//i.test(text) ? (readUrl(text, hosts).project ?? text) : pathOf(text);
 }
 

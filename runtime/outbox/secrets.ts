@@ -28,9 +28,9 @@ function otherForms(name: string, key: string): KnownSecret[] {
 
 /** The secrets of the accounts at trackers. */
 export const connectionSecrets = (connections: readonly Connection[]): KnownSecret[] =>
-  connections.flatMap(({ id, source, settings, given }) => {
+  connections.flatMap(({ id, source, settings, rawSettings }) => {
     const label = (member: string) => `${member} of ${source.name}${id === "environment" ? "" : ` (integration ${id})`}`;
-    const previous = Object.entries(given).filter(([member]) => /_previous$/.test(member));
+    const previous = Object.entries(rawSettings).filter(([member]) => /_previous$/.test(member));
     return [...Object.entries(settings), ...previous].flatMap(([member, value]) => {
       if (typeof value !== "string") return [];
       const isSecret = (source.adapter.secrets as readonly string[]).includes(member.replace(/_previous$/, ""));

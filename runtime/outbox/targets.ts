@@ -38,14 +38,14 @@ export async function checkTarget(tool: RegisteredTool, input: Parameters, rules
     return refused(`it belongs to ${tool.source.name}, not to ${rules.source}`);
   const own = placeOf(rules.source, rules.own, rules.hosts);
   const named = placeOf(rules.source, input, rules.hosts);
-  const given = JSON.stringify({ ...(isAbsent(issue) ? {} : { issue }), ...(isAbsent(project) ? {} : { project }) });
+  const target = JSON.stringify({ ...(isAbsent(issue) ? {} : { issue }), ...(isAbsent(project) ? {} : { project }) });
   const isIssue = !isAbsent(issue);
   if (isIssue && named.issue === own.issue && isGlobal(named.issue)) return { kind: "allowed", input: withOwn(input, rules.own) };
   if (own.project === null) return refused("the event names no project");
-  if (!(await isOwnProject(named.project, own.project, rules))) return refused(`this call names ${given.slice(0, 300)}`);
+  if (!(await isOwnProject(named.project, own.project, rules))) return refused(`this call names ${target.slice(0, 300)}`);
   if (!isIssue) return { kind: "allowed", input: { ...input, ...(isAbsent(project) ? {} : { project: rules.own.project }) } };
   if (named.issue === own.issue && own.issue !== null) return { kind: "allowed", input: withOwn(input, rules.own) };
-  if (limit === "issue" || !isReadable(rules.source, named.issue)) return refused(`this call names ${given.slice(0, 300)}`);
+  if (limit === "issue" || !isReadable(rules.source, named.issue)) return refused(`this call names ${target.slice(0, 300)}`);
   const spelled = rules.source === "gamma" ? named.issue?.toUpperCase() : named.issue;
   return { kind: "allowed", input: { ...input, issue: spelled, ...(isAbsent(project) ? {} : { project: rules.own.project }) } };
 }

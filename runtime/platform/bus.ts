@@ -57,8 +57,8 @@ export async function openBus(database: Database, log: Log, openChannel: OpenCha
   const self = crypto.randomUUID();
   const listeners = new Map<Topic, Listener[]>();
   const tell = async (topic: Topic, payload: string) => {
-    const told = await Promise.allSettled((listeners.get(topic) ?? []).map(async (listener) => listener(payload)));
-    const failed = told.find((one) => one.status === "rejected");
+    const results = await Promise.allSettled((listeners.get(topic) ?? []).map(async (listener) => listener(payload)));
+    const failed = results.find((one) => one.status === "rejected");
     if (failed) throw failed.reason;
   };
   const waiting = new Map<string, () => void>();

@@ -39,7 +39,7 @@ export const previousSecret = (of: string) =>
     .optional()
     .describe(`Previous value of \`${of}\`: webhooks signed with it are still accepted while you update the platform.`);
 export const networks = list.refine(
-  (given) => given.every((one) => isNetwork(one)),
+  (networks) => networks.every((one) => isNetwork(one)),
   "must be a comma-separated list of networks such as 10.0.0.0/8 or fd00::/8",
 );
 export const address = z.url({ protocol: /^https?$/, error: "must be an http or https URL" });

@@ -54,10 +54,10 @@ export class StartError extends Error {
 export function readConfig(environment: Environment = process.env, file = ".env"): Config {
   const merged = readEnvironment(environment, file);
   const parsed = parse(schema, { ...uncheckedLimit(merged), ...merged });
-  const given = { environment: new Set(Object.keys(environment).filter((name) => environment[name]?.trim())), merged };
+  const setVariables = { environment: new Set(Object.keys(environment).filter((name) => environment[name]?.trim())), merged };
   return Object.freeze({
     ...parsed,
-    settings: settingsOf(variables, parsed, given),
+    settings: settingsOf(variables, parsed, setVariables),
     variablesOf: (plugin: string) => withPrefix(merged, `${plugin.toUpperCase().replaceAll("-", "_")}_`),
     pluginSettingsOf: (plugin: string) => withPrefix(merged, `PLUGIN_${plugin.toUpperCase().replaceAll("-", "_")}__`),
     unusedPluginVariables: Object.keys(merged).filter((name) => name.startsWith("PLUGIN_") && !/__|^PLUGIN_WALLS$/.test(name)),
@@ -76,5 +76,5 @@ export const isServiceNamed = (environment: Environment = process.env, file = ".
   readEnvironment(environment, file).SIGNALBOX_URL !== undefined;
 
 /** If MAX_WEBHOOK_BYTES is set, it applies to every webhook. */
-const uncheckedLimit = ({ MAX_WEBHOOK_BYTES: given }: Readonly<Record<string, string>>) =>
-  variables.MAX_WEBHOOK_BYTES.safeParse(given).success && given !== undefined ? { MAX_UNCHECKED_WEBHOOK_BYTES: given } : {};
+const uncheckedLimit = ({ MAX_WEBHOOK_BYTES: limit }: Readonly<Record<string, string>>) =>
+  variables.MAX_WEBHOOK_BYTES.safeParse(limit).success && limit !== undefined ? { MAX_UNCHECKED_WEBHOOK_BYTES: limit } : {};

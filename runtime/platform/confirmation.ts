@@ -22,17 +22,17 @@ export const confirmationOf = (request: unknown, { count, upTo }: Omit<Confirmed
 function readConfirmation(request: unknown, token: string): Confirmed {
   const [count, upTo = ""] = token.split(".");
   const isWhole = /^\d{1,9}$/.test(count ?? "") && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(upTo);
-  const given = { count: Number(count), upTo };
-  if (!isWhole || confirmationOf(request, given) !== token)
+  const preview = { count: Number(count), upTo };
+  if (!isWhole || confirmationOf(request, preview) !== token)
     throw problem("bad_request", "confirm: belongs to another action or filter; send the request without it for a new preview", {
       field: "confirm",
     });
-  return { ...given, token };
+  return { ...preview, token };
 }
 
-export interface Look {
+export interface CountRequest {
   /** The request that the confirmation must match: action, filter and everything else that affects the result. */
-  readonly asked: unknown;
+  readonly request: unknown;
   /** The token of an earlier preview; `undefined` requests a preview. */
   readonly confirm: string | undefined;
   /** Number of items that the caller expects. */
@@ -47,8 +47,11 @@ export interface Look {
  * Counts the items up to an id: a new id for a preview, the id of the preview for its confirmation (`token`, else `null`).
  * Throws if there are too many items, more than the preview showed, or not as many as expected.
  */
-export async function countFirst({ asked, confirm, expect, max, noun }: Look, countUpTo: (id: string) => Promise<number>) {
-  const confirmed = confirm === undefined ? null : readConfirmation(asked, confirm);
+export async function countFirst(
+  { request, confirm, expect, max, noun }: CountRequest,
+  countUpTo: (id: string) => Promise<number>,
+) {
+  const confirmed = confirm === undefined ? null : readConfirmation(request, confirm);
   const upTo = confirmed?.upTo ?? newId();
   const count = await countUpTo(upTo);
   if (count > max)

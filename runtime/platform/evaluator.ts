@@ -114,11 +114,11 @@ function createProcess(limitMs: number) {
       clearTimeout(timer);
       if (current) send(current);
     });
-    const gone = () => {
+    const onExit = () => {
       if (child === made) drop(new Error("the process that evaluates filters ended unexpectedly"));
     };
-    made.process.on("error", gone);
-    made.process.on("exit", gone);
+    made.process.on("error", onExit);
+    made.process.on("exit", onExit);
     // Neither the process nor its channel keeps the service running.
     made.process.unref();
     made.process.channel?.unref();

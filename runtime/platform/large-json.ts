@@ -56,9 +56,9 @@ export function createLargeJson(): LargeJson {
   return {
     parse: (bytes) => {
       if (bytes.byteLength <= smallBytes) return readJson(bytes);
-      const mine = last.then(() => ask(bytes));
-      last = mine.catch(() => {});
-      return mine;
+      const result = last.then(() => ask(bytes));
+      last = result.catch(() => {});
+      return result;
     },
     close: end,
   };

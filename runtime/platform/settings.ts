@@ -25,17 +25,24 @@ export interface SetVariables {
 export function settingsOf(
   variables: Readonly<Record<string, z.ZodType>>,
   parsed: Readonly<Record<string, unknown>>,
-  given: SetVariables,
+  setVariables: SetVariables,
 ): Setting[] {
   const known = Object.entries(variables).map(([name, schema]): Setting => {
     const value = textOf(parsed[name]);
     const about = schema.description ?? "";
-    return { name, ...shown(name, value), default: textOf(defaultOf(schema)), source: sourceOf(name, given), about };
+    return { name, ...shown(name, value), default: textOf(defaultOf(schema)), source: sourceOf(name, setVariables), about };
   });
-  const ofPlugins = Object.keys(given.merged).filter((name) => /^PLUGIN_.*__/.test(name));
+  const ofPlugins = Object.keys(setVariables.merged).filter((name) => /^PLUGIN_.*__/.test(name));
   // The name of a plugin's setting does not show whether it is secret.
   const hidden = ofPlugins.sort().map((name): Setting => {
-    return { name, value: mask, default: null, source: sourceOf(name, given), secret: true, about: "Setting of a plugin." };
+    return {
+      name,
+      value: mask,
+      default: null,
+      source: sourceOf(name, setVariables),
+      secret: true,
+      about: "Setting of a plugin.",
+    };
   });
   return [...known, ...hidden];
 }

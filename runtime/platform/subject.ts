@@ -45,8 +45,8 @@ function inAddress(text: string): Meant[] {
   }
   const selected = searchParams.get("selectedIssue");
   if (selected) return byKey(selected);
-  const browsed = /\/browse\/([^/]+)$/.exec(path);
-  if (browsed?.[1]) return byKey(browsed[1]);
+  const browsePath = /\/browse\/([^/]+)$/.exec(path);
+  if (browsePath?.[1]) return byKey(browsePath[1]);
   const planned = new RegExp(`/projects/(${uuid})/(?:issues|work-items)/(${uuid})$`, "i").exec(path);
   if (planned?.[1] && planned[2]) return [{ source: null, project: planned[1], issue: planned[2] }];
   const page = /^\/(.+?)(?:\/-)?\/(issues|pull|pulls|merge_requests|work_items)\/(\d+)(?:\/.*)?$/.exec(path);

@@ -26,8 +26,10 @@ export const fencedFetch =
     const request = input instanceof Request ? input : null;
     const method = (init?.method ?? request?.method ?? "GET").toUpperCase();
     if (!fence || safeMethods.has(method)) return fetch(input, init);
-    const given = init?.signal ?? request?.signal;
-    return fence.send((signal) => fetch(input, { ...init, signal: given ? AbortSignal.any([given, signal]) : signal }));
+    const callerSignal = init?.signal ?? request?.signal;
+    return fence.send((signal) =>
+      fetch(input, { ...init, signal: callerSignal ? AbortSignal.any([callerSignal, signal]) : signal }),
+    );
   };
 
 /** Sends one request under several fences, all of which must allow it. */

@@ -13,7 +13,10 @@ type Schema = Readonly<Record<string, unknown>>;
 export function breaks(before: Version | null | undefined, after: Version): string[] {
   if (!before || semver.prerelease(after.version) || !semver.gt(after.version, before.version)) return [];
   if (!semver.satisfies(after.version, `^${before.version}`, { includePrerelease: true })) return [];
-  return [...gone(before.contributes, after.contributes), ...refused(before.contributes.tools, after.contributes.tools)];
+  return [
+    ...removedContributions(before.contributes, after.contributes),
+    ...refused(before.contributes.tools, after.contributes.tools),
+  ];
 }
 
 const one: Record<(typeof contributionKinds)[number], string> = {
@@ -25,7 +28,7 @@ const one: Record<(typeof contributionKinds)[number], string> = {
   useCases: "use case",
   routes: "route",
 };
-const gone = (before: DeclaredContributions, after: DeclaredContributions): string[] =>
+const removedContributions = (before: DeclaredContributions, after: DeclaredContributions): string[] =>
   contributionKinds.flatMap((kind) =>
     Object.keys(before[kind]).flatMap((name) => (Object.hasOwn(after[kind], name) ? [] : [`${one[kind]} ${name}: was removed`])),
   );

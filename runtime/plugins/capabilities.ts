@@ -18,7 +18,7 @@ export interface EgressRules {
   /** Servers that TCP connections may reach, as `host:port`. */
   readonly servers: () => readonly string[];
   /** Hosts that users entered. */
-  readonly given?: { readonly hosts: () => readonly string[]; readonly fetch: typeof globalThis.fetch };
+  readonly userUrls?: { readonly hosts: () => readonly string[]; readonly fetch: typeof globalThis.fetch };
 }
 
 /** Exactly the capabilities that a plugin names in `needs`, bound to it. */
@@ -40,18 +40,18 @@ const ownThrottle = ({ id }: Plugin, throttle: SharedThrottle): SharedThrottle =
 });
 
 /** `fetch` that reaches only the declared hosts and those of the plugin's connections, and follows redirects only to them. */
-function boundFetch(plugin: Plugin, { fetch, hosts, given }: EgressRules): typeof globalThis.fetch {
+function boundFetch(plugin: Plugin, { fetch, hosts, userUrls }: EgressRules): typeof globalThis.fetch {
   const fetchFor = (url: URL) => {
     if (plugin.hosts?.includes(url.host) || hosts().includes(url.host)) return fetch;
-    if (given?.hosts().includes(url.host)) return guarded(given.fetch, plugin);
+    if (userUrls?.hosts().includes(url.host)) return guarded(userUrls.fetch, plugin);
     throw new PluginError("failed", `The plugin ${plugin.id} cannot reach ${url.host}, which is not one of its hosts.`);
   };
   return async (input, init) => {
     let url = new URL(input instanceof Request ? input.url : input);
     let headers = init?.headers;
     for (let hop = 0; ; hop++) {
-      const given = { ...init, ...(headers && { headers }), redirect: "manual" as const };
-      const response = await fetchFor(url)(hop === 0 ? input : url, given);
+      const requestInit = { ...init, ...(headers && { headers }), redirect: "manual" as const };
+      const response = await fetchFor(url)(hop === 0 ? input : url, requestInit);
       const location = response.headers.get("location");
       const follow =
         [301, 302, 303, 307, 308].includes(response.status) && location && (init?.method ?? "GET") === "GET" && hop < 5;
@@ -65,8 +65,8 @@ function boundFetch(plugin: Plugin, { fetch, hosts, given }: EgressRules): typeo
   };
 }
 
-function withoutCredentials(given: HeadersInit | undefined): HeadersInit {
-  const headers = new Headers(given);
+function withoutCredentials(init: HeadersInit | undefined): HeadersInit {
+  const headers = new Headers(init);
   for (const name of ["authorization", "cookie", "private-token", "x-api-key"]) headers.delete(name);
   return headers;
 }

@@ -61,8 +61,8 @@ export const settingsToKeep = (id: string, sealed: string | null, vault: Vault):
   });
 
 /** Throws a `Problem` if the plugin cannot start with these settings, because some are missing. */
-export function requireSettings(manifest: BuiltManifest, given: Settings): void {
-  const missing = settingsToStart(manifest).filter((name) => !Object.hasOwn(given, name));
+export function requireSettings(manifest: BuiltManifest, settings: Settings): void {
+  const missing = settingsToStart(manifest).filter((name) => !Object.hasOwn(settings, name));
   if (missing.length === 0) return;
   const how = `PUT /api/plugins/${manifest.id}/settings, or signalbox plugin configure ${manifest.id} --settings '{"${missing[0]}": "..."}'`;
   throw problem(

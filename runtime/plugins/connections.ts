@@ -10,7 +10,7 @@ export interface Connection {
   readonly source: SourceEntry;
   readonly settings: Readonly<Record<string, unknown>>;
   /** The settings as they were entered, without defaults. */
-  readonly given: Readonly<Record<string, unknown>>;
+  readonly rawSettings: Readonly<Record<string, unknown>>;
   /** The settings that are missing for posting. */
   readonly missing: readonly string[];
 }
@@ -24,12 +24,12 @@ export function connection(id: string, source: SourceEntry, raw: Readonly<Record
   }
   const settings = parsed.data as Record<string, unknown>;
   const missing = source.adapter.required.filter((name) => settings[name] === undefined || settings[name] === "");
-  return Object.freeze({ id, source, settings, given: raw, missing });
+  return Object.freeze({ id, source, settings, rawSettings: raw, missing });
 }
 
 /** The settings that the operator entered, without the schema's defaults. */
-const namedSettings = ({ settings, given }: Connection): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(settings).filter(([name]) => Object.hasOwn(given, name)));
+const namedSettings = ({ settings, rawSettings }: Connection): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(settings).filter(([name]) => Object.hasOwn(rawSettings, name)));
 
 /** The facts that determine which account an execution uses. */
 export interface AccountChoice {
@@ -59,7 +59,7 @@ export interface Connections {
   /** Hosts in connections from the environment. A plugin's `fetch` may reach them at any address. */
   hostsOf(plugin: string): readonly string[];
   /** Hosts that it may reach only at public addresses: those of integrations, and defaults of a third-party plugin's settings. */
-  givenHostsOf(plugin: string): readonly string[];
+  userHostsOf(plugin: string): readonly string[];
   /** Settings of a third-party plugin. */
   pluginSettings(plugin: string): Readonly<Record<string, string>>;
   /** Those from the environment and those that users stored. */
@@ -99,16 +99,16 @@ export function connectionsOf(
     all: () => [...all.values()],
     ofSource: (name) => {
       const configured = all.get(name);
-      const given = configured ? stored?.ofPlugin(configured.source.plugin) : undefined;
-      return [...(configured ? [configured] : []), ...(given ?? []).filter(({ source }) => source.name === name)];
+      const accounts = configured ? stored?.ofPlugin(configured.source.plugin) : undefined;
+      return [...(configured ? [configured] : []), ...(accounts ?? []).filter(({ source }) => source.name === name)];
     },
     hostsOf: (plugin) => ofPlugin(plugin).flatMap((one) => hostsIn(one.source.builtIn ? one.settings : namedSettings(one))),
-    givenHostsOf: (plugin) => [
+    userHostsOf: (plugin) => [
       ...(stored?.ofPlugin(plugin) ?? []).flatMap((one) => hostsIn(one.settings)),
       ...ofPlugin(plugin).flatMap((one) => (one.source.builtIn ? [] : hostsIn(one.settings))),
     ],
-    use: (host, given) => {
-      stored = given;
+    use: (host, storedConnections) => {
+      stored = storedConnections;
       const made = [...host.sources].flatMap(([name, entry]) => {
         const known = all.get(name);
         if (known?.source === entry) return [[name, known] as const];

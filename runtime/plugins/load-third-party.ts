@@ -103,11 +103,11 @@ async function trusted(
   const url = pathToFileURL(file).href;
   const module = (await import(url)) as { default?: unknown };
   const plugin: Plugin = admit(module.default, taken);
-  const said = `${plugin.id}@${plugin.version}`;
-  if (trust !== `${said}#${sha256}`)
+  const nameAndVersion = `${plugin.id}@${plugin.version}`;
+  if (trust !== `${nameAndVersion}#${sha256}`)
     throw new Refusal(
       "MODIFIED",
-      `SIGNALBOX_TRUSTED_PLUGINS: expected ${trust.split("#")[0]}; the file with this SHA-256 is ${said}.`,
+      `SIGNALBOX_TRUSTED_PLUGINS: expected ${trust.split("#")[0]}; the file with this SHA-256 is ${nameAndVersion}.`,
     );
   const contributions = checkingSignatures(await setUp(plugin, { ...options.inProcess, module: url }));
   const described = { id: plugin.id, version: plugin.version, sdk: plugin.sdk, needs: plugin.needs, hosts: plugin.hosts ?? [] };

@@ -30,7 +30,7 @@ export interface LoadOptions {
   /** Hosts of a plugin's connections, for its `fetch`. */
   readonly hostsOf: (plugin: string) => readonly string[];
   /** Hosts that users entered, and the `fetch` that reaches them only at public addresses. */
-  readonly given?: { readonly hostsOf: (plugin: string) => readonly string[]; readonly fetch: typeof globalThis.fetch };
+  readonly userUrls?: { readonly hostsOf: (plugin: string) => readonly string[]; readonly fetch: typeof globalThis.fetch };
   /** Other dependencies from the host; only built-in plugins receive the database and Redis. */
   readonly grants?: Grants;
   /** If absent, no plugin may need `offload`. */
@@ -79,11 +79,11 @@ export async function setUp(plugin: Plugin, options: Omit<LoadOptions, "builtIns
   }
 }
 
-const reachOf = (plugin: string, { fetch, hostsOf, configOf, given }: Omit<LoadOptions, "builtIns">): EgressRules => ({
+const reachOf = (plugin: string, { fetch, hostsOf, configOf, userUrls }: Omit<LoadOptions, "builtIns">): EgressRules => ({
   fetch,
   hosts: () => hostsOf(plugin),
   servers: () => serversIn(configOf(plugin)),
-  ...(given && { given: { hosts: () => given.hostsOf(plugin), fetch: given.fetch } }),
+  ...(userUrls && { userUrls: { hosts: () => userUrls.hostsOf(plugin), fetch: userUrls.fetch } }),
 });
 
 const name = /^[a-z][a-z0-9_-]{0,62}$/;

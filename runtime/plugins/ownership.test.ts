@@ -41,7 +41,7 @@ describe("hosts of connections", () => {
     const connections = connectionsOf({ variablesOf: () => settings }, { error: () => {} }, () => settings);
     const host = createHost([loaded("acme", { sources: { acme: source(schema) } }, builtIn)]);
     connections.use(host, { find: async () => undefined, forWork: () => null, ofPlugin: () => [] });
-    return { operators: connections.hostsOf("acme"), guarded: connections.givenHostsOf("acme") };
+    return { operators: connections.hostsOf("acme"), guarded: connections.userHostsOf("acme") };
   };
   test("a default of a third-party plugin is reached through the guard only", () => {
     expect(hostsWith({}, false)).toEqual({ operators: [], guarded: ["127.0.0.1:8000"] });

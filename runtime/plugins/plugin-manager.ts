@@ -52,7 +52,7 @@ export class PluginManager {
       ...options,
       contributions: this.#contributions,
       states: this.#states,
-      load: (...given) => this.#load(...given),
+      load: (...args) => this.#load(...args),
     });
   }
 

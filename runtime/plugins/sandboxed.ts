@@ -68,8 +68,8 @@ export function sandboxed(
     placeholders,
   );
   const secret = async (name: string) => {
-    const given = settings();
-    const value = Object.hasOwn(manifest.secrets, name) && Object.hasOwn(given, name) ? given[name] : undefined;
+    const current = settings();
+    const value = Object.hasOwn(manifest.secrets, name) && Object.hasOwn(current, name) ? current[name] : undefined;
     return value === undefined ? null : String(placeholders.mask({ [name]: value })[name]);
   };
   const { operations, trackers, vectors, embed, throttle } = dependencies;

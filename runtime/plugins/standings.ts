@@ -30,7 +30,7 @@ const maxWaitMs = 5_000;
 interface CachedStanding {
   standing: Standing;
   /** The current request, or the last one. */
-  asked?: Promise<void>;
+  request?: Promise<void>;
   /** Until then, no further request is sent. */
   until: number;
 }
@@ -64,16 +64,16 @@ export function createStandings(log: Log): Standings {
   };
   /** The known standing of an author. If it is unknown or old, and `mayAsk` allows it, it is requested from the platform. */
   const look = (connection: Connection, project: string, author: EventAuthor, mayAsk: (account: Account) => boolean) => {
-    const who = author.id ?? author.name;
-    if (who === null || connection.missing.length > 0 || !connection.source.adapter.standing) return undefined;
+    const authorId = author.id ?? author.name;
+    if (authorId === null || connection.missing.length > 0 || !connection.source.adapter.standing) return undefined;
     const account = accounts.get(connection) ?? { known: new Map(), asking: 0 };
     accounts.set(connection, account);
-    const key = JSON.stringify([project, who]);
+    const key = JSON.stringify([project, authorId]);
     const found = account.known.get(key);
     if ((found && found.until > Date.now()) || !mayAsk(account)) return found;
-    const asked = ask(connection, account, project, author, key);
+    const request = ask(connection, account, project, author, key);
     const entry = account.known.get(key);
-    if (entry) entry.asked = asked;
+    if (entry) entry.asked = request;
     return entry;
   };
   return {

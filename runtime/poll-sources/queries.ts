@@ -31,11 +31,11 @@ export async function findPollSource(sql: Queryable, id: number): Promise<PollSo
   return row;
 }
 
-export async function insertPollSource(sql: Queryable, given: Settings): Promise<PollSource> {
+export async function insertPollSource(sql: Queryable, settings: Settings): Promise<PollSource> {
   const [row] = await sql<[PollSource]>`
     insert into poll_sources (source, project_id, interval_minutes, enabled, since, next_poll_at)
-    values (${given.source}, ${given.project_id}, ${given.interval_minutes}, ${given.enabled}, ${given.since ?? null},
-      now() + make_interval(mins => ${given.interval_minutes}))
+    values (${settings.source}, ${settings.project_id}, ${settings.interval_minutes}, ${settings.enabled}, ${settings.since ?? null},
+      now() + make_interval(mins => ${settings.interval_minutes}))
     returning ${columns(sql)}`;
   return row;
 }

@@ -31,7 +31,7 @@ export async function openPlugins(core: Core, network: Network, resources: Memor
   const egress = openEgressAllowlist();
   const shared = sharedBy(core, network, resources, {
     hostsOf: connections.hostsOf,
-    userHostsOf: (id) => [...connections.givenHostsOf(id), ...egress.hostsOf(id)],
+    userHostsOf: (id) => [...connections.userHostsOf(id), ...egress.hostsOf(id)],
   });
   const capabilities = { ...shared.capabilities, operations: access.operations, trackers: access.trackers };
   // Without Redis, plugins that need it are not loaded.

@@ -18,11 +18,11 @@ export interface ExecuteDeps {
 /** Runs one tool outside of any task, and records it. */
 export async function executeTool(
   tool: RegisteredTool,
-  given: Parameters,
+  parameters: Parameters,
   { sql, signal }: { sql: Sql; signal: AbortSignal },
   deps: ExecuteDeps,
 ): Promise<ToolExecution> {
-  const input = parse(tool, given);
+  const input = parse(tool, parameters);
   const write = tool.effect === "write";
   const dry = write && !deps.trackerUpdates;
   const connection = dry ? {} : await settingsFor(tool, deps);
@@ -54,9 +54,9 @@ export async function executeTool(
   return (await findToolExecution(sql, step.id)) as ToolExecution;
 }
 
-function parse(tool: RegisteredTool, given: Parameters): Parameters {
+function parse(tool: RegisteredTool, parameters: Parameters): Parameters {
   try {
-    return tool.parse(given);
+    return tool.parse(parameters);
   } catch (error) {
     if (!(error instanceof BadParameter)) throw error;
     const field = error.path ? `parameters.${error.path}` : "parameters";

@@ -29,9 +29,9 @@ function fromEntry(entry: ToolEntry, builtIn: boolean): RegisteredTool {
     endpoint: null,
     agentId: null,
     available: true,
-    parse: (given) => {
-      if (entry.sandboxed) return checkParameters(entry.parameters, given);
-      const parsed = tool.input.safeParse(given);
+    parse: (input) => {
+      if (entry.sandboxed) return checkParameters(entry.parameters, input);
+      const parsed = tool.input.safeParse(input);
       if (parsed.success) return parsed.data;
       const [issue] = parsed.error.issues;
       throw new BadParameter(issue?.path.join(".") ?? "", issue ? issueText(issue) : "is not valid");

@@ -56,10 +56,10 @@ export function toolOperations({ registry, bus, checkAddress }: ToolDeps): Bound
       });
       return { items, total: all.length };
     }),
-    handle(tools.create, async ({ provider, name, ...given }, { sql }) => {
+    handle(tools.create, async ({ provider, name, ...definition }, { sql }) => {
       const qualifiedName = `${provider}.${name}`;
-      await checkEndpoint(qualifiedName, given.endpoint);
-      const { description = null, category = null, parameters = null, endpoint = null } = given;
+      await checkEndpoint(qualifiedName, definition.endpoint);
+      const { description = null, category = null, parameters = null, endpoint = null } = definition;
       const created = await insertTools(sql, [{ provider, name, description, category, parameters, endpoint }]);
       if (created === 0) throw problem("conflict", `name: a tool "${qualifiedName}" is stored already`, { field: "name" });
       await changed();
@@ -70,10 +70,10 @@ export function toolOperations({ registry, bus, checkAddress }: ToolDeps): Bound
       await changed();
       return { created, skipped: defaultTools.length - created };
     }),
-    handle(tools.update, async ({ qualified_name, ...given }, { sql }) => {
+    handle(tools.update, async ({ qualified_name, ...changes }, { sql }) => {
       const { provider, name } = stored(qualified_name);
-      await checkEndpoint(qualified_name, given.endpoint);
-      const change = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as ToolChange;
+      await checkEndpoint(qualified_name, changes.endpoint);
+      const change = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as ToolChange;
       if (!(await updateTool(sql, { provider, name }, change)))
         throw problem("not_found", `There is no tool "${qualified_name}".`);
       await changed();

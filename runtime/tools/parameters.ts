@@ -38,10 +38,10 @@ export function parametersOf(schema: Schema): Record<string, z.output<typeof par
  * Checks parameters against the first level of a schema: required ones must exist and have the right type. The provider checks
  * the rest. If null is not allowed, it counts as absent, because models send it.
  */
-export function checkParameters(schema: Schema, given: Parameters): Parameters {
+export function checkParameters(schema: Schema, values: Parameters): Parameters {
   const properties = propertiesOf(schema);
   const checked: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(values)) {
     const member = Object.hasOwn(properties, name) ? properties[name] : undefined;
     if (!member) {
       if (schema.additionalProperties !== false) put(checked, name, value);

@@ -43,7 +43,7 @@ export interface RegisteredTool {
   /** Whether it may be offered. A tool of a server that does not respond is still listed, and may be called directly. */
   readonly available: boolean;
   /** Validates parameters and returns the input of `run`. Throws a `BadParameter`. */
-  parse(given: Parameters): Parameters;
+  parse(parameters: Parameters): Parameters;
   run(input: Parameters, use: ToolUse): Promise<unknown>;
   /** For a write that is not idempotent: finds the result of an earlier run with the same key, or `null`. */
   readonly find: ((input: Parameters, use: ToolUse) => Promise<unknown>) | null;

@@ -110,7 +110,7 @@ function endpointTool(row: ToolRow, endpoint: string, fetch: typeof globalThis.f
     endpoint,
     agentId: null,
     available: true,
-    parse: (given) => checkParameters(parameters, given),
+    parse: (input) => checkParameters(parameters, input),
     run: (input, use) => callEndpoint(fetch, endpoint, input, use),
     find: null,
   };

@@ -15,9 +15,9 @@ const maxNodes = 500;
  * request. An omitted keyword only makes the schema accept more, and the server or plugin validates its input itself. Returns
  * `null` if the schema does not describe an object.
  */
-export function safeSchema(given: unknown): Schema | null {
-  if (!isObject(given) || (given.type !== undefined && given.type !== "object")) return null;
-  const { properties, required, additionalProperties, description } = rebuild(given, { root: given, nodes: 0 }, 0);
+export function safeSchema(schema: unknown): Schema | null {
+  if (!isObject(schema) || (schema.type !== undefined && schema.type !== "object")) return null;
+  const { properties, required, additionalProperties, description } = rebuild(schema, { root: schema, nodes: 0 }, 0);
   return {
     type: "object",
     ...(description !== undefined && { description }),
@@ -35,15 +35,15 @@ interface Walk {
 const isObject = (value: unknown): value is Schema => typeof value === "object" && value !== null && !Array.isArray(value);
 const isScalar = (value: unknown) => value === null || ["string", "number", "boolean"].includes(typeof value);
 
-function rebuild(given: unknown, walk: Walk, depth: number): Schema {
-  if (!isObject(given) || depth > maxDepth || ++walk.nodes > maxNodes) return {};
-  const at = resolved(given, walk.root);
+function rebuild(schema: unknown, walk: Walk, depth: number): Schema {
+  if (!isObject(schema) || depth > maxDepth || ++walk.nodes > maxNodes) return {};
+  const at = resolved(schema, walk.root);
   return { ...plainKeywords(at), ...objectKeywords(at, walk, depth), ...nestedKeywords(at, walk, depth) };
 }
 
 /** Replaces references by their targets within the same schema. */
-function resolved(given: Schema, root: Schema): Schema {
-  let at = given;
+function resolved(schema: Schema, root: Schema): Schema {
+  let at = schema;
   for (let hops = 0; hops < maxDepth; hops++) {
     const found = target(at, root);
     if (!isObject(found)) break;
@@ -53,60 +53,60 @@ function resolved(given: Schema, root: Schema): Schema {
   return at;
 }
 
-function target(given: Schema, root: Schema): unknown {
-  if (typeof given.$ref !== "string" || !given.$ref.startsWith("#/")) return undefined;
+function target(schema: Schema, root: Schema): unknown {
+  if (typeof schema.$ref !== "string" || !schema.$ref.startsWith("#/")) return undefined;
   let at: unknown = root;
-  for (const part of given.$ref.slice(2).split("/")) {
+  for (const part of schema.$ref.slice(2).split("/")) {
     const name = part.replaceAll("~1", "/").replaceAll("~0", "~");
     at = isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined;
   }
   return at;
 }
 
-function plainKeywords(given: Schema): Schema {
+function plainKeywords(schema: Schema): Schema {
   const kept: Schema = {};
-  const type = Array.isArray(given.type) ? [...new Set(given.type)] : given.type;
+  const type = Array.isArray(schema.type) ? [...new Set(schema.type)] : schema.type;
   if (Array.isArray(type) ? type.length > 0 && type.every((one) => types.includes(one)) : types.includes(type as string))
     kept.type = type;
   for (const name of ["title", "description"] as const) {
-    const text = given[name];
+    const text = schema[name];
     if (typeof text === "string" && text !== "") kept[name] = text.slice(0, maxTextLength).toWellFormed();
   }
-  if (Array.isArray(given.enum)) {
-    const values = [...new Set(given.enum.filter(isScalar))];
-    if (values.length > 0 && values.length === given.enum.length && values.length <= 500) kept.enum = values;
+  if (Array.isArray(schema.enum)) {
+    const values = [...new Set(schema.enum.filter(isScalar))];
+    if (values.length > 0 && values.length === schema.enum.length && values.length <= 500) kept.enum = values;
   }
-  if ("const" in given && isScalar(given.const)) kept.const = given.const;
-  if ("default" in given && isScalar(given.default)) kept.default = given.default;
-  for (const name of counts) if (Number.isInteger(given[name]) && (given[name] as number) >= 0) kept[name] = given[name];
-  for (const name of bounds) if (Number.isFinite(given[name])) kept[name] = given[name];
+  if ("const" in schema && isScalar(schema.const)) kept.const = schema.const;
+  if ("default" in schema && isScalar(schema.default)) kept.default = schema.default;
+  for (const name of counts) if (Number.isInteger(schema[name]) && (schema[name] as number) >= 0) kept[name] = schema[name];
+  for (const name of bounds) if (Number.isFinite(schema[name])) kept[name] = schema[name];
   return kept;
 }
 
-function objectKeywords(given: Schema, walk: Walk, depth: number): Schema {
+function objectKeywords(schema: Schema, walk: Walk, depth: number): Schema {
   const kept: Schema = {};
-  if (isObject(given.properties)) {
-    const members = Object.entries(given.properties).filter(([name]) => propertyName.test(name) && name !== "__proto__");
+  if (isObject(schema.properties)) {
+    const members = Object.entries(schema.properties).filter(([name]) => propertyName.test(name) && name !== "__proto__");
     const properties = Object.fromEntries(members.map(([name, member]) => [name, rebuild(member, walk, depth + 1)]));
     kept.properties = properties;
-    const required = Array.isArray(given.required)
-      ? [...new Set(given.required.filter((name) => typeof name === "string" && Object.hasOwn(properties, name)))]
+    const required = Array.isArray(schema.required)
+      ? [...new Set(schema.required.filter((name) => typeof name === "string" && Object.hasOwn(properties, name)))]
       : [];
     if (required.length > 0) kept.required = required;
   }
-  const more = given.additionalProperties;
+  const more = schema.additionalProperties;
   if (typeof more === "boolean") kept.additionalProperties = more;
   else if (isObject(more)) kept.additionalProperties = rebuild(more, walk, depth + 1);
   return kept;
 }
 
-function nestedKeywords(given: Schema, walk: Walk, depth: number): Schema {
+function nestedKeywords(schema: Schema, walk: Walk, depth: number): Schema {
   const kept: Schema = {};
   // Some LLMs refuse an array without `items`.
-  const isArray = given.type === "array" || (Array.isArray(given.type) && given.type.includes("array"));
-  if (isArray || isObject(given.items)) kept.items = rebuild(given.items, walk, depth + 1);
+  const isArray = schema.type === "array" || (Array.isArray(schema.type) && schema.type.includes("array"));
+  if (isArray || isObject(schema.items)) kept.items = rebuild(schema.items, walk, depth + 1);
   for (const name of ["anyOf", "oneOf", "allOf"] as const) {
-    const choices = given[name];
+    const choices = schema[name];
     if (Array.isArray(choices) && choices.length > 0 && choices.length <= 50 && choices.every(isObject))
       kept[name] = choices.map((choice) => rebuild(choice, walk, depth + 1));
   }

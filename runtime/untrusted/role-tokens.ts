@@ -55,10 +55,10 @@ const bracketTokens = [
 ];
 
 /** ChatML, Llama 3, Phi, GLM, Command and harmony: `<|im_start|>`; DeepSeek writes wide bars and U+2581. */
-const barred = /<(?=[|\uff5c][\w\u2581.:/@-]{1,64}[|\uff5c]>)/g;
-const angled = new RegExp(`<(?=/?(?:${angleWords.join("|")})(?:\\s[^<>\\n]{0,200})?/?>)`, "gi");
+const pipeToken = /<(?=[|\uff5c][\w\u2581.:/@-]{1,64}[|\uff5c]>)/g;
+const angleToken = new RegExp(`<(?=/?(?:${angleWords.join("|")})(?:\\s[^<>\\n]{0,200})?/?>)`, "gi");
 /** Llama 2's system prompt: `<<SYS>>`. */
-const doubled = /<(?=<\/?SYS>>)/gi;
+const doubleAngleToken = /<(?=<\/?SYS>>)/gi;
 const squared = new RegExp(`\\[(?=/?(?:${bracketTokens.join("|")})\\])`, "gi");
 /** A line that begins a turn in plain text: `Human:`, `### Assistant:`, `**System:**`. */
 const turns =
@@ -70,7 +70,7 @@ const turns =
  */
 export function withoutRoleTokens(text: string): string {
   let clean = text;
-  if (clean.includes("<")) clean = clean.replace(barred, "< ").replace(doubled, "< ").replace(angled, "< ");
+  if (clean.includes("<")) clean = clean.replace(pipeToken, "< ").replace(doubleAngleToken, "< ").replace(angleToken, "< ");
   if (clean.includes("[")) clean = clean.replace(squared, "[ ");
   return clean.includes(":") ? clean.replace(turns, "$1 ") : clean;
 }

@@ -71,10 +71,10 @@ function checkPathMapping(
 }
 
 /** Refuses invalid networks. */
-export function checkAuth(given: z.output<typeof webhookAuthUpdate>): void {
-  if (given.method !== "ip_allowlist") return;
+export function checkAuth(auth: z.output<typeof webhookAuthUpdate>): void {
+  if (auth.method !== "ip_allowlist") return;
   try {
-    parseNetworks(given.cidrs);
+    parseNetworks(auth.cidrs);
   } catch (error) {
     throw wrong("auth.cidrs", reason(error));
   }

@@ -79,15 +79,15 @@ export function webhookMappingOperations({ bus, vault, evaluator, loadedSources 
   ];
 }
 
-const defined = <T extends object>(given: T): Partial<T> =>
-  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Partial<T>;
+const defined = <T extends object>(object: T): Partial<T> =>
+  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as Partial<T>;
 
 type Sent = { [Name in keyof Draft]?: Draft[Name] | undefined } & { source: string };
-const toDraft = (given: Sent): Draft => ({
-  source: given.source,
-  event_type: given.event_type ?? null,
-  jq_filter: given.jq_filter ?? null,
-  canonical_trigger: given.canonical_trigger ?? null,
-  path_pattern: given.path_pattern ?? null,
-  extraction_rules: given.extraction_rules ?? null,
+const toDraft = (input: Sent): Draft => ({
+  source: input.source,
+  event_type: input.event_type ?? null,
+  jq_filter: input.jq_filter ?? null,
+  canonical_trigger: input.canonical_trigger ?? null,
+  path_pattern: input.path_pattern ?? null,
+  extraction_rules: input.extraction_rules ?? null,
 });

@@ -68,11 +68,11 @@ export function commandOf({ subject, comment_text, author }: SourceEvent): Comma
  */
 export function refusalOf({ name }: Command, author: EventAuthor | null | undefined): string | null {
   const standing = author?.standing ?? "unknown";
-  const who = author?.name ?? "the author";
+  const authorName = author?.name ?? "the author";
   if (isBelow(standing, "collaborator"))
-    return `/${name} requires the standing collaborator or higher, and ${who} has the standing ${standing}`;
+    return `/${name} requires the standing collaborator or higher, and ${authorName} has the standing ${standing}`;
   if (standing === "unknown" && isDecision(name))
-    return `/${name} requires the standing collaborator or higher, and the standing of ${who} is unknown`;
+    return `/${name} requires the standing collaborator or higher, and the standing of ${authorName} is unknown`;
   return null;
 }
 

@@ -56,10 +56,10 @@ class EventDispatcher implements Dispatcher {
     this.#storeInOrder = storeIn(options, 1);
   }
 
-  accept(given: Incoming): Promise<Receipt> {
-    const incoming = { ...given, id: given.id ?? newId() };
-    const event = { id: incoming.id, traceparent: validTraceparent(given.traceparent ?? undefined) };
-    const attributes = { [own.event]: event.id, [own.source]: given.source, "signalbox.event_name": given.event.event_name };
+  accept(webhook: Incoming): Promise<Receipt> {
+    const incoming = { ...webhook, id: webhook.id ?? newId() };
+    const event = { id: incoming.id, traceparent: validTraceparent(webhook.traceparent ?? undefined) };
+    const attributes = { [own.event]: event.id, [own.source]: webhook.source, "signalbox.event_name": webhook.event.event_name };
     return inTrace(event, "webhook", attributes, () => this.#accept(incoming));
   }
 
@@ -176,13 +176,13 @@ interface Dispatched {
 
 /** Stores the event of a command and executes the command in one transaction. The event starts no tasks. */
 async function storeCommand(
-  given: Arrival,
+  received: Arrival,
   command: Command,
   carryOut: RunCommand,
   { sql, replayHours, loops }: DispatcherOptions,
 ): Promise<Dispatched> {
-  const event = { ...given.event, outcome: "dispatched" as const, reason: null };
-  const arrival = { ...given, event, executions: [] };
+  const event = { ...received.event, outcome: "dispatched" as const, reason: null };
+  const arrival = { ...received, event, executions: [] };
   return sql.begin(async (tx) => {
     const stored = await storedOrEarlier(tx, arrival, await insertArrivals(tx, [arrival], { replayHours, loops }));
     if (typeof stored === "string" || stored.outcome === "discarded") return { arrival, stored, effect: null };

@@ -3,8 +3,8 @@ import type { Arrival, NewEvent } from "./arrival.ts";
 
 /** Who caused an event. Ids are comparable only within a source. */
 export function authorKey({ source, author, actor }: Pick<NewEvent, "source" | "author" | "actor">): string | null {
-  const who = author?.id ?? author?.name ?? actor;
-  return who === null ? null : `${source}:${who}`;
+  const authorId = author?.id ?? author?.name ?? actor;
+  return authorId === null ? null : `${source}:${authorId}`;
 }
 
 /**

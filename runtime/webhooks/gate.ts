@@ -87,15 +87,15 @@ function conditionVerdicts({ event, payload, mapping }: GateInput): Verdict[] {
 
 function standingVerdict(author: EventAuthor | null, required: RequiredStanding, place: string) {
   const standing = author?.standing ?? "unknown";
-  const who = author ? nameOf(author) : "the author";
+  const authorName = author ? nameOf(author) : "the author";
   if (standing === "unknown")
     return {
       passes: true,
-      reason: `the standing of ${who} is unknown, so ${required} in ${place} does not apply`,
+      reason: `the standing of ${authorName} is unknown, so ${required} in ${place} does not apply`,
     };
   if (isBelow(standing, required))
-    return { passes: false, reason: `${who} has the standing ${standing}, and ${place} requires at least ${required}` };
-  return { passes: true, reason: `${who} has the standing ${standing}, which meets ${required} in ${place}` };
+    return { passes: false, reason: `${authorName} has the standing ${standing}, and ${place} requires at least ${required}` };
+  return { passes: true, reason: `${authorName} has the standing ${standing}, which meets ${required} in ${place}` };
 }
 
 const nameOf = ({ name, id }: EventAuthor): string => name ?? id ?? "the author";

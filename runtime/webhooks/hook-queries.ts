@@ -41,12 +41,12 @@ function deliveriesOf(arrivals: readonly Arrival[]): HookDelivery[] {
 export function withoutHookCopies(sql: Queryable, arrivals: readonly Arrival[]) {
   const deliveries = deliveriesOf(arrivals);
   if (deliveries.length === 0) return null;
-  const given = sql`json_to_recordset(${JSON.stringify(deliveries)}::text::json)
+  const deliveryRows = sql`json_to_recordset(${JSON.stringify(deliveries)}::text::json)
     as d (id uuid, leader uuid, source text, slug text, delivery_id text, digest text, hook_id text, is_copy boolean)`;
   const seen = sql`
     hooked as (
       insert into hook_deliveries as k (source, digest, hook_id, event_id)
-      select d.source, decode(d.digest, 'hex'), d.hook_id, d.id from ${given}
+      select d.source, decode(d.digest, 'hex'), d.hook_id, d.id from ${deliveryRows}
       where d.id = d.leader
         and not exists (select 1 from webhook_events e where e.slug = d.slug and e.delivery_id = d.delivery_id)
       order by d.source, d.digest
@@ -54,7 +54,7 @@ export function withoutHookCopies(sql: Queryable, arrivals: readonly Arrival[]) 
         where k.hook_id = excluded.hook_id or k.received_at < now() - make_interval(mins => ${minutes})
       returning event_id
     ),`;
-  const isNew = sql`(not exists (select 1 from ${given} where d.id = x.id)
-    or exists (select 1 from ${given} where d.id = x.id and not d.is_copy and d.leader in (select event_id from hooked)))`;
+  const isNew = sql`(not exists (select 1 from ${deliveryRows} where d.id = x.id)
+    or exists (select 1 from ${deliveryRows} where d.id = x.id and not d.is_copy and d.leader in (select event_id from hooked)))`;
   return { seen, isNew };
 }

@@ -2,7 +2,7 @@ import type { Policy, PolicyLevel } from "@signalbox/schema/policy";
 import type { Queryable } from "../platform/database/client.ts";
 
 /** The issue, project and author whose usage counts against the limits of an event's executions. */
-export interface Limited {
+export interface LimitScope {
   readonly source: string;
   readonly subject: string | null;
   /** Project id at its platform. */
@@ -23,17 +23,17 @@ export interface BudgetUse {
 }
 
 /** Each budget that a level sets, with its usage in the current window. `0046_budgets.sql` defines what counts for each scope. */
-export const readBudgets = (sql: Queryable, settings: Policy, given: Limited): Promise<BudgetUse[]> =>
+export const readBudgets = (sql: Queryable, settings: Policy, scope: LimitScope): Promise<BudgetUse[]> =>
   sql<BudgetUse[]>`
     with levels as (
       select 1 as n, 'settings' as level, 'service' as scope, ${JSON.stringify(settings)}::text::jsonb as policy
       union all select 2, 'project', 'project ' || id, policy from projects
-        where source = ${given.source} and source_project_id = ${given.project}
-      union all select 3, 'agent', 'agent ' || id, policy from agents where id = ${given.agentId}
+        where source = ${scope.source} and source_project_id = ${scope.project}
+      union all select 3, 'agent', 'agent ' || id, policy from agents where id = ${scope.agentId}
     ), budgets as (
       select l.n, l.level, m.member, (l.policy ->> m.member)::float8 as value, m.until,
-        case when m.member like 'issue%' then ${given.subject === null ? null : `issue ${given.subject}`}::text
-          when m.member like 'author%' then ${given.author === null ? null : `author ${given.author}`}::text else l.scope end as scope
+        case when m.member like 'issue%' then ${scope.subject === null ? null : `issue ${scope.subject}`}::text
+          when m.member like 'author%' then ${scope.author === null ? null : `author ${scope.author}`}::text else l.scope end as scope
       from levels l cross join (values
         ('issue_runs_per_hour', date_trunc('hour', now(), 'UTC') + interval '1 hour'),
         ('author_runs_per_hour', date_trunc('hour', now(), 'UTC') + interval '1 hour'),
@@ -55,16 +55,16 @@ export const readBudgets = (sql: Queryable, settings: Policy, given: Limited): P
     from used order by member, n`;
 
 /** The pauses that apply to this work. */
-export const readPauses = (sql: Queryable, given: Limited): Promise<{ scope: string; id: string; reason: string }[]> =>
+export const readPauses = (sql: Queryable, scope: LimitScope): Promise<{ scope: string; id: string; reason: string }[]> =>
   sql<{ scope: string; id: string; reason: string }[]>`
     select scope, id, reason from pauses
-    where scope = 'all' or (scope = 'source' and id = ${given.source}) or (scope = 'agent' and id = ${given.agentId})
+    where scope = 'all' or (scope = 'source' and id = ${scope.source}) or (scope = 'agent' and id = ${scope.agentId})
       or (scope = 'project' and id in (
-        select id::text from projects where source = ${given.source} and source_project_id = ${given.project}))
+        select id::text from projects where source = ${scope.source} and source_project_id = ${scope.project}))
     order by scope, id`;
 
 /** Number of consecutive events on the subject that answer our writes, including the next one. See `count_hops`. */
-export async function readHops(sql: Queryable, { subject, occurredAt }: Limited, windowSeconds: number): Promise<number> {
+export async function readHops(sql: Queryable, { subject, occurredAt }: LimitScope, windowSeconds: number): Promise<number> {
   const [row] = await sql<{ hops: number }[]>`
     with recent as (select now() - make_interval(secs => ${windowSeconds}) as at), write as (
       select o.at from own_writes o, recent

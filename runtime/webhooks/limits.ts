@@ -1,6 +1,6 @@
 import type { Policy } from "@signalbox/schema/policy";
 import type { Sql } from "../platform/database/client.ts";
-import { type Limited, readBudgets, readHops, readPauses } from "./limit-queries.ts";
+import { type LimitScope, readBudgets, readHops, readPauses } from "./limit-queries.ts";
 
 export interface LimitVerdict {
   readonly check: string;
@@ -16,11 +16,12 @@ interface LimitOptions {
 }
 
 /** Current loops, budgets and pauses that would hold or delay executions that passed the rules. */
-export async function limitVerdicts(sql: Sql, given: Limited, options: LimitOptions): Promise<LimitVerdict[]> {
+export async function limitVerdicts(sql: Sql, limited: LimitScope, options: LimitOptions): Promise<LimitVerdict[]> {
   const { settings, windowSeconds, hops } = options;
-  const budgets = await readBudgets(sql, settings, given);
-  const pauses = await readPauses(sql, given);
-  const loop = given.subject === null || windowSeconds === 0 || hops.max === 0 ? null : await readHops(sql, given, windowSeconds);
+  const budgets = await readBudgets(sql, settings, limited);
+  const pauses = await readPauses(sql, limited);
+  const loop =
+    limited.subject === null || windowSeconds === 0 || hops.max === 0 ? null : await readHops(sql, limited, windowSeconds);
   return [
     { check: "loop", passes: loop === null || loop <= hops.max, reason: loopReason(loop, options) },
     ...budgets.map(({ member, level, is_used_up, reason }) => ({

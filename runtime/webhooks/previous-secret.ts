@@ -12,7 +12,7 @@ const secretOf = ({ source }: Connection): string => source.adapter.signature?.s
 
 /** The second secret of a connection, which is accepted while the first one is being replaced; `null` if it names none. */
 export const previousSecretOf = (connection: Connection): string | null => {
-  const previous = connection.given[`${secretOf(connection)}_previous`];
+  const previous = connection.rawSettings[`${secretOf(connection)}_previous`];
   return typeof previous === "string" && previous !== "" ? previous : null;
 };
 
@@ -33,7 +33,7 @@ function withPreviousSecret(connection: Connection): Connection {
   const known = previous.get(connection);
   if (known) return known;
   const name = secretOf(connection);
-  const settings = { ...connection.settings, [name]: connection.given[`${name}_previous`] };
+  const settings = { ...connection.settings, [name]: connection.rawSettings[`${name}_previous`] };
   const made = Object.freeze({ ...connection, settings });
   previous.set(connection, made);
   return made;

@@ -124,16 +124,16 @@ function withoutCopies(
   digests: readonly { id: string; slug: string; delivery_id: string | null; scope: string; digest: string }[],
   hours: number,
 ) {
-  const given = sql`json_to_recordset(${JSON.stringify(digests)}::text::json) as d (id uuid, slug text, delivery_id text, scope text, digest text)`;
+  const digestRows = sql`json_to_recordset(${JSON.stringify(digests)}::text::json) as d (id uuid, slug text, delivery_id text, scope text, digest text)`;
   const copies = sql`
     expired as (
       delete from webhook_bodies w where (w.slug, w.digest) in (
         select o.slug, o.digest from webhook_bodies o where o.received_at < now() - make_interval(hours => ${hours})
-          and not exists (select 1 from ${given} where d.scope = o.slug and decode(d.digest, 'hex') = o.digest)
+          and not exists (select 1 from ${digestRows} where d.scope = o.slug and decode(d.digest, 'hex') = o.digest)
         order by o.received_at limit 100 for update skip locked)
     ), first as (
       insert into webhook_bodies (slug, digest, event_id)
-      select distinct on (d.scope, d.digest) d.scope, decode(d.digest, 'hex'), d.id from ${given}
+      select distinct on (d.scope, d.digest) d.scope, decode(d.digest, 'hex'), d.id from ${digestRows}
       where d.delivery_id is null
         or not exists (select 1 from webhook_events e where e.slug = d.slug and e.delivery_id = d.delivery_id)
       order by d.scope, d.digest
@@ -141,7 +141,7 @@ function withoutCopies(
         where webhook_bodies.received_at < now() - make_interval(hours => ${hours})
       returning event_id
     ),`;
-  const isNew = sql`(not exists (select 1 from ${given} where d.id = x.id) or x.id in (select event_id from first))`;
+  const isNew = sql`(not exists (select 1 from ${digestRows} where d.id = x.id) or x.id in (select event_id from first))`;
   return { copies, isNew };
 }
 

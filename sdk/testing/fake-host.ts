@@ -16,7 +16,7 @@ export interface FakeCapabilities extends Capabilities {
 }
 
 /** Creates capabilities for tests. `fetch` sends real requests, to test servers. */
-export function fakeCapabilities(given: Partial<Capabilities> = {}): FakeCapabilities {
+export function fakeCapabilities(overrides: Partial<Capabilities> = {}): FakeCapabilities {
   const lines: string[] = [];
   return {
     lines,
@@ -38,7 +38,7 @@ export function fakeCapabilities(given: Partial<Capabilities> = {}): FakeCapabil
     },
     vectors: testVectors(8),
     offload: inProcess,
-    ...given,
+    ...overrides,
   };
 }
 
@@ -68,10 +68,10 @@ export const testVectors = (dimension: number, metric: DistanceMetric = "cosine"
 /** Sets up a plugin as the host does: with its parsed configuration and only the capabilities in `needs`. */
 export async function setUpPlugin(
   plugin: Plugin,
-  given: { config?: Record<string, unknown> | undefined; capabilities?: Partial<Capabilities> } = {},
+  options: { config?: Record<string, unknown> | undefined; capabilities?: Partial<Capabilities> } = {},
 ): Promise<Contributions> {
-  const capabilities = given.capabilities ?? fakeCapabilities();
-  const config = plugin.config.parse(given.config ?? {});
+  const capabilities = options.capabilities ?? fakeCapabilities();
+  const config = plugin.config.parse(options.config ?? {});
   const granted = plugin.needs.map((need: CapabilityName) => {
     assert.ok(
       need in capabilities,
@@ -85,7 +85,7 @@ export async function setUpPlugin(
 /** Creates the context of a call. Default: a new key, and a deadline of 10 seconds. */
 export function callContext<Settings>(
   connection: Settings,
-  given: { key?: string; deadline_ms?: number } = {},
+  options: { key?: string; deadline_ms?: number } = {},
 ): CallContext<Settings> {
-  return { connection, key: given.key ?? randomUUID(), signal: AbortSignal.timeout(given.deadline_ms ?? 10_000) };
+  return { connection, key: options.key ?? randomUUID(), signal: AbortSignal.timeout(options.deadline_ms ?? 10_000) };
 }

@@ -76,12 +76,11 @@ export class FakeOperations implements OperationsAccess {
   }
 
   #create(noun: string, rows: readonly Row[], input: Input): Row {
-    const given = JSON.parse(JSON.stringify(input)) as Row;
-    const same = (row: Row) =>
-      Object.entries(given).every(([name, value]) => JSON.stringify(row[name]) === JSON.stringify(value));
-    if (rows.some((row) => same(row) || row.id === given.id)) throw new PluginError("conflict", `${noun}: is there already`);
+    const data = JSON.parse(JSON.stringify(input)) as Row;
+    const same = (row: Row) => Object.entries(data).every(([name, value]) => JSON.stringify(row[name]) === JSON.stringify(value));
+    if (rows.some((row) => same(row) || row.id === data.id)) throw new PluginError("conflict", `${noun}: is there already`);
     this.change();
-    const row = { ...given, id: given.id ?? ++this.#lastId };
+    const row = { ...data, id: data.id ?? ++this.#lastId };
     this.#rows.set(noun, [...rows, row]);
     return row;
   }

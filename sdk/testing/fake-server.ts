@@ -83,8 +83,8 @@ export abstract class FakeServer {
   }
 
   async #respond(request: Request): Promise<Response> {
-    const asked = Object.fromEntries(request.headers);
-    const { fault, status, headers, json } = this.#answer(request.method, request.url, asked, await request.text());
+    const requestHeaders = Object.fromEntries(request.headers);
+    const { fault, status, headers, json } = this.#answer(request.method, request.url, requestHeaders, await request.text());
     if (fault === "hang") return new Promise(() => {});
     if (fault === "drop") return Response.error();
     const cut = new ReadableStream<Uint8Array>({
@@ -96,10 +96,10 @@ export abstract class FakeServer {
   }
 
   /** Records a request and answers it, unless a fault prevents the response: `hang`, `drop` or `truncate`. */
-  #answer(method: string, target: string, asked: RecordedRequest["headers"], text: string) {
+  #answer(method: string, target: string, requestHeaders: RecordedRequest["headers"], text: string) {
     const { pathname, searchParams } = new URL(target, this.url);
     const body = text === "" ? undefined : JSON.parse(text);
-    const seen = { method, path: pathname, query: searchParams, headers: asked, body };
+    const seen = { method, path: pathname, query: searchParams, headers: requestHeaders, body };
     this.requests.push(seen);
     const fault = this.#fault.next(this.readsOnly(seen) ? "GET" : method, pathname);
     const reply: FakeResponse = isApplied(fault) ? this.route(seen) : { status: 500, body: {} };

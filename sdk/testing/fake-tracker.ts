@@ -38,8 +38,8 @@ export abstract class FakeTracker extends FakeServer implements TestTracker {
       return { status: 204, wrote: true };
     }
     const sign = String((body as Record<string, unknown>)[member]);
-    const there = all.find((one) => one.sign === sign && JSON.stringify(one.user) === JSON.stringify(user));
-    if (there) return { status: 200, body: shown(there) };
+    const existing = all.find((one) => one.sign === sign && JSON.stringify(one.user) === JSON.stringify(user));
+    if (existing) return { status: 200, body: shown(existing) };
     const made = { on, id: (this.#reactions.at(-1)?.id ?? 0) + 1, sign, user, created_at: new Date().toISOString() };
     this.#reactions.push(made);
     return { status: 201, body: shown(made), wrote: true };

@@ -129,11 +129,11 @@ const listing = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
   [
     "lists added pages, not deleted ones",
     async (wiki) => {
-      const [gone = ""] = wiki.ids();
-      wiki.remove(gone);
+      const [deletedId = ""] = wiki.ids();
+      wiki.remove(deletedId);
       const added = wiki.add({ title: "New", body: fixtures.body });
       const listed = (await (await open(wiki.url)).listAll()).pages.map(({ id }) => id);
-      assert.ok(!listed.includes(gone) && listed.includes(added));
+      assert.ok(!listed.includes(deletedId) && listed.includes(added));
     },
   ],
   [
@@ -182,12 +182,12 @@ const reading = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
   [
     "omits pages that do not exist",
     async (wiki) => {
-      const [gone = "", there = ""] = wiki.ids();
-      wiki.remove(gone);
-      const pages = await (await open(wiki.url)).read([gone, there, "999999999", "no such page", "../../x", ""]);
+      const [deletedId = "", existingId = ""] = wiki.ids();
+      wiki.remove(deletedId);
+      const pages = await (await open(wiki.url)).read([deletedId, existingId, "999999999", "no such page", "../../x", ""]);
       assert.deepEqual(
         pages.map(({ id }) => id),
-        [there],
+        [existingId],
       );
     },
   ],

@@ -88,8 +88,11 @@ function forwardingCases(plugin: Plugin, name: string, { config, start, forwarde
       const environment = (await start?.()) ?? { close: async () => {} };
       const disposals: (() => MaybePromise<void>)[] = [];
       const open = async () => {
-        const given = { config: { ...config, ...environment.config }, capabilities: fakeCapabilities(environment.capabilities) };
-        const contributions = await setUpPlugin(plugin, given);
+        const options = {
+          config: { ...config, ...environment.config },
+          capabilities: fakeCapabilities(environment.capabilities),
+        };
+        const contributions = await setUpPlugin(plugin, options);
         const queue = contributions.queues?.[name];
         if (contributions.dispose) disposals.push(() => contributions.dispose?.());
         assert.ok(queue, `setup must contribute queues.${name}`);

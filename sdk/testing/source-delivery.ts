@@ -38,8 +38,11 @@ export function deliveryCases(open: OpenSource, fixtures: SourceFixtures): TestC
     on("describe tells what the issue is", async ({ source, settings }, tracker) => {
       if (!source.describe) return;
       const before = tracker.writes();
-      const told = await source.describe({ subject, text: "" }, callContext(settings(tracker.url)));
-      assert.ok(told.title && told.state && told.url, `describe must tell title, state and url; got ${JSON.stringify(told)}`);
+      const details = await source.describe({ subject, text: "" }, callContext(settings(tracker.url)));
+      assert.ok(
+        details.title && details.state && details.url,
+        `describe must tell title, state and url; got ${JSON.stringify(details)}`,
+      );
       assert.equal(tracker.writes(), before, "describe must not write");
     }),
     on("actor and account use the same identifier", async ({ source, settings }, tracker) => {

@@ -16,9 +16,9 @@ import { verifyCases } from "./source-verify.ts";
 import { visibilityCases } from "./source-visibility.ts";
 
 /** The conformance suite for sources. Each case sets up the plugin anew and starts its own test tracker if it needs one. */
-export function testSource(plugin: Plugin, given: SourceFixtures): TestCase[] {
+export function testSource(plugin: Plugin, options: SourceFixtures): TestCase[] {
   const hosts = fixedHosts(plugin);
-  const fixtures = { ...given, tracker: hosts.started(given.tracker) };
+  const fixtures = { ...options, tracker: hosts.started(options.tracker) };
   const name = fixtures.source ?? plugin.id;
   const open: OpenSource = async () => {
     const capabilities = fakeCapabilities({ fetch: hosts.fetch });

@@ -19,9 +19,9 @@ interface Bench {
 }
 
 /** The conformance suite for tools. `fixtures.tools` must contain a sample for every tool of the plugin. */
-export function testTools(plugin: Plugin, given: ToolFixtures): TestCase[] {
+export function testTools(plugin: Plugin, options: ToolFixtures): TestCase[] {
   const hosts = fixedHosts(plugin);
-  const fixtures = { ...given, ...(given.tracker && { tracker: hosts.started(given.tracker) }) };
+  const fixtures = { ...options, ...(options.tracker && { tracker: hosts.started(options.tracker) }) };
   const all: TestCase = {
     name: `tools of ${plugin.id}: every tool has a sample`,
     run: async () => {

@@ -12,7 +12,7 @@ const { issue, project, body, description } = issueParameters({
   issue: 'Number of the issue or pull request: 12, "#12" or "owner/repo#12".',
   project: 'Repository as "owner/repo".',
 });
-const place = (given: { issue: string | number; project?: string | undefined }) => placeOf(given.issue, given.project);
+const place = (input: { issue: string | number; project?: string | undefined }) => placeOf(input.issue, input.project);
 
 export const tools = (client: ClientOf) => ({ ...reading(client), ...commenting(client), ...changing(client) });
 
@@ -51,7 +51,7 @@ const reading = (client: ClientOf) => ({
     effect: "read",
     input: issueInput,
     output: issueOutput,
-    run: async (given, call) => shown(await readIssue(client, place(given), call)),
+    run: async (input, call) => shown(await readIssue(client, place(input), call)),
   }),
   list_comments: tool<typeof issueInput, typeof listed, Settings>({
     about: "Read the last 100 comments of an issue or pull request, oldest first.",
@@ -59,8 +59,8 @@ const reading = (client: ClientOf) => ({
     effect: "read",
     input: issueInput,
     output: listed,
-    run: async (given, call) => {
-      const all = (await readComments(client, place(given), call)).slice(-100);
+    run: async (input, call) => {
+      const all = (await readComments(client, place(input), call)).slice(-100);
       return {
         comments: all.map(({ user, body, created_at }) => ({
           author: user?.login ?? null,
@@ -76,9 +76,9 @@ const reading = (client: ClientOf) => ({
     effect: "read",
     input: searchInput,
     output: found,
-    run: async ({ project, ...given }, call) => {
+    run: async ({ project, ...input }, call) => {
       repositoryOf(project ?? "");
-      const all = await searchIssues(client, { ...given, project: project ?? "" }, call);
+      const all = await searchIssues(client, { ...input, project: project ?? "" }, call);
       return {
         issues: all.map((one) => ({ issue: one.number, title: sanitizeText(one.title), state: one.state, url: one.html_url })),
       };
@@ -94,10 +94,10 @@ const commenting = (client: ClientOf) => ({
     effect: "write",
     input: commentInput,
     output: postedComment,
-    run: async (given, call) => postComment(client, place(given), given.body, call),
-    find: async (given, call) => (await findComments(client, place(given), call))[0] ?? null,
-    findAll: async (given, call) => findComments(client, place(given), call),
-    retract: async (given, { id }, call) => deleteComment(client, { ...place(given), id }, call),
+    run: async (input, call) => postComment(client, place(input), input.body, call),
+    find: async (input, call) => (await findComments(client, place(input), call))[0] ?? null,
+    findAll: async (input, call) => findComments(client, place(input), call),
+    retract: async (input, { id }, call) => deleteComment(client, { ...place(input), id }, call),
   }),
 });
 
@@ -122,7 +122,7 @@ const changing = (client: ClientOf) => ({
     idempotent: true,
     input: descriptionInput,
     output: changed,
-    run: async (given, call) => result(await changeIssue(client, place(given), { body: sanitizeText(given.description) }, call)),
+    run: async (input, call) => result(await changeIssue(client, place(input), { body: sanitizeText(input.description) }, call)),
   }),
   update_state: tool<typeof stateInput, typeof changed, Settings>({
     about: "Close or reopen an issue or pull request.",
@@ -131,7 +131,7 @@ const changing = (client: ClientOf) => ({
     idempotent: true,
     input: stateInput,
     output: changed,
-    run: async (given, call) => result(await changeIssue(client, place(given), { state: given.state }, call)),
+    run: async (input, call) => result(await changeIssue(client, place(input), { state: input.state }, call)),
   }),
   update_labels: tool<typeof labelInput, typeof changed, Settings>({
     about: "Add labels to an issue or pull request and remove labels from it, by their names.",
@@ -140,6 +140,6 @@ const changing = (client: ClientOf) => ({
     idempotent: true,
     input: labelInput,
     output: changed,
-    run: async (given, call) => result(await changeLabels(client, place(given), given, call)),
+    run: async (input, call) => result(await changeLabels(client, place(input), input, call)),
   }),
 });

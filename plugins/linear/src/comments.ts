@@ -57,8 +57,8 @@ async function postOnce(account: Account, { issue, body, key, thread }: Answer):
   } catch (error) {
     if (!(error instanceof PluginError) || !["conflict", "invalid_input", "not_found"].includes(error.code)) throw error;
     // The id is taken: an earlier request with this key succeeded.
-    const there = await commentById(account, idOf(key));
-    if (there) return postedOf(there);
+    const existing = await commentById(account, idOf(key));
+    if (existing) return postedOf(existing);
     if (!thread) throw error;
     return postOnce(account, { issue, body, key });
   }

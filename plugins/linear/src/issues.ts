@@ -36,9 +36,9 @@ export async function createIssue({ client, signal }: Account, issue: NewIssue, 
   } catch (error) {
     // The id is taken: an earlier request with this key succeeded.
     const refused = error instanceof PluginError && (error.code === "conflict" || error.code === "invalid_input");
-    const there = refused ? await findIssue({ client, signal }, key) : null;
-    if (!there) throw error;
-    return there;
+    const existing = refused ? await findIssue({ client, signal }, key) : null;
+    if (!existing) throw error;
+    return existing;
   }
 }
 

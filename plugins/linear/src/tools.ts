@@ -65,7 +65,7 @@ const reading = (on: On) => ({
     effect: "read",
     input: issueInput,
     output: issueOutput,
-    run: async (given, call) => shown(await readIssue(on(call), issueOf(given.issue, given.project))),
+    run: async (input, call) => shown(await readIssue(on(call), issueOf(input.issue, input.project))),
   }),
   list_comments: tool<typeof issueInput, typeof comments, Settings>({
     about: "Read the last 100 comments of an issue, oldest first.",
@@ -73,8 +73,8 @@ const reading = (on: On) => ({
     effect: "read",
     input: issueInput,
     output: comments,
-    run: async (given, call) => {
-      const all = await lastComments(on(call), issueOf(given.issue, given.project));
+    run: async (input, call) => {
+      const all = await lastComments(on(call), issueOf(input.issue, input.project));
       return {
         comments: all.map(({ user, body, createdAt }) => ({
           author: user?.displayName ?? user?.name ?? null,
@@ -90,9 +90,9 @@ const reading = (on: On) => ({
     effect: "read",
     input: searchInput,
     output: found,
-    run: async (given, call) => {
-      const asked = { term: given.query, team: teamOf(given.project), limit: given.limit };
-      const all = await searchIssues(on(call), asked);
+    run: async (input, call) => {
+      const query = { term: input.query, team: teamOf(input.project), limit: input.limit };
+      const all = await searchIssues(on(call), query);
       return { issues: all.map(shown).map(({ issue, title, state, url }) => ({ issue, title, state, url })) };
     },
   }),
@@ -110,9 +110,9 @@ const commenting = (on: On) => ({
     effect: "write",
     input: commentInput,
     output: postedComment,
-    run: async (given, call) =>
-      postComment(on(call), { issue: issueOf(given.issue, given.project), body: given.body, key: call.key }),
-    find: async (given, call) => findComment(on(call), issueOf(given.issue, given.project), call.key),
+    run: async (input, call) =>
+      postComment(on(call), { issue: issueOf(input.issue, input.project), body: input.body, key: call.key }),
+    find: async (input, call) => findComment(on(call), issueOf(input.issue, input.project), call.key),
   }),
 });
 const commentInput = z.object({ issue, project, body });
@@ -124,14 +124,14 @@ const creating = (on: On) => ({
     effect: "write",
     input: newIssue,
     output: made,
-    run: async (given, call) => {
-      const asked = { project: teamOf(given.project), title: given.title, body: given.description };
-      const { identifier, url } = await createIssue(on(call), asked, call.key);
+    run: async (input, call) => {
+      const issue = { project: teamOf(input.project), title: input.title, body: input.description };
+      const { identifier, url } = await createIssue(on(call), issue, call.key);
       return { issue: identifier, url };
     },
     find: async (_, call) => {
-      const there = await findIssue(on(call), call.key);
-      return there && { issue: there.identifier, url: there.url };
+      const existing = await findIssue(on(call), call.key);
+      return existing && { issue: existing.identifier, url: existing.url };
     },
   }),
 });
@@ -145,9 +145,9 @@ const changing = (on: On) => ({
     idempotent: true,
     input: descriptionInput,
     output: made,
-    run: async (given, call) => {
-      const input = { description: sanitizeText(given.description) };
-      const { identifier, url } = await updateIssue(on(call), issueOf(given.issue, given.project), input);
+    run: async (parameters, call) => {
+      const input = { description: sanitizeText(parameters.description) };
+      const { identifier, url } = await updateIssue(on(call), issueOf(parameters.issue, parameters.project), input);
       return { issue: identifier, url };
     },
   }),
@@ -158,7 +158,7 @@ const changing = (on: On) => ({
     idempotent: true,
     input: stateInput,
     output: changedIssue,
-    run: async (given, call) => changed(await moveIssue(on(call), issueOf(given.issue, given.project), stateNamed(given.state))),
+    run: async (input, call) => changed(await moveIssue(on(call), issueOf(input.issue, input.project), stateNamed(input.state))),
   }),
   update_labels: tool<typeof labelInput, typeof changedIssue, Settings>({
     about: "Add labels to an issue and remove labels from it, by their names.",
@@ -167,10 +167,10 @@ const changing = (on: On) => ({
     idempotent: true,
     input: labelInput,
     output: changedIssue,
-    run: async (given, call) => {
-      const id = issueOf(given.issue, given.project);
+    run: async (input, call) => {
+      const id = issueOf(input.issue, input.project);
       const ids = (names: readonly string[]) => labelIds(on(call), id.split("-")[0] as string, names);
-      const [addedLabelIds, removedLabelIds] = [await ids(given.add), await ids(given.remove)];
+      const [addedLabelIds, removedLabelIds] = [await ids(input.add), await ids(input.remove)];
       return changed(await updateIssue(on(call), id, { addedLabelIds, removedLabelIds }));
     },
   }),

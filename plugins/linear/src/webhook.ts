@@ -90,8 +90,8 @@ async function create(
 ) {
   if (settings.webhook_secret === undefined)
     throw new PluginError("not_configured", "set webhook_secret first: webhooks are refused without it");
-  const whose = team === null ? { allPublicTeams: true } : { teamId: await teamIdOf({ client, signal }, team) };
-  const input = { label: "Signalbox", url, resourceTypes, enabled: true, secret: settings.webhook_secret, ...whose };
+  const teamScope = team === null ? { allPublicTeams: true } : { teamId: await teamIdOf({ client, signal }, team) };
+  const input = { label: "Signalbox", url, resourceTypes, enabled: true, secret: settings.webhook_secret, ...teamScope };
   const document = `mutation CreateWebhook($input: WebhookCreateInput!) { webhookCreate(input: $input) { success webhook { ${fields} } } }`;
   const data = z.object({ webhookCreate: shapes.done.extend({ webhook: hook }) });
   return (await client.mutate({ document, variables: { input }, data }, signal)).webhookCreate.webhook;

@@ -135,8 +135,8 @@ async function startConsuming(nats: NatsConnection, { incoming_stream: stream, i
 const isMissing = (error: unknown): boolean => (error as { status?: unknown; code?: unknown }).status === 404;
 
 function webhookOf(message: JsMsg, created: string, { incoming_stream, incoming_webhook }: Config): IncomingWebhook {
-  const given = [...(message.headers ?? [])].map(([name, values]) => [name.toLowerCase(), values.at(-1) ?? ""] as const);
-  const sent = Object.fromEntries(given);
+  const entries = [...(message.headers ?? [])].map(([name, values]) => [name.toLowerCase(), values.at(-1) ?? ""] as const);
+  const sent = Object.fromEntries(entries);
   // A stream that was deleted and created again counts from one.
   const id = sent["nats-msg-id"] ?? `${incoming_stream}@${created}:${message.seq}`;
   return {
@@ -144,7 +144,7 @@ function webhookOf(message: JsMsg, created: string, { incoming_stream, incoming_
     receipt: `${message.seq}.${message.info.deliveryCount}`,
     body: message.string(),
     webhook: incoming_webhook || (message.subject.split(".").at(-1) ?? ""),
-    headers: Object.fromEntries(given.filter(([name]) => !name.startsWith("nats-"))),
+    headers: Object.fromEntries(entries.filter(([name]) => !name.startsWith("nats-"))),
   };
 }
 

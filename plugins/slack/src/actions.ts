@@ -70,20 +70,20 @@ async function pressed(
   const pressedAction: unknown = Array.isArray(actions) ? actions[0] : undefined;
   const action = actionNamed(stringAt(pressedAction, ["action_id"], 100) ?? "");
   const user = stringAt(payload, ["user", "id"], 100);
-  const given = value.safeParse(parsed(stringAt(pressedAction, ["value"], 2000)));
-  if (valueAt(payload, "type") !== "block_actions" || action === null || user === null || !given.success) return ok();
+  const result = value.safeParse(parsed(stringAt(pressedAction, ["value"], 2000)));
+  if (valueAt(payload, "type") !== "block_actions" || action === null || user === null || !result.success) return ok();
   const [channel, ts] = [stringAt(payload, ["channel", "id"], 100), stringAt(payload, ["message", "ts"], 100)];
-  const said = await decide(needs, config, user, { action, ...given.data });
+  const decision = await decide(needs, config, user, { action, ...result.data });
   try {
     if (channel === null || ts === null) return ok();
-    if (!said.done) {
-      const answer = { channel, user, text: said.text };
+    if (!decision.done) {
+      const answer = { channel, user, text: decision.text };
       await slack.write("chat.postEphemeral", answer, z.looseObject({}), signal);
     } else {
       const before = valueAt(payload, "message", "blocks");
       const kept = (Array.isArray(before) ? before : []).filter((block) => valueAt(block, "type") !== "actions");
-      const blocks = [...kept, { type: "context", elements: [{ type: "mrkdwn", text: said.text }] }];
-      await slack.write("chat.update", { channel, ts, text: said.text, blocks }, z.looseObject({}), signal);
+      const blocks = [...kept, { type: "context", elements: [{ type: "mrkdwn", text: decision.text }] }];
+      await slack.write("chat.update", { channel, ts, text: decision.text, blocks }, z.looseObject({}), signal);
     }
   } catch (error) {
     // The decision holds, whether or not the channel shows it.

@@ -62,8 +62,8 @@ export function digestOf(lines: readonly string[]): Message {
 /** One execution that needs attention, with what can be done about it. */
 export function messageOf(event: CloudEvent, kind: Kind, config: Config, proposals: readonly Proposal[]): Message {
   const line = lineOf(event, kind, config);
-  const said = [["error"], ["held_reason"]].map((path) => stringAt(event.data, path, 2000)).find((text) => text !== null);
-  const why = isPrivate(event) ? hidden : said;
+  const reason = [["error"], ["held_reason"]].map((path) => stringAt(event.data, path, 2000)).find((text) => text !== null);
+  const why = isPrivate(event) ? hidden : reason;
   const listed = proposals.map(({ text }, at) => `${at + 1}. ${text}`).join("\n");
   return {
     text: `${plain(stringAt(event.data, ["task_id"], 200) ?? "A task", 100)} ${words[kind]}`,

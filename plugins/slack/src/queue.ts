@@ -79,8 +79,8 @@ async function idsSince(slack: Slack, channel: string, oldest: number, signal: A
     const query = { channel, oldest, limit: 200, include_all_metadata: "true", ...(cursor && { cursor }) };
     const page = await slack.read("conversations.history", query, history, signal);
     for (const { metadata } of page.messages) {
-      const told = valueAt(metadata, "event_payload", "ids");
-      if (valueAt(metadata, "event_type") === eventType && typeof told === "string") ids.push(...told.split(","));
+      const eventIds = valueAt(metadata, "event_payload", "ids");
+      if (valueAt(metadata, "event_type") === eventType && typeof eventIds === "string") ids.push(...eventIds.split(","));
     }
     cursor = page.response_metadata?.next_cursor ?? "";
   } while (cursor !== "");

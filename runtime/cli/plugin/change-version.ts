@@ -33,8 +33,8 @@ export const approve: OperatorVerb = async ([name, version, ...more], context) =
 };
 
 export const upgrade: OperatorVerb = async (args, context) => {
-  const given = id(args, "upgrade");
-  const source = await newest(given, context);
+  const nameOrSource = id(args, "upgrade");
+  const source = await newest(nameOrSource, context);
   const fetched = await fetchPackage(source);
   // Checked first, because an upgrade of a plugin that is not installed would install it.
   const { version: serving } = await context.call<PluginEntity>(plugins.get, { id: fetched.manifest.id });
@@ -105,15 +105,15 @@ function mustNotBeOlder({ id, version }: Pick<Fetched["manifest"], "id" | "versi
 }
 
 /** The id of an installed plugin means the newest version of the package that it was installed from. */
-async function newest(given: string, { call }: OperatorContext): Promise<string> {
+async function newest(nameOrSource: string, { call }: OperatorContext): Promise<string> {
   const all = await call<PluginEntity[]>(plugins.list, { limit: 1000 });
-  const installed = all.find((one) => one.id === given);
-  if (!installed) return given;
+  const installed = all.find((one) => one.id === nameOrSource);
+  if (!installed) return nameOrSource;
   const origin = installed.versions.at(-1)?.origin ?? "";
   if (/.@[^@/]+$/.test(origin)) return `${origin.slice(0, origin.lastIndexOf("@"))}@latest`;
   // A package with that name may have another author.
   throw new PackageError(
     "NO_PACKAGE",
-    `${given} came from ${origin || "the environment"}, not from a registry. Name the tarball, folder or package of the newer version.`,
+    `${nameOrSource} came from ${origin || "the environment"}, not from a registry. Name the tarball, folder or package of the newer version.`,
   );
 }

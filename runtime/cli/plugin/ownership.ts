@@ -13,8 +13,8 @@ export const ownershipFlags = { license: { type: "string" }, repository: { type:
 const defaultLicense = "MIT";
 
 /** The values of the flags. On a terminal, the user is asked for the missing ones; otherwise they have their defaults. */
-export async function ownershipOf(given: { license?: string; repository?: string }): Promise<Ownership> {
-  const { license, repository } = { ...(await asked(given)), ...given };
+export async function ownershipOf(flags: { license?: string; repository?: string }): Promise<Ownership> {
+  const { license, repository } = { ...(await askOwnership(flags)), ...flags };
   if (license && !/^[A-Za-z0-9.+() -]+$/.test(license))
     throw new UsageError(
       `--license: expected an SPDX identifier such as MIT or Apache-2.0, or UNLICENSED; it is ${JSON.stringify(license)}`,
@@ -26,13 +26,16 @@ export async function ownershipOf(given: { license?: string; repository?: string
   return { license: license || defaultLicense, repository: repository || null };
 }
 
-async function asked(given: { license?: string; repository?: string }): Promise<{ license?: string; repository?: string }> {
+async function askOwnership(flags: {
+  license?: string;
+  repository?: string;
+}): Promise<{ license?: string; repository?: string }> {
   const { stdin: input, stdout: output } = process;
   if (!input.isTTY || !output.isTTY) return {};
   const questions = createInterface({ input, output });
   try {
-    const license = given.license ?? (await questions.question(`License (${defaultLicense}): `)).trim();
-    const repository = given.repository ?? (await questions.question("URL of the repository (none yet): ")).trim();
+    const license = flags.license ?? (await questions.question(`License (${defaultLicense}): `)).trim();
+    const repository = flags.repository ?? (await questions.question("URL of the repository (none yet): ")).trim();
     return { license, repository };
   } finally {
     questions.close();

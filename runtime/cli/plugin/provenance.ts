@@ -31,12 +31,12 @@ export async function provenanceOf(name: string, version: string, integrity: str
   const spec = `${name}@${version}`;
   const url = await npm(["view", spec, "dist.attestations.url"], spec);
   if (!URL.canParse(url.trim())) return "provenance: none; the registry has no attestation of the build";
-  const said = await readStatement(url.trim()).catch(() => null);
-  if (said === null) return "provenance: the registry's attestation of the build could not be read";
+  const statement = await readStatement(url.trim()).catch(() => null);
+  if (statement === null) return "provenance: the registry's attestation of the build could not be read";
   const sha512 = Buffer.from(integrity.replace(/^sha512-/, ""), "base64").toString("hex");
-  if (!said.subject.some(({ digest }) => digest.sha512 === sha512))
+  if (!statement.subject.some(({ digest }) => digest.sha512 === sha512))
     throw new PackageError("INTEGRITY", `${spec}: the provenance in the registry belongs to another tarball.`);
-  const { externalParameters, resolvedDependencies = [] } = said.predicate.buildDefinition;
+  const { externalParameters, resolvedDependencies = [] } = statement.predicate.buildDefinition;
   const { repository, path, ref } = externalParameters.workflow;
   const commit = resolvedDependencies[0]?.digest.gitCommit;
   const from = `built from ${repository} (${ref}${commit ? `, commit ${commit}` : ""}) by workflow ${path}`;

@@ -15,9 +15,9 @@ const places: Readonly<Record<string, string>> = {
 const placeholder = "my-plugin";
 
 /** Creates a plugin of one kind in a new or empty folder. The folder's name becomes the plugin's id. */
-export function scaffold(given: { folder: string; kind: string } & Partial<Ownership>): { folder: string; files: string[] } {
-  const { folder, kind } = given;
-  const ownership = { license: given.license ?? "MIT", repository: given.repository ?? null };
+export function scaffold(options: { folder: string; kind: string } & Partial<Ownership>): { folder: string; files: string[] } {
+  const { folder, kind } = options;
+  const ownership = { license: options.license ?? "MIT", repository: options.repository ?? null };
   if (!Object.hasOwn(kinds, kind))
     throw new UsageError(`--kind: unknown kind ${JSON.stringify(kind)}; expected one of\n${listOfKinds().trimEnd()}`);
   const target = resolve(folder);

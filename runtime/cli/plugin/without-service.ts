@@ -5,7 +5,7 @@ import type { Terminal } from "../terminal.ts";
 import { runPlugin } from "./command.ts";
 
 /** Only `signalbox plugin …`: the other commands belong to the package signalbox. */
-export const runWithoutService = (argv: readonly string[], given: Terminal): Promise<number> =>
+export const runWithoutService = (argv: readonly string[], target: Terminal): Promise<number> =>
   exitCodeOf(async (terminal) => {
     const [first, ...rest] = argv;
     if (first === "plugin" || first === "plugins") return runPlugin(rest, terminal);
@@ -18,4 +18,4 @@ export const runWithoutService = (argv: readonly string[], given: Terminal): Pro
     throw new UsageError(
       `${what}: @signalbox/cli contains only \`signalbox plugin\`; for all other commands, install the package signalbox`,
     );
-  }, given);
+  }, target);

@@ -16,9 +16,9 @@ import { pages } from "./route/pages.ts";
 const menuOpen = signal(false);
 
 export function App() {
-  const who = session.value;
-  if (who === null) return <Opening />;
-  if (who.state === "login_needed") return <Login />;
+  const identity = session.value;
+  if (identity === null) return <Opening />;
+  if (identity.state === "login_needed") return <Login />;
   return (
     <div class="shell">
       <a class="skip" href="#content">
@@ -159,20 +159,24 @@ function Search() {
 }
 
 function NavigationFoot() {
-  const who = session.value;
-  if (!who) return null;
-  const rights = who.scopes.includes("admin") ? "everything" : who.scopes.includes("write") ? "read and write" : "read only";
+  const identity = session.value;
+  if (!identity) return null;
+  const rights = identity.scopes.includes("admin")
+    ? "everything"
+    : identity.scopes.includes("write")
+      ? "read and write"
+      : "read only";
   return (
     <div class="nav-foot">
       <ThemeChoice />
-      <p>{who.state === "open" ? "No API keys: open to everyone on this machine" : `${who.name}: ${rights}`}</p>
-      {who.state === "logged_in" && (
+      <p>{identity.state === "open" ? "No API keys: open to everyone on this machine" : `${identity.name}: ${rights}`}</p>
+      {identity.state === "logged_in" && (
         <button type="button" class="quiet" onClick={() => void logOut()}>
           Log out
         </button>
       )}
       <p class="version">
-        <span>{who.version}</span>
+        <span>{identity.version}</span>
         <button type="button" class="quiet small" onClick={() => (helpShown.value = true)}>
           Shortcuts
         </button>

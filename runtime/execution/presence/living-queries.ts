@@ -77,13 +77,13 @@ type Change = Partial<Pick<LivingComment, "comment_id" | "url" | "key" | "answer
 
 /** Stores the new state of a living comment. Absent members keep their value. */
 export async function storeLiving(sql: Sql, living: LivingPlace, lease: string, change: Change): Promise<void> {
-  const given = (name: "comment_id" | "url" | "key" | "answered_by") => name in change;
+  const isSet = (name: "comment_id" | "url" | "key" | "answered_by") => name in change;
   await sql`
     update living_comments l
-    set comment_id = case when ${given("comment_id")} then ${change.comment_id ?? null} else comment_id end,
-      url = case when ${given("url")} then ${change.url ?? null} else url end,
-      key = case when ${given("key")} then ${change.key ?? null} else key end,
-      settled_by = case when ${given("answered_by")} then ${change.answered_by ?? null}::uuid else settled_by end,
+    set comment_id = case when ${isSet("comment_id")} then ${change.comment_id ?? null} else comment_id end,
+      url = case when ${isSet("url")} then ${change.url ?? null} else url end,
+      key = case when ${isSet("key")} then ${change.key ?? null} else key end,
+      settled_by = case when ${isSet("answered_by")} then ${change.answered_by ?? null}::uuid else settled_by end,
       lost_keys = coalesce(${(change.lost_keys as string[] | undefined) ?? null}::text[], lost_keys),
       pending_key = ${change.pending_key},
       lease = case when ${change.ends} then null else lease end,

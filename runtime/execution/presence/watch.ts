@@ -13,10 +13,10 @@ export interface Presence {
 
 /** Nothing is written until the run takes long, so most runs cost only a timer. A retried run is shown at once. */
 export function watchRun(execution: Claimed, begin: (execution: Claimed) => Promise<void>, ended: () => void): { end(): void } {
-  let begun = false;
+  let hasBegun = false;
   const timer = setTimeout(
     () => {
-      begun = true;
+      hasBegun = true;
       void begin(execution);
     },
     execution.failures > 0 ? 0 : quietMs,
@@ -26,7 +26,7 @@ export function watchRun(execution: Claimed, begin: (execution: Claimed) => Prom
     end: () => {
       clearTimeout(timer);
       // An earlier attempt may have been shown as working.
-      if (begun || execution.attempts > 1) ended();
+      if (hasBegun || execution.attempts > 1) ended();
     },
   };
 }

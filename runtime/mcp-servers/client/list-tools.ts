@@ -37,7 +37,7 @@ const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string()
 export function listTools(options: SessionOptions): Promise<Discovered> {
   return withSession(options, async (client) => {
     if (!client.getServerCapabilities()?.tools) return { tools: [], left_out: null };
-    const given: unknown[] = [];
+    const entries: unknown[] = [];
     const seen = new Set<string>();
     let cursor: string | undefined;
     do {
@@ -49,16 +49,16 @@ export function listTools(options: SessionOptions): Promise<Discovered> {
             throw new ServerFault("returned an invalid answer to tools/list", error);
           throw error;
         });
-      given.push(...answer.tools);
+      entries.push(...answer.tools);
       cursor = answer.nextCursor;
       if (cursor === undefined || seen.has(cursor)) break;
       seen.add(cursor);
-    } while (seen.size < maxPages && given.length <= maxTools);
-    return readTools(given);
+    } while (seen.size < maxPages && entries.length <= maxTools);
+    return readTools(entries);
   });
 }
 
-const told = z.object({
+const toolShape = z.object({
   name: z.string().min(1).max(256),
   description: z.string().optional().catch(undefined),
   inputSchema: z.unknown().optional(),
@@ -67,11 +67,11 @@ const told = z.object({
 });
 
 /** Selects the tools that can be offered, with reasons for the others. */
-export function readTools(given: readonly unknown[]): Discovered {
+export function readTools(entries: readonly unknown[]): Discovered {
   const tools = new Map<string, McpTool>();
   const reasons: string[] = [];
   let size = 0;
-  for (const one of given) {
+  for (const one of entries) {
     const tool = readTool(one);
     if (typeof tool === "string") {
       reasons.push(tool);
@@ -87,8 +87,8 @@ export function readTools(given: readonly unknown[]): Discovered {
 }
 
 /** The tool, or the reason to omit it. */
-function readTool(given: unknown): McpTool | string {
-  const parsed = told.safeParse(given);
+function readTool(entry: unknown): McpTool | string {
+  const parsed = toolShape.safeParse(entry);
   if (!parsed.success) return "a tool without a name of at most 256 characters";
   const { name, description, inputSchema, annotations, execution } = parsed.data;
   const shown = JSON.stringify(name.slice(0, 80));

@@ -23,12 +23,12 @@ const dimension = 256;
 
 /** The memory, agent and project operations over an embedded database. */
 export async function openMemoryDoor(
-  given: { embed?: Embed; short?: MemoryStore; shortTtlSeconds?: number } = {},
+  doorOptions: { embed?: Embed; short?: MemoryStore; shortTtlSeconds?: number } = {},
 ): Promise<MemoryDoor> {
   let memory: Memory | undefined;
   const warnings: string[] = [];
   const door = await openDoor(async (database) => {
-    const embedder = given.embed ? createEmbedder("test", dimension, given.embed) : localEmbedder(dimension);
+    const embedder = doorOptions.embed ? createEmbedder("test", dimension, doorOptions.embed) : localEmbedder(dimension);
     const options = { dimension, model: embedder.model, metric: "cosine" as const, index: "hnsw" as const, probes: 10 };
     const vectors = await openVectors(database, ["memories", "document_chunks"], options, silentLog);
     const { memories } = await memoryPgvector.setup({ sql: sqlAccess(database.sql, vectors.nearest), vectors, config: {} });
@@ -40,10 +40,10 @@ export async function openMemoryDoor(
       log: silentLog,
       embedder,
       vectors,
-      stores: storesOf(long, given.short ? { name: "short", backend: given.short } : long),
+      stores: storesOf(long, doorOptions.short ? { name: "short", backend: doorOptions.short } : long),
       topK: 10,
       promptLimit: 10,
-      shortTtlSeconds: given.shortTtlSeconds ?? 3600,
+      shortTtlSeconds: doorOptions.shortTtlSeconds ?? 3600,
       warn: (message) => void warnings.push(message),
       intervalMs: 200,
     });

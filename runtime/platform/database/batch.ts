@@ -32,7 +32,7 @@ export function batch<T, R>(writeAll: (items: T[]) => Promise<R[]>, options: Bat
   const { beside = 1 } = options;
   let waiting: Waiting[] = [];
   /** When each running write began. */
-  const underWay = new Set<{ readonly begun: number }>();
+  const underWay = new Set<{ readonly startedAt: number }>();
   let timer: NodeJS.Timeout | null = null;
 
   const take = (): Waiting[] => {
@@ -59,13 +59,13 @@ export function batch<T, R>(writeAll: (items: T[]) => Promise<R[]>, options: Bat
     if (underWay.size === 0) return true;
     if (underWay.size >= options.concurrency) return false;
     const before = performance.now() - slowMs;
-    return waiting.length >= beside || [...underWay].every(({ begun }) => begun <= before);
+    return waiting.length >= beside || [...underWay].every(({ startedAt }) => startedAt <= before);
   };
 
   const pump = () => {
     while (waiting.length > 0 && mayBegin()) {
       const taken = take();
-      const write = { begun: performance.now() };
+      const write = { startedAt: performance.now() };
       underWay.add(write);
       retryOnDeadlock(() => writeAll(taken.map(({ item }) => item)))
         .then(

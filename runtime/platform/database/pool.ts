@@ -102,7 +102,7 @@ export class ConnectionPool {
     const until = this.#now + this.#deadlineMs;
     const connection = this.#closed || this.#waiting.length > 0 ? undefined : this.#free();
     if (connection) return connection.run(build, until);
-    return this.#wait(until, false, (given) => given.run(build, until));
+    return this.#wait(until, false, (free) => free.run(build, until));
   };
 
   #wait<T>(until: number, exclusive: boolean, use: (connection: Connection) => T | PromiseLike<T>): Promise<T> {
@@ -227,7 +227,7 @@ export class ConnectionPool {
   /** A connection for exclusive use. Earlier statements on it finish first. */
   async #hold(): Promise<ExclusiveConnection> {
     const until = this.#now + this.#deadlineMs;
-    const connection = await this.#wait(until, true, (given) => given);
+    const connection = await this.#wait(until, true, (free) => free);
     let released = false;
     return {
       run: (build) =>

@@ -15,10 +15,14 @@ const placeholder = "\uffff";
  * rewritten in one call, because a text can contain code every few characters. If the rewritten prose has lost a piece of
  * code, for example in an attribute of an element, the whole text is rewritten as prose.
  */
-export function rewriteProse(given: string, rewrite: (prose: string) => string): string {
-  if ((!given.includes("`") && !given.includes("~~~")) || hasMore(given, "`", maxCodeMarks) || hasMore(given, "~", maxCodeMarks))
-    return rewrite(given);
-  const text = given.replaceAll(placeholder, "\ufffd");
+export function rewriteProse(markdown: string, rewrite: (prose: string) => string): string {
+  if (
+    (!markdown.includes("`") && !markdown.includes("~~~")) ||
+    hasMore(markdown, "`", maxCodeMarks) ||
+    hasMore(markdown, "~", maxCodeMarks)
+  )
+    return rewrite(markdown);
+  const text = markdown.replaceAll(placeholder, "\ufffd");
   const code = codeOf(text);
   let prose = "";
   let from = 0;

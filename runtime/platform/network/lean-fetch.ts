@@ -64,12 +64,12 @@ export function leanFetch(config: Pick<Config, "NODE_USE_ENV_PROXY">, isDeno = "
 }
 
 /** Headers by their names in lower case. Most callers pass them in this form, so no `Headers` object is created for them. */
-function recordOf(given: HeadersInit | undefined): Record<string, string> {
-  if (given instanceof Headers) return Object.fromEntries(given);
-  const entries = given === undefined || Array.isArray(given) ? null : Object.entries(given as Record<string, unknown>);
+function recordOf(headers: HeadersInit | undefined): Record<string, string> {
+  if (headers instanceof Headers) return Object.fromEntries(headers);
+  const entries = headers === undefined || Array.isArray(headers) ? null : Object.entries(headers as Record<string, unknown>);
   const isPlain = ([name, value]: [string, unknown]) =>
     name === name.toLowerCase() && typeof value === "string" && value === value.trim();
-  return entries?.every(isPlain) ? { ...(given as Record<string, string>) } : Object.fromEntries(new Headers(given));
+  return entries?.every(isPlain) ? { ...(headers as Record<string, string>) } : Object.fromEntries(new Headers(headers));
 }
 
 type Answer = Awaited<ReturnType<typeof request>>;

@@ -24,11 +24,12 @@ function parseNetwork(text: string): [Address, number] {
   if (rest.length > 0 || !isAddress(address) || (bits !== undefined && !/^\d{1,3}$/.test(bits))) throw wrong;
   const base = ipaddr.parse(address);
   const most = base.kind() === "ipv4" ? 32 : 128;
-  const given = bits === undefined ? most : Number(bits);
-  if (given > most) throw wrong;
+  const prefixLength = bits === undefined ? most : Number(bits);
+  if (prefixLength > most) throw wrong;
   // ::ffff:10.0.0.0/104 means 10.0.0.0/8: addresses are compared in their own family.
-  if (base instanceof ipaddr.IPv6 && base.isIPv4MappedAddress() && given >= 96) return [base.toIPv4Address(), given - 96];
-  return [base, given];
+  if (base instanceof ipaddr.IPv6 && base.isIPv4MappedAddress() && prefixLength >= 96)
+    return [base.toIPv4Address(), prefixLength - 96];
+  return [base, prefixLength];
 }
 
 /** Only IPv4 addresses with four decimal parts: programs interpret the octal and hexadecimal forms of `inet_aton` differently. */

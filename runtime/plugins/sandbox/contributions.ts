@@ -46,7 +46,7 @@ export function contributionsOf(described: DeclaredContributions, call: Caller, 
 
 function source(name: string, described: DeclaredContributions["sources"][string], call: Caller, mask: Mask): Source {
   const target = (method: string): Target => ({ kind: "sources", name, method });
-  const asked =
+  const callWithArgument =
     <S extends z.ZodType>(method: string, shape: S) =>
     (first: unknown, use: AnyCall) =>
       ask(call, target(method), shape, [first], callOf(use, mask));
@@ -73,9 +73,9 @@ function source(name: string, described: DeclaredContributions["sources"][string
     parse: (request) => ask(call, target("parse"), shapes.sourceEvent, [request]),
     account: own("account", shapes.account),
     check: own("check", shapes.accountReport),
-    deliver: asked("deliver", shapes.posted),
-    find: asked("find", shapes.posted.nullable()),
-    ...(has.includes("findAll") && { findAll: asked("findAll", shapes.posted.array().max(1_000)) }),
+    deliver: callWithArgument("deliver", shapes.posted),
+    find: callWithArgument("find", shapes.posted.nullable()),
+    ...(has.includes("findAll") && { findAll: callWithArgument("findAll", shapes.posted.array().max(1_000)) }),
     ...(has.includes("retract") && {
       retract: (post: unknown, comment: unknown, use: AnyCall) =>
         ask(call, target("retract"), shapes.noResult, [post, comment], callOf(use, mask)),
@@ -88,13 +88,13 @@ function source(name: string, described: DeclaredContributions["sources"][string
       update: (post: unknown, comment: unknown, use: AnyCall) =>
         ask(call, target("update"), shapes.posted, [post, comment], callOf(use, mask)),
     }),
-    ...(has.includes("poll") && { poll: asked("poll", shapes.polled) }),
-    ...(has.includes("createIssue") && { createIssue: asked("createIssue", shapes.madeIssue) }),
-    ...(has.includes("projectId") && { projectId: asked("projectId", shapes.projectId) }),
-    ...(has.includes("describe") && { describe: asked("describe", shapes.subjectDetails) }),
-    ...(has.includes("standing") && { standing: asked("standing", shapes.standing) }),
-    ...(has.includes("checkWebhook") && { checkWebhook: asked("checkWebhook", shapes.webhookReport) }),
-    ...(has.includes("closeIssue") && { closeIssue: asked("closeIssue", shapes.noResult) }),
+    ...(has.includes("poll") && { poll: callWithArgument("poll", shapes.polled) }),
+    ...(has.includes("createIssue") && { createIssue: callWithArgument("createIssue", shapes.madeIssue) }),
+    ...(has.includes("projectId") && { projectId: callWithArgument("projectId", shapes.projectId) }),
+    ...(has.includes("describe") && { describe: callWithArgument("describe", shapes.subjectDetails) }),
+    ...(has.includes("standing") && { standing: callWithArgument("standing", shapes.standing) }),
+    ...(has.includes("checkWebhook") && { checkWebhook: callWithArgument("checkWebhook", shapes.webhookReport) }),
+    ...(has.includes("closeIssue") && { closeIssue: callWithArgument("closeIssue", shapes.noResult) }),
   } as Source;
 }
 
@@ -136,8 +136,8 @@ function checkSignature(
 
 function tool(name: string, described: DeclaredContributions["tools"][string], call: Caller, mask: Mask): Tool {
   const { about, category, effect, idempotent, keeps_private, find, input } = described;
-  const asked = (method: string) => (given: unknown, use: AnyCall) =>
-    ask(call, { kind: "tools", name, method }, shapes.json, [given], callOf(use, mask));
+  const callWithInput = (method: string) => (argument: unknown, use: AnyCall) =>
+    ask(call, { kind: "tools", name, method }, shapes.json, [argument], callOf(use, mask));
   const members = typeof input.properties === "object" && input.properties !== null ? Object.keys(input.properties) : [];
   return {
     about,
@@ -148,8 +148,8 @@ function tool(name: string, described: DeclaredContributions["tools"][string], c
     // The process validates with the plugin's own schema, the host with the JSON Schema of it.
     input: z.looseObject(Object.fromEntries(members.map((member) => [member, z.unknown()]))),
     output: z.unknown(),
-    run: asked("run"),
-    ...(find && { find: asked("find") }),
+    run: callWithInput("run"),
+    ...(find && { find: callWithInput("find") }),
   } as unknown as Tool;
 }
 
@@ -160,7 +160,7 @@ function knowledge(
   mask: Mask,
 ): KnowledgeConnector {
   const { about, config, secrets } = described;
-  const asked =
+  const callWithArgument =
     <S extends z.ZodType>(method: string, shape: S) =>
     (first: unknown, use: AnyCall) =>
       ask(call, { kind: "knowledge", name, method }, shape, [first], callOf(use, mask));
@@ -168,8 +168,8 @@ function knowledge(
     about,
     secrets,
     config: connectionSchema(config),
-    list: asked("list", shapes.pageList),
-    read: asked("read", shapes.pages),
+    list: callWithArgument("list", shapes.pageList),
+    read: callWithArgument("read", shapes.pages),
   };
 }
 

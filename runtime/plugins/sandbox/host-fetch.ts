@@ -42,11 +42,11 @@ export function createHostFetch(
   name: string,
   rules: EgressRules,
   placeholders: Placeholders,
-): (asked: unknown, signal: AbortSignal) => Promise<FetchAnswer> {
+): (input: unknown, signal: AbortSignal) => Promise<FetchAnswer> {
   // Bytes of all responses in progress, because each may be long, and the process may send many requests.
   const held = { bytes: 0 };
-  return async (asked, signal) => {
-    const parsed = request.safeParse(asked);
+  return async (input, signal) => {
+    const parsed = request.safeParse(input);
     if (!parsed.success) throw new PluginError("failed", `${name}: the request is not valid`);
     const { method, body, headers, redirect } = parsed.data;
     const bytes = body === null ? null : Buffer.from(body, "base64");

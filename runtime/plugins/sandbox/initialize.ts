@@ -102,10 +102,10 @@ function refusalOf(name: string, error: unknown, stderr: string): Refusal {
   }
   if (error instanceof PluginError && error.code === "timeout")
     return new Refusal("SETUP_TIMEOUT", `${name}: setup took longer than ${limits.initializeMs} ms.`, error);
-  const said = stderr.trim().slice(-1_000);
+  const errorOutput = stderr.trim().slice(-1_000);
   return new Refusal(
     "SETUP_FAILED",
-    `${error instanceof Error ? error.message : error}${said && `; standard error: ${said}`}`,
+    `${error instanceof Error ? error.message : error}${errorOutput && `; standard error: ${errorOutput}`}`,
     error,
   );
 }

@@ -61,12 +61,12 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const launch = launchOf({ deno, bundle, memoryMb, isolation });
   const { config } = options;
   const capability = options.serve ?? unavailable;
-  let asked: string | null = null;
+  let settingsId: string | null = null;
   const serve: Serve = async (method, params, signal) => {
-    if (method === "settings" && typeof config === "function" && asked === null) {
+    if (method === "settings" && typeof config === "function" && settingsId === null) {
       // Allowed only once, so that the plugin cannot read the settings of another one.
-      asked = String((params as { id?: unknown } | null)?.id);
-      return config(asked);
+      settingsId = String((params as { id?: unknown } | null)?.id);
+      return config(settingsId);
     }
     if (method === "fetch") return calls.fenced(params, () => capability(method, params, signal));
     return method === "save" ? calls.save(params) : capability(method, params, signal);
@@ -77,11 +77,11 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   void child.exited.then(({ reason }) => peer.close(reason));
 
   const described = await initialize(options, child, peer.request);
-  if (asked !== null && asked !== described.plugin.id) {
+  if (settingsId !== null && settingsId !== described.plugin.id) {
     child.kill("it was refused");
     throw new Refusal(
       "BAD_CONTRIBUTION",
-      `The plugin asked for the settings of ${asked} and then declared the id ${described.plugin.id}.`,
+      `The plugin asked for the settings of ${settingsId} and then declared the id ${described.plugin.id}.`,
     );
   }
   const watch = setInterval(() => void checkAlive(child, peer, limits.pingMs), limits.pingEveryMs);

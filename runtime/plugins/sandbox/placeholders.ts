@@ -49,10 +49,10 @@ export function createPlaceholders(
       for (const [name, { inject }] of Object.entries(secrets)) {
         // A manifest that was stored before such headers were refused may still contain one.
         if (!inject?.hosts.includes(host) || connectionHeader.test(inject.name)) continue;
-        const given = headers.get(inject.name);
-        const named = given?.match(/signalbox-secret-[0-9a-f]{32}/)?.[0];
+        const headerValue = headers.get(inject.name);
+        const named = headerValue?.match(/signalbox-secret-[0-9a-f]{32}/)?.[0];
         const found = named ? values.get(named) : undefined;
-        const value = found?.name === name ? found.value : given === null ? own()[name] : undefined;
+        const value = found?.name === name ? found.value : headerValue === null ? own()[name] : undefined;
         if (typeof value === "string" && value !== "")
           headers.set(
             inject.name,

@@ -12,7 +12,7 @@ import { serveTcp } from "./serve-tcp.ts";
 /** What the host does for a sandboxed plugin. */
 export interface HostCapabilities
   extends Partial<Pick<Capabilities, "tcp" | "secret" | "embed" | "operations" | "trackers" | "throttle">> {
-  readonly fetch?: (asked: unknown, signal: AbortSignal) => Promise<unknown>;
+  readonly fetch?: (request: unknown, signal: AbortSignal) => Promise<unknown>;
 }
 type Allowed = Pick<Manifest, "needs" | "permissions">;
 
@@ -90,9 +90,9 @@ export function serveCapabilities(name: string, allowed: Allowed, capabilities: 
         "failed",
         `The plugin ${name} has no capability ${need.slice(0, 100)}: its manifest does not name it.`,
       );
-    const given = answer(params, signal);
-    if (given === undefined) throw new PluginError("unavailable", `This host does not offer ${need}.`);
-    return given;
+    const result = answer(params, signal);
+    if (result === undefined) throw new PluginError("unavailable", `This host does not offer ${need}.`);
+    return result;
   };
 }
 

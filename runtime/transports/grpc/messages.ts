@@ -53,7 +53,7 @@ export class Messages {
   }
 
   #numbered(scope: Scope, about: string | undefined, fields: readonly Unnumbered[]): MessageModel {
-    const given = this.#numbers.of(
+    const numbers = this.#numbers.of(
       "messages",
       scope.name,
       fields.map((field) => field.name),
@@ -61,10 +61,10 @@ export class Messages {
     return {
       name: scope.name,
       about,
-      fields: fields.map((field, i) => ({ ...field, number: given.numbered[i]?.number as number })),
+      fields: fields.map((field, i) => ({ ...field, number: numbers.numbered[i]?.number as number })),
       messages: scope.messages,
       enums: scope.enums,
-      reserved: given.reserved,
+      reserved: numbers.reserved,
     };
   }
 
@@ -160,9 +160,9 @@ export class Messages {
     const names = texts.map((text) => `${prefix}_${upperSnake(text)}`);
     if (new Set([...names, zeroValue(name)]).size <= names.length)
       throw new Error(`${where}: enum values collide as ${names.join(", ")}`);
-    const given = this.#numbers.of("enums", name, names);
-    const values = given.numbered.map((value, i) => ({ ...value, text: texts[i] as string }));
-    const model: EnumModel = { name, about: entity ? of.about : undefined, values, reserved: given.reserved };
+    const numbers = this.#numbers.of("enums", name, names);
+    const values = numbers.numbered.map((value, i) => ({ ...value, text: texts[i] as string }));
+    const model: EnumModel = { name, about: entity ? of.about : undefined, values, reserved: numbers.reserved };
     if (entity) put(this.#enums, model, where);
     else scope.enums.push(model);
     return name;

@@ -29,11 +29,11 @@ export function reflectionRoutes(router: ConnectRouter, described: readonly Desc
     const service = {
       async *serverReflectionInfo(requests: AsyncIterable<{ host: string; messageRequest: Query }>) {
         using _ = streams.open();
-        let asked = 0;
+        let requestCount = 0;
         // Clients keep this stream open for as long as they please.
         for await (const request of untilAborted(requests, stopping)) {
           // One packet can hold thousands of questions.
-          if (++asked % perTurn === 0) await setImmediate();
+          if (++requestCount % perTurn === 0) await setImmediate();
           const messageResponse = answer(request.messageRequest, services, files, symbols);
           yield create(response, { validHost: request.host, originalRequest: request, messageResponse } as never);
         }

@@ -156,21 +156,21 @@ const perTurn = 32;
 export function inTurns(handle: NodeHandler): NodeHandler {
   type Call = Parameters<NodeHandler>;
   const waiting: Call[] = [];
-  let begun = 0;
+  let started = 0;
   const begin = ([request, response]: Call) => {
-    if (begun++ === 0) setImmediate(nextTurn);
+    if (started++ === 0) setImmediate(nextTurn);
     handle(request, response);
   };
   const nextTurn = () => {
-    begun = 0;
+    started = 0;
     // The client may have withdrawn them.
-    while (begun < perTurn && waiting.length > 0) {
+    while (started < perTurn && waiting.length > 0) {
       const call = waiting.shift() as Call;
       if (!call[1].destroyed && !isWithdrawn(call)) begin(call);
     }
   };
   return (...call) => {
-    if (begun < perTurn && waiting.length === 0) begin(call);
+    if (started < perTurn && waiting.length === 0) begin(call);
     else waiting.push(call);
   };
 }

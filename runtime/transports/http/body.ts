@@ -27,7 +27,7 @@ export class BodyBudget {
 
   /** Throws `unavailable` if the budget is used up. */
   hold(bytes: number): void {
-    if (this.#held + bytes > this.#most) throw crowded;
+    if (this.#held + bytes > this.#most) throw tooManyBodies;
     this.#held += bytes;
   }
 
@@ -66,7 +66,7 @@ interface Arrival {
 /** Bytes that are added to what a body has received, so that one that has just begun does not count as slow. */
 const headStart = 16_384;
 
-const crowded = problem("unavailable", "Too many request bodies are being received. Send this one again in a moment.", {
+const tooManyBodies = problem("unavailable", "Too many request bodies are being received. Send this one again in a moment.", {
   retryAfter: 1,
 });
 
@@ -95,7 +95,7 @@ export async function readBody(c: HonoContext, limits: BodyLimits): Promise<Uint
     return await collect(body as unknown as AsyncIterable<Uint8Array>, c.req.header("content-length"), limits, hold);
   } catch (error) {
     // Otherwise the rest of the body would be read as the next request, or arrive endlessly.
-    if (error === late || error === crowded) c.header("Connection", "close");
+    if (error === late || error === tooManyBodies) c.header("Connection", "close");
     throw error;
   }
 }
@@ -137,17 +137,17 @@ export function refuseLargeBody(c: HonoContext, maxBytes: number): void {
 /** Counts the bytes of one request until it is answered, because they are in memory until then. */
 function holder(budget: BodyBudget | undefined, answer: Answer | undefined): (bytes: number) => void {
   if (!budget || !answer) return () => {};
-  let mine = 0;
+  let ownBytes = 0;
   let isOver = false;
   return (bytes) => {
     // What is read after the end is not kept for an answer, and nothing would release it.
     if (isOver || bytes === 0) return;
     budget.hold(bytes);
-    mine += bytes;
-    if (mine > bytes) return;
+    ownBytes += bytes;
+    if (ownBytes > bytes) return;
     onceOver(answer, () => {
       isOver = true;
-      budget.release(mine);
+      budget.release(ownBytes);
     });
   };
 }
@@ -179,13 +179,13 @@ function readAvailable(request: IncomingMessage, take: (chunk: Uint8Array) => vo
   return request.complete && request.readableLength === 0;
 }
 
-/** Throws `late` when the time for the whole body has passed, and `crowded` if too many others arrive, even while no chunk arrives. */
+/** Throws `late` when the time for the whole body has passed, and `tooManyBodies` if too many others arrive, even while no chunk arrives. */
 async function* inTime(stream: AsyncIterable<Uint8Array>, budget: BodyBudget | undefined): AsyncGenerator<Uint8Array> {
   const iterator = stream[Symbol.asyncIterator]();
   const { promise: over, reject: fail } = Promise.withResolvers<never>();
   over.catch(() => {});
   const timer = setTimeout(() => fail(late), bodyMs + Math.random() * spreadMs);
-  const arrival: Arrival = { since: performance.now(), bytes: 0, refuse: () => fail(crowded) };
+  const arrival: Arrival = { since: performance.now(), bytes: 0, refuse: () => fail(tooManyBodies) };
   const arrived = budget?.arriving(arrival);
   let ended = false;
   try {

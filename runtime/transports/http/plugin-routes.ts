@@ -98,10 +98,10 @@ async function answerOf(
     if (deadline.aborted)
       throw problem("unavailable", `The plugin ${plugin} did not answer within ${timeoutMs / 1000} seconds.`, { cause: error });
     const { code, message, retry_after_ms } = error as Partial<PluginErrorShape>;
-    const told = typeof code === "string" && Object.hasOwn(meanings, code) ? meanings[code] : undefined;
-    if (!told) throw broken(String(message ?? error));
+    const problemCode = typeof code === "string" && Object.hasOwn(meanings, code) ? meanings[code] : undefined;
+    if (!problemCode) throw broken(String(message ?? error));
     const wait = retry_after_ms === undefined ? {} : { retryAfter: retry_after_ms / 1000 };
-    throw problem(told, String(message), { ...wait, cause: error });
+    throw problem(problemCode, String(message), { ...wait, cause: error });
   }
   const fault = routeResponseError(answer);
   if (fault !== null) throw broken(`its response is not valid: ${fault}`);

@@ -37,7 +37,7 @@ export async function readInput(c: HonoContext, op: Operation, places: Places, l
     const body = await readObject(c, places, limits);
     if (hasTrial(op))
       refuseUnknown(c, op, {
-        given: Object.keys(body).filter((name) => !places.params.includes(name)),
+        names: Object.keys(body).filter((name) => !places.params.includes(name)),
         known: places.body,
         kind: "",
       });
@@ -48,7 +48,7 @@ export async function readInput(c: HonoContext, op: Operation, places: Places, l
   }
   // A filter with a typo in its name would return everything.
   if (op.http?.includes(" /api/") && c.req.raw.url.includes("?"))
-    refuseUnknown(c, op, { given: Object.keys(c.req.queries()), known: places.query, kind: "query " });
+    refuseUnknown(c, op, { names: Object.keys(c.req.queries()), known: places.query, kind: "query " });
   for (const name of places.query) {
     const values = c.req.queries(name);
     if (values === undefined) continue;
@@ -61,23 +61,23 @@ export async function readInput(c: HonoContext, op: Operation, places: Places, l
 }
 
 interface Members {
-  readonly given: readonly string[];
+  readonly names: readonly string[];
   readonly known: readonly string[];
   /** `query `, or empty for members of the body. */
   readonly kind: string;
 }
 
-function refuseUnknown(c: HonoContext, op: Operation, { given, known, kind }: Members): void {
-  const unknown = given.find((name) => !known.includes(name));
+function refuseUnknown(c: HonoContext, op: Operation, { names, known, kind }: Members): void {
+  const unknown = names.find((name) => !known.includes(name));
   if (unknown === undefined) return;
   const of = `${httpRoute(op).method} ${c.req.path}`;
   throw problem("bad_request", unknownMember(unknown, { known, kind, of }), { field: unknown.slice(0, 100) });
 }
 
 /** `status: is not a query member of GET /api/task-executions; did you mean "state"?` */
-export function unknownMember(name: string, { known, kind, of }: Omit<Members, "given"> & { readonly of: string }): string {
-  const meant = nearestName(name, known);
-  const help = meant ? `did you mean "${meant}"?` : known.length > 0 ? `it takes ${known.join(", ")}` : "it takes none";
+export function unknownMember(name: string, { known, kind, of }: Omit<Members, "names"> & { readonly of: string }): string {
+  const suggestion = nearestName(name, known);
+  const help = suggestion ? `did you mean "${suggestion}"?` : known.length > 0 ? `it takes ${known.join(", ")}` : "it takes none";
   return `${name.slice(0, 100)}: is not a ${kind}member of ${of}; ${help}`;
 }
 

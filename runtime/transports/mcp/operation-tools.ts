@@ -27,10 +27,10 @@ function toolOf(bound: Bound): McpTool {
       }),
       annotations: annotationsOf(op),
     },
-    call: async (given, context: Context) => {
-      refuseNoChange(op, given);
-      refuseUnknown(op, given);
-      const answer = await invoke(bound, given, context);
+    call: async (input, context: Context) => {
+      refuseNoChange(op, input);
+      refuseUnknown(op, input);
+      const answer = await invoke(bound, input, context);
       if (empty) return {};
       return (wrapped ? { result: answer } : answer) as Record<string, unknown>;
     },
@@ -51,18 +51,18 @@ function annotationsOf(op: Operation): McpTool["listed"]["annotations"] {
 }
 
 /** As over HTTP, an update must set at least one member. */
-function refuseNoChange(op: Operation, given: Record<string, unknown>): void {
+function refuseNoChange(op: Operation, input: Record<string, unknown>): void {
   if (httpRoute(op).method !== "PUT") return;
   const { body } = placesOf(op);
-  if (body.some((name) => Object.hasOwn(given, name))) return;
+  if (body.some((name) => Object.hasOwn(input, name))) return;
   throw problem("bad_request", `No known member is given. Send at least one of: ${body.join(", ")}.`);
 }
 
 /** As over HTTP: with a typo in its name, a filter would return everything, and a dry run would make a change. */
-function refuseUnknown(op: Operation, given: Record<string, unknown>): void {
+function refuseUnknown(op: Operation, input: Record<string, unknown>): void {
   if (httpRoute(op).method !== "GET" && !hasTrial(op)) return;
   const known = Object.keys(op.input.shape);
-  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  const unknown = Object.keys(input).find((name) => !known.includes(name));
   if (unknown !== undefined) throw problem("bad_request", unknownMember(unknown, { known, kind: "", of: op.id }));
 }
 

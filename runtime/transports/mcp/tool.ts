@@ -10,5 +10,5 @@ export interface McpTool {
   readonly scope: Scope;
   readonly listed: Tool;
   /** Returns the structured content. Throws a `Problem`. */
-  call(given: Record<string, unknown>, context: Context): Promise<Record<string, unknown>>;
+  call(input: Record<string, unknown>, context: Context): Promise<Record<string, unknown>>;
 }

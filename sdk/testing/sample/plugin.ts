@@ -90,13 +90,13 @@ export function sampleSource(fetch: Fetch): Source<typeof settings> {
     poll: async ({ project, cursor }, call) => {
       if (project !== "p") throw new PluginError("invalid_input", "there is one project, p");
       const { comments = [] } = await ask(fetch, call, "/comments");
-      const told = (id: string, comment: string) => ({
+      const eventWith = (id: string, comment: string) => ({
         headers: { "x-id": `poll:${id}` },
         payload: { comment, by: "ann", at: "1" },
       });
       const from = /^\d{1,9}$/.test(cursor ?? "") ? Number(cursor) : null;
-      const events = comments.slice(from ?? 0).map((comment, at) => told(String((from ?? 0) + at), comment));
-      return { events: from === null ? [told("issue", "The issue"), ...events] : events, cursor: String(comments.length) };
+      const events = comments.slice(from ?? 0).map((comment, at) => eventWith(String((from ?? 0) + at), comment));
+      return { events: from === null ? [eventWith("issue", "The issue"), ...events] : events, cursor: String(comments.length) };
     },
     createIssue: async ({ title, body }, call) => {
       const { id } = await ask(fetch, call, "/comments", title);

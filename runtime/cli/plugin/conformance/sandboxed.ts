@@ -46,9 +46,9 @@ interface Process {
   readonly sandbox: Sandbox;
   readonly mask: Mask;
   /** Capabilities of the case that uses the process. */
-  given: Partial<Capabilities>;
+  capabilities: Partial<Capabilities>;
   busy: boolean;
-  gone: boolean;
+  hasExited: boolean;
 }
 
 /** Capabilities that a suite provides; the host provides the others. */
@@ -59,17 +59,17 @@ export function sandboxed({ manifest, bundle }: Built, conformance: Conformance,
   const needs = ["log", ...manifest.needs.filter((need) => provided.includes(need))] as CapabilityName[];
   const setup = async ({
     config,
-    ...given
+    ...capabilities
   }: Partial<Capabilities> & { config: Record<string, unknown> }): Promise<Contributions> => {
-    const key = JSON.stringify([config, given.vectors ?? null]);
-    const free = processes.find((one) => !one.busy && !one.gone && one.key === key);
-    const process = free ?? (await start(key, config, given));
+    const key = JSON.stringify([config, capabilities.vectors ?? null]);
+    const free = processes.find((one) => !one.busy && !one.hasExited && one.key === key);
+    const process = free ?? (await start(key, config, capabilities));
     process.busy = true;
-    process.given = given;
+    process.capabilities = capabilities;
     return withSchemas({ ...process.sandbox.contributions, sources: bareSources(process, manifest) }, manifest.contributes);
   };
-  const start = async (key: string, config: Record<string, unknown>, given: Partial<Capabilities>): Promise<Process> => {
-    const process = await open(manifest, bundle, { conformance, state, config, given });
+  const start = async (key: string, config: Record<string, unknown>, capabilities: Partial<Capabilities>): Promise<Process> => {
+    const process = await open(manifest, bundle, { conformance, state, config, capabilities });
     const made = Object.assign(process, { key });
     processes.push(made);
     return made;
@@ -101,16 +101,16 @@ interface OpenOptions {
   readonly conformance: Conformance;
   readonly state: RunState;
   readonly config: Record<string, unknown>;
-  readonly given: Partial<Capabilities>;
+  readonly capabilities: Partial<Capabilities>;
 }
 
-async function open(manifest: Built["manifest"], bundle: string, { conformance, state, config, given }: OpenOptions) {
+async function open(manifest: Built["manifest"], bundle: string, { conformance, state, config, capabilities }: OpenOptions) {
   const secrets = conformance.secrets ?? {};
   const placeholders = createPlaceholders(manifest.secrets, () => secrets);
   const process: Omit<Process, "sandbox" | "key"> & { sandbox?: Sandbox } = {
-    given,
+    capabilities,
     busy: true,
-    gone: false,
+    hasExited: false,
     mask: placeholders.mask,
   };
   const ways = {
@@ -127,16 +127,16 @@ async function open(manifest: Built["manifest"], bundle: string, { conformance, 
     fetch: hostFetch,
     tcp,
     secret: async (name) => (typeof masked[name] === "string" ? masked[name] : null),
-    embed: (texts) => process.given.embed?.(texts) ?? Promise.resolve([]),
-    operations: { call: (id, input) => (process.given.operations as Capabilities["operations"]).call(id, input) },
+    embed: (texts) => process.capabilities.embed?.(texts) ?? Promise.resolve([]),
+    operations: { call: (id, input) => (process.capabilities.operations as Capabilities["operations"]).call(id, input) },
     trackers: {
-      configured: () => process.given.trackers?.configured() ?? [],
-      createIssue: async (...given) => process.given.trackers?.createIssue(...given) ?? null,
-      projectId: async (...given) => process.given.trackers?.projectId(...given) ?? given[1],
-      closeIssue: async (...given) => process.given.trackers?.closeIssue(...given) ?? false,
+      configured: () => process.capabilities.trackers?.configured() ?? [],
+      createIssue: async (...args) => process.capabilities.trackers?.createIssue(...args) ?? null,
+      projectId: async (...args) => process.capabilities.trackers?.projectId(...args) ?? args[1],
+      closeIssue: async (...args) => process.capabilities.trackers?.closeIssue(...args) ?? false,
     },
   });
-  const { vectors, trackers } = given;
+  const { vectors, trackers } = capabilities;
   process.sandbox = await openSandbox({
     bundle,
     serve,
@@ -148,12 +148,12 @@ async function open(manifest: Built["manifest"], bundle: string, { conformance, 
     facts: { ...(vectors && { vectors: JSON.parse(JSON.stringify(vectors)) }), trackers: trackers?.configured() ?? [] },
     notified: (method, params) => {
       const { message, fields } = params as { message: string; fields: Record<string, never> };
-      if (method === "log") process.given.log?.(message, fields);
+      if (method === "log") process.capabilities.log?.(message, fields);
     },
   });
   void process.sandbox.exited.then(() => {
     tcp.closeAll();
-    process.gone = true;
+    process.hasExited = true;
   });
   return process as Process;
 }
@@ -188,7 +188,7 @@ function bareSources({ sandbox, mask }: Process, { contributes }: Built["manifes
 
 /** The sandbox's own proxies check only the kinds of values. Here the schemas are complete, because the suites read them. */
 function withSchemas(contributions: Contributions, described: Built["manifest"]["contributes"]): Contributions {
-  const schema = (given: object) => z.fromJSONSchema(given as never) as unknown as z.ZodObject;
+  const schema = (jsonSchema: object) => z.fromJSONSchema(jsonSchema as never) as unknown as z.ZodObject;
   const tools = Object.entries(contributions.tools ?? {}).map(([name, tool]): [string, Tool] => {
     const { input, output } = described.tools[name] as { input: object; output: object };
     return [name, { ...tool, input: schema(input), output: schema(output) } as unknown as Tool];

@@ -36,11 +36,13 @@ export function suitesOf(context: SuiteContext): Suite[] {
   const config = conformance.config ?? {};
   const each = <K extends "sources" | "memories" | "knowledge" | "queues" | "useCases">(
     kind: K,
-    suite: (name: string, given: NonNullable<Conformance[K]>[string]) => Suite,
+    suite: (name: string, fixtures: NonNullable<Conformance[K]>[string]) => Suite,
   ): Suite[] =>
     Object.keys(contributes[kind]).map((name) => {
-      const given = conformance[kind]?.[name];
-      return given === undefined ? plain([absent(`${kind}.${name}`)]) : suite(name, given as NonNullable<Conformance[K]>[string]);
+      const fixtures = conformance[kind]?.[name];
+      return fixtures === undefined
+        ? plain([absent(`${kind}.${name}`)])
+        : suite(name, fixtures as NonNullable<Conformance[K]>[string]);
     });
   const plain =
     (cases: readonly TestCase[]): Suite =>
@@ -50,23 +52,23 @@ export function suitesOf(context: SuiteContext): Suite[] {
     ...(Object.keys(contributes.tools).length > 0
       ? [plain(conformance.tools ? toolCases(context, conformance.tools) : [absent("tools")])]
       : []),
-    ...each("sources", (source, given) =>
-      plain(testSource(plugin, { ...given, source, config, tracker: withTracker(state, given.tracker) })),
+    ...each("sources", (source, fixtures) =>
+      plain(testSource(plugin, { ...fixtures, source, config, tracker: withTracker(state, fixtures.tracker) })),
     ),
-    ...each("memories", (store, { start, ...given }) => async (runCases) => {
+    ...each("memories", (store, { start, ...fixtures }) => async (runCases) => {
       const server = await start?.();
       try {
-        await runCases(testMemory(plugin, { ...given, store, config: { ...config, ...server?.config } }));
+        await runCases(testMemory(plugin, { ...fixtures, store, config: { ...config, ...server?.config } }));
       } finally {
         await server?.close();
       }
     }),
-    ...each("knowledge", (knowledge, given) =>
-      plain(testKnowledge(plugin, { ...given, knowledge, config, wiki: withTracker(state, given.wiki) })),
+    ...each("knowledge", (knowledge, fixtures) =>
+      plain(testKnowledge(plugin, { ...fixtures, knowledge, config, wiki: withTracker(state, fixtures.wiki) })),
     ),
-    ...each("queues", (queue, given) => plain(testQueues(plugin, { ...given, queue, config }))),
+    ...each("queues", (queue, fixtures) => plain(testQueues(plugin, { ...fixtures, queue, config }))),
     ...(Object.keys(contributes.routes).length > 0 ? [plain(conformance.routes ? routeCases(context) : [absent("routes")])] : []),
-    ...each("useCases", (useCase, given) => plain(testUseCase(plugin, { ...given, useCase, config }))),
+    ...each("useCases", (useCase, fixtures) => plain(testUseCase(plugin, { ...fixtures, useCase, config }))),
   ];
 }
 
@@ -78,11 +80,11 @@ function routeCases({ conformance, plugin }: SuiteContext): TestCase[] {
 /** Without a fake server, the recordings answer. */
 function toolCases(
   { built, conformance, plugin, state, recorded }: SuiteContext,
-  given: NonNullable<Conformance["tools"]>,
+  fixtures: NonNullable<Conformance["tools"]>,
 ): TestCase[] {
-  const start = given.tracker ?? (built.manifest.needs.includes("fetch") ? async () => recorded : undefined);
+  const start = fixtures.tracker ?? (built.manifest.needs.includes("fetch") ? async () => recorded : undefined);
   return testTools(plugin, {
-    ...given,
+    ...fixtures,
     config: conformance.config ?? {},
     secrets: Object.values(conformance.secrets ?? {}).filter(Boolean),
     ...(start && { tracker: withTracker(state, start) }),

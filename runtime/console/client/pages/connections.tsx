@@ -97,12 +97,12 @@ function Platform({ platform, check }: { platform: (typeof platforms)[number]; c
   const test = useQuery(`test ${id}`, async (signal) => (await call("integrations.test", { source: id }, signal)).status, {
     live: false,
   });
-  const [asked, setAsked] = useState<string | null>(null);
+  const [progress, setProgress] = useState<string | null>(null);
   const status = test.data;
   const again = async () => {
-    setAsked("asking");
+    setProgress("asking");
     await test.reload();
-    setAsked(`asked at ${new Date().toLocaleTimeString("en-GB")}`);
+    setProgress(`asked at ${new Date().toLocaleTimeString("en-GB")}`);
   };
   return (
     <li>
@@ -127,9 +127,9 @@ function Platform({ platform, check }: { platform: (typeof platforms)[number]; c
         <button type="button" onClick={() => void again()}>
           Test
         </button>
-        {asked && (
+        {progress && (
           <span class="side" role="status">
-            {asked}
+            {progress}
           </span>
         )}
       </span>

@@ -17,10 +17,10 @@ const outcomes = ["dispatched", "discarded", "refused"] as const;
 const names = ["source", "subject", "q", "cursor"] as const;
 
 export function DeliveriesPage() {
-  const given = Object.fromEntries(names.map((name) => [name, query.value.get(name) ?? undefined]));
+  const filterValues = Object.fromEntries(names.map((name) => [name, query.value.get(name) ?? undefined]));
   const outcome = (query.value.get("outcome") ?? undefined) as WebhookEvent["outcome"] | undefined;
-  const filter = { ...given, outcome };
-  const { cursor: _, ...bulkFilter } = given;
+  const filter = { ...filterValues, outcome };
+  const { cursor: _, ...bulkFilter } = filterValues;
   const events = useQuery(
     `deliveries ${JSON.stringify(filter)}`,
     (signal) => list("webhook-events.list", { ...filter, limit: 50 }, signal),

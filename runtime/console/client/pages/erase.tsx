@@ -24,12 +24,12 @@ export function EraseData() {
   const [preview, setPreview] = useState<Preview | null>(null);
   const [done, setDone] = useState<string | null>(null);
   const count = async (values: FormData) => {
-    const given = textOf(values, "of");
+    const name = textOf(values, "of");
     const kind = textOf(values, "kind") as (typeof targets)[number][0];
-    const target = kind === "project_id" ? { project_id: Number(given) } : { [kind]: given };
+    const target = kind === "project_id" ? { project_id: Number(name) } : { [kind]: name };
     setDone(null);
     setPreview(null);
-    setPreview({ target, name: given, counts: await call("data.erase", { ...target, dry_run: true }) });
+    setPreview({ target, name, counts: await call("data.erase", { ...target, dry_run: true }) });
   };
   const erase = async () => {
     if (!preview) return;

@@ -34,9 +34,9 @@ const names = [
 
 export function NewAccount({ reload }: { reload: () => Promise<void> }) {
   const [source, setSource] = useState<string>("alpha");
-  const asked = settings[source] ?? [];
+  const fields = settings[source] ?? [];
   const create = async (values: FormData) => {
-    const given = [...asked.map(([name]) => name), "webhook_secret"].flatMap((name) => {
+    const credentials = [...fields.map(([name]) => name), "webhook_secret"].flatMap((name) => {
       const value = textOf(values, name);
       return value === "" ? [] : [[name, value]];
     });
@@ -44,7 +44,7 @@ export function NewAccount({ reload }: { reload: () => Promise<void> }) {
     await call("integrations.create", {
       source,
       name: textOf(values, "name"),
-      credentials: Object.fromEntries(given) as Record<string, string>,
+      credentials: Object.fromEntries(credentials) as Record<string, string>,
       ...(textOf(values, "agent_id") && { agent_id: textOf(values, "agent_id") }),
       ...(project && { project_id: Number(project) }),
     });
@@ -60,7 +60,7 @@ export function NewAccount({ reload }: { reload: () => Promise<void> }) {
       <Form label="Store the account" run={create} done="Stored" disabled={!rights.value.admin}>
         <Pick name="source" label="Platform" value={source} options={names} onChange={setSource} />
         <Field name="name" label="Name" required placeholder="Bot of the web team" />
-        {asked.map(([name, label, secret]) => (
+        {fields.map(([name, label, secret]) => (
           <Field key={`${source} ${name}`} name={name} label={label} {...(secret && { type: "password" })} />
         ))}
         <Field

@@ -115,8 +115,8 @@ function Changes({ title, lines, none }: { title: string; lines: readonly string
 
 function Settings({ plugin: { id, settings }, reload }: DetailProps) {
   const save = async (values: FormData) => {
-    const given = settings.flatMap(({ name }) => (textOf(values, name) === "" ? [] : [[name, textOf(values, name)]]));
-    await call("plugins.configure", { id, settings: Object.fromEntries(given) as Record<string, string> });
+    const newValues = settings.flatMap(({ name }) => (textOf(values, name) === "" ? [] : [[name, textOf(values, name)]]));
+    await call("plugins.configure", { id, settings: Object.fromEntries(newValues) as Record<string, string> });
     await reload();
   };
   return (

@@ -133,8 +133,8 @@ function Matrix({ sources, triggers, tasks, hits, reload }: MatrixProps) {
 
 function taskLabel({ task_id, conditions }: TriggerTaskMapping, tasks: readonly Task[]): string {
   const missing = tasks.some(({ id }) => id === task_id) ? "" : " (no such task)";
-  const given = Object.entries(conditions).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`);
-  return `${task_id}${missing}${given.length > 0 ? ` if ${given.join(", ")}` : ""}`;
+  const conditionTexts = Object.entries(conditions).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`);
+  return `${task_id}${missing}${conditionTexts.length > 0 ? ` if ${conditionTexts.join(", ")}` : ""}`;
 }
 
 function Chips({ children }: { children: preact.ComponentChildren[] }) {

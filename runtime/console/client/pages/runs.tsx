@@ -15,9 +15,9 @@ const names = ["task_id", "agent_id", "subject", "q", "cursor"] as const;
 
 /** The filters from the page's address, in the format of the operations. */
 export function runFilter() {
-  const given = Object.fromEntries(names.map((name) => [name, query.value.get(name) ?? undefined]));
+  const filterValues = Object.fromEntries(names.map((name) => [name, query.value.get(name) ?? undefined]));
   const state = (query.value.get("state") ?? undefined) as TaskExecutionState | undefined;
-  return { ...(given as { [name in (typeof names)[number]]: string | undefined }), state };
+  return { ...(filterValues as { [name in (typeof names)[number]]: string | undefined }), state };
 }
 
 export function RunsPage() {

@@ -19,7 +19,7 @@ export function ConfigurationSettings() {
   const configuration = useQuery("configuration", (signal) => call("configuration.get", {}, signal), { live: false });
   const word = (query.value.get("q") ?? "").toLowerCase();
   const from = query.value.get("from");
-  const isAsked = ({ name, about, source }: Setting) =>
+  const isMatch = ({ name, about, source }: Setting) =>
     (from === null || source === from) && `${name} ${about}`.toLowerCase().includes(word);
   return (
     <>
@@ -32,11 +32,11 @@ export function ConfigurationSettings() {
       </p>
       <Shown query={configuration} lines={12}>
         {({ settings }) => {
-          const asked = settings.filter(isAsked);
-          return asked.length === 0 ? (
+          const matches = settings.filter(isMatch);
+          return matches.length === 0 ? (
             <Empty title="No setting matches these filters.">Clear the filters to see all settings.</Empty>
           ) : (
-            <Settings settings={asked} />
+            <Settings settings={matches} />
           );
         }}
       </Shown>

@@ -53,19 +53,19 @@ export interface Action {
 
 /** A button that explains its action before running it, and shows its result. */
 export function ActionButton({ label, confirm, run, done, kind = "plain", disabled = false, why }: Action) {
-  const [asked, setAsked] = useState(false);
+  const [isOpen, setOpen] = useState(false);
   const [state, setState] = useState<{ busy: boolean; error?: string; done?: string }>({ busy: false });
   const perform = async () => {
     setState({ busy: true });
     try {
       await run();
       setState(done ? { busy: false, done } : { busy: false });
-      setAsked(false);
+      setOpen(false);
     } catch (error) {
       setState({ busy: false, error: error instanceof CallError ? error.message : String(error) });
     }
   };
-  const press = () => (confirm ? setAsked(true) : void perform());
+  const press = () => (confirm ? setOpen(true) : void perform());
   const refused = state.error && (
     <p role="alert" class="refused">
       {state.error}
@@ -81,16 +81,16 @@ export function ActionButton({ label, confirm, run, done, kind = "plain", disabl
           {state.done}
         </span>
       )}
-      {!asked && refused}
-      {asked && (
-        <Dialog title={`${label}?`} onClose={() => setAsked(false)}>
+      {!isOpen && refused}
+      {isOpen && (
+        <Dialog title={`${label}?`} onClose={() => setOpen(false)}>
           <div class="dialog-text">{confirm}</div>
           {refused}
           <div class="buttons">
             <button type="button" class={kind === "plain" ? "primary" : kind} disabled={state.busy} onClick={perform}>
               {label}
             </button>
-            <button type="button" class="quiet" onClick={() => setAsked(false)}>
+            <button type="button" class="quiet" onClick={() => setOpen(false)}>
               Go back
             </button>
           </div>

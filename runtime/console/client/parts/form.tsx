@@ -69,7 +69,7 @@ interface FieldProps {
 
 export function Field({ name, label, value, hint, type = "text", required = false, lines, placeholder }: FieldProps) {
   const id = useId();
-  const given = String(value ?? "");
+  const text = String(value ?? "");
   // The hint describes the field and is not part of its name.
   const named = { id, "aria-labelledby": `${id}-name`, ...(hint && { "aria-describedby": `${id}-hint` }) };
   return (
@@ -80,7 +80,7 @@ export function Field({ name, label, value, hint, type = "text", required = fals
           {...named}
           name={name}
           rows={lines}
-          defaultValue={given}
+          defaultValue={text}
           required={required}
           placeholder={placeholder}
           spellcheck={false}
@@ -90,7 +90,7 @@ export function Field({ name, label, value, hint, type = "text", required = fals
           {...named}
           name={name}
           type={type as "text"}
-          defaultValue={given}
+          defaultValue={text}
           required={required}
           placeholder={placeholder}
           autocomplete="off"

@@ -25,8 +25,8 @@ export type Query = Readonly<Record<string, string | number | null | undefined>>
 
 /** Address of a page of the console. Members without a value are left out. */
 export function pageUrl(path: string, members: Query = {}): string {
-  const given = Object.entries(members).filter(([, value]) => value !== undefined && value !== null && value !== "");
-  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  const entries = Object.entries(members).filter(([, value]) => value !== undefined && value !== null && value !== "");
+  const search = new URLSearchParams(entries.map(([name, value]) => [name, String(value)])).toString();
   return `${base}console/${path}${search && `?${search}`}`;
 }
 

@@ -67,7 +67,7 @@ export function proxies(needs: readonly string[], facts: Facts, offloaded: Offlo
 async function hostFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
   const request = new Request(input, init);
   const sent = request.body === null ? null : new Uint8Array(await request.arrayBuffer());
-  const asked = {
+  const message = {
     url: request.url,
     method: request.method,
     headers: [...request.headers],
@@ -75,7 +75,7 @@ async function hostFetch(input: string | URL | Request, init?: RequestInit): Pro
     redirect: request.redirect,
     call: currentCall.getStore(),
   };
-  const answer = (await ask("fetch", asked, request.signal)) as FetchAnswer;
+  const answer = (await ask("fetch", message, request.signal)) as FetchAnswer;
   const empty = [101, 204, 205, 304].includes(answer.status) || answer.body === null;
   const response = new Response(empty ? null : fromBase64(answer.body as string), {
     status: answer.status,

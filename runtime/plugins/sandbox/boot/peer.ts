@@ -68,12 +68,12 @@ export async function serve(handlers: Readonly<Record<string, Handler>>): Promis
 function take(message: Message, handlers: Readonly<Record<string, Handler>>): void {
   const { id, method, params } = message;
   if (method === undefined) {
-    const asked = pending.get(id as number);
+    const call = pending.get(id as number);
     pending.delete(id as number);
     underWay.delete(id as number);
     sendWaiting();
-    if (message.error) asked?.fail(new HostError(message.error));
-    else asked?.done(message.result);
+    if (message.error) call?.fail(new HostError(message.error));
+    else call?.done(message.result);
     return;
   }
   const handler = handlers[method];
