@@ -89,8 +89,20 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, shutd
   const queue = await startQueue(core, plugins, conversation);
   const webhooks = await openWebhooks(core, plugins, queue);
   const background = startBackground(core, plugins, memory, webhooks);
-  const needed = neededParts(core, resources);
-  const opened = { core, keyring, network, needed, resources, plugins, memory, tools, conversation, webhooks, background };
+  const requiredParts = neededParts(core, resources);
+  const opened = {
+    core,
+    keyring,
+    network,
+    needed: requiredParts,
+    resources,
+    plugins,
+    memory,
+    tools,
+    conversation,
+    webhooks,
+    background,
+  };
   const bound = bindOperations({ ...opened, status: openStatus(opened, queue) });
   plugins.access.use({ bound, receiver: webhooks.receiver });
   const sessions = openSessions(core.sql, keyring);
@@ -107,7 +119,7 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, shutd
     authenticate: createAuthenticate(keyring, sessions),
     sessions,
     metrics: openMetrics(core, plugins, queue),
-    ready: async () => (await unavailableParts(needed)).length === 0,
+    ready: async () => (await unavailableParts(requiredParts)).length === 0,
   });
   shutdown.add(() => server.close());
   queue?.begin();

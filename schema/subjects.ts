@@ -12,7 +12,7 @@ const named = {
   title: z.string().nullable().describe("Newest stored title; null if no stored event contains one."),
 };
 
-export const subjectFound = z
+export const subjectSummary = z
   .object({ ...named, events: z.int().describe("Number of stored events about the issue."), last_event_at: timestamp })
   .meta({ id: "SubjectFound" });
 
@@ -43,7 +43,7 @@ export const search = operation({
     ),
     limit: z.int().min(1).max(100).default(20).describe("Maximum number of items to return. Default: 20."),
   }),
-  output: pageOf(subjectFound),
+  output: pageOf(subjectSummary),
 });
 export const get = operation({
   id: "subjects.get",

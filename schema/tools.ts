@@ -40,7 +40,7 @@ const qualifiedName = z
   .max(300)
   .describe("Qualified name of the tool, `<provider>.<tool>`, for example alpha.add_comment.");
 
-const described = {
+const toolFields = {
   description: prose(10_000).nullish().describe("Description that the model uses to decide whether to call the tool."),
   category: text(100).nullish().describe("Category of the tool, for example `issue_tracker`."),
   parameters: parameters.nullish(),
@@ -108,7 +108,7 @@ export const create = operation({
   rpc: "ToolService.CreateTool",
   summary: "Create a tool",
   description: "Stores either a new description of a provider's tool, or a tool with its own endpoint.",
-  input: z.object({ provider: sourceName, name: toolName, ...described }),
+  input: z.object({ provider: sourceName, name: toolName, ...toolFields }),
   output: tool,
   status: 201,
   problems: ["conflict"],
@@ -127,7 +127,7 @@ export const update = operation({
   rpc: "ToolService.UpdateTool",
   summary: "Update a stored tool",
   description: "Omitted members keep their values.",
-  input: z.object({ qualified_name: qualifiedName, ...described }),
+  input: z.object({ qualified_name: qualifiedName, ...toolFields }),
   output: tool,
   problems: ["not_found", "conflict"],
 });

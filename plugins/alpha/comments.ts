@@ -54,7 +54,7 @@ export async function postComment(
     if (place.kind === "discussion") return postDiscussionComment(client, place, text, signal);
     const { post, parameters, more } = routesOf(place);
     const { data } = await client.write(`POST ${post}`, { ...parameters, ...more, body: text }, shapes.comment, signal);
-    return postedOf(data);
+    return postedCommentOf(data);
   });
 }
 
@@ -70,7 +70,7 @@ export async function updateComment(
     const text = commentBody(shown, key);
     if (place.kind === "discussion") return updateDiscussionComment(client, id, text, signal);
     const parameters = { owner: place.owner, repo: place.repo, id, body: text };
-    return postedOf((await client.write(`PATCH ${routesOf(place).one}`, parameters, shapes.comment, signal)).data);
+    return postedCommentOf((await client.write(`PATCH ${routesOf(place).one}`, parameters, shapes.comment, signal)).data);
   });
 }
 
@@ -99,10 +99,10 @@ export async function findComment(client: Client, place: Place, key: string, sig
     found = among(next.data);
     forward = pageOf(next.link, "next");
   }
-  return found ? postedOf(found) : null;
+  return found ? postedCommentOf(found) : null;
 }
 
-export const postedOf = (comment: { id: number | bigint; html_url: string }): PostedComment => ({
+export const postedCommentOf = (comment: { id: number | bigint; html_url: string }): PostedComment => ({
   id: String(comment.id),
   url: comment.html_url,
 });

@@ -1,6 +1,6 @@
 import { PluginError, type PostedComment, readMarker } from "@signalbox/sdk";
 import type { Client } from "./client.ts";
-import { maxPages, postedOf, routesOf } from "./comments.ts";
+import { maxPages, postedCommentOf, routesOf } from "./comments.ts";
 import { deleteDiscussionComment, findAllDiscussionComments } from "./discussions.ts";
 import { pageOf } from "./paging.ts";
 import type { Place } from "./place.ts";
@@ -13,7 +13,7 @@ export async function findAllComments(client: Client, place: Place, key: string,
   const comments: PostedComment[] = [];
   for (let page: number | null = 1; page !== null && page <= maxPages; ) {
     const { data, link } = await client.read(`GET ${list}`, { ...parameters, per_page: 100, page }, shapes.comments, signal);
-    comments.push(...data.filter((comment) => readMarker(comment.body) === key).map(postedOf));
+    comments.push(...data.filter((comment) => readMarker(comment.body) === key).map(postedCommentOf));
     page = pageOf(link, "next");
   }
   return comments;

@@ -28,8 +28,8 @@ export function eventText(event: string, action: string | null, payload: unknown
 }
 
 function itemText(kind: string, item: unknown, changes: readonly string[]): string {
-  const listed = changes.map((change) => `- ${change}`).join("\n");
-  return sections(heading(kind, item), facts(item), listed && `## Changes\n\n${listed}`, body(item, "body"));
+  const list = changes.map((change) => `- ${change}`).join("\n");
+  return sections(heading(kind, item), facts(item), list && `## Changes\n\n${list}`, body(item, "body"));
 }
 
 function commentText(kind: string, item: unknown, action: string | null, payload: unknown): string {
@@ -149,8 +149,8 @@ function linkText(event: string, action: string | null, payload: unknown): strin
     const other = valueAt(payload, name);
     return `- ${name.replace("_", " ")}: #${valueAt(other, "number")} ${oneLine(stringAt(other, ["title"]) ?? "")}`.trim();
   });
-  const listed = [...(action ? [`- ${oneLine(action).replaceAll("_", " ")}`] : []), ...lines].join("\n");
-  return sections(heading("Issue", issue), facts(issue), listed && `## Changes\n\n${listed}`, body(issue, "body"));
+  const list = [...(action ? [`- ${oneLine(action).replaceAll("_", " ")}`] : []), ...lines].join("\n");
+  return sections(heading("Issue", issue), facts(issue), list && `## Changes\n\n${list}`, body(issue, "body"));
 }
 
 function deploymentText(payload: unknown): string {

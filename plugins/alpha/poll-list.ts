@@ -9,7 +9,7 @@ export type Item = Readonly<Record<string, unknown>> & { readonly updated_at: st
 export interface Budget {
   requests: number;
 }
-export interface Read {
+export interface ListPart {
   readonly items: readonly Item[];
   readonly position: Position;
 }
@@ -27,7 +27,7 @@ export async function readList(
   start: Position,
   budget: Budget,
   signal: AbortSignal,
-): Promise<Read> {
+): Promise<ListPart> {
   const items: Item[] = [];
   let position = start;
   while (budget.requests > 0) {

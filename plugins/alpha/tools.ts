@@ -43,14 +43,14 @@ const placeFor = ({ issue, project }: { issue: string | number; project?: string
 const addCommentInput = z.object({ issue, project, body });
 
 const updateDescription = (clientOf: ClientOf) =>
-  tool<typeof descriptionInput, typeof described, Settings>({
+  tool<typeof descriptionInput, typeof updateOutput, Settings>({
     about:
       "Replace the description of an issue or pull request. The old text is lost: read it first and keep what is still valid.",
     category,
     effect: "write",
     idempotent: true,
     input: descriptionInput,
-    output: described,
+    output: updateOutput,
     run: async (input, { connection, signal }) => {
       const address = addressOf(input.issue, input.project);
       const body = truncate(sanitizeText(input.description), maxCommentLength);
@@ -60,7 +60,7 @@ const updateDescription = (clientOf: ClientOf) =>
     },
   });
 const descriptionInput = z.object({ issue, project, description });
-const described = z.object({ number: z.number(), url: z.string() });
+const updateOutput = z.object({ number: z.number(), url: z.string() });
 
 const getIssue = (clientOf: ClientOf) =>
   tool<typeof issueInput, typeof issueOutput, Settings>({

@@ -1,5 +1,5 @@
 import { type Capabilities, type HttpClient, httpClient } from "@signalbox/sdk";
-import { type Settings, webOf } from "./settings.ts";
+import { type Settings, webUrlOf } from "./settings.ts";
 
 /** The public platform accepts 60 notes a minute per user; self-hosted servers answer 429 above their limit. Milliseconds. */
 const publicInterval = 1000;
@@ -16,7 +16,7 @@ export function clients({ fetch, throttle }: Pick<Capabilities, "fetch" | "throt
       if (kept.size >= 200) kept.delete(kept.keys().next().value as string);
       client = httpClient({
         platform: "beta",
-        base: `${webOf(connection)}/api/v4`,
+        base: `${webUrlOf(connection)}/api/v4`,
         headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
         fetch,
         throttle,

@@ -44,7 +44,7 @@ async function postNote(
   const route = place.thread === null ? `POST ${base.notes}` : `POST ${base.discussions}/{discussion}/notes`;
   const path = { ...base.path, ...(place.thread !== null && { discussion: place.thread }) };
   const { data } = await client.write({ route, path, body, schema: shapes.note, signal });
-  const posted = postedOf(connection, place, data.id);
+  const posted = postedCommentOf(connection, place, data.id);
   if (text.private) await requirePrivate(account, place, data, () => deleteComment(account, place, posted.id));
   return posted;
 }
@@ -99,7 +99,7 @@ export async function findComment(account: Account, place: Place, key: string): 
   if (place.kind === "commits") return (await findAllComments(account, place, key)).at(-1) ?? null;
   for await (const page of pages(account, place, "desc")) {
     const found = page.find((note) => readMarker(note.body) === key);
-    if (found) return postedOf(account.connection, place, found.id);
+    if (found) return postedCommentOf(account.connection, place, found.id);
   }
   return null;
 }
@@ -110,7 +110,7 @@ export async function findAllComments(account: Account, place: Place, key: strin
   for await (const page of pages(account, place, "asc")) {
     for (const note of page) {
       if (readMarker(note.body) !== key) continue;
-      const posted = postedOf(account.connection, place, note.id);
+      const posted = postedCommentOf(account.connection, place, note.id);
       comments.push(note.discussion ? { ...posted, id: `${note.discussion}:${note.id}` } : posted);
     }
   }
@@ -138,7 +138,7 @@ async function* pages(account: Account, place: Place, sort: "asc" | "desc"): Asy
   }
 }
 
-const postedOf = (connection: Settings, place: Place, id: number): PostedComment => ({
+const postedCommentOf = (connection: Settings, place: Place, id: number): PostedComment => ({
   id: place.kind === "commits" && place.thread !== null ? `${place.thread}:${id}` : String(id),
   url: urlOf(connection, place, id),
 });

@@ -2,17 +2,17 @@ import { type HttpClient, type SubjectDetails, stringAt, valueAt } from "@signal
 import type { Place } from "./place.ts";
 import * as shapes from "./shapes.ts";
 
-const described = /^(?:Confidential )?(?:Issue|Merge Request) Hook$/;
-const noted = /^(?:(?:Confidential )?Note|Emoji|Pipeline) Hook$/;
+const issueEvent = /^(?:Confidential )?(?:Issue|Merge Request) Hook$/;
+const noteEvent = /^(?:(?:Confidential )?Note|Emoji|Pipeline) Hook$/;
 
 /**
  * Whether the payload is missing facts that people see on an issue or merge request. It contains only the author's id, unless the
  * author caused the event. Webhooks of notes, reactions and pipelines contain only a few members of the subject.
  */
 export function isIncomplete(event: string, payload: unknown): boolean {
-  if (noted.test(event)) return ["issue", "merge_request"].some((name) => valueAt(payload, name) !== undefined);
+  if (noteEvent.test(event)) return ["issue", "merge_request"].some((name) => valueAt(payload, name) !== undefined);
   const item = valueAt(payload, "object_attributes");
-  if (!described.test(event)) return false;
+  if (!issueEvent.test(event)) return false;
   const known = [["title"], ["state"], ["url"]].map((path) => stringAt(item, path));
   const author = valueAt(item, "author_id");
   return known.includes(null) || author === undefined || author !== valueAt(payload, "user", "id");

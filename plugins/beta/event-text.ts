@@ -26,13 +26,8 @@ function kindOf(item: unknown): [string, string] {
 }
 
 function itemText(kind: string, sign: string, item: unknown, payload: unknown, changes: readonly string[]): string {
-  const listed = changes.map((change) => `- ${change}`).join("\n");
-  return sections(
-    heading(kind, sign, item),
-    facts(item, payload),
-    listed && `## Changes\n\n${listed}`,
-    body(item, "description"),
-  );
+  const list = changes.map((change) => `- ${change}`).join("\n");
+  return sections(heading(kind, sign, item), facts(item, payload), list && `## Changes\n\n${list}`, body(item, "description"));
 }
 
 function noteText(action: string | null, payload: unknown): string {

@@ -1,6 +1,6 @@
 import type { Account } from "./client.ts";
 import type { Place } from "./place.ts";
-import { type Settings, webOf } from "./settings.ts";
+import { type Settings, webUrlOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
 export interface NotePath {
@@ -37,7 +37,7 @@ export async function notePath({ client, signal }: Account, place: Place): Promi
 
 /** The platform does not return a note's URL. For a project given by number, the API's URL is used. */
 export function urlOf(connection: Settings, place: Place, note: number | string): string {
-  const web = webOf(connection);
+  const web = webUrlOf(connection);
   if (place.kind === "epics") return `${web}/groups/${place.group}/-/epics/${place.iid}#note_${note}`;
   const { project } = place;
   const number = place.kind === "commits" ? place.sha : place.kind === "snippets" ? place.id : place.iid;

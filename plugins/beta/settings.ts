@@ -16,4 +16,4 @@ export const settings = z.object({
 export type Settings = z.output<typeof settings>;
 
 /** URL of the web pages, without a trailing slash. */
-export const webOf = ({ url }: Settings): string => url.replace(/\/+$/, "").replace(/\/api\/v4$/, "");
+export const webUrlOf = ({ url }: Settings): string => url.replace(/\/+$/, "").replace(/\/api\/v4$/, "");

@@ -60,14 +60,14 @@ const placeFor = ({ issue, project }: { issue: string | number; project?: string
 const addCommentInput = z.object({ issue, project, body });
 
 const updateDescription = (clientOf: ClientOf) =>
-  tool<typeof descriptionInput, typeof described, Settings>({
+  tool<typeof descriptionInput, typeof updateOutput, Settings>({
     about:
       "Replace the description of an issue or merge request. The old text is lost: read it first and keep what is still valid.",
     category,
     effect: "write",
     idempotent: true,
     input: descriptionInput,
-    output: described,
+    output: updateOutput,
     keeps_private: true,
     run: async (input, call) => {
       const { connection, signal } = call;
@@ -80,7 +80,7 @@ const updateDescription = (clientOf: ClientOf) =>
     },
   });
 const descriptionInput = z.object({ issue, project, description });
-const described = z.object({ issue: z.string(), url: z.string() });
+const updateOutput = z.object({ issue: z.string(), url: z.string() });
 
 const getIssue = (clientOf: ClientOf) =>
   tool<typeof issueInput, typeof issueOutput, Settings>({

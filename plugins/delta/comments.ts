@@ -3,7 +3,7 @@ import { type Address, anyProject } from "./address.ts";
 import { markedHtml } from "./bodies.ts";
 import type { Account } from "./client.ts";
 import { projectOf } from "./projects.ts";
-import { webOf } from "./settings.ts";
+import { webUrlOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
 /** Value of `external_source` in our comments; their `external_id` is the key. */
@@ -26,7 +26,7 @@ export async function postComment(account: Account, address: Address, post: Answ
       const html = await markedHtml(convert, shown, key);
       const sent = { comment_html: html, external_source: externalSource, external_id: key, ...access };
       const { data } = await client.write({ route: `POST ${route}`, path, body: sent, schema: shapes.comment, signal });
-      return postedOf(account, path, data.id);
+      return postedCommentOf(account, path, data.id);
     });
   } catch (error) {
     // External ids are unique: a second comment with one id is a conflict, and the first one is the result.
@@ -51,7 +51,7 @@ export async function updateComment(
   return writeShorter(body, async (shown) => {
     const sent = { comment_html: await markedHtml(convert, shown, key), external_source: externalSource, external_id: key };
     const { data } = await client.write({ route: `PATCH ${route}{id}/`, path, body: sent, schema: shapes.comment, signal });
-    return postedOf(account, path, data.id);
+    return postedCommentOf(account, path, data.id);
   });
 }
 
@@ -64,18 +64,18 @@ export async function findComment(account: Account, address: Address, key: strin
     const query = { per_page: 100, cursor };
     const { data } = await client.read({ route: `GET ${route}`, path, query, schema: shapes.listOf(shapes.comment), signal });
     const comment = data.results.find((one) => one.external_source === externalSource && one.external_id === key);
-    if (comment) return postedOf(account, path, comment.id);
+    if (comment) return postedCommentOf(account, path, comment.id);
     if (!data.next_page_results || !data.next_cursor) return null;
     cursor = data.next_cursor;
   }
   return null;
 }
 
-export const postedOf = (
+export const postedCommentOf = (
   { client, connection }: Account,
   { project, issue }: { project: string; issue: string },
   id: string,
 ): PostedComment => ({
   id,
-  url: `${webOf(connection)}/${client.slug}/projects/${project || anyProject}/issues/${issue}#comment-${id}`,
+  url: `${webUrlOf(connection)}/${client.slug}/projects/${project || anyProject}/issues/${issue}#comment-${id}`,
 });

@@ -3,7 +3,7 @@ import { addressOf } from "./address.ts";
 import { htmlOf } from "./bodies.ts";
 import type { Account } from "./client.ts";
 import { projectId, statesOf } from "./projects.ts";
-import { webOf } from "./settings.ts";
+import { webUrlOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
 const base = "/workspaces/{slug}/projects/{project}";
@@ -22,7 +22,7 @@ export async function createIssue(account: Account, issue: NewIssue) {
   const created = { ...data, project, ...(state ? { state } : {}) };
   const activity = { actor: { id: valueAt(data, "created_by") ?? null } };
   const payload = JSON.parse(JSON.stringify({ event: "issue", action: "created", data: created, activity })) as Json;
-  const url = `${webOf(connection)}/${client.slug}/projects/${project}/issues/${data.id}`;
+  const url = `${webUrlOf(connection)}/${client.slug}/projects/${project}/issues/${data.id}`;
   return { key: data.id, url, event: { headers: { "x-delta-event": "issue" }, payload } };
 }
 

@@ -3,7 +3,7 @@ import { type Address, isId } from "./address.ts";
 import type { Account } from "./client.ts";
 import { membersOf } from "./members.ts";
 import { labelsOf, projectOf, statesOf } from "./projects.ts";
-import { webOf } from "./settings.ts";
+import { webUrlOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
 const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
@@ -31,7 +31,7 @@ export async function describe(account: Account, address: Address, text: string)
     state: item.state ? nameOf(item.state) : null,
     labels: (item.labels ?? []).flatMap((label) => nameOf(label) ?? []),
     author: item.created_by ? (names.get(item.created_by) ?? null) : null,
-    url: `${webOf(connection)}/${client.slug}/projects/${project}/issues/${address.issue}`,
+    url: `${webUrlOf(connection)}/${client.slug}/projects/${project}/issues/${address.issue}`,
     names: Object.fromEntries([...names].filter(([id]) => ids.has(id))),
   };
 }

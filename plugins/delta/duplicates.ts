@@ -1,7 +1,7 @@
 import { PluginError, type PostedComment } from "@signalbox/sdk";
 import type { Address } from "./address.ts";
 import type { Account } from "./client.ts";
-import { externalSource, maxPages, postedOf, route } from "./comments.ts";
+import { externalSource, maxPages, postedCommentOf, route } from "./comments.ts";
 import { projectOf } from "./projects.ts";
 import * as shapes from "./shapes.ts";
 
@@ -19,7 +19,7 @@ export async function findAllComments(account: Account, address: Address, key: s
     cursor = data.next_cursor;
   }
   const timeOf = ({ created_at }: (typeof found)[number]) => Date.parse(created_at ?? "") || 0;
-  return found.toSorted((a, b) => timeOf(a) - timeOf(b)).map(({ id }) => postedOf(account, path, id));
+  return found.toSorted((a, b) => timeOf(a) - timeOf(b)).map(({ id }) => postedCommentOf(account, path, id));
 }
 
 export async function deleteComment(account: Account, address: Address, id: string): Promise<void> {

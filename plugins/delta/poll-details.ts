@@ -16,7 +16,7 @@ export interface Reading {
   readonly states: ReadonlyMap<string, string>;
 }
 /** Already reported: changes up to `from`, and activities up to `reported`. ISO 8601. */
-export interface Known {
+export interface PollBounds {
   readonly from: string;
   readonly reported: string;
 }
@@ -24,9 +24,9 @@ export interface Known {
 const base = "/workspaces/{slug}/projects/{project}/issues/{issue}";
 const maxPages = 10;
 /** An activity is written within this time of its change. Milliseconds. */
-const explained = 10_000;
+const activityDelayMs = 10_000;
 /** A background worker of the platform moves `updated_at` of a commented issue at most this much later. Milliseconds. */
-const late = 600_000;
+const commentDelayMs = 600_000;
 const after = (value: unknown, member: string, time: string): boolean =>
   Date.parse(timestampAt(value, member) ?? "") > Date.parse(time);
 
@@ -41,16 +41,16 @@ export const createdEvent = (reading: Reading, item: Item): PolledEvent =>
 export async function detailsOf(
   reading: Reading,
   item: Item,
-  known: Known,
+  known: PollBounds,
 ): Promise<{ events: PolledEvent[]; newest: string | null }> {
   const activities = await activitiesOf(reading, item.id);
   const listedComments = await listed(reading, `${base}/comments/`, item.id);
-  const written = new Date(Math.max(Date.parse(known.from) - late, Date.parse(reading.since))).toISOString();
+  const written = new Date(Math.max(Date.parse(known.from) - commentDelayMs, Date.parse(reading.since))).toISOString();
   const events = listedComments.filter((one) => after(one, "created_at", written)).map((one) => commentEvent(item, one));
   const fresh = (activities ?? []).filter((one) => after(one, "created_at", known.reported));
   const changes = fresh.filter((one) => valueAt(one, "field") !== "comment" && valueAt(one, "verb") !== "created");
   // A comment also changes its issue. If an activity explains a change, only the activity is reported.
-  const about = new Date(Date.parse(item.updated_at) - explained).toISOString();
+  const about = new Date(Date.parse(item.updated_at) - activityDelayMs).toISOString();
   const isExplained = activities?.some((one) => after(one, "created_at", about)) ?? false;
   const isNew = Date.parse(item.created_at) >= Date.parse(known.from);
   const unknown = !isExplained && !isNew && Date.parse(item.updated_at) >= Date.parse(known.from);

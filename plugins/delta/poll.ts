@@ -2,7 +2,7 @@ import { PluginError, type PollBatch } from "@signalbox/sdk";
 import { z } from "zod";
 import { isId } from "./address.ts";
 import type { Client } from "./client.ts";
-import { createdEvent, detailsOf, type Item, type Known, type PolledEvent, type Reading } from "./poll-details.ts";
+import { createdEvent, detailsOf, type Item, type PollBounds, type PolledEvent, type Reading } from "./poll-details.ts";
 import { projectId, statesOf } from "./projects.ts";
 import * as shapes from "./shapes.ts";
 
@@ -45,7 +45,7 @@ export async function poll(
 ): Promise<PollBatch> {
   const project = await projectOf(client, from.project, signal);
   const cursor = cursorOf(from.cursor, from.since);
-  const known: Known = { from: cursor.from, reported: cursor.reported ?? cursor.from };
+  const known: PollBounds = { from: cursor.from, reported: cursor.reported ?? cursor.from };
   const started = Date.now();
   const swept = await changed(client, project, cursor, signal);
   const waited = cursor.rest.flatMap(({ ids, ...before }): Due[] => ids.map((id) => ({ id, item: null, known: before })));
@@ -82,7 +82,7 @@ interface Due {
   readonly id: string;
   /** `null` if it comes from an earlier poll: it is then read again. */
   readonly item: Item | null;
-  readonly known: Known;
+  readonly known: PollBounds;
 }
 
 /** Reads the details of as many issues as one poll may. */

@@ -23,7 +23,7 @@ export function apiOf({ api_url }: Settings): string {
 }
 
 /** URL of the web pages. */
-export function webOf({ api_url }: Settings): string {
+export function webUrlOf({ api_url }: Settings): string {
   const { hostname, origin } = new URL(api_url);
   return hostname === "api.plane.so" ? "https://app.plane.so" : origin;
 }

@@ -8,7 +8,7 @@ import type { Convert } from "./conversions.ts";
 import { deleteComment, findAllComments } from "./duplicates.ts";
 import { mayBePublished, projectOf, requireUnpublished } from "./projects.ts";
 import { readIssue } from "./read-issue.ts";
-import { type Settings, webOf } from "./settings.ts";
+import { type Settings, webUrlOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
 type ClientOf = (connection: Settings) => Client;
@@ -47,13 +47,13 @@ const addComment = (accountFor: AccountFor) =>
 const addCommentInput = z.object({ issue, project, body });
 
 const updateDescription = (accountFor: AccountFor) =>
-  tool<typeof descriptionInput, typeof described, Settings>({
+  tool<typeof descriptionInput, typeof updateOutput, Settings>({
     about: "Replace the description of an issue. The old text is lost: read it first and keep what is still valid.",
     category,
     effect: "write",
     idempotent: true,
     input: descriptionInput,
-    output: described,
+    output: updateOutput,
     keeps_private: true,
     run: async (input, call) => {
       const account = accountFor(call);
@@ -67,7 +67,7 @@ const updateDescription = (accountFor: AccountFor) =>
     },
   });
 const descriptionInput = z.object({ issue, project, description });
-const described = z.object({ issue: z.string(), url: z.string() });
+const updateOutput = z.object({ issue: z.string(), url: z.string() });
 
 const getIssue = (accountFor: AccountFor) =>
   tool<typeof issueInput, typeof issueOutput, Settings>({
@@ -124,4 +124,4 @@ const issueOutput = z.object({
 });
 
 const urlOf = ({ client, connection }: Account, { project, issue }: { project: string; issue: string }): string =>
-  `${webOf(connection)}/${client.slug}/projects/${project}/issues/${issue}`;
+  `${webUrlOf(connection)}/${client.slug}/projects/${project}/issues/${issue}`;

@@ -1,11 +1,11 @@
 import { Buffer } from "node:buffer";
 import { type Capabilities, type HttpClient, httpClient, PluginError } from "@signalbox/sdk";
-import { type Settings, webOf } from "./settings.ts";
+import { type Settings, webUrlOf } from "./settings.ts";
 
 /** The public platform accepts 100 writes in 30 seconds per issue; self-hosted servers answer 429 above their limit. Milliseconds. */
 const publicInterval = 300;
 
-const restOf = (connection: Settings): string => `${webOf(connection)}/rest`;
+const restOf = (connection: Settings): string => `${webUrlOf(connection)}/rest`;
 const apiOf = (connection: Settings): string => `${restOf(connection)}/api/${connection.is_cloud ? 3 : 2}`;
 
 /** Clients of the API, and of `/rest`, where webhooks are. */

@@ -2,7 +2,7 @@ import { type HttpClient, PluginError, type PostedComment, valueAt, writeShorter
 import type { z } from "zod";
 import { isMarked, markedBody } from "./bodies.ts";
 import type { Convert } from "./conversions.ts";
-import { type Settings, webOf } from "./settings.ts";
+import { type Settings, webUrlOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 import { internalProperty, visibilityOf } from "./visibility.ts";
 
@@ -33,7 +33,7 @@ export async function postComment(account: Account, issue: string, post: Post, k
   return writeShorter(post.body, async (shown) => {
     const body = await bodyOfPost(account, { ...post, body: shown }, key);
     const { data } = await client.write({ route: `POST ${route}`, path: { issue }, body, schema: shapes.comment, signal });
-    return postedOf(connection, issue, data.id);
+    return postedCommentOf(connection, issue, data.id);
   });
 }
 
@@ -48,7 +48,7 @@ export async function updateComment(
   return writeShorter(post.body, async (shown) => {
     const body = await bodyOfPost(account, { ...post, body: shown }, key);
     const one = { route: `PUT ${route}/{id}`, path: { issue, id }, body, schema: shapes.comment, signal };
-    return postedOf(connection, issue, (await client.write(one)).data.id);
+    return postedCommentOf(connection, issue, (await client.write(one)).data.id);
   });
 }
 
@@ -90,7 +90,7 @@ export async function findComment(
     const query = { startAt: page * 100, maxResults: 100, orderBy: "-created", expand: "properties" };
     const { data } = await client.read({ route: `GET ${route}`, path: { issue }, query, schema: shapes.comments, signal });
     const found = data.comments.find((comment) => hasKey(comment, key));
-    if (found) return postedOf(connection, issue, found.id);
+    if (found) return postedCommentOf(connection, issue, found.id);
     if (data.startAt + data.comments.length >= data.total || data.comments.length === 0) return null;
   }
   return null;
@@ -101,7 +101,7 @@ export function hasKey(comment: z.output<typeof shapes.comment>, key: string): b
   return own === undefined ? isMarked(comment.body, key) : valueAt(own.value, "key") === key;
 }
 
-export const postedOf = (connection: Settings, issue: string, id: string): PostedComment => ({
+export const postedCommentOf = (connection: Settings, issue: string, id: string): PostedComment => ({
   id,
-  url: `${webOf(connection)}/browse/${issue}?focusedCommentId=${id}`,
+  url: `${webUrlOf(connection)}/browse/${issue}?focusedCommentId=${id}`,
 });

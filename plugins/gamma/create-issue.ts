@@ -12,7 +12,7 @@ import {
 import { keyOf } from "./address.ts";
 import { bodyOf } from "./bodies.ts";
 import type { Account } from "./comments.ts";
-import { webOf } from "./settings.ts";
+import { webUrlOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
 const maxTitleLength = 255;
@@ -31,7 +31,7 @@ export async function createIssue({ client, connection, convert, signal }: Accou
     const fields = { project: { key: project }, issuetype, summary, description: await bodyOf(convert, shown, connection) };
     return (await client.write({ route: "POST /issue", body: { fields }, schema: shapes.made, signal })).data;
   });
-  const url = `${webOf(connection)}/browse/${key}`;
+  const url = `${webUrlOf(connection)}/browse/${key}`;
   const request = { route: "GET /issue/{key}", path: { key }, query: { fields: shown }, schema: shapes.issueFields, signal };
   const { data } = await client.read(request);
   const timestamp = Date.parse(timestampAt(data, "fields", "created") ?? "") || Date.now();

@@ -1,6 +1,6 @@
 import { type HttpClient, type SubjectDetails, stringAt, valueAt } from "@signalbox/sdk";
 import { anyProject, isKey, projectOfKey } from "./address.ts";
-import { type Settings, webOf } from "./settings.ts";
+import { type Settings, webUrlOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
 /**
@@ -39,6 +39,6 @@ export async function describe(
     state: stringAt(fields, ["status", "name"], 200),
     labels: Array.isArray(labels) ? labels.filter((label) => typeof label === "string").slice(0, 100) : [],
     author: stringAt(fields, ["creator", "displayName"], 200) ?? stringAt(fields, ["reporter", "displayName"], 200),
-    url: `${webOf(connection)}/browse/${key}`,
+    url: `${webUrlOf(connection)}/browse/${key}`,
   };
 }

@@ -29,4 +29,4 @@ export const settings = z.object({
 export type Settings = z.output<typeof settings>;
 
 /** URL of the web pages, without a trailing slash. */
-export const webOf = ({ url }: Settings): string => (url ?? "").replace(/\/+$/, "");
+export const webUrlOf = ({ url }: Settings): string => (url ?? "").replace(/\/+$/, "");

@@ -5,7 +5,7 @@ import { bodyOf, markdownOf } from "./bodies.ts";
 import { findComment, postComment, requireInternalComments } from "./comments.ts";
 import type { Convert } from "./conversions.ts";
 import { deleteComment, findAllComments } from "./duplicates.ts";
-import { type Settings, webOf } from "./settings.ts";
+import { type Settings, webUrlOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 import { findTransition, transition } from "./transitions.ts";
 import { isHidden, isSecured } from "./visibility.ts";
@@ -49,22 +49,22 @@ const addComment = (clientOf: ClientOf, convert: Convert) =>
 const addCommentInput = z.object({ issue, project, body });
 
 const updateDescription = (clientOf: ClientOf, convert: Convert) =>
-  tool<typeof descriptionInput, typeof described, Settings>({
+  tool<typeof descriptionInput, typeof updateOutput, Settings>({
     about: "Replace the description of an issue. The old text is lost: read it first and keep what is still valid.",
     category,
     effect: "write",
     idempotent: true,
     input: descriptionInput,
-    output: described,
+    output: updateOutput,
     run: async (input, { connection, signal }) => {
       const key = keyOf(input.issue, input.project);
       const body = { fields: { description: await bodyOf(convert, input.description, connection) } };
       await clientOf(connection).write({ route: "PUT /issue/{key}", path: { key }, body, schema: shapes.nothing, signal });
-      return { issue: key, url: `${webOf(connection)}/browse/${key}` };
+      return { issue: key, url: `${webUrlOf(connection)}/browse/${key}` };
     },
   });
 const descriptionInput = z.object({ issue, project, description });
-const described = z.object({ issue: z.string(), url: z.string() });
+const updateOutput = z.object({ issue: z.string(), url: z.string() });
 
 const transitionIssue = (clientOf: ClientOf) =>
   tool<typeof transitionInput, typeof transitioned, Settings>({
@@ -117,7 +117,7 @@ const getIssue = (clientOf: ClientOf, convert: Convert) =>
         labels: found.labels ?? [],
         assignee: found.assignee?.displayName ?? null,
         author: found.reporter?.displayName ?? null,
-        url: `${webOf(connection)}/browse/${data.key}`,
+        url: `${webUrlOf(connection)}/browse/${data.key}`,
         created_at: found.created ?? null,
         updated_at: found.updated ?? null,
         comments: await Promise.all(

@@ -2,7 +2,7 @@ import { type HttpClient, PluginError, valueAt } from "@signalbox/sdk";
 import { z } from "zod";
 import * as shapes from "./shapes.ts";
 
-export interface Moved {
+export interface TransitionResult {
   readonly issue: string;
   readonly transition: string;
   readonly status: string | null;
@@ -16,7 +16,7 @@ export async function transition(
   wanted: string,
   key: string,
   signal: AbortSignal,
-): Promise<Moved> {
+): Promise<TransitionResult> {
   const route = "/issue/{issue}/transitions";
   const { data } = await client.read({ route: `GET ${route}`, path: { issue }, schema: shapes.transitions, signal });
   const found =
@@ -46,7 +46,12 @@ const changes = z.object({
 });
 
 /** Finds the move with `key` among the newest entries of the issue's history. */
-export async function findTransition(client: HttpClient, issue: string, key: string, signal: AbortSignal): Promise<Moved | null> {
+export async function findTransition(
+  client: HttpClient,
+  issue: string,
+  key: string,
+  signal: AbortSignal,
+): Promise<TransitionResult | null> {
   const query = { expand: "changelog", fields: "status" };
   const { data } = await client.read({ route: "GET /issue/{issue}", path: { issue }, query, schema: changes, signal });
   for (const { historyMetadata } of data.changelog?.histories ?? []) {

@@ -109,7 +109,7 @@ const code: Reader = (text, at) => {
 };
 
 /** Colours and anchors have no equivalent. */
-const dropped: Reader = (text, at) => {
+const dropMarkup: Reader = (text, at) => {
   const [whole] = match(/\{(?:color|anchor)(?::[^}\n]{0,200})?\}/iy, text, at) ?? [];
   return whole === undefined ? null : { nodes: [], end: at + whole.length };
 };
@@ -119,14 +119,14 @@ const link: Reader = (text, at, depth) => {
   const inner = end < 0 ? "" : text.slice(at + 1, end);
   if (inner.trim() === "") return null;
   const user = /^~(?:accountid:)?([\w.@:+-]{1,128})$/.exec(inner)?.[1];
-  if (user) return linked(`accountid:${user}`, [{ type: "text", value: `@${user}` }], end + 1);
+  if (user) return linkNode(`accountid:${user}`, [{ type: "text", value: `@${user}` }], end + 1);
   const [, shown, address = ""] = /^(?:((?:\\.|[^\\|])*)\|)?([^|\\]+)(?:\|[^|]*)?$/.exec(inner) ?? [];
   if (!/^(?:https?|ftp|mailto|tel):\S+$/i.test(address.trim())) return null;
   const url = address.trim();
   const children = shown?.trim() ? wikiPhrases(shown, depth + 1).flatMap(withoutLinks) : [{ type: "text" as const, value: url }];
-  return linked(url, children, end + 1);
+  return linkNode(url, children, end + 1);
 };
-const linked = (url: string, children: PhrasingContent[], end: number): Found => ({
+const linkNode = (url: string, children: PhrasingContent[], end: number): Found => ({
   nodes: [{ type: "link", url, children: children as never }],
   end,
 });
@@ -136,7 +136,7 @@ const address: Reader = (text, at) => {
   if (isWord(text[at - 1])) return null;
   const [whole] = match(/https?:\/\/[^\s|\][{}<>"\\]{1,2000}/iy, text, at) ?? [];
   const url = whole?.replace(/(?<![.,;:!?)*_])[.,;:!?)*_]+$/, "");
-  return url ? linked(url, [{ type: "text", value: url }], at + url.length) : null;
+  return url ? linkNode(url, [{ type: "text", value: url }], at + url.length) : null;
 };
 
 /** `!shot.png|thumbnail!`: an attachment becomes text, a URL becomes an image. */
@@ -180,7 +180,7 @@ const unescaped = (text: string): string =>
 
 /** Readers by the character that their markup begins with. */
 const readers: Readonly<Record<string, readonly Reader[]>> = {
-  "{": [code, macro, dropped],
+  "{": [code, macro, dropMarkup],
   "[": [link],
   "!": [image],
   "\\": [escapedSign],

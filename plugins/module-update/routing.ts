@@ -12,7 +12,7 @@ type Station = keyof typeof triggers;
 type Rule = readonly [station: Station, event: string, filter: string];
 
 /** Condition: the status at `path` has one of the names in `words`. */
-const moved = (path: string, words: string) => `((${path}) // "" | tostring | test(${words}))`;
+const movedTo = (path: string, words: string) => `((${path}) // "" | tostring | test(${words}))`;
 
 /** delta reports a move in `changes` or as an activity, with the state's name or its id; `data.state` has the current state. */
 const movedDelta = (words: string) =>
@@ -24,7 +24,7 @@ const rules: Readonly<Record<string, { readonly own: string; readonly rules: rea
     own: "(.repository.full_name | ascii_downcase) == ({project} | ascii_downcase)",
     rules: [
       ["created", "issues.opened", "true"],
-      ["started", "issues.labeled", moved(".label.name", startedState)],
+      ["started", "issues.labeled", movedTo(".label.name", startedState)],
       ["finished", "issues.closed", "true"],
     ],
   },
@@ -44,8 +44,12 @@ const rules: Readonly<Record<string, { readonly own: string; readonly rules: rea
     own: '(.issue.key | ascii_upcase | startswith(({project} | ascii_upcase) + "-"))',
     rules: [
       ["created", "gamma:issue_created", "true"],
-      ["started", "gamma:issue_updated", `any(.changelog.items[]?; .field == "status" and ${moved(".toString", startedState)})`],
-      ["finished", "gamma:issue_updated", `any(.changelog.items[]?; .field == "status" and ${moved(".toString", ended)})`],
+      [
+        "started",
+        "gamma:issue_updated",
+        `any(.changelog.items[]?; .field == "status" and ${movedTo(".toString", startedState)})`,
+      ],
+      ["finished", "gamma:issue_updated", `any(.changelog.items[]?; .field == "status" and ${movedTo(".toString", ended)})`],
     ],
   },
   delta: {

@@ -1,16 +1,16 @@
 import type { CallContext, HttpClient, KnowledgePage } from "@signalbox/sdk";
 import { z } from "zod";
 import { cursorAfter, noSpace, pageUrl, parameterOf, positionOf, revisionOf, type WikiApi } from "./api.ts";
-import { type Settings, spacesOf, webOf } from "./settings.ts";
+import { type Settings, spacesOf, webUrlOf } from "./settings.ts";
 
 /** https://developer.atlassian.com/cloud/confluence/rest/v2/ */
 const id = z.union([z.string(), z.number()]).transform(String);
 const links = z.object({ next: z.string().optional(), base: z.string().optional() }).default({});
 const spaceList = z.object({ results: z.array(z.object({ id, key: z.string() })) });
 const version = z.object({ number: z.number(), createdAt: z.string().optional() });
-const listed = z.object({ id, spaceId: id, status: z.string().default("current"), version });
-const pageList = z.object({ results: z.array(listed), _links: links });
-const whole = listed.extend({
+const pageEntry = z.object({ id, spaceId: id, status: z.string().default("current"), version });
+const pageList = z.object({ results: z.array(pageEntry), _links: links });
+const whole = pageEntry.extend({
   title: z.string(),
   body: z.object({ storage: z.object({ value: z.string() }) }),
   _links: z.object({ webui: z.string().optional() }).default({}),
@@ -58,7 +58,7 @@ export const cloud: WikiApi = {
         id: page.id,
         revision: revisionOf(page.version.number, space),
         title: page.title,
-        url: pageUrl(base, webOf(connection), page._links.webui),
+        url: pageUrl(base, webUrlOf(connection), page._links.webui),
         space,
         body: await toMarkdown(page.body.storage.value),
         // The version names its author only by an account id, which means nothing to a reader.

@@ -2,12 +2,12 @@ import { type HttpClient, type KnowledgePage, PluginError } from "@signalbox/sdk
 import { z } from "zod";
 import { cursorAfter, noSpace, pageUrl, parameterOf, positionOf, revisionOf, type WikiApi } from "./api.ts";
 import type { ToMarkdown } from "./conversions.ts";
-import { type Settings, spacesOf, webOf } from "./settings.ts";
+import { type Settings, spacesOf, webUrlOf } from "./settings.ts";
 
 /** https://developer.atlassian.com/server/confluence/rest/ */
 const id = z.union([z.string(), z.number()]).transform(String);
 const spaceShape = z.object({ key: z.string() });
-const listed = z.object({
+const pageEntry = z.object({
   id,
   type: z.string().default("page"),
   status: z.string().default("current"),
@@ -18,8 +18,8 @@ const listed = z.object({
   }),
   space: spaceShape,
 });
-const pageList = z.object({ results: z.array(listed), _links: z.object({ next: z.string().optional() }).default({}) });
-const whole = listed.extend({
+const pageList = z.object({ results: z.array(pageEntry), _links: z.object({ next: z.string().optional() }).default({}) });
+const whole = pageEntry.extend({
   title: z.string(),
   body: z.object({ storage: z.object({ value: z.string() }) }),
   _links: z.object({ webui: z.string().optional(), base: z.string().optional() }).default({}),
@@ -87,7 +87,7 @@ async function readOne(
       id: data.id,
       revision: revisionOf(data.version.number, data.space.key),
       title: data.title,
-      url: pageUrl(data._links.base, webOf(connection), data._links.webui),
+      url: pageUrl(data._links.base, webUrlOf(connection), data._links.webui),
       space: data.space.key,
       body: await toMarkdown(data.body.storage.value),
       author: data.version.by?.displayName ?? null,

@@ -46,7 +46,7 @@ const blocks = new Set([
 const inlineMacros = new Set(["status", "jira", "anchor"]);
 
 /** Elements without text for a reader. */
-export const drops = (name: string): boolean => dropped.has(name);
+export const isDropped = (name: string): boolean => dropped.has(name);
 
 export const startsBlock = (name: string, attributes: Attributes): boolean =>
   blocks.has(name) || (name === "ac:structured-macro" && !inlineMacros.has(attributes["ac:name"] ?? ""));

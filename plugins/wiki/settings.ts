@@ -27,12 +27,12 @@ export const settings = z.object({
 export type Settings = z.output<typeof settings>;
 
 /** URL before the paths of pages: on Cloud it ends in /wiki. */
-export function webOf({ base_url, is_cloud }: Settings): string {
+export function webUrlOf({ base_url, is_cloud }: Settings): string {
   const base = base_url.replace(/\/+$/, "");
   return is_cloud && !base.endsWith("/wiki") ? `${base}/wiki` : base;
 }
 
-export const apiOf = (one: Settings): string => `${webOf(one)}${one.is_cloud ? "/api/v2" : "/rest/api"}`;
+export const apiOf = (one: Settings): string => `${webUrlOf(one)}${one.is_cloud ? "/api/v2" : "/rest/api"}`;
 
 /** Space keys without duplicates. They are case-insensitive. */
 export const spacesOf = ({ space_keys }: Settings): string[] => {

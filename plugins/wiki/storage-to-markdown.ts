@@ -1,6 +1,6 @@
 import { sanitizeText } from "@signalbox/sdk";
 import { Parser } from "htmlparser2";
-import { type Attributes, drops, render, startsBlock } from "./elements.ts";
+import { type Attributes, isDropped, render, startsBlock } from "./elements.ts";
 
 /** An element that is open. */
 interface Frame {
@@ -31,7 +31,7 @@ export function storageToMarkdown(storage: string): string {
           ignored++;
           return;
         }
-        if (drops(name)) dropping++;
+        if (isDropped(name)) dropping++;
         if (keepsSpace.has(name)) preserved++;
         stack.push({ name, attributes, parameters: new Map(), text: "" });
       },
@@ -48,7 +48,7 @@ export function storageToMarkdown(storage: string): string {
         // The parser also reports the end of an unfinished tag at the end of the input, which it never opened.
         if (stack.length === 1 || top().name !== name) return;
         const frame = stack.pop() as Frame;
-        if (drops(frame.name)) {
+        if (isDropped(frame.name)) {
           dropping--;
           return;
         }

@@ -4,7 +4,7 @@ import { setupServer } from "msw/node";
 import { describe, expect, test } from "vitest";
 import { pageUrl } from "./api.ts";
 import wiki from "./index.ts";
-import { apiOf, settings, webOf } from "./settings.ts";
+import { apiOf, settings, webUrlOf } from "./settings.ts";
 import { account, FakeWiki } from "./test-wiki.ts";
 
 const body = "<p>Before.</p><h2>Setting&nbsp;up</h2><p>Größe 🦉 zählt</p>";
@@ -83,7 +83,7 @@ test("URLs with and without a path", () => {
   expect(apiOf(of("https://acme.atlassian.net"))).toBe("https://acme.atlassian.net/wiki/api/v2");
   expect(apiOf(of("https://acme.atlassian.net/wiki/"))).toBe("https://acme.atlassian.net/wiki/api/v2");
   expect(apiOf(of("https://wiki.example.com/confluence/", false))).toBe("https://wiki.example.com/confluence/rest/api");
-  expect(webOf(of("https://wiki.example.com", false))).toBe("https://wiki.example.com");
+  expect(webUrlOf(of("https://wiki.example.com", false))).toBe("https://wiki.example.com");
 });
 
 test("the URL of a page takes linear time", () => {

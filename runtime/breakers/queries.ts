@@ -37,7 +37,7 @@ export interface Outage {
 }
 
 /** A breaker after a failure. */
-export interface Opened extends Breaker {
+export interface OpenedBreaker extends Breaker {
   readonly is_new: boolean;
   /** Whether the watchdog gets an entry: the breaker is new, or its last entry is old. */
   readonly is_reported: boolean;
@@ -55,9 +55,9 @@ export async function openBreaker(
   sql: Sql,
   { execution, asked_seconds, ...outage }: Outage,
   baseSeconds: number,
-): Promise<Opened> {
+): Promise<OpenedBreaker> {
   const retryAt = sql`now() + make_interval(secs => ${asked_seconds}::float8)`;
-  const [row] = await sql<[Opened]>`
+  const [row] = await sql<[OpenedBreaker]>`
     insert into breakers as b (key, name, effect, reason, next_probe_at)
     values (${outage.key}, ${outage.name}, ${outage.effect}, ${outage.reason}, greatest(${afterFailures(sql, sql`0`, baseSeconds)}, ${retryAt}))
     on conflict (key) do update set

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Claimed, claimExecutions, reconcileBudgets } from "../execution/queries.ts";
+import { type ClaimedExecution, claimExecutions, reconcileBudgets } from "../execution/queries.ts";
 import { newStep } from "../execution/steps/new-step.ts";
 import { writeChanges } from "../execution/steps/queries.ts";
 import type { Database } from "../platform/database/client.ts";
@@ -26,7 +26,7 @@ const request = fc.record({
 });
 type Request = typeof request extends fc.Arbitrary<infer T> ? T : never;
 
-const claim = async (replica: number, count: number): Promise<Claimed[]> =>
+const claim = async (replica: number, count: number): Promise<ClaimedExecution[]> =>
   claimExecutions(pools[replica % 2]?.sql as Database["sql"], {
     worker: newId(),
     most: count,
@@ -59,7 +59,7 @@ async function fresh(count: number): Promise<number> {
   return project.id;
 }
 
-async function end(execution: Claimed, { tokens, part, end }: Request, replica: number): Promise<number> {
+async function end(execution: ClaimedExecution, { tokens, part, end }: Request, replica: number): Promise<number> {
   const { sql } = pools[replica % 2] as Database;
   const { id, lease } = execution;
   if (end === "failed") {

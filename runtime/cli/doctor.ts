@@ -36,9 +36,9 @@ export interface Configured {
 /** The problems because of which events get no answer, one sentence each, with the fix. */
 export function problemsOf(found: Configured): string[] {
   const known = { tasks: new Set(found.tasks.map(({ id }) => id)), agents: new Set(found.agents.map(({ id }) => id)) };
-  const fired = new Set(found.triggers.map((one) => one.canonical_trigger));
+  const firedTriggers = new Set(found.triggers.map((one) => one.canonical_trigger));
   const idle = Map.groupBy(
-    eventsOf(found).filter(({ trigger }) => !fired.has(trigger)),
+    eventsOf(found).filter(({ trigger }) => !firedTriggers.has(trigger)),
     ({ trigger }) => trigger,
   );
   return [

@@ -2,7 +2,7 @@ import { events } from "@signalbox/schema/bulk";
 import { Problem, problem } from "@signalbox/schema/problem";
 import { confirmationOf, countFirst } from "../platform/confirmation.ts";
 import { type Bound, type Context, handle } from "../platform/operation.ts";
-import { subjectsMeant } from "../platform/subject.ts";
+import { possibleSubjects } from "../platform/subject.ts";
 import type { ReplayOptions } from "../webhooks/incoming.ts";
 import type { Receiver } from "../webhooks/receiver.ts";
 import { countReplayable, nextReplayable, type Replayable, sampleReplayable } from "./bulk-queries.ts";
@@ -21,7 +21,7 @@ export const bulkOfEvents = (receiver: Receiver, sources: () => Iterable<string>
     await requireReplayable(sql, replay);
     const confirmable = { action, filter, replay };
     const { subject, ...rest } = filter;
-    const subjects = subject === undefined ? undefined : subjectsMeant(subject, sources());
+    const subjects = subject === undefined ? undefined : possibleSubjects(subject, sources());
     const upToId = (upTo: string) => ({ filter: { ...rest, subjects }, upTo });
     const { count, upTo, token } = await countFirst({ request: confirmable, confirm, expect, max, noun: "events" }, (id) =>
       countReplayable(sql, upToId(id), max),

@@ -3,13 +3,13 @@ import type { Log } from "../platform/log.ts";
 import { genAi, own } from "../platform/telemetry/names.ts";
 import { inTrace, recordSpan, recordsSpans } from "../platform/telemetry/tracing.ts";
 import { findLostAttempt } from "./lease-queries.ts";
-import type { Claimed } from "./queries.ts";
+import type { ClaimedExecution } from "./queries.ts";
 
 const name = "invoke_agent";
 
-const eventOf = ({ event_id, id, place }: Claimed) => ({ id: event_id ?? id, traceparent: place?.traceparent ?? null });
-const keyOf = ({ id }: Claimed, attempt: number) => `${id} ${attempt}`;
-const attributesOf = (execution: Claimed, attempt: number) => ({
+const eventOf = ({ event_id, id, place }: ClaimedExecution) => ({ id: event_id ?? id, traceparent: place?.traceparent ?? null });
+const keyOf = ({ id }: ClaimedExecution, attempt: number) => `${id} ${attempt}`;
+const attributesOf = (execution: ClaimedExecution, attempt: number) => ({
   [genAi.operation]: name,
   [own.event]: eventOf(execution).id,
   [own.execution]: execution.id,
@@ -19,7 +19,7 @@ const attributesOf = (execution: Claimed, attempt: number) => ({
 });
 
 /** Runs an attempt as a span of its event's trace. */
-export function inAttemptSpan<T>(execution: Claimed, run: () => Promise<T>): Promise<T> {
+export function inAttemptSpan<T>(execution: ClaimedExecution, run: () => Promise<T>): Promise<T> {
   const { attempts } = execution;
   return inTrace(eventOf(execution), name, attributesOf(execution, attempts), run, keyOf(execution, attempts));
 }
@@ -29,7 +29,7 @@ export function inAttemptSpan<T>(execution: Claimed, run: () => Promise<T>): Pro
  * recorded span has the id that the killed process gave it, so it is the parent of the exported ones. Never rejects.
  */
 export async function recordLostAttempt(
-  execution: Claimed,
+  execution: ClaimedExecution,
   { sql, log }: { readonly sql: Sql; readonly log: Log },
 ): Promise<void> {
   if (!recordsSpans() || execution.deaths === 0) return;

@@ -3,13 +3,13 @@ import type { Bus } from "../platform/bus.ts";
 import { isUnavailable } from "../platform/database/client.ts";
 import type { Report } from "../platform/log.ts";
 import { Failure, sleep } from "../platform/retry.ts";
-import { attemptSeconds, attempts, leasesLost } from "../platform/telemetry/metrics.ts";
+import { attemptSeconds, attempts, lostLeases } from "../platform/telemetry/metrics.ts";
 import { isOpen } from "./approval.ts";
 import { inAttemptSpan, recordLostAttempt } from "./attempt-span.ts";
 import { HoldExecution } from "./budget.ts";
 import { LeaseLost } from "./lease.ts";
 import type { Presence } from "./presence/watch.ts";
-import type { Claimed } from "./queries.ts";
+import type { ClaimedExecution } from "./queries.ts";
 import { runExecution } from "./run.ts";
 import type { RunDeps } from "./run-context.ts";
 import type { Change } from "./steps/rows.ts";
@@ -24,7 +24,7 @@ export interface AttemptDeps extends RunDeps {
   readonly writeAgain: (change: Change) => Promise<boolean>;
   readonly presence: Presence;
   /** Notifies the people on the issue that the execution is held. Never rejects. */
-  readonly onHeld: (execution: Claimed) => Promise<void>;
+  readonly onHeld: (execution: ClaimedExecution) => Promise<void>;
   readonly retryLimit: number;
   readonly retryDelaySeconds: number;
   /** Writes an error to the watchdog. */
@@ -62,12 +62,12 @@ const databaseAgainMs = 250;
 const maxOutageMs = 60_000;
 
 /** One attempt at an execution, with its outcome recorded. Never rejects. */
-export function attemptExecution(execution: Claimed, bounds: AttemptBounds, deps: AttemptDeps): Promise<AttemptOutcome> {
+export function attemptExecution(execution: ClaimedExecution, bounds: AttemptBounds, deps: AttemptDeps): Promise<AttemptOutcome> {
   const done = attemptSeconds.startTimer();
   return inAttemptSpan(execution, () => attempt(execution, bounds, deps)).finally(done);
 }
 
-async function attempt(execution: Claimed, bounds: AttemptBounds, deps: AttemptDeps): Promise<AttemptOutcome> {
+async function attempt(execution: ClaimedExecution, bounds: AttemptBounds, deps: AttemptDeps): Promise<AttemptOutcome> {
   const log = deps.log.with({ execution_id: execution.id, task_id: execution.task_id, event_id: execution.event_id });
   const { lease, stopping } = bounds;
   const limits: AttemptLimits = { ...bounds, unconfirmed: new Set() };
@@ -93,7 +93,7 @@ async function attempt(execution: Claimed, bounds: AttemptBounds, deps: AttemptD
   } catch (error) {
     if (error instanceof LeaseLost || signal.aborted) {
       attempts.inc({ outcome: "interrupted" });
-      if (lease.signal.aborted) leasesLost.inc();
+      if (lease.signal.aborted) lostLeases.inc();
       log.warn("execution interrupted", { reason: String(signal.reason ?? error) });
       return interrupted();
     }
@@ -119,7 +119,7 @@ async function attempt(execution: Claimed, bounds: AttemptBounds, deps: AttemptD
 }
 
 /** Throws a `Failure` if the execution cannot be run. */
-function checkRunnable({ deaths, unreadable }: Claimed): void {
+function checkRunnable({ deaths, unreadable }: ClaimedExecution): void {
   if (deaths >= maxDeaths)
     throw new Failure(`Its worker crashed ${deaths} times in a row while running it.`, { retryable: false });
   // A replica of another release may be able to read it.
@@ -127,7 +127,7 @@ function checkRunnable({ deaths, unreadable }: Claimed): void {
 }
 
 /** The first attempt has no steps to read. */
-function openTranscript(execution: Claimed, bounds: AttemptBounds, deps: AttemptDeps): Promise<Transcript> | Transcript {
+function openTranscript(execution: ClaimedExecution, bounds: AttemptBounds, deps: AttemptDeps): Promise<Transcript> | Transcript {
   const write = (change: Change) => retryDuringOutage(change, bounds, deps);
   return execution.attempts > 1 ? Transcript.open(deps.sql, execution, write) : new Transcript(execution, [], write);
 }
@@ -158,7 +158,7 @@ async function retryDuringOutage(change: Change, { lease, stopping }: AttemptBou
 
 /** The execution resumes after its last step when the hold ends. */
 async function recordHold(
-  execution: Claimed,
+  execution: ClaimedExecution,
   { hold }: HoldExecution,
   transcript: Transcript | undefined,
   deps: AttemptDeps,
@@ -180,7 +180,7 @@ async function recordHold(
 
 /** Queues the execution again because something that it needs is unavailable. This uses up no attempt. */
 async function postpone(
-  execution: Claimed,
+  execution: ClaimedExecution,
   { breaker, failure, heldReason, message }: OutageError,
   transcript: Transcript | undefined,
   deps: AttemptDeps,
@@ -212,7 +212,7 @@ async function postpone(
 
 /** Queues the execution again, or fails it for good. */
 async function recordFailure(
-  execution: Claimed,
+  execution: ClaimedExecution,
   error: unknown,
   transcript: Transcript | undefined,
   deps: AttemptDeps,

@@ -5,7 +5,7 @@ import type { ChatRequest } from "../llm/chat-messages.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { sleep } from "../platform/retry.ts";
 import { placeOf } from "../policy/settings.ts";
-import type { Claimed } from "./queries.ts";
+import type { ClaimedExecution } from "./queries.ts";
 import type { StepLog } from "./step-log.ts";
 import type { StepRow } from "./steps/rows.ts";
 
@@ -64,7 +64,7 @@ const charactersPerToken = 4;
 const answerTokens = 500;
 
 export function runBudget(
-  execution: Pick<Claimed, "id" | "lease" | "project_id" | "source" | "project" | "is_released">,
+  execution: Pick<ClaimedExecution, "id" | "lease" | "project_id" | "source" | "project" | "is_released">,
   agentId: string | null,
   { sql, policies, settings, prices }: BudgetDeps,
 ): RunBudget {

@@ -1,7 +1,7 @@
 import type { SubjectDetails } from "@signalbox/sdk";
 import type { Log } from "../platform/log.ts";
 import type { Connection } from "../plugins/connections.ts";
-import type { Claimed } from "./queries.ts";
+import type { ClaimedExecution } from "./queries.ts";
 
 /** Maximum wait for a tracker to describe a subject, in milliseconds. After that, the run continues without the description. */
 const maxWaitMs = 5_000;
@@ -12,14 +12,14 @@ const maxEntries = 500;
 /** Looks up facts about an issue that the payload of its event does not contain: title, state, labels, author, URL. */
 export interface Descriptions {
   /** `null`: the source has no look-up, or the tracker did not answer. Never rejects. */
-  of(execution: Claimed, connection: Connection | null): Promise<SubjectDetails | null>;
+  of(execution: ClaimedExecution, connection: Connection | null): Promise<SubjectDetails | null>;
 }
 
 /** One look-up for all tasks of an event. The source throttles its requests. */
 export function createDescriptions(log: Log): Descriptions {
   const entries = new Map<string, Promise<SubjectDetails | null>>();
   const backoffUntil = new Map<string, number>();
-  const ask = async (execution: Claimed, { id, source, settings }: Connection): Promise<SubjectDetails | null> => {
+  const ask = async (execution: ClaimedExecution, { id, source, settings }: Connection): Promise<SubjectDetails | null> => {
     const { project, issue, content } = execution;
     if (project === null || issue === null || (backoffUntil.get(id) ?? 0) > Date.now()) return null;
     const call = { signal: AbortSignal.timeout(maxWaitMs), connection: settings, key: `${execution.id}.describe` };
@@ -59,8 +59,8 @@ export function detailsText(details: SubjectDetails | null): string | null {
     ["Author", author],
     ["Link", url],
   ];
-  const listed = facts.flatMap(([name, value]) => (value?.trim() ? `- ${name}: ${line(value)}` : []));
-  return listed.length > 0 ? `## The issue now\n\n${listed.join("\n")}` : null;
+  const lines = facts.flatMap(([name, value]) => (value?.trim() ? `- ${name}: ${line(value)}` : []));
+  return lines.length > 0 ? `## The issue now\n\n${lines.join("\n")}` : null;
 }
 
 /** Ids of states and labels mean nothing to a reader. */

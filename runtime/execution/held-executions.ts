@@ -5,7 +5,7 @@ import { type Loop, startLoop } from "../platform/loop.ts";
 import type { AttemptOutcome } from "./attempt.ts";
 import type { Lease } from "./lease.ts";
 import { releaseExecutions, releaseExpired, renewLeases } from "./lease-queries.ts";
-import { type Claimed, reconcileBudgets } from "./queries.ts";
+import { type ClaimedExecution, reconcileBudgets } from "./queries.ts";
 import { scheduleWriteChecks } from "./write-check-queries.ts";
 
 export interface HeldExecutionsOptions {
@@ -21,12 +21,12 @@ export interface HeldExecutionsOptions {
 }
 
 interface Running {
-  readonly execution: Claimed;
+  readonly execution: ClaimedExecution;
   readonly lease: Lease;
   readonly done: Promise<void>;
 }
 interface Interrupted {
-  readonly execution: Claimed;
+  readonly execution: ClaimedExecution;
   readonly clean: boolean;
   readonly unconfirmed: readonly string[];
 }
@@ -49,12 +49,12 @@ export class HeldExecutions {
     return this.#running.size;
   }
 
-  all(): Claimed[] {
+  all(): ClaimedExecution[] {
     return [...this.#running.values()].map(({ execution }) => execution);
   }
 
   /** Holds an execution while its attempt runs. */
-  add(execution: Claimed, lease: Lease, attempt: () => Promise<AttemptOutcome>): void {
+  add(execution: ClaimedExecution, lease: Lease, attempt: () => Promise<AttemptOutcome>): void {
     // Its lease was lost unnoticed, and this worker has claimed it again. The earlier attempt can no longer record anything.
     this.#running.get(execution.id)?.lease.lose("claimed again");
     const done = attempt().then((outcome) => this.#ended(execution, lease, outcome));
@@ -137,7 +137,7 @@ export class HeldExecutions {
     this.#options.wake();
   }
 
-  #ended(execution: Claimed, lease: Lease, outcome: AttemptOutcome): void {
+  #ended(execution: ClaimedExecution, lease: Lease, outcome: AttemptOutcome): void {
     lease.end();
     if (this.#running.get(execution.id)?.lease === lease) this.#running.delete(execution.id);
     if (outcome.kind === "interrupted") this.#noteInterrupted({ execution, ...outcome });

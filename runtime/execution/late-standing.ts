@@ -8,14 +8,14 @@ import { placeOf } from "../policy/settings.ts";
 import { isBelow, releaseByOperator } from "../policy/standing.ts";
 import { projectKeyOf } from "./approval.ts";
 import { HoldExecution } from "./budget.ts";
-import type { Claimed } from "./queries.ts";
+import type { ClaimedExecution } from "./queries.ts";
 import { recordStanding, standingRules } from "./subject-queries.ts";
 
 export interface LateStandingDeps {
   readonly sql: Sql;
   readonly standings: Pick<Standings, "find">;
   readonly policies: Pick<Policies, "of">;
-  readonly connectionFor: (source: string, execution: Claimed, agentId: string | null) => Promise<Connection | null>;
+  readonly connectionFor: (source: string, execution: ClaimedExecution, agentId: string | null) => Promise<Connection | null>;
 }
 
 /**
@@ -23,7 +23,7 @@ export interface LateStandingDeps {
  * webhook was answered. So the limits apply to a stranger's first event too. Throws `HoldExecution` if the event would have been
  * refused.
  */
-export async function withLateStanding(execution: Claimed, deps: LateStandingDeps): Promise<Claimed> {
+export async function withLateStanding(execution: ClaimedExecution, deps: LateStandingDeps): Promise<ClaimedExecution> {
   const { origin, project, event_id } = execution;
   const author = origin?.author;
   // The gate has already checked a known standing.
@@ -40,7 +40,7 @@ export async function withLateStanding(execution: Claimed, deps: LateStandingDep
 
 /** Why an event of this author starts nothing; `null` if it may start runs. */
 async function refusalOf(
-  execution: Claimed,
+  execution: ClaimedExecution,
   { name, id, standing }: EventAuthor,
   deps: LateStandingDeps,
 ): Promise<string | null> {

@@ -2,7 +2,7 @@ import { modelTarget } from "../breakers/breakers.ts";
 import { maxCalls } from "../llm/answer.ts";
 import type { ChatAnswer, ChatRequest, Message, ToolCall } from "../llm/chat-messages.ts";
 import type { Llm } from "../llm/client.ts";
-import { measuredChat } from "../llm/measured.ts";
+import { measureChat } from "../llm/measured.ts";
 import { Failure, maxRetryMs, retry } from "../platform/retry.ts";
 import { toFunction } from "../tools/eligible.ts";
 import type { RegisteredTool } from "../tools/registered-tool.ts";
@@ -127,7 +127,7 @@ async function send(
   limits?.lease.progress(maxRetryMs(llm.timeoutMs));
   try {
     const maxWaitMs = conversation.maxRetryWaitMs;
-    const call = () => retry(() => measuredChat(llm, request, signal, conversation.onDelta), signal, { maxWaitMs });
+    const call = () => retry(() => measureChat(llm, request, signal, conversation.onDelta), signal, { maxWaitMs });
     return await (guarded ? guarded(modelTarget, call) : call());
   } catch (error) {
     if (!signal.aborted) await budget?.release();

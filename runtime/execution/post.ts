@@ -8,7 +8,7 @@ import { Failure, maxRetryMs } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { type Approval, isApproved, projectKeyOf } from "./approval.ts";
 import { isLiving, writeLiving } from "./presence/living.ts";
-import type { Claimed } from "./queries.ts";
+import type { ClaimedExecution } from "./queries.ts";
 import type { Run, RunDeps } from "./run-context.ts";
 import type { StepRow } from "./steps/rows.ts";
 import { runWrite } from "./write-step.ts";
@@ -17,11 +17,11 @@ import { runWrite } from "./write-step.ts";
 const callMs = 90_000;
 
 /** Where the answer was posted; without a URL, `error` may say why it was not. */
-export interface Posted {
+export interface PostResult {
   readonly url: string | null;
   readonly error: string | null;
 }
-export const notPosted: Posted = { url: null, error: null };
+export const notPosted: PostResult = { url: null, error: null };
 
 /** The stored part of a post that is needed to find it again: its text, and its place unless that is the issue. */
 export interface PostInput {
@@ -29,7 +29,7 @@ export interface PostInput {
   readonly private?: true;
   readonly thread?: string;
 }
-const inputOf = ({ place }: Claimed, body: string): PostInput => ({
+const inputOf = ({ place }: ClaimedExecution, body: string): PostInput => ({
   body,
   ...(place?.private && { private: true }),
   ...(place?.thread && { thread: place.thread }),
@@ -52,7 +52,7 @@ export async function postAnswer(
   agentId: string | null,
   body: string,
   deps: RunDeps,
-): Promise<Posted> {
+): Promise<PostResult> {
   const { project, issue } = execution;
   signal.throwIfAborted();
   if (project === null || issue === null) return notPosted;
@@ -93,7 +93,7 @@ async function sendAnswer(
   step: StepRow,
   connection: Connection,
   deps: RunDeps,
-): Promise<Posted> {
+): Promise<PostResult> {
   const resumed = step.state === "started" && step.key !== null;
   transcript.complete(step, { state: "started" });
   const input = step.input as PostInput;

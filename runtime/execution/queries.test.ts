@@ -6,7 +6,7 @@ import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { findWorkers, releaseExecutions, releaseExpired, renewLeases } from "./lease-queries.ts";
 import { LiveWorkers } from "./live-workers.ts";
-import { type Claimed, claimExecutions } from "./queries.ts";
+import { type ClaimedExecution, claimExecutions } from "./queries.ts";
 import { newStep } from "./steps/new-step.ts";
 import { loadSteps, writeChanges } from "./steps/queries.ts";
 
@@ -21,8 +21,8 @@ async function queueOne(sql: Database["sql"], project: string, issue = "1"): Pro
   return id;
 }
 
-const claimOne = async (sql: Database["sql"], worker = newId()): Promise<Claimed> =>
-  (await claimExecutions(sql, { worker, most: 1, leaseSeconds: 600, limits: {}, share: null, busy: [] }))[0] as Claimed;
+const claimOne = async (sql: Database["sql"], worker = newId()): Promise<ClaimedExecution> =>
+  (await claimExecutions(sql, { worker, most: 1, leaseSeconds: 600, limits: {}, share: null, busy: [] }))[0] as ClaimedExecution;
 
 test("writing steps, renewing leases and releasing them do not deadlock", {
   tags: ["postgres"],
@@ -73,7 +73,7 @@ test("an execution that is stored during a claim is claimed with its event", { t
   const { sql } = database();
   await sql`update task_executions set state = 'cancelled'`;
   const [event, id] = [newId(), newId()];
-  let claimed: Promise<Claimed[]> = Promise.resolve([]);
+  let claimed: Promise<ClaimedExecution[]> = Promise.resolve([]);
   await sql.begin(async (tx) => {
     // The claim begins and waits; then the event arrives.
     await tx`lock table task_executions in exclusive mode`;

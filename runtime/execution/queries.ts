@@ -22,7 +22,7 @@ export interface EventOrigin {
 }
 
 /** An execution that a worker holds. */
-export interface Claimed {
+export interface ClaimedExecution {
   readonly id: string;
   readonly event_id: string | null;
   readonly task_id: string;
@@ -80,7 +80,7 @@ export interface ClaimRequest {
   /** Maximum number of slots for one project or author while others wait; `null`: no limit. */
   readonly share: number | null;
   /** Project and author of each execution that the worker holds. */
-  readonly busy: readonly Pick<Claimed, "source" | "project" | "author">[];
+  readonly busy: readonly Pick<ClaimedExecution, "source" | "project" | "author">[];
 }
 
 /**
@@ -89,8 +89,8 @@ export interface ClaimRequest {
  * `0126_claim_at_depth.sql` (how it works, and why it is a function), `0095_claimed.sql` (why a second function reads the
  * related rows) and `0115_lanes.sql` (which executions it skips).
  */
-export async function claimExecutions(sql: Sql, request: ClaimRequest): Promise<Claimed[]> {
-  const rows = await sql<(Omit<Claimed, "unreadable"> & { packed_content: Uint8Array | null })[]>`
+export async function claimExecutions(sql: Sql, request: ClaimRequest): Promise<ClaimedExecution[]> {
+  const rows = await sql<(Omit<ClaimedExecution, "unreadable"> & { packed_content: Uint8Array | null })[]>`
     select id, event_id, task_id, agent_id, project_id, source, slug, canonical_trigger, subject, project, issue, content, packed_content, changes, attempts,
       failures, deaths, handovers, lease, state, author, author_standing, held_reason, held_until, released_at is not null as is_released, dry_run, overrides,
       w.task_version, w.agent_version, w.probes, w.place, w.origin
@@ -101,7 +101,7 @@ export async function claimExecutions(sql: Sql, request: ClaimRequest): Promise<
 }
 
 /** The text of an execution. Never throws, because the claim is committed and contains other rows. */
-function textOf(content: string, packed: Uint8Array | null): Pick<Claimed, "content" | "unreadable"> {
+function textOf(content: string, packed: Uint8Array | null): Pick<ClaimedExecution, "content" | "unreadable"> {
   try {
     return { content: packed === null ? content : Buffer.from(unpack(packed)).toString(), unreadable: null };
   } catch (error) {
@@ -153,7 +153,7 @@ const selection = 7_160_414;
  * that wait for a connected agent included, then to the least recently used. Choices are made and recorded one at a time, so that
  * tied agents share executions that start together. Returns `undefined` if no agent has any of the capabilities.
  */
-export const chooseAgent = (sql: Sql, execution: Claimed, required: readonly string[]): Promise<string | undefined> =>
+export const chooseAgent = (sql: Sql, execution: ClaimedExecution, required: readonly string[]): Promise<string | undefined> =>
   sql.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(${selection})`;
     const [row] = await tx<{ id: string }[]>`

@@ -8,7 +8,7 @@ import { HeldExecutions } from "./held-executions.ts";
 import { Lease } from "./lease.ts";
 import { releaseExpired } from "./lease-queries.ts";
 import type { LiveWorkers } from "./live-workers.ts";
-import { type Claimed, type ClaimRequest, claimExecutions, nextDue } from "./queries.ts";
+import { type ClaimedExecution, type ClaimRequest, claimExecutions, nextDue } from "./queries.ts";
 import { groupedWrites } from "./steps/grouped-writes.ts";
 import { windowMsOf } from "./write-window.ts";
 
@@ -63,7 +63,7 @@ export async function startQueue(options: QueueOptions): Promise<ExecutionQueue>
 }
 
 /** The project and the author of an execution. Each has a share of the worker's slots. */
-export type Owners = Pick<Claimed, "source" | "project" | "author">;
+export type Owners = Pick<ClaimedExecution, "source" | "project" | "author">;
 
 class LeasedQueue implements ExecutionQueue {
   readonly #options: QueueOptions;
@@ -121,14 +121,14 @@ class LeasedQueue implements ExecutionQueue {
 
   async stop(drainMs: number): Promise<void> {
     const { bus, log } = this.#options;
-    const drained = AbortSignal.timeout(Math.max(0, drainMs - releaseMs));
+    const drainDeadline = AbortSignal.timeout(Math.max(0, drainMs - releaseMs));
     this.#stopping.abort(new Error("the service is stopping"));
     const ending = async () => {
       // A claim in flight may still return executions.
       await this.#claims?.stop();
       await this.#held.ended();
     };
-    await abortable(ending(), drained).catch(() => {});
+    await abortable(ending(), drainDeadline).catch(() => {});
     this.#held.interruptAll("the service is stopping");
     const release = async () => {
       // Other replicas can take them immediately.
@@ -227,7 +227,7 @@ class LeasedQueue implements ExecutionQueue {
       this.#noOthersWaiting = { until: 0, owners: [] };
   }
 
-  #start(execution: Claimed, lease: Lease): void {
+  #start(execution: ClaimedExecution, lease: Lease): void {
     const bounds = { lease, stopping: this.#stopping.signal, windowMs: this.#windowMs };
     this.#held.add(execution, lease, () => attemptExecution(execution, bounds, this.#deps));
   }

@@ -9,7 +9,7 @@ import type { ConversationDeps } from "./conversation.ts";
 import type { Descriptions } from "./describe.ts";
 import type { LateStandingDeps } from "./late-standing.ts";
 import type { Lookup } from "./lookup.ts";
-import type { Claimed } from "./queries.ts";
+import type { ClaimedExecution } from "./queries.ts";
 import type { Transcript } from "./steps/transcript.ts";
 import type { AttemptLimits } from "./write-step.ts";
 
@@ -36,7 +36,7 @@ export interface RunDeps extends ConversationDeps, BudgetDeps, LateStandingDeps 
 export type RunOutcome = { readonly kind: "done" } | { readonly kind: "offered"; readonly to: string };
 
 export interface Run {
-  readonly execution: Claimed;
+  readonly execution: ClaimedExecution;
   readonly transcript: Transcript;
   /** Aborted when the lease is lost, or the service stops. */
   readonly signal: AbortSignal;

@@ -14,7 +14,7 @@ import { converse } from "./converse.ts";
 import { withLateStanding } from "./late-standing.ts";
 import { postAnswer } from "./post.ts";
 import { systemPrompt, taskPrompt } from "./prompt.ts";
-import { type Claimed, chooseAgent } from "./queries.ts";
+import { type ClaimedExecution, chooseAgent } from "./queries.ts";
 import type { Run, RunDeps, RunOutcome } from "./run-context.ts";
 import type { Plan } from "./step-log.ts";
 import type { Patch, StepRow } from "./steps/rows.ts";
@@ -80,7 +80,7 @@ export async function runExecution(begun: Run, given: RunDeps): Promise<RunOutco
 }
 
 /** When the event happened, or when it arrived if the platform does not report a time. */
-function timeOf({ origin }: Claimed): number | null {
+function timeOf({ origin }: ClaimedExecution): number | null {
   const time = Date.parse(origin?.occurred_at ?? origin?.received_at ?? "");
   return Number.isNaN(time) ? null : time;
 }
@@ -109,7 +109,7 @@ function isForConnected({ execution, transcript }: Run, plan: Plan, deps: RunDep
 }
 
 /** The execution with the subject that was looked up, if its webhook named the subject differently. */
-const withSubject = (execution: Claimed, about: SubjectDetails | null | undefined): Claimed =>
+const withSubject = (execution: ClaimedExecution, about: SubjectDetails | null | undefined): ClaimedExecution =>
   about?.subject
     ? { ...execution, ...about.subject, subject: `${execution.source}:${about.subject.project}#${about.subject.issue}` }
     : execution;
@@ -164,7 +164,7 @@ async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<
 }
 
 /** The memories for the prompt. Their keys are stored with the execution. */
-async function recallAndRecord(execution: Claimed, viewer: Viewer, { recall, sql }: RunDeps) {
+async function recallAndRecord(execution: ClaimedExecution, viewer: Viewer, { recall, sql }: RunDeps) {
   const memories = await inSpan("memory.search", {}, () => recall(execution.content, viewer));
   const keys = memories.map(({ key }) => key);
   if (keys.length > 0) await saveUses(sql, execution.id, keys);

@@ -1,5 +1,5 @@
 import type { Sql } from "../platform/database/client.ts";
-import type { Claimed } from "./queries.ts";
+import type { ClaimedExecution } from "./queries.ts";
 
 /**
  * Stores, for an event and its executions, the identifiers by which people know their subject. The webhook contained only others.
@@ -7,7 +7,7 @@ import type { Claimed } from "./queries.ts";
  */
 export async function renameSubject(
   sql: Sql,
-  { event_id, source }: Pick<Claimed, "event_id" | "source">,
+  { event_id, source }: Pick<ClaimedExecution, "event_id" | "source">,
   { project, issue }: { readonly project: string; readonly issue: string },
 ): Promise<string> {
   const subject = `${source}:${project}#${issue}`;
@@ -26,7 +26,7 @@ export async function renameSubject(
 /** The facts that determine, together with the policy, the standing that the author of an execution's event must have. */
 export async function standingRules(
   sql: Sql,
-  { event_id, canonical_trigger, task_id }: Pick<Claimed, "event_id" | "canonical_trigger" | "task_id">,
+  { event_id, canonical_trigger, task_id }: Pick<ClaimedExecution, "event_id" | "canonical_trigger" | "task_id">,
 ): Promise<{ readonly is_replay: boolean; readonly min_standing: string | null }> {
   const [row] = await sql<{ is_replay: boolean; min_standing: string | null }[]>`
     select e.replay_of is not null as is_replay, m.conditions ->> 'min_standing' as min_standing
@@ -38,7 +38,7 @@ export async function standingRules(
 /** Stores the standing of the author of an execution's event. Other executions of the event look it up themselves. */
 export async function recordStanding(
   sql: Sql,
-  { id, event_id }: Pick<Claimed, "id" | "event_id">,
+  { id, event_id }: Pick<ClaimedExecution, "id" | "event_id">,
   standing: string,
 ): Promise<void> {
   await sql`

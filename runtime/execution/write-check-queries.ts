@@ -1,7 +1,7 @@
 import type { PostedComment } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import { dueRow, leaseFor } from "../platform/lease-queries.ts";
-import { type Stored, shownStep } from "../transcripts/stored-steps.ts";
+import { type StoredStep, shownStep } from "../transcripts/stored-steps.ts";
 import { textsOf } from "../transcripts/text-queries.ts";
 import type { StepRow } from "./steps/rows.ts";
 
@@ -42,7 +42,7 @@ export const checkRows = { table: "write_checks", key: "step_id", due: "due_at" 
 
 /** Claims the check that has been due for the longest time. */
 export async function claimWriteCheck(sql: Sql, lease: string, leaseSeconds: number): Promise<WriteCheck | undefined> {
-  const [row] = await sql<Stored<WriteCheck>[]>`
+  const [row] = await sql<StoredStep<WriteCheck>[]>`
     with ${dueRow(sql, checkRows)}
     update write_checks c set ${leaseFor(sql, lease, leaseSeconds)}, attempts = c.attempts + 1
     from due join execution_steps s on s.id = due.step_id join task_executions e on e.id = s.execution_id

@@ -9,7 +9,7 @@ import type { Connection } from "../plugins/connections.ts";
 import type { Parameters } from "../tools/registered-tool.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import type { PostInput } from "./post.ts";
-import { correctLiving, lookAgainMs, warnOfLate } from "./presence/correct-living.ts";
+import { correctLiving, lookAgainMs, warnOfLateWrites } from "./presence/correct-living.ts";
 import { removeIfNeeded } from "./remove-if-needed.ts";
 import {
   checkRows,
@@ -215,7 +215,7 @@ async function correctAnswer(check: WriteCheck, signal: AbortSignal, options: Wr
     },
     signal,
   );
-  warnOfLate(corrected, { execution_id, step: check.step_id, write: source }, options.warn);
+  warnOfLateWrites(corrected, { execution_id, step: check.step_id, write: source }, options.warn);
   return true;
 }
 

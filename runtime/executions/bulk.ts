@@ -6,7 +6,7 @@ import type { Bus } from "../platform/bus.ts";
 import { confirmationOf, countFirst } from "../platform/confirmation.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { type Bound, type Context, handle } from "../platform/operation.ts";
-import { subjectsMeant } from "../platform/subject.ts";
+import { possibleSubjects } from "../platform/subject.ts";
 import { type BulkSelection, countSelected, nextSelected, sampleSelected } from "./bulk-queries.ts";
 import { decide } from "./proposals/decide.ts";
 import { cancelExecutions, releaseHeld, requeueFailed } from "./queries.ts";
@@ -29,7 +29,7 @@ export const bulkOfExecutions = (bus: Bus, sources: () => Iterable<string>): Bou
     const { action, filter, reason, expect, confirm } = request;
     const confirmable = { action, filter, reason };
     const { subject, ...rest } = filter;
-    const subjects = subject === undefined ? undefined : subjectsMeant(subject, sources());
+    const subjects = subject === undefined ? undefined : possibleSubjects(subject, sources());
     const { sql } = context;
     const upToId = (upTo: string): BulkSelection => ({ action, filter: { ...rest, subjects }, upTo });
     const { count, upTo, token } = await countFirst({ request: confirmable, confirm, expect, max, noun: "executions" }, (id) =>
@@ -68,14 +68,14 @@ async function changeSome(
   { sql, actor }: Context,
 ): Promise<{ changed: number; error: string | null }> {
   if (action === "approve" || action === "reject") return decideAll(ids, { verdict: action, by: actor.name, reason }, bus, sql);
-  const change = { restart: requeueFailed, release: releaseHeld, cancel: cancelled }[action];
+  const change = { restart: requeueFailed, release: releaseHeld, cancel: cancelAll }[action];
   const changed = await change(sql, { ids });
   if (action === "cancel") for (const { id } of changed) await bus.publish("cancel", id);
   await bus.publish("queue");
   return { changed: changed.length, error: null };
 }
 
-const cancelled = (sql: Sql, of: { readonly ids: readonly string[] }) => cancelExecutions(sql, of, null);
+const cancelAll = (sql: Sql, of: { readonly ids: readonly string[] }) => cancelExecutions(sql, of, null);
 
 /** Each decision has its own entry in the audit log. */
 async function decideAll(

@@ -5,7 +5,7 @@ import { restart } from "@signalbox/schema/tasks";
 import type { Bus } from "../platform/bus.ts";
 import type { Queryable, Sql } from "../platform/database/client.ts";
 import { type Bound, handle } from "../platform/operation.ts";
-import { subjectsMeant } from "../platform/subject.ts";
+import { possibleSubjects } from "../platform/subject.ts";
 import { findTask } from "../tasks/queries.ts";
 import { bulkOfExecutions } from "./bulk.ts";
 import { decide } from "./proposals/decide.ts";
@@ -46,7 +46,7 @@ export function executionOperations(bus: Bus, sources: () => Iterable<string>): 
     handle(executions.list, ({ subject, fields, ...filter }, { sql }) =>
       listExecutions(sql, {
         ...filter,
-        subjects: subject === undefined ? undefined : subjectsMeant(subject, sources()),
+        subjects: subject === undefined ? undefined : possibleSubjects(subject, sources()),
         whole: namesIn(fields).includes("result"),
       }),
     ),

@@ -3,7 +3,7 @@ import type { Input, Output } from "@signalbox/schema/operation";
 import type { Fragment, Queryable } from "../platform/database/client.ts";
 import { type History, type HistoryPage, readHistory } from "../platform/database/history-page.ts";
 import { releaseByOperator } from "../policy/standing.ts";
-import { type Stored, type StoredResult, shownResult, shownStep } from "../transcripts/stored-steps.ts";
+import { type StoredResult, type StoredStep, shownResult, shownStep } from "../transcripts/stored-steps.ts";
 import { setSumsOfSteps } from "../transcripts/sum-queries.ts";
 import { resultOf, textsOf } from "../transcripts/text-queries.ts";
 
@@ -96,7 +96,7 @@ export const stepMembers = (sql: Queryable) => sql`
   seq, kind, state, name, ${textsOf(sql, "execution_steps")}, error, prompt_tokens, completion_tokens, cost_usd, duration_ms, created_at, coalesce(started_at, created_at) as started_at, ended_at`;
 
 export async function listSteps(sql: Queryable, executionId: string): Promise<Step[]> {
-  const rows = await sql<Stored<Step>[]>`
+  const rows = await sql<StoredStep<Step>[]>`
     select ${stepMembers(sql)} from execution_steps where execution_id = ${executionId} order by seq`;
   return rows.map((row) => shownStep(row, rows));
 }

@@ -217,7 +217,7 @@ export async function findHeld(sql: Queryable, sessionHash: string, executionId:
 }
 
 /** Ids of the executions that any of these streams holds. */
-export async function heldBy(sql: Queryable, streamIds: readonly string[]): Promise<Set<string>> {
+export async function listHeldBy(sql: Queryable, streamIds: readonly string[]): Promise<Set<string>> {
   const rows = await sql<{ id: string }[]>`
     select id from task_executions where state = 'running' and stream_id = any(${streamIds as string[]}::uuid[])`;
   return new Set(rows.map((row) => row.id));

@@ -24,7 +24,7 @@ export interface Keyring {
 /** Maximum age of the view of the keys, in milliseconds: a message may be lost, and the command line sends none. */
 const maxAgeMs = 2_000;
 
-const implied: Record<KeyScope, readonly KeyScope[]> = {
+const impliedScopes: Record<KeyScope, readonly KeyScope[]> = {
   read: ["read"],
   write: ["read", "write"],
   admin: ["agent", "read", "write", "admin"],
@@ -41,7 +41,7 @@ const actor = (
   key_hash,
   agents: agents ?? null,
   projects: projects ?? null,
-  scopes: [...new Set(scopes.flatMap((scope) => implied[scope]))],
+  scopes: [...new Set(scopes.flatMap((scope) => impliedScopes[scope]))],
 });
 /** Keys of `API_KEYS` have no names. */
 const configuredName = "API_KEYS";
@@ -49,7 +49,7 @@ const hexOf = (key: string): string => hashOf(key).toString("hex");
 const hasExpired = ({ expires_at }: StoredKey): boolean => expires_at !== null && Date.parse(expires_at) <= Date.now();
 
 export async function openKeyring(sql: Sql, bus: Bus, log: Log, configured: readonly string[]): Promise<Keyring> {
-  const fixed = new Map(configured.map((key) => [hexOf(key), actor(configuredName, hexOf(key), ["admin"])]));
+  const configuredKeys = new Map(configured.map((key) => [hexOf(key), actor(configuredName, hexOf(key), ["admin"])]));
   let stored = new Map<string, StoredKey>();
   let hasExisted = false;
   let readAt = 0;
@@ -59,7 +59,7 @@ export async function openKeyring(sql: Sql, bus: Bus, log: Log, configured: read
     const began = performance.now();
     const all = await allKeys(sql);
     stored = new Map(all.filter((key) => !key.revoked).map((key) => [key.hash, key]));
-    if (!hasExisted && all.length > 0 && readAt > 0 && fixed.size === 0)
+    if (!hasExisted && all.length > 0 && readAt > 0 && configuredKeys.size === 0)
       log.info("the first API key was created: requests need a key from now on");
     hasExisted ||= all.length > 0;
     readAt = began;
@@ -85,7 +85,7 @@ export async function openKeyring(sql: Sql, bus: Bus, log: Log, configured: read
   });
   await look();
   const findByHash = async (hash: string, lenient = false) => {
-    const known = fixed.get(hash);
+    const known = configuredKeys.get(hash);
     if (known) return known;
     await fresh(lenient);
     const row = stored.get(hash);
@@ -97,12 +97,12 @@ export async function openKeyring(sql: Sql, bus: Bus, log: Log, configured: read
     return actor(row.name, hash, row.scopes, { agents: row.agent_ids, projects: row.projects });
   };
   return {
-    configured: [...fixed.keys()],
+    configured: [...configuredKeys.keys()],
     get open() {
-      return fixed.size === 0 && !hasExisted;
+      return configuredKeys.size === 0 && !hasExisted;
     },
     async isOpen(lenient = false) {
-      if (fixed.size > 0 || hasExisted) return false;
+      if (configuredKeys.size > 0 || hasExisted) return false;
       await fresh(lenient);
       return !hasExisted;
     },

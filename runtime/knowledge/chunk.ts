@@ -1,5 +1,5 @@
 /** A chunk of a page, the unit of search. */
-export interface Piece {
+export interface PageChunk {
   /** Headings above it, outermost first, without the page's title. */
   readonly heading_path: readonly string[];
   readonly text: string;
@@ -14,7 +14,7 @@ const overlap = 200;
  * Splits Markdown into chunks that never span a heading. A section longer than a chunk is split between paragraphs, or if that is
  * impossible, between lines, sentences or words. Each chunk repeats the end of the previous one.
  */
-export function chunkMarkdown(markdown: string, { size = maxChunkLength, repeat = overlap } = {}): Piece[] {
+export function chunkMarkdown(markdown: string, { size = maxChunkLength, repeat = overlap } = {}): PageChunk[] {
   return sectionsOf(markdown).flatMap(({ heading_path, text }) =>
     cutText(text, size, repeat).map((piece) => ({ heading_path, text: piece })),
   );
@@ -25,8 +25,8 @@ const maxHeadingLength = 300;
 const heading = /^ {0,3}(#{1,6})(?:[ \t]|$)/;
 const fence = /^ {0,3}(`{3,}(?!`)|~{3,}(?!~))(.*)$/;
 
-function sectionsOf(markdown: string): Piece[] {
-  const sections: Piece[] = [];
+function sectionsOf(markdown: string): PageChunk[] {
+  const sections: PageChunk[] = [];
   const path: string[] = [];
   let lines: string[] = [];
   let open: string | null = null;

@@ -84,8 +84,8 @@ async function* followService(sql: Sql, since: number, signal: AbortSignal): Asy
   const shown = new Map<string, string>();
   const steps = new Map<string, string>();
   if (Number.isFinite(since)) {
-    const missed = await listEndedSince(sql, new Date(since).toISOString(), firstIdAt(since - dayMs));
-    for (const execution of missed) {
+    const endedMeanwhile = await listEndedSince(sql, new Date(since).toISOString(), firstIdAt(since - dayMs));
+    for (const execution of endedMeanwhile) {
       shown.set(execution.id, JSON.stringify(execution));
       yield executionEvent(execution, new Date(began).toISOString());
     }

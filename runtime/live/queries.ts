@@ -1,6 +1,6 @@
 import { type Execution, type Step, shortMembers, stepMembers } from "../executions/queries.ts";
 import type { Queryable } from "../platform/database/client.ts";
-import { type Stored, shownStep } from "../transcripts/stored-steps.ts";
+import { type StoredStep, shownStep } from "../transcripts/stored-steps.ts";
 
 /** Maximum number of executions that one look reads. */
 const limit = 500;
@@ -24,7 +24,7 @@ export type LiveStep = Step & { readonly execution_id: string };
 
 /** The steps of some executions, starting at a number. */
 export async function listStepsOf(sql: Queryable, ids: readonly string[], fromSeq: number): Promise<LiveStep[]> {
-  const rows = await sql<Stored<LiveStep>[]>`
+  const rows = await sql<StoredStep<LiveStep>[]>`
     select execution_id, ${stepMembers(sql)} from execution_steps
     where execution_id = any(${ids as string[]}::uuid[]) and seq >= ${fromSeq} order by execution_id, seq`;
   return rows.map((row) => shownStep(row));

@@ -4,7 +4,7 @@ import { Failure } from "../platform/retry.ts";
 import { traceHeaders } from "../platform/telemetry/tracing.ts";
 import { readAnswer } from "./answer.ts";
 import type { ChatAnswer, ChatRequest, Message } from "./chat-messages.ts";
-import { gather } from "./streaming.ts";
+import { assembleAnswer } from "./streaming.ts";
 
 export interface Llm {
   /** Timeout of one request. */
@@ -123,7 +123,7 @@ async function streamed(
       { ...body(request), stream: true, stream_options: { include_usage: true } },
       { signal: AbortSignal.any([signal, late]), headers: traceHeaders() },
     );
-    return await gather(chunks as AsyncIterable<unknown>, request.model, (text) => {
+    return await assembleAnswer(chunks as AsyncIterable<unknown>, request.model, (text) => {
       hasDelta = true;
       onDelta(text);
     });

@@ -6,7 +6,7 @@ import type { ChatAnswer, ChatRequest } from "./chat-messages.ts";
 import type { Llm } from "./client.ts";
 
 /** One request to the model, as a span and in the metrics. */
-export function measuredChat(
+export function measureChat(
   llm: Llm,
   request: ChatRequest,
   signal: AbortSignal,

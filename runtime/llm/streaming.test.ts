@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { gather } from "./streaming.ts";
+import { assembleAnswer } from "./streaming.ts";
 
 type Call = { index?: number; id?: string; function: { name?: string; arguments?: string } };
 
@@ -9,7 +9,7 @@ function answerOf(...deltas: Call[][]) {
     yield { choices: [{ delta: {}, finish_reason: "tool_calls" }] };
     yield { choices: [], usage: { prompt_tokens: 7 } };
   };
-  return gather(chunks(), "m", () => {});
+  return assembleAnswer(chunks(), "m", () => {});
 }
 const callsOf = async (...deltas: Call[][]) => (await answerOf(...deltas)).toolCalls;
 

@@ -17,7 +17,7 @@ interface Chunk {
 }
 
 /** Assembles a streamed answer. Throws a `Failure` if the stream ends before the model has finished. */
-export async function gather(
+export async function assembleAnswer(
   chunks: AsyncIterable<unknown>,
   requestedModel: string,
   onDelta: (text: string) => void,

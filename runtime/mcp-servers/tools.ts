@@ -29,7 +29,7 @@ export async function mcpTools(sql: Sql, fetch: Fetch, isTaken: (provider: strin
   for (let i = 0; i < most; i++) {
     for (const server of servers) {
       const tool = server.tools[i];
-      if (tool) tools.push(registered(server, tool, fetch));
+      if (tool) tools.push(toRegisteredTool(server, tool, fetch));
     }
   }
   return tools;
@@ -38,7 +38,7 @@ export async function mcpTools(sql: Sql, fetch: Fetch, isTaken: (provider: strin
 export const qualifiedName = (server: Pick<ServerRow, "provider">, tool: Pick<McpTool, "name">): string =>
   `${server.provider}.${tool.name}`;
 
-const registered = (server: ServerRow, tool: McpTool, fetch: Fetch): RegisteredTool => ({
+const toRegisteredTool = (server: ServerRow, tool: McpTool, fetch: Fetch): RegisteredTool => ({
   qualifiedName: qualifiedName(server, tool),
   provider: server.provider,
   name: tool.name,

@@ -27,7 +27,7 @@ export interface FindDeps {
 }
 
 /** A memory or document chunk found by a search. */
-export interface Found extends Omit<StoredMemory, "task_id" | "updated_at"> {
+export interface SearchHit extends Omit<StoredMemory, "task_id" | "updated_at"> {
   /** Similarity from 0 to 1: by vector if there is one, else by words. */
   readonly similarity: number;
   /** Origin of the text, as shown in a prompt. */
@@ -44,7 +44,7 @@ export interface Query {
 }
 
 /** Best match first. Throws `bad_gateway` if the search needs a vector and the embedder is unavailable. */
-export async function find(deps: FindDeps, query: Query): Promise<Found[]> {
+export async function find(deps: FindDeps, query: Query): Promise<SearchHit[]> {
   const vector = await vectorOf(deps, query);
   const nearest = vector && query.mode !== "keyword" ? byVector(deps, query, vector) : null;
   const matched = query.mode === "semantic" ? null : byWords(deps, query, vector);
@@ -68,7 +68,7 @@ async function vectorOf({ embedder, log }: FindDeps, query: Query): Promise<read
   }
 }
 
-async function byVector(deps: FindDeps, { filter, limit }: Query, vector: readonly number[]): Promise<Found[]> {
+async function byVector(deps: FindDeps, { filter, limit }: Query, vector: readonly number[]): Promise<SearchHit[]> {
   const chunks = deps.anyChunks() ? chunkFilter(filter) : null;
   const [memories, documents] = await Promise.all([
     inStores(deps, filter, (store) => withStore(store, (backend) => backend.nearest(vector, filter, limit))),
@@ -77,7 +77,7 @@ async function byVector(deps: FindDeps, { filter, limit }: Query, vector: readon
   return [...memories.map(asFound), ...documents.map((chunk) => chunkFound(chunk, deps.vectors))].sort(closest).slice(0, limit);
 }
 
-async function byWords(deps: FindDeps, query: Query, vector: readonly number[] | null): Promise<Found[]> {
+async function byWords(deps: FindDeps, query: Query, vector: readonly number[] | null): Promise<SearchHit[]> {
   const { filter, limit } = query;
   const words = { ...wordsOf(query), vector };
   const chunks = deps.anyChunks() ? chunkFilter(filter) : null;
@@ -129,7 +129,7 @@ export async function inStores<T>(
   });
 }
 
-const closest = (a: Found, b: Found): number => b.similarity - a.similarity || (a.id < b.id ? 1 : -1);
+const closest = (a: SearchHit, b: SearchHit): number => b.similarity - a.similarity || (a.id < b.id ? 1 : -1);
 
 const sources: Readonly<Record<MemoryScope, string>> = {
   task: "this task",
@@ -138,7 +138,7 @@ const sources: Readonly<Record<MemoryScope, string>> = {
   organizational: "the organisation's memory",
 };
 
-const asFound = ({ similarity, rank, task_id: _, updated_at: __, ...memory }: MemoryHit): Found => ({
+const asFound = ({ similarity, rank, task_id: _, updated_at: __, ...memory }: MemoryHit): SearchHit => ({
   ...memory,
   similarity: similarity ?? Math.min(1, Math.max(0, rank ?? 0)),
   source: `${sources[memory.scope]}, ${memory.key}`,
@@ -146,7 +146,7 @@ const asFound = ({ similarity, rank, task_id: _, updated_at: __, ...memory }: Me
 
 const named = (name: string, value: string | undefined) => (value ? { [name]: value } : {});
 
-function chunkFound(chunk: Chunk, vectors: VectorSettings): Found {
+function chunkFound(chunk: Chunk, vectors: VectorSettings): SearchHit {
   const { id, content, project_id, created_at, metadata } = chunk;
   const text = (name: string) => (typeof metadata[name] === "string" ? (metadata[name] as string) : undefined);
   const place = text("url") ?? `${chunk.source}/${text("title") ?? id}`;

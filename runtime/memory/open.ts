@@ -4,7 +4,7 @@ import type { Sql } from "../platform/database/client.ts";
 import type { OpenVectors } from "../platform/database/vectors.ts";
 import type { Log, Report } from "../platform/log.ts";
 import type { Embedder } from "./embedder.ts";
-import { type Found, find, type Query } from "./find.ts";
+import { find, type Query, type SearchHit } from "./find.ts";
 import { listMemories, type Page } from "./list.ts";
 import { startMaintenance } from "./maintain.ts";
 import { createRecall, type Recall, watchStoredKinds } from "./recall.ts";
@@ -31,7 +31,7 @@ export interface MemoryOptions {
 /** Memory as used by HTTP, gRPC and prompts. */
 export interface Memory extends MemoryRepository {
   list(filter: MemoryFilter, page: Page): Promise<{ items: StoredMemory[]; total: number }>;
-  search(query: Omit<Query, "limit"> & { limit?: number }): Promise<Found[]>;
+  search(query: Omit<Query, "limit"> & { limit?: number }): Promise<SearchHit[]>;
   readonly recall: Recall;
   /** Call after storing document chunks: they wait for their vectors. */
   written(): void;
@@ -40,13 +40,13 @@ export interface Memory extends MemoryRepository {
 
 export async function openMemory(options: MemoryOptions): Promise<Memory> {
   const { sql, bus, log } = options;
-  const occupied = await watchStoredKinds(sql, bus, (error) => log.warn("failed to check whether memories exist", { error }));
-  const finding = { ...options, anyChunks: occupied.chunks };
+  const storedKinds = await watchStoredKinds(sql, bus, (error) => log.warn("failed to check whether memories exist", { error }));
+  const finding = { ...options, anyChunks: storedKinds.chunks };
   const maintenance = startMaintenance(options);
   const keep = createMemoryRepository({
     ...options,
     stored: (waits) => {
-      occupied.note("memories");
+      storedKinds.note("memories");
       if (waits) maintenance.wake();
     },
   });
@@ -54,13 +54,13 @@ export async function openMemory(options: MemoryOptions): Promise<Memory> {
     ...keep,
     list: (filter, page) => listMemories(options, filter, page),
     search: ({ limit = options.topK, ...query }) => find(finding, { ...query, limit }),
-    recall: createRecall(finding, { limit: options.promptLimit, occupied, warn: options.warn }),
+    recall: createRecall(finding, { limit: options.promptLimit, occupied: storedKinds, warn: options.warn }),
     written: () => {
-      occupied.note("chunks");
+      storedKinds.note("chunks");
       maintenance.wake();
     },
     close: async () => {
-      occupied.close();
+      storedKinds.close();
       await maintenance.stop();
     },
   };

@@ -3,7 +3,7 @@ import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Report } from "../platform/log.ts";
 import { startLoop } from "../platform/loop.ts";
-import { type FindDeps, type Found, find } from "./find.ts";
+import { type FindDeps, find, type SearchHit } from "./find.ts";
 import { anythingStored } from "./queries.ts";
 import { authorsOf } from "./use-queries.ts";
 
@@ -23,7 +23,7 @@ export const visibleTo = ({ execution_id, agent_id, project_id }: Viewer): Memor
 ];
 
 /** The most relevant memories for a prompt. Never throws: without memories the execution continues. */
-export type Recall = (content: string, viewer: Viewer) => Promise<Found[]>;
+export type Recall = (content: string, viewer: Viewer) => Promise<SearchHit[]>;
 
 /** Deadline for recalling the memories of a prompt, milliseconds. */
 const recallTimeoutMs = 12_000;
@@ -56,7 +56,7 @@ export function createRecall(deps: FindDeps, options: { limit: number; occupied:
 }
 
 /** Adds to each memory who stored it and when. Documents contain this already. */
-async function withAuthors(sql: Sql, memories: readonly Found[]): Promise<Found[]> {
+async function withAuthors(sql: Sql, memories: readonly SearchHit[]): Promise<SearchHit[]> {
   const authors = await authorsOf(
     sql,
     memories.map(({ id }) => id),

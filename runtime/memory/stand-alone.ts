@@ -14,9 +14,9 @@ export async function openStores(
   config: Config,
   log: Log,
 ): Promise<MemoryStores> {
-  const needed = builtIns.filter(({ needs }) => needs.includes("vectors") && (redis || !needs.includes("redis")));
+  const usable = builtIns.filter(({ needs }) => needs.includes("vectors") && (redis || !needs.includes("redis")));
   const loaded = await loadBuiltIns({
-    builtIns: needed,
+    builtIns: usable,
     configOf: config.variablesOf,
     hostsOf: () => [],
     fetch: leanFetch(config),

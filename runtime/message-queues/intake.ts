@@ -6,7 +6,7 @@ import type { Log } from "../platform/log.ts";
 import type { InOrder } from "../webhooks/incoming.ts";
 import type { Receiver } from "../webhooks/receiver.ts";
 import { intakeFailure, ofQueue, WebhookFailed } from "./failures.ts";
-import { type Found, Loops, loopEach } from "./loops.ts";
+import { Loops, loopEach, type RunResult } from "./loops.ts";
 import type { QueueWorker } from "./relay.ts";
 
 export interface IntakeOptions {
@@ -29,7 +29,7 @@ const everyMs = 1_000;
  */
 export function startIntake({ queues, receiver, log }: IntakeOptions): QueueWorker {
   const json = createLargeJson();
-  const take = async (queue: Queue | ForwardingQueue, name: string): Promise<Found> => {
+  const take = async (queue: Queue | ForwardingQueue, name: string): Promise<RunResult> => {
     if (!queue.receive || !queue.acknowledge) return "done";
     const webhooks = await ofQueue(queue.receive({ limit: atOnce, wait_seconds: waitSeconds }));
     if (webhooks.length === 0) return "more";

@@ -3,7 +3,7 @@ import type { Log } from "../platform/log.ts";
 import { type Loop, startLoop } from "../platform/loop.ts";
 
 /** `more`: run again immediately. `over`: the loop ends. */
-export type Found = "more" | "done" | "over";
+export type RunResult = "more" | "done" | "over";
 
 /** Maximum wait between retries of a failing loop, in milliseconds. */
 const maxBackoffMs = 15_000;
@@ -24,7 +24,7 @@ export class Loops {
    * `failure`: the log message for a failed run. Resolves when the loop is over. Returns `null` if a loop with this name is
    * running.
    */
-  start(name: string, failure: string, everyMs: number, run: () => Promise<Found>): Promise<void> | null {
+  start(name: string, failure: string, everyMs: number, run: () => Promise<RunResult>): Promise<void> | null {
     if (this.#isStopping || this.#running.has(name)) return null;
     const over = Promise.withResolvers<void>();
     let failures = 0;
@@ -63,7 +63,7 @@ export interface LoopEach<Q> {
   readonly queues: ReadonlyMap<string, Q>;
   readonly failure: (name: string) => string;
   readonly everyMs: number;
-  readonly run: (queue: Q, name: string) => Promise<Found>;
+  readonly run: (queue: Q, name: string) => Promise<RunResult>;
 }
 
 /** Runs a loop for each queue until it is removed. The returned function starts loops for added queues. */

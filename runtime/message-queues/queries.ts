@@ -144,12 +144,12 @@ export const sweepQueues = (sql: Sql): Promise<number> =>
 
 async function sweepQueue(sql: Queryable, queue: string): Promise<number> {
   const start = startOf(sql, queue);
-  const acked = (id: Fragment) =>
+  const isAcknowledged = (id: Fragment) =>
     sql`exists (select 1 from queue_takes t where t.queue = ${queue} and t.message_id = ${id} and t.acked)`;
   await sql`
     update queue_positions set position = greatest(position, now() - make_interval(days => ${keptDays}), least(now(),
-      (select e.received_at from webhook_events e where ${eventsSince(sql, start)} and not ${acked(sql`e.id::text`)} order by e.id limit 1),
-      (select x.finished_at from task_executions x where ${executionsSince(sql, start)} and not ${acked(executionId(sql))}
+      (select e.received_at from webhook_events e where ${eventsSince(sql, start)} and not ${isAcknowledged(sql`e.id::text`)} order by e.id limit 1),
+      (select x.finished_at from task_executions x where ${executionsSince(sql, start)} and not ${isAcknowledged(executionId(sql))}
         order by x.finished_at limit 1),
       (select min(xact_start) from pg_stat_activity where datname = current_database())) - make_interval(secs => ${visibilitySeconds}))
     where queue = ${queue}`;

@@ -2,7 +2,7 @@ import type { CloudEvent, ForwardingQueue, Queue } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
 import { ofQueue, publishFailure } from "./failures.ts";
-import { type Found, Loops, loopEach } from "./loops.ts";
+import { Loops, loopEach, type RunResult } from "./loops.ts";
 import { toCloudEvent } from "./messages.ts";
 import { ackMessages, keptDays, releaseMessages, sweepQueues, takeMessages } from "./queries.ts";
 
@@ -33,7 +33,7 @@ const portionSize = 1_000_000;
  * name of the queue that it fills. Replicas share the work by leases; a batch of a crashed replica is copied again.
  */
 export function startRelay({ sql, queues, log, relayMs = 1000, sweepMs = 30_000 }: KeepOptions): QueueWorker {
-  const relay = async (queue: Queue | ForwardingQueue, name: string): Promise<Found> => {
+  const relay = async (queue: Queue | ForwardingQueue, name: string): Promise<RunResult> => {
     const rows = await takeMessages(sql, name, atOnce, leaseSeconds);
     const ids = new Set(rows.map(({ id }) => id));
     try {
@@ -50,7 +50,7 @@ export function startRelay({ sql, queues, log, relayMs = 1000, sweepMs = 30_000 
     }
     return rows.length === atOnce ? "more" : "done";
   };
-  const sweep = async (): Promise<Found> => {
+  const sweep = async (): Promise<RunResult> => {
     await sweepQueues(sql);
     const before = new Date(Date.now() - keptDays * 86_400_000).toISOString();
     // Separate from the relay: an unavailable queue must not stop the clean-up of the others.

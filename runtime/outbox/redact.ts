@@ -1,14 +1,14 @@
 import { findKeys } from "./key-shapes.ts";
 import { type SecretFinder, withoutMarkup } from "./secret-finder.ts";
 
-export interface Redacted {
+export interface RedactedText {
   readonly text: string;
   /** What was removed: the names of our secrets, and the platforms whose keys other texts resemble. Contains no value. */
   readonly found: readonly string[];
 }
 
 /** The text without the values of our secrets, and without anything that looks like a key. */
-export function redact(text: string, secrets: SecretFinder): Redacted {
+export function redact(text: string, secrets: SecretFinder): RedactedText {
   const { plain, positions } = withoutMarkup(text);
   const keys = findKeys(plain).map(({ from, to, name }) => ({
     from: positions?.[from] ?? from,

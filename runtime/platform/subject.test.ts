@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { subjectsMeant } from "./subject.ts";
+import { possibleSubjects } from "./subject.ts";
 
-const of = (text: string) => subjectsMeant(text, ["alpha", "gamma"]);
+const of = (text: string) => possibleSubjects(text, ["alpha", "gamma"]);
 
 test.each([
   ["alpha:acme/webshop#42", ["alpha:acme/webshop#42"]],
@@ -25,7 +25,7 @@ test("a project below a path of the host, with a merge request and with escapes"
 
 test("two ids in the address of a planned issue", () => {
   const [project, issue] = ["11111111-2222-3333-4444-555555555555", "99999999-2222-3333-4444-555555555555"];
-  expect(subjectsMeant(`https://app.plane.so/acme/projects/${project}/issues/${issue}/`, ["delta"])).toEqual([
+  expect(possibleSubjects(`https://app.plane.so/acme/projects/${project}/issues/${issue}/`, ["delta"])).toEqual([
     `delta:${project}#${issue}`,
   ]);
 });

@@ -11,7 +11,7 @@ interface Meant {
  * The subjects that a text may refer to, in their stored form (`alpha:acme/webshop#42`). The text can be `acme/webshop#42`,
  * `group/app!7`, `CONF-7`, the address of an issue's page, or the stored form itself.
  */
-export function subjectsMeant(text: string, sources: Iterable<string>): string[] {
+export function possibleSubjects(text: string, sources: Iterable<string>): string[] {
   const names = [...sources];
   const all = meantBy(text.trim()).flatMap(({ source, project, issue }) =>
     (source === null ? names : [source]).map((name) => `${name}:${project}#${issue}`),
@@ -47,8 +47,8 @@ function inAddress(text: string): Meant[] {
   if (selected) return byKey(selected);
   const browsePath = /\/browse\/([^/]+)$/.exec(path);
   if (browsePath?.[1]) return byKey(browsePath[1]);
-  const planned = new RegExp(`/projects/(${uuid})/(?:issues|work-items)/(${uuid})$`, "i").exec(path);
-  if (planned?.[1] && planned[2]) return [{ source: null, project: planned[1], issue: planned[2] }];
+  const planePath = new RegExp(`/projects/(${uuid})/(?:issues|work-items)/(${uuid})$`, "i").exec(path);
+  if (planePath?.[1] && planePath[2]) return [{ source: null, project: planePath[1], issue: planePath[2] }];
   const page = /^\/(.+?)(?:\/-)?\/(issues|pull|pulls|merge_requests|work_items)\/(\d+)(?:\/.*)?$/.exec(path);
   if (!page?.[1] || !page[3]) return [];
   const issue = page[2] === "merge_requests" ? `!${page[3]}` : page[3];

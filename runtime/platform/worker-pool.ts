@@ -12,12 +12,14 @@ export interface WorkerPoolOptions {
   readonly loadMs?: number;
 }
 /** Texts, or any JSON value as text, so that the cost of moving them between threads does not depend on their structure. */
-export type Parcel = { readonly texts: readonly string[] } | { readonly json: string };
+export type JobData = { readonly texts: readonly string[] } | { readonly json: string };
 /** `load`: imports a module. `run`: runs a function of it; `input` are its arguments. */
-export type WorkerRequest = { readonly load: string } | { readonly run: string; readonly module: string; readonly input: Parcel };
+export type WorkerRequest =
+  | { readonly load: string }
+  | { readonly run: string; readonly module: string; readonly input: JobData };
 export type WorkerReply =
   | { readonly loaded: string; readonly error?: string }
-  | { readonly result: Parcel }
+  | { readonly result: JobData }
   | { readonly error: string };
 
 /** Why a job has no result. */
@@ -33,8 +35,8 @@ export class WorkerFailure extends Error {
 interface Job {
   readonly module: string;
   readonly run: string;
-  readonly input: Parcel;
-  readonly done: (result: Parcel) => void;
+  readonly input: JobData;
+  readonly done: (result: JobData) => void;
   readonly fail: (error: WorkerFailure) => void;
   /** Timer for the wait for a thread, then for the deadline. */
   timer?: ReturnType<typeof setTimeout>;
@@ -73,7 +75,7 @@ export class WorkerPool {
   }
 
   /** Runs the function `run` of a module. Rejects with a `WorkerFailure`. */
-  run(module: string, run: string, input: Parcel): Promise<Parcel> {
+  run(module: string, run: string, input: JobData): Promise<JobData> {
     return new Promise((done, fail) => {
       if (this.#closed) return fail(new WorkerFailure("unavailable", "the worker threads are stopped"));
       if (this.#waiting.length >= maxWaiting)

@@ -10,7 +10,7 @@ import type {
   UseCase,
 } from "@signalbox/sdk";
 import { z } from "zod";
-import type { Loaded } from "./load.ts";
+import type { LoadedPlugin } from "./load.ts";
 
 /** A source with its plugin. */
 export interface SourceEntry {
@@ -64,13 +64,13 @@ export interface Host {
   /** HTTP routes, by `<plugin>/<name>` as in their paths. */
   readonly routes: ReadonlyMap<string, RouteEntry>;
   /** Adds a plugin's contributions. If another plugin already has a name, it keeps it. Returns the skipped contributions. */
-  add(loaded: Loaded): string[];
+  add(loaded: LoadedPlugin): string[];
   /** Removes a plugin's contributions. */
   remove(plugin: string): void;
   dispose(): Promise<void>;
 }
 
-export function createHost(all: readonly Loaded[]): Host {
+export function createHost(all: readonly LoadedPlugin[]): Host {
   const sources = new Map<string, SourceEntry>();
   const tools = new Map<string, ToolEntry>();
   const memories = new Map<string, MemoryStore>();
@@ -78,7 +78,7 @@ export function createHost(all: readonly Loaded[]): Host {
   const queues = new Map<string, AnyQueue>();
   const useCases = new Map<string, UseCase>();
   const routes = new Map<string, RouteEntry>();
-  const loaded: Loaded[] = [];
+  const loaded: LoadedPlugin[] = [];
   const owners = new Map<string, string>();
   const maps: Readonly<Record<string, Map<string, unknown>>> = {
     sources,
@@ -96,7 +96,7 @@ export function createHost(all: readonly Loaded[]): Host {
     maps[kind]?.set(name, value);
     return [];
   };
-  const add = (one: Loaded): string[] => {
+  const add = (one: LoadedPlugin): string[] => {
     const { plugin, contributions, builtIn, schemas } = one;
     loaded.push(one);
     const own = { plugin: plugin.id, version: plugin.version, builtIn, sandboxed: schemas !== undefined };
@@ -134,7 +134,7 @@ function ownSource(plugin: string, sources: ReadonlyMap<string, SourceEntry>): S
   return entry?.plugin === plugin ? entry : null;
 }
 
-function toolsOf({ plugin, contributions, schemas }: Loaded, sources: ReadonlyMap<string, SourceEntry>): ToolEntry[] {
+function toolsOf({ plugin, contributions, schemas }: LoadedPlugin, sources: ReadonlyMap<string, SourceEntry>): ToolEntry[] {
   const provider = plugin.id;
   return Object.entries(contributions.tools ?? {}).map(([name, tool]) => ({
     qualifiedName: `${provider}.${name}`,

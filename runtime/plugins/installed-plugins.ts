@@ -12,7 +12,7 @@ import {
   serves,
   settingsOf,
 } from "./installed.ts";
-import { type Refused, refusalOf } from "./load.ts";
+import { type RefusedPlugin, refusalOf } from "./load.ts";
 import type { LoadedThirdParty } from "./load-third-party.ts";
 import type { ProcessStates } from "./process-states.ts";
 import { allPlugins, allVersions, findBundle, type PluginRow, type VersionRow } from "./queries.ts";
@@ -37,7 +37,7 @@ export interface InstalledPluginsDeps {
 export class InstalledPlugins {
   readonly #deps: InstalledPluginsDeps;
   readonly #loaded = new Map<string, Installed>();
-  readonly #refused = new Map<string, Refused>();
+  readonly #refused = new Map<string, RefusedPlugin>();
   readonly failedUpgrades: FailedUpgrades;
 
   constructor(deps: InstalledPluginsDeps) {
@@ -46,7 +46,7 @@ export class InstalledPlugins {
   }
 
   /** The plugins that could not be loaded, by id. */
-  get refused(): ReadonlyMap<string, Refused> {
+  get refused(): ReadonlyMap<string, RefusedPlugin> {
     return this.#refused;
   }
   all(): readonly Installed[] {

@@ -3,7 +3,7 @@ import type { Vault } from "../platform/vault.ts";
 import { Refusal } from "./admit.ts";
 import type { LoadedThirdParty } from "./load-third-party.ts";
 import type { PluginRow, VersionRow } from "./queries.ts";
-import type { ProcessStatus, Supervised } from "./sandbox/supervise.ts";
+import type { ProcessStatus, SupervisedProcess } from "./sandbox/supervise.ts";
 
 export type Settings = Readonly<Record<string, string>>;
 
@@ -15,7 +15,7 @@ export interface Installed extends LoadedThirdParty {
 /** The encryption context of a plugin's stored settings. */
 export const settingsPurpose = (id: string): string => `plugin ${id}`;
 
-export const isServing = (process: Supervised): boolean => ["ready", "degraded"].includes(process.status().state);
+export const isServing = (process: SupervisedProcess): boolean => ["ready", "degraded"].includes(process.status().state);
 
 /** A trusted plugin has no process, and is available while it is loaded. */
 export const serves = ({ process }: LoadedThirdParty): boolean => process === null || isServing(process);

@@ -3,11 +3,11 @@ import type { Contributions, Plugin } from "@signalbox/sdk";
 import { type BuiltManifest, builtManifest, declaredContributions, httpMethods, manifestError } from "@signalbox/sdk/manifest";
 import { admit, admitDeclared, Refusal } from "./admit.ts";
 import { cachedBundle, sha256Of } from "./bundle-cache.ts";
-import { checkContributions, type Loaded, type LoadOptions, setUp } from "./load.ts";
+import { checkContributions, type LoadedPlugin, type LoadOptions, setUp } from "./load.ts";
 import { withSignature } from "./sandbox/contributions.ts";
 import type { Described } from "./sandbox/initialize.ts";
 import { openSandbox } from "./sandbox/open.ts";
-import type { ProcessStatus, Supervised } from "./sandbox/supervise.ts";
+import type { ProcessStatus, SupervisedProcess } from "./sandbox/supervise.ts";
 import { type SandboxDependencies, sandboxed } from "./sandboxed.ts";
 import type { ThirdPartyPlugin } from "./third-party.ts";
 
@@ -16,8 +16,8 @@ export interface LoadedThirdParty {
   readonly manifest: BuiltManifest;
   readonly sha256: string;
   /** Its process; `null` if it is trusted and runs in this process. */
-  readonly process: Supervised | null;
-  readonly loaded: Loaded;
+  readonly process: SupervisedProcess | null;
+  readonly loaded: LoadedPlugin;
 }
 export interface LoadThirdPartyOptions {
   readonly dependencies: SandboxDependencies;

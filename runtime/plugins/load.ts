@@ -9,7 +9,7 @@ import { serversIn } from "./settings-hosts.ts";
 /** Name of the database's own message queue, which no plugin's queue can have. */
 export const ownQueue = "postgres";
 
-export interface Loaded {
+export interface LoadedPlugin {
   readonly plugin: { readonly id: string; readonly version: string };
   readonly contributions: Contributions;
   readonly builtIn: boolean;
@@ -17,7 +17,7 @@ export interface Loaded {
   readonly schemas?: Readonly<Record<string, Record<string, unknown>>>;
 }
 /** A plugin that is not available, and why. The service starts without it. */
-export interface Refused {
+export interface RefusedPlugin {
   readonly name: string;
   readonly code: string;
   readonly reason: string;
@@ -42,10 +42,10 @@ export interface LoadOptions {
 }
 
 /** Admits and sets up the built-in plugins. If one is refused, the service does not start. */
-export async function loadBuiltIns(options: LoadOptions): Promise<Loaded[]> {
+export async function loadBuiltIns(options: LoadOptions): Promise<LoadedPlugin[]> {
   const taken = new Set<string>();
-  const offered = [...new Set([...capabilityNames, ...Object.keys(options.grants ?? {})])];
-  for (const plugin of options.builtIns) taken.add(admit(plugin, taken, offered).id);
+  const capabilities = [...new Set([...capabilityNames, ...Object.keys(options.grants ?? {})])];
+  for (const plugin of options.builtIns) taken.add(admit(plugin, taken, capabilities).id);
   const loaded = await Promise.all(options.builtIns.map((plugin) => setUp(plugin, options)));
   return options.builtIns.map((plugin, i) => ({ plugin, contributions: loaded[i] as Contributions, builtIn: true }));
 }
@@ -117,7 +117,7 @@ export function checkContributions(plugin: string, contributions: Contributions)
   }
 }
 
-export const refusalOf = (plugin: string, error: unknown): Refused => ({
+export const refusalOf = (plugin: string, error: unknown): RefusedPlugin => ({
   name: plugin,
   code: error instanceof Refusal ? error.code : "SETUP_FAILED",
   reason: error instanceof Error ? error.message : String(error),

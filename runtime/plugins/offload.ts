@@ -1,6 +1,6 @@
 import { type Capabilities, type Plugin, PluginError } from "@signalbox/sdk";
 import type { Log } from "../platform/log.ts";
-import { type Parcel, WorkerFailure, WorkerPool } from "../platform/worker-pool.ts";
+import { type JobData, WorkerFailure, WorkerPool } from "../platform/worker-pool.ts";
 
 const extension = import.meta.url.slice(import.meta.url.lastIndexOf("."));
 
@@ -47,7 +47,7 @@ export function openOffload(
 }
 
 /** Throws for values that are not JSON, and for values nested so deeply that they overflow the stack. */
-function parcelOf(plugin: string, name: string, input: readonly unknown[]): Parcel {
+function parcelOf(plugin: string, name: string, input: readonly unknown[]): JobData {
   if (input.every((one) => typeof one === "string")) return { texts: input };
   try {
     return { json: JSON.stringify(input) };

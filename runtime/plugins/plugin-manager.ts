@@ -7,7 +7,7 @@ import { cachedBundle } from "./bundle-cache.ts";
 import type { Host } from "./host.ts";
 import { isServing, requireReady, type Settings } from "./installed.ts";
 import { InstalledPlugins } from "./installed-plugins.ts";
-import { type Refused, refusalOf } from "./load.ts";
+import { type RefusedPlugin, refusalOf } from "./load.ts";
 import { type LoadedThirdParty, type LoadThirdPartyOptions, loadThirdParty } from "./load-third-party.ts";
 import { ProcessStates, type StateListener } from "./process-states.ts";
 import { type IsolationLayer, workingIsolation } from "./sandbox/isolation.ts";
@@ -38,7 +38,7 @@ export class PluginManager {
   readonly #options: PluginManagerOptions;
   readonly #fromEnvironment = new Map<string, LoadedThirdParty>();
   readonly #installed: InstalledPlugins;
-  readonly #refused = new Map<string, Refused>();
+  readonly #refused = new Map<string, RefusedPlugin>();
   readonly #contributions: ServedContributions;
   readonly #states: ProcessStates;
   #stopping = false;
@@ -73,7 +73,7 @@ export class PluginManager {
   }
 
   /** Plugins that could not be loaded, by id or by the name that the operator gave. */
-  get refused(): ReadonlyMap<string, Refused> {
+  get refused(): ReadonlyMap<string, RefusedPlugin> {
     return new Map([...this.#refused, ...this.#installed.refused]);
   }
   /** The plugins that the environment names, except those that could not be loaded. */

@@ -3,7 +3,7 @@ import type { Sql } from "../platform/database/client.ts";
 import type { Log, Report } from "../platform/log.ts";
 import type { LoadedThirdParty } from "./load-third-party.ts";
 import { setQuarantine } from "./queries.ts";
-import type { ProcessStatus, Supervised } from "./sandbox/supervise.ts";
+import type { ProcessStatus, SupervisedProcess } from "./sandbox/supervise.ts";
 
 export type StateListener = (id: string, status: ProcessStatus) => void;
 
@@ -19,7 +19,7 @@ export class ProcessStates {
   readonly #deps: ProcessStatesDeps;
   readonly #listeners: StateListener[] = [];
   /** Processes whose quarantine is being stored. */
-  readonly #storing = new Set<Supervised>();
+  readonly #storing = new Set<SupervisedProcess>();
 
   constructor(deps: ProcessStatesDeps) {
     this.#deps = deps;
@@ -28,7 +28,7 @@ export class ProcessStates {
   onState(listener: StateListener): void {
     this.#listeners.push(listener);
   }
-  isStoring(process: Supervised): boolean {
+  isStoring(process: SupervisedProcess): boolean {
     return this.#storing.has(process);
   }
   notify(id: string, status: ProcessStatus): void {
@@ -36,7 +36,12 @@ export class ProcessStates {
   }
 
   /** `stored`: whether the plugin is in the database, so its quarantine is stored there. */
-  changed({ manifest: { id, version } }: LoadedThirdParty, process: Supervised, status: ProcessStatus, stored: boolean): void {
+  changed(
+    { manifest: { id, version } }: LoadedThirdParty,
+    process: SupervisedProcess,
+    status: ProcessStatus,
+    stored: boolean,
+  ): void {
     const { alarm, sql, bus, log } = this.#deps;
     this.notify(id, status);
     const { state, code, reason, crashes } = status;

@@ -47,12 +47,12 @@ export function denialsFor(
   { id, version, permissions }: Pick<BuiltManifest, "id" | "version" | "permissions">,
   before: DeniedPermissions | null,
 ): DeniedPermissions {
-  const subject = `${id} ${version} asks for`;
+  const prefix = `${id} ${version} asks for`;
   const within = (field: string, requested: readonly string[], all: readonly string[]) => {
     const at = requested.findIndex((one) => !all.includes(one));
     if (at < 0) return;
     const path = `${field}[${at}]`;
-    throw problem("bad_request", `${path}: ${requested[at]} is not among what ${subject}: ${all.join(", ") || "none"}`, {
+    throw problem("bad_request", `${path}: ${requested[at]} is not among what ${prefix}: ${all.join(", ") || "none"}`, {
       field: path,
     });
   };

@@ -11,7 +11,7 @@ import type { IsolationLayer } from "./sandbox/isolation.ts";
 import { openSandbox, type Sandbox } from "./sandbox/open.ts";
 import { createPlaceholders } from "./sandbox/placeholders.ts";
 import { logLines, serveCapabilities } from "./sandbox/serve-capabilities.ts";
-import { type ProcessStatus, Supervised } from "./sandbox/supervise.ts";
+import { type ProcessStatus, SupervisedProcess } from "./sandbox/supervise.ts";
 import { settingNames } from "./setting-names.ts";
 import { hostsIn, serversIn } from "./settings-hosts.ts";
 
@@ -42,7 +42,7 @@ export interface SandboxDependencies {
 export interface SandboxedPlugin {
   readonly manifest: BuiltManifest;
   readonly contributions: Contributions;
-  readonly process: Supervised;
+  readonly process: SupervisedProcess;
 }
 
 /** A plugin in a separate process, not started yet. `changed` receives every change of its state. */
@@ -120,7 +120,7 @@ export function sandboxed(
     };
     return { ...sandbox, close };
   };
-  const process = new Supervised({ name: id, open, concurrency: limits.concurrency, changed });
+  const process = new SupervisedProcess({ name: id, open, concurrency: limits.concurrency, changed });
   return { manifest, process, contributions: contributionsOf(manifest.contributes, process.call, placeholders.mask) };
 }
 

@@ -6,7 +6,7 @@ import { storableText } from "../platform/json.ts";
 import { toFailure } from "../platform/reconcile.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Receiver } from "../webhooks/receiver.ts";
-import { type Claimed, finishPoll, type PollSource } from "./queries.ts";
+import { type ClaimedPollSource, finishPoll, type PollSource } from "./queries.ts";
 
 /** Maximum duration of one poll. A source reads in pages, and the next poll continues. */
 const pollMs = 300_000;
@@ -57,7 +57,7 @@ export async function pollOnce(from: PollSource, lease: string | null, signal: A
 }
 
 /** Stores why a scheduled poll failed before it contacted the source. */
-export const refusePoll = (from: Claimed, error: string, { sql }: PollDeps): Promise<void> =>
+export const refusePoll = (from: ClaimedPollSource, error: string, { sql }: PollDeps): Promise<void> =>
   finishPoll(sql, from, from.lease, { error });
 
 async function sourceOf(from: Pick<PollSource, "source">, { connectionBySlug }: PollDeps) {

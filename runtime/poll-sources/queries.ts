@@ -8,7 +8,7 @@ export type PollSource = Output<typeof get>;
 type Settings = z.output<(typeof create)["input"]>;
 
 /** A poll source that a replica has claimed. */
-export interface Claimed extends PollSource {
+export interface ClaimedPollSource extends PollSource {
   readonly lease: string;
 }
 
@@ -78,8 +78,8 @@ export async function deletePollSource(sql: Queryable, id: number): Promise<bool
 export const pollRows = { table: "poll_sources", key: "id", due: "next_poll_at", where: "enabled" } as const;
 
 /** Claims one source whose poll is due and that no live replica holds; the longest overdue first. */
-export async function claimDue(sql: Queryable, lease: string, leaseSeconds: number): Promise<Claimed | undefined> {
-  const [row] = await sql<Claimed[]>`
+export async function claimDue(sql: Queryable, lease: string, leaseSeconds: number): Promise<ClaimedPollSource | undefined> {
+  const [row] = await sql<ClaimedPollSource[]>`
     with ${dueRow(sql, pollRows)}
     update poll_sources p set ${leaseFor(sql, lease, leaseSeconds)}
     from due where p.id = due.id

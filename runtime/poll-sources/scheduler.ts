@@ -4,7 +4,7 @@ import { startLeasedWork } from "../platform/leases.ts";
 import type { Log, Report } from "../platform/log.ts";
 import type { Loop } from "../platform/loop.ts";
 import { type PollDeps, pollOnce, refusePoll } from "./poll.ts";
-import { type Claimed, claimDue, pollRows, releaseLease } from "./queries.ts";
+import { type ClaimedPollSource, claimDue, pollRows, releaseLease } from "./queries.ts";
 
 export interface SchedulerOptions extends PollDeps {
   readonly log: Log;
@@ -35,7 +35,7 @@ export function startScheduler(options: SchedulerOptions): Loop {
 }
 
 async function pollLeased(
-  pollSource: Claimed,
+  pollSource: ClaimedPollSource,
   lost: AbortSignal,
   stopping: AbortSignal,
   options: SchedulerOptions,
@@ -53,7 +53,7 @@ async function pollLeased(
 }
 
 /** If this fails too, the source is polled again after its lease has expired. */
-async function record(pollSource: Claimed, error: unknown, options: SchedulerOptions): Promise<void> {
+async function record(pollSource: ClaimedPollSource, error: unknown, options: SchedulerOptions): Promise<void> {
   const context = { poll_source: pollSource.id, source: pollSource.source, project: pollSource.project_id };
   // Nothing can be stored now; the source remains due.
   if (isUnavailable(error)) return options.log.warn("the database was unavailable during a poll", { ...context, error });

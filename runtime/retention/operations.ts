@@ -4,7 +4,7 @@ import * as retention from "@signalbox/schema/retention";
 import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { type Bound, handle } from "../platform/operation.ts";
-import { subjectsMeant } from "../platform/subject.ts";
+import { possibleSubjects } from "../platform/subject.ts";
 import {
   cancelForErasure,
   countErasure,
@@ -15,7 +15,7 @@ import {
   memoriesOf,
   sourcesOfEvents,
 } from "./erase-queries.ts";
-import { countDue, databaseSize, earlierSizes, tableSizes } from "./queries.ts";
+import { countDue, databaseSize, listEarlierSizes, tableSizes } from "./queries.ts";
 import { cutoffs, type RetentionDays, rulesOf } from "./rules.ts";
 
 export interface RetentionParts {
@@ -52,7 +52,7 @@ export function retentionOperations({ days, bus, sources, removeMemory }: Retent
 
 /** If a text names no issue, nothing would be erased, and the response would not say why. */
 function subjectsOf(text: string, sources: readonly string[]): string[] {
-  const meant = subjectsMeant(text, sources);
+  const meant = possibleSubjects(text, sources);
   if (meant.length > 0) return meant;
   throw problem("bad_request", "subject: names no issue; send acme/webshop#42, CONF-7 or the address of its page", {
     field: "subject",
@@ -61,7 +61,7 @@ function subjectsOf(text: string, sources: readonly string[]): string[] {
 
 async function storageOf(sql: Sql, days: RetentionDays): Promise<Output<typeof retention.storage>> {
   const tables = await tableSizes(sql);
-  const earlier = new Map((await earlierSizes(sql)).map((one) => [one.name, one]));
+  const earlier = new Map((await listEarlierSizes(sql)).map((one) => [one.name, one]));
   const due = await countDue(sql, cutoffs(days, Date.now()));
   const growth = ({ name, bytes }: { name: string; bytes: number }) => {
     const before = earlier.get(name);

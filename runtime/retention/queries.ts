@@ -189,7 +189,7 @@ export async function sampleSizes(sql: Sql): Promise<void> {
 }
 
 /** The oldest size of each table within the last 30 days, except today's. */
-export const earlierSizes = (sql: Queryable): Promise<{ name: string; bytes: number; days: number }[]> =>
+export const listEarlierSizes = (sql: Queryable): Promise<{ name: string; bytes: number; days: number }[]> =>
   sql<{ name: string; bytes: number; days: number }[]>`
     select distinct on (table_name) table_name as name, bytes, (now() at time zone 'UTC')::date - day as days from storage_samples
     where day >= (now() at time zone 'UTC')::date - 30 and day < (now() at time zone 'UTC')::date order by table_name, day`;

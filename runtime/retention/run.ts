@@ -71,7 +71,7 @@ export async function pass(options: RetentionOptions, holder: string, signal: Ab
   }
   await sampleSizes(sql);
   const portions = (remove: (after: string | null) => Promise<Portion>) => inPortions(remove, sql, holder, signal);
-  const counted = (remove: () => Promise<number>) =>
+  const countRemoved = (remove: () => Promise<number>) =>
     portions(async () => {
       const changed = await remove();
       return { changed, last: changed === limit ? "" : null };
@@ -79,12 +79,12 @@ export async function pass(options: RetentionOptions, holder: string, signal: Ab
   return {
     events: await portions((after) => removeHistory(sql, after, history, limit)),
     bodies: await portions((after) => removeBodies(sql, after, { before: bodies, discardedBefore: discarded }, limit)),
-    refused: await counted(() => removeRefused(sql, refused, limit)),
+    refused: await countRemoved(() => removeRefused(sql, refused, limit)),
     transcripts: await portions((after) => removeTranscripts(sql, after, transcripts, limit)),
-    tool_calls: await counted(() => removeUnattachedSteps(sql, transcripts, limit)),
-    attempts: await counted(() => removeAttempts(sql, history, limit)),
-    audit_entries: await counted(() => removeAuditEntries(sql, audit, limit)),
-    watchdog_entries: await counted(() => removeWatchdogEntries(sql, watchdog, watchdogRows, limit)),
+    tool_calls: await countRemoved(() => removeUnattachedSteps(sql, transcripts, limit)),
+    attempts: await countRemoved(() => removeAttempts(sql, history, limit)),
+    audit_entries: await countRemoved(() => removeAuditEntries(sql, audit, limit)),
+    watchdog_entries: await countRemoved(() => removeWatchdogEntries(sql, watchdog, watchdogRows, limit)),
   };
 }
 

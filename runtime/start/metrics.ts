@@ -1,6 +1,6 @@
 import {
   connections,
-  connectionsWaited,
+  connectionWaiters,
   executions,
   measureProcess,
   oldestQueued,
@@ -34,7 +34,7 @@ export function openMetrics({ sql, database, log }: Core, { manager }: Plugins, 
     const { busy, idle, waiting } = database.usage();
     connections.set({ state: "busy" }, busy);
     connections.set({ state: "idle" }, idle);
-    connectionsWaited.set(waiting);
+    connectionWaiters.set(waiting);
     for (const { manifest, process } of manager.all())
       pluginUp.set({ plugin: manifest.id }, process?.status().state === "ready" ? 1 : 0);
     await read().catch((error) => log.warn("failed to read metrics from the database", { error }));

@@ -45,10 +45,10 @@ export async function openPlugins(core: Core, network: Network, resources: Memor
   shutdown.add(() => integrations.close());
   /** Called after plugins were loaded or removed. */
   const changed: (() => unknown)[] = [() => connections.use(host, integrations), () => integrations.refresh()];
-  const contributed = async () => {
+  const readContributions = async () => {
     for (const listener of changed) await listener();
   };
-  await contributed();
+  await readContributions();
   const logs = createLogTail();
   const builtInIds = new Set(builtIns.map(({ id }) => id));
   const manager = await PluginManager.open({
@@ -59,7 +59,7 @@ export async function openPlugins(core: Core, network: Network, resources: Memor
     host,
     alarm,
     settings: storedSettings,
-    contributed,
+    contributed: readContributions,
     environment: config.pluginSettingsOf,
     specifiers: config.SIGNALBOX_PLUGINS,
     trusted: config.SIGNALBOX_TRUSTED_PLUGINS,

@@ -5,7 +5,7 @@ import { listEvents, listRefused } from "../events/queries.ts";
 import { listExecutionsOfEvents } from "../executions/queries.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { type Bound, handle } from "../platform/operation.ts";
-import { subjectsMeant } from "../platform/subject.ts";
+import { possibleSubjects } from "../platform/subject.ts";
 import { findDeferred, findNumbered, findSubjects, findTitle, searchSubjects } from "./queries.ts";
 import { eventVerdict, executionVerdict, subjectVerdict } from "./verdict.ts";
 
@@ -14,7 +14,7 @@ export function subjectOperations(sources: () => Iterable<string>): Bound[] {
   return [
     handle(subjects.search, async ({ q, limit }, { sql }) => {
       const number = /^[#!]?(\d+)$/.exec(q)?.[1];
-      const meant = number ? [] : subjectsMeant(q, sources());
+      const meant = number ? [] : possibleSubjects(q, sources());
       const exact = number
         ? await findNumbered(sql, number, limit)
         : meant.length > 0

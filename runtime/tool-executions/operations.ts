@@ -2,7 +2,7 @@ import { namesIn } from "@signalbox/schema/history";
 import { problem } from "@signalbox/schema/problem";
 import { execute, listExecutions } from "@signalbox/schema/tools";
 import { type Bound, handle } from "../platform/operation.ts";
-import { subjectsMeant } from "../platform/subject.ts";
+import { possibleSubjects } from "../platform/subject.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import { type ExecuteDeps, executeTool } from "./execute.ts";
 import { listToolExecutions } from "./queries.ts";
@@ -20,7 +20,7 @@ export function toolExecutionOperations({ registry, sources, ...deps }: ToolExec
     handle(listExecutions, ({ subject, fields, ...filter }, { sql }) =>
       listToolExecutions(sql, {
         ...filter,
-        subjects: subject === undefined ? undefined : subjectsMeant(subject, sources()),
+        subjects: subject === undefined ? undefined : possibleSubjects(subject, sources()),
         whole: namesIn(fields).includes("result"),
       }),
     ),

@@ -4,7 +4,7 @@ import {
   packedStep,
   packedText,
   readStep,
-  type Stored,
+  type StoredStep,
   shownResult,
   shownStep,
   storedResult,
@@ -16,7 +16,7 @@ type Row = { seq: number; kind: string; state: string; input: unknown; output: u
 const bytes = (packed: string | undefined) => (packed === undefined ? null : Buffer.from(packed, "base64"));
 
 /** The columns of a step as they are read after it was stored with these steps. */
-function stored(step: Row, steps: readonly Row[] = []): Stored<Row> {
+function stored(step: Row, steps: readonly Row[] = []): StoredStep<Row> {
   const { packed, packed_output, ...row } = packedStep(withoutAnswer(step, steps));
   const named = (row.input as { body_after_step?: [number, string] } | null)?.body_after_step;
   const answer = named && steps.find(({ seq }) => seq === named[0]);
@@ -140,7 +140,7 @@ test("a prompt, an answer and its post in prose take less than half", () => {
 test("a damaged text is null and named; the rest of the row is shown, but not given to a run", () => {
   const damaged = (packed: Uint8Array | null) => packed && Buffer.from(packed.subarray(0, -9));
   const steps = [model(prose), post(prose)] as const;
-  const [answer, posted] = steps.map((step) => stored(step, steps)) as [Stored<Row>, Stored<Row>];
+  const [answer, posted] = steps.map((step) => stored(step, steps)) as [StoredStep<Row>, StoredStep<Row>];
   const half = { ...answer, packed_output: damaged(answer.packed_output) };
   expect(shownStep(half)).toEqual({
     ...model(""),

@@ -20,7 +20,7 @@ interface StoredAnswer {
 }
 
 /** A step as `textsOf` of `text-queries.ts` reads it. */
-export type Stored<S> = S & StoredAnswer & { readonly packed: Uint8Array | null; readonly packed_output: Uint8Array | null };
+export type StoredStep<S> = S & StoredAnswer & { readonly packed: Uint8Array | null; readonly packed_output: Uint8Array | null };
 
 /** Why a stored text cannot be read. */
 export interface Unreadable {
@@ -102,9 +102,9 @@ const textOf = (packed: Uint8Array) => Buffer.from(unpack(packed)).toString();
 const answerOf = ({ packed_answer, answer_output }: StoredAnswer) => contentOf(readPacked(packed_answer, answer_output));
 
 /** The other steps of an execution, as they are stored. */
-type Others = readonly (Stored<Step> & { readonly seq: number })[];
+type Others = readonly (StoredStep<Step> & { readonly seq: number })[];
 
-function inputOf({ kind, input, packed, ...step }: Stored<Step>, others: Others = []): unknown {
+function inputOf({ kind, input, packed, ...step }: StoredStep<Step>, others: Others = []): unknown {
   const stored = readPacked(packed, input);
   const { body_after_step: named, ...rest } = (kind === "post" && stored ? stored : {}) as Shortened;
   if (named === undefined) return stored;
@@ -117,17 +117,17 @@ function inputOf({ kind, input, packed, ...step }: Stored<Step>, others: Others 
   return { ...rest, body: contentOf(outputOf(answer)) + after };
 }
 
-const outputOf = ({ output, packed_output }: Stored<Step>): unknown => readPacked(packed_output, output);
+const outputOf = ({ output, packed_output }: StoredStep<Step>): unknown => readPacked(packed_output, output);
 
-const whole = <S>({ packed, packed_output, answer_output, packed_answer, ...step }: Stored<S>, texts: object) =>
+const whole = <S>({ packed, packed_output, answer_output, packed_answer, ...step }: StoredStep<S>, texts: object) =>
   ({ ...step, ...texts }) as S;
 
 /** The step as it was stored. Throws if a text of it is damaged, or packed by a release that has more dictionaries. */
-export const readStep = <S extends Step>(row: Stored<S>, others?: Others): S =>
+export const readStep = <S extends Step>(row: StoredStep<S>, others?: Others): S =>
   whole<S>(row, { input: inputOf(row, others), output: outputOf(row) });
 
 /** The step as it is shown: a text that cannot be read is null, and `unreadable` says why. */
-export function shownStep<S extends Step>(row: Stored<S>, others?: Others): S & Unreadable {
+export function shownStep<S extends Step>(row: StoredStep<S>, others?: Others): S & Unreadable {
   const [input, output] = [readable("input", () => inputOf(row, others)), readable("output", () => outputOf(row))];
   return whole<S & Unreadable>(row, { input: input.value, output: output.value, ...unreadableOf(input, output) });
 }

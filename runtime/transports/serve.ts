@@ -29,7 +29,7 @@ import { mountConsole } from "./http/console.ts";
 import { ambiguousHost, crossSite } from "./http/cross-site.ts";
 import { mountDocs } from "./http/docs.ts";
 import { mountMetrics } from "./http/metrics.ts";
-import { admitPipelined, onceOver } from "./http/pipelining.ts";
+import { admitPipelined, onceFinished } from "./http/pipelining.ts";
 import { mountPluginRoutes } from "./http/plugin-routes.ts";
 import { type ConsoleSessions, mountSession } from "./http/session.ts";
 import { mountWebhooks } from "./http/webhook.ts";
@@ -221,7 +221,7 @@ function drainOf(server: Server): (limitMs: number) => Promise<void> {
   };
   server.on("request", (_, response) => {
     running++;
-    onceOver(response, () => {
+    onceFinished(response, () => {
       running--;
       closeIfIdle();
     });

@@ -146,8 +146,8 @@ function groupsOf(rows: readonly UsageRow[], groups: readonly Group[]): NonNulla
   const keyOf = (row: UsageRow): { day?: string; month?: string } =>
     Object.fromEntries(columns.map((column) => [column, row[column]]));
   const all = [...Map.groupBy(rows, (row) => JSON.stringify(keyOf(row))).values()].map((members) => {
-    const folded = fold(members);
-    return { ...keyOf(members[0] as UsageRow), tokens: folded.tokens, tool_calls: folded.tool_calls, ...figuresOf(folded) };
+    const sums = fold(members);
+    return { ...keyOf(members[0] as UsageRow), tokens: sums.tokens, tool_calls: sums.tool_calls, ...figuresOf(sums) };
   });
   const time = (one: { day?: string; month?: string }) => one.day ?? one.month ?? "";
   return all.sort(

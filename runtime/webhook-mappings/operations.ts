@@ -55,7 +55,7 @@ export function webhookMappingOperations({ bus, vault, evaluator, loadedSources 
     handle(mappings.update, async ({ id, ...input }, { sql }) => {
       const before = await queries.findWebhookMapping(sql, id);
       if (!before) throw absent(id);
-      const draft = toDraft({ ...before, ...defined(input), source: input.source ?? before.source });
+      const draft = toDraft({ ...before, ...definedMembers(input), source: input.source ?? before.source });
       await check(draft);
       const auth = input.auth === undefined ? { auth: before.auth, secret: before.secret } : await protect(input.auth, before);
       const row = await queries.updateWebhookMapping(sql, id, { ...draft, ...auth }).catch((error) => {
@@ -79,7 +79,7 @@ export function webhookMappingOperations({ bus, vault, evaluator, loadedSources 
   ];
 }
 
-const defined = <T extends object>(object: T): Partial<T> =>
+const definedMembers = <T extends object>(object: T): Partial<T> =>
   Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as Partial<T>;
 
 type Sent = { [Name in keyof Draft]?: Draft[Name] | undefined } & { source: string };

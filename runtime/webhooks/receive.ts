@@ -17,7 +17,15 @@ import type { Incoming } from "./incoming.ts";
 import { authenticate, type MappingRule } from "./mapping-rules.ts";
 import { parseByPath, parseBySource, unreadableEvent } from "./parse.ts";
 import { callSandboxed, PluginUnavailable } from "./plugin-unavailable.ts";
-import type { Admitted, DeliveryContext, Entry, Received, Receiver, ReceiverOptions, UnreadableWebhook } from "./receiver.ts";
+import type {
+  Admitted,
+  DeliveryContext,
+  Entry,
+  ReceivedWebhook,
+  Receiver,
+  ReceiverOptions,
+  UnreadableWebhook,
+} from "./receiver.ts";
 import { replayScope, slugOf } from "./replay-scope.ts";
 import { extensionHeaders, type RecordedHeaders, recordReads, withoutSecrets } from "./stored-headers.ts";
 
@@ -72,7 +80,13 @@ class WebhookReceiver implements Receiver {
 
   readonly refusalsStored = (): Promise<void> => this.#options.refusals.stored();
 
-  async accept(entry: Entry, path: string, request: Received, payload: Json, context: DeliveryContext = {}): Promise<Receipt> {
+  async accept(
+    entry: Entry,
+    path: string,
+    request: ReceivedWebhook,
+    payload: Json,
+    context: DeliveryContext = {},
+  ): Promise<Receipt> {
     // The id of an integration can be sent in capital letters. Its deliveries are the same.
     const slug = entry.kind === "connection" ? slugOf(entry.connection) : path;
     const parse = () => this.#parseAndDispatch(entry, slug, request, payload, context);
@@ -96,7 +110,7 @@ class WebhookReceiver implements Receiver {
   async #parseAndDispatch(
     entry: Entry,
     slug: string,
-    request: Received,
+    request: ReceivedWebhook,
     payload: Json,
     { deferred, ...context }: DeliveryContext,
   ): Promise<Receipt> {
@@ -164,7 +178,13 @@ class WebhookReceiver implements Receiver {
   }
 
   /** Stores a webhook whose plugin cannot parse it now. Its event is created when the plugin is available again. */
-  async #defer(plugin: string, source: string, slug: string, request: Received, context: DeliveryContext): Promise<Receipt> {
+  async #defer(
+    plugin: string,
+    source: string,
+    slug: string,
+    request: ReceivedWebhook,
+    context: DeliveryContext,
+  ): Promise<Receipt> {
     const { deferred, rules } = this.#options;
     const credentials = rules.ofSource(source).map(({ authHeader }) => authHeader);
     const headers = withoutSecrets(request.headers, (name) => !credentials.includes(name));
@@ -185,7 +205,7 @@ class WebhookReceiver implements Receiver {
   }
 
   /** The rules for which a webhook authenticates. */
-  #authenticated<R extends MappingRule>(rules: readonly R[], slug: string, request: Received): readonly R[] {
+  #authenticated<R extends MappingRule>(rules: readonly R[], slug: string, request: ReceivedWebhook): readonly R[] {
     const { address, sent = request.body } = request;
     if (rules.length === 0 || !address) return rules;
     const verdict = authenticate(rules, { ...request, body: sent, address });
@@ -220,7 +240,7 @@ async function verifyBySource({ source, settings }: Connection, request: Webhook
 }
 
 /** Ids of the rules for which a webhook authenticates. They are stored in place of the credential. */
-function provenIds(rules: readonly MappingRule[], request: Received): number[] {
+function provenIds(rules: readonly MappingRule[], request: ReceivedWebhook): number[] {
   const { address, sent = request.body } = request;
   if (!address) return rules.map(({ id }) => id);
   return rules.filter(({ check }) => check?.({ ...request, body: sent, address }).ok).map(({ id }) => id);

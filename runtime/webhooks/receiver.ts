@@ -54,7 +54,7 @@ export type Entry =
   | { readonly kind: "path"; readonly rules: readonly PathRule[] };
 
 /** A webhook. With `address`, it comes from the network and must authenticate; without, it was authenticated before. */
-export interface Received extends WebhookRequest, Partial<Pick<SentRequest, "address">> {
+export interface ReceivedWebhook extends WebhookRequest, Partial<Pick<SentRequest, "address">> {
   /** Whether its source checked a secret or signature. */
   readonly signed?: boolean;
   /** The bytes as sent, which signatures cover, if `body` is the JSON of a form. */
@@ -79,7 +79,7 @@ export interface Receiver {
   /** Authenticates an admitted webhook on its raw bytes. Throws `unauthenticated`; then nothing is stored. */
   verify(entry: Entry, slug: string, request: SentRequest): Promise<Entry>;
   /** Parses and dispatches an authenticated webhook, or an event of a poll or a replay in the same format. */
-  accept(entry: Entry, slug: string, request: Received, payload: Json, context?: DeliveryContext): Promise<Receipt>;
+  accept(entry: Entry, slug: string, request: ReceivedWebhook, payload: Json, context?: DeliveryContext): Promise<Receipt>;
   /** Stores the event of a webhook that could not be parsed, as discarded for this reason. */
   storeUnreadable(webhook: UnreadableWebhook, reason: string): Promise<void>;
   /** Stores a refused webhook without its body. `isKnown`: its path exists. */

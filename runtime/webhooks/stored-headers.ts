@@ -17,7 +17,7 @@ export function recordReads(headers: Headers): RecordedHeaders {
   const note = (name: string | symbol) => {
     if (typeof name === "string") names.add(name);
   };
-  const recorded = new Proxy(headers, {
+  const recordingHeaders = new Proxy(headers, {
     get: (target, name, receiver) => {
       note(name);
       return Reflect.get(target, name, receiver);
@@ -31,7 +31,7 @@ export function recordReads(headers: Headers): RecordedHeaders {
       return Reflect.getOwnPropertyDescriptor(target, name);
     },
   });
-  return { headers: recorded, names, read: () => withoutSecrets(headers, (name) => names.has(name)) };
+  return { headers: recordingHeaders, names, read: () => withoutSecrets(headers, (name) => names.has(name)) };
 }
 
 /** For a sandboxed source, whose reads cannot be seen: the `x-` headers, without credentials. */

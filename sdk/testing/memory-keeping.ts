@@ -7,7 +7,7 @@ import { keysOf, type MemoryHarness, stored } from "./memory-harness.ts";
 type Open = () => Promise<MemoryHarness>;
 
 /** Storing, reading, deleting, lifetimes, lists. */
-export const keepingCases = (open: Open): TestCase[] => [
+export const storageCases = (open: Open): TestCase[] => [
   { name: "returns what was stored", run: async () => givesBack(await open()) },
   { name: "stores any text", run: async () => anyText(await open()) },
   { name: "a key belongs to one memory", run: async () => oneHolder(await open()) },

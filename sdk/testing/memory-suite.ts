@@ -4,7 +4,7 @@ import type { Plugin } from "../plugin.ts";
 import { fakeCapabilities, setUpPlugin, testVectors } from "./fake-host.ts";
 import type { TestCase } from "./fixtures.ts";
 import { type MemoryHarness, memoryHarness } from "./memory-harness.ts";
-import { keepingCases } from "./memory-keeping.ts";
+import { storageCases } from "./memory-keeping.ts";
 import { searchCases } from "./memory-search.ts";
 
 /** Input of `testMemory`. */
@@ -28,5 +28,5 @@ export function testMemory(plugin: Plugin, fixtures: MemoryFixtures = {}): TestC
     assert.ok(backend, `setup must contribute memories.${name}`);
     return memoryHarness(backend, again.memories?.[name] ?? backend, vectors);
   };
-  return [...keepingCases(open), ...searchCases(open)].map((one) => ({ ...one, name: `memory store ${name}: ${one.name}` }));
+  return [...storageCases(open), ...searchCases(open)].map((one) => ({ ...one, name: `memory store ${name}: ${one.name}` }));
 }

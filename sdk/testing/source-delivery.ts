@@ -5,7 +5,7 @@ import { callContext } from "./fake-host.ts";
 import type { SourceFixtures, TestCase, TestTracker } from "./fixtures.ts";
 import type { OpenSource, SourceHarness } from "./source-harness.ts";
 
-const posted = z.object({ id: z.string().min(1), url: z.string().min(1) });
+const commentShape = z.object({ id: z.string().min(1), url: z.string().min(1) });
 
 /** Cases for `deliver`, `find`, `check` and `account`. */
 export function deliveryCases(open: OpenSource, fixtures: SourceFixtures): TestCase[] {
@@ -24,7 +24,7 @@ export function deliveryCases(open: OpenSource, fixtures: SourceFixtures): TestC
       const call = callContext(settings(tracker.url));
       const post = { subject, body: "The **answer**." };
       assert.equal(await source.find(post, call), null, "find must return null before the post");
-      const first = posted.parse(await source.deliver(post, call));
+      const first = commentShape.parse(await source.deliver(post, call));
       assert.equal(tracker.comments(subject).length, 1);
       assert.ok(tracker.comments(subject)[0]?.includes("answer"), "the comment must contain the body");
       assert.deepEqual(await source.find(post, call), first, "find must return what deliver returned");
@@ -54,7 +54,10 @@ export function deliveryCases(open: OpenSource, fixtures: SourceFixtures): TestC
     on("deliver can be repeated with the same key", async ({ source, settings }, tracker) => {
       const call = callContext(settings(tracker.url));
       const post = { subject, body: "Once, or twice where the platform keeps both." };
-      const [first, second] = [posted.parse(await source.deliver(post, call)), posted.parse(await source.deliver(post, call))];
+      const [first, second] = [
+        commentShape.parse(await source.deliver(post, call)),
+        commentShape.parse(await source.deliver(post, call)),
+      ];
       assert.ok(tracker.comments(subject).length <= 2, "each deliver must write at most one comment");
       const found = await source.find(post, call);
       assert.ok(found, "find must return a comment that was posted twice");
@@ -67,10 +70,10 @@ export function deliveryCases(open: OpenSource, fixtures: SourceFixtures): TestC
       const call = callContext(settings(tracker.url));
       const post = { subject, body: "Posted twice." };
       assert.deepEqual(await findAll(post, call), [], "findAll must answer nothing before the post");
-      const first = posted.parse(await source.deliver(post, call));
+      const first = commentShape.parse(await source.deliver(post, call));
       await source.deliver(post, call);
       await source.deliver({ subject, body: "Another." }, callContext(settings(tracker.url)));
-      const all = posted.array().parse(await findAll(post, call));
+      const all = commentShape.array().parse(await findAll(post, call));
       assert.equal(all[0]?.id, first.id, "findAll must answer the oldest first");
       for (const duplicate of all.slice(1)) {
         await retract(post, duplicate, call);
@@ -95,7 +98,7 @@ export function deliveryCases(open: OpenSource, fixtures: SourceFixtures): TestC
         const body = `${"Many words in a row.\n\n".repeat(200)}*agent · run 7*`;
         const refusal = JSON.stringify({ message: "body is too long (maximum is 2,000 characters)" });
         tracker.fault({ kind: "status", status: 422, body: refusal, times: 1, writes: true });
-        const first = posted.parse(await source.deliver({ subject, body }, call));
+        const first = commentShape.parse(await source.deliver({ subject, body }, call));
         const [comment = "", ...others] = tracker.comments(subject);
         assert.equal(others.length, 0, "deliver must post one comment");
         assert.ok(

@@ -5,7 +5,7 @@ import type { SourceFixtures, TestCase } from "./fixtures.ts";
 import type { OpenSource } from "./source-harness.ts";
 
 /** Cases for faults of the tracker. */
-export function troubleCases(open: OpenSource, fixtures: SourceFixtures): TestCase[] {
+export function faultCases(open: OpenSource, fixtures: SourceFixtures): TestCase[] {
   const post = { subject: fixtures.subject, body: "Hello." };
   const since = "2020-01-01T00:00:00.000Z";
   const cases = faultScenarios.flatMap((trouble) =>

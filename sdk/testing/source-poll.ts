@@ -7,7 +7,7 @@ import { callContext } from "./fake-host.ts";
 import type { SourceFixtures, TestCase, TestTracker } from "./fixtures.ts";
 import type { OpenSource, SourceHarness } from "./source-harness.ts";
 
-const polled = z.object({
+const pollShape = z.object({
   events: z.array(z.object({ headers: z.record(z.string(), z.string()), payload: z.json() })),
   cursor: z.string().min(1),
 });
@@ -27,7 +27,7 @@ export function pollCases(open: OpenSource, fixtures: SourceFixtures): TestCase[
     ({ source, settings }: SourceHarness, tracker: TestTracker) =>
     async (cursor: string | null) => {
       const answer = await source.poll?.({ project, since: longAgo, cursor }, callContext(settings(tracker.url)));
-      return polled.parse(JSON.parse(JSON.stringify(answer)));
+      return pollShape.parse(JSON.parse(JSON.stringify(answer)));
     };
   return [
     on("poll returns existing events, and the same ones for the same cursor", async (bench, tracker) => {

@@ -8,7 +8,7 @@ import type { SourceFixtures, TestCase } from "./fixtures.ts";
 import { createCases } from "./source-create.ts";
 import { deliveryCases } from "./source-delivery.ts";
 import { editCases } from "./source-edits.ts";
-import { troubleCases } from "./source-faults.ts";
+import { faultCases } from "./source-faults.ts";
 import type { OpenSource } from "./source-harness.ts";
 import { parseCases } from "./source-parse.ts";
 import { pollCases } from "./source-poll.ts";
@@ -43,7 +43,7 @@ export function testSource(plugin: Plugin, options: SourceFixtures): TestCase[] 
     ...visibilityCases(open, fixtures),
     ...pollCases(open, fixtures),
     ...createCases(open, fixtures),
-    ...troubleCases(open, fixtures),
+    ...faultCases(open, fixtures),
   ];
   return cases.map((one) => hosts.within({ ...one, name: `source ${name}: ${one.name}` }));
 }

@@ -6,7 +6,7 @@ import { callContext } from "./fake-host.ts";
 import type { SourceFixtures, TestCase } from "./fixtures.ts";
 import type { OpenSource } from "./source-harness.ts";
 
-const posted = z.object({ id: z.string().min(1), url: z.string().min(1) });
+const commentShape = z.object({ id: z.string().min(1), url: z.string().min(1) });
 
 /** Cases for what is private, and for what trackers in the field were found to send: repetitions, envelopes, places of comments. */
 export function visibilityCases(open: OpenSource, fixtures: SourceFixtures): TestCase[] {
@@ -68,7 +68,7 @@ async function keepsPrivate(open: OpenSource, fixtures: SourceFixtures): Promise
       assert.equal(tracker.comments(fixtures.subject).length, before, "nothing must be posted where everybody can read it");
       return;
     }
-    const first = posted.parse(await source.deliver(post, call));
+    const first = commentShape.parse(await source.deliver(post, call));
     const found = tracker.privateComments(fixtures.subject);
     assert.ok(
       found.some((body) => body.includes("For members only.")),

@@ -67,7 +67,7 @@ function casesOf(on: Case, sample: ToolSample, fixtures: ToolFixtures): TestCase
   ];
   if (!fixtures.tracker || sample.offline) return cases;
   const input = sample.inputs[0] as Record<string, unknown>;
-  const troubled = faultScenarios.map((trouble) => ({
+  const faultCases = faultScenarios.map((trouble) => ({
     name: `at ${trouble.name}`,
     slow: true,
     run: on(async ({ tool, tracker, connection, secrets, lines }) => {
@@ -78,7 +78,7 @@ function casesOf(on: Case, sample: ToolSample, fixtures: ToolFixtures): TestCase
   }));
   return [
     ...cases,
-    ...troubled,
+    ...faultCases,
     { name: "run can be repeated with the same key", run: on((bench) => runsTwice(bench, input)) },
     { name: "does not repeat a write of unknown outcome", run: on((bench) => writesOnce(bench, input)) },
   ];

@@ -38,7 +38,7 @@ export async function postComment(client: ClientOf, path: Place, body: string, c
   return writeShorter(body, async (shown) => {
     const sent = { body: addMarker(sanitizeText(shown), key) };
     const request = { route: `POST ${comments}`, path: { ...path }, body: sent, schema: shapes.comment, signal };
-    return postedOf((await client(connection).write(request)).data);
+    return postedCommentOf((await client(connection).write(request)).data);
   });
 }
 
@@ -51,7 +51,7 @@ export async function updateComment(
   return writeShorter(body, async (shown) => {
     const sent = { body: addMarker(sanitizeText(shown), key) };
     const request = { route: `PATCH ${single}`, path: { owner, repo, id }, body: sent, schema: shapes.comment, signal };
-    return postedOf((await client(connection).write(request)).data);
+    return postedCommentOf((await client(connection).write(request)).data);
   });
 }
 
@@ -72,7 +72,7 @@ export async function deleteComment(
 export async function findComments(client: ClientOf, path: Place, call: GiteaCall): Promise<PostedComment[]> {
   const all = await readComments(client, path, call);
   const own = all.filter(({ body }) => readMarker(body) === call.key);
-  return own.toSorted((a, b) => a.id - b.id).map(postedOf);
+  return own.toSorted((a, b) => a.id - b.id).map(postedCommentOf);
 }
 
 export async function readComments(client: ClientOf, path: Place, call: GiteaCall): Promise<shapes.Comment[]> {
@@ -81,4 +81,4 @@ export async function readComments(client: ClientOf, path: Place, call: GiteaCal
   return (await client(connection).read(request)).data;
 }
 
-const postedOf = ({ id, html_url }: shapes.Comment): PostedComment => ({ id: String(id), url: html_url });
+const postedCommentOf = ({ id, html_url }: shapes.Comment): PostedComment => ({ id: String(id), url: html_url });

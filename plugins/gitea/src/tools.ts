@@ -33,7 +33,7 @@ const shown = (found: Issue): z.output<typeof issueOutput> => ({
   author: found.user?.login ?? null,
   labels: namesOf(found.labels),
 });
-const listed = z.object({
+const issueListOutput = z.object({
   comments: z.array(z.object({ author: z.string().nullable(), body: z.string(), created_at: z.string().nullable() })),
 });
 const searchInput = z.object({
@@ -53,12 +53,12 @@ const reading = (client: ClientOf) => ({
     output: issueOutput,
     run: async (input, call) => shown(await readIssue(client, place(input), call)),
   }),
-  list_comments: tool<typeof issueInput, typeof listed, Settings>({
+  list_comments: tool<typeof issueInput, typeof issueListOutput, Settings>({
     about: "Read the last 100 comments of an issue or pull request, oldest first.",
     category,
     effect: "read",
     input: issueInput,
-    output: listed,
+    output: issueListOutput,
     run: async (input, call) => {
       const all = (await readComments(client, place(input), call)).slice(-100);
       return {

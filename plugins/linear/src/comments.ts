@@ -31,7 +31,7 @@ export function idOf(key: string): string {
 }
 
 /** Linear shows HTML comments as text, so the marker is invisible characters. */
-const marked = (body: string, key: string): string => invisibleMarker(key) + stripInvisibleMarker(sanitizeText(body));
+const withKeyMarker = (body: string, key: string): string => invisibleMarker(key) + stripInvisibleMarker(sanitizeText(body));
 
 export interface Answer {
   readonly issue: string;
@@ -47,18 +47,18 @@ export const postComment = (account: Account, answer: Answer): Promise<PostedCom
 
 async function postOnce(account: Account, { issue, body, key, thread }: Answer): Promise<PostedComment> {
   const { client, signal } = account;
-  const input = { id: idOf(key), issueId: issue, body: marked(body, key), ...(thread && { parentId: thread }) };
+  const input = { id: idOf(key), issueId: issue, body: withKeyMarker(body, key), ...(thread && { parentId: thread }) };
   const document = `mutation AddComment($input: CommentCreateInput!) {
     commentCreate(input: $input) { success comment { ${shapes.commentFields} } }
   }`;
   const data = z.object({ commentCreate: shapes.done.extend({ comment: shapes.comment }) });
   try {
-    return postedOf((await client.mutate({ document, variables: { input }, data }, signal)).commentCreate.comment);
+    return postedCommentOf((await client.mutate({ document, variables: { input }, data }, signal)).commentCreate.comment);
   } catch (error) {
     if (!(error instanceof PluginError) || !["conflict", "invalid_input", "not_found"].includes(error.code)) throw error;
     // The id is taken: an earlier request with this key succeeded.
     const existing = await commentById(account, idOf(key));
-    if (existing) return postedOf(existing);
+    if (existing) return postedCommentOf(existing);
     if (!thread) throw error;
     return postOnce(account, { issue, body, key });
   }
@@ -75,18 +75,18 @@ export async function updateComment(
   }`;
   const data = z.object({ commentUpdate: shapes.done.extend({ comment: shapes.comment }) });
   return writeShorter(body, async (shown) => {
-    const variables = { id, input: { body: marked(shown, key) } };
-    return postedOf((await client.mutate({ document, variables, data }, signal)).commentUpdate.comment);
+    const variables = { id, input: { body: withKeyMarker(shown, key) } };
+    return postedCommentOf((await client.mutate({ document, variables, data }, signal)).commentUpdate.comment);
   });
 }
 
 /** The comment that was posted with `key`, or edited with it. */
 export async function findComment(account: Account, issue: string, key: string): Promise<PostedComment | null> {
   const posted = await commentById(account, idOf(key));
-  if (posted) return postedOf(posted);
+  if (posted) return postedCommentOf(posted);
   for await (const page of commentPages(account, issue)) {
     const edited = page.find(({ body }) => hasInvisibleMarker(body, key));
-    if (edited) return postedOf(edited);
+    if (edited) return postedCommentOf(edited);
   }
   return null;
 }
@@ -138,4 +138,4 @@ export async function lastComments(account: Account, issue: string): Promise<rea
   return [];
 }
 
-const postedOf = ({ id, url }: shapes.Comment): PostedComment => ({ id, url });
+const postedCommentOf = ({ id, url }: shapes.Comment): PostedComment => ({ id, url });

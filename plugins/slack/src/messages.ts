@@ -39,7 +39,7 @@ const plain = (text: string, limit: number): string => truncate(sanitizeText(tex
 
 /** The execution is about something that not everyone in its project can see, and the channel may have other members. */
 export const isPrivate = ({ data }: CloudEvent): boolean => valueAt(data, "private") === true;
-const hidden = "The run is private, so its content is not shown here. See it in the console.";
+const privateNotice = "The run is private, so its content is not shown here. See it in the console.";
 
 export const executionOf = ({ data }: CloudEvent): string | null => stringAt(data, ["execution_id"], 100);
 
@@ -63,14 +63,14 @@ export function digestOf(lines: readonly string[]): Message {
 export function messageOf(event: CloudEvent, kind: Kind, config: Config, proposals: readonly Proposal[]): Message {
   const line = lineOf(event, kind, config);
   const reason = [["error"], ["held_reason"]].map((path) => stringAt(event.data, path, 2000)).find((text) => text !== null);
-  const why = isPrivate(event) ? hidden : reason;
-  const listed = proposals.map(({ text }, at) => `${at + 1}. ${text}`).join("\n");
+  const why = isPrivate(event) ? privateNotice : reason;
+  const list = proposals.map(({ text }, at) => `${at + 1}. ${text}`).join("\n");
   return {
     text: `${plain(stringAt(event.data, ["task_id"], 200) ?? "A task", 100)} ${words[kind]}`,
     blocks: [
       section(line),
       ...(why ? [quoted(why)] : []),
-      ...(listed ? [quoted(listed)] : []),
+      ...(list ? [quoted(list)] : []),
       ...buttonsFor(event, kind, proposals),
     ],
   };

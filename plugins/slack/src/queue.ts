@@ -10,7 +10,7 @@ const eventType = "signalbox_executions";
 const maxWaitMs = 20_000;
 const perDigest = 20;
 const maxKnown = 10_000;
-const posted = z.looseObject({ ts: z.string() });
+const messageShape = z.looseObject({ ts: z.string() });
 const history = z.looseObject({
   messages: z.array(z.looseObject({ ts: z.string(), metadata: z.unknown() })),
   has_more: z.boolean().nullish(),
@@ -50,7 +50,7 @@ export function channelQueue(slackOf: () => Promise<Slack>, { operations, log }:
           throw new PluginError("unavailable", "Slack accepts one message per second; the others are posted next");
         const metadata = { event_type: eventType, event_payload: { ids: ids.join(",") } };
         const body = { channel: config.channel, ...(await message()), metadata, unfurl_links: false, unfurl_media: false };
-        await slack.write("chat.postMessage", body, posted, signal);
+        await slack.write("chat.postMessage", body, messageShape, signal);
         remember(ids);
       }
       log("posted to the channel", { executions: left.length });

@@ -101,7 +101,9 @@ const verbs: Record<OperatorVerbName, OperatorVerb> = {
     for (const one of all) out(healthLine(one));
     for (const one of complaints) out(`problem: ${one}\n`);
     out(
-      complaints.length === 0 ? `${counted(all.length, "plugin")}, no problems\n` : `${counted(complaints.length, "problem")}\n`,
+      complaints.length === 0
+        ? `${countText(all.length, "plugin")}, no problems\n`
+        : `${countText(complaints.length, "problem")}\n`,
     );
     return complaints.length === 0 ? 0 : 1;
   },
@@ -120,7 +122,7 @@ const verbs: Record<OperatorVerbName, OperatorVerb> = {
 function none(args: readonly string[], name: OperatorVerbName): void {
   if (args.length > 0) throw new UsageError(`Usage: signalbox plugin ${usageOf(name)}`);
 }
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+const countText = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 function settingsIn(json: string): unknown {
   try {

@@ -9,7 +9,7 @@ import { type Report, reportPathOf } from "./conformance/report.ts";
 import { PackageError } from "./package-error.ts";
 import { readPackage } from "./package-file.ts";
 
-export interface Packed {
+export interface PackResult {
   readonly path: string;
   /** In npm's format: `sha512-…`. */
   readonly integrity: string;
@@ -22,7 +22,7 @@ const beside = ["README.md", "LICENSE", "LICENSE.md", "CHANGELOG.md"];
 const mtime = new Date("1985-10-26T08:15:00.000Z");
 
 /** Packs a build as npm would: package.json, the bundle with its manifest and report, and the readme. Runs no scripts. */
-export async function pack(folder: string, into = folder): Promise<Packed> {
+export async function pack(folder: string, into = folder): Promise<PackResult> {
   const { manifest } = readBuilt(folder);
   const { name, version } = readPackage(folder);
   const dist = dirname(manifest.entry);

@@ -45,8 +45,9 @@ export function scaffold(options: { folder: string; kind: string } & Partial<Own
  * process them.
  */
 function filesOf(template: string): [name: string, text: string][] {
-  const packed = join(import.meta.dirname, "templates.json");
-  if (existsSync(packed)) return Object.entries(JSON.parse(readFileSync(packed, "utf8"))[template] as Record<string, string>);
+  const packedTemplates = join(import.meta.dirname, "templates.json");
+  if (existsSync(packedTemplates))
+    return Object.entries(JSON.parse(readFileSync(packedTemplates, "utf8"))[template] as Record<string, string>);
   const folder = join(import.meta.dirname, "templates", template);
   const all = readdirSync(folder, { recursive: true, encoding: "utf8" });
   return all

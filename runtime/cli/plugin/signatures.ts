@@ -4,10 +4,10 @@ import { npm } from "./npm.ts";
 import { PackageError } from "./package-error.ts";
 
 const signatures = z.array(z.object({ keyid: z.string(), sig: z.string() }));
-const published = z.object({
+const publishedPackage = z.object({
   keys: z.array(z.object({ keyid: z.string(), key: z.string(), expires: z.string().nullish() })),
 });
-export type RegistryKey = z.output<typeof published>["keys"][number];
+export type RegistryKey = z.output<typeof publishedPackage>["keys"][number];
 /** `null`: they could not be read. */
 export type RegistryKeys = readonly RegistryKey[] | null;
 const timeoutMs = 30_000;
@@ -16,7 +16,7 @@ const timeoutMs = 30_000;
 export const keysOf = (registry: string): Promise<RegistryKeys> =>
   fetch(`${registry.replace(/\/*$/, "/")}-/npm/v1/keys`, { signal: AbortSignal.timeout(timeoutMs) })
     .then(async (response) => {
-      if (response.ok) return published.parse(await response.json()).keys;
+      if (response.ok) return publishedPackage.parse(await response.json()).keys;
       return response.status === 404 ? [] : null;
     })
     .catch(() => null);

@@ -75,7 +75,7 @@ async function look(write: Correction, signal: AbortSignal): Promise<Looked> {
 }
 
 /** Tells the watchdog what was carried out late. */
-export function warnOfLate({ restored, removed, left }: Corrected, context: Record<string, unknown>, warn: Report): void {
+export function warnOfLateWrites({ restored, removed, left }: Corrected, context: Record<string, unknown>, warn: Report): void {
   if (restored)
     warn("an earlier edit arrived late and replaced the text of a living comment; it was written again", {
       ...context,

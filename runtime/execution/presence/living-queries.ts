@@ -1,6 +1,6 @@
 import type { Queryable, Sql } from "../../platform/database/client.ts";
 import { leaseFor } from "../../platform/lease-queries.ts";
-import { readStep, type Stored } from "../../transcripts/stored-steps.ts";
+import { readStep, type StoredStep } from "../../transcripts/stored-steps.ts";
 import { textsOf } from "../../transcripts/text-queries.ts";
 
 /** Identifies a living comment. */
@@ -109,7 +109,7 @@ export async function isCopy(sql: Sql, key: string, commentId: string): Promise<
 
 /** The answer that an execution posted, if it is still stored. */
 export async function findAnswer(sql: Sql, executionId: string): Promise<string | null> {
-  const [row] = await sql<Stored<{ kind: string; input: unknown; output: unknown }>[]>`
+  const [row] = await sql<StoredStep<{ kind: string; input: unknown; output: unknown }>[]>`
     select kind, ${textsOf(sql, "execution_steps")} from execution_steps
     where execution_id = ${executionId} and kind = 'post' and state = 'succeeded' order by seq desc limit 1`;
   return row ? ((readStep(row).input as { body?: string } | null)?.body ?? null) : null;

@@ -1,10 +1,10 @@
 import type { Queryable, Sql } from "../../platform/database/client.ts";
 import { dueRow, leaseFor } from "../../platform/lease-queries.ts";
-import type { AnswerPlace, Claimed } from "../queries.ts";
+import type { AnswerPlace, ClaimedExecution } from "../queries.ts";
 
 /** A pending update of the progress sign (reaction or comment) of an execution. */
 export interface Sign
-  extends Pick<Claimed, "slug" | "source" | "agent_id" | "project_id" | "project" | "issue" | "subject" | "task_id"> {
+  extends Pick<ClaimedExecution, "slug" | "source" | "agent_id" | "project_id" | "project" | "issue" | "subject" | "task_id"> {
   readonly execution_id: string;
   readonly sign: "working" | "done" | "failed" | null;
   readonly version: number;
@@ -24,7 +24,7 @@ export interface Sign
 }
 
 /** Requests the sign for a run of this worker that takes long. */
-export async function beginSign(sql: Sql, { id, lease }: Pick<Claimed, "id" | "lease">): Promise<void> {
+export async function beginSign(sql: Sql, { id, lease }: Pick<ClaimedExecution, "id" | "lease">): Promise<void> {
   await sql`
     with marked as (
       update task_executions set has_sign = true where id = ${id} and lease = ${lease} and state = 'running' returning id

@@ -6,7 +6,7 @@ import { newId } from "../../platform/ids.ts";
 import type { Report } from "../../platform/log.ts";
 import type { Connection } from "../../plugins/connections.ts";
 import { windowMsOf } from "../write-window.ts";
-import { correctLiving, lookAgainMs, warnOfLate } from "./correct-living.ts";
+import { correctLiving, lookAgainMs, warnOfLateWrites } from "./correct-living.ts";
 import { writeLiving } from "./living.ts";
 import { findAnswer, type LivingComment } from "./living-queries.ts";
 import { isCurrent, type Sign } from "./queries.ts";
@@ -15,7 +15,7 @@ import { isCurrent, type Sign } from "./queries.ts";
 export const updateEveryMs = 5_000;
 
 /** What the comment shows, and when to look again, milliseconds. */
-export interface Shown {
+export interface LivingDisplay {
   readonly text: string;
   readonly againMs: number;
   /** How often it has looked whether the comment still shows this; `null` if no look is needed. */
@@ -39,7 +39,7 @@ export async function showLiving(
   connection: Connection,
   signal: AbortSignal,
   { sql, outbox, leaseSeconds, warn }: ShowOptions,
-): Promise<Shown | null> {
+): Promise<LivingDisplay | null> {
   const { project, issue, subject, place } = sign;
   if (sign.sign === "done" || project === null || issue === null || subject === null) return null;
   // The reason of a failure may quote anything, including a secret.
@@ -64,7 +64,7 @@ export async function showLiving(
     const isShown = (found: LivingComment) => found.key === key || (found.key?.startsWith(`${key}.`) ?? false);
     const look = { ...write, key: `${key}.${newId()}`, firstKey: key, isShown, isLastLook: againMs === undefined };
     const corrected = await correctLiving(look, signal);
-    warnOfLate(corrected, { execution_id: sign.execution_id, write: sign.source }, warn);
+    warnOfLateWrites(corrected, { execution_id: sign.execution_id, write: sign.source }, warn);
     return againMs === undefined ? null : { text, againMs, looks };
   }
   let isInDoubt = false as boolean;

@@ -1,4 +1,4 @@
-import type { Claimed } from "../queries.ts";
+import type { ClaimedExecution } from "../queries.ts";
 
 /** How long a run takes before its issue shows that an agent works on it. */
 export const quietMs = 3_000;
@@ -6,13 +6,17 @@ export const quietMs = 3_000;
 /** Shows on issues that agents work on them. */
 export interface Presence {
   /** Watches a run, and shows its progress once it takes long. `end` stops watching. */
-  watch(execution: Claimed): { end(): void };
+  watch(execution: ClaimedExecution): { end(): void };
   /** Call after an execution has ended, to update its sign. */
   wake(): void;
 }
 
 /** Nothing is written until the run takes long, so most runs cost only a timer. A retried run is shown at once. */
-export function watchRun(execution: Claimed, begin: (execution: Claimed) => Promise<void>, ended: () => void): { end(): void } {
+export function watchRun(
+  execution: ClaimedExecution,
+  begin: (execution: ClaimedExecution) => Promise<void>,
+  ended: () => void,
+): { end(): void } {
   let hasBegun = false;
   const timer = setTimeout(
     () => {

@@ -13,7 +13,7 @@ import { toFailure } from "../../platform/reconcile.ts";
 import type { Connection } from "../../plugins/connections.ts";
 import type { Policies } from "../../policy/policies.ts";
 import { projectKeyOf } from "../approval.ts";
-import type { Claimed } from "../queries.ts";
+import type { ClaimedExecution } from "../queries.ts";
 import { isLiving } from "./living.ts";
 import {
   beginSign,
@@ -25,7 +25,7 @@ import {
   type Sign,
   signRows,
 } from "./queries.ts";
-import { type Shown, showLiving } from "./show-living.ts";
+import { type LivingDisplay, showLiving } from "./show-living.ts";
 import { type Presence, quietMs, watchRun } from "./watch.ts";
 
 export interface PresenceOptions {
@@ -38,7 +38,7 @@ export interface PresenceOptions {
   readonly trackerUpdates: boolean;
   readonly connectionFor: (
     source: string,
-    work: Pick<Claimed, "slug" | "project_id">,
+    work: Pick<ClaimedExecution, "slug" | "project_id">,
     agentId: string | null,
   ) => Promise<Connection | null>;
   /** Lease of an execution, in seconds. */
@@ -79,7 +79,7 @@ export function startPresence(options: PresenceOptions): Presence & Pick<Loop, "
     handle: (sign, lost, stopping) => carryOut(sign, AbortSignal.any([lost, stopping]), options),
   });
   bus.on("cancel", worker.wake);
-  const begin = async (execution: Claimed) => {
+  const begin = async (execution: ClaimedExecution) => {
     if (!options.trackerUpdates || presenceOf(execution, options) === "off") return;
     await beginSign(sql, execution).then(worker.wake, (error) =>
       log.warn("failed to record that an execution is running", { execution: execution.id, error }),
@@ -93,7 +93,7 @@ export function startPresence(options: PresenceOptions): Presence & Pick<Loop, "
 }
 
 const presenceOf = (
-  work: Pick<Claimed, "agent_id" | "project_id" | "source" | "project">,
+  work: Pick<ClaimedExecution, "agent_id" | "project_id" | "source" | "project">,
   { policies }: Pick<PresenceOptions, "policies">,
 ): EffectivePolicy["presence"]["value"] => policies.of(work.agent_id, projectKeyOf(work)).presence.value;
 
@@ -117,7 +117,12 @@ async function carryOut(sign: Sign, ended: AbortSignal, options: PresenceOptions
 }
 
 /** Returns what is shown, if it must be looked at again; otherwise `null`. */
-async function show(sign: Sign, connection: Connection, ended: AbortSignal, options: PresenceOptions): Promise<Shown | null> {
+async function show(
+  sign: Sign,
+  connection: Connection,
+  ended: AbortSignal,
+  options: PresenceOptions,
+): Promise<LivingDisplay | null> {
   const presence = presenceOf(sign, options);
   if (presence === "off") return null;
   const signal = AbortSignal.any([ended, AbortSignal.timeout(sign.looks === null ? callMs : lookMs)]);

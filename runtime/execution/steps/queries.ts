@@ -1,7 +1,7 @@
 import { insertWrites, recordWrites, type StoredWrite } from "../../own-writes/queries.ts";
 import { asyncCommit } from "../../platform/database/async-commit.ts";
 import type { Queryable } from "../../platform/database/client.ts";
-import { packedStep, readStep, type Stored } from "../../transcripts/stored-steps.ts";
+import { packedStep, readStep, type StoredStep } from "../../transcripts/stored-steps.ts";
 import { textsOf } from "../../transcripts/text-queries.ts";
 import type { Change, StepRow } from "./rows.ts";
 
@@ -144,7 +144,7 @@ function writesOf(steps: readonly StepRow[]): StoredWrite[] {
 }
 
 export async function loadSteps(sql: Queryable, executionId: string): Promise<StepRow[]> {
-  const rows = await sql<Stored<StepRow>[]>`
+  const rows = await sql<StoredStep<StepRow>[]>`
     select id, seq, kind, state, name, key, ${textsOf(sql, "execution_steps")}, error, agent_id,
       prompt_tokens, completion_tokens, cost_usd, duration_ms, started_at, ended_at, decided_at is not null as decided,
       case when in_flight_until is not null then greatest(0, extract(epoch from in_flight_until - now()) * 1000) end::float8 as in_flight_ms

@@ -2,14 +2,14 @@ import type { Queryable } from "../../platform/database/client.ts";
 import { storable } from "../../platform/json.ts";
 import { storedResult, withoutAnswer } from "../../transcripts/stored-steps.ts";
 import { LeaseLost } from "../lease.ts";
-import type { Claimed } from "../queries.ts";
+import type { ClaimedExecution } from "../queries.ts";
 import type { NewStep, StepLog } from "../step-log.ts";
 import { endOf, newStep } from "./new-step.ts";
 import { loadSteps } from "./queries.ts";
 import type { Change, Patch, StepRow } from "./rows.ts";
 
 /** The execution to which changes are written: its id, and the lease that must still be valid. */
-export type LeasedExecution = Pick<Claimed, "id" | "lease">;
+export type LeasedExecution = Pick<ClaimedExecution, "id" | "lease">;
 
 /**
  * The steps of an execution, each stored before the next begins. After a crash, the run resumes after its last step.

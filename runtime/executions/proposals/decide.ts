@@ -2,17 +2,17 @@ import { problem } from "@signalbox/schema/problem";
 import { recordDecision } from "../../audit/record-decision.ts";
 import type { Bus } from "../../platform/bus.ts";
 import type { Queryable, Sql } from "../../platform/database/client.ts";
-import { approveLocked, type Decision, endLocked, type Found, lockOpen, waitingOn } from "./queries.ts";
+import { approveLocked, type Decision, endLocked, lockOpen, type OpenProposals, waitingOn } from "./queries.ts";
 
 /** Approves or rejects the proposals of an execution. Returns `false` if the execution does not exist. */
 export async function decide(sql: Sql, bus: Bus, executionId: string, decision: Decision): Promise<boolean> {
   const exists = await sql.begin((tx) => decideLocked(tx, executionId, decision));
-  if (exists) await published(bus, executionId, decision);
+  if (exists) await publishDecision(bus, executionId, decision);
   return exists;
 }
 
 /** Called after a decision: an approved execution is queued; the sign of a rejected one must be removed. */
-const published = (bus: Bus, executionId: string, { verdict }: Pick<Decision, "verdict">) =>
+const publishDecision = (bus: Bus, executionId: string, { verdict }: Pick<Decision, "verdict">) =>
   verdict === "approve" ? bus.publish("queue") : bus.publish("cancel", executionId);
 
 async function decideLocked(tx: Queryable, executionId: string, decision: Decision): Promise<boolean> {
@@ -33,7 +33,7 @@ async function decideLocked(tx: Queryable, executionId: string, decision: Decisi
 }
 
 /** The ids to approve. Throws unless all of these proposals wait for a decision. */
-function approvable({ open }: Found, { proposals }: Decision): string[] {
+function approvable({ open }: OpenProposals, { proposals }: Decision): string[] {
   const alive = open.filter(({ expired }) => !expired).map(({ id }) => id);
   const expired = open.filter((one) => one.expired).map(({ id }) => id);
   const wanted = proposals ?? alive;

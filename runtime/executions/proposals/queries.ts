@@ -1,7 +1,7 @@
 import type { get } from "@signalbox/schema/executions";
 import type { Output } from "@signalbox/schema/operation";
 import type { Queryable } from "../../platform/database/client.ts";
-import { type Stored, shownStep } from "../../transcripts/stored-steps.ts";
+import { type StoredStep, shownStep } from "../../transcripts/stored-steps.ts";
 import { textsOf } from "../../transcripts/text-queries.ts";
 
 export type Proposal = Output<typeof get>["proposals"][number];
@@ -16,7 +16,7 @@ interface ProposalRow extends Omit<Proposal, "target" | "tool" | "parameters" | 
 
 /** The writes of an execution that wait, or waited, for approval, in order. */
 export async function listProposals(sql: Queryable, executionId: string): Promise<Proposal[]> {
-  const rows = await sql<Stored<ProposalRow>[]>`
+  const rows = await sql<StoredStep<ProposalRow>[]>`
     select s.id, s.seq, s.kind, s.name, ${textsOf(sql, "s")}, e.subject, s.error, s.decided_by, s.decided_at, s.expires_at,
       case s.state when 'succeeded' then 'applied' when 'started' then case e.state when 'failed' then 'failed' else 'proposed' end
         when 'dry_run' then case when e.dry_run then 'dry_run' else 'failed' end else s.state end as state
@@ -64,13 +64,13 @@ export interface Decision {
 }
 
 /** The state when a decision was made; `decided`: the number of proposals that it applies to. */
-export interface Found {
+export interface OpenProposals {
   readonly state: string;
   readonly open: readonly { readonly id: string; readonly expired: boolean }[];
 }
 
 /** Locks an execution, so that no other decision is made on it, and reads its open proposals. */
-export async function lockOpen(tx: Queryable, executionId: string): Promise<Found | undefined> {
+export async function lockOpen(tx: Queryable, executionId: string): Promise<OpenProposals | undefined> {
   const [execution] = await tx<{ state: string }[]>`select state from task_executions where id = ${executionId} for update`;
   if (!execution) return undefined;
   const open = await tx<{ id: string; expired: boolean }[]>`

@@ -84,7 +84,7 @@ export class Connection {
           fail(error);
           if (cannotStore(error)) this.#options.full?.(error);
           // No more statements may be sent on a connection that is lost, or whose server has become a standby.
-          const isLost = isUnavailable(error) && !cannotStore(error) && sqlState(error) !== cancelled;
+          const isLost = isUnavailable(error) && !cannotStore(error) && sqlState(error) !== queryCancelledCode;
           if (isLost || isReadOnly(error)) this.#end(error, false);
           answered();
         },
@@ -111,13 +111,13 @@ export class Connection {
 
   #end(reason: Error, late: boolean): void {
     if (this.#ended) return;
-    const orderly = this.#pending.size === 0;
+    const isOrderly = this.#pending.size === 0;
     this.#ended = reason;
     for (const { fail } of this.#pending) fail(reason);
     this.#pending.clear();
     this.#driver.end({ timeout: 0 }).catch(() => {});
     // If the server does not respond, the connection would never end by itself.
-    if (orderly) setTimeout(() => this.#socket?.destroy(), closeTimeoutMs).unref();
+    if (isOrderly) setTimeout(() => this.#socket?.destroy(), closeTimeoutMs).unref();
     else this.#socket?.destroy();
     this.#options.closed(this, reason, late);
   }
@@ -149,7 +149,7 @@ export class Connection {
 }
 
 /** SQLSTATE of a statement that exceeded the server's timeout. Its session remains usable. */
-const cancelled = "57014";
+const queryCancelledCode = "57014";
 const lost = "The connection to the database was lost.";
 const overdue = "The database did not answer in time.";
 const closeTimeoutMs = 1_000;

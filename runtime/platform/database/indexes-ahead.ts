@@ -17,17 +17,17 @@ export async function buildIndexesAhead(sql: Pick<Sql, "unsafe">, text: string, 
   let shorter = text;
   for (const [whole, unique = "", name = "", table = "", rest = ""] of text.matchAll(statement))
     if (await isLarge(sql, table)) {
-      const ahead = `${name}_ahead`;
+      const aheadName = `${name}_ahead`;
       // Removes an index that an interrupted start left.
-      await sql.unsafe(`drop index concurrently if exists ${ahead}`);
+      await sql.unsafe(`drop index concurrently if exists ${aheadName}`);
       try {
         log.info("an index is built ahead of its migration", { table, index: name });
-        await sql.unsafe(`create ${unique}index concurrently ${ahead} on ${table}${rest}`);
-        shorter = shorter.replace(whole, () => `alter index ${ahead} rename to ${name};`);
+        await sql.unsafe(`create ${unique}index concurrently ${aheadName} on ${table}${rest}`);
+        shorter = shorter.replace(whole, () => `alter index ${aheadName} rename to ${name};`);
       } catch (error) {
         // The migration itself may create the column. Any other error will occur in the migration again, with a better message.
         log.info("an index cannot be built ahead of its migration", { table, index: name, error: String(error) });
-        await sql.unsafe(`drop index concurrently if exists ${ahead}`);
+        await sql.unsafe(`drop index concurrently if exists ${aheadName}`);
       }
     }
   return shorter;

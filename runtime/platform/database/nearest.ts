@@ -37,15 +37,15 @@ export async function openNearest(database: Database, column: VectorColumn): Pro
   const settings = settingsOf(column);
   const session = await openSession(database, settings);
   const run = session
-    ? (statement: SqlStatement) => prepared(session, statement)
+    ? (statement: SqlStatement) => runPrepared(session, statement)
     : async (statement: SqlStatement) => {
         const set = Object.entries(settings).map(([name, value]) => `set_config('${name}', '${value}', true)`);
-        return (await pipelined(database.sql, (tx) => [prepared(tx as Sql, statement)], `select ${set.join(", ")}`))[0] ?? [];
+        return (await pipelined(database.sql, (tx) => [runPrepared(tx as Sql, statement)], `select ${set.join(", ")}`))[0] ?? [];
       };
   return async <Row>(query: VectorQuery) => [...(await run(nearestStatement(query, column)))] as Row[];
 }
 
-const prepared = (sql: Sql, { text, parameters }: SqlStatement) => sql.unsafe(text, parameters as never[], { prepare: true });
+const runPrepared = (sql: Sql, { text, parameters }: SqlStatement) => sql.unsafe(text, parameters as never[], { prepare: true });
 
 async function openSession(database: Database, settings: Record<string, string>): Promise<Sql | null> {
   const session = database.sessions?.(sessions, settings);
@@ -99,19 +99,19 @@ function nearestStatement(query: VectorQuery, column: VectorColumn): SqlStatemen
   };
   const byIndex = (and: string) => `${rows(`${and}${wide()}`)} order by ${distance} limit ${limit}`;
   // Prevents the planner from using the vector index here.
-  const compared = (and: string) => `select * from (${rows(and)} offset 0) every_one order by distance limit ${limit}`;
+  const compareAll = (and: string) => `select * from (${rows(and)} offset 0) every_one order by distance limit ${limit}`;
   let parts: string;
-  if (!column.kind) parts = `found as materialized (${compared("")})`;
+  if (!column.kind) parts = `found as materialized (${compareAll("")})`;
   else {
     const ofTable = `greatest(${minRowsForIndex}, 1.5 * sqrt(${limit} * greatest(reltuples, 0)))::int as n from pg_class where oid = '${table}'::regclass`;
     parts = `bound as materialized (select ${anyOf ? ofTable : `${minRowsForIndex} as n`}),
-      size as materialized (select ${(anyOf ?? ["true"]).map((one) => counted(table, one)).join(" + ") || "0"} > n as large from bound),
+      size as materialized (select ${(anyOf ?? ["true"]).map((one) => countRows(table, one)).join(" + ") || "0"} > n as large from bound),
       near as materialized (${byIndex(" and (select large from size)")}),
-      every as materialized (${compared(` and (select count(*) from near) < ${limit}`)}),
+      every as materialized (${compareAll(` and (select count(*) from near) < ${limit}`)}),
       found as materialized (select * from near where (select count(*) from near) >= ${limit} union all select * from every)`;
   }
   return { text: `with ${parts} ${query.answer ?? "select * from found order by distance, id"}`, parameters: values };
 }
 
-const counted = (table: string, condition: string): string =>
+const countRows = (table: string, condition: string): string =>
   `(select count(*) from (select 1 from ${table} where ${condition} limit (select n + 1 from bound)) counted)`;

@@ -8,7 +8,7 @@ export interface ExclusiveConnection {
 }
 
 /** SQLSTATE of every statement after a failed one. */
-const aborted = "25P02";
+const transactionAbortedCode = "25P02";
 
 /** Runs `work` in a transaction, which is rolled back if the work or any of its statements fails. */
 export async function inTransaction<T>({ run, release }: ExclusiveConnection, work: (tx: Sql) => Promise<T>): Promise<T> {
@@ -31,7 +31,7 @@ export async function inTransaction<T>({ run, release }: ExclusiveConnection, wo
       return result;
     } catch (error) {
       await control("rollback").catch(() => {});
-      throw failure && sqlState(error) === aborted ? failure.error : error;
+      throw failure && sqlState(error) === transactionAbortedCode ? failure.error : error;
     }
   } finally {
     release();

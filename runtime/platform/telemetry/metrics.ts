@@ -30,7 +30,7 @@ export const attemptSeconds = new Histogram({
   buckets: seconds,
   registers,
 });
-export const leasesLost = new Counter({
+export const lostLeases = new Counter({
   name: "signalbox_leases_lost_total",
   help: "Executions whose lease this replica lost before they ended.",
   registers,
@@ -90,7 +90,7 @@ export const connections = new Gauge({
   labelNames: ["state"],
   registers,
 });
-export const connectionsWaited = new Gauge({
+export const connectionWaiters = new Gauge({
   name: "signalbox_database_waiting",
   help: "Statements and transactions that wait for a connection to the database.",
   registers,

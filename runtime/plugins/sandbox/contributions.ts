@@ -73,9 +73,9 @@ function source(name: string, described: DeclaredContributions["sources"][string
     parse: (request) => ask(call, target("parse"), shapes.sourceEvent, [request]),
     account: own("account", shapes.account),
     check: own("check", shapes.accountReport),
-    deliver: callWithArgument("deliver", shapes.posted),
-    find: callWithArgument("find", shapes.posted.nullable()),
-    ...(has.includes("findAll") && { findAll: callWithArgument("findAll", shapes.posted.array().max(1_000)) }),
+    deliver: callWithArgument("deliver", shapes.postedComment),
+    find: callWithArgument("find", shapes.postedComment.nullable()),
+    ...(has.includes("findAll") && { findAll: callWithArgument("findAll", shapes.postedComment.array().max(1_000)) }),
     ...(has.includes("retract") && {
       retract: (post: unknown, comment: unknown, use: AnyCall) =>
         ask(call, target("retract"), shapes.noResult, [post, comment], callOf(use, mask)),
@@ -86,10 +86,10 @@ function source(name: string, described: DeclaredContributions["sources"][string
     }),
     ...(has.includes("update") && {
       update: (post: unknown, comment: unknown, use: AnyCall) =>
-        ask(call, target("update"), shapes.posted, [post, comment], callOf(use, mask)),
+        ask(call, target("update"), shapes.postedComment, [post, comment], callOf(use, mask)),
     }),
-    ...(has.includes("poll") && { poll: callWithArgument("poll", shapes.polled) }),
-    ...(has.includes("createIssue") && { createIssue: callWithArgument("createIssue", shapes.madeIssue) }),
+    ...(has.includes("poll") && { poll: callWithArgument("poll", shapes.pollResult) }),
+    ...(has.includes("createIssue") && { createIssue: callWithArgument("createIssue", shapes.createdIssue) }),
     ...(has.includes("projectId") && { projectId: callWithArgument("projectId", shapes.projectId) }),
     ...(has.includes("describe") && { describe: callWithArgument("describe", shapes.subjectDetails) }),
     ...(has.includes("standing") && { standing: callWithArgument("standing", shapes.standing) }),

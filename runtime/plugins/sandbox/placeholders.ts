@@ -36,13 +36,13 @@ export function createPlaceholders(
     placeholders.set(`${name}\0${value}`, made);
     return made;
   };
-  const hidden = (name: string) => Object.hasOwn(secrets, name) && secrets[name]?.inject !== undefined;
+  const isInjected = (name: string) => Object.hasOwn(secrets, name) && secrets[name]?.inject !== undefined;
   return {
     mask: (settings) =>
       Object.fromEntries(
         Object.entries(settings).map(([name, value]) => [
           name,
-          hidden(name) && typeof value === "string" && value !== "" ? placeholderFor(name, value) : value,
+          isInjected(name) && typeof value === "string" && value !== "" ? placeholderFor(name, value) : value,
         ]),
       ),
     inject: (host, headers) => {

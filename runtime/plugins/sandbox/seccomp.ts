@@ -1,5 +1,5 @@
 /** Numbers of system calls on x86-64 and on arm64; `null` if the architecture has no such call. */
-const denied: Readonly<Record<string, readonly [x64: number | null, arm64: number | null]>> = {
+const deniedCalls: Readonly<Record<string, readonly [x64: number | null, arm64: number | null]>> = {
   // Access to other processes and their memory.
   ptrace: [101, 117],
   process_vm_readv: [310, 270],
@@ -80,7 +80,7 @@ const [allow, kill, noPermission, noSuchCall] = [0x7fff_0000, 0x8000_0000, 0x000
 export function seccompFilter(architecture: string = process.arch): Buffer | null {
   if (architecture !== "x64" && architecture !== "arm64") return null;
   const at = architecture === "x64" ? 0 : 1;
-  const numbers = Object.values(denied).flatMap((one) => one[at] ?? []);
+  const numbers = Object.values(deniedCalls).flatMap((one) => one[at] ?? []);
   const isX64 = architecture === "x64";
   const checks = [
     // On x86-64, the same calls have a second set of numbers, for 32-bit pointers.

@@ -44,10 +44,10 @@ export const accountReport = z
   })
   .nullish()
   .transform((report) => report ?? undefined);
-export const posted = z.object({ id: short, url: short });
+export const postedComment = z.object({ id: short, url: short });
 const webhookPayload = z.object({ headers: z.record(z.string(), short), payload: json });
-export const polled = z.object({ events: z.array(webhookPayload).max(10_000), cursor: z.string().max(100_000) });
-export const madeIssue = z.object({ key: short, url: short, event: webhookPayload.nullable() });
+export const pollResult = z.object({ events: z.array(webhookPayload).max(10_000), cursor: z.string().max(100_000) });
+export const createdIssue = z.object({ key: short, url: short, event: webhookPayload.nullable() });
 export const subjectDetails = z.object({
   subject: z.object({ project: short, issue: short }).optional(),
   title: short.nullable(),

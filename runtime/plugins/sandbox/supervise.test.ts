@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Refusal } from "../admit.ts";
 import type { Exit } from "./child.ts";
 import type { Sandbox } from "./open.ts";
-import { type ProcessState, Supervised } from "./supervise.ts";
+import { type ProcessState, SupervisedProcess } from "./supervise.ts";
 
 /** A process that ends on SIGTERM or at the end of its input. */
 function stand() {
@@ -41,7 +41,7 @@ const until = async (condition: () => boolean) => {
 
 test("a crash leads to a later start, the third to quarantine, and start begins anew", async () => {
   const { processes, states, open } = stand();
-  const plugin = new Supervised(options(open, states));
+  const plugin = new SupervisedProcess(options(open, states));
   await plugin.start();
   for (let i = 1; i <= 3; i++) {
     await until(() => processes.length === i);
@@ -70,7 +70,7 @@ test("a crash leads to a later start, the third to quarantine, and start begins 
 
 test("a permanent error is not retried by restarts", async () => {
   const states: ProcessState[] = [];
-  const plugin = new Supervised(
+  const plugin = new SupervisedProcess(
     options(() => Promise.reject(new Refusal("UNKNOWN_CONTRACT", "Expected contract 1; it is 7.")), states),
   );
   await plugin.start();
@@ -84,7 +84,7 @@ test("a permanent error is not retried by restarts", async () => {
 test("a call aborted while waiting does not block the next", async () => {
   const { states, open } = stand();
   let answer = () => {};
-  const plugin = new Supervised(
+  const plugin = new SupervisedProcess(
     options(async () => {
       const sandbox = await open();
       return { ...sandbox, call: () => new Promise((done) => (answer = () => done("first"))) } as Sandbox;
@@ -105,7 +105,9 @@ test("a call aborted while waiting does not block the next", async () => {
 
 test("a call to a quarantined plugin is answered at once, and no caller waits for an operator", async () => {
   const states: ProcessState[] = [];
-  const plugin = new Supervised(options(() => Promise.reject(new Refusal("BAD_CONFIG", "The setting url is missing.")), states));
+  const plugin = new SupervisedProcess(
+    options(() => Promise.reject(new Refusal("BAD_CONFIG", "The setting url is missing.")), states),
+  );
   await plugin.start();
   const code = { code: "unavailable", message: expect.stringContaining("BAD_CONFIG") };
   await expect(plugin.call(target, [])).rejects.toMatchObject({ ...code, retryable: false });

@@ -49,7 +49,7 @@ const permanentErrors: readonly string[] = [
 ];
 
 /** Keeps one plugin's process running: restarts it after a crash with growing delays, and quarantines it after too many. */
-export class Supervised {
+export class SupervisedProcess {
   readonly #options: SuperviseOptions;
   readonly #times: typeof defaultTimes;
   #state: ProcessState = "stopped";

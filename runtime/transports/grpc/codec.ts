@@ -1,7 +1,7 @@
 import { create, type DescFile, type DescMessage, type Message } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import { Fault } from "./fault.ts";
-import { fromValue, setOwn, toValue } from "./json-value.ts";
+import { fromValue, setOwnProperty, toValue } from "./json-value.ts";
 import type { EnumModel, FieldModel, FieldType, MessageModel, PackageModel } from "./model.ts";
 
 export type Plain = Record<string, unknown>;
@@ -98,7 +98,8 @@ const mapCodec = (optional: boolean, element: Element): Element => ({
   write: (plain) => {
     if (plain === null) return undefined;
     const map = {};
-    for (const [key, item] of Object.entries(plain as Fields)) if (item !== undefined) setOwn(map, key, element.write(item));
+    for (const [key, item] of Object.entries(plain as Fields))
+      if (item !== undefined) setOwnProperty(map, key, element.write(item));
     return map;
   },
 });

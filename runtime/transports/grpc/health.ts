@@ -23,11 +23,11 @@ export function healthRoutes(router: ConnectRouter, options: HealthOptions): voi
   const answer = (code: number) => create(response, { status: code } as never);
   // Anyone may ask, and each look asks the database.
   const keepMs = Math.min(1_000, options.everyMs / 2);
-  let looked = { at: Number.NEGATIVE_INFINITY, ready: Promise.resolve(false) };
+  let lastLook = { at: Number.NEGATIVE_INFINITY, ready: Promise.resolve(false) };
   const isReady = (): Promise<boolean> => {
     const at = performance.now();
-    if (at - looked.at > keepMs) looked = { at, ready: Promise.resolve(options.ready()).catch(() => false) };
-    return looked.ready;
+    if (at - lastLook.at > keepMs) lastLook = { at, ready: Promise.resolve(options.ready()).catch(() => false) };
+    return lastLook.ready;
   };
   const streams = new OpenStreams(maxWatches);
   const current = async (service: string): Promise<number> => {

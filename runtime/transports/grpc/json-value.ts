@@ -53,13 +53,13 @@ function kindOfObject(json: object): Value["kind"] {
   if (Array.isArray(json)) return { case: "listValue", value: create(ListValueSchema, { values: json.map(toValue) }) };
   const present = Object.entries(json).filter(([, item]) => item !== undefined && typeof item !== "function");
   const struct = create(StructSchema);
-  for (const [key, item] of present) setOwn(struct.fields, key, toValue(item));
+  for (const [key, item] of present) setOwnProperty(struct.fields, key, toValue(item));
   return { case: "structValue", value: struct };
 }
 
 const nullKind: Value["kind"] = { case: "nullValue", value: NullValue.NULL_VALUE };
 
 /** A member named `__proto__` is an ordinary member. */
-export function setOwn(target: object, key: string, value: unknown): void {
+export function setOwnProperty(target: object, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }

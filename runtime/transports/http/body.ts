@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import type { HttpBindings } from "@hono/node-server";
 import { problem } from "@signalbox/schema/problem";
 import type { Context as HonoContext } from "hono";
-import { type Answer, onceOver } from "./pipelining.ts";
+import { type Answer, onceFinished } from "./pipelining.ts";
 
 /** Maximum time for receiving a body, and the maximum of a random addition, so that bodies that began together do not end together. Milliseconds. */
 const [bodyMs, spreadMs] = [30_000, 1_000];
@@ -145,7 +145,7 @@ function holder(budget: BodyBudget | undefined, answer: Answer | undefined): (by
     budget.hold(bytes);
     ownBytes += bytes;
     if (ownBytes > bytes) return;
-    onceOver(answer, () => {
+    onceFinished(answer, () => {
       isOver = true;
       budget.release(ownBytes);
     });

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
-import { onceOver } from "./pipelining.ts";
+import { onceFinished } from "./pipelining.ts";
 
 /** A connection with unanswered requests. */
 interface Use {
@@ -23,14 +23,14 @@ export function limitConnections(server: Server, most: number): Server {
     idle.delete(socket);
     busy.delete(socket);
   };
-  const leastUsed = (): Socket | undefined => {
+  const leastRecentlyUsed = (): Socket | undefined => {
     for (const socket of idle) return socket;
     for (const [socket, { newest }] of busy) if (!newest.complete || socket.writableLength > 0) return socket;
     return undefined;
   };
   server.on("connection", (socket: Socket) => {
     if (idle.size + busy.size >= most) {
-      const closed = leastUsed() ?? socket;
+      const closed = leastRecentlyUsed() ?? socket;
       // Its event "close" follows later.
       forget(closed);
       closed.destroy();
@@ -47,7 +47,7 @@ export function limitConnections(server: Server, most: number): Server {
       use.newest = request;
     } else if (idle.delete(socket)) busy.set(socket, { waiting: 1, newest: request });
     else return;
-    onceOver(response, () => {
+    onceFinished(response, () => {
       const now = busy.get(socket);
       if (!now || --now.waiting > 0) return;
       busy.delete(socket);

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { BodyBudget, boundedBody } from "./body.ts";
-import { admitPipelined, onceOver } from "./pipelining.ts";
+import { admitPipelined, onceFinished } from "./pipelining.ts";
 
 /** A server, and a connection to it. */
 async function serve(handle: (request: IncomingMessage, response: ServerResponse) => void): Promise<Socket> {
@@ -21,7 +21,7 @@ test("a broken connection releases the bodies of all its requests, also of those
   const socket = await serve(async (request, response) => {
     if (!admitPipelined(request.socket, response)) return;
     running++;
-    onceOver(response, () => running--);
+    onceFinished(response, () => running--);
     for await (const _ of boundedBody(request, response, budget));
   });
   socket.write(post.repeat(3));

@@ -19,7 +19,7 @@ export function admitPipelined(socket: Socket, response: ServerResponse): boolea
     return false;
   }
   waiting.set(socket, before + 1);
-  onceOver(response, () => waiting.set(socket, (waiting.get(socket) ?? 1) - 1));
+  onceFinished(response, () => waiting.set(socket, (waiting.get(socket) ?? 1) - 1));
   return true;
 }
 
@@ -38,7 +38,7 @@ const unanswered = new WeakMap<Socket, Set<() => void>>();
  * Calls `run` once, when a request is answered or its connection is closed. On Node 22, a response that waits behind another one
  * emits no `close` when its connection closes.
  */
-export function onceOver(response: Answer, run: () => void): void {
+export function onceFinished(response: Answer, run: () => void): void {
   const socket = "stream" in response ? undefined : response.req?.socket;
   const isOver = "stream" in response ? response.stream.destroyed : response.closed || socket?.closed;
   if (isOver) {

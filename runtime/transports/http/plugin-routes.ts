@@ -84,7 +84,7 @@ async function answerOf(
   { caller, signal }: { caller: string; signal: AbortSignal },
   log: Log,
 ): Promise<RouteResponse> {
-  const broken = (why: string) => {
+  const routeFailure = (why: string) => {
     log.warn("a plugin's route failed", { plugin, route: name, error: why });
     return problem("bad_gateway", `The route ${name} of the plugin ${plugin} failed; the service's log says why.`);
   };
@@ -99,12 +99,12 @@ async function answerOf(
       throw problem("unavailable", `The plugin ${plugin} did not answer within ${timeoutMs / 1000} seconds.`, { cause: error });
     const { code, message, retry_after_ms } = error as Partial<PluginErrorShape>;
     const problemCode = typeof code === "string" && Object.hasOwn(meanings, code) ? meanings[code] : undefined;
-    if (!problemCode) throw broken(String(message ?? error));
+    if (!problemCode) throw routeFailure(String(message ?? error));
     const wait = retry_after_ms === undefined ? {} : { retryAfter: retry_after_ms / 1000 };
     throw problem(problemCode, String(message), { ...wait, cause: error });
   }
   const fault = routeResponseError(answer);
-  if (fault !== null) throw broken(`its response is not valid: ${fault}`);
+  if (fault !== null) throw routeFailure(`its response is not valid: ${fault}`);
   return answer;
 }
 

@@ -35,7 +35,7 @@ export function bundleCases({ manifest, bundle }: Built, config: Record<string, 
 }
 
 /** Runs last, because it checks what all previous cases did. */
-export function closingCases(
+export function shutdownCases(
   { manifest }: Built,
   conformance: Conformance,
   state: RunState,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { HttpResponse, http as httpHandler } from "msw";
 import { setupServer } from "msw/node";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Recorded, readRecordings, recordingFetch } from "./recordings.ts";
+import { RecordedTracker, readRecordings, recordingFetch } from "./recordings.ts";
 
 let folder: string;
 const base = "https://other-side.test";
@@ -42,7 +42,7 @@ test("recordings are played back, without the request's headers", async () => {
     request: { method: "POST", url: `${base}/items`, body: { name: "a" } },
     response: { status: 201, headers: { "content-type": "application/json", link: "<next>" }, body: { id: 1 } },
   });
-  const recorded = new Recorded(readRecordings(http));
+  const recorded = new RecordedTracker(readRecordings(http));
   // The order of an object's members has no meaning.
   const again = await recorded.fetch(`${base}/items`, { method: "POST", headers, body: '{ "name": "a" }' });
   expect([again.status, again.headers.get("link"), await again.json()]).toEqual([201, "<next>", { id: 1 }]);
@@ -50,7 +50,11 @@ test("recordings are played back, without the request's headers", async () => {
 });
 
 test("responses to equal requests come in turn; a request without a recording is named", async () => {
-  const recorded = new Recorded([recording(200, []), recording(200, [1]), recording(200, "b", { method: "POST", body: "text" })]);
+  const recorded = new RecordedTracker([
+    recording(200, []),
+    recording(200, [1]),
+    recording(200, "b", { method: "POST", body: "text" }),
+  ]);
   const read = async () => (await recorded.fetch(url)).json();
   expect([await read(), await read(), await read()]).toEqual([[], [1], [1]]);
   await expect(recorded.fetch(url, { method: "POST", body: "other" })).rejects.toThrow("fetch failed");
@@ -60,7 +64,7 @@ test("responses to equal requests come in turn; a request without a recording is
 });
 
 test("faults of the server", async () => {
-  const recorded = new Recorded([recording(200, { long: "x".repeat(100) }), recording(201, {}, { method: "POST" })]);
+  const recorded = new RecordedTracker([recording(200, { long: "x".repeat(100) }), recording(201, {}, { method: "POST" })]);
   recorded.fault({ kind: "status", status: 503, headers: { "retry-after": "5" }, times: 1 });
   const refused = await recorded.fetch(url);
   expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);

@@ -42,7 +42,7 @@ function parseJson(path: string): unknown {
 }
 
 /** Answers requests from recordings instead of the real server, with faults if a case injects them. */
-export class Recorded implements TestTracker {
+export class RecordedTracker implements TestTracker {
   readonly url = "http://127.0.0.1:9";
   readonly #recordings: readonly Recording[];
   readonly #used = new Map<Recording, number>();

@@ -4,9 +4,9 @@ import { SDK_VERSION } from "@signalbox/sdk";
 import type { TestCase } from "@signalbox/sdk/testing";
 import { z } from "zod";
 import type { Built } from "../build.ts";
-import { bundleCases, closingCases, untestedSources, unusedPermissions } from "./own-cases.ts";
+import { bundleCases, shutdownCases, untestedSources, unusedPermissions } from "./own-cases.ts";
 import { readConformance } from "./read-conformance.ts";
-import { Recorded, readRecordings, recordingFetch } from "./recordings.ts";
+import { RecordedTracker, readRecordings, recordingFetch } from "./recordings.ts";
 import { type CaseResult, type Report, reportPathOf } from "./report.ts";
 import { type RunState, sandboxed } from "./sandboxed.ts";
 import { suitesOf } from "./suites.ts";
@@ -35,7 +35,7 @@ export async function runConformance(options: RunOptions): Promise<Outcome> {
   const conformance = (await readConformance(folder)) ?? {};
   const http = join(folder, "test/http");
   const recordings = readRecordings(http);
-  const recorded = new Recorded(recordings);
+  const recorded = new RecordedTracker(recordings);
   const real = recordingFetch(http, recordings);
   const ask: typeof real = async (input, init) => ((await recorded.answers(input, init)) ? recorded.fetch : real)(input, init);
   const state: RunState = { recorded: record ? ask : recorded.fetch, tracker: null, used: new Set(), written: [] };
@@ -62,7 +62,7 @@ export async function runConformance(options: RunOptions): Promise<Outcome> {
   } finally {
     await process.close();
   }
-  await runCases(closingCases(built, conformance, state, recorded.missing));
+  await runCases(shutdownCases(built, conformance, state, recorded.missing));
   const isWhole = !quick && only === "" && !signal?.aborted;
   const unused = unusedPermissions(built, state).map((one) => `the permission ${one} was not used by any case`);
   const report = reportOf(built, results, isWhole ? [...unused, ...untestedSources(conformance)] : []);

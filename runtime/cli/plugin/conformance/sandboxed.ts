@@ -34,7 +34,7 @@ export interface RunState {
 }
 
 /** The built bundle as a plugin value. Each function runs in the sandbox, as it does in the service. */
-export interface Sandboxed {
+export interface PluginUnderTest {
   readonly plugin: Plugin;
   /** Called between two cases: processes may be reused. */
   rest(): void;
@@ -52,11 +52,11 @@ interface Process {
 }
 
 /** Capabilities that a suite provides; the host provides the others. */
-const provided: readonly string[] = ["operations", "trackers", "vectors", "embed"];
+const suiteCapabilities: readonly string[] = ["operations", "trackers", "vectors", "embed"];
 
-export function sandboxed({ manifest, bundle }: Built, conformance: Conformance, state: RunState): Sandboxed {
+export function sandboxed({ manifest, bundle }: Built, conformance: Conformance, state: RunState): PluginUnderTest {
   const processes: Process[] = [];
-  const needs = ["log", ...manifest.needs.filter((need) => provided.includes(need))] as CapabilityName[];
+  const needs = ["log", ...manifest.needs.filter((need) => suiteCapabilities.includes(need))] as CapabilityName[];
   const setup = async ({
     config,
     ...capabilities
@@ -116,7 +116,7 @@ async function open(manifest: Built["manifest"], bundle: string, { conformance, 
   const ways = {
     permissions: manifest.permissions.http,
     guarded: fetchFor(state),
-    direct: directly,
+    direct: directFetch,
     operatorHosts: () => [...hostsIn(config), ...(state.tracker ? [new URL(state.tracker.url).host] : [])],
     userHosts: () => [],
   };
@@ -158,7 +158,7 @@ async function open(manifest: Built["manifest"], bundle: string, { conformance, 
   return process as Process;
 }
 
-const directly: Fetch = (input, init) => globalThis.fetch(input, init);
+const directFetch: Fetch = (input, init) => globalThis.fetch(input, init);
 
 /** Sends requests for any host to the case's tracker, or if it has none, to the recordings. */
 const fetchFor =

@@ -12,7 +12,7 @@ import {
 } from "@signalbox/sdk/testing";
 import type { Built } from "../build.ts";
 import { conformancePath } from "./read-conformance.ts";
-import type { Recorded } from "./recordings.ts";
+import type { RecordedTracker } from "./recordings.ts";
 import type { RunState } from "./sandboxed.ts";
 
 export interface SuiteContext {
@@ -21,7 +21,7 @@ export interface SuiteContext {
   /** The bundle, in the sandbox. */
   readonly plugin: Plugin;
   readonly state: RunState;
-  readonly recorded: Recorded;
+  readonly recorded: RecordedTracker;
 }
 type RunCases = (cases: readonly TestCase[]) => Promise<void>;
 type Suite = (runCases: RunCases) => Promise<void>;

@@ -20,14 +20,14 @@ const handMs = 700;
 const maxHoldMs = 3_000;
 
 let announcing = false;
-let moved = Number.NEGATIVE_INFINITY;
+let lastMoveAt = Number.NEGATIVE_INFINITY;
 const announce = () => {
   if (announcing) return;
   announcing = true;
   const end = performance.now() + maxHoldMs;
   const tell = () => {
     const now = performance.now();
-    const rest = Math.min(moved + handMs, end) - now;
+    const rest = Math.min(lastMoveAt + handMs, end) - now;
     if (rest > 0) return void setTimeout(tell, rest);
     announcing = false;
     if (document.visibilityState === "visible") changeCount.value++;
@@ -72,7 +72,7 @@ export function followChanges(): void {
   });
   addEventListener("online", announce);
   for (const type of ["pointermove", "pointerdown"] as const)
-    addEventListener(type, () => (moved = performance.now()), { passive: true });
+    addEventListener(type, () => (lastMoveAt = performance.now()), { passive: true });
 }
 
 /** Whether the service responds at all, because a service without the stream still does. */

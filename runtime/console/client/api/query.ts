@@ -4,18 +4,18 @@ import { CallError } from "./call.ts";
 import { changeCount } from "./live.ts";
 import { readSession } from "./session.ts";
 
-export interface Loaded<T> {
+export interface LoadState<T> {
   readonly data: T | undefined;
   readonly error: CallError | undefined;
   readonly loading: boolean;
 }
-export interface Query<T> extends Loaded<T> {
+export interface Query<T> extends LoadState<T> {
   /** Resolves when data that was requested after this call has arrived, or its request failed. */
   readonly reload: () => Promise<void>;
 }
 
 interface Entry {
-  readonly state: Signal<Loaded<unknown>>;
+  readonly state: Signal<LoadState<unknown>>;
   load: (signal: AbortSignal) => Promise<unknown>;
   running: { readonly controller: AbortController; readonly ended: Promise<void> } | null;
   /** The load that was requested while another one was running, and follows it. */
@@ -61,7 +61,7 @@ export function useQuery<T>(
       count();
     };
   }, [entry, key, live]);
-  const { data, error, loading } = entry.state.value as Loaded<T>;
+  const { data, error, loading } = entry.state.value as LoadState<T>;
   const before = useRef<T>(undefined);
   if (data !== undefined) before.current = data;
   const kept = keep && loading ? before.current : undefined;

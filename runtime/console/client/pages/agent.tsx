@@ -3,8 +3,8 @@ import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { rights } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
-import { Field, Form, linesOf, Pick, textOf } from "../parts/form.tsx";
-import { Empty, Page, Section, Shown } from "../parts/page.tsx";
+import { Field, Form, linesOf, SelectField, textOf } from "../parts/form.tsx";
+import { Empty, Page, QueryResult, Section } from "../parts/page.tsx";
 import { PolicyTable } from "../parts/policy-table.tsx";
 import { RunList } from "../parts/run-list.tsx";
 import { Text } from "../parts/text.tsx";
@@ -19,7 +19,7 @@ export function AgentPage({ id }: { id: string }) {
   const agent = useQuery(`agent ${id}`, (signal) => call("agents.get", { id }, signal), { live: false });
   return (
     <Page title={agent.data ? <Text>{agent.data.name}</Text> : "Agent"} name={id} actions={agent.data && <Remove id={id} />}>
-      <Shown query={agent} lines={8}>
+      <QueryResult query={agent} lines={8}>
         {(data) => (
           <>
             <Statistics id={id} />
@@ -33,7 +33,7 @@ export function AgentPage({ id }: { id: string }) {
             <LatestRuns id={id} />
           </>
         )}
-      </Shown>
+      </QueryResult>
     </Page>
   );
 }
@@ -86,7 +86,7 @@ function Persona({ agent, reload }: { agent: Agent; reload: () => Promise<void> 
   return (
     <Form label="Save" run={save} disabled={!rights.value.write}>
       <Field name="name" label="Name" value={agent.name} required />
-      <Pick name="role_id" label="Role" value={agent.role_id} options={roles} />
+      <SelectField name="role_id" label="Role" value={agent.role_id} options={roles} />
       <Field name="description" label="Description" value={agent.description} />
       <Field
         name="prompt"
@@ -117,7 +117,7 @@ function LatestRuns({ id }: { id: string }) {
   const runs = useQuery(`agent runs ${id}`, (signal) => list("task-executions.list", { agent_id: id, limit: 10 }, signal));
   return (
     <Section title="Latest runs">
-      <Shown query={runs}>
+      <QueryResult query={runs}>
         {({ items }) =>
           items.length > 0 ? (
             <RunList runs={items} />
@@ -127,7 +127,7 @@ function LatestRuns({ id }: { id: string }) {
             </Empty>
           )
         }
-      </Shown>
+      </QueryResult>
     </Section>
   );
 }

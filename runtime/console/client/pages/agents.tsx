@@ -1,8 +1,8 @@
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { rights } from "../api/session.ts";
-import { Field, Form, Pick, textOf } from "../parts/form.tsx";
-import { Empty, Page, Section, Shown } from "../parts/page.tsx";
+import { Field, Form, SelectField, textOf } from "../parts/form.tsx";
+import { Empty, Page, QueryResult, Section } from "../parts/page.tsx";
 import { Text } from "../parts/text.tsx";
 import { Link } from "../route/link.tsx";
 import { navigate, pageUrl } from "../route/location.ts";
@@ -27,7 +27,7 @@ export function AgentsPage() {
   const agents = useQuery("agents", (signal) => list("agents.list", { limit: 1000 }, signal));
   return (
     <Page title="Agents" actions={isWithoutDefaults(agents.data?.items) && <SeedAgents reload={agents.reload} />}>
-      <Shown query={agents} lines={5}>
+      <QueryResult query={agents} lines={5}>
         {({ items }) =>
           items.length === 0 ? (
             <Empty title="There are no agents yet.">
@@ -56,7 +56,7 @@ export function AgentsPage() {
             </ul>
           )
         }
-      </Shown>
+      </QueryResult>
       <NewAgent />
     </Page>
   );
@@ -80,7 +80,7 @@ function NewAgent() {
           hint="Lower-case letters, digits and _. It cannot be changed."
         />
         <Field name="name" label="Name" required />
-        <Pick name="role_id" label="Role" options={roles} />
+        <SelectField name="role_id" label="Role" options={roles} />
         <Field name="prompt" label="Prompt" required lines={5} />
       </Form>
     </Section>

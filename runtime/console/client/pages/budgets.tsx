@@ -1,6 +1,6 @@
 import { call } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { Section, Shown } from "../parts/page.tsx";
+import { QueryResult, Section } from "../parts/page.tsx";
 import { countText, dollarText } from "../parts/time.tsx";
 
 interface Budget {
@@ -53,7 +53,7 @@ export function Budgets() {
   });
   return (
     <Section title="Budgets">
-      <Shown query={budgets} lines={3}>
+      <QueryResult query={budgets} lines={3}>
         {(all) => (
           <ul class="budgets card">
             {all.map((budget) => (
@@ -63,7 +63,7 @@ export function Budgets() {
             ))}
           </ul>
         )}
-      </Shown>
+      </QueryResult>
       <p class="hint below">Days and months are those of UTC. Projects and agents may have narrower budgets in their policy.</p>
     </Section>
   );

@@ -3,7 +3,7 @@ import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { State } from "../parts/badge.tsx";
 import { Markdown } from "../parts/markdown.tsx";
-import { Empty, Page, Section, Shown } from "../parts/page.tsx";
+import { Empty, Page, QueryResult, Section } from "../parts/page.tsx";
 import { Prose } from "../parts/prose.tsx";
 import { RunList } from "../parts/run-list.tsx";
 import { SubjectLink } from "../parts/subject.tsx";
@@ -33,12 +33,12 @@ export function ComparePage({ id }: { id: string }) {
             </button>
           </p>
           <div class="side-by-side">
-            <Shown query={first}>{(run) => <Side run={run} />}</Shown>
-            <Shown query={second}>{(run) => <Side run={run} />}</Shown>
+            <QueryResult query={first}>{(run) => <Side run={run} />}</QueryResult>
+            <QueryResult query={second}>{(run) => <Side run={run} />}</QueryResult>
           </div>
         </>
       ) : (
-        <Shown query={first}>{(run) => <Others run={run} />}</Shown>
+        <QueryResult query={first}>{(run) => <Others run={run} />}</QueryResult>
       )}
     </Page>
   );
@@ -52,7 +52,7 @@ function Others({ run }: { run: TaskExecutionWithTranscript }) {
   });
   return (
     <Section title="With which run?">
-      <Shown query={runs}>
+      <QueryResult query={runs}>
         {(items) =>
           items.length === 0 ? (
             <Empty title="This task has run only once for this issue.">
@@ -79,7 +79,7 @@ function Others({ run }: { run: TaskExecutionWithTranscript }) {
             </ul>
           )
         }
-      </Shown>
+      </QueryResult>
       <h3 class="lead">This run</h3>
       <RunList runs={[run]} />
     </Section>

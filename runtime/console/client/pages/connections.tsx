@@ -3,11 +3,11 @@ import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { type Check, Health, webhookUrl } from "../parts/account-health.tsx";
 import { Badge, State } from "../parts/badge.tsx";
-import { Page, Section, Shown } from "../parts/page.tsx";
+import { Page, QueryResult, Section } from "../parts/page.tsx";
 import { Copy } from "../parts/text.tsx";
 import { ModelCard } from "./connect-model.tsx";
 import { NewAccount } from "./new-account.tsx";
-import { Stored } from "./stored-account.tsx";
+import { StoredAccount } from "./stored-account.tsx";
 import { WebhookSetup } from "./webhook-setup.tsx";
 
 const isLocal = (url: string): boolean => /^(localhost|127\.[\d.]+|\[::1\])$/.test(new URL(url).hostname);
@@ -73,19 +73,19 @@ export function ConnectionsPage() {
       </Section>
       <ModelCard />
       <Section title="More accounts">
-        <Shown query={stored}>
+        <QueryResult query={stored}>
           {({ items }) =>
             items.length === 0 ? (
               <p class="hint">There are none. Add one below for an agent, a project, or a webhook with a secret of its own.</p>
             ) : (
               <ul class="list">
                 {items.map((one) => (
-                  <Stored key={one.id} integration={one} check={checkOf(one.id)} reload={stored.reload} />
+                  <StoredAccount key={one.id} integration={one} check={checkOf(one.id)} reload={stored.reload} />
                 ))}
               </ul>
             )
           }
-        </Shown>
+        </QueryResult>
       </Section>
       <NewAccount reload={stored.reload} />
     </Page>

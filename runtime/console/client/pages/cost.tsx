@@ -3,7 +3,7 @@ import { call } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { DayBars } from "../parts/day-bars.tsx";
 import { Choice, Filters } from "../parts/filters.tsx";
-import { Empty, Page, Section, Shown } from "../parts/page.tsx";
+import { Empty, Page, QueryResult, Section } from "../parts/page.tsx";
 import { Table } from "../parts/table.tsx";
 import { Text } from "../parts/text.tsx";
 import { countText, dollarText, durationText } from "../parts/time.tsx";
@@ -40,7 +40,7 @@ export function CostPage() {
         <Choice name="days" label="Period" options={periods} empty="the last 30 days" />
         <Choice name="by" label="By" options={groups.map((one) => [one, one])} empty="agent" />
       </Filters>
-      <Shown query={usage} lines={6}>
+      <QueryResult query={usage} lines={6}>
         {({ total, daily, grouped }) =>
           (total.runs ?? 0) === 0 ? (
             <Empty title="Nothing ran in this time.">
@@ -64,7 +64,7 @@ export function CostPage() {
             </>
           )
         }
-      </Shown>
+      </QueryResult>
       <Budgets />
     </Page>
   );

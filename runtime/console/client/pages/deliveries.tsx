@@ -4,7 +4,7 @@ import { useQuery } from "../api/query.ts";
 import { State } from "../parts/badge.tsx";
 import { Bulk } from "../parts/bulk.tsx";
 import { Choice, Filters, Word } from "../parts/filters.tsx";
-import { Empty, Page, Shown } from "../parts/page.tsx";
+import { Empty, Page, QueryResult } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { Prose } from "../parts/prose.tsx";
 import { Subject, subjectLabel } from "../parts/subject.tsx";
@@ -50,7 +50,7 @@ export function DeliveriesPage() {
           />
         </p>
       )}
-      <Shown query={events} lines={10}>
+      <QueryResult query={events} lines={10}>
         {(page) =>
           page.items.length === 0 ? (
             <NoDeliveries filtered={Object.values(filter).some(Boolean)} />
@@ -61,7 +61,7 @@ export function DeliveriesPage() {
             </>
           )
         }
-      </Shown>
+      </QueryResult>
     </Page>
   );
 }

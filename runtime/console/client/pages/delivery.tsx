@@ -5,7 +5,7 @@ import { useQuery } from "../api/query.ts";
 import { rights } from "../api/session.ts";
 import { State } from "../parts/badge.tsx";
 import { ActionButton } from "../parts/dialog.tsx";
-import { NextStep, Page, Section, Shown } from "../parts/page.tsx";
+import { NextStep, Page, QueryResult, Section } from "../parts/page.tsx";
 import { Prose } from "../parts/prose.tsx";
 import { SubjectLink } from "../parts/subject.tsx";
 import { asText, Block, plain, Text } from "../parts/text.tsx";
@@ -23,7 +23,7 @@ export function DeliveryPage({ id }: { id: string }) {
       name={event.data ? plain([eventLabel(event.data), event.data.subject_title].filter(Boolean).join(" · ")) : "Delivery"}
       actions={event.data && <Replay id={id} />}
     >
-      <Shown query={event} lines={6}>
+      <QueryResult query={event} lines={6}>
         {(data) => (
           <>
             <Verdict event={data} />
@@ -32,7 +32,7 @@ export function DeliveryPage({ id }: { id: string }) {
             <Payload payload={data.payload} />
           </>
         )}
-      </Shown>
+      </QueryResult>
     </Page>
   );
 }

@@ -2,7 +2,7 @@ import type { TaskExecutionWithTranscript } from "../../../../schema/gen/client.
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { rights } from "../api/session.ts";
-import { Field, Form, Pick, textOf } from "../parts/form.tsx";
+import { Field, Form, SelectField, textOf } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
 import { navigate, pageUrl, query } from "../route/location.ts";
 
@@ -34,7 +34,12 @@ export function DryReplay({ run }: { run: TaskExecutionWithTranscript }) {
           tracker. The two answers are shown side by side.
         </p>
         <Form label="Run as a dry run" run={start} done="" disabled={!rights.value.write}>
-          <Pick name="agent_id" label="Agent" value={agent_id} options={agents.data.items.map(({ id, name }) => [id, name])} />
+          <SelectField
+            name="agent_id"
+            label="Agent"
+            value={agent_id}
+            options={agents.data.items.map(({ id, name }) => [id, name])}
+          />
           <Field name="prompt" label="Prompt" value={known?.prompt} lines={8} />
         </Form>
       </details>

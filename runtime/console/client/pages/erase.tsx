@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { call, type InputOf, type OutputOf } from "../api/call.ts";
 import { rights } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
-import { Field, Form, Pick, textOf } from "../parts/form.tsx";
+import { Field, Form, SelectField, textOf } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
 import { Text } from "../parts/text.tsx";
 import { countText } from "../parts/time.tsx";
@@ -44,7 +44,7 @@ export function EraseData() {
         that a webhook that is delivered again is recognised.
       </p>
       <Form label="Count what would be erased" run={count} done="" disabled={!rights.value.admin}>
-        <Pick name="kind" label="What about" options={targets} />
+        <SelectField name="kind" label="What about" options={targets} />
         <Field
           name="of"
           label="Which"

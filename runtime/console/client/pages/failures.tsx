@@ -1,7 +1,7 @@
 import type { TaskExecution } from "../../../../schema/gen/client.ts";
 import { list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { Section, Shown } from "../parts/page.tsx";
+import { QueryResult, Section } from "../parts/page.tsx";
 import { Text } from "../parts/text.tsx";
 import { countText, Time } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
@@ -17,7 +17,7 @@ export const useFailures = () =>
 export function Failures({ failed }: { failed: ReturnType<typeof useFailures> }) {
   return (
     <Section title="Failures by message">
-      <Shown query={failed} lines={1}>
+      <QueryResult query={failed} lines={1}>
         {({ items }) =>
           items.length === 0 ? (
             <p class="soft">No run has failed.</p>
@@ -42,7 +42,7 @@ export function Failures({ failed }: { failed: ReturnType<typeof useFailures> })
             </ul>
           )
         }
-      </Shown>
+      </QueryResult>
     </Section>
   );
 }

@@ -1,7 +1,7 @@
 import type { SubjectTimeline } from "../../../../schema/gen/client.ts";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { Empty, Page, Section, Shown } from "../parts/page.tsx";
+import { Empty, Page, QueryResult, Section } from "../parts/page.tsx";
 import { Prose } from "../parts/prose.tsx";
 import { Subject, subjectLabel } from "../parts/subject.tsx";
 import { plain } from "../parts/text.tsx";
@@ -42,7 +42,7 @@ export function IssuePage() {
           <Link to="issues">Find one</Link>
         </Empty>
       ) : (
-        <Shown query={story} lines={6}>
+        <QueryResult query={story} lines={6}>
           {({ timeline, answers }) => (
             <>
               <p class="card verdict">
@@ -51,7 +51,7 @@ export function IssuePage() {
               <Story timeline={timeline} answers={answers} reload={story.reload} />
             </>
           )}
-        </Shown>
+        </QueryResult>
       )}
     </Page>
   );

@@ -1,7 +1,7 @@
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { Filters, Word } from "../parts/filters.tsx";
-import { Empty, Page, Section, Shown } from "../parts/page.tsx";
+import { Empty, Page, QueryResult, Section } from "../parts/page.tsx";
 import { SubjectLink } from "../parts/subject.tsx";
 import { Time } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
@@ -34,7 +34,7 @@ export function IssuesPage() {
       <Filters>
         <Word name="q" label="Find an issue" placeholder="Title, number, key or URL" />
       </Filters>
-      <Shown query={issues} lines={10}>
+      <QueryResult query={issues} lines={10}>
         {(items) =>
           items.length === 0 ? (
             <>
@@ -66,7 +66,7 @@ export function IssuesPage() {
             </ul>
           )
         }
-      </Shown>
+      </QueryResult>
     </Page>
   );
 }

@@ -5,9 +5,9 @@ import { useQuery } from "../api/query.ts";
 import { rights } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Choice, Filters, Word } from "../parts/filters.tsx";
-import { Field, Form, Pick, textOf } from "../parts/form.tsx";
+import { Field, Form, SelectField, textOf } from "../parts/form.tsx";
 import { MemoryUses } from "../parts/memory-uses.tsx";
-import { Empty, Page, Section, Shown } from "../parts/page.tsx";
+import { Empty, Page, QueryResult, Section } from "../parts/page.tsx";
 import { Block, Text } from "../parts/text.tsx";
 import { Time } from "../parts/time.tsx";
 import { query, setQuery } from "../route/location.ts";
@@ -38,7 +38,7 @@ export function MemoryPage() {
         <Word name="q" label="Search by meaning and words" />
         <Choice name="scope" label="Seen by" options={scopes} />
       </Filters>
-      <Shown query={memories} lines={6}>
+      <QueryResult query={memories} lines={6}>
         {(items) =>
           items.length === 0 ? (
             <Empty title={q ? "No memory matches." : "There are no memories yet."}>
@@ -53,7 +53,7 @@ export function MemoryPage() {
             </ul>
           )
         }
-      </Shown>
+      </QueryResult>
       <NewMemory reload={memories.reload} />
     </Page>
   );
@@ -144,7 +144,7 @@ function NewMemory({ reload }: { reload: () => Promise<void> }) {
       <Form label="Store the memory" run={create} done="Stored" disabled={!rights.value.write}>
         <Field name="key" label="Key" required placeholder="release-day" hint="If the key exists, its memory is replaced." />
         <Field name="content" label="Content" required lines={3} />
-        <Pick name="scope" label="Seen by" options={scopes.slice(0, 3)} onChange={setScope} />
+        <SelectField name="scope" label="Seen by" options={scopes.slice(0, 3)} onChange={setScope} />
         {scope === "agent" && <Field name="owner" label="Id of the agent" required placeholder="pm_default" />}
         {scope === "project" && <Field name="owner" label="Number of the project" type="number" required />}
       </Form>

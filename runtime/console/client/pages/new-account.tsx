@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { call } from "../api/call.ts";
 import { rights } from "../api/session.ts";
-import { Field, Form, Pick, textOf } from "../parts/form.tsx";
+import { Field, Form, SelectField, textOf } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
 
 /** The settings that each platform requires, in addition to its webhook secret. */
@@ -58,7 +58,7 @@ export function NewAccount({ reload }: { reload: () => Promise<void> }) {
         {rights.value.admin ? "." : ", and an API key with the scope admin."}
       </p>
       <Form label="Store the account" run={create} done="Stored" disabled={!rights.value.admin}>
-        <Pick name="source" label="Platform" value={source} options={names} onChange={setSource} />
+        <SelectField name="source" label="Platform" value={source} options={names} onChange={setSource} />
         <Field name="name" label="Name" required placeholder="Bot of the web team" />
         {fields.map(([name, label, secret]) => (
           <Field key={`${source} ${name}`} name={name} label={label} {...(secret && { type: "password" })} />

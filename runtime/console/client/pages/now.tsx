@@ -4,14 +4,14 @@ import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { stateText } from "../part-words.ts";
 import { State } from "../parts/badge.tsx";
-import { Page, Section, Shown } from "../parts/page.tsx";
+import { Page, QueryResult, Section } from "../parts/page.tsx";
 import { RunList } from "../parts/run-list.tsx";
 import { Text } from "../parts/text.tsx";
 import { countText, durationText, Time } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
 import { Failures, useFailures } from "./failures.tsx";
 import { FirstSteps, useFirstSteps } from "./first-steps.tsx";
-import { PauseButton, Paused } from "./pause.tsx";
+import { PauseBanner, PauseButton } from "./pause.tsx";
 
 export function NowPage() {
   const status = useQuery("status", (signal) => call("status.get", {}, signal));
@@ -24,15 +24,15 @@ export function NowPage() {
   return (
     <Page title="Now" actions={<PauseButton reload={status.reload} />}>
       <FirstSteps steps={steps} />
-      <Shown query={status}>
+      <QueryResult query={status}>
         {(data) => (
           <>
-            <Paused pauses={data.paused} reload={status.reload} />
+            <PauseBanner pauses={data.paused} reload={status.reload} />
             <Health status={data} />
             <Queue queue={data.queue} />
           </>
         )}
-      </Shown>
+      </QueryResult>
       <Runs title="Waiting for you" runs={waiting} />
       <Runs title="Held by a limit" runs={held} />
       <Runs title="Working on" runs={running} empty="No agent is at work." />
@@ -131,9 +131,9 @@ function Runs({ title, runs, empty, aside }: RunsProps) {
   if (!empty && !runs.data?.items.length) return null;
   return (
     <Section title={title} aside={aside}>
-      <Shown query={runs} lines={1}>
+      <QueryResult query={runs} lines={1}>
         {({ items }) => (items.length > 0 ? <RunList runs={items} /> : <p class="soft">{empty}</p>)}
-      </Shown>
+      </QueryResult>
     </Section>
   );
 }

@@ -68,7 +68,7 @@ export function PauseButton({ reload }: { reload: () => Promise<void> }) {
   );
 }
 
-export function Paused({ pauses, reload }: { pauses: readonly Pause[]; reload: () => Promise<void> }) {
+export function PauseBanner({ pauses, reload }: { pauses: readonly Pause[]; reload: () => Promise<void> }) {
   return (
     <>
       {pauses.map(({ scope, id, reason, paused_by, paused_at }) => (

@@ -4,7 +4,7 @@ import { useQuery } from "../api/query.ts";
 import { rights } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Field, Form, textOf } from "../parts/form.tsx";
-import { Shown } from "../parts/page.tsx";
+import { QueryResult } from "../parts/page.tsx";
 import { asText, Block, Text } from "../parts/text.tsx";
 
 interface DetailProps {
@@ -139,7 +139,7 @@ function Log({ id }: { id: string }) {
   return (
     <details>
       <summary>Log</summary>
-      <Shown query={log}>{(data) => <Block text={asText(data)} label="Log of the plugin" />}</Shown>
+      <QueryResult query={log}>{(data) => <Block text={asText(data)} label="Log of the plugin" />}</QueryResult>
     </details>
   );
 }

@@ -2,7 +2,7 @@ import type { Plugin } from "../../../../schema/gen/client.ts";
 import { list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { Badge, State } from "../parts/badge.tsx";
-import { Empty, Page, Section, Shown } from "../parts/page.tsx";
+import { Empty, Page, QueryResult, Section } from "../parts/page.tsx";
 import { Text } from "../parts/text.tsx";
 import { query, setQuery } from "../route/location.ts";
 import { PluginDetail } from "./plugin-detail.tsx";
@@ -17,7 +17,7 @@ export function PluginsPage() {
   });
   return (
     <Page title="Plugins">
-      <Shown query={plugins}>
+      <QueryResult query={plugins}>
         {({ installed, refused }) => (
           <>
             {refused.length > 0 && (
@@ -47,7 +47,7 @@ export function PluginsPage() {
             )}
           </>
         )}
-      </Shown>
+      </QueryResult>
     </Page>
   );
 }

@@ -4,7 +4,7 @@ import { useQuery } from "../api/query.ts";
 import { rights } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Field, Form, textOf } from "../parts/form.tsx";
-import { Empty, Page, Section, Shown } from "../parts/page.tsx";
+import { Empty, Page, QueryResult, Section } from "../parts/page.tsx";
 import { Table } from "../parts/table.tsx";
 import { Text } from "../parts/text.tsx";
 import { countText } from "../parts/time.tsx";
@@ -27,7 +27,7 @@ export function RoutingPage() {
   return (
     <Page title="Routing">
       <Section title="From event to task">
-        <Shown query={routing} lines={8}>
+        <QueryResult query={routing} lines={8}>
           {(data) =>
             data.sources.length + data.triggers.length === 0 ? (
               <Empty title="No event fires anything yet.">
@@ -41,7 +41,7 @@ export function RoutingPage() {
               </>
             )
           }
-        </Shown>
+        </QueryResult>
       </Section>
       <TryEvent />
       <TryPayload />
@@ -81,7 +81,7 @@ const hitCount = (mapping: SourceEventMapping, { events }: RoutingHits, sources:
  */
 function Matrix({ sources, triggers, tasks, hits, reload }: MatrixProps) {
   const names = [...new Set([...sources, ...triggers].map(({ canonical_trigger }) => canonical_trigger))].sort();
-  const fired = (name: string) => sum(hits.events.filter(({ canonical_trigger }) => canonical_trigger === name));
+  const hitsOf = (name: string) => sum(hits.events.filter(({ canonical_trigger }) => canonical_trigger === name));
   const started = ({ canonical_trigger, task_id }: TriggerTaskMapping) =>
     sum(hits.tasks.filter((one) => one.canonical_trigger === canonical_trigger && one.task_id === task_id));
   const days = Math.floor((Date.now() - Date.parse(hits.from)) / 86_400_000);
@@ -107,7 +107,7 @@ function Matrix({ sources, triggers, tasks, hits, reload }: MatrixProps) {
               </Chips>
             </td>
             <th scope="row" data-label="Trigger">
-              <code>{name}</code> <Hits count={fired(name)} />
+              <code>{name}</code> <Hits count={hitsOf(name)} />
             </th>
             <td data-label="Tasks">
               <Chips>

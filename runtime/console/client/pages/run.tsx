@@ -3,7 +3,7 @@ import { call } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { State } from "../parts/badge.tsx";
 import { Markdown } from "../parts/markdown.tsx";
-import { NextStep, Page, Section, Shown } from "../parts/page.tsx";
+import { NextStep, Page, QueryResult, Section } from "../parts/page.tsx";
 import { Prose, waitSentence } from "../parts/prose.tsx";
 import { SubjectLink } from "../parts/subject.tsx";
 import { plain, Text } from "../parts/text.tsx";
@@ -31,7 +31,7 @@ export function RunPage({ id }: { id: string }) {
         )
       }
     >
-      <Shown query={query} lines={8}>
+      <QueryResult query={query} lines={8}>
         {(data) => (
           <>
             <Verdict run={data} />
@@ -48,7 +48,7 @@ export function RunPage({ id }: { id: string }) {
             <Facts run={data} />
           </>
         )}
-      </Shown>
+      </QueryResult>
     </Page>
   );
 }

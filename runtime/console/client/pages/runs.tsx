@@ -3,7 +3,7 @@ import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { Bulk } from "../parts/bulk.tsx";
 import { Choice, Filters, Word } from "../parts/filters.tsx";
-import { Empty, Page, Shown } from "../parts/page.tsx";
+import { Empty, Page, QueryResult } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { RunList } from "../parts/run-list.tsx";
 import { subjectLabel } from "../parts/subject.tsx";
@@ -32,7 +32,7 @@ export function RunsPage() {
     <Page title="Runs">
       <RunFilters />
       <BulkActions filter={filter} reload={runs.reload} />
-      <Shown query={runs} lines={10}>
+      <QueryResult query={runs} lines={10}>
         {(page) =>
           page.items.length === 0 ? (
             <NoRuns filtered={filtered} />
@@ -43,7 +43,7 @@ export function RunsPage() {
             </>
           )
         }
-      </Shown>
+      </QueryResult>
     </Page>
   );
 }

@@ -3,7 +3,7 @@ import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Filters, Word } from "../parts/filters.tsx";
-import { Empty, Shown } from "../parts/page.tsx";
+import { Empty, QueryResult } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { asText, Block, Text } from "../parts/text.tsx";
 import { countText, Time } from "../parts/time.tsx";
@@ -25,7 +25,7 @@ export function AuditSettings() {
         <Word name="object" label="Object" placeholder="agents/pm_default" />
       </Filters>
       <Verify />
-      <Shown query={log} lines={8}>
+      <QueryResult query={log} lines={8}>
         {(page) =>
           page.items.length === 0 ? (
             <NoChanges filtered={Object.values(filter).some(Boolean)} />
@@ -57,7 +57,7 @@ export function AuditSettings() {
             </>
           )
         }
-      </Shown>
+      </QueryResult>
     </>
   );
 }

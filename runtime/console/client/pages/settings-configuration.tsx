@@ -2,7 +2,7 @@ import type { Setting } from "../../../../schema/gen/client.ts";
 import { call } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { Choice, Filters, Word } from "../parts/filters.tsx";
-import { Empty, Shown } from "../parts/page.tsx";
+import { Empty, QueryResult } from "../parts/page.tsx";
 import { Table } from "../parts/table.tsx";
 import { Text } from "../parts/text.tsx";
 import { query } from "../route/location.ts";
@@ -30,7 +30,7 @@ export function ConfigurationSettings() {
       <p class="hint lead">
         The service reads settings when it starts. Change the environment or the file .env, then restart it.
       </p>
-      <Shown query={configuration} lines={12}>
+      <QueryResult query={configuration} lines={12}>
         {({ settings }) => {
           const matches = settings.filter(isMatch);
           return matches.length === 0 ? (
@@ -39,7 +39,7 @@ export function ConfigurationSettings() {
             <Settings settings={matches} />
           );
         }}
-      </Shown>
+      </QueryResult>
     </>
   );
 }

@@ -5,8 +5,8 @@ import { useQuery } from "../api/query.ts";
 import { logIn, type Scope, session } from "../api/session.ts";
 import { Badge } from "../parts/badge.tsx";
 import { ActionButton } from "../parts/dialog.tsx";
-import { Field, Form, Pick, textOf } from "../parts/form.tsx";
-import { Empty, Section, Shown } from "../parts/page.tsx";
+import { Field, Form, SelectField, textOf } from "../parts/form.tsx";
+import { Empty, QueryResult, Section } from "../parts/page.tsx";
 import { Copy, Text } from "../parts/text.tsx";
 import { Time } from "../parts/time.tsx";
 
@@ -16,7 +16,7 @@ export function KeySettings() {
     <>
       <NewKey reload={keys.reload} />
       <Section title="Keys">
-        <Shown query={keys}>
+        <QueryResult query={keys}>
           {({ items }) =>
             items.length === 0 ? (
               <Empty title="There are no keys in the database.">
@@ -63,7 +63,7 @@ export function KeySettings() {
               </ul>
             )
           }
-        </Shown>
+        </QueryResult>
       </Section>
     </>
   );
@@ -122,7 +122,11 @@ function NewKey({ reload }: { reload: () => Promise<void> }) {
       )}
       <Form label="Create the key" run={create} done="Created">
         <Field name="name" label="Name" required placeholder="ci" />
-        <Pick name="scope" label="Scope" options={session.value?.state === "open" ? [...scopes].reverse().slice(1) : scopes} />
+        <SelectField
+          name="scope"
+          label="Scope"
+          options={session.value?.state === "open" ? [...scopes].reverse().slice(1) : scopes}
+        />
         <Field name="days" label="Expires after (days)" type="number" placeholder="never" />
       </Form>
       {made.value && (

@@ -1,7 +1,7 @@
 import type { StorageTable } from "../../../../schema/gen/client.ts";
 import { call } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { Section, Shown } from "../parts/page.tsx";
+import { QueryResult, Section } from "../parts/page.tsx";
 import { Table } from "../parts/table.tsx";
 import { countText } from "../parts/time.tsx";
 import { EraseData } from "./erase.tsx";
@@ -12,7 +12,7 @@ const shownAtFirst = 10;
 export function StorageSettings() {
   const storage = useQuery("storage", (signal) => call("storage.get", {}, signal));
   return (
-    <Shown query={storage} lines={8}>
+    <QueryResult query={storage} lines={8}>
       {({ bytes, tables, retention }) => (
         <>
           <Section title="What is removed, and when">
@@ -41,7 +41,7 @@ export function StorageSettings() {
           <EraseData />
         </>
       )}
-    </Shown>
+    </QueryResult>
   );
 }
 

@@ -7,13 +7,13 @@ import { Badge } from "../parts/badge.tsx";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Copy, Text } from "../parts/text.tsx";
 
-interface StoredProps {
+interface StoredAccountProps {
   readonly integration: Integration;
   readonly check: Check | undefined;
   readonly reload: () => Promise<void>;
 }
 
-export function Stored({ integration, check, reload }: StoredProps) {
+export function StoredAccount({ integration, check, reload }: StoredAccountProps) {
   const { id, source, name, credentials, missing, agent_id, project_id } = integration;
   const [tested, setTested] = useState<OutputOf<"integrations.test-stored"> | null>(null);
   const remove = async () => {
@@ -63,7 +63,7 @@ export function Stored({ integration, check, reload }: StoredProps) {
 }
 
 /** Replaces the webhook secret. The previous one is accepted until it is removed. */
-function Rotation({ integration: { id, credentials }, reload }: Pick<StoredProps, "integration" | "reload">) {
+function Rotation({ integration: { id, credentials }, reload }: Pick<StoredAccountProps, "integration" | "reload">) {
   const [secret, setSecret] = useState<string | null>(null);
   const previous = Object.keys(credentials).find((name) => name.endsWith("_previous"));
   const rotate = async () => {

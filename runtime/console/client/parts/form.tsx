@@ -106,7 +106,7 @@ export function Field({ name, label, value, hint, type = "text", required = fals
   );
 }
 
-export function Pick({
+export function SelectField({
   name,
   label,
   value,

@@ -2,7 +2,7 @@ import { list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { Link } from "../route/link.tsx";
 import { State } from "./badge.tsx";
-import { Shown } from "./page.tsx";
+import { QueryResult } from "./page.tsx";
 import { SubjectLink } from "./subject.tsx";
 import { Text } from "./text.tsx";
 import { countText, Time } from "./time.tsx";
@@ -15,7 +15,7 @@ export function MemoryUses({ name }: { name: string }) {
   return (
     <div class="wide">
       <h2 class="minor">Where it is used</h2>
-      <Shown query={uses} lines={2}>
+      <QueryResult query={uses} lines={2}>
         {({ items, total }) =>
           items.length === 0 ? (
             <p class="hint">
@@ -47,7 +47,7 @@ export function MemoryUses({ name }: { name: string }) {
             </>
           )
         }
-      </Shown>
+      </QueryResult>
     </div>
   );
 }

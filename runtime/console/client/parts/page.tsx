@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { CallError } from "../api/call.ts";
 import { connected } from "../api/live.ts";
-import { type Loaded, pendingFirstResponses } from "../api/query.ts";
+import { type LoadState, pendingFirstResponses } from "../api/query.ts";
 import { Link } from "../route/link.tsx";
 import { place } from "../route/location.ts";
 import type { Remedy } from "../words.ts";
@@ -59,15 +59,15 @@ export function Page({ title, name, actions, children }: PageProps) {
   );
 }
 
-interface ShownProps<T> {
-  readonly query: Loaded<T>;
+interface QueryResultProps<T> {
+  readonly query: LoadState<T>;
   readonly children: (data: T) => ComponentChildren;
   /** Approximate number of lines of the content. */
   readonly lines?: number;
 }
 
 /** The loaded content. Before that, as many grey lines; after a failure, the reason. */
-export function Shown<T>({ query, children, lines = 4 }: ShownProps<T>) {
+export function QueryResult<T>({ query, children, lines = 4 }: QueryResultProps<T>) {
   const { data, error } = query;
   return (
     <>

@@ -4,7 +4,7 @@ import { useQuery } from "../api/query.ts";
 import { rights } from "../api/session.ts";
 import { limits } from "../part-words.ts";
 import { Field, Form, textOf } from "./form.tsx";
-import { Shown } from "./page.tsx";
+import { QueryResult } from "./page.tsx";
 import { Table } from "./table.tsx";
 import { asText } from "./text.tsx";
 import { countText } from "./time.tsx";
@@ -25,7 +25,7 @@ export function PolicyTable({ agentId, own, reload }: PolicyProps) {
   };
   return (
     <>
-      <Shown query={applied}>
+      <QueryResult query={applied}>
         {({ policy }) => (
           <Table label="Policy" columns={["Limit", "Value", "Set by"]}>
             {Object.entries(policy).map(([name, { value, level }]) => (
@@ -39,7 +39,7 @@ export function PolicyTable({ agentId, own, reload }: PolicyProps) {
             ))}
           </Table>
         )}
-      </Shown>
+      </QueryResult>
       <details>
         <summary>Change what this agent sets itself</summary>
         <Form label="Save the policy" run={save} disabled={!rights.value.write}>

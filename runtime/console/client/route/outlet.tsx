@@ -53,14 +53,14 @@ export function Outlet() {
   if (Found)
     return (
       <Guarded key={name === "settings" ? name : place.value.path}>
-        <Found id={rest.map(decoded).join("/")} />
+        <Found id={rest.map(decodePart).join("/")} />
       </Guarded>
     );
   if (failed === name) return <Outdated />;
   return load ? null : <Missing />;
 }
 
-const decoded = (part: string): string => {
+const decodePart = (part: string): string => {
   try {
     return decodeURIComponent(part);
   } catch {

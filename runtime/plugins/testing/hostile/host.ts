@@ -113,7 +113,7 @@ export function hostFor(built: Built, settings: Readonly<Record<string, string>>
     lookup: (_, options, done) => (options.all ? done(null, [{ address: "127.0.0.1", family: 4 }]) : done(null, "127.0.0.1", 4)),
   });
   const quiet = { info: () => {}, warn: () => {}, error: () => {}, with: () => quiet };
-  const ground: SandboxDependencies = {
+  const dependencies: SandboxDependencies = {
     deno: undefined,
     settingsOf: (id) => (id === "hostile" ? settings : { token: "of another" }),
     hostsOf: () => [],
@@ -133,6 +133,6 @@ export function hostFor(built: Built, settings: Readonly<Record<string, string>>
     log: quiet,
     logs: { add: () => {}, of: () => [] },
   };
-  const plugin = sandboxed(builtManifest.parse(built.manifest), built.bytes, ground, () => {});
+  const plugin = sandboxed(builtManifest.parse(built.manifest), built.bytes, dependencies, () => {});
   return { ...plugin, sent, close: () => Promise.all([plugin.process.stop(), guard.close()]) };
 }
