@@ -104,7 +104,8 @@ test("a running service's folder is refused to another, and serves again after a
 }, async () => {
   // A separate service, because this folder must outlive the first.
   await using service = await startService({ database: "embedded", seed: true });
-  const { code, logs } = await refusedStart({ DATA_DIR: join(service.folder, "data") });
+  // A process in another container, for example, has a temporary folder of its own.
+  const { code, logs } = await refusedStart({ DATA_DIR: join(service.folder, "data"), TMPDIR: service.folder });
   expect(code).toBe(1);
   expect(logs).toMatch(/DATA_DIR: .* is in use by another Signalbox process/);
   expect((await service.get("/health")).status).toBe(200);

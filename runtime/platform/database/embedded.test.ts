@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connectEmbedded } from "./client.ts";
-import { claimOf, type Embedded, FolderInUse, openEmbedded } from "./embedded.ts";
+import { type Embedded, openEmbedded } from "./embedded.ts";
+import { FolderInUse } from "./folder-claim.ts";
 import { copyCluster } from "./test-folder.ts";
 
 const folder = join(mkdtempSync(join(tmpdir(), "signalbox-embedded-")), "data");
@@ -74,7 +75,7 @@ test("of several processes that open a folder at once one gets it, also after a 
     await expect(openEmbedded(other)).rejects.toThrow("is in use by another Signalbox process");
     await opened[0]?.close();
     // What a killed process leaves: a socket without a listening process.
-    if (round === 1) spawnSync(process.execPath, ["-e", dyingListener, claimOf(other)]);
+    if (round === 1) spawnSync(process.execPath, ["-e", dyingListener, join(other, "signalbox.sock")]);
   }
 });
 

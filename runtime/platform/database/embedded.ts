@@ -1,11 +1,9 @@
-import { createHash } from "node:crypto";
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
-import { connect, createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { Duplex } from "node:stream";
 import { StartError } from "../config.ts";
 import { DatabaseThread } from "./embedded-thread.ts";
+import { claimFolder, isOfClaim } from "./folder-claim.ts";
 
 /**
  * PostgreSQL in a thread of this process, with its data in a folder. It runs without fsync: committed data survives a kill -9 of
@@ -17,18 +15,19 @@ export interface Embedded {
   close(): Promise<void>;
 }
 
-export class FolderInUse extends StartError {}
-
 /**
  * `onEnd`: called if the database ends by itself. By default, the process then ends with the error, because it cannot work
  * without the database.
  */
 export async function openEmbedded(folder: string, onEnd: (error: Error) => void = uncaught): Promise<Embedded> {
   prepare(folder);
-  const release = await claim(folder);
+  const release = await claimFolder(folder);
   const dataDir = join(folder, "pg");
   const settings = { dataDir, cacheMegabytes: cacheMegabytes(join(dataDir, "base")) };
-  const database = await DatabaseThread.open(settings, onEnd);
+  const database = await DatabaseThread.open(settings, onEnd).catch(async (error) => {
+    await release();
+    throw error;
+  });
   return {
     connect: () => new Wire(database),
     close: async () => {
@@ -41,10 +40,10 @@ export async function openEmbedded(folder: string, onEnd: (error: Error) => void
 /** Whether a folder contains an embedded database. */
 export const hasDatabase = (folder: string): boolean => existsSync(join(folder, "pg", "PG_VERSION"));
 
-/** Whether a folder exists and contains nothing, like a new volume. */
+/** Whether a folder exists and contains nothing, like a new volume. A process that died before it created a database leaves a socket. */
 export function isEmptyFolder(folder: string): boolean {
   try {
-    return readdirSync(folder).length === 0;
+    return readdirSync(folder).every(isOfClaim);
   } catch {
     return false;
   }
@@ -97,72 +96,6 @@ const sizeOf = (folder: string): number =>
   readdirSync(folder, { withFileTypes: true })
     .map((entry) => (entry.isDirectory() ? sizeOf(join(folder, entry.name)) : statSync(join(folder, entry.name)).size))
     .reduce((sum, size) => sum + size, 0);
-
-/** Path of the socket on which the process that uses a folder listens. */
-export function claimOf(folder: string): string {
-  const name = `signalbox-${createHash("sha256").update(realpathSync(folder)).digest("hex").slice(0, 24)}`;
-  return process.platform === "win32" ? `\\\\.\\pipe\\${name}` : join(resolve(tmpdir()), `${name}.sock`);
-}
-
-/**
- * Ensures that only one process uses the folder, because two would destroy it. The process listens on a Unix socket at one path,
- * which only one process can do. The kernel releases the socket however the process ends, whereas a pid file could be outdated.
- */
-async function claim(folder: string): Promise<() => Promise<void>> {
-  const path = claimOf(folder);
-  for (;;) {
-    const server = createServer((socket) => socket.end());
-    try {
-      await new Promise<void>((done, fail) => server.once("error", fail).listen(path, done));
-      server.unref();
-      return () => new Promise((done) => server.close(() => done()));
-    } catch (error) {
-      if (!["EADDRINUSE", "EACCES"].includes(codeOf(error))) throw error;
-    }
-    if ((await stateOf(path)) === "held")
-      throw new FolderInUse(
-        `DATA_DIR: ${realpathSync(folder)} is in use by another Signalbox process. Stop it, or give this one its own DATA_DIR.`,
-      );
-    await removeLeftovers(path);
-  }
-}
-
-/** If the folder of a clean-up is older than this, its process is dead; milliseconds. */
-const maxClearingMs = 5_000;
-
-/**
- * Removes the socket of a dead process. Only one process at a time does this; otherwise a slower one could remove the socket of a
- * new listener.
- */
-async function removeLeftovers(path: string): Promise<void> {
-  const turn = `${path}.clearing`;
-  try {
-    mkdirSync(turn);
-  } catch {
-    const age = Date.now() - (statSync(turn, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY);
-    if (age > maxClearingMs) rmSync(turn, { recursive: true, force: true });
-    return new Promise((done) => setTimeout(done, 20));
-  }
-  try {
-    if ((await stateOf(path)) === "left") rmSync(path, { force: true });
-  } finally {
-    rmSync(turn, { recursive: true, force: true });
-  }
-}
-
-/** `held`: a process listens. `left`: a dead process left its socket file, which prevents others from listening. */
-const stateOf = (path: string): Promise<"held" | "left" | "free"> =>
-  new Promise((done) => {
-    const states = { ECONNREFUSED: "left", ENOENT: "free" } as const;
-    const socket = connect(path);
-    socket.once("connect", () => {
-      socket.destroy();
-      done("held");
-    });
-    socket.once("error", (error) => done(states[codeOf(error) as keyof typeof states] ?? "held"));
-  });
-
-const codeOf = (error: unknown): string => String((error as NodeJS.ErrnoException).code);
 
 /** The message by which a client ends its session. */
 const terminate = "X".charCodeAt(0);
