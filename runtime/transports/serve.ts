@@ -125,7 +125,8 @@ export async function serve(serving: ServeOptions) {
     return handler(request, response);
   });
   answerClientErrors(http);
-  const drain = drainOf(limitConnections(http, config.MAX_CONNECTIONS));
+  limitConnections(http, config.MAX_CONNECTIONS);
+  const drain = drainOf(http);
   const listening = new Promise<void>((done, fail) => http.once("error", fail).listen(config.PORT, hostname, done));
   await listening.catch(cannotListen("PORT", config.PORT));
   const grpc = await startGrpc({ ...rpc, host: hostname, port: config.GRPC_PORT, ready, ...tlsOf(config) }).catch(

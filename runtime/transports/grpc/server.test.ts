@@ -3,9 +3,10 @@ import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import http from "node:http";
 import { connect as connectHttp2 } from "node:http2";
-import { type AddressInfo, connect as connectTcp } from "node:net";
+import { type AddressInfo, connect as connectTcp, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { connect as connectTls } from "node:tls";
 import { promisify } from "node:util";
 import { Code, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
@@ -186,7 +187,7 @@ describe("the server's life", () => {
     server.closeAllConnections();
     server.close();
   });
-  test("TLS with a certificate", { tags: ["openssl"] }, async () => {
+  test("TLS with a certificate; connections that send no request keep no one out", { tags: ["openssl"] }, async () => {
     const folder = await mkdtemp(join(tmpdir(), "tls-"));
     const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
     const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];
@@ -206,13 +207,27 @@ describe("the server's life", () => {
     ]);
     const tls = { key: await readFile(key, "utf8"), cert: await readFile(cert, "utf8") };
     await rm(folder, { recursive: true });
-    const server = await startGrpc({ routes, log: quiet, host: "127.0.0.1", port: 0, tls });
+    const most = 2;
+    const server = await startGrpc({ routes, log: quiet, host: "127.0.0.1", port: 0, tls, maxSessions: most });
     const baseUrl = `https://127.0.0.1:${server.port}`;
     const trusting = createGrpcTransport({ baseUrl, nodeOptions: { ca: tls.cert } });
     expect((await client(trusting).listWidgets({ limit: 1 })).items).toHaveLength(1);
     expect((await failure(client(createGrpcTransport({ baseUrl })).listWidgets({}))).message).toContain(
       "self-signed certificate",
     );
+    const held: Socket[] = [];
+    for (const connect of [connectTcp, (port: number) => connectTls({ port, host: "127.0.0.1", ca: tls.cert })]) {
+      for (let i = 0; i < 3 * most; i++) {
+        const socket = connect(server.port, "127.0.0.1").on("error", () => {});
+        held.push(socket.resume());
+        await once(socket, connect === connectTcp ? "connect" : "secureConnect");
+        // HTTP/1.1, after the handshake.
+        if (connect !== connectTcp) socket.write("POST /signalbox");
+      }
+      const next = createGrpcTransport({ baseUrl, nodeOptions: { ca: tls.cert } });
+      expect((await client(next).listWidgets({ limit: 1 })).items).toHaveLength(1);
+    }
+    for (const socket of held) socket.destroy();
     await server.close(100);
   });
 });

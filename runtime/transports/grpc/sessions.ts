@@ -1,6 +1,7 @@
 import type { Http2SecureServer, Http2Server, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import type { Duplex as Stream } from "node:stream";
+import { limitConnections } from "../http/connections.ts";
 import type { NodeHandler } from "./calls.ts";
 
 export interface SessionLimits {
@@ -76,12 +77,11 @@ export function keepSessions(server: Http2Server | Http2SecureServer, { keepAliv
     breakOff(...idlest);
     return true;
   };
-  // Those that have not finished the handshake of TLS count, too.
-  server.maxConnections = 2 * most;
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
+  const forgetOther = limitOthers(server, most);
   // A session does not give its socket away; the event "session" follows in the same turn.
   let newest: Socket | undefined;
   for (const event of ["connection", "secureConnection"])
@@ -90,6 +90,7 @@ export function keepSessions(server: Http2Server | Http2SecureServer, { keepAliv
     });
   server.on("session", (session: ServerHttp2Session) => {
     const socket = newest;
+    if (socket) forgetOther(socket);
     session.on("error", () => session.destroy());
     if (!makeRoom()) return breakOff(session, { socket });
     const now = performance.now();
@@ -146,6 +147,32 @@ export function keepSessions(server: Http2Server | Http2SecureServer, { keepAliv
       for (const [session, use] of open) breakOff(session, use);
       for (const socket of sockets) socket.destroy();
     },
+  };
+}
+
+/**
+ * Limits the connections that are no session: with TLS, those that have not finished the handshake or use HTTP/1.1. Returns what
+ * to call with the socket of a new session.
+ */
+function limitOthers(server: Http2Server | Http2SecureServer, most: number): (socket: Socket) => void {
+  if (!("setSecureContext" in server)) {
+    // Each connection is a session at once.
+    server.maxConnections = 2 * most;
+    return () => {};
+  }
+  // The socket of TLS does not give that of its connection away, but has its address.
+  const connections = new Map<string, Socket>();
+  const addressOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
+  const tcpSocketOf = (socket: Socket) => connections.get(addressOf(socket));
+  const others = limitConnections(server, most, tcpSocketOf);
+  server.on("connection", (socket: Socket) => {
+    const address = addressOf(socket);
+    connections.set(address, socket);
+    socket.once("close", () => connections.get(address) === socket && connections.delete(address));
+  });
+  return (socket) => {
+    const connection = tcpSocketOf(socket);
+    if (connection) others.forget(connection);
   };
 }
 

@@ -1,5 +1,5 @@
-import type { IncomingMessage, Server } from "node:http";
-import type { Socket } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Server, Socket } from "node:net";
 import { onceFinished } from "./pipelining.ts";
 
 /** A connection with unanswered requests. */
@@ -8,13 +8,24 @@ interface Use {
   newest: IncomingMessage;
 }
 
+interface ConnectionLimit {
+  /** No longer counts a connection, because it has another limit. */
+  forget(socket: Socket): void;
+}
+
 /**
  * Limits the connections of a server. For a further one, the connection that has been without a request for longest is closed, also
  * if it has sent a part of one. If each has a request, the first one is closed that waits for its client to send the rest of a body
  * or to read the answer; if there is none, the new one is closed. So connections that anyone can open and hold do not keep others
  * out.
+ *
+ * `tcpSocketOf`: the connection of a request's socket, which differs from it with TLS.
  */
-export function limitConnections(server: Server, most: number): Server {
+export function limitConnections(
+  server: Server,
+  most: number,
+  tcpSocketOf: (socket: Socket) => Socket | undefined = (socket) => socket,
+): ConnectionLimit {
   /** The connections without a request, in the order in which they became so. */
   const idle = new Set<Socket>();
   /** The others, in the order in which they became so. */
@@ -25,7 +36,7 @@ export function limitConnections(server: Server, most: number): Server {
   };
   const leastRecentlyUsed = (): Socket | undefined => {
     for (const socket of idle) return socket;
-    for (const [socket, { newest }] of busy) if (!newest.complete || socket.writableLength > 0) return socket;
+    for (const [socket, { newest }] of busy) if (!newest.complete || newest.socket.writableLength > 0) return socket;
     return undefined;
   };
   server.on("connection", (socket: Socket) => {
@@ -39,8 +50,10 @@ export function limitConnections(server: Server, most: number): Server {
     idle.add(socket);
     socket.once("close", () => forget(socket));
   });
-  server.on("request", (request, response) => {
-    const { socket } = request;
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    // The requests of a session of HTTP/2.
+    const socket = request.httpVersionMajor < 2 && tcpSocketOf(request.socket);
+    if (!socket) return;
     const use = busy.get(socket);
     if (use) {
       use.waiting++;
@@ -54,5 +67,5 @@ export function limitConnections(server: Server, most: number): Server {
       idle.add(socket);
     });
   });
-  return server;
+  return { forget };
 }
