@@ -11,6 +11,10 @@ const wrongSecrets = { points: 10, seconds: 900 };
 const slowMs = 500;
 /** Maximum number of checks for the same agent and network that wait on this replica; further ones are refused unchecked. */
 const maxWaiting = 20;
+/** The same for all agents of a network, because a stranger can invent agents. */
+const maxWaitingOfNetwork = 200;
+/** Maximum number of hashes at the same time: each takes a processor, and one of the four threads that read files and look up names. */
+const maxHashes = 2;
 
 export interface Attempt {
   readonly agentId: string;
@@ -30,19 +34,23 @@ export interface Secrets {
 /**
  * Counts wrong secrets by agent and network, on all replicas together, so that an attacker who guesses does not lock the agent
  * out. After ten wrong ones, secrets from that network are checked slowly, one at a time, and a right one is still accepted. A
- * secret that this replica has already verified is accepted immediately.
+ * secret that this replica has already verified is accepted immediately. Networks take turns, so that the secrets that a
+ * stranger sends for many agents delay only those from the stranger's own network.
  */
-export function createSecrets(make: MakeCounter, pauseMs = slowMs): Secrets {
+export function createSecrets(make: MakeCounter, pauseMs = slowMs, matches = matchesSecret): Secrets {
   const counter = make("wrong_secrets", wrongSecrets.points, wrongSecrets.seconds);
   const known = new Map<string, { readonly hash: string; readonly mac: string }>();
   const macKey = randomBytes(32);
   const macOf = (secret: string) => createHmac("sha256", macKey).update(secret).digest("base64");
   const serialized = keyedMutex();
-  const check = async ({ agentId, secret, hash }: Attempt, name: string): Promise<boolean> => {
+  const ofNetwork = limited(maxWaitingOfNetwork);
+  const semaphore = fairSemaphore();
+  const check = async ({ agentId, secret, hash }: Attempt, network: string): Promise<boolean> => {
+    const name = `${agentId}@${network}`;
     const used = await counter.get(name);
     const slow = used !== null && used.consumedPoints >= wrongSecrets.points;
     if (slow) await sleep(pauseMs);
-    if (await matchesSecret(secret, hash)) {
+    if (await semaphore(network, () => matches(secret, hash))) {
       known.set(agentId, { hash: hash as string, mac: macOf(secret) });
       return true;
     }
@@ -54,8 +62,8 @@ export function createSecrets(make: MakeCounter, pauseMs = slowMs): Secrets {
     isRight: async (attempt) => {
       const seen = known.get(attempt.agentId);
       if (seen && seen.hash === attempt.hash && seen.mac === macOf(attempt.secret)) return true;
-      const name = `${attempt.agentId}@${attempt.address === null ? "unknown" : networkOf(attempt.address)}`;
-      return serialized(name, () => check(attempt, name));
+      const network = attempt.address === null ? "unknown" : networkOf(attempt.address);
+      return ofNetwork(network, () => serialized(`${attempt.agentId}@${network}`, () => check(attempt, network)));
     },
   };
 }
@@ -79,5 +87,53 @@ function keyedMutex(): <T>(name: string, work: () => Promise<T>) => Promise<T> {
         if (queue.length === 0) queues.delete(name);
       });
     return turn;
+  };
+}
+
+/** Refuses work if `most` of the same name is in progress. */
+function limited(most: number): <T>(name: string, work: () => Promise<T>) => Promise<T> {
+  const counts = new Map<string, number>();
+  return async (name, work) => {
+    const count = counts.get(name) ?? 0;
+    if (count >= most) throw tooMany(1);
+    counts.set(name, count + 1);
+    try {
+      return await work();
+    } finally {
+      const left = (counts.get(name) ?? 1) - 1;
+      if (left === 0) counts.delete(name);
+      else counts.set(name, left);
+    }
+  };
+}
+
+/** Runs `maxHashes` at a time. Those of the same name run in order, and the names take turns. */
+function fairSemaphore(): <T>(name: string, work: () => Promise<T>) => Promise<T> {
+  const waiting = new Map<string, (() => void)[]>();
+  let running = 0;
+  const startNext = (): boolean => {
+    for (const [name, queue] of waiting) {
+      // The others come first the next time.
+      waiting.delete(name);
+      const start = queue.shift();
+      if (queue.length > 0) waiting.set(name, queue);
+      start?.();
+      return true;
+    }
+    return false;
+  };
+  return async (name, work) => {
+    if (running < maxHashes) running++;
+    else
+      await new Promise<void>((start) => {
+        const queue = waiting.get(name);
+        if (queue) queue.push(start);
+        else waiting.set(name, [start]);
+      });
+    try {
+      return await work();
+    } finally {
+      if (!startNext()) running--;
+    }
   };
 }
