@@ -197,6 +197,8 @@ describe("the door", () => {
     [{ id: 1, method: "ping" }, 400, -32_600, /expected a message \{"jsonrpc": "2\.0"/],
     [42, 400, -32_600, /expected a message/],
     [[], 400, -32_600, /batch is empty/],
+    [Array(2).fill({ jsonrpc: "2.0", id: 1, method: "tools/list" }), 400, -32_600, /lists the tools more than once/],
+    [Array(11).fill({ jsonrpc: "2.0", id: 1, method: "ping" }), 400, -32_600, /more than 10 messages/],
   ])("%j is refused with what is missing", async (body, status, code, message) => {
     expect(await post(body, bearer(keys.read))).toMatchObject({
       status,

@@ -12,6 +12,9 @@ const requests = new Map<unknown, typeof CallToolRequestSchema | typeof Initiali
   ["tools/call", CallToolRequestSchema],
 ]);
 
+/** Maximum number of messages in one body: their answers, each of which may be long, are in memory together. */
+const maxMessages = 10;
+
 /** The response to an invalid body, in the format of JSON-RPC. */
 export interface Fault {
   readonly status: 200 | 400;
@@ -25,6 +28,8 @@ export interface Fault {
 export function messageError(body: unknown): Fault | null {
   const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
   if (messages.length === 0) return invalid(null, "the batch is empty");
+  if (messages.length > maxMessages)
+    return invalid(null, `the batch has more than ${maxMessages} messages; send fewer at a time`);
   for (const message of messages) {
     const { id, method } = (typeof message === "object" && message !== null ? message : {}) as { id?: unknown; method?: unknown };
     const known = typeof id === "string" || (typeof id === "number" && Number.isInteger(id)) ? id : null;
@@ -36,6 +41,9 @@ export function messageError(body: unknown): Fault | null {
       return { status: 200, body: { jsonrpc: "2.0", id: known, error: { code: ErrorCode.InvalidParams, message: text } } };
     }
   }
+  // The list has half a megabyte, and is the same each time.
+  if (messages.filter((message) => (message as { method?: unknown }).method === "tools/list").length > 1)
+    return invalid(null, "the batch lists the tools more than once; send one tools/list");
   return null;
 }
 
