@@ -13,6 +13,9 @@ import { gfm } from "micromark-extension-gfm";
 /** Maximum nesting. Deeper content is left out, because recursion must end. */
 const maxDepth = 60;
 
+/** Maximum number of rows and columns of a cell, because a table in Markdown has a cell for each. */
+const maxSpan = 50;
+
 /** HTML that may be posted: no styles, ids or scripts, and only links to safe URLs. */
 const allowed = {
   ...defaultSchema,
@@ -74,7 +77,7 @@ const isHidden = ({ properties: { hidden, style } }: Element): boolean =>
   (hidden !== undefined && hidden !== false) ||
   (typeof style === "string" && unseen.test(style.toLowerCase().replace(/\s/g, "")));
 
-/** Turns the platform's mention elements into text and removes hidden elements. */
+/** Turns the platform's mention elements into text, removes hidden elements, and limits the size of cells. */
 function mentions(node: RootContent, parent: HtmlRoot | Element, depth: number): void {
   if (node.type !== "element") return;
   if (depth > 500) throw new RangeError("too deep");
@@ -88,6 +91,8 @@ function mentions(node: RootContent, parent: HtmlRoot | Element, depth: number):
     parent.children.splice(parent.children.indexOf(node as never), 1, { type: "text", value: `@${name}` } as never);
     return;
   }
+  for (const span of ["colSpan", "rowSpan"])
+    if (Number.parseInt(String(node.properties[span]), 10) > maxSpan) node.properties[span] = maxSpan;
   for (const child of [...node.children]) mentions(child as RootContent, node, depth + 1);
 }
 

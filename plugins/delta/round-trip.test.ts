@@ -52,6 +52,12 @@ describe("the platform's HTML", () => {
     );
   });
 
+  test.each(["colspan=3000000", 'colspan="3000000 columns"', "rowspan=3000000 colspan=3000000"])("a cell with %s", (span) => {
+    const markdown = htmlToMarkdown(`<table><tr><th>a</th></tr><tr><td ${span}>b</td></tr></table>`);
+    expect(markdown).toMatch(/a[\s\S]*b/);
+    expect(markdown.length).toBeLessThan(2_000);
+  });
+
   test("each kind of block survives", () => {
     const markdown =
       "# Title\n\n- a\n  - b\n\n1. c\n\n- [x] d\n- [ ] e\n\n> f\n\n```ts\ng < h\n```\n\n| i | j |\n| - | - |\n| k | l |\n\n**m** *n* ~~o~~ `p` [q](https://example.com) @ann 🙂\n\n---";

@@ -154,7 +154,8 @@ function phrase(node: unknown, depth: number): PhrasingContent[] {
     case "status":
       return words(stringAt(node, ["attrs", "text"], 200));
     case "date": {
-      const time = Number(valueAt(node, "attrs", "timestamp"));
+      const timestamp = valueAt(node, "attrs", "timestamp");
+      const time = typeof timestamp === "object" ? Number.NaN : Number(timestamp);
       return words(Math.abs(time) < 8.64e15 ? new Date(time).toISOString().slice(0, 10) : null);
     }
     case "inlineCard":

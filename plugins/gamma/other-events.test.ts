@@ -98,6 +98,17 @@ test.each([
     "In review",
   ],
   [
+    "a date that is no number",
+    {
+      type: "paragraph",
+      content: [
+        { type: "date", attrs: { timestamp: { toString: null } } },
+        { type: "text", text: "the rest" },
+      ],
+    },
+    "the rest",
+  ],
+  [
     "an unknown node",
     { type: "futureNode", content: [{ type: "paragraph", content: [{ type: "text", text: "Kept" }] }] },
     "Kept",
