@@ -38,12 +38,12 @@ const allowlist = z.object({
 
 /** How senders are authenticated. */
 export const webhookAuth = z.discriminatedUnion("method", [none, hmac.extend({ secret }), token.extend({ secret }), allowlist]);
-const kept = secret.optional().describe("Secret of the sender. Default: the stored secret of the same method.");
+const optionalSecret = secret.optional().describe("Secret of the sender. Default: the stored secret of the same method.");
 /** `webhookAuth` of an update: a secret that is not sent keeps its value. */
 export const webhookAuthUpdate = z.discriminatedUnion("method", [
   none,
-  hmac.extend({ secret: kept }),
-  token.extend({ secret: kept }),
+  hmac.extend({ secret: optionalSecret }),
+  token.extend({ secret: optionalSecret }),
   allowlist,
 ]);
 /** `webhookAuth` of a response: without the secret. */

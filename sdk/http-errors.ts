@@ -73,6 +73,6 @@ export function rateLimitOf(headers: Headers, now = Date.now()): RateLimit | nul
 
 /** Removes secrets from an error message and shortens it to 500 characters: a tracker or proxy may quote the request in its response. */
 export function redact(text: string, secrets: readonly string[]): string {
-  const safe = secrets.reduce((kept, secret) => (secret === "" ? kept : kept.replaceAll(secret, "[redacted]")), text);
+  const safe = secrets.reduce((safeText, secret) => (secret === "" ? safeText : safeText.replaceAll(secret, "[redacted]")), text);
   return safe.length > 500 ? `${safe.slice(0, 500)}…` : safe;
 }

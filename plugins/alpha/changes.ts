@@ -102,8 +102,8 @@ function pushed(payload: unknown): string[] {
 function closing(action: string, item: unknown): string {
   if (action === "reopened") return "state: closed → open";
   if (valueAt(item, "merged") === true) return "state: open → merged";
-  const why = line(item, ["state_reason"]);
-  return `state: open → closed${why ? ` (${why.replaceAll("_", " ")})` : ""}`;
+  const stateReason = line(item, ["state_reason"]);
+  return `state: open → closed${stateReason ? ` (${stateReason.replaceAll("_", " ")})` : ""}`;
 }
 
 /** Where a transferred issue is now, as `owner/repo#12`. */

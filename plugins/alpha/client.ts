@@ -41,15 +41,15 @@ type Given = Pick<Capabilities, "fetch" | "log" | "throttle">;
 
 /** One client per account, so that all calls share its throttle. */
 export function clients(capabilities: Given): (connection: Settings) => Client {
-  const kept = new Map<string, Client>();
+  const clientByKey = new Map<string, Client>();
   return (connection) => {
     const key = `${connection.api_url} ${connection.token ?? ""}`;
-    let client = kept.get(key);
+    let client = clientByKey.get(key);
     if (!client) {
       // Bounded, because tokens are rotated and a long-lived process would otherwise keep every old one.
-      if (kept.size >= 200) kept.delete(kept.keys().next().value as string);
+      if (clientByKey.size >= 200) clientByKey.delete(clientByKey.keys().next().value as string);
       client = clientFor(connection, capabilities);
-      kept.set(key, client);
+      clientByKey.set(key, client);
     }
     return client;
   };

@@ -4,13 +4,13 @@ import type { Client } from "./client.ts";
 import { maxCommentLength } from "./comments.ts";
 import * as shapes from "./shapes.ts";
 
-const made = shapes.issue.loose();
+const createdIssue = shapes.issue.loose();
 
 /** Creates an issue and returns its creation as the webhook will report it. */
 export async function createIssue(client: Client, { project, title, body }: NewIssue, signal: AbortSignal) {
   const repository = repositoryOf(project);
   const text = { title: truncate(sanitizeText(title), 256), body: truncate(sanitizeText(body), maxCommentLength) };
-  const { data } = await client.write("POST /repos/{owner}/{repo}/issues", { ...repository, ...text }, made, signal);
+  const { data } = await client.write("POST /repos/{owner}/{repo}/issues", { ...repository, ...text }, createdIssue, signal);
   const full_name = `${repository.owner}/${repository.repo}`;
   const created = { action: "opened", issue: data, repository: { full_name }, sender: data.user ?? null };
   // Ids over 2^53 were read as bigint, which is no JSON.

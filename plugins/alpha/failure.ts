@@ -66,7 +66,7 @@ function waitOf(headers: unknown, message: string): number | null {
 
 /** A tracker, or a proxy before it, may quote the request back. */
 function redact(text: string, secrets: readonly string[]): string {
-  const safe = secrets.reduce((kept, secret) => (secret === "" ? kept : kept.replaceAll(secret, "[redacted]")), text);
+  const safe = secrets.reduce((safeText, secret) => (secret === "" ? safeText : safeText.replaceAll(secret, "[redacted]")), text);
   return safe.length > 500 ? `${safe.slice(0, 500)}…` : safe;
 }
 

@@ -48,7 +48,7 @@ test("missing events are added to the existing ones, and other problems are name
   const report = await check(more);
   expect(report).toMatchObject({ id: "7", active: false, missing: ["issue_comment"], unknown: ["installation"] });
   expect(report?.notes).toEqual([
-    expect.stringContaining("switched off"),
+    expect.stringContaining("disabled"),
     expect.stringContaining("has no secret"),
     expect.stringContaining("certificate"),
     expect.stringContaining("answered with 404"),

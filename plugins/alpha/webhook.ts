@@ -80,8 +80,8 @@ export async function checkWebhook(
   const hook = (await hooksOf(client, repository, signal)).find(({ config }) => isSame(config.url, url));
   const missing = hook ? needed.filter((name) => !hook.events.includes(name) && !hook.events.includes("*")) : needed;
   if (apply && (!hook || missing.length > 0)) {
-    const made = await write(client, repository, hook, { url, needed, missing }, connection, signal);
-    return { ...reportOf(made, connection), missing: [], unknown, changed: hook ? "updated" : "created" };
+    const updatedHook = await write(client, repository, hook, { url, needed, missing }, connection, signal);
+    return { ...reportOf(updatedHook, connection), missing: [], unknown, changed: hook ? "updated" : "created" };
   }
   return { ...(hook ? reportOf(hook, connection) : absent), missing, unknown, changed: null };
 }
@@ -124,8 +124,8 @@ async function write(
     insecure_ssl: "0",
     ...(webhook_secret !== undefined && { secret: webhook_secret }),
   };
-  const made = { ...repository, name: "web", active: true, events: needed, config };
-  return (await client.write("POST /repos/{owner}/{repo}/hooks", made, shapes.hook, signal)).data;
+  const newHook = { ...repository, name: "web", active: true, events: needed, config };
+  return (await client.write("POST /repos/{owner}/{repo}/hooks", newHook, shapes.hook, signal)).data;
 }
 
 function reportOf({ id, active, events, config, last_response }: Hook, { webhook_secret }: Settings) {

@@ -34,11 +34,11 @@ export function changesOf(event: string, action: string | null, payload: unknown
   if (action === "open") return [];
   const changes = valueAt(payload, "changes");
   const names = typeof changes === "object" && changes !== null ? Object.keys(changes) : [];
-  const made = names
+  const ownChanges = names
     .filter((name) => !silent.has(name) && /^\w{1,50}$/.test(name))
     .slice(0, 20)
     .flatMap((name) => changeOf(name, valueAt(changes, name)));
-  return [...made, ...pushed(payload)];
+  return [...ownChanges, ...pushed(payload)];
 }
 
 function changeOf(name: string, change: unknown): string[] {

@@ -6,14 +6,14 @@ const publicInterval = 1000;
 
 /** One client per account, so that its throttle covers all calls. */
 export function clients({ fetch, throttle }: Pick<Capabilities, "fetch" | "throttle">): (connection: Settings) => HttpClient {
-  const kept = new Map<string, HttpClient>();
+  const clientByKey = new Map<string, HttpClient>();
   return (connection) => {
     const { token, webhook_secret } = connection;
     const key = `${connection.url} ${token ?? ""}`;
-    let client = kept.get(key);
+    let client = clientByKey.get(key);
     if (!client) {
       // Bounded, because tokens are rotated and a long-lived process would otherwise keep every old one.
-      if (kept.size >= 200) kept.delete(kept.keys().next().value as string);
+      if (clientByKey.size >= 200) clientByKey.delete(clientByKey.keys().next().value as string);
       client = httpClient({
         platform: "beta",
         base: `${webUrlOf(connection)}/api/v4`,
@@ -23,7 +23,7 @@ export function clients({ fetch, throttle }: Pick<Capabilities, "fetch" | "throt
         secrets: [token, webhook_secret].filter((secret) => secret !== undefined),
         writeInterval: new URL(connection.url).hostname === "gitlab.com" ? publicInterval : 0,
       });
-      kept.set(key, client);
+      clientByKey.set(key, client);
     }
     return client;
   };

@@ -11,7 +11,7 @@ export async function createIssue(client: HttpClient, issue: NewIssue, signal: A
   const project = projectOf(issue.project);
   const title = truncate(sanitizeText(issue.title).replace(/\s+/g, " "), maxTitleLength);
   const body = { title, description: truncate(withoutQuickActions(sanitizeText(issue.body)), maxCommentLength) };
-  const request = { route: "POST /projects/{project}/issues", path: { project }, body, schema: shapes.made, signal };
+  const request = { route: "POST /projects/{project}/issues", path: { project }, body, schema: shapes.createdIssue, signal };
   const { data } = await client.write(request);
   const path = pathOf(project, data);
   const created = {

@@ -24,8 +24,8 @@ export function labelChanges(events: readonly Json[], item: unknown, since: numb
   const changes: LabelChange[] = [];
   for (const edit of [...edits.values()].sort((a, b) => timeOf(b) - timeOf(a))) {
     const [added, removed] = [titlesOf(edit, "add"), titlesOf(edit, "remove")];
-    const kept = current.filter((title) => !added.includes(title));
-    const previous = [...kept, ...removed.filter((title) => !kept.includes(title))];
+    const unchanged = current.filter((title) => !added.includes(title));
+    const previous = [...unchanged, ...removed.filter((title) => !unchanged.includes(title))];
     const [first] = edit;
     const when = timestampAt(first, "created_at");
     const isChange = added.length + removed.length > 0 && !isBirth(edit, item);

@@ -152,8 +152,8 @@ function failedJobs(payload: unknown): string {
     .filter((job) => valueAt(job, "status") === "failed")
     .slice(0, 50)
     .map((job) => {
-      const [name, stage, why] = ["name", "stage", "failure_reason"].map((member) => stringAt(job, [member], 200));
-      return `- ${oneLine(`${name ?? "?"}${stage ? ` (${stage})` : ""}${why ? `: ${why}` : ""}`)}`;
+      const [name, stage, failureReason] = ["name", "stage", "failure_reason"].map((member) => stringAt(job, [member], 200));
+      return `- ${oneLine(`${name ?? "?"}${stage ? ` (${stage})` : ""}${failureReason ? `: ${failureReason}` : ""}`)}`;
     });
   return failed.length > 0 ? `## Failed jobs\n\n${failed.join("\n")}` : "";
 }

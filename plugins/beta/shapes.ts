@@ -32,7 +32,7 @@ export const issue = z.object({
 });
 
 /** A created issue is kept whole: it becomes the payload of an event. */
-export const made = issue.loose();
+export const createdIssue = issue.loose();
 
 /** List items keep all their members, because the poll passes them to `parse` in the shape of a webhook. */
 export const listed = z.array(z.looseObject({ iid: z.number(), updated_at: z.string() }));

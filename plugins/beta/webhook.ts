@@ -41,10 +41,10 @@ export async function checkWebhook(
   const hook = (await hooksOf(client, path, signal)).find((one) => isSame(one.url, url));
   const missing = hook ? needed.filter((name) => hook[name] !== true) : needed;
   if (apply && (!hook || missing.length > 0)) {
-    const made = await write(client, path, hook, { url, needed }, connection, signal);
+    const updatedHook = await write(client, path, hook, { url, needed }, connection, signal);
     return {
-      ...reportOf(made),
-      missing: needed.filter((name) => made[name] !== true),
+      ...reportOf(updatedHook),
+      missing: needed.filter((name) => updatedHook[name] !== true),
       unknown,
       changed: hook ? "updated" : "created",
     };

@@ -16,7 +16,7 @@ export async function createIssue(account: Account, issue: NewIssue) {
   const name = truncate(sanitizeText(issue.title).replace(/\s+/g, " "), maxTitleLength);
   const body = { name, description_html: (await htmlOf(convert, issue.body)) || "<p></p>" };
   const path = { slug: client.slug, project };
-  const { data } = await client.write({ route: `POST ${base}/issues/`, path, body, schema: shapes.made, signal });
+  const { data } = await client.write({ route: `POST ${base}/issues/`, path, body, schema: shapes.createdIssue, signal });
   const id = valueAt(data, "state");
   const state = (await statesOf(client, project, signal)).find((one) => one.id === id);
   const created = { ...data, project, ...(state ? { state } : {}) };

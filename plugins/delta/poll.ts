@@ -71,11 +71,11 @@ export async function poll(
 function finished(swept: { items: readonly Item[]; end: Cursor }, rest: Cursor["rest"], started: number): Cursor["done"] {
   const open = new Set(rest.flatMap(({ ids }) => ids));
   const from = Date.parse(swept.end.from);
-  const kept = swept.items.filter(({ id, updated_at }) => {
+  const items = swept.items.filter(({ id, updated_at }) => {
     const time = Date.parse(updated_at);
     return time >= from && time < started - justNow && !open.has(id);
   });
-  return Object.fromEntries(kept.slice(0, 2_000).map(({ id, updated_at }) => [id, updated_at]));
+  return Object.fromEntries(items.slice(0, 2_000).map(({ id, updated_at }) => [id, updated_at]));
 }
 
 interface Due {

@@ -49,7 +49,7 @@ export const member = z.object({
 export const label = z.object({ id, name: z.string() });
 export const state = z.object({ id, name: z.string(), group: z.string().nullish() });
 /** A created issue is kept whole: it becomes the payload of an event. */
-export const made = z.looseObject({ id: z.string() });
+export const createdIssue = z.looseObject({ id: z.string() });
 export const listed = z.looseObject({ id: z.string(), updated_at: z.string(), created_at: z.string() });
 /** Comments and activities are kept whole. */
 export const anything = z.record(z.string(), z.json()).transform((row): Json => row);

@@ -29,7 +29,7 @@ test("a webhook of the workspace is compared, created, completed and reported", 
   expect(await check({}, secret)).toMatchObject({
     active: false,
     missing: ["workitem.comment.created"],
-    notes: [expect.stringContaining("switched off")],
+    notes: [expect.stringContaining("disabled")],
   });
   expect(await check({ apply: true }, secret)).toMatchObject({ active: true, changed: "updated", missing: [], notes: [] });
   expect(tracker.hooks[0]).toMatchObject({ scopes: ["cycle.created", "workitem.created", "workitem.comment.created"] });

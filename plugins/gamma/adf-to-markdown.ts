@@ -35,11 +35,11 @@ function blocks(node: unknown, depth: number): BlockContent[] {
     loose = [];
   };
   for (const child of contentOf(node)) {
-    const made = block(child, depth + 1);
-    if (made === null) loose.push(...phrase(child, depth + 1));
+    const result = block(child, depth + 1);
+    if (result === null) loose.push(...phrase(child, depth + 1));
     else {
       flush();
-      found.push(...made);
+      found.push(...result);
     }
   }
   flush();

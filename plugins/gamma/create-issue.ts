@@ -29,7 +29,7 @@ export async function createIssue({ client, connection, convert, signal }: Accou
   const summary = truncate(sanitizeText(issue.title).replace(/\s+/g, " "), maxTitleLength);
   const { key } = await writeShorter(issue.body, async (shown) => {
     const fields = { project: { key: project }, issuetype, summary, description: await bodyOf(convert, shown, connection) };
-    return (await client.write({ route: "POST /issue", body: { fields }, schema: shapes.made, signal })).data;
+    return (await client.write({ route: "POST /issue", body: { fields }, schema: shapes.createdIssue, signal })).data;
   });
   const url = `${webUrlOf(connection)}/browse/${key}`;
   const request = { route: "GET /issue/{key}", path: { key }, query: { fields: shown }, schema: shapes.issueFields, signal };

@@ -42,7 +42,7 @@ export const issue = z.object({
 export const transitions = z.object({
   transitions: z.array(z.object({ id: z.string(), name: z.string(), to: named.loose().nullish() })),
 });
-export const made = z.object({ key: z.string() });
+export const createdIssue = z.object({ key: z.string() });
 export const issueFields = z.looseObject({ key: z.string(), fields: z.record(z.string(), z.unknown()) });
 export const project = z.object({
   issueTypes: z.array(z.object({ id: z.string(), name: z.string(), subtask: z.boolean().nullish() })),

@@ -51,9 +51,9 @@ export async function checkWebhook(
   const missing = hook ? needed.filter((name) => !delivers(hook, name, connection)) : needed;
   if (apply && (!hook || missing.length > 0)) {
     const wanted = { url, project, events: [...new Set([...(hook?.events ?? []), ...missing])] };
-    const made = await write(client, list, hook, wanted, connection, signal);
-    const left = needed.filter((name) => !delivers(made, name, connection));
-    const report = reportOf(made, connection);
+    const updatedHook = await write(client, list, hook, wanted, connection, signal);
+    const left = needed.filter((name) => !delivers(updatedHook, name, connection));
+    const report = reportOf(updatedHook, connection);
     return { ...report, notes: [...report.notes, ...notes], missing: left, unknown, changed: hook ? "updated" : "created" };
   }
   const report = hook ? reportOf(hook, connection) : absent;
@@ -130,14 +130,14 @@ function hookOf(shown: typeof shapes.hook._output): Hook {
     lastUpdatedDisplayName: ____,
     lastUpdated: _____,
     statistics: ______,
-    ...kept
+    ...otherFields
   } = shown;
   return {
     id: String(id ?? self?.split("/").at(-1) ?? ""),
     url,
     events: events ?? [],
     active: enabled ?? active ?? true,
-    shown: kept,
+    shown: otherFields,
     hasBody: excludeBody !== true && configuration?.EXCLUDE_BODY !== "true",
   };
 }

@@ -37,7 +37,7 @@ function blocks(text: string, depth: number): BlockContent[] {
       unclosed.add(end);
       continue;
     }
-    found.push(...linesOf(text.slice(from, at), depth), made(name, parameters, text.slice(at + whole.length, close), depth));
+    found.push(...linesOf(text.slice(from, at), depth), makeBlock(name, parameters, text.slice(at + whole.length, close), depth));
     from = close + end.length;
     at = from - 1;
   }
@@ -51,7 +51,7 @@ function next(text: string, at: number): number {
   return far;
 }
 
-function made(name: string, parameters: string, inner: string, depth: number): BlockContent {
+function makeBlock(name: string, parameters: string, inner: string, depth: number): BlockContent {
   if (/^(quote|panel)$/i.test(name)) return { type: "blockquote", children: blocks(inner, depth + 1) };
   const lang = parameters.split("|").find((one) => /^[\w+#-]{1,30}$/.test(one)) ?? null;
   // Removes the zero-width character that markdown-to-wiki.ts inserts.

@@ -24,10 +24,10 @@ export const moduleUpdate = (host: HostAccess): UseCase => ({
     if (before) await refuseOther(request, before, host.trackers, call.signal);
     const state: State = before ?? (await choose(request, host.trackers, call.signal));
     const agents = await verify(host.operations, state.pm_agent_id, request.pm_agent_id !== undefined && !before);
-    let kept = state;
+    let current = state;
     const keep = async (more: Partial<State>) => {
-      kept = { ...kept, ...more };
-      await call.save(kept as unknown as Json);
+      current = { ...current, ...more };
+      await call.save(current as unknown as Json);
     };
     // Checked before anything is created, so that every later object with this name is ours.
     if (!before) {
@@ -37,23 +37,23 @@ export const moduleUpdate = (host: HostAccess): UseCase => ({
     const project = await makeProject(host.operations, state, request.project_context ?? {});
     await keep({ project: { id: project.id } });
     await route(host.operations, state);
-    if (kept.issue === undefined) {
+    if (current.issue === undefined) {
       const issue = await makeIssue(host, state, request.project_context ?? {}, call.signal);
       await keep({ issue });
     }
-    return finish(kept as State & Required<Pick<State, "project">>, agents);
+    return finish(current as State & Required<Pick<State, "project">>, agents);
   },
   teardown: async ({ state, signal }) => {
-    const kept = state as State | null;
+    const saved = state as State | null;
     await unroute(host.operations);
-    if (!kept) return { status: "nothing_to_do", project_deleted: false, issue_closed: false };
-    const project = kept.project ?? (await find(host.operations, "projects.list", (one) => isOurs(one, kept)));
+    if (!saved) return { status: "nothing_to_do", project_deleted: false, issue_closed: false };
+    const project = saved.project ?? (await find(host.operations, "projects.list", (one) => isOurs(one, saved)));
     const project_deleted = project ? await wasDeleted(host.operations, "projects.delete", { id: project.id }) : false;
-    const { issue } = kept;
+    const { issue } = saved;
     // If the tracker is unavailable the rest is still removed; the issue stays open.
     const issue_closed = issue
       ? await host.trackers
-          .closeIssue(kept.source, { project: kept.source_project_id, key: issue.key }, { key: "module-update", signal })
+          .closeIssue(saved.source, { project: saved.source_project_id, key: issue.key }, { key: "module-update", signal })
           .catch(() => false)
       : false;
     return { status: "torn_down", project_deleted, issue_closed };
@@ -99,12 +99,12 @@ async function choose(request: SetupParameters, trackers: TrackersAccess, signal
 async function verify(operations: OperationsAccess, pm: string, named: boolean): Promise<string[]> {
   const agents = [pm, "ta_default", "qa_default"];
   for (const id of agents) {
-    if (await there(operations, "agents.get", { id })) continue;
+    if (await wasFound(operations, "agents.get", { id })) continue;
     if (id === pm && named) throw new PluginError("invalid_input", `pm_agent_id: agent "${id}" does not exist`);
     throw new PluginError("conflict", `Agent "${id}" does not exist. Run the default seed first: POST /api/agents/seed`);
   }
   for (const { task } of Object.values(triggers)) {
-    if (await there(operations, "tasks.get", { id: task })) continue;
+    if (await wasFound(operations, "tasks.get", { id: task })) continue;
     throw new PluginError("conflict", `Task "${task}" does not exist. Run the default seed first: POST /api/tasks/seed`);
   }
   return agents;
@@ -142,7 +142,7 @@ async function route(operations: OperationsAccess, state: State): Promise<void> 
   const own = state.pm_agent_id !== "pm_default";
   if (own) {
     const description = "Analyse what the issue asks for: intent, scope, open questions.";
-    await made(operations, "tasks.create", {
+    await wasCreated(operations, "tasks.create", {
       id: ownTask,
       name: "Module update: triage",
       description,
@@ -151,10 +151,10 @@ async function route(operations: OperationsAccess, state: State): Promise<void> 
   }
   for (const { trigger, task } of Object.values(triggers)) {
     const task_id = own && task === triggers.created.task ? ownTask : task;
-    await made(operations, "triggers.create", { canonical_trigger: trigger, task_id });
+    await wasCreated(operations, "triggers.create", { canonical_trigger: trigger, task_id });
   }
   for (const mapping of mappingsFor(state.source, state.source_project_id))
-    await made(operations, "webhook-mappings.create", mapping);
+    await wasCreated(operations, "webhook-mappings.create", mapping);
 }
 
 async function unroute(operations: OperationsAccess): Promise<void> {
@@ -183,9 +183,9 @@ function makeIssue({ trackers }: HostAccess, state: State, context: Readonly<Rec
   });
 }
 
-const there = (operations: OperationsAccess, id: string, input: Row) => unless(operations, id, input, "not_found");
-const wasDeleted = there;
-const made = (operations: OperationsAccess, id: string, input: Row) => unless(operations, id, input, "conflict");
+const wasFound = (operations: OperationsAccess, id: string, input: Row) => unless(operations, id, input, "not_found");
+const wasDeleted = wasFound;
+const wasCreated = (operations: OperationsAccess, id: string, input: Row) => unless(operations, id, input, "conflict");
 
 /** Whether the call succeeded. The given error code means that it did not; other errors are thrown. */
 async function unless(operations: OperationsAccess, id: string, input: Row, code: string): Promise<boolean> {

@@ -4,15 +4,15 @@ import { apiOf, type Settings } from "./settings.ts";
 
 /** One client per account, so that a wait that the wiki requests applies to all calls. */
 export function clients({ fetch }: Pick<Capabilities, "fetch">): (connection: Settings) => HttpClient {
-  const kept = new Map<string, HttpClient>();
+  const clientByKey = new Map<string, HttpClient>();
   return (connection) => {
     const { email, api_token } = connection;
     const base = apiOf(connection);
     const key = JSON.stringify([base, email, api_token]);
-    let client = kept.get(key);
+    let client = clientByKey.get(key);
     if (!client) {
       // Bounded, because tokens are rotated and a long-lived process would otherwise keep every old one.
-      if (kept.size >= 200) kept.delete(kept.keys().next().value as string);
+      if (clientByKey.size >= 200) clientByKey.delete(clientByKey.keys().next().value as string);
       const basic =
         email !== undefined && api_token !== undefined ? Buffer.from(`${email}:${api_token}`).toString("base64") : null;
       const authorization = basic === null ? api_token && `Bearer ${api_token}` : `Basic ${basic}`;
@@ -23,7 +23,7 @@ export function clients({ fetch }: Pick<Capabilities, "fetch">): (connection: Se
         fetch,
         secrets: [api_token, basic].filter((secret) => typeof secret === "string"),
       });
-      kept.set(key, client);
+      clientByKey.set(key, client);
     }
     return client;
   };

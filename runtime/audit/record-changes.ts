@@ -40,7 +40,13 @@ export function recordChanges(bound: readonly Bound[], failed: (error: unknown) 
       const after = one.op.status === 204 ? null : one.op.output.parse(answer);
       if (one.op.isPreview?.(after)) return answer;
       const object = objectOf(one.op, input, after);
-      const change = { actor: context.actor.name, operation: one.op.id, object, before: kept(before), after: kept(after) };
+      const change = {
+        actor: context.actor.name,
+        operation: one.op.id,
+        object,
+        before: storedValue(before),
+        after: storedValue(after),
+      };
       const entry = { at: new Date().toISOString(), ...change, request_id: context.request_id ?? newId() };
       await append({ sql: context.sql, entry: JSON.stringify(storable(entry)) }).catch(failed);
       return answer;
@@ -53,7 +59,7 @@ export function recordChanges(bound: readonly Bound[], failed: (error: unknown) 
 const isChange = (op: Operation): boolean =>
   !op.streaming && (op.scope === "write" || op.scope === "admin") && httpRoute(op).method !== "GET";
 
-function kept(value: unknown): unknown {
+function storedValue(value: unknown): unknown {
   const shown = masked(value) ?? null;
   const { length } = JSON.stringify(shown);
   return length > maxLength ? { too_long_to_keep: `${length} characters` } : shown;

@@ -17,8 +17,8 @@ export function storageText({ bytes, tables, retention }: Output<typeof storage>
   });
   const others = tables.length - largest.length;
   const lines = retention.map(({ what, setting, days, due }) => {
-    const kept = days === 0 ? "kept indefinitely" : `kept for ${days} days`;
-    const about = `${what}: ${kept}${setting ? ` (${setting})` : ""}${due > 0 ? `; ${due}${due >= maxDue ? " or more" : ""} to remove now` : ""}`;
+    const period = days === 0 ? "kept indefinitely" : `kept for ${days} days`;
+    const about = `${what}: ${period}${setting ? ` (${setting})` : ""}${due > 0 ? `; ${due}${due >= maxDue ? " or more" : ""} to remove now` : ""}`;
     return wrapText(about, columns, "    ", "  ");
   });
   return [

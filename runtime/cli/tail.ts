@@ -66,8 +66,8 @@ function lineOf({ execution_id: id, execution, step }: Change, known: Map<string
     const { state, waiting_for, error, result_url, created_at, started_at, finished_at } = execution as NonNullable<
       typeof execution
     >;
-    const why = waiting_for ?? error ?? result_url;
-    return `${toSecond(finished_at ?? started_at ?? created_at)} ${about}: ${state}${why ? `: ${why}` : ""}`;
+    const detail = waiting_for ?? error ?? result_url;
+    return `${toSecond(finished_at ?? started_at ?? created_at)} ${about}: ${state}${detail ? `: ${detail}` : ""}`;
   }
   const { kind, name, state, error, started_at, ended_at, created_at } = step;
   const what = [kind, name].filter(Boolean).join(" ");

@@ -35,13 +35,13 @@ export async function recordLostAttempt(
   if (!recordsSpans() || execution.deaths === 0) return;
   const attempt = execution.attempts - 1;
   try {
-    const lost = await findLostAttempt(sql, execution.id, attempt);
-    if (!lost) return;
+    const lostAttempt = await findLostAttempt(sql, execution.id, attempt);
+    if (!lostAttempt) return;
     recordSpan(eventOf(execution), {
       key: keyOf(execution, attempt),
       name,
       attributes: { ...attributesOf(execution, attempt), [own.lost]: true },
-      ...lost,
+      ...lostAttempt,
       error: "The worker of this attempt ended without an outcome. The span ends when another worker noticed it.",
     });
   } catch (error) {

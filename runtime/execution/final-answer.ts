@@ -29,14 +29,14 @@ export function joinAnswer(parts: readonly ModelOutput[]): string {
  */
 export function requireAnswer(text: string, step: StepRow, log: StepLog): void {
   const { refusal, finish_reason } = step.output as ModelOutput;
-  const why = refusal
+  const reason = refusal
     ? `The model refused to answer: ${refusal.slice(0, 500)}`
     : finish_reason === "content_filter"
       ? "The answer was withheld by the content filter of the model (finish_reason content_filter)."
       : hasVisibleText(text)
         ? null
         : `${step.name?.startsWith("agent:") ? "The agent's" : "The model's"} answer has no visible text, so there is nothing to post.`;
-  if (why === null) return;
-  log.complete(step, { state: "failed", error: why });
-  throw new Failure(why, { retryable: false });
+  if (reason === null) return;
+  log.complete(step, { state: "failed", error: reason });
+  throw new Failure(reason, { retryable: false });
 }

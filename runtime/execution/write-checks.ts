@@ -75,7 +75,7 @@ export function startWriteChecks(options: WriteCheckOptions): Loop {
     sweepMs,
     log,
     claim: (lease) => claimWriteCheck(sql, lease, leaseSeconds),
-    handle: (check, lost, stopping) => carryOut(check, AbortSignal.any([lost, stopping]), options),
+    handle: (check, leaseLost, stopping) => carryOut(check, AbortSignal.any([leaseLost, stopping]), options),
   });
 }
 
@@ -182,18 +182,18 @@ async function keepOldest(check: WriteCheck, signal: AbortSignal, options: Write
       },
     );
   }
-  const [kept] = found;
-  if (kept !== undefined && check.state === "succeeded") await replaceOutput(sql, check, kept, urlOf(kept));
+  const [remaining] = found;
+  if (remaining !== undefined && check.state === "succeeded") await replaceOutput(sql, check, remaining, urlOf(remaining));
   const outcome = isLost ? "both were removed at the same time, so it was written again" : "the newer one was removed";
-  if (hasRemoved) warn(`a write was made twice; ${outcome}`, { ...context, kept: urlOf(kept) });
+  if (hasRemoved) warn(`a write was made twice; ${outcome}`, { ...context, kept: urlOf(remaining) });
   if (found.length > 1) throw new Error("the platform still lists a duplicate after its removal");
   return true;
 }
 
 /** Whether a write that succeeded stored another result than this one, which the platform no longer lists. */
 const isOther = ({ state, output, is_edited }: WriteCheck, found: unknown): boolean => {
-  const [stored, kept] = [output, found].map((one) => (one as { id?: unknown } | null)?.id);
-  return state === "succeeded" && !is_edited && kept !== undefined && stored !== kept;
+  const [storedId, remainingId] = [output, found].map((one) => (one as { id?: unknown } | null)?.id);
+  return state === "succeeded" && !is_edited && remainingId !== undefined && storedId !== remainingId;
 };
 
 /** Returns `false` if the content of the answer's living comment cannot be determined. */

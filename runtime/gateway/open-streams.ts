@@ -109,11 +109,11 @@ export class OpenStreams {
     if (streams.length === 0) return;
     const ids = streams.map(({ id }) => id);
     const assumed = streams.flatMap((stream) => [...stream.held].map((id) => ({ stream, id })));
-    const kept = await queries.renewStreams(sql, { ids, seconds: streamSeconds, keys });
+    const renewed = await queries.renewStreams(sql, { ids, seconds: streamSeconds, keys });
     await queries.extendOffers(sql, [...this.#agents.keys()], offerSeconds);
     const held = await queries.listHeldBy(sql, ids);
     for (const { stream, id } of assumed) if (!held.has(id)) stream.held.delete(id);
-    for (const stream of streams) if (!kept.has(stream.id)) stream.end(await this.#whyEnded(stream));
+    for (const stream of streams) if (!renewed.has(stream.id)) stream.end(await this.#whyEnded(stream));
     for (const agent of this.#agents.values()) agent.startRound();
   }
 

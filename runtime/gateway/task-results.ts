@@ -45,8 +45,8 @@ export function taskResults({ sql, bus, alarm, settings, prices, ...retries }: T
   const open = async (session: Session, executionId: string) => {
     const task = await findHeld(sql, session.id_hash, executionId);
     if (!task) {
-      const why = "it was completed, went back to the queue, or its lease expired";
-      throw problem("not_found", `This session holds no execution ${executionId}: ${why}.`, { field: "execution_id" });
+      const reasons = "it was completed, went back to the queue, or its lease expired";
+      throw problem("not_found", `This session holds no execution ${executionId}: ${reasons}.`, { field: "execution_id" });
     }
     const scopes = ["service", `agent ${session.agent_id}`, ...(task.project_id === null ? [] : [`project ${task.project_id}`])];
     const write = async (change: Change) => (await writeChanges(sql, [{ ...change, scopes }]))[0] === true;

@@ -60,13 +60,13 @@ export function missingCredentials(row: Pick<StoredIntegration, "source" | "memb
  * address now names another server, which would receive the value.
  */
 export async function restoreMasked(before: StoredIntegration, credentials: Credentials, vault: Vault): Promise<Credentials> {
-  const kept = Object.keys(credentials).filter((name) => credentials[name] === mask && before.members.includes(name));
-  if (kept.length === 0) return credentials;
+  const maskedNames = Object.keys(credentials).filter((name) => credentials[name] === mask && before.members.includes(name));
+  if (maskedNames.length === 0) return credentials;
   const stored = (await vault.open(before.credentials, purposeOf(before.id)).catch(() => {
     throw problem("unavailable", "The stored credentials cannot be decrypted; send all of them again.");
   })) as Credentials;
-  const after = { ...credentials, ...Object.fromEntries(kept.map((name) => [name, stored[name]])) } as Credentials;
+  const after = { ...credentials, ...Object.fromEntries(maskedNames.map((name) => [name, stored[name]])) } as Credentials;
   const moved = changedHost(stored, after);
   if (moved === undefined) return after;
-  throw wrong(`credentials.${kept[0]}`, `must be sent again, because credentials.${moved} points to another server`);
+  throw wrong(`credentials.${maskedNames[0]}`, `must be sent again, because credentials.${moved} points to another server`);
 }

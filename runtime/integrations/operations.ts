@@ -96,7 +96,7 @@ export function integrationOperations(deps: IntegrationDeps): Bound[] {
       const rotated = before && (await rotateSecret(sql, before, webhook_secret, deps));
       if (!rotated) throw absent(id);
       await changed();
-      return { ...shown(rotated.row), webhook_secret: rotated.made };
+      return { ...shown(rotated.row), webhook_secret: rotated.generatedSecret };
     }),
     handle(integrations.remove, async ({ id }, { sql }) => {
       if (!(await queries.deleteIntegration(sql, id))) throw absent(id);

@@ -9,7 +9,7 @@ import { purposeOf } from "./store.ts";
 export interface RotatedSecret {
   readonly row: queries.StoredIntegration;
   /** The generated secret; `null` if the caller passed one. */
-  readonly made: string | null;
+  readonly generatedSecret: string | null;
 }
 
 /**
@@ -26,13 +26,13 @@ export async function rotateSecret(
   const stored = (await vault.open(before.credentials, purposeOf(before.id)).catch(() => {
     throw problem("conflict", "The stored credentials cannot be decrypted; update the integration with all of them.");
   })) as Record<string, unknown>;
-  const made = newSecret === undefined ? randomBytes(32).toString("base64url") : null;
-  const secret = newSecret ?? made;
+  const generatedSecret = newSecret === undefined ? randomBytes(32).toString("base64url") : null;
+  const secret = newSecret ?? generatedSecret;
   if (stored[name] === secret) throw problem("conflict", "webhook_secret: is the same as the stored secret");
   const { [`${name}_previous`]: _, ...others } = stored;
   const credentials = { ...others, [name]: secret, ...(stored[name] !== undefined && { [`${name}_previous`]: stored[name] }) };
   const sealed = await vault.seal(credentials, purposeOf(before.id));
   const row = await queries.updateIntegration(sql, { ...before, credentials: sealed, members: Object.keys(credentials) });
   await queries.deletePreviousUse(sql, before.id);
-  return row && { row, made };
+  return row && { row, generatedSecret };
 }

@@ -56,11 +56,11 @@ export async function openIntegrations(options: StoreOptions, sweepMs?: number):
       if (failed.has(row.credentials)) return { row, connection: null };
       if (failed.size > 10_000) failed.clear();
       failed.add(row.credentials);
-      const why = error instanceof Error ? error.message : String(error);
+      const reason = error instanceof Error ? error.message : String(error);
       options.alarm("the credentials of an integration cannot be used", {
         integration: row.id,
         source: row.source,
-        error: why,
+        error: reason,
       });
       return { row, connection: null };
     }

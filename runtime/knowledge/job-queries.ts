@@ -38,11 +38,11 @@ export async function listJobs(
 /** Queues a sync, or returns the one already open. `undefined` if the source does not exist. */
 export async function openJob(sql: Queryable, id: string, source: string): Promise<Job | undefined> {
   for (let tries = 0; tries < 3; tries++) {
-    const [made] = await sql<Job[]>`
+    const [createdJob] = await sql<Job[]>`
       insert into ingestion_jobs (id, knowledge_source_id) select ${id}, id from knowledge_sources where id = ${source}
       on conflict (knowledge_source_id) where status in ('queued', 'running') do nothing returning ${columns(sql)}`;
-    const [open] = made
-      ? [made]
+    const [open] = createdJob
+      ? [createdJob]
       : await sql<Job[]>`
           select ${columns(sql)} from ingestion_jobs where knowledge_source_id = ${source} and status in ('queued', 'running')`;
     if (open) return open;

@@ -94,18 +94,22 @@ export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
   async function replaced(before: queries.StoredSource, config: Config, { connectors }: KnowledgeDeps) {
     const entry = connectors().get(before.type);
     if (!entry) throw problem("unavailable", `No loaded plugin provides the connector ${before.type}.`);
-    const kept = before.secret_members.filter((name) => config[name] === undefined);
-    if (kept.length === 0) return seal(before.id, before.type, entry, config, deps);
+    const omittedSecrets = before.secret_members.filter((name) => config[name] === undefined);
+    if (omittedSecrets.length === 0) return seal(before.id, before.type, entry, config, deps);
     const moved = changedHost(before.config, config);
     if (moved !== undefined)
-      throw problem("bad_request", `config.${kept[0]}: must be sent again, because config.${moved} points to another server`, {
-        field: `config.${kept[0]}`,
-      });
+      throw problem(
+        "bad_request",
+        `config.${omittedSecrets[0]}: must be sent again, because config.${moved} points to another server`,
+        {
+          field: `config.${omittedSecrets[0]}`,
+        },
+      );
     vault.requireKey();
     const settings: Config = await settingsOf(before, vault).catch((error) => {
       throw problem("unavailable", `The stored secrets of this source cannot be decrypted (${error.message}). Send them again.`);
     });
-    const secrets = Object.fromEntries(kept.map((name) => [name, settings[name]]));
+    const secrets = Object.fromEntries(omittedSecrets.map((name) => [name, settings[name]]));
     return seal(before.id, before.type, entry, { ...config, ...secrets }, deps);
   }
 }

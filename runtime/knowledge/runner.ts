@@ -50,20 +50,25 @@ export function startRunner(options: RunnerOptions): { stop(): Promise<void> } {
     log,
     ...(everyMinutes > 0 && { prepare: () => jobs.openDueJobs(sql, everyMinutes, newId) }),
     claim: (lease) => jobs.claimJob(sql, lease, leaseSeconds),
-    handle: (job, lost, stopping) => syncLeased(job, lost, stopping, options),
+    handle: (job, leaseLost, stopping) => syncLeased(job, leaseLost, stopping, options),
   });
   bus.on("knowledge", worker.wake);
   return worker;
 }
 
-async function syncLeased(job: jobs.ClaimedJob, lost: AbortSignal, stopping: AbortSignal, options: RunnerOptions): Promise<void> {
+async function syncLeased(
+  job: jobs.ClaimedJob,
+  leaseLost: AbortSignal,
+  stopping: AbortSignal,
+  options: RunnerOptions,
+): Promise<void> {
   const { sql } = options;
   const log = options.log.with({ knowledge_source: job.knowledge_source_id, job: job.id });
   try {
-    const note = await work(job, AbortSignal.any([stopping, lost]), options);
+    const note = await work(job, AbortSignal.any([stopping, leaseLost]), options);
     if (await jobs.succeedJob(sql, job, note)) log.info("knowledge source synced", { ...(note !== null && { note }) });
   } catch (error) {
-    if (lost.aborted || error instanceof LostJob) return log.warn("sync stopped: another replica took the job");
+    if (leaseLost.aborted || error instanceof LostJob) return log.warn("sync stopped: another replica took the job");
     if (stopping.aborted) return void (await jobs.releaseJob(sql, job).catch(() => {}));
     await record(job, error, options).catch((second) => log.warn("failed to record the failure of a sync", { error: second }));
   }

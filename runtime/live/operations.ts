@@ -110,9 +110,9 @@ async function* followService(sql: Sql, since: number, signal: AbortSignal): Asy
       steps.set(key, step.state);
     }
     tracked = rows.flatMap(({ id, state }) => (ended.includes(state) ? [] : [id]));
-    const kept = new Set(rows.map(({ id }) => id));
-    for (const id of shown.keys()) if (!kept.has(id)) shown.delete(id);
-    for (const key of steps.keys()) if (!kept.has(key.slice(0, idLength))) steps.delete(key);
+    const ids = new Set(rows.map(({ id }) => id));
+    for (const id of shown.keys()) if (!ids.has(id)) shown.delete(id);
+    for (const key of steps.keys()) if (!ids.has(key.slice(0, idLength))) steps.delete(key);
     const last = rows.at(-1);
     // Another replica may store an execution a moment after it generated its id.
     if (last) after = firstIdAt(timeOfId(last.id) - overlapMs);

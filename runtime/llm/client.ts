@@ -156,9 +156,9 @@ function textOf(request: ChatRequest): string {
   const text = JSON.stringify({ ...withoutTools(request), stream: false });
   if (request.tools.length === 0) return text;
   const tools = request.tools.map((tool) => {
-    const made = toolTexts.get(tool) ?? JSON.stringify(toolToWire(tool));
-    toolTexts.set(tool, made);
-    return made;
+    const toolText = toolTexts.get(tool) ?? JSON.stringify(toolToWire(tool));
+    toolTexts.set(tool, toolText);
+    return toolText;
   });
   return `${text.slice(0, -1)},"tools":[${tools.join(",")}]}`;
 }

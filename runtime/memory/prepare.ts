@@ -61,12 +61,12 @@ async function checkedEmbedder(config: MemoryConfig, { sql }: Database, log: Log
   try {
     return { embedder, ...(await check(embedder)) };
   } catch (error) {
-    const kept = localEmbedder(config.EMBEDDING_DIMENSION);
-    const settings = await check(kept).catch(() => Promise.reject(error));
+    const local = localEmbedder(config.EMBEDDING_DIMENSION);
+    const settings = await check(local).catch(() => Promise.reject(error));
     log.warn(
-      `LLM_BASE_URL is set, but the stored memories were embedded by ${kept.model}, which is still used. To use ${embedder.model}, stop the service and run \`signalbox reembed\`; to keep ${kept.model} without this warning, set EMBEDDING_PROVIDER=local.`,
+      `LLM_BASE_URL is set, but the stored memories were embedded by ${local.model}, which is still used. To use ${embedder.model}, stop the service and run \`signalbox reembed\`; to keep ${local.model} without this warning, set EMBEDDING_PROVIDER=local.`,
     );
-    return { embedder: kept, ...settings };
+    return { embedder: local, ...settings };
   }
 }
 

@@ -30,9 +30,9 @@ export async function checkTarget(tool: RegisteredTool, input: Parameters, rules
   if (limit === "any" || (!tool.source && isAbsent(issue) && isAbsent(project))) return { kind: "allowed", input };
   const verb = isWrite ? "write to" : "read from";
   const bounds = limit === "issue" && !isAbsent(issue) ? shown(rules) : `the project ${rules.own.project ?? "of its event"}`;
-  const refused = (why: string): Verdict => ({
+  const refused = (detail: string): Verdict => ({
     kind: "refused",
-    reason: `Refused by policy: ${tool.qualifiedName} may ${verb} ${bounds} only, and ${why}. Nothing was ${isWrite ? "written" : "read"}.`,
+    reason: `Refused by policy: ${tool.qualifiedName} may ${verb} ${bounds} only, and ${detail}. Nothing was ${isWrite ? "written" : "read"}.`,
   });
   if (tool.source && tool.source.name !== rules.source)
     return refused(`it belongs to ${tool.source.name}, not to ${rules.source}`);

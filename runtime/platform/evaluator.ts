@@ -105,24 +105,27 @@ function createProcess(limitMs: number) {
   const start = () => {
     // The process gets no environment, so expressions find no secrets.
     const file = fileURLToPath(new URL(`./evaluator-process${extension}`, import.meta.url));
-    const made = { process: fork(file, [], { serialization: "advanced", env: {}, execArgv: [], stdio: "ignore" }), ready: false };
-    child = made;
-    made.process.on("message", (message) => {
-      if (child !== made) return;
+    const evaluator = {
+      process: fork(file, [], { serialization: "advanced", env: {}, execArgv: [], stdio: "ignore" }),
+      ready: false,
+    };
+    child = evaluator;
+    evaluator.process.on("message", (message) => {
+      if (child !== evaluator) return;
       if (message !== "ready") return complete((one) => one.done(message as Answer));
-      made.ready = true;
+      evaluator.ready = true;
       clearTimeout(timer);
       if (current) send(current);
     });
     const onExit = () => {
-      if (child === made) drop(new Error("the process that evaluates filters ended unexpectedly"));
+      if (child === evaluator) drop(new Error("the process that evaluates filters ended unexpectedly"));
     };
-    made.process.on("error", onExit);
-    made.process.on("exit", onExit);
+    evaluator.process.on("error", onExit);
+    evaluator.process.on("exit", onExit);
     // Neither the process nor its channel keeps the service running.
-    made.process.unref();
-    made.process.channel?.unref();
-    return made;
+    evaluator.process.unref();
+    evaluator.process.channel?.unref();
+    return evaluator;
   };
   const send = (one: Waiting) => {
     const limit = limitMs + (one.question.body.byteLength / 1e6) * perMegabyteMs;

@@ -22,8 +22,8 @@ export interface LeasedWork<Key extends string, Item extends Leased<Key>> {
   prepare?(): Promise<unknown>;
   /** Claims one item that is due and that no live replica holds. */
   claim(lease: string): Promise<Item | undefined>;
-  /** Never throws. `lost`: this replica has lost the item; `stopping`: release it. */
-  handle(item: Item, lost: AbortSignal, stopping: AbortSignal): Promise<void>;
+  /** Never throws. `leaseLost`: this replica has lost the item; `stopping`: release it. */
+  handle(item: Item, leaseLost: AbortSignal, stopping: AbortSignal): Promise<void>;
 }
 
 const minWaitMs = 50;
@@ -61,16 +61,16 @@ async function whileHeld<Key extends string, Item extends Leased<Key>>(
   item: Item,
   stopping: AbortSignal,
 ): Promise<void> {
-  const lost = new AbortController();
+  const leaseLost = new AbortController();
   const renewing = startLoop({
     everyMs: (leaseSeconds * 1000) / 3,
     run: async () => {
-      if (!(await renewLease(sql, rows, { id: item[rows.key], lease: item.lease }, leaseSeconds))) lost.abort();
+      if (!(await renewLease(sql, rows, { id: item[rows.key], lease: item.lease }, leaseSeconds))) leaseLost.abort();
     },
     failed: (error) => log.warn(`the lease of ${name} could not be renewed`, { error }),
   });
   try {
-    await handle(item, lost.signal, stopping);
+    await handle(item, leaseLost.signal, stopping);
   } finally {
     await renewing.stop();
   }

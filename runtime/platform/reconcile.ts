@@ -12,9 +12,9 @@ export function reconcile<T>(
   signal: AbortSignal,
   again: boolean,
 ): Promise<T> {
-  return retry(async (made) => {
+  return retry(async (attempt) => {
     try {
-      if (find && (again || made > 1)) {
+      if (find && (again || attempt > 1)) {
         const existing = await find();
         if (existing !== null) return existing;
       }

@@ -46,14 +46,14 @@ export async function retry<T>(
   signal: AbortSignal,
   { baseMs = 1000, maxWaitMs = defaultMaxWaitMs }: { baseMs?: number; maxWaitMs?: number | undefined } = {},
 ): Promise<T> {
-  for (let made = 1; ; made++) {
+  for (let attempt = 1; ; attempt++) {
     try {
-      return await call(made);
+      return await call(attempt);
     } catch (error) {
       signal.throwIfAborted();
       const failure = error instanceof Failure ? error : null;
-      const wait = failure?.retryAfterMs ?? baseMs * 2 ** (made - 1) * (0.75 + Math.random() / 2);
-      if (!failure?.retryable || made >= 3 || wait > maxWaitMs) throw error;
+      const wait = failure?.retryAfterMs ?? baseMs * 2 ** (attempt - 1) * (0.75 + Math.random() / 2);
+      if (!failure?.retryable || attempt >= 3 || wait > maxWaitMs) throw error;
       await sleep(wait, signal);
     }
   }

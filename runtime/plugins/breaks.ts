@@ -45,8 +45,8 @@ const refused = (before: DeclaredContributions["tools"], after: DeclaredContribu
 function narrower(before: Schema, after: Schema, at: string): string[] {
   const named = at === "" ? "its input" : `the input ${at}`;
   const [had, has] = [typesOf(before), typesOf(after)];
-  const lost = has && (had ?? ["anything"]).filter((type) => !takes(has, type));
-  if (lost && lost.length > 0) return [`${named} was ${lost.join(" or ")}, and is now ${has.join(" or ")}`];
+  const rejected = has && (had ?? ["anything"]).filter((type) => !takes(has, type));
+  if (rejected && rejected.length > 0) return [`${named} was ${rejected.join(" or ")}, and is now ${has.join(" or ")}`];
   return [
     ...values(before, after, named),
     ...bounds(before, after, named),
@@ -71,8 +71,8 @@ function values(before: Schema, after: Schema, named: string): string[] {
   const [had, has] = [listOf(before), listOf(after)];
   if (!has) return [];
   if (!had) return [`${named} now accepts only ${has.map((value) => JSON.stringify(value)).join(", ")}`];
-  const lost = had.filter((value) => !has.includes(value));
-  return lost.length > 0 ? [`${named} no longer accepts ${lost.map((value) => JSON.stringify(value)).join(", ")}`] : [];
+  const rejected = had.filter((value) => !has.includes(value));
+  return rejected.length > 0 ? [`${named} no longer accepts ${rejected.map((value) => JSON.stringify(value)).join(", ")}`] : [];
 }
 
 function bounds(before: Schema, after: Schema, named: string): string[] {

@@ -109,7 +109,7 @@ export function connectionsOf(
     ],
     use: (host, storedConnections) => {
       stored = storedConnections;
-      const made = [...host.sources].flatMap(([name, entry]) => {
+      const entries = [...host.sources].flatMap(([name, entry]) => {
         const known = all.get(name);
         if (known?.source === entry) return [[name, known] as const];
         try {
@@ -121,7 +121,7 @@ export function connectionsOf(
           return [];
         }
       });
-      all = new Map(made);
+      all = new Map(entries);
     },
   };
 }

@@ -38,13 +38,13 @@ export async function loadThirdParty(
   if (trust) return trusted(trust, { bytes, sha256, manifest }, taken, options);
   if (manifest) admitDeclared(manifest, taken);
   const known = manifest ?? (await identify(name, bytes, taken, options.dependencies).catch(failWithDigest(sha256)));
-  const made = sandboxed(known, bytes, options.dependencies, (status) => options.changed(known, status));
-  checkContributions(known.id, made.contributions);
+  const plugin = sandboxed(known, bytes, options.dependencies, (status) => options.changed(known, status));
+  checkContributions(known.id, plugin.contributions);
   const schemas = Object.fromEntries(
     Object.entries(known.contributes.tools).map(([tool, { input }]) => [tool, input as Record<string, unknown>]),
   );
-  const loaded = { plugin: known, contributions: made.contributions, builtIn: false, schemas };
-  return { manifest: known, sha256, process: made.process, loaded };
+  const loaded = { plugin: known, contributions: plugin.contributions, builtIn: false, schemas };
+  return { manifest: known, sha256, process: plugin.process, loaded };
 }
 
 /** An operator who trusts a module that was not built learns its digest here. */

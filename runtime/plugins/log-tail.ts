@@ -9,7 +9,7 @@ export interface LogTail {
   of(plugin: string): readonly LogLine[];
 }
 
-const kept = 200;
+const maxLines = 200;
 
 export function createLogTail(): LogTail {
   const lines = new Map<string, LogLine[]>();
@@ -18,7 +18,7 @@ export function createLogTail(): LogTail {
       const own = lines.get(plugin) ?? [];
       lines.set(plugin, own);
       own.push({ time: new Date().toISOString(), message, fields: { ...fields } });
-      if (own.length > kept) own.splice(0, own.length - kept);
+      if (own.length > maxLines) own.splice(0, own.length - maxLines);
     },
     of: (plugin) => lines.get(plugin) ?? [],
   };

@@ -47,40 +47,46 @@ export function denialsFor(
   { id, version, permissions }: Pick<BuiltManifest, "id" | "version" | "permissions">,
   before: DeniedPermissions | null,
 ): DeniedPermissions {
-  const prefix = `${id} ${version} asks for`;
-  const within = (field: string, requested: readonly string[], all: readonly string[]) => {
+  const requireSubset = (field: string, requested: readonly string[], all: readonly string[]) => {
     const at = requested.findIndex((one) => !all.includes(one));
     if (at < 0) return;
     const path = `${field}[${at}]`;
-    throw problem("bad_request", `${path}: ${requested[at]} is not among what ${prefix}: ${all.join(", ") || "none"}`, {
-      field: path,
-    });
+    throw problem(
+      "bad_request",
+      `${path}: ${requested[at]} is not a permission that ${id} ${version} requests; it requests: ${all.join(", ") || "none"}`,
+      {
+        field: path,
+      },
+    );
   };
-  const left = (all: readonly string[], kept: readonly string[], was: readonly string[] = []) => [
-    ...was.filter((one) => !all.includes(one)),
-    ...all.filter((one) => !kept.includes(one)),
+  const denialsIn = (all: readonly string[], allowed: readonly string[], deniedBefore: readonly string[] = []) => [
+    ...deniedBefore.filter((one) => !all.includes(one)),
+    ...all.filter((one) => !allowed.includes(one)),
   ];
   const hosts = permissions.http.map(({ host }) => host);
   const operations = permissions.operations.map((one) => one.id);
   const routes = permissions.open_routes?.map(({ name }) => name) ?? [];
   if (wanted.http)
-    within(
+    requireSubset(
       "http",
       wanted.http.map(({ host }) => host),
       hosts,
     );
   for (const [i, { host, methods }] of (wanted.http ?? []).entries())
-    within(`http[${i}].methods`, methods, permissions.http.find((one) => one.host === host)?.methods ?? []);
-  if (wanted.operations) within("operations", wanted.operations, operations);
-  if (wanted.open_routes) within("open_routes", wanted.open_routes, routes);
-  const kept = (host: string) => wanted.http?.flatMap((one) => (one.host === host ? [...one.methods] : [])) ?? [];
-  const was = (host: string) => before?.http.find((one) => one.host === host)?.methods ?? [];
+    requireSubset(`http[${i}].methods`, methods, permissions.http.find((one) => one.host === host)?.methods ?? []);
+  if (wanted.operations) requireSubset("operations", wanted.operations, operations);
+  if (wanted.open_routes) requireSubset("open_routes", wanted.open_routes, routes);
+  const allowedMethods = (host: string) => wanted.http?.flatMap((one) => (one.host === host ? [...one.methods] : [])) ?? [];
+  const deniedMethods = (host: string) => before?.http.find((one) => one.host === host)?.methods ?? [];
   // Permissions that an older version requested and that were denied remain denied.
   const older = before?.http.filter(({ host }) => !hosts.includes(host)) ?? [];
-  const http = permissions.http.map(({ host, methods }) => ({ host, methods: left(methods, kept(host), was(host)) }));
+  const http = permissions.http.map(({ host, methods }) => ({
+    host,
+    methods: denialsIn(methods, allowedMethods(host), deniedMethods(host)),
+  }));
   return {
     http: wanted.http ? [...older, ...http.filter(({ methods }) => methods.length > 0)] : (before?.http ?? []),
-    operations: wanted.operations ? left(operations, wanted.operations, before?.operations) : (before?.operations ?? []),
-    open_routes: wanted.open_routes ? left(routes, wanted.open_routes, before?.open_routes) : (before?.open_routes ?? []),
+    operations: wanted.operations ? denialsIn(operations, wanted.operations, before?.operations) : (before?.operations ?? []),
+    open_routes: wanted.open_routes ? denialsIn(routes, wanted.open_routes, before?.open_routes) : (before?.open_routes ?? []),
   };
 }

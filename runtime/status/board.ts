@@ -34,7 +34,7 @@ const waitMs = 1_500;
 /** Interval at which old findings are renewed while no one reads them, in milliseconds. */
 const sweepMs = 60_000;
 
-interface Made {
+interface ProbeState {
   findings: readonly Check[];
   at: number;
   running: Promise<void> | null;
@@ -44,7 +44,7 @@ interface Made {
 /** Caches the findings of the probes, so that reading them is fast, and since when each check has its state. */
 export class Board {
   readonly #probes: readonly Probe[];
-  readonly #made = new Map<Probe, Made>();
+  readonly #made = new Map<Probe, ProbeState>();
   readonly #stop = new AbortController();
   readonly #timer: ReturnType<typeof setInterval>;
 
@@ -72,7 +72,7 @@ export class Board {
   }
 
   #missing({ name }: Probe): Check[] {
-    const { at } = this.#made.get(this.#probes.find((one) => one.name === name) as Probe) as Made;
+    const { at } = this.#made.get(this.#probes.find((one) => one.name === name) as Probe) as ProbeState;
     if (at !== Number.NEGATIVE_INFINITY) return [];
     const since = new Date().toISOString();
     return [{ name, state: "unknown", since, message: "the check has not answered yet", next_try_at: null, connection: null }];
@@ -81,14 +81,14 @@ export class Board {
   /** Starts the probes whose findings are old; returns those that a reader should wait for. */
   #renew(): Promise<void>[] {
     return this.#probes.flatMap((probe) => {
-      const made = this.#made.get(probe) as Made;
-      const age = performance.now() - made.at;
-      if (age > probe.everyMs) made.running ??= this.#run(probe, made);
-      return made.running && age > 2 * probe.everyMs ? [made.running] : [];
+      const probeState = this.#made.get(probe) as ProbeState;
+      const age = performance.now() - probeState.at;
+      if (age > probe.everyMs) probeState.running ??= this.#run(probe, probeState);
+      return probeState.running && age > 2 * probe.everyMs ? [probeState.running] : [];
     });
   }
 
-  async #run(probe: Probe, made: Made): Promise<void> {
+  async #run(probe: Probe, probeState: ProbeState): Promise<void> {
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(limitMs)]);
     const failed = (error: unknown): Finding[] => [{ name: probe.name, state: "failed", message: causeOf(error) }];
     const aborted = new Promise<never>((_, fail) => {
@@ -98,21 +98,21 @@ export class Board {
     const now = Date.now();
     const again = probe.asks && findings.some(({ state }) => state !== "ok");
     const next = again ? new Date(now + probe.everyMs).toISOString() : null;
-    made.findings = findings.map((one) => {
-      const before = made.findings.find(({ name }) => name === one.name);
+    probeState.findings = findings.map((one) => {
+      const before = probeState.findings.find(({ name }) => name === one.name);
       const since = before?.state === one.state ? before.since : new Date(now).toISOString();
       return { connection: null, ...one, next_try_at: one.next_try_at ?? (one.state === "ok" ? null : next), since };
     });
-    made.at = performance.now();
-    made.running = null;
-    if (again) this.#askAgain(probe, made);
+    probeState.at = performance.now();
+    probeState.running = null;
+    if (again) this.#askAgain(probe, probeState);
   }
 
-  #askAgain(probe: Probe, made: Made): void {
-    clearTimeout(made.timer);
-    made.timer = setTimeout(() => {
-      if (!this.#stop.signal.aborted) made.running ??= this.#run(probe, made);
+  #askAgain(probe: Probe, probeState: ProbeState): void {
+    clearTimeout(probeState.timer);
+    probeState.timer = setTimeout(() => {
+      if (!this.#stop.signal.aborted) probeState.running ??= this.#run(probe, probeState);
     }, probe.everyMs);
-    made.timer.unref();
+    probeState.timer.unref();
   }
 }

@@ -31,8 +31,8 @@ export const partProbe = ({ name, probe }: Part, host: string, full: () => strin
       () => null,
       (error: unknown) => causeOf(error),
     );
-    const why = failure ?? full();
-    if (why !== null) return [{ name, state: "failed", message: `${host}: ${why}` }];
+    const problem = failure ?? full();
+    if (problem !== null) return [{ name, state: "failed", message: `${host}: ${problem}` }];
     return [{ name, state: "ok", message: `${host} answers in ${Math.ceil(performance.now() - began)} ms` }];
   },
 });
@@ -99,9 +99,9 @@ export const pluginProbe = (manager: Pick<PluginManager, "all" | "refused">): Pr
       const name = `plugin:${manifest.id}`;
       const status = process?.status();
       if (!status || status.state === "ready") return { name, state: "ok", message: `${manifest.version} is running` };
-      const why = status.reason ?? `its process ended ${status.crashes} times`;
+      const detail = status.reason ?? `its process ended ${status.crashes} times`;
       const enable = status.state === "quarantined" ? `, and then signalbox plugin enable ${manifest.id}` : "";
-      const message = `${status.state}: ${why}; see signalbox plugin logs ${manifest.id}${enable}`;
+      const message = `${status.state}: ${detail}; see signalbox plugin logs ${manifest.id}${enable}`;
       return { name, state: status.state === "degraded" ? "degraded" : "failed", message };
     }),
     ...[...manager.refused].map(

@@ -64,51 +64,51 @@ function target(schema: Schema, root: Schema): unknown {
 }
 
 function plainKeywords(schema: Schema): Schema {
-  const kept: Schema = {};
+  const result: Schema = {};
   const type = Array.isArray(schema.type) ? [...new Set(schema.type)] : schema.type;
   if (Array.isArray(type) ? type.length > 0 && type.every((one) => types.includes(one)) : types.includes(type as string))
-    kept.type = type;
+    result.type = type;
   for (const name of ["title", "description"] as const) {
     const text = schema[name];
-    if (typeof text === "string" && text !== "") kept[name] = text.slice(0, maxTextLength).toWellFormed();
+    if (typeof text === "string" && text !== "") result[name] = text.slice(0, maxTextLength).toWellFormed();
   }
   if (Array.isArray(schema.enum)) {
     const values = [...new Set(schema.enum.filter(isScalar))];
-    if (values.length > 0 && values.length === schema.enum.length && values.length <= 500) kept.enum = values;
+    if (values.length > 0 && values.length === schema.enum.length && values.length <= 500) result.enum = values;
   }
-  if ("const" in schema && isScalar(schema.const)) kept.const = schema.const;
-  if ("default" in schema && isScalar(schema.default)) kept.default = schema.default;
-  for (const name of counts) if (Number.isInteger(schema[name]) && (schema[name] as number) >= 0) kept[name] = schema[name];
-  for (const name of bounds) if (Number.isFinite(schema[name])) kept[name] = schema[name];
-  return kept;
+  if ("const" in schema && isScalar(schema.const)) result.const = schema.const;
+  if ("default" in schema && isScalar(schema.default)) result.default = schema.default;
+  for (const name of counts) if (Number.isInteger(schema[name]) && (schema[name] as number) >= 0) result[name] = schema[name];
+  for (const name of bounds) if (Number.isFinite(schema[name])) result[name] = schema[name];
+  return result;
 }
 
 function objectKeywords(schema: Schema, walk: Walk, depth: number): Schema {
-  const kept: Schema = {};
+  const result: Schema = {};
   if (isObject(schema.properties)) {
     const members = Object.entries(schema.properties).filter(([name]) => propertyName.test(name) && name !== "__proto__");
     const properties = Object.fromEntries(members.map(([name, member]) => [name, rebuild(member, walk, depth + 1)]));
-    kept.properties = properties;
+    result.properties = properties;
     const required = Array.isArray(schema.required)
       ? [...new Set(schema.required.filter((name) => typeof name === "string" && Object.hasOwn(properties, name)))]
       : [];
-    if (required.length > 0) kept.required = required;
+    if (required.length > 0) result.required = required;
   }
   const more = schema.additionalProperties;
-  if (typeof more === "boolean") kept.additionalProperties = more;
-  else if (isObject(more)) kept.additionalProperties = rebuild(more, walk, depth + 1);
-  return kept;
+  if (typeof more === "boolean") result.additionalProperties = more;
+  else if (isObject(more)) result.additionalProperties = rebuild(more, walk, depth + 1);
+  return result;
 }
 
 function nestedKeywords(schema: Schema, walk: Walk, depth: number): Schema {
-  const kept: Schema = {};
+  const result: Schema = {};
   // Some LLMs refuse an array without `items`.
   const isArray = schema.type === "array" || (Array.isArray(schema.type) && schema.type.includes("array"));
-  if (isArray || isObject(schema.items)) kept.items = rebuild(schema.items, walk, depth + 1);
+  if (isArray || isObject(schema.items)) result.items = rebuild(schema.items, walk, depth + 1);
   for (const name of ["anyOf", "oneOf", "allOf"] as const) {
     const choices = schema[name];
     if (Array.isArray(choices) && choices.length > 0 && choices.length <= 50 && choices.every(isObject))
-      kept[name] = choices.map((choice) => rebuild(choice, walk, depth + 1));
+      result[name] = choices.map((choice) => rebuild(choice, walk, depth + 1));
   }
-  return kept;
+  return result;
 }

@@ -29,7 +29,7 @@ const seen = new Set(
 /** The tag with only those attributes; `null` if it has no others. */
 export function withSafeAttributes({ name, attributes, isClosed }: Tag): string | null {
   if (attributes.length === 0) return null;
-  const kept = attributes.filter((attribute) => seen.has(attribute.name));
-  if (kept.length === attributes.length) return null;
-  return `<${[name, ...kept.map(({ raw }) => raw)].join(" ")}${isClosed ? " /" : ""}>`;
+  const safeAttributes = attributes.filter((attribute) => seen.has(attribute.name));
+  if (safeAttributes.length === attributes.length) return null;
+  return `<${[name, ...safeAttributes.map(({ raw }) => raw)].join(" ")}${isClosed ? " /" : ""}>`;
 }

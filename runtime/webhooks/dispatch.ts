@@ -162,7 +162,7 @@ const storedOrEarlier = async (
   { event, copy, hookDigest }: Arrival,
   stored: ReadonlyMap<string, StoredEvent>,
 ): Promise<string | StoredEvent> =>
-  stored.get(event.id) ?? (await findEarlier(sql, event, copy, hookDigest)) ?? Promise.reject(lost(event));
+  stored.get(event.id) ?? (await findEarlier(sql, event, copy, hookDigest)) ?? Promise.reject(notStored(event));
 
 interface Dispatched {
   readonly arrival: Arrival;
@@ -192,7 +192,7 @@ async function storeCommand(
   });
 }
 
-const lost = (event: NewEvent) => new Error(`event ${event.id} was not stored, and no earlier event with its keys exists`);
+const notStored = (event: NewEvent) => new Error(`event ${event.id} was not stored, and no earlier event with its keys exists`);
 
 function receiptOf({ event, executions }: Arrival, stored: StoredEvent): Receipt {
   if (stored.outcome === "discarded") return { event_id: event.id, status: "discarded" };

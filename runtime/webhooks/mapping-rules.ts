@@ -150,10 +150,10 @@ function createSecrets({ vault, alarm }: Pick<MappingRulesOptions, "vault" | "al
     try {
       secret = String(await vault.open(sealed, "webhook_mapping"));
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const reason = error instanceof Error ? error.message : String(error);
       alarm("the secret of a webhook mapping cannot be decrypted, so its webhooks are refused", {
         webhook_mapping: id,
-        error: why,
+        error: reason,
       });
     }
     if (opened.size > 10_000) opened.clear();

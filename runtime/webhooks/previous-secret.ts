@@ -34,9 +34,9 @@ function withPreviousSecret(connection: Connection): Connection {
   if (known) return known;
   const name = secretOf(connection);
   const settings = { ...connection.settings, [name]: connection.rawSettings[`${name}_previous`] };
-  const made = Object.freeze({ ...connection, settings });
-  previous.set(connection, made);
-  return made;
+  const previousConnection = Object.freeze({ ...connection, settings });
+  previous.set(connection, previousConnection);
+  return previousConnection;
 }
 
 type Check<R> = (connection: Connection, request: R) => Promise<VerificationResult | undefined>;

@@ -23,15 +23,15 @@ const seeds: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Operations of a host with rows in memory: `<noun>.create`, `list`, `get`, `update` and `delete` of every noun. Creating the
- * same row twice is a `conflict`. The change with the number `failAt`, counted from 1, fails before it is made, or, if `made`
- * is set, after it is made.
+ * same row twice is a `conflict`. The change with the number `failAt`, counted from 1, fails before it is made, or, if
+ * `failsAfterChange` is set, after it is made.
  */
 export class FakeOperations implements OperationsAccess {
   readonly #rows = new Map<string, Row[]>();
   #lastId = 0;
   #changes = 0;
   failAt = 0;
-  made = false;
+  failsAfterChange = false;
 
   constructor(without: readonly string[] = []) {
     for (const [noun, ids] of Object.entries(seeds))
@@ -48,14 +48,14 @@ export class FakeOperations implements OperationsAccess {
 
   /** Counts a change, even if it is not a row, and fails if its number is `failAt`. */
   change(): void {
-    if (++this.#changes === this.failAt && !this.made)
+    if (++this.#changes === this.failAt && !this.failsAfterChange)
       throw new PluginError("unavailable", "This change fails because the test injects a fault.");
   }
 
   async call(id: string, input: Input): Promise<Json> {
     const before = this.#changes;
     const answer = this.#carryOut(id, input);
-    const lost = this.made && before < this.failAt && this.failAt <= this.#changes;
+    const lost = this.failsAfterChange && before < this.failAt && this.failAt <= this.#changes;
     if (lost) throw new PluginError("unavailable", "The response is lost because the test injects a fault.");
     return answer;
   }

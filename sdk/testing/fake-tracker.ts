@@ -40,9 +40,9 @@ export abstract class FakeTracker extends FakeServer implements TestTracker {
     const sign = String((body as Record<string, unknown>)[member]);
     const existing = all.find((one) => one.sign === sign && JSON.stringify(one.user) === JSON.stringify(user));
     if (existing) return { status: 200, body: shown(existing) };
-    const made = { on, id: (this.#reactions.at(-1)?.id ?? 0) + 1, sign, user, created_at: new Date().toISOString() };
-    this.#reactions.push(made);
-    return { status: 201, body: shown(made), wrote: true };
+    const newReaction = { on, id: (this.#reactions.at(-1)?.id ?? 0) + 1, sign, user, created_at: new Date().toISOString() };
+    this.#reactions.push(newReaction);
+    return { status: 201, body: shown(newReaction), wrote: true };
   }
 
   /** Carries out the PUT or PATCH of a comment whose path matches, with its id as the first group; `null` for any other request. */

@@ -19,14 +19,14 @@ export interface MemoryHarness {
 
 export function memoryHarness(backend: MemoryStore, other: MemoryStore, vectors: VectorSettings): MemoryHarness {
   const agent = `agent_${randomUUID().replaceAll("-", "")}`;
-  let made = 0;
+  let count = 0;
   const vector = (degrees: number) => {
     const radians = (degrees * Math.PI) / 180;
     return Array.from({ length: vectors.dimension }, (_, i) => (i === 0 ? Math.cos(radians) : i === 1 ? Math.sin(radians) : 0));
   };
   const memory = (content: string, more: Partial<NewMemory> = {}): NewMemory => {
-    const at = new Date(Date.UTC(2026, 0, 1) + made++ * 1000).toISOString();
-    const own = { id: randomUUID(), key: `${agent}/${made}`, content, scope: "agent" as MemoryScope };
+    const at = new Date(Date.UTC(2026, 0, 1) + count++ * 1000).toISOString();
+    const own = { id: randomUUID(), key: `${agent}/${count}`, content, scope: "agent" as MemoryScope };
     const rest = { agent_id: agent, project_id: null, task_id: null, created_at: at, updated_at: at };
     return { ...own, ...rest, ttl_ms: null, embedding: null, ...more };
   };

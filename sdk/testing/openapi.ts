@@ -96,7 +96,7 @@ function requestForm(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(requestForm);
   if (typeof value !== "object" || value === null) return value;
   const { required, nullable, readOnly: _, example: _example, ...rest } = value as Record<string, unknown>;
-  const made = Object.fromEntries(
+  const object = Object.fromEntries(
     Object.entries(rest).map(([name, inner]) => [
       name,
       name === "$ref" && typeof inner === "string" ? inner.replace("#/components/schemas/", "#/$defs/") : requestForm(inner),
@@ -105,7 +105,7 @@ function requestForm(value: unknown): unknown {
   const properties = (value as { properties?: Record<string, { readOnly?: boolean }> }).properties ?? {};
   const needed = Array.isArray(required) ? required.filter((name) => !properties[name]?.readOnly) : required;
   const whole = {
-    ...made,
+    ...object,
     ...(needed === undefined || (Array.isArray(needed) && needed.length === 0) ? {} : { required: needed }),
   };
   return nullable === true ? { anyOf: [whole, { type: "null" }] } : whole;

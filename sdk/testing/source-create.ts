@@ -5,7 +5,7 @@ import { callContext } from "./fake-host.ts";
 import type { SourceFixtures, TestCase } from "./fixtures.ts";
 import type { OpenSource } from "./source-harness.ts";
 
-const made = z.object({ key: z.string().min(1), url: z.url() });
+const createdShape = z.object({ key: z.string().min(1), url: z.url() });
 
 /** Cases for `createIssue` and `closeIssue`. They pass for a source without them. */
 export function createCases(open: OpenSource, fixtures: SourceFixtures): TestCase[] {
@@ -20,7 +20,7 @@ export function createCases(open: OpenSource, fixtures: SourceFixtures): TestCas
           const before = tracker.writes();
           const issue = { project, title: "A new\nissue", body: "# Why\n\n- a **reason**" };
           const answer = await source.createIssue?.(issue, callContext(settings(tracker.url)));
-          const { key } = made.parse(answer);
+          const { key } = createdShape.parse(answer);
           assert.equal(tracker.writes() - before, 1, "createIssue must write once");
           if (answer?.event) {
             const event = await source.parse(JSON.parse(JSON.stringify(answer.event)));

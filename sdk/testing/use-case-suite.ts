@@ -132,26 +132,26 @@ async function declares(plugin: Plugin, name: string, { config }: UseCaseFixture
 }
 
 async function says({ setup, operations, issues }: Bench): Promise<void> {
-  const made = await setup();
-  assert.deepEqual(JSON.parse(JSON.stringify(made)), made, "the result must be JSON");
-  assert.ok(made.status.length > 0, "status must not be empty");
+  const result = await setup();
+  assert.deepEqual(JSON.parse(JSON.stringify(result)), result, "the result must be JSON");
+  assert.ok(result.status.length > 0, "status must not be empty");
   assert.ok(
-    operations.rows.projects?.some(({ id }) => id === made.project.id),
+    operations.rows.projects?.some(({ id }) => id === result.project.id),
     "project.id must be the id of an existing project",
   );
-  for (const id of made.agents_verified)
+  for (const id of result.agents_verified)
     assert.ok(
       operations.rows.agents?.some((agent) => agent.id === id),
       `agents_verified: there is no agent "${id}"`,
     );
-  assert.ok(made.next_steps.length > 0, "next_steps must not be empty");
-  assert.equal(made.tracker_issue?.key, issues[0], "tracker_issue must be the created issue");
+  assert.ok(result.next_steps.length > 0, "next_steps must not be empty");
+  assert.equal(result.tracker_issue?.key, issues[0], "tracker_issue must be the created issue");
 }
 
 async function again({ setup, operations, issues }: Bench): Promise<void> {
-  const made = await setup();
+  const result = await setup();
   const before = operations.rows;
-  assert.deepEqual(await setup(), made, "a repeated setup must return the same");
+  assert.deepEqual(await setup(), result, "a repeated setup must return the same");
   assert.deepEqual(operations.rows, before, "a repeated setup must create nothing");
   assert.ok(issues.length <= 1, "a repeated setup must not create a second issue");
 }
@@ -182,16 +182,16 @@ type Check = (bench: Bench, whole: Bench) => Promise<void>;
 
 /** Lets each change of a setup fail, once before and once after it is made, until a setup succeeds. */
 async function breaksOff(fresh: () => Promise<Bench>, check: Check): Promise<void> {
-  for (const made of [false, true]) await breaksOffAt(fresh, check, made);
+  for (const afterChange of [false, true]) await breaksOffAt(fresh, check, afterChange);
 }
 
-async function breaksOffAt(fresh: () => Promise<Bench>, check: Check, made: boolean): Promise<void> {
+async function breaksOffAt(fresh: () => Promise<Bench>, check: Check, afterChange: boolean): Promise<void> {
   const whole = await fresh();
   await whole.setup();
   for (let at = 1; at < 1000; at++) {
     const broken = await fresh();
     broken.operations.failAt = at;
-    broken.operations.made = made;
+    broken.operations.failsAfterChange = afterChange;
     const failed = await broken.setup().then(
       () => false,
       () => true,

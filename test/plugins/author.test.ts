@@ -171,7 +171,7 @@ describe("versions", () => {
         "which an operator denied:\n  http: GET https://status.example.com",
       );
       expect(await good([...narrow, "status.example.com:GET"])).not.toContain("an operator denied");
-      await bad([...narrow, "status.example.com:POST"], /http\[0\]\.methods\[0\]: POST is not among/);
+      await bad([...narrow, "status.example.com:POST"], /http\[0\]\.methods\[0\]: POST is not a permission/);
       const wrong = await signalbox([...narrow, "status.example.com"]);
       expect(wrong).toEqual({ code: 2, text: expect.stringContaining("is not host:METHOD") });
       await good(["plugin", "logs", id]);

@@ -5,11 +5,11 @@ export type ClientOf = (connection: Settings) => HttpClient;
 
 /** One client per account, so that a wait that the server requests applies to all calls. */
 export function clients({ fetch, throttle }: Pick<Capabilities, "fetch" | "throttle">): ClientOf {
-  const kept = new Map<string, HttpClient>();
+  const clientByKey = new Map<string, HttpClient>();
   return ({ url, token, webhook_secret }) => {
     // Everything that the client depends on, including the secret that it removes from error messages.
     const key = JSON.stringify([url, token, webhook_secret]);
-    const known = kept.get(key);
+    const known = clientByKey.get(key);
     if (known) return known;
     const client = httpClient({
       platform: "gitea",
@@ -20,8 +20,8 @@ export function clients({ fetch, throttle }: Pick<Capabilities, "fetch" | "throt
       secrets: [token, webhook_secret].filter((secret) => secret !== undefined),
     });
     // Bounded, because tokens are rotated and a long-lived process would otherwise keep every old one.
-    if (kept.size >= 100) kept.clear();
-    kept.set(key, client);
+    if (clientByKey.size >= 100) clientByKey.clear();
+    clientByKey.set(key, client);
     return client;
   };
 }

@@ -23,11 +23,11 @@ export type ClientOf = (connection: Settings) => Client;
 
 /** One client per account, so that a wait that Linear requests applies to all calls. */
 export function clients({ fetch, throttle }: Pick<Capabilities, "fetch" | "throttle">): ClientOf {
-  const kept = new Map<string, Client>();
+  const clientByKey = new Map<string, Client>();
   return ({ url, token, webhook_secret }) => {
     // Everything that the client depends on, including the secret that it removes from error messages.
     const key = JSON.stringify([url, token, webhook_secret]);
-    const known = kept.get(key);
+    const known = clientByKey.get(key);
     if (known) return known;
     const http = httpClient({
       platform: "linear",
@@ -39,10 +39,10 @@ export function clients({ fetch, throttle }: Pick<Capabilities, "fetch" | "throt
       secrets: [token, webhook_secret].filter((secret) => secret !== undefined),
     });
     // Bounded, because tokens are rotated and a long-lived process would otherwise keep every old one.
-    if (kept.size >= 100) kept.clear();
-    const made = clientOn(http);
-    kept.set(key, made);
-    return made;
+    if (clientByKey.size >= 100) clientByKey.clear();
+    const client = clientOn(http);
+    clientByKey.set(key, client);
+    return client;
   };
 }
 

@@ -42,8 +42,8 @@ export function source(clientOf: ClientOf): Source<typeof settings> {
     standing: async (query, call) => standingOf(account(call), query),
     checkWebhook: async (wanted, call) => checkWebhook(account(call), wanted, call.connection),
     createIssue: async (issue, call) => {
-      const made = await createIssue(account(call), issue, call.key);
-      return { key: made.identifier, url: made.url, event: createdEvent(made) };
+      const createdIssue = await createIssue(account(call), issue, call.key);
+      return { key: createdIssue.identifier, url: createdIssue.url, event: createdEvent(createdIssue) };
     },
     closeIssue: async (issue, call) => closeIssue(account(call), issue),
     poll: async (from, call) => poll(account(call), from),

@@ -43,7 +43,7 @@ const changed = (found: shapes.Issue): z.output<typeof changedIssue> => ({
   url: found.url,
   labels: found.labels.nodes.map((label) => label.name),
 });
-const made = z.object({ issue: z.string(), url: z.string() });
+const createdOutput = z.object({ issue: z.string(), url: z.string() });
 const comments = z.object({
   comments: z.array(z.object({ author: z.string().nullable(), body: z.string(), created_at: z.string() })),
 });
@@ -118,12 +118,12 @@ const commenting = (on: On) => ({
 const commentInput = z.object({ issue, project, body });
 
 const creating = (on: On) => ({
-  create_issue: tool<typeof newIssue, typeof made, Settings>({
+  create_issue: tool<typeof newIssue, typeof createdOutput, Settings>({
     about: "Create an issue in a team.",
     category,
     effect: "write",
     input: newIssue,
-    output: made,
+    output: createdOutput,
     run: async (input, call) => {
       const issue = { project: teamOf(input.project), title: input.title, body: input.description };
       const { identifier, url } = await createIssue(on(call), issue, call.key);
@@ -138,13 +138,13 @@ const creating = (on: On) => ({
 const newIssue = z.object({ project, title, description: z.string().default("").describe("Description, in Markdown.") });
 
 const changing = (on: On) => ({
-  update_description: tool<typeof descriptionInput, typeof made, Settings>({
+  update_description: tool<typeof descriptionInput, typeof createdOutput, Settings>({
     about: "Replace the description of an issue. The old text is lost: read it first and keep what is still valid.",
     category,
     effect: "write",
     idempotent: true,
     input: descriptionInput,
-    output: made,
+    output: createdOutput,
     run: async (parameters, call) => {
       const input = { description: sanitizeText(parameters.description) };
       const { identifier, url } = await updateIssue(on(call), issueOf(parameters.issue, parameters.project), input);

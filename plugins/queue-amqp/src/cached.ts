@@ -18,11 +18,11 @@ export function cachedOn<T extends { readonly client: HostClient }>(
   const open = async (): Promise<T> => {
     const client = await connect();
     try {
-      const made = await make(client);
+      const value = await make(client);
       void client.ended.then(() => {
         current = null;
       });
-      return made;
+      return value;
     } catch (error) {
       client.end();
       throw unavailable(error);

@@ -114,8 +114,8 @@ async function ensureStream(nats: NatsConnection, { stream, subject }: Config): 
     await streams.info(stream);
   } catch (error) {
     if (!isMissing(error)) throw error;
-    const kept = { max_age: nanos(7 * day), duplicate_window: nanos(knownMs) };
-    await streams.add({ name: stream, subjects: [`${subject}.>`], ...kept });
+    const retention = { max_age: nanos(7 * day), duplicate_window: nanos(knownMs) };
+    await streams.add({ name: stream, subjects: [`${subject}.>`], ...retention });
   }
 }
 

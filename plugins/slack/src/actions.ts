@@ -81,8 +81,8 @@ async function pressed(
       await slack.write("chat.postEphemeral", answer, z.looseObject({}), signal);
     } else {
       const before = valueAt(payload, "message", "blocks");
-      const kept = (Array.isArray(before) ? before : []).filter((block) => valueAt(block, "type") !== "actions");
-      const blocks = [...kept, { type: "context", elements: [{ type: "mrkdwn", text: decision.text }] }];
+      const otherBlocks = (Array.isArray(before) ? before : []).filter((block) => valueAt(block, "type") !== "actions");
+      const blocks = [...otherBlocks, { type: "context", elements: [{ type: "mrkdwn", text: decision.text }] }];
       await slack.write("chat.update", { channel, ts, text: decision.text, blocks }, z.looseObject({}), signal);
     }
   } catch (error) {

@@ -63,13 +63,13 @@ export function digestOf(lines: readonly string[]): Message {
 export function messageOf(event: CloudEvent, kind: Kind, config: Config, proposals: readonly Proposal[]): Message {
   const line = lineOf(event, kind, config);
   const reason = [["error"], ["held_reason"]].map((path) => stringAt(event.data, path, 2000)).find((text) => text !== null);
-  const why = isPrivate(event) ? privateNotice : reason;
+  const detail = isPrivate(event) ? privateNotice : reason;
   const list = proposals.map(({ text }, at) => `${at + 1}. ${text}`).join("\n");
   return {
     text: `${plain(stringAt(event.data, ["task_id"], 200) ?? "A task", 100)} ${words[kind]}`,
     blocks: [
       section(line),
-      ...(why ? [quoted(why)] : []),
+      ...(detail ? [quoted(detail)] : []),
       ...(list ? [quoted(list)] : []),
       ...buttonsFor(event, kind, proposals),
     ],

@@ -98,7 +98,7 @@ const zodNamespaceImport: Plugin = {
  */
 export async function bundle(folder: string, source: string, { version }: { version?: string } = {}): Promise<Bundle> {
   const { build } = await import("esbuild");
-  const made = await build({
+  const output = await build({
     absWorkingDir: folder,
     bundle: true,
     write: false,
@@ -123,15 +123,15 @@ export async function bundle(folder: string, source: string, { version }: { vers
   }).catch((error: BuildFailure) => {
     throw new PackageError("CANNOT_BUNDLE", failures(error), error);
   });
-  const code = made.outputFiles[0]?.contents as Uint8Array;
-  refuseImports(made.metafile);
+  const code = output.outputFiles[0]?.contents as Uint8Array;
+  refuseImports(output.metafile);
   await refuseComputed(Buffer.from(code).toString("utf8"));
   if (code.byteLength > maxBytes)
     throw new PackageError(
       "BUNDLE_SIZE",
-      `Expected at most ${maxBytes} bytes; the bundle has ${code.byteLength}. Largest: ${largest(made.metafile)}`,
+      `Expected at most ${maxBytes} bytes; the bundle has ${code.byteLength}. Largest: ${largest(output.metafile)}`,
     );
-  return { code, inputs: Object.keys(made.metafile.inputs).map((file) => relative(folder, file)) };
+  return { code, inputs: Object.keys(output.metafile.inputs).map((file) => relative(folder, file)) };
 }
 
 /** The plugin with another version. The brand of `definePlugin` is a member too, so it is copied. */

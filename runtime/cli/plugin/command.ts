@@ -38,9 +38,9 @@ const author: Record<keyof typeof authorVerbs, Verb> = {
     const { scaffold } = await import("./scaffold.ts");
     const folder = one(positionals, "new");
     const ownership = await ownershipOf(values);
-    const made = scaffold({ folder, kind: values.kind ?? "tools", ...ownership });
+    const result = scaffold({ folder, kind: values.kind ?? "tools", ...ownership });
     terminal.out(
-      `${made.folder}: ${made.files.length} files; edit src/; README.md describes the files. Next:\n\n  cd ${positionals[0]}\n  signalbox plugin test\n\n${remainingSteps(ownership)}`,
+      `${result.folder}: ${result.files.length} files; edit src/; README.md describes the files. Next:\n\n  cd ${positionals[0]}\n  signalbox plugin test\n\n${remainingSteps(ownership)}`,
     );
     return 0;
   },

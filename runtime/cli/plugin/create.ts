@@ -20,9 +20,9 @@ try {
     process.exitCode = values.help ? 0 : 2;
   } else {
     const ownership = await ownershipOf(values);
-    const made = scaffold({ folder, kind: values.kind, ...ownership });
+    const result = scaffold({ folder, kind: values.kind, ...ownership });
     const next = `  cd ${folder}\n  npm install\n  npm test\n`;
-    process.stdout.write(`${made.folder}: ${made.files.length} files. Next:\n\n${next}\n${remainingSteps(ownership)}`);
+    process.stdout.write(`${result.folder}: ${result.files.length} files. Next:\n\n${next}\n${remainingSteps(ownership)}`);
   }
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : error}\n`);

@@ -76,7 +76,7 @@ export function startPresence(options: PresenceOptions): Presence & Pick<Loop, "
     log,
     prepare: () => beginSignsOfConnected(sql, quietMs / 1000),
     claim: (lease) => claimSign(sql, lease, leaseSeconds),
-    handle: (sign, lost, stopping) => carryOut(sign, AbortSignal.any([lost, stopping]), options),
+    handle: (sign, leaseLost, stopping) => carryOut(sign, AbortSignal.any([leaseLost, stopping]), options),
   });
   bus.on("cancel", worker.wake);
   const begin = async (execution: ClaimedExecution) => {

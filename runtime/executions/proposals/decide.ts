@@ -26,8 +26,8 @@ async function decideLocked(tx: Queryable, executionId: string, decision: Decisi
   if (decision.verdict === "approve") {
     await approveLocked(tx, executionId, approvable(found, decision), decision.by);
   } else {
-    const why = decision.reason === "" ? "" : `: ${decision.reason}`;
-    await endLocked(tx, executionId, { state: "rejected", by: decision.by, error: `Rejected by ${decision.by}${why}` });
+    const suffix = decision.reason === "" ? "" : `: ${decision.reason}`;
+    await endLocked(tx, executionId, { state: "rejected", by: decision.by, error: `Rejected by ${decision.by}${suffix}` });
   }
   return true;
 }

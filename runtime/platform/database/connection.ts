@@ -130,13 +130,13 @@ export class Connection {
 
   #lost(): void {
     // The driver rejects the statements that it still knows with a more precise error; those that it has forgotten get this one.
-    setImmediate(() => this.#end(new DatabaseUnavailable(lost), false));
+    setImmediate(() => this.#end(new DatabaseUnavailable(connectionLost), false));
   }
 
   #connect(address: Address): Duplex {
     if (this.#ended || this.#socket) {
       this.#lost();
-      throw new DatabaseUnavailable(lost);
+      throw new DatabaseUnavailable(connectionLost);
     }
     if (this.#options.stream) this.#socket = this.#options.stream();
     else {
@@ -150,7 +150,7 @@ export class Connection {
 
 /** SQLSTATE of a statement that exceeded the server's timeout. Its session remains usable. */
 const queryCancelledCode = "57014";
-const lost = "The connection to the database was lost.";
+const connectionLost = "The connection to the database was lost.";
 const overdue = "The database did not answer in time.";
 const closeTimeoutMs = 1_000;
 let nextHost = 0;

@@ -35,16 +35,16 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   // Repeating LISTEN has no effect, and keeps it the last statement of the session, by which replicas are counted.
   const beat = (on: Connection) => subscribe(on).then(() => later(heartbeatMs, () => beat(on)), on.close.bind(on));
   const open = async (closed: () => void) => {
-    const made = new Connection({ ...options, now, deadlineMs: answerMs, notified: options.hear, answered: () => {}, closed });
-    connection = made;
+    const next = new Connection({ ...options, now, deadlineMs: answerMs, notified: options.hear, answered: () => {}, closed });
+    connection = next;
     try {
-      await made.open(answerMs);
-      await subscribe(made);
+      await next.open(answerMs);
+      await subscribe(next);
     } catch (error) {
-      made.close();
+      next.close();
       throw error;
     }
-    later(heartbeatMs, () => void beat(made));
+    later(heartbeatMs, () => void beat(next));
   };
   const reopen = () => {
     clearTimeout(timer);

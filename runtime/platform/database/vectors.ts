@@ -81,13 +81,13 @@ async function prepareTables(sql: Queryable, database: Database["kind"], tables:
     const indexes = await sql<{ name: string; valid: boolean }[]>`
       select c.relname as name, i.indisvalid as valid from pg_index i join pg_class c on c.oid = i.indexrelid
       where i.indrelid = ${table}::regclass and c.relname like ${`${table}\\_embedding\\_%`}`;
-    const made = indexes.find((index) => index.name === name);
+    const existingIndex = indexes.find((index) => index.name === name);
     const [count] = await sql<
       [{ rows: number }]
     >`select count(*) as rows from (select 1 from ${sql(table)} where embedding is not null limit 1000000) counted`;
     const rows = count.rows;
-    if (name && !made?.valid && (want.kind === "hnsw" || rows >= minRowsForIvfflat)) {
-      if (made) await sql.unsafe(`drop index ${name}`);
+    if (name && !existingIndex?.valid && (want.kind === "hnsw" || rows >= minRowsForIvfflat)) {
+      if (existingIndex) await sql.unsafe(`drop index ${name}`);
       if (rows > 1000) log.info("building the vector index", { table, rows, index: name });
       // On a server, other sessions write at the same time and must not wait.
       const concurrently = database === "postgres" ? "concurrently" : "";

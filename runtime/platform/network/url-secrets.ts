@@ -22,7 +22,7 @@ export function secretsInUrl(text: string): string[] {
 
 /** A text of the server at `url` without the secrets of that URL, because servers may repeat the request in a response. */
 export const withoutUrlSecrets = (text: string, url: string): string =>
-  secretsInUrl(url).reduce((kept, secret) => kept.replaceAll(secret, "[redacted]"), text);
+  secretsInUrl(url).reduce((safeText, secret) => safeText.replaceAll(secret, "[redacted]"), text);
 
 function decoded(text: string): string {
   try {

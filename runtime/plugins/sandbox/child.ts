@@ -80,7 +80,7 @@ export function startChild({ launch, memoryMb, onLine }: ChildOptions): Child {
   };
 }
 
-function readLines(child: ChildProcess, onLine: (line: string) => void, kill: (why: string) => void): void {
+function readLines(child: ChildProcess, onLine: (line: string) => void, kill: (reason: string) => void): void {
   const allowance = new TokenBucket(limits.bytes);
   let parts: Buffer[] = [];
   let size = 0;
@@ -108,7 +108,7 @@ function readLines(child: ChildProcess, onLine: (line: string) => void, kill: (w
   });
 }
 
-function readErrors(child: ChildProcess, kill: (why: string) => void): () => string {
+function readErrors(child: ChildProcess, kill: (reason: string) => void): () => string {
   const allowance = new TokenBucket(limits.errors);
   let tail = "";
   child.stderr?.on("data", (chunk: Buffer) => {
@@ -119,7 +119,7 @@ function readErrors(child: ChildProcess, kill: (why: string) => void): () => str
 }
 
 /** The kernel limits address space; this limits resident memory. */
-function watchMemory(child: ChildProcess, memoryMb: number, kill: (why: string) => void): () => void {
+function watchMemory(child: ChildProcess, memoryMb: number, kill: (reason: string) => void): () => void {
   const most = (memoryMb + limits.besideHeapMb) * 1024 * 1024;
   const timer = setInterval(() => {
     const resident = residentBytes(child.pid);

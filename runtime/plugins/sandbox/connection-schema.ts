@@ -43,9 +43,9 @@ export function connectionSchema(schema: Readonly<Record<string, unknown>>): z.Z
 function plain(schema: unknown, names = false): unknown {
   if (Array.isArray(schema)) return schema.map((one) => plain(one));
   if (typeof schema !== "object" || schema === null) return schema;
-  const kept = Object.entries(schema).filter(([key]) => names || !left.has(key));
+  const entries = Object.entries(schema).filter(([key]) => names || !left.has(key));
   return Object.fromEntries(
-    kept.map(([key, value]) => [
+    entries.map(([key, value]) => [
       key,
       ["default", "const", "enum"].includes(key) && !names ? value : plain(value, key === "properties" && !names),
     ]),

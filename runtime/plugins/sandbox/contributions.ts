@@ -192,11 +192,11 @@ function functions<T>(
   answers: Readonly<Record<string, z.ZodType>>,
   call: Caller,
 ): T {
-  const made = Object.entries(answers).map(([method, shape]) => [
+  const methods = Object.entries(answers).map(([method, shape]) => [
     method,
     (...args: unknown[]) => ask(call, { ...of, method }, shape, args),
   ]);
-  return { about, ...Object.fromEntries(made) } as T;
+  return { about, ...Object.fromEntries(methods) } as T;
 }
 
 function useCase(name: string, about: string, call: Caller): UseCase {

@@ -109,10 +109,10 @@ function fetchFor(name: string, url: URL, method: string, rules: EgressRules): F
     }
   }
   const where = url.origin === "null" ? url.protocol : url.origin;
-  const why = permission
+  const detail = permission
     ? "its permissions are for https; a server without TLS has its URL in a setting."
     : "the host is not in permissions.http of its manifest, nor in the URL of a setting.";
-  throw new PluginError("failed", `The plugin ${name} cannot reach ${where}: ${why}`);
+  throw new PluginError("failed", `The plugin ${name} cannot reach ${where}: ${detail}`);
 }
 
 async function send(name: string, fetch: Fetch, url: URL, init: RequestInit): Promise<Response> {

@@ -103,9 +103,9 @@ function seccompReason({ bwrap, seccomp }: Isolation): string {
 
 /** Throws a `Refusal` that names the missing layers. A separate user is possible only for a service that runs as root. */
 export function requireIsolation(layers: readonly IsolationLayer[]): void {
-  const lost = layers.filter(({ layer, active }) => !active && !(layer === "own_user" && process.getuid?.() !== 0));
-  if (lost.length === 0) return;
-  const names = lost.map(({ layer, reason }) => `${layer} (${reason})`).join(", ");
+  const missingLayers = layers.filter(({ layer, active }) => !active && !(layer === "own_user" && process.getuid?.() !== 0));
+  if (missingLayers.length === 0) return;
+  const names = missingLayers.map(({ layer, reason }) => `${layer} (${reason})`).join(", ");
   throw new Refusal("NO_SANDBOX", `PLUGIN_ISOLATION is "require", and isolation layers are missing: ${names}.`);
 }
 

@@ -57,13 +57,13 @@ function replaceWorker(measured: Measured): void {
 }
 
 function startWorker(): Worker {
-  const made = new Worker(workerFile(), { resourceLimits: { maxOldGenerationSizeMb: 512 } });
+  const worker = new Worker(workerFile(), { resourceLimits: { maxOldGenerationSizeMb: 512 } });
   // The thread must not prevent the service from ending.
-  made.unref();
-  made.on("message", finish);
+  worker.unref();
+  worker.on("message", finish);
   // For example, out of memory.
-  made.on("error", () => replaceWorker("slow"));
-  return made;
+  worker.on("error", () => replaceWorker("slow"));
+  return worker;
 }
 
 /** Next to this file: TypeScript in a checkout, JavaScript in the package. */

@@ -26,15 +26,15 @@ export function createPlaceholders(
   const placeholderFor = (name: string, value: string): string => {
     const known = placeholders.get(`${name}\0${value}`);
     if (known) return known;
-    const made = `signalbox-secret-${randomBytes(16).toString("hex")}`;
+    const substitute = `signalbox-secret-${randomBytes(16).toString("hex")}`;
     if (values.size >= maxValues) {
       const [oldest, one] = values.entries().next().value as [string, { name: string; value: string }];
       values.delete(oldest);
       placeholders.delete(`${one.name}\0${one.value}`);
     }
-    values.set(made, { name, value });
-    placeholders.set(`${name}\0${value}`, made);
-    return made;
+    values.set(substitute, { name, value });
+    placeholders.set(`${name}\0${value}`, substitute);
+    return substitute;
   };
   const isInjected = (name: string) => Object.hasOwn(secrets, name) && secrets[name]?.inject !== undefined;
   return {

@@ -106,9 +106,10 @@ export function logLines(name: string, log: Log, tail: LogTail): (method: string
     const parsed = line.safeParse(params);
     if (!parsed.success) return;
     const fields = JSON.stringify(parsed.data.fields);
-    const kept: Readonly<Record<string, Json>> = fields.length > 4_000 ? { cut: fields.slice(0, 4_000) } : parsed.data.fields;
+    const limitedFields: Readonly<Record<string, Json>> =
+      fields.length > 4_000 ? { cut: fields.slice(0, 4_000) } : parsed.data.fields;
     const message = storableText(parsed.data.message.slice(0, 2_000));
-    log.info(message, { fields: kept, plugin: name });
-    tail.add(name, message, storable(kept));
+    log.info(message, { fields: limitedFields, plugin: name });
+    tail.add(name, message, storable(limitedFields));
   };
 }

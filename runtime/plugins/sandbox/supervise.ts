@@ -177,9 +177,9 @@ export class SupervisedProcess {
     return this.#crashes.filter((at) => Date.now() - at < this.#times.window).length;
   }
 
-  #set(state: ProcessState, why: { code: string; reason: string } | null): void {
+  #set(state: ProcessState, cause: { code: string; reason: string } | null): void {
     this.#state = state;
-    this.#why = why;
+    this.#why = cause;
     this.#options.changed(this.status());
   }
 }

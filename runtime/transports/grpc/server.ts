@@ -37,11 +37,11 @@ export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
     port: (server.address() as AddressInfo).port,
     async close(limitMs = 10_000) {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      const made = await calls.made();
-      made?.stop();
+      const loaded = await calls.made();
+      loaded?.stop();
       for (const session of sessions.open.keys()) session.close();
       const drained = await Promise.race([sessions.ended().then(() => true), after(limitMs)]);
-      if (!drained) made?.shutDown();
+      if (!drained) loaded?.shutDown();
       sessions.breakAll();
       await closed;
     },
@@ -71,9 +71,9 @@ const isCall = (target: string): boolean => /^\/[^/?.]*\.[^/?]*\//.test(target);
  */
 function atFirstCall<T extends Calls>(make: () => Promise<T>, log: Log) {
   let making: Promise<T> | undefined;
-  let made: T | undefined;
+  let loaded: T | undefined;
   const handle: NodeHandler = (request, response) => {
-    if (made) return made.handle(request, response);
+    if (loaded) return loaded.handle(request, response);
     making ??= make().catch((error) => {
       making = undefined;
       log.error("failed to prepare gRPC; the next call tries again", { error });
@@ -81,7 +81,7 @@ function atFirstCall<T extends Calls>(make: () => Promise<T>, log: Log) {
     });
     making.then(
       (calls) => {
-        made = calls;
+        loaded = calls;
         if (!response.destroyed) calls.handle(request, response);
       },
       () => {

@@ -84,8 +84,8 @@ async function answerOf(
   { caller, signal }: { caller: string; signal: AbortSignal },
   log: Log,
 ): Promise<RouteResponse> {
-  const routeFailure = (why: string) => {
-    log.warn("a plugin's route failed", { plugin, route: name, error: why });
+  const routeFailure = (detail: string) => {
+    log.warn("a plugin's route failed", { plugin, route: name, error: detail });
     return problem("bad_gateway", `The route ${name} of the plugin ${plugin} failed; the service's log says why.`);
   };
   const deadline = AbortSignal.timeout(timeoutMs);

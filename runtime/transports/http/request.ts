@@ -139,8 +139,8 @@ export function bodyValue(read: ReturnType<typeof readJsonText>, headers: Header
   if ("value" in read) return read.value;
   if (read.fault === "depth") throw tooDeep;
   const position = read.fault === "syntax" && read.at ? `, at ${read.at}` : "";
-  const why = describeFormat(headers) ?? (read.fault === "utf8" ? ": it is not UTF-8" : position);
-  throw problem("bad_request", `The body is not valid JSON${why}.`);
+  const detail = describeFormat(headers) ?? (read.fault === "utf8" ? ": it is not UTF-8" : position);
+  throw problem("bad_request", `The body is not valid JSON${detail}.`);
 }
 
 /**

@@ -142,7 +142,7 @@ function truncated(text: string, { status, headers }: Response): Response {
   return new Response(stream, { status, headers });
 }
 
-const kept = /^(content-type|link|retry-after|etag|location)$/;
+const recordedHeaders = /^(content-type|link|retry-after|etag|location)$/;
 
 /**
  * Sends the request to the real server and records the response for the next run. Credentials are sent in headers, which are not
@@ -155,7 +155,7 @@ export function recordingFetch(folder: string, recordings: Recording[]): Fetch {
     const body = await request.clone().text();
     const response = await globalThis.fetch(request);
     const text = await response.text();
-    const headers = Object.fromEntries([...response.headers].filter(([name]) => kept.test(name)));
+    const headers = Object.fromEntries([...response.headers].filter(([name]) => recordedHeaders.test(name)));
     const one: Recording = {
       request: { method, url, ...(body && { body: jsonOr(body) }) },
       response: { status: response.status, headers, ...(text && { body: jsonOr(text) }) },

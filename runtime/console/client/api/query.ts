@@ -64,26 +64,26 @@ export function useQuery<T>(
   const { data, error, loading } = entry.state.value as LoadState<T>;
   const before = useRef<T>(undefined);
   if (data !== undefined) before.current = data;
-  const kept = keep && loading ? before.current : undefined;
-  return { data: data ?? kept, error, loading, reload: () => refresh(entry) };
+  const previous = keep && loading ? before.current : undefined;
+  return { data: data ?? previous, error, loading, reload: () => refresh(entry) };
 }
 
 function entryOf(key: string): Entry {
   const known = entries.get(key);
   if (known) return known;
-  const made: Entry = {
+  const entry: Entry = {
     state: signal({ data: undefined, error: undefined, loading: true }),
     load: async () => undefined,
     running: null,
     next: null,
     watchers: 0,
   };
-  entries.set(key, made);
+  entries.set(key, entry);
   for (const [old, { watchers }] of entries) {
     if (entries.size <= maxEntries) break;
     if (watchers === 0 && old !== key) entries.delete(old);
   }
-  return made;
+  return entry;
 }
 
 /** Loads again. If a load is running, its answer may be older than this call, so another one follows it. */

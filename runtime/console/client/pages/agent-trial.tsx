@@ -15,7 +15,7 @@ const maxIssues = 3;
 interface Trial {
   readonly before: TaskExecution;
   /** Id of the dry run. */
-  readonly made: string;
+  readonly trialId: string;
 }
 
 /** The latest run on each of the last issues whose webhooks are stored. */
@@ -43,7 +43,7 @@ export function AgentTrial({ agent: { id, prompt } }: { agent: Agent }) {
       chosen.map(async (before): Promise<Trial[]> => {
         const { event_id, task_id } = before;
         const receipt = await call("webhook-events.replay", { ...options, id: event_id ?? "", task_id });
-        return (receipt.executions ?? []).map((one) => ({ before, made: one.id }));
+        return (receipt.executions ?? []).map((one) => ({ before, trialId: one.id }));
       }),
     );
     setTrials(tried.flatMap((one) => (one.status === "fulfilled" ? one.value : [])));
@@ -65,7 +65,7 @@ export function AgentTrial({ agent: { id, prompt } }: { agent: Agent }) {
       {trials.length > 0 && (
         <ul class="list">
           {trials.map((trial) => (
-            <Result key={trial.made} trial={trial} />
+            <Result key={trial.trialId} trial={trial} />
           ))}
         </ul>
       )}
@@ -73,13 +73,13 @@ export function AgentTrial({ agent: { id, prompt } }: { agent: Agent }) {
   );
 }
 
-function Result({ trial: { before, made } }: { trial: Trial }) {
-  const { data } = useQuery(`trial ${made}`, (signal) => call("task-executions.get", { id: made }, signal));
+function Result({ trial: { before, trialId } }: { trial: Trial }) {
+  const { data } = useQuery(`trial ${trialId}`, (signal) => call("task-executions.get", { id: trialId }, signal));
   return (
     <li>
       {data && <State of="run" state={data.state} />}
       <span class="main">
-        <Link to={`compare/${before.id}`} query={{ with: made }}>
+        <Link to={`compare/${before.id}`} query={{ with: trialId }}>
           <Text>{`${before.task_id} for ${before.subject}: both answers side by side`}</Text>
         </Link>
         <span class="why">

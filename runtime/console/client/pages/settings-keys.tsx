@@ -80,7 +80,7 @@ const scopes = [
  * The last created key, until the user leaves the page. It is not part of the form, because a refused request may show the login
  * page in between.
  */
-const made = signal<string | null>(null);
+const createdKey = signal<string | null>(null);
 const isCreating = signal(false);
 
 async function createKey(values: FormData): Promise<void> {
@@ -94,7 +94,7 @@ async function createKey(values: FormData): Promise<void> {
       scopes: [textOf(values, "scope") as Scope],
       expires_at,
     });
-    made.value = key;
+    createdKey.value = key;
     // Creating the first key makes the API require one, so this page logs in with it.
     if (wasOpen) await logIn(key);
   } finally {
@@ -105,7 +105,7 @@ async function createKey(values: FormData): Promise<void> {
 function NewKey({ reload }: { reload: () => Promise<void> }) {
   useEffect(
     () => () => {
-      if (!isCreating.value) made.value = null;
+      if (!isCreating.value) createdKey.value = null;
     },
     [],
   );
@@ -129,10 +129,10 @@ function NewKey({ reload }: { reload: () => Promise<void> }) {
         />
         <Field name="days" label="Expires after (days)" type="number" placeholder="never" />
       </Form>
-      {made.value && (
+      {createdKey.value && (
         <div class="card new-key" role="status">
           <p>This is shown only once:</p>
-          <code>{made.value}</code> <Copy text={made.value} />
+          <code>{createdKey.value}</code> <Copy text={createdKey.value} />
         </div>
       )}
     </Section>

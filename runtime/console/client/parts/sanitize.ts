@@ -64,10 +64,10 @@ export function fragmentOf(markdown: string): DocumentFragment {
   for (const one of fragment.querySelectorAll("pre, table")) one.setAttribute("tabindex", "0");
   // The page has its own headings, so those of a text start at a lower level.
   for (const heading of fragment.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
-    const made = document.createElement("p");
-    made.className = "heading";
-    made.append(...heading.childNodes);
-    heading.replaceWith(made);
+    const paragraph = document.createElement("p");
+    paragraph.className = "heading";
+    paragraph.append(...heading.childNodes);
+    heading.replaceWith(paragraph);
   }
   return fragment;
 }

@@ -55,9 +55,9 @@ export class Contract1 {
       throw new BootError("BAD_CONFIG", `${plugin.id}: its settings are not valid: ${messageOf(error)}`);
     }
     try {
-      const made = await plugin.setup(contextOf(plugin, facts, parsed));
-      if (typeof made !== "object" || made === null) throw new Error("it returned no object of contributions");
-      this.#contributions = made as Contributions;
+      const contributions = await plugin.setup(contextOf(plugin, facts, parsed));
+      if (typeof contributions !== "object" || contributions === null) throw new Error("it returned no object of contributions");
+      this.#contributions = contributions as Contributions;
     } catch (error) {
       throw new BootError("SETUP_FAILED", `${plugin.id}: setup threw: ${messageOf(error)}`);
     }
