@@ -40,7 +40,11 @@ export const create = operation({
   description: "The key is shown only in this response. Once a first key exists, every request needs one.",
   input: z.object({
     name: text(100).describe("Name of the key. Unique among the keys that are not revoked."),
-    scopes: z.array(scope).min(1, "must contain at least one of agent, read, write, admin").max(10),
+    scopes: z
+      .array(scope)
+      .min(1, "must contain at least one of agent, read, write, admin")
+      .max(10)
+      .describe("Scopes of the key. `admin` includes `write` and `agent`; `write` includes `read`."),
     agent_ids: z
       .array(slug)
       .min(1)

@@ -7,7 +7,7 @@ import type { Flag, Verb } from "./verbs.ts";
 const commands: readonly (readonly [string, string])[] = [
   ...Object.values(operatorCommands).map(({ usage, about }) => [usage.split(" [")[0] as string, `${about}.`] as const),
   ["start", "Run the service. Its configuration is in the environment and .env."],
-  ["migrate", "Apply missing migrations and exit. `start` does it too. --create: also create the embedded database."],
+  ["migrate", "Apply missing migrations and exit. `start` also does this. --create: also create the embedded database."],
   ["reembed", "Compute all embeddings again after EMBEDDING_MODEL or EMBEDDING_DIMENSION changed. Resumes if interrupted."],
   ["doctor", "Print what is wrong with the configuration of a running service: triggers without tasks, failed checks."],
   ["memory export", "Print all memories as lines of JSON."],

@@ -54,7 +54,7 @@ export function fromRegistry(opened: () => Author): void {
       expect(readdirSync(opened().folder, { recursive: true }).filter((file) => basename(String(file)) === "ran")).toEqual([]);
       const lock = JSON.parse(readFileSync(join(opened().folder, "signalbox-plugins.lock.json"), "utf8"));
       expect(lock.plugins["word-count"]).toMatchObject({ version: "0.2.0", source: `${name}@0.2.0` });
-      expect(await opened().commands.good(["plugin", "upgrade", "word-count"])).toContain("asks for no new permissions");
+      expect(await opened().commands.good(["plugin", "upgrade", "word-count"])).toContain("requests no new permissions");
       // Another service gets the contents of the lock.
       await opened().commands.good(["plugin", "install"]);
     },

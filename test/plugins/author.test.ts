@@ -128,7 +128,7 @@ describe("versions", () => {
       edit("src/plugin.ts", "max(100_000)", "max(50_000)");
       await next("0.1.1");
       const upgraded = await good(["plugin", "upgrade", tarball("0.1.1")]);
-      expect(upgraded).toContain("asks for no new permissions");
+      expect(upgraded).toContain("requests no new permissions");
       expect(upgraded).toContain(
         "warning: word-count 0.1.1 contains breaking changes that its version number does not announce: tool count_words: the input text has maxLength 50000, before 100000\n",
       );
@@ -136,7 +136,7 @@ describe("versions", () => {
       edit("package.json", '"GET"', '"GET", "POST"'.replace(", ", ",\n            "));
       await next("0.2.0");
       const text = await good(["plugin", "upgrade", tarball("0.2.0")]);
-      expect(text).toContain("0.2.0 asks for these additional permissions:\n  http: POST https://status.example.com");
+      expect(text).toContain("0.2.0 requests these additional permissions:\n  http: POST https://status.example.com");
       expect(await version()).toBe("0.1.1");
       await bad(["plugin", "doctor"], /0\.2\.0 waits for approval/);
       await good(["plugin", "approve", id, "0.2.0"]);

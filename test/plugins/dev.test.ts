@@ -81,7 +81,7 @@ test("the first build is tested, installed, and waits for approval", { timeout: 
   const said = await after(() => {}, /Waiting for approval: signalbox plugin approve tickets/);
   expect(said).toMatch(/^tickets 0\.1\.0: good, \d+ cases, \d+ ms; \d+ slow cases run only in signalbox plugin test$/m);
   expect(said).toContain(`Builds that pass are installed at ${world.service.url}\n`);
-  expect(said).toMatch(/^tickets 0\.1\.0-dev\.\d+ asks for:\n {2}capability: fetch$/m);
+  expect(said).toMatch(/^tickets 0\.1\.0-dev\.\d+ requests:\n {2}capability: fetch$/m);
   expect(await plugin()).toMatchObject({ version: null, waiting: { version: expect.stringMatching(dev) } });
   expect((await world.service.post(`/api/plugins/${id}/approve`)).status).toBe(200);
   const mapping = { source: id, event_name: "comment", action: "created", canonical_trigger: "issue.created" };
@@ -125,7 +125,7 @@ test("a build that asks for more waits and names it; older development versions 
   const http = '"permissions": { "http": [{ "host": "tickets.example.com", "methods": ["GET"], "why": "Reads." }] }, "needs"';
   const said = await after(() => edit("package.json", '"needs"', http), /Waiting for approval/);
   expect(said).toMatch(
-    /^tickets \S+ asks for these additional permissions:\n {2}http: GET https:\/\/tickets\.example\.com \(Reads\.\)$/m,
+    /^tickets \S+ requests these additional permissions:\n {2}http: GET https:\/\/tickets\.example\.com \(Reads\.\)$/m,
   );
   const now = await plugin();
   expect(now.version).toBe(version);

@@ -82,7 +82,7 @@ async function installFetched(fetched: Fetched, approving: boolean, context: Ope
     return;
   }
   if (stored.waiting === null) {
-    context.out(`It asks for no new permissions; it is ${stored.state}.\n`);
+    context.out(`It requests no new permissions; it is ${stored.state}.\n`);
     return;
   }
   context.out(permissionsText(stored));

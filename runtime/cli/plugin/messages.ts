@@ -16,7 +16,7 @@ export function permissionsText(plugin: PluginEntity): string {
       .map(({ name, injected }) => `secret: ${name}, ${injected ? "added by the host" : "readable by the plugin"}`),
   ];
   const serving = version === null ? "" : `${plugin.id} ${version} may do:\n${list(lines)}`;
-  const taken = denied.length === 0 ? "" : `${plugin.id} asks for the following, which an operator denied:\n${list(denied)}`;
+  const taken = denied.length === 0 ? "" : `${plugin.id} requests the following, which an operator denied:\n${list(denied)}`;
   return `${serving}${taken}${requestedText(plugin)}`;
 }
 
@@ -35,7 +35,7 @@ export function breakingChangesText({ id, versions, waiting }: PluginEntity, ver
 export const requestedText = ({ id, version, waiting }: PluginEntity): string =>
   waiting === null
     ? ""
-    : `${id} ${waiting.version} asks for${version === null ? "" : " these additional permissions"}:\n${list(waiting.widens)}`;
+    : `${id} ${waiting.version} requests${version === null ? "" : " these additional permissions"}:\n${list(waiting.widens)}`;
 
 const list = (all: readonly string[]): string =>
   all.length === 0 ? "  nothing\n" : all.map((line) => `  ${singleLine(line)}\n`).join("");

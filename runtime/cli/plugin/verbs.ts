@@ -23,7 +23,7 @@ export const authorVerbs = {
   --url      install each build that passes in this service, as a version such as 0.1.0-dev.1767225600000. Default:
              SIGNALBOX_URL; if that is not set either, builds are not installed
   --key      @file with the API key, or - for standard input. Default: SIGNALBOX_API_KEY
-  --approve  approve new permissions at once. Default: a build that asks for more than the active version waits
+  --approve  approve new permissions at once. Default: a build that requests more than the active version waits
   --replay   for a source: replay its latest webhook after each install, and show the event and the results of its
              tasks. They really run and post, unless the service has TRACKER_UPDATES_ENABLED=false
 Ctrl-C ends it. To return to the previous version: signalbox plugin rollback <id>.
@@ -46,20 +46,20 @@ Exit code: 0 if every case passes, otherwise 1. The report is also written to di
 export const operatorVerbs = {
   search: {
     takes: "[words] [--reports]",
-    about: "Find plugins in npm's registry and show the permissions that each asks for.",
+    about: "Find plugins in npm's registry and show the permissions that each requests.",
     more: `Searches packages with the keyword signalbox-plugin. It needs no service and runs no code of a package.
   --reports  download the packages and show their conformance reports, if they match the bundle
 `,
   },
   install: {
     takes: "<package[@version] | tarball | folder> [--approve]",
-    about: "Store a plugin and show the permissions that it asks for. Nothing runs before it is approved.",
+    about: "Store a plugin and show the permissions that it requests. Nothing runs before it is approved.",
   },
   list: { takes: "", about: "List plugins and their states." },
   info: { takes: "<id>", about: "Show a plugin with its versions." },
   permissions: {
     takes: "<id> [--narrow <host:METHOD,... | JSON>]",
-    about: "Show a plugin's permissions, and those that a waiting version asks for in addition.",
+    about: "Show a plugin's permissions, and those that a waiting version requests in addition.",
     more: "--narrow restricts it to these methods and hosts, also in later versions. JSON form: {http, operations, open_routes}.\n",
   },
   approve: { takes: "<id> [version]", about: "Approve a version with its permissions." },
@@ -71,7 +71,7 @@ export const operatorVerbs = {
   },
   upgrade: {
     takes: "<id | package[@version] | tarball | folder>",
-    about: "Install a newer version. A version that asks for more, or checks less, waits for approval.",
+    about: "Install a newer version. A version that requests more, or checks less, waits for approval.",
   },
   rollback: { takes: "<id>", about: "Go back to the last approved version that was not rolled back." },
   remove: { takes: "<id>", about: "Remove a plugin with its settings." },

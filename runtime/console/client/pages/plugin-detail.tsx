@@ -73,7 +73,7 @@ function Actions({ plugin: { id, state, waiting, version }, reload }: DetailProp
                   ? "The plugin starts."
                   : `${wanted} replaces ${version}. You can approve ${version} again to go back.`}
               </p>
-              <Changes title="New permissions:" lines={waiting.widens} none="It asks for no new permissions." />
+              <Changes title="New permissions:" lines={waiting.widens} none="It requests no new permissions." />
               <Changes title="Breaking changes:" lines={waiting.breaks} none="" />
             </>
           }
