@@ -61,8 +61,11 @@ export interface Arrival {
   readonly closes?: boolean;
   /** Its executions wait this long for a newer snapshot, which replaces them. 0: they do not wait and are not replaced. */
   readonly delayMs?: number;
-  /** Set if a repeated body counts as a duplicate: the SHA-256 of the body, in hexadecimal, and the webhooks that share it. */
-  readonly copy?: { readonly scope: string; readonly digest: string } | null;
+  /**
+   * Set if a repeated body counts as a duplicate: the SHA-256 of the body, in hexadecimal, and the names under which it counts as
+   * received.
+   */
+  readonly copy?: { readonly scopes: readonly string[]; readonly digest: string } | null;
   /** SHA-256 of the content that all hooks deliver alike, in hexadecimal, for an event that names its hook. */
   readonly hookDigest?: string | null;
   /** Set if the event may report our own change. */

@@ -15,10 +15,10 @@ const ofHooks = new Set(["hook", "hook_id", "installation", "organization", "ent
 
 /** Keys by which an event is recognised as a copy of another, or as our own change. */
 export function identify(incoming: Incoming, replayHours: number): Pick<Arrival, "copy" | "hookDigest" | "suspect"> {
-  const { event, body, payload = null, replayScope: scope, replayOf, own } = incoming;
+  const { event, body, payload = null, replayScopes: scopes = [], replayOf, own } = incoming;
   const isNew = replayOf === undefined && !own;
   return {
-    copy: replayHours > 0 && scope ? { scope, digest: sha256(body) } : null,
+    copy: replayHours > 0 && scopes.length > 0 ? { scopes, digest: sha256(body) } : null,
     hookDigest: isNew && event.hook_id ? (sameDigest(incoming) ?? hookDigest(payload, body)) : null,
     suspect: isNew ? suspectOf(incoming) : null,
   };

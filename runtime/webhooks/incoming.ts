@@ -19,8 +19,8 @@ export interface Incoming {
   readonly event: SourceEvent;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
-  /** The name under which its body counts as received; `null` if no secret or signature was checked. */
-  readonly replayScope?: string | null;
+  /** The names under which its body counts as received; none if no secret or signature was checked. */
+  readonly replayScopes?: readonly string[];
   readonly payload?: Json;
   /** Known logins of all accounts with which Signalbox posts at this source. */
   readonly accounts: readonly string[];

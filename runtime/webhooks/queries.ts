@@ -28,7 +28,13 @@ export async function insertArrivals(
 ): Promise<Map<string, StoredEvent>> {
   const { ordered, bodies, events, executions } = rowsOf(arrivals);
   const digests = ordered.flatMap(({ one: { event, copy } }) =>
-    !copy ? [] : [{ id: event.id, slug: event.slug, delivery_id: event.delivery_id, ...copy }],
+    (copy?.scopes ?? []).map((scope) => ({
+      id: event.id,
+      slug: event.slug,
+      delivery_id: event.delivery_id,
+      scope,
+      digest: copy?.digest ?? "",
+    })),
   );
   const { copies, isNew } = digests.length > 0 ? withoutCopies(sql, digests, replayHours) : { copies: sql``, isNew: sql`true` };
   const inOrder = ordered.map(({ one }) => one);
@@ -116,15 +122,24 @@ function rowsOf(arrivals: readonly Arrival[]) {
 }
 
 /**
- * Skips events whose body arrived before within these hours. The unique key makes concurrent copies wait for each other, so that
- * exactly one is new. The column `slug` contains the scope, which is a slug unless the webhook is that of a mapping.
+ * Skips events whose body arrived before within these hours, under any of its names, which the column `slug` contains. The unique
+ * key makes concurrent copies wait for each other, so that at most one is new. A copy adds no further names, except if it is
+ * concurrent.
  */
 function withoutCopies(
   sql: Queryable,
   digests: readonly { id: string; slug: string; delivery_id: string | null; scope: string; digest: string }[],
   hours: number,
 ) {
-  const digestRows = sql`json_to_recordset(${JSON.stringify(digests)}::text::json) as d (id uuid, slug text, delivery_id text, scope text, digest text)`;
+  const json = JSON.stringify(digests);
+  const digestRows = sql`json_to_recordset(${json}::text::json) as d (id uuid, slug text, delivery_id text, scope text, digest text)`;
+  const hasMore = new Set(digests.map(({ id }) => id)).size < digests.length;
+  const isFirst = hasMore
+    ? sql`not exists (
+        select 1 from json_to_recordset(${json}::text::json) as s (id uuid, scope text, digest text)
+        join webhook_bodies b on b.slug = s.scope and b.digest = decode(s.digest, 'hex')
+        where s.id = d.id and b.received_at >= now() - make_interval(hours => ${hours}))`
+    : sql`true`;
   const copies = sql`
     expired as (
       delete from webhook_bodies w where (w.slug, w.digest) in (
@@ -134,14 +149,15 @@ function withoutCopies(
     ), first as (
       insert into webhook_bodies (slug, digest, event_id)
       select distinct on (d.scope, d.digest) d.scope, decode(d.digest, 'hex'), d.id from ${digestRows}
-      where d.delivery_id is null
-        or not exists (select 1 from webhook_events e where e.slug = d.slug and e.delivery_id = d.delivery_id)
-      order by d.scope, d.digest
+      where (d.delivery_id is null
+        or not exists (select 1 from webhook_events e where e.slug = d.slug and e.delivery_id = d.delivery_id)) and ${isFirst}
+      order by d.scope, d.digest, d.id
       on conflict (slug, digest) do update set event_id = excluded.event_id, received_at = now()
         where webhook_bodies.received_at < now() - make_interval(hours => ${hours})
-      returning event_id
+      returning event_id, slug
     ),`;
-  const isNew = sql`(not exists (select 1 from ${digestRows} where d.id = x.id) or x.id in (select event_id from first))`;
+  const isNew = sql`not exists (select 1 from ${digestRows} where d.id = x.id
+    and not exists (select 1 from first f where f.event_id = d.id and f.slug = d.scope))`;
   return { copies, isNew };
 }
 
@@ -162,7 +178,8 @@ export async function findEarlier(
     select id from webhook_events
     where slug = ${event.slug} and hashtext(change_key) = hashtext(${event.change_key}) and change_key = ${event.change_key} and (polled or ${event.polled})
     union all
-    select event_id from webhook_bodies where slug = ${copy?.scope ?? null} and digest = decode(${copy?.digest ?? null}, 'hex')
+    select event_id from webhook_bodies
+    where slug = any(${[...(copy?.scopes ?? [])]}) and digest = decode(${copy?.digest ?? null}, 'hex') and event_id <> ${event.id}
     union all
     select event_id from hook_deliveries where source = ${event.source} and digest = decode(${hookDigest}, 'hex')
     limit 1`;

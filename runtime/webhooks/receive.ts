@@ -26,7 +26,7 @@ import type {
   ReceiverOptions,
   UnreadableWebhook,
 } from "./receiver.ts";
-import { replayScope, slugOf } from "./replay-scope.ts";
+import { replayScopes, slugOf } from "./replay-scope.ts";
 import { extensionHeaders, type RecordedHeaders, recordReads, withoutSecrets } from "./stored-headers.ts";
 
 /** Timeout of a reaction. */
@@ -91,13 +91,13 @@ class WebhookReceiver implements Receiver {
     const slug = entry.kind === "connection" ? slugOf(entry.connection) : path;
     const parse = () => this.#parseAndDispatch(entry, slug, request, payload, context);
     if (entry.kind === "path" || context.deferred || !entry.connection.source.sandboxed) return parse();
-    const { plugin, name } = entry.connection.source;
-    if (await this.#options.deferred.isWaiting({ plugin, slug })) return this.#defer(plugin, name, slug, request, context);
+    const { plugin } = entry.connection.source;
+    if (await this.#options.deferred.isWaiting({ plugin, slug })) return this.#defer(entry.connection, slug, request, context);
     try {
       return await parse();
     } catch (error) {
       if (!(error instanceof PluginUnavailable)) throw error;
-      return this.#defer(plugin, name, slug, request, context);
+      return this.#defer(entry.connection, slug, request, context);
     }
   }
 
@@ -116,7 +116,7 @@ class WebhookReceiver implements Receiver {
   ): Promise<Receipt> {
     const { rules, dispatcher } = this.#options;
     const { headers, body } = request;
-    const scope = request.signed && this.#options.refusesCopies ? await replayScope(entry, slug, this.#options) : null;
+    const scopes = deferred?.scopes ?? (await this.#scopesOf(entry, slug, request));
     const recorded = recordReads(headers);
     const seenHeaders = entry.kind === "connection" && entry.connection.source.sandboxed ? headers : recorded.headers;
     const parsed =
@@ -146,7 +146,7 @@ class WebhookReceiver implements Receiver {
       body,
       traceparent: headers.traceparent ?? null,
       ...(entry.kind === "connection" && this.#replies(entry.connection, event)),
-      replayScope: scope,
+      replayScopes: scopes,
       ...(concerned.length > 0 && { matching: () => rules.matching(concerned, body) }),
       ...(unauthenticated && { reason: "authentication failed for every matching webhook mapping" }),
       ...(deferred && { id: deferred.id, inOrder: deferred.inOrder }),
@@ -178,14 +178,9 @@ class WebhookReceiver implements Receiver {
   }
 
   /** Stores a webhook whose plugin cannot parse it now. Its event is created when the plugin is available again. */
-  async #defer(
-    plugin: string,
-    source: string,
-    slug: string,
-    request: ReceivedWebhook,
-    context: DeliveryContext,
-  ): Promise<Receipt> {
+  async #defer(connection: Connection, slug: string, request: ReceivedWebhook, context: DeliveryContext): Promise<Receipt> {
     const { deferred, rules } = this.#options;
+    const { plugin, name: source } = connection.source;
     const credentials = rules.ofSource(source).map(({ authHeader }) => authHeader);
     const headers = withoutSecrets(request.headers, (name) => !credentials.includes(name));
     const event_id = await deferred.add({
@@ -198,10 +193,15 @@ class WebhookReceiver implements Receiver {
         ...context,
         id: undefined,
         proven: provenIds(rules.ofSource(source), request),
-        signed: request.signed,
+        scopes: await this.#scopesOf({ kind: "connection", connection }, slug, request),
       }),
     });
     return { event_id, status: "accepted" };
+  }
+
+  /** The names under which its body counts as received; none if no secret or signature was checked. */
+  async #scopesOf(entry: Entry, slug: string, { signed }: ReceivedWebhook): Promise<readonly string[]> {
+    return signed && this.#options.refusesCopies ? replayScopes(entry, slug, this.#options.connections) : [];
   }
 
   /** The rules for which a webhook authenticates. */

@@ -43,6 +43,8 @@ export interface DeferredDelivery {
   readonly id: string;
   /** Ids of the webhook mappings for which it authenticated on arrival. */
   readonly proven: readonly number[];
+  /** The names under which its body counts as received. */
+  readonly scopes: readonly string[];
   /** Whether this is the last attempt: if parsing fails, the event is stored as unreadable. */
   readonly last: boolean;
   readonly inOrder: InOrder;
@@ -94,7 +96,7 @@ export interface UnreadableWebhook extends WebhookRequest {
 }
 
 export interface ReceiverOptions {
-  readonly connections: Pick<Connections, "bySlug" | "ofSource" | "environment">;
+  readonly connections: Pick<Connections, "bySlug" | "environment">;
   readonly accounts: Accounts;
   readonly standings: Standings;
   readonly rules: MappingRules;

@@ -1,54 +1,57 @@
+import { scrypt } from "node:crypto";
+import { promisify } from "node:util";
 import type { Connection, Connections } from "../plugins/connections.ts";
 import { checkWithoutBody, unavailableBody, verifierOf } from "./admit.ts";
-import type { MappingRules, PathRule } from "./mapping-rules.ts";
 import { previousSecretOf } from "./previous-secret.ts";
 import type { Entry } from "./receiver.ts";
 
-export interface ReplayScopeOptions {
-  readonly connections: Pick<Connections, "ofSource" | "environment">;
-  readonly rules: Pick<MappingRules, "byPathOf">;
-}
-
-/** One of the webhooks of a source. */
-interface Target {
-  readonly name: string;
-  readonly secrets: readonly string[];
-}
-
 /**
- * The name under which a signed body counts as received. Webhooks of a source that share a secret have one name, because
- * whoever has a copy of a signed body can send it to each of them.
+ * The names under which a signed body counts as received: one for each secret that its webhook accepts, because whoever has a copy
+ * of a signed body can send it to each webhook of the source with that secret. While a secret is replaced, a webhook accepts two. A
+ * name depends on the source and the secret only, so it is the same whichever webhooks are added or deleted.
  */
-export async function replayScope(entry: Entry, slug: string, { connections, rules }: ReplayScopeOptions): Promise<string> {
-  const targetOf = async (connection: Connection): Promise<Target> => ({
-    name: slugOf(connection),
-    secrets: await secretsOf(await verifierOf(connection, connections.environment)),
-  });
-  const own = entry.kind === "connection" ? [await targetOf(entry.connection)] : entry.rules.flatMap(targetOfRule);
-  if (own.every(({ secrets }) => secrets.length === 0)) return own[0]?.name ?? slug;
-  const source = entry.kind === "connection" ? entry.connection.source.name : (entry.rules[0]?.source ?? "");
-  const byAge = connections.ofSource(source).toSorted((a, b) => ageOf(a).localeCompare(ageOf(b)));
-  const all = [...(await Promise.all(byAge.map(targetOf))), ...rules.byPathOf(source).flatMap(targetOfRule)];
-  const shared = new Set(own.flatMap(({ secrets }) => secrets));
-  const isShared = ({ secrets }: Target) => secrets.some((one) => shared.has(one));
-  // While a secret is replaced, a webhook accepts two, and each can be that of another webhook.
-  for (let before = 0; before < shared.size; ) {
-    before = shared.size;
-    for (const one of all.filter(isShared)) for (const secret of one.secrets) shared.add(secret);
-  }
-  // The oldest, so that a new webhook with the secret does not change the name.
-  return all.find(isShared)?.name ?? own[0]?.name ?? slug;
+export async function replayScopes(
+  entry: Entry,
+  slug: string,
+  { environment }: Pick<Connections, "environment">,
+): Promise<readonly string[]> {
+  const [source, secrets] =
+    entry.kind === "connection"
+      ? [entry.connection.source.name, await secretsOf(await verifierOf(entry.connection, environment))]
+      : [entry.rules[0]?.source ?? "", entry.rules.flatMap(({ secret }) => secret ?? [])];
+  // The plugin verifies with something else than its secrets.
+  if (secrets.length === 0) return [entry.kind === "connection" ? slugOf(entry.connection) : slug];
+  return Promise.all([...new Set(secrets)].map((secret) => scopeOf(source, secret)));
 }
-
-/** The environment's connection is the oldest; the ids of integrations begin with their time. */
-const ageOf = ({ id }: Connection): string => (id === "environment" ? "" : id);
 
 /** The path segment of a connection's webhook. */
 export const slugOf = ({ id, source }: Pick<Connection, "id" | "source">): string => (id === "environment" ? source.name : id);
 
-/** Contains a space, unlike any path. */
-const targetOfRule = ({ id, secret }: PathRule): Target[] =>
-  secret === null ? [] : [{ name: `mapping ${id}`, secrets: [secret] }];
+const scopes = new Map<string, Promise<string>>();
+const maxScopes = 10_000;
+
+/** Computed once for each secret. */
+function scopeOf(source: string, secret: string): Promise<string> {
+  const key = `${source} ${secret}`;
+  const known = scopes.get(key);
+  if (known) return known;
+  if (scopes.size >= maxScopes) scopes.clear();
+  const scope = derive(source, secret);
+  scopes.set(key, scope);
+  scope.catch(() => scopes.delete(key));
+  return scope;
+}
+
+/** Slow to compute, so that a weak secret cannot be found by its names in a copy of the database. Has a space, unlike any path. */
+async function derive(source: string, secret: string): Promise<string> {
+  const bytes = await promisify<string, string, number, { N: number }, Buffer>(scrypt)(
+    secret,
+    `signalbox webhook ${source}`,
+    16,
+    { N: 4096 },
+  );
+  return `${source} ${bytes.toString("base64url")}`;
+}
 
 const known = new WeakMap<Connection, readonly string[]>();
 

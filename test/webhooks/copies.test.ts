@@ -28,10 +28,13 @@ describe("a signed body that came before", () => {
     const again = await service.webhook(issueOpened({ number: 71 }), { delivery: "d-71" });
     expect(again.body).toEqual({ event_id: first.body.event_id, status: "duplicate" });
   });
-  const copyOf = async (to: Service, slug: string, body: string, headers: Record<string, string>) => {
+  const send = async (slug: string, body: string, headers: Record<string, string>) => {
     const sent = { "content-type": "application/json", "x-alpha-event": "issues", ...headers };
-    const response = await fetch(`${to.url}/webhook/${slug}`, { method: "POST", headers: sent, body });
-    const { status, error } = (await response.json()) as { status?: string; error?: string };
+    const response = await fetch(`${service.url}/webhook/${slug}`, { method: "POST", headers: sent, body });
+    return (await response.json()) as { status?: string; error?: string; event_id?: string };
+  };
+  const copyOf = async (slug: string, body: string, headers: Record<string, string>) => {
+    const { status, error } = await send(slug, body, headers);
     return status ?? error ?? "";
   };
   const make = async (credentials: object) => {
@@ -59,12 +62,33 @@ describe("a signed body that came before", () => {
     };
     expect((await service.post("/api/webhook-mappings", mapping)).status).toBe(201);
     const signed = { "x-hub-signature-256": signature(body, secret) };
-    expect(await copyOf(service, inherits, body, signed)).toBe("accepted");
+    expect(await copyOf(inherits, body, signed)).toBe("accepted");
     for (const slug of ["alpha", same, inherits.toUpperCase(), rotating, "team/a", "team/b"])
-      expect([slug, await copyOf(service, slug, body, { ...signed, "x-alpha-delivery": slug })]).toEqual([slug, "duplicate"]);
-    expect(await copyOf(service, other, body, { "x-hub-signature-256": signature(body, "a secret of its own") })).toBe(
-      "accepted",
-    );
+      expect([slug, await copyOf(slug, body, { ...signed, "x-alpha-delivery": slug })]).toEqual([slug, "duplicate"]);
+    expect(await copyOf(other, body, { "x-hub-signature-256": signature(body, "a secret of its own") })).toBe("accepted");
+  });
+  test("is a duplicate whichever webhooks with its secret are deleted or added", async () => {
+    const body = JSON.stringify(issueOpened({ number: 82 }));
+    const [older, newer] = ["a shared secret", "the next shared secret"];
+    const first = await make({ token: "t", webhook_secret: newer, webhook_secret_previous: older });
+    const [second, third] = [
+      await make({ token: "t", webhook_secret: older }),
+      await make({ token: "t", webhook_secret: newer }),
+    ];
+    const original = await send(second, body, { "x-hub-signature-256": signature(body, older) });
+    const byNewer = { "x-hub-signature-256": signature(body, newer) };
+    expect(original.status).toBe("accepted");
+    expect(await send(first, body, byNewer)).toEqual({ event_id: original.event_id, status: "duplicate" });
+    const rotated = JSON.stringify(issueOpened({ number: 83 }));
+    const signed = { "x-hub-signature-256": signature(rotated, older) };
+    const { event_id } = await send(first, rotated, signed);
+    for (const id of [first, second]) expect((await service.del(`/api/integrations/${id}`)).status).toBe(204);
+    const last = await make({ token: "t", webhook_secret: older });
+    expect(await send(last, rotated, signed)).toEqual({ event_id, status: "duplicate" });
+    expect(await send(third, rotated, { "x-hub-signature-256": signature(rotated, newer) })).toEqual({
+      event_id,
+      status: "duplicate",
+    });
   });
   test("is a duplicate at any path of its mapping", async () => {
     const auth = { method: "token", header: "X-Shop-Token", secret: "the token of the shops" };
@@ -77,15 +101,16 @@ describe("a signed body that came before", () => {
       auth,
     };
     expect((await service.post("/api/webhook-mappings", mapping)).status).toBe(201);
-    const send = (slug: string) => copyOf(service, slug, '{"type":"sold"}', { "x-shop-token": "the token of the shops" });
-    expect([await send("shops/a"), await send("shops/a"), await send("shops/b")]).toEqual(["accepted", "duplicate", "duplicate"]);
+    const sell = (slug: string) => copyOf(slug, '{"type":"sold"}', { "x-shop-token": "the token of the shops" });
+    expect([await sell("shops/a"), await sell("shops/a"), await sell("shops/b")]).toEqual(["accepted", "duplicate", "duplicate"]);
   });
   test("is one event if it is sent to two webhooks with its secret at once", async () => {
     const body = JSON.stringify(issueOpened({ number: 81 }));
     const signed = { "x-hub-signature-256": signature(body, secret) };
-    const slugs = ["alpha", await make({ token: "t" }), await make({ token: "t" })];
-    const sent = await Promise.all([...slugs, ...slugs, ...slugs].map((slug) => copyOf(service, slug, body, signed)));
-    expect(sent.sort()).toEqual(["accepted", ...Array(8).fill("duplicate")]);
+    const rotating = { token: "t", webhook_secret: "a new one", webhook_secret_previous: secret };
+    const slugs = ["alpha", await make({ token: "t" }), await make({ token: "t" }), await make(rotating)];
+    const sent = await Promise.all([...slugs, ...slugs, ...slugs].map((slug) => copyOf(slug, body, signed)));
+    expect(sent.sort()).toEqual(["accepted", ...Array(11).fill("duplicate")]);
   });
 });
 

@@ -11,7 +11,7 @@ interface Processes {
 /** What is stored with a deferred webhook. */
 interface StoredContext extends DeliveryContext {
   readonly proven?: number[];
-  readonly signed?: boolean;
+  readonly scopes?: string[];
 }
 
 /** Parses deferred webhooks once their plugin is running. */
@@ -22,9 +22,9 @@ export function readDeferred(deferred: DeferredWebhooks, receiver: Receiver, pro
       const entry = await receiver.entry(row.slug);
       // Its integration may be restored, like a plugin.
       if (!entry) throw new PluginUnavailable(`there is no webhook "${row.slug}"`, false);
-      const { proven = [], signed = false, ...context } = JSON.parse(row.context) as StoredContext;
-      const request = { headers: JSON.parse(row.headers) as Record<string, string>, body: row.body, signed };
-      const delivery = { ...context, deferred: { id: row.id, proven, last, inOrder } };
+      const { proven = [], scopes = [], ...context } = JSON.parse(row.context) as StoredContext;
+      const request = { headers: JSON.parse(row.headers) as Record<string, string>, body: row.body };
+      const delivery = { ...context, deferred: { id: row.id, proven, scopes, last, inOrder } };
       await receiver.accept(entry, row.slug, request, payload, delivery);
     },
     discard: ({ headers, ...row }, reason) => receiver.storeUnreadable({ ...row, headers: JSON.parse(headers) }, reason),
