@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Built, buildPlugin } from "../harness/plugin-bundle.ts";
 import { type Service, startService } from "../harness/service.ts";
@@ -138,6 +140,20 @@ describe("an approved plugin's routes", () => {
       expect(Object.keys(told.body as object)).toEqual(["error"]);
     }
     expect((await answer({ throws: "rate_limited" })).headers.get("retry-after")).toBe("3");
+  });
+  test("clients that do not send the rest of their body keep no one out", async () => {
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json", "content-length": 100 };
+    const held = Array.from({ length: 64 }, () =>
+      request(`${service.url}/plugins/doors/echo`, {
+        method: "POST",
+        headers: { ...headers, expect: "100-continue" },
+        agent: false,
+      }),
+    );
+    for (const one of held) one.on("error", () => {}).flushHeaders();
+    await Promise.all(held.map((one) => once(one, "continue")));
+    expect((await service.post("/plugins/doors/echo", { text: "hi" })).status).toBe(201);
+    for (const one of held) one.destroy();
   });
   test("an answer that breaks the contract is an error", async () => {
     const broken = [

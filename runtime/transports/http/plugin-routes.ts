@@ -36,6 +36,8 @@ export function mountPluginRoutes(app: OpenAPIHono, routes: ReadonlyMap<string, 
     const { route } = entry;
     const method = c.req.method === "HEAD" ? "GET" : c.req.method;
     if (method !== route.method) return methodNotAllowed(c, route.method);
+    // Counted only once its body is here, so that slow senders keep no one out.
+    const request = await requestOf(c, route, { maxBytes: Math.min(options.maxBodyBytes, maxBytes), budget: options.budget });
     const running = underWay.get(plugin) ?? 0;
     if (running >= maxConcurrent)
       throw problem("unavailable", `The plugin ${plugin} works on ${running} requests; try again in a moment.`, {
@@ -43,7 +45,6 @@ export function mountPluginRoutes(app: OpenAPIHono, routes: ReadonlyMap<string, 
       });
     underWay.set(plugin, running + 1);
     try {
-      const request = await requestOf(c, route, { maxBytes: Math.min(options.maxBodyBytes, maxBytes), budget: options.budget });
       return send(c, await answerOf(entry, request, { caller: caller.name, signal: c.req.raw.signal }, options.log));
     } finally {
       const left = (underWay.get(plugin) ?? 1) - 1;
