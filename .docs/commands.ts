@@ -1,7 +1,7 @@
 import { operatorCommands } from "../runtime/cli/operate.ts";
 import { authorVerbs, operatorVerbs } from "../runtime/cli/plugin/verbs.ts";
 import { ownFlags, verbsOf } from "../runtime/cli/verbs.ts";
-import { declared } from "../runtime/declared.ts";
+import { declaredOperations } from "../runtime/declared-operations.ts";
 import { type Page, parsePage } from "./markdown.ts";
 import { markdownFiles, read } from "./pages.ts";
 
@@ -60,7 +60,7 @@ const unknownScripts = ({ text, where }: Mention): string[] =>
     .filter(([, name = ""]) => !scripts[name] && !theirs.includes(name))
     .map(([command]) => `${where}: there is no script for ${command}`);
 
-const verbs = verbsOf(declared().map(({ op }) => op)).filter(({ noun }) => noun !== "plugins");
+const verbs = verbsOf(declaredOperations().map(({ op }) => op)).filter(({ noun }) => noun !== "plugins");
 const pluginVerbs: Readonly<Record<string, { takes: string; more?: string }>> = { ...authorVerbs, ...operatorVerbs };
 const operating: Readonly<Record<string, { usage: string }>> = operatorCommands;
 /** Commands of one word, and what may follow. */

@@ -1,5 +1,5 @@
 import { type EventAuthor, PluginError } from "@signalbox/sdk";
-import { cachedFor } from "./cached-for.ts";
+import { cacheFor } from "./cache.ts";
 import type { Client } from "./client.ts";
 import * as shapes from "./shapes.ts";
 
@@ -17,7 +17,7 @@ interface Member {
 }
 
 /** The members of the workspace. Empty on servers without this endpoint, and for keys that may not read it. */
-export const membersOf = cachedFor(async (client: Client, signal: AbortSignal): Promise<readonly Member[]> => {
+export const membersOf = cacheFor(async (client: Client, signal: AbortSignal): Promise<readonly Member[]> => {
   const route = "GET /workspaces/{slug}/members/";
   try {
     const { data } = await client.read({ route, path: { slug: client.slug }, schema: shapes.listOf(shapes.member), signal });

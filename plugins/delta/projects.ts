@@ -1,6 +1,6 @@
 import { PluginError } from "@signalbox/sdk";
 import { type Address, isId } from "./address.ts";
-import { cachedFor } from "./cached-for.ts";
+import { cacheFor } from "./cache.ts";
 import type { Account, Client } from "./client.ts";
 import * as shapes from "./shapes.ts";
 
@@ -44,14 +44,14 @@ async function projectsOf(client: Client, signal: AbortSignal) {
 }
 
 /** The states of a project; lists of issues contain only their ids. */
-export const statesOf = cachedFor(async (client: Client, project: string, signal: AbortSignal) => {
+export const statesOf = cacheFor(async (client: Client, project: string, signal: AbortSignal) => {
   const route = "GET /workspaces/{slug}/projects/{project}/states/";
   const path = { slug: client.slug, project };
   return (await client.read({ route, path, query: { per_page: 100 }, schema: shapes.listOf(shapes.state), signal })).data.results;
 });
 
 /** The first hundred labels of a project. */
-export const labelsOf = cachedFor(async (client: Client, project: string, signal: AbortSignal) => {
+export const labelsOf = cacheFor(async (client: Client, project: string, signal: AbortSignal) => {
   const route = "GET /workspaces/{slug}/projects/{project}/labels/";
   const path = { slug: client.slug, project };
   return (await client.read({ route, path, query: { per_page: 100 }, schema: shapes.listOf(shapes.label), signal })).data.results;

@@ -2,7 +2,7 @@ import { sanitizeText, stringAt, valueAt } from "@signalbox/sdk";
 import type { BlockContent, ListItem, PhrasingContent, Root, RootContent, TableRow } from "mdast";
 import { boxOf } from "./list-box.ts";
 import { maxDepth, writeMarkdown } from "./markdown.ts";
-import { merged } from "./merged-phrases.ts";
+import { mergePhrases } from "./merge-phrases.ts";
 
 /** Converts a document of the platform's format to Markdown. Never throws. Of unknown nodes, only the content is converted. */
 export function adfToMarkdown(document: unknown): string {
@@ -131,7 +131,7 @@ function rawText(node: unknown): string {
 }
 
 const phrases = (node: unknown, depth: number): PhrasingContent[] =>
-  depth > maxDepth ? [] : merged(contentOf(node).flatMap((child) => phrase(child, depth + 1)));
+  depth > maxDepth ? [] : mergePhrases(contentOf(node).flatMap((child) => phrase(child, depth + 1)));
 
 function phrase(node: unknown, depth: number): PhrasingContent[] {
   const text = valueAt(node, "text");

@@ -1,6 +1,6 @@
 import type { PhrasingContent } from "mdast";
 import { maxDepth } from "./markdown.ts";
-import { merged } from "./merged-phrases.ts";
+import { mergePhrases } from "./merge-phrases.ts";
 import { emoticons } from "./wiki-signs.ts";
 
 /** Longest distance between the two halves of a pair of characters. */
@@ -44,7 +44,7 @@ export function wikiPhrases(text: string, depth: number): PhrasingContent[] {
     at = found.end;
   }
   flush();
-  return merged(nodes);
+  return mergePhrases(nodes);
 }
 
 function read(text: string, at: number, depth: number): Found | null {

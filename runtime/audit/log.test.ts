@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { removeAuditEntries } from "../retention/queries.ts";
 import { type Door, openDoor } from "../transports/http/testing/door.ts";
 import { appendToLog, verifyLog } from "./log-queries.ts";
-import { masked } from "./masked.ts";
+import { maskSecrets } from "./mask-secrets.ts";
 
 let door: Door;
 beforeAll(async () => {
@@ -90,4 +90,4 @@ test.each([
     "https://a.example/?to=https://b.example/?sig=********&next=?token=******** v",
   ],
   [{ key: `sbx_${"a".repeat(43)}` }, { key: "********" }],
-])("secrets of %j are masked", (value, shown) => expect(masked(value)).toEqual(shown));
+])("secrets of %j are masked", (value, shown) => expect(maskSecrets(value)).toEqual(shown));

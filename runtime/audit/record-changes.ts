@@ -5,7 +5,7 @@ import { newId } from "../platform/ids.ts";
 import { storable } from "../platform/json.ts";
 import { type Bound, type Context, Events } from "../platform/operation.ts";
 import { appendToLog } from "./log-queries.ts";
-import { masked } from "./masked.ts";
+import { maskSecrets } from "./mask-secrets.ts";
 
 /** Maximum length of the stored JSON of an object before or after a change, in characters. */
 const maxLength = 65_536;
@@ -60,7 +60,7 @@ const isChange = (op: Operation): boolean =>
   !op.streaming && (op.scope === "write" || op.scope === "admin") && httpRoute(op).method !== "GET";
 
 function storedValue(value: unknown): unknown {
-  const shown = masked(value) ?? null;
+  const shown = maskSecrets(value) ?? null;
   const { length } = JSON.stringify(shown);
   return length > maxLength ? { too_long_to_keep: `${length} characters` } : shown;
 }

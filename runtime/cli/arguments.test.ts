@@ -1,7 +1,7 @@
 import { empty, operation, pageOf, paging } from "@signalbox/schema/operation";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { declared } from "../declared.ts";
+import { declaredOperations } from "../declared-operations.ts";
 import { readArguments, UsageError } from "./arguments.ts";
 import { helpOf } from "./help.ts";
 import { asJson, asTable } from "./output.ts";
@@ -96,7 +96,7 @@ describe("arguments of a verb", () => {
 });
 
 test("every operation that HTTP offers is a verb, with help", () => {
-  const operations = declared().map((bound) => bound.op);
+  const operations = declaredOperations().map((bound) => bound.op);
   const verbs = verbsOf(operations);
   expect(verbs.map((one) => one.op.id)).toEqual(operations.filter((one) => one.http && !one.streaming).map((one) => one.id));
   expect(new Set(verbs.map((one) => `${one.noun} ${one.verb}`)).size).toBe(verbs.length);

@@ -1,5 +1,5 @@
 import type { Operation } from "@signalbox/schema/operation";
-import { declared } from "../declared.ts";
+import { declaredOperations } from "../declared-operations.ts";
 import { readClientConfig } from "../platform/config.ts";
 import { request } from "./request.ts";
 
@@ -9,7 +9,7 @@ import { request } from "./request.ts";
  * `@signalbox/cli`.
  */
 export async function ask<T>(id: string, input: Readonly<Record<string, unknown>>): Promise<T> {
-  const op = declared().find((bound) => bound.op.id === id)?.op as Operation;
+  const op = declaredOperations().find((bound) => bound.op.id === id)?.op as Operation;
   const { SIGNALBOX_URL: url, SIGNALBOX_API_KEY: apiKey } = readClientConfig();
   return (await request(op, input, { url, apiKey }, () => {})).value as T;
 }

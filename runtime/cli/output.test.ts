@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Operation } from "@signalbox/schema/operation";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { declared } from "../declared.ts";
+import { declaredOperations } from "../declared-operations.ts";
 import { asJson, asTable, onOneLine } from "./output.ts";
 import { run } from "./run.ts";
 
@@ -38,7 +38,7 @@ test("nor does the content of its package, if it is refused", async () => {
 });
 
 test("a table of a history begins with the id, the time and the outcome, shows reasons, and fits 80 columns", () => {
-  const list = declared().find(({ op }) => op.id === "webhook-events.list")?.op as Operation;
+  const list = declaredOperations().find(({ op }) => op.id === "webhook-events.list")?.op as Operation;
   const row = {
     id: "01a2172f-394b-7000-9c32-fa68fb7a3bd1",
     source: "alpha",
@@ -60,7 +60,7 @@ test("a table of a history begins with the id, the time and the outcome, shows r
 });
 
 test("a table of calls of tools shows whether each succeeded", () => {
-  const list = declared().find(({ op }) => op.id === "tool-executions.list")?.op as Operation;
+  const list = declaredOperations().find(({ op }) => op.id === "tool-executions.list")?.op as Operation;
   const row = {
     id: "01a2172f-394b-7000-9c32-fa68fb7a3bd1",
     execution_id: "01a2172f-394b-7000-9c32-fa68fb7a3bd2",

@@ -1,4 +1,4 @@
-import { declared } from "../declared.ts";
+import { declaredOperations } from "../declared-operations.ts";
 import { readClientConfig } from "../platform/config.ts";
 import { version } from "../platform/version.ts";
 import { readArguments, UsageError } from "./arguments.ts";
@@ -42,7 +42,7 @@ async function runCommand([first, ...rest]: readonly string[], terminal: Termina
   if (first === "memory" && (rest[0] === "export" || rest[0] === "import"))
     return wantsHelp ? say(terminal, `${transferUsage}\n`) : transfer(rest, terminal);
   const verbs = verbsOf(
-    declared()
+    declaredOperations()
       .map(({ op }) => op)
       .filter(({ id }) => !id.startsWith("plugins.")),
   );

@@ -1,7 +1,7 @@
 import type { liveChange } from "@signalbox/schema/live";
 import type { Operation } from "@signalbox/schema/operation";
 import type { z } from "zod";
-import { declared } from "../declared.ts";
+import { declaredOperations } from "../declared-operations.ts";
 import { readClientConfig } from "../platform/config.ts";
 import { toSecond, withoutControlCharacters } from "./output.ts";
 import { request } from "./request.ts";
@@ -16,7 +16,7 @@ const ended = ["succeeded", "failed", "cancelled"];
  */
 export async function follow(id: string | undefined, json: boolean, terminal: Terminal): Promise<void> {
   const name = id === undefined ? "events.follow" : "task-executions.events";
-  const op = declared().find((bound) => bound.op.id === name)?.op as Operation;
+  const op = declaredOperations().find((bound) => bound.op.id === name)?.op as Operation;
   const { SIGNALBOX_URL: url, SIGNALBOX_API_KEY: apiKey } = readClientConfig();
   const known = new Map<string, string>();
   let lastEventId: string | undefined;

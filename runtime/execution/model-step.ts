@@ -2,7 +2,7 @@ import { modelTarget } from "../breakers/breakers.ts";
 import { maxCalls } from "../llm/answer.ts";
 import type { ChatAnswer, ChatRequest, Message, ToolCall } from "../llm/chat-messages.ts";
 import type { Llm } from "../llm/client.ts";
-import { measureChat } from "../llm/measured.ts";
+import { measureChat } from "../llm/measure-chat.ts";
 import { Failure, maxRetryMs, retry } from "../platform/retry.ts";
 import { toFunction } from "../tools/eligible.ts";
 import type { RegisteredTool } from "../tools/registered-tool.ts";

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { declared } from "../declared.ts";
+import { declaredOperations } from "../declared-operations.ts";
 import { version } from "../platform/version.ts";
 import { documentOf } from "../transports/http/openapi.ts";
 import { clientTypes } from "./client-types.ts";
@@ -14,7 +14,7 @@ import { schemaSql } from "./schema-sql.ts";
  */
 const folder = fileURLToPath(new URL("../../schema/gen/", import.meta.url));
 
-const bound = declared();
+const bound = declaredOperations();
 const document = documentOf(
   bound.filter(({ op }) => op.http !== null),
   version,

@@ -5,9 +5,9 @@ import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log, Report } from "../platform/log.ts";
 import { startLoop } from "../platform/loop.ts";
-import { changesOf } from "./approved.ts";
 import { listTools } from "./client/list-tools.ts";
 import { allServers, claimDue, type ServerRow, saveAnswer } from "./queries.ts";
+import { changesOf } from "./tool-changes.ts";
 
 export type McpServer = z.output<typeof mcpServer>;
 

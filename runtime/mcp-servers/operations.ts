@@ -5,10 +5,10 @@ import type { Bus } from "../platform/bus.ts";
 import { isMissingReference } from "../platform/database/client.ts";
 import { addressFor } from "../platform/network/masked-url.ts";
 import { type Bound, handle } from "../platform/operation.ts";
-import { approvedWith, changesOf, versionOf } from "./approved.ts";
 import type { McpTool } from "./client/list-tools.ts";
 import type { Discovery, McpServer } from "./discovery.ts";
 import { approveTools, deleteServer, findServer, insertServer, listServers, type ServerRow } from "./queries.ts";
+import { approvedWith, changesOf, versionOf } from "./tool-changes.ts";
 import { qualifiedName } from "./tools.ts";
 
 export interface McpServerDeps {

@@ -3,11 +3,11 @@ import { storable } from "../platform/json.ts";
 import { Failure } from "../platform/retry.ts";
 import { checkParameters } from "../tools/parameters.ts";
 import type { Parameters, RegisteredTool, ToolUse } from "../tools/registered-tool.ts";
-import { approvedTools } from "./approved.ts";
 import { callMcpTool } from "./client/call-tool.ts";
 import type { McpTool } from "./client/list-tools.ts";
 import { ServerFault } from "./client/server-fault.ts";
 import { allServers, type ServerRow } from "./queries.ts";
+import { approvedTools } from "./tool-changes.ts";
 
 /** Deadline of one call, milliseconds, and size limit of its answer, bytes. */
 const callMs = 60_000;

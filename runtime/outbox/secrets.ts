@@ -2,8 +2,8 @@ import type { Config } from "../platform/config.ts";
 import { secretsInUrl } from "../platform/network/url-secrets.ts";
 import { isSecretSetting } from "../platform/secret-names.ts";
 import type { Connection } from "../plugins/connections.ts";
-import type { OpenedSecret } from "../stored-secrets/known.ts";
 import type { StoredAddress } from "../stored-secrets/queries.ts";
+import type { OpenedSecret } from "../stored-secrets/stored-secrets.ts";
 import { type KnownSecret, SecretFinder } from "./secret-finder.ts";
 
 /** Such variables whose value is a path, and so no secret. */

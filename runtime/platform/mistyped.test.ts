@@ -10,8 +10,8 @@ test.each([
   ["LLM_BASEURL", "LLM_BASE_URL"],
   ["DATABSE_URL", "DATABASE_URL"],
   ["API_KEY", "API_KEYS"],
-])("%s is unknown, and %s is suggested", (name, meant) => {
-  expect(mistypedIn([name], known)).toEqual([{ name, meant }]);
+])("%s is unknown, and %s is suggested", (name, suggestion) => {
+  expect(mistypedIn([name], known)).toEqual([{ name, suggestion }]);
 });
 
 test("our variables, and those of others, are not reported", () => {

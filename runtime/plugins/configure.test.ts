@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { createVault } from "../platform/vault.ts";
 import { configure, settingsToKeep } from "./configure.ts";
-import { settingsPurpose } from "./installed.ts";
+import { settingsPurpose } from "./installed-plugin.ts";
 
 const [before, after] = [createVault(["a".repeat(64)]), createVault(["b".repeat(64)])];
 

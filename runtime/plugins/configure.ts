@@ -4,7 +4,7 @@ import { causeOf } from "../platform/cause-of.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Vault } from "../platform/vault.ts";
 import { Refusal } from "./admit.ts";
-import { settingsPurpose } from "./installed.ts";
+import { settingsPurpose } from "./installed-plugin.ts";
 import type { PluginManager } from "./plugin-manager.ts";
 import { findBundle, findPlugin, saveSettings, type VersionRow } from "./queries.ts";
 import { restrictPermissions } from "./restrict-permissions.ts";

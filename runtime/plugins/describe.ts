@@ -1,7 +1,7 @@
 import type { Output } from "@signalbox/schema/operation";
 import type { get } from "@signalbox/schema/plugins";
 import { type BuiltManifest, permissionDiff } from "@signalbox/sdk/manifest";
-import { breaks } from "./breaks.ts";
+import { breakingChanges } from "./breaking-changes.ts";
 import type { LoadedThirdParty } from "./load-third-party.ts";
 import type { PluginManager } from "./plugin-manager.ts";
 import type { PluginRow, VersionRow } from "./queries.ts";
@@ -33,11 +33,11 @@ export function describeInstalled(
     waiting: waiting && {
       version: waiting.version,
       widens: [...publisherDiff(current, waiting), ...permissionDiff(current?.manifest ?? null, waiting.manifest)],
-      breaks: breaks(current?.manifest, waiting.manifest),
+      breaks: breakingChanges(current?.manifest, waiting.manifest),
     },
     versions: versions.map(({ manifest, plugin_id: _, ...one }, i) => ({
       ...one,
-      breaks: breaks(versions[i - 1]?.manifest, manifest),
+      breaks: breakingChanges(versions[i - 1]?.manifest, manifest),
     })),
     created_at: row.created_at,
     updated_at: row.updated_at,

@@ -1,5 +1,5 @@
 import type { Report } from "../platform/log.ts";
-import { type Installed, isSame } from "./installed.ts";
+import { type InstalledPlugin, isSame } from "./installed-plugin.ts";
 import { refusalOf } from "./load.ts";
 import type { PluginRow } from "./queries.ts";
 
@@ -31,7 +31,7 @@ export class FailedUpgrades {
     return this.#all.delete(id);
   }
 
-  add(row: PluginRow, current: Installed, error: unknown): void {
+  add(row: PluginRow, current: InstalledPlugin, error: unknown): void {
     const { code, reason } = refusalOf(row.id, error);
     const serving = current.manifest.version;
     const what = row.version === serving ? "its new settings or permissions" : `version ${row.version}`;

@@ -3,7 +3,7 @@ import type { Log, Report } from "../platform/log.ts";
 import type { Vault } from "../platform/vault.ts";
 import { FailedUpgrades } from "./failed-upgrades.ts";
 import {
-  type Installed,
+  type InstalledPlugin,
   isSame,
   isServing,
   requireDigest,
@@ -11,7 +11,7 @@ import {
   type Settings,
   serves,
   settingsOf,
-} from "./installed.ts";
+} from "./installed-plugin.ts";
 import { type RefusedPlugin, refusalOf } from "./load.ts";
 import type { LoadedThirdParty } from "./load-third-party.ts";
 import type { ProcessStates } from "./process-states.ts";
@@ -36,7 +36,7 @@ export interface InstalledPluginsDeps {
 /** The plugins in the database, as this replica runs them. */
 export class InstalledPlugins {
   readonly #deps: InstalledPluginsDeps;
-  readonly #loaded = new Map<string, Installed>();
+  readonly #loaded = new Map<string, InstalledPlugin>();
   readonly #refused = new Map<string, RefusedPlugin>();
   readonly failedUpgrades: FailedUpgrades;
 
@@ -49,10 +49,10 @@ export class InstalledPlugins {
   get refused(): ReadonlyMap<string, RefusedPlugin> {
     return this.#refused;
   }
-  all(): readonly Installed[] {
+  all(): readonly InstalledPlugin[] {
     return [...this.#loaded.values()];
   }
-  find(id: string): Installed | undefined {
+  find(id: string): InstalledPlugin | undefined {
     return this.#loaded.get(id);
   }
 
@@ -74,7 +74,7 @@ export class InstalledPlugins {
   }
 
   /** Applies a decision of another replica or an operator about a plugin that is loaded here. */
-  #followRow({ process, manifest }: Installed, { quarantine_code, quarantine_reason }: PluginRow): void {
+  #followRow({ process, manifest }: InstalledPlugin, { quarantine_code, quarantine_reason }: PluginRow): void {
     this.failedUpgrades.forget(manifest.id);
     const isQuarantined = process?.status().state === "quarantined";
     if (quarantine_code !== null && !isQuarantined) process?.quarantine(quarantine_code, quarantine_reason ?? "");
@@ -82,7 +82,7 @@ export class InstalledPlugins {
   }
 
   /** Loads a version with its settings. If it replaces a running version, it is started first, and discarded if that fails. */
-  async #loadInstalled(row: PluginRow, version: VersionRow, current: Installed | undefined): Promise<void> {
+  async #loadInstalled(row: PluginRow, version: VersionRow, current: InstalledPlugin | undefined): Promise<void> {
     if (current && this.failedUpgrades.has(row)) return;
     let candidate: LoadedThirdParty | undefined;
     try {
@@ -108,7 +108,7 @@ export class InstalledPlugins {
     }
   }
 
-  async #replace(row: PluginRow, candidate: LoadedThirdParty, settings: Settings, current?: Installed): Promise<void> {
+  async #replace(row: PluginRow, candidate: LoadedThirdParty, settings: Settings, current?: InstalledPlugin): Promise<void> {
     const { id } = row;
     this.#deps.settings.set(id, settings);
     this.#loaded.set(id, { ...candidate, row });

@@ -8,7 +8,7 @@ import { withSignature } from "./sandbox/contributions.ts";
 import type { Described } from "./sandbox/initialize.ts";
 import { openSandbox } from "./sandbox/open.ts";
 import type { ProcessStatus, SupervisedProcess } from "./sandbox/supervise.ts";
-import { type SandboxDependencies, sandboxed } from "./sandboxed.ts";
+import { runSandboxed, type SandboxDependencies } from "./sandboxed-plugin.ts";
 import type { ThirdPartyPlugin } from "./third-party.ts";
 
 /** A loaded third-party plugin. */
@@ -38,7 +38,7 @@ export async function loadThirdParty(
   if (trust) return trusted(trust, { bytes, sha256, manifest }, taken, options);
   if (manifest) admitDeclared(manifest, taken);
   const known = manifest ?? (await identify(name, bytes, taken, options.dependencies).catch(failWithDigest(sha256)));
-  const plugin = sandboxed(known, bytes, options.dependencies, (status) => options.changed(known, status));
+  const plugin = runSandboxed(known, bytes, options.dependencies, (status) => options.changed(known, status));
   checkContributions(known.id, plugin.contributions);
   const schemas = Object.fromEntries(
     Object.entries(known.contributes.tools).map(([tool, { input }]) => [tool, input as Record<string, unknown>]),

@@ -3,7 +3,7 @@ import type { Contributions, Source } from "@signalbox/sdk";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { isGrantable, reservedNouns } from "../../sdk/manifest.ts";
-import { declared } from "../declared.ts";
+import { declaredOperations } from "../declared-operations.ts";
 import { openThrottle } from "../platform/throttle/open.ts";
 import { admitDeclared } from "./admit.ts";
 import { connectionsOf } from "./connections.ts";
@@ -96,7 +96,7 @@ test("the throttle keys of one plugin do not evict those of another", async () =
 });
 
 test("no plugin may call an operation that requires the scope admin, and each reserved noun is one of an operation", () => {
-  const operations = declared().map(({ op }) => op);
+  const operations = declaredOperations().map(({ op }) => op);
   expect(operations.filter(({ id, scope }) => scope === "admin" && isGrantable(id)).map(({ id }) => id)).toEqual([]);
   const nouns = new Set(operations.map(({ id }) => id.split(".")[0] as string));
   expect(reservedNouns.filter((noun) => !nouns.has(noun))).toEqual([]);

@@ -5,7 +5,7 @@ import type { Log, Report } from "../platform/log.ts";
 import type { Vault } from "../platform/vault.ts";
 import { cachedBundle } from "./bundle-cache.ts";
 import type { Host } from "./host.ts";
-import { isServing, requireReady, type Settings } from "./installed.ts";
+import { isServing, requireReady, type Settings } from "./installed-plugin.ts";
 import { InstalledPlugins } from "./installed-plugins.ts";
 import { type RefusedPlugin, refusalOf } from "./load.ts";
 import { type LoadedThirdParty, type LoadThirdPartyOptions, loadThirdParty } from "./load-third-party.ts";

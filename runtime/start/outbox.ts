@@ -8,7 +8,7 @@ import {
   settingSecrets,
   storedSecrets,
 } from "../outbox/secrets.ts";
-import { openStoredSecrets } from "../stored-secrets/known.ts";
+import { openStoredSecrets } from "../stored-secrets/stored-secrets.ts";
 import type { Core } from "./core.ts";
 import type { Plugins } from "./plugins.ts";
 

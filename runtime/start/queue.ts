@@ -8,7 +8,7 @@ import { startPresence } from "../execution/presence/worker.ts";
 import { startQueue as start } from "../execution/queue.ts";
 import { startWriteChecks } from "../execution/write-checks.ts";
 import { startExpiry } from "../executions/proposals/expiry.ts";
-import { watchConnected } from "../gateway/connected.ts";
+import { watchConnectedAgents } from "../gateway/connected-agents.ts";
 import { settingsPolicy } from "../policy/settings.ts";
 import type { ConversationDeps } from "./agents.ts";
 import { type Core, concurrencyOf } from "./core.ts";
@@ -37,7 +37,7 @@ async function openWorkers({ config, database, log, shutdown }: Core): Promise<L
 export async function startQueue(core: Core, { connections, standings }: Plugins, conversation: ConversationDeps) {
   const { config, log, database, sql, bus, policies, alarm, warn, shutdown } = core;
   if (config.SIGNALBOX_ROLE === "api") return null;
-  const connected = await watchConnected(sql, bus, log);
+  const connected = await watchConnectedAgents(sql, bus, log);
   shutdown.add(() => connected.close());
   const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
   const connectionFor = connections.forExecution;

@@ -1,7 +1,7 @@
 import type { AMQPChannel } from "@cloudamqp/amqp-client/amqp-channel";
 import type { AMQPMessage } from "@cloudamqp/amqp-client/amqp-message";
 import { type Capabilities, IncomingBacklog, type IncomingWebhook, maxIncomingBytes, type WebhookFeed } from "@signalbox/sdk";
-import { cachedOn } from "./cached.ts";
+import { cacheOn } from "./cache.ts";
 import type { Connect, HostClient } from "./client.ts";
 import type { Config } from "./config.ts";
 
@@ -26,7 +26,7 @@ export function openFeed(
   const { incoming_queue: queue } = config;
   const backlog = new IncomingBacklog();
   let last = 0;
-  const consuming = cachedOn(connect, async (client): Promise<Consuming> => {
+  const consuming = cacheOn(connect, async (client): Promise<Consuming> => {
     last += 1;
     const number = last;
     backlog.clear();

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { AMQPChannel } from "@cloudamqp/amqp-client/amqp-channel";
 import type { AMQPMessage } from "@cloudamqp/amqp-client/amqp-message";
 import { type CloudEvent, type ForwardingQueue, PluginError } from "@signalbox/sdk";
-import { cachedOn, unavailable } from "./cached.ts";
+import { cacheOn, unavailable } from "./cache.ts";
 import type { Connect, HostClient } from "./client.ts";
 import type { Config } from "./config.ts";
 
@@ -23,7 +23,7 @@ interface Publishing {
  * from the stream, to its end, and messages that it already contains are skipped, whichever replica published them.
  */
 export function openPublisher(connect: Connect, config: Config): Pick<ForwardingQueue, "publish"> & { close(): Promise<void> } {
-  const publishing = cachedOn(connect, (client) =>
+  const publishing = cacheOn(connect, (client) =>
     declareAndRead(client, config).catch((error: Error) => {
       throw streamDown(config.stream, error) ?? error;
     }),

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Conformance, TestCase } from "@signalbox/sdk/testing";
 import { openSandbox } from "../../../plugins/sandbox/open.ts";
 import type { Built } from "../build.ts";
-import type { RunState } from "./sandboxed.ts";
+import type { RunState } from "./plugin-under-test.ts";
 
 /** Cases for every bundle, independent of its kinds. */
 export function bundleCases({ manifest, bundle }: Built, config: Record<string, unknown>): TestCase[] {

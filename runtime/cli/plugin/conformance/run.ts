@@ -5,10 +5,10 @@ import type { TestCase } from "@signalbox/sdk/testing";
 import { z } from "zod";
 import type { Built } from "../build.ts";
 import { bundleCases, shutdownCases, untestedSources, unusedPermissions } from "./own-cases.ts";
+import { openPluginUnderTest, type RunState } from "./plugin-under-test.ts";
 import { readConformance } from "./read-conformance.ts";
 import { RecordedTracker, readRecordings, recordingFetch } from "./recordings.ts";
 import { type CaseResult, type Report, reportPathOf } from "./report.ts";
-import { type RunState, sandboxed } from "./sandboxed.ts";
 import { suitesOf } from "./suites.ts";
 
 export interface RunOptions {
@@ -39,7 +39,7 @@ export async function runConformance(options: RunOptions): Promise<Outcome> {
   const real = recordingFetch(http, recordings);
   const ask: typeof real = async (input, init) => ((await recorded.answers(input, init)) ? recorded.fetch : real)(input, init);
   const state: RunState = { recorded: record ? ask : recorded.fetch, tracker: null, used: new Set(), written: [] };
-  const process = sandboxed(built, conformance, state);
+  const process = openPluginUnderTest(built, conformance, state);
   const results: CaseResult[] = [];
   let left = 0;
   const runCases = async (cases: readonly TestCase[]) => {

@@ -11,9 +11,9 @@ import {
   testUseCase,
 } from "@signalbox/sdk/testing";
 import type { Built } from "../build.ts";
+import type { RunState } from "./plugin-under-test.ts";
 import { conformancePath } from "./read-conformance.ts";
 import type { RecordedTracker } from "./recordings.ts";
-import type { RunState } from "./sandboxed.ts";
 
 export interface SuiteContext {
   readonly built: Built;

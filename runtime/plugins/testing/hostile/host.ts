@@ -7,7 +7,7 @@ import { builtManifest } from "../../../../sdk/manifest.ts";
 import { type Built, buildPlugin, toolOf } from "../../../../test/harness/plugin-bundle.ts";
 import { createGuard } from "../../../platform/network/guard.ts";
 import { cachedBundle } from "../../bundle-cache.ts";
-import { type SandboxDependencies, sandboxed } from "../../sandboxed.ts";
+import { runSandboxed, type SandboxDependencies } from "../../sandboxed-plugin.ts";
 
 export const root = join(import.meta.dirname, "../../../..");
 export const secret = "s3cret-of-the-host";
@@ -133,6 +133,6 @@ export function hostFor(built: Built, settings: Readonly<Record<string, string>>
     log: quiet,
     logs: { add: () => {}, of: () => [] },
   };
-  const plugin = sandboxed(builtManifest.parse(built.manifest), built.bytes, dependencies, () => {});
+  const plugin = runSandboxed(builtManifest.parse(built.manifest), built.bytes, dependencies, () => {});
   return { ...plugin, sent, close: () => Promise.all([plugin.process.stop(), guard.close()]) };
 }

@@ -2,5 +2,5 @@ import { bindAll, type Parts } from "./operations.ts";
 import type { Bound } from "./platform/operation.ts";
 
 /** Every operation, for its declaration only: the handlers have no dependencies here and must not run. */
-export const declared = (): Bound[] =>
+export const declaredOperations = (): Bound[] =>
   bindAll(new Proxy({}, { get: () => new Proxy({}, { get: () => () => {} }) }) as unknown as Parts);

@@ -8,15 +8,15 @@ const opaqueName = /^(settings|headers)$/i;
  * A value without its secrets, which are recognised by the names of members and by the shapes of keys and addresses. Numbers and
  * booleans, such as counts of tokens, are kept.
  */
-export const masked = (value: unknown): unknown => mapped(value, false);
+export const maskSecrets = (value: unknown): unknown => maskIn(value, false);
 
-function mapped(value: unknown, hidden: boolean): unknown {
+function maskIn(value: unknown, hidden: boolean): unknown {
   if (typeof value === "string") return hidden && value !== "" ? mask : maskedText(value);
-  if (Array.isArray(value)) return value.map((item) => mapped(item, hidden));
+  if (Array.isArray(value)) return value.map((item) => maskIn(item, hidden));
   if (typeof value !== "object" || value === null) return value;
   const members = Object.entries(value).map(([name, member]) => [
     name,
-    mapped(member, hidden || isSecretMember(name) || opaqueName.test(name)),
+    maskIn(member, hidden || isSecretMember(name) || opaqueName.test(name)),
   ]);
   return Object.fromEntries(members);
 }

@@ -1,6 +1,6 @@
 import { builtManifest } from "@signalbox/sdk/manifest";
 import { describe, expect, test } from "vitest";
-import { breaks } from "./breaks.ts";
+import { breakingChanges } from "./breaking-changes.ts";
 
 const text = { type: "string" };
 const schema = (properties: object, required: string[] = []) => ({ type: "object", properties, required });
@@ -73,7 +73,7 @@ describe("what a compatible version breaks", () => {
       ["tool note: no longer accepts the input x"],
     ],
   ])("%s", (_, had, has, expected) => {
-    expect(breaks(before(had), note(has))).toEqual(expected);
+    expect(breakingChanges(before(had), note(has))).toEqual(expected);
   });
 
   test("removed contributions of every kind, whatever their names", () => {
@@ -83,7 +83,7 @@ describe("what a compatible version breaks", () => {
       { note: schema({}), constructor: schema({}) },
       { queues: { box: about }, useCases: { demo: about } },
     );
-    expect(breaks(had, built("1.0.1", { note: schema({}) }))).toEqual([
+    expect(breakingChanges(had, built("1.0.1", { note: schema({}) }))).toEqual([
       "tool constructor: was removed",
       "queue box: was removed",
       "use case demo: was removed",
@@ -91,10 +91,10 @@ describe("what a compatible version breaks", () => {
   });
 
   test("only if the version number announces no breaking change", () => {
-    const told = (from: string, to: string) => breaks(built(from, { note: schema({}) }), built(to, {})).length > 0;
+    const told = (from: string, to: string) => breakingChanges(built(from, { note: schema({}) }), built(to, {})).length > 0;
     expect([told("1.0.0", "1.4.0"), told("1.0.0", "1.0.1"), told("0.1.0", "0.1.1")]).toEqual([true, true, true]);
     expect([told("1.0.0", "2.0.0"), told("0.1.0", "0.2.0"), told("1.1.0", "1.0.0")]).toEqual([false, false, false]);
     expect([told("1.0.0", "1.1.0-rc.1"), told("1.0.0", "1.0.0")]).toEqual([false, false]);
-    expect(breaks(null, built("1.0.0", {}))).toEqual([]);
+    expect(breakingChanges(null, built("1.0.0", {}))).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ const maxEntries = 500;
  * Remembers a list of names of an account for five minutes, by the other arguments. `signal` comes last. Failures are not
  * remembered.
  */
-export function cachedFor<A extends readonly string[], T>(
+export function cacheFor<A extends readonly string[], T>(
   read: (client: Client, ...rest: [...A, AbortSignal]) => Promise<T>,
 ): (client: Client, ...rest: [...A, AbortSignal]) => Promise<T> {
   const known = new WeakMap<Client, Map<string, { at: number; value: T }>>();

@@ -13,7 +13,7 @@ export interface ConnectedAgents {
 const sweepMs = 5_000;
 
 /** The external agents that receive tasks on any replica, kept in memory so that a run needs no query. */
-export async function watchConnected(sql: Sql, bus: Bus, log: Log): Promise<ConnectedAgents> {
+export async function watchConnectedAgents(sql: Sql, bus: Bus, log: Log): Promise<ConnectedAgents> {
   let connected = new Set<string>();
   const read = async () => {
     connected = await connectedAgents(sql);

@@ -8,7 +8,7 @@ import type { ProcessStatus, SupervisedProcess } from "./sandbox/supervise.ts";
 export type Settings = Readonly<Record<string, string>>;
 
 /** A plugin from the database, as it runs here. */
-export interface Installed extends LoadedThirdParty {
+export interface InstalledPlugin extends LoadedThirdParty {
   readonly row: PluginRow;
 }
 

@@ -46,7 +46,7 @@ export interface SandboxedPlugin {
 }
 
 /** A plugin in a separate process, not started yet. `changed` receives every change of its state. */
-export function sandboxed(
+export function runSandboxed(
   manifest: BuiltManifest,
   bytes: Uint8Array,
   dependencies: SandboxDependencies,

@@ -1,14 +1,14 @@
 import type { PhrasingContent } from "mdast";
 
 /** Joins adjacent phrases of one kind, from the outside in: `*a**b*` is one emphasis, not two. */
-export function merged(nodes: readonly PhrasingContent[]): PhrasingContent[] {
+export function mergePhrases(nodes: readonly PhrasingContent[]): PhrasingContent[] {
   const out: PhrasingContent[] = [];
   for (const node of nodes) {
     const last = out.at(-1);
     if (last && joins(last, node)) {
       const both = {
         ...last,
-        children: merged([
+        children: mergePhrases([
           ...(last as { children: PhrasingContent[] }).children,
           ...(node as { children: PhrasingContent[] }).children,
         ]),

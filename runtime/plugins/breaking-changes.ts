@@ -10,7 +10,7 @@ type Schema = Readonly<Record<string, unknown>>;
  * refuses input that was valid. Empty if the version number announces breaking changes, and for a prerelease, which promises no
  * compatibility.
  */
-export function breaks(before: Version | null | undefined, after: Version): string[] {
+export function breakingChanges(before: Version | null | undefined, after: Version): string[] {
   if (!before || semver.prerelease(after.version) || !semver.gt(after.version, before.version)) return [];
   if (!semver.satisfies(after.version, `^${before.version}`, { includePrerelease: true })) return [];
   return [

@@ -2,7 +2,7 @@ import { PluginError } from "@signalbox/sdk";
 import type { Connect, HostClient } from "./client.ts";
 
 /** A value that is created on a connection, kept until the connection ends, and created again when it is next needed. */
-export interface Cached<T> {
+export interface CachedValue<T> {
   /** Throws a `PluginError`. */
   get(): Promise<T>;
   /** `null` where there is none now. */
@@ -10,10 +10,10 @@ export interface Cached<T> {
   close(): Promise<void>;
 }
 
-export function cachedOn<T extends { readonly client: HostClient }>(
+export function cacheOn<T extends { readonly client: HostClient }>(
   connect: Connect,
   make: (client: HostClient) => Promise<T>,
-): Cached<T> {
+): CachedValue<T> {
   let current: Promise<T> | null = null;
   const open = async (): Promise<T> => {
     const client = await connect();

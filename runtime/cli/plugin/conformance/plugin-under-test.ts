@@ -54,7 +54,7 @@ interface Process {
 /** Capabilities that a suite provides; the host provides the others. */
 const suiteCapabilities: readonly string[] = ["operations", "trackers", "vectors", "embed"];
 
-export function sandboxed({ manifest, bundle }: Built, conformance: Conformance, state: RunState): PluginUnderTest {
+export function openPluginUnderTest({ manifest, bundle }: Built, conformance: Conformance, state: RunState): PluginUnderTest {
   const processes: Process[] = [];
   const needs = ["log", ...manifest.needs.filter((need) => suiteCapabilities.includes(need))] as CapabilityName[];
   const setup = async ({
