@@ -112,6 +112,7 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, shutd
     log,
     keyring,
     sql: core.sql,
+    alarm: core.alarm,
     exposure: network.exposure,
     receiver: webhooks.receiver,
     tools: tools.registry,

@@ -8,7 +8,7 @@ import { problem } from "@signalbox/schema/problem";
 import { type Config, ConfigError, StartError } from "../platform/config.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { createLargeJson, type LargeJson } from "../platform/large-json.ts";
-import type { Log } from "../platform/log.ts";
+import type { Log, Report } from "../platform/log.ts";
 import { clientAddress } from "../platform/network/client-address.ts";
 import type { Exposure } from "../platform/network/exposure.ts";
 import { type Networks, parseNetworks } from "../platform/network/networks.ts";
@@ -43,6 +43,7 @@ export interface ServeOptions {
   readonly pluginRoutes: ReadonlyMap<string, RouteEntry>;
   readonly sql: Sql;
   readonly log: Log;
+  readonly alarm: Report;
   readonly authenticate: Authenticate;
   /** Logins of the console, and how long they last. */
   readonly sessions: ConsoleSessions & { readonly seconds: number };
@@ -75,7 +76,7 @@ const contextOf =
 
 /** Opens both ports, which offer the same operations. */
 export async function serve(serving: ServeOptions) {
-  const { config, sql, log, authenticate, exposure, keyring, ready } = serving;
+  const { config, sql, log, alarm, authenticate, exposure, keyring, ready } = serving;
   const worksOnly = config.SIGNALBOX_ROLE === "worker";
   const budget = new BodyBudget(config.MAX_INFLIGHT_BODY_BYTES);
   const json = createLargeJson();
@@ -102,7 +103,7 @@ export async function serve(serving: ServeOptions) {
 
   const { hostname } = exposure;
   const shutdown = new AbortController();
-  const fallback = getRequestListener((request, env) => app.fetch(request, env as object), listenerOptions) as NodeHandler;
+  const fallback = getRequestListener((request, env) => app.fetch(request, env as object), listenerOptions(alarm)) as NodeHandler;
   const rpc = { routes: routesOf(bound, { authenticate, sql, log }), addressOf, budget, log };
   const handler = connectHandler({ ...rpc, shutdownSignal: shutdown.signal, fallback });
   const allowedHosts = new Set(config.ALLOWED_HOSTS);

@@ -1,6 +1,7 @@
 import { type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { RequestError } from "@hono/node-server";
+import type { Report } from "../../platform/log.ts";
 
 interface ParserError extends Error {
   readonly code?: string;
@@ -59,13 +60,17 @@ function closeUnlessInvited(response: ServerResponse): void {
   };
 }
 
-/** How requests are passed to the routes. On Node, the lighter classes halve the cost of a small response; Deno's own server would refuse them. */
-export const listenerOptions = {
+/**
+ * How requests are passed to the routes. On Node, the lighter classes halve the cost of a small response; Deno's own server would
+ * refuse them. `alarm` groups errors of one kind, because clients can repeat a request.
+ */
+export const listenerOptions = (alarm: Report) => ({
   overrideGlobalObjects: !("Deno" in globalThis),
   errorHandler: (error: unknown): Response => {
-    const [status, text] = error instanceof RequestError ? noPath : failed;
-    return Response.json({ error: text }, { status });
+    if (error instanceof RequestError) return answerOf(400, "The request target must be a path.");
+    const [reason, details] = error instanceof Error ? [error.name, error.stack] : [typeof error, String(error)];
+    alarm("request failed", { reason, error: details });
+    return answerOf(500, "Something went wrong on our side. The service's log has the details.");
   },
-};
-const noPath = [400, "The request target must be a path."] as const;
-const failed = [500, "Something went wrong on our side. The service's log has the details."] as const;
+});
+const answerOf = (status: number, error: string): Response => Response.json({ error }, { status });

@@ -1,0 +1,28 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { getRequestListener } from "@hono/node-server";
+import { expect, test } from "vitest";
+import { createWatchdog } from "../../watchdog/watchdog.ts";
+import { listenerOptions } from "./client-error.ts";
+
+test("an error outside of the routes is logged with its details, and once if a client repeats the request", async () => {
+  const lines: (readonly [string, unknown])[] = [];
+  const log = {
+    info: () => {},
+    warn: () => {},
+    error: (...line: [string, unknown?]) => void lines.push([line[0], line[1]]),
+    with: () => log,
+  };
+  const watchdog = createWatchdog(undefined as never, log, false);
+  const options = listenerOptions((message, context) => watchdog("error", message, context));
+  const broken = () => Promise.reject(new TypeError("the route is broken"));
+  const server = createServer(getRequestListener(broken, { ...options, overrideGlobalObjects: false }));
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  for (let i = 0; i < 3; i++) {
+    const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    expect([response.status, await response.json()]).toEqual([500, { error: expect.stringContaining("log has the details") }]);
+  }
+  expect(lines).toEqual([["request failed", { reason: "TypeError", error: expect.stringContaining("the route is broken") }]]);
+  server.closeAllConnections();
+  server.close();
+});
