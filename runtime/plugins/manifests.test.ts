@@ -63,7 +63,7 @@ test("a manifest with any member replaced is accepted or refused with a sentence
     fc.property(fc.constantFrom(...Object.keys(base), "title", "about", "limits", "config", "x"), damaged, (name, value) => {
       for (const schema of [manifest, builtManifest]) {
         const read = schema.safeParse({ ...base, [name]: value });
-        if (!read.success) expect(manifestError(read.error)).toMatch(/^signalbox(\.[^:]+)?: ./su);
+        if (!read.success) expect(manifestError(read.error)).toMatch(/^signalbox(\.([\w$-]+|"(\\.|[^"\\])*"))*: ./su);
         else if (schema === builtManifest) {
           const diff = permissionDiff(null, read.data as BuiltManifest);
           for (const line of diff) expect(line).not.toMatch(/undefined|\[object|\n/);
