@@ -1,5 +1,5 @@
 import { connect, type Socket } from "node:net";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { ConnectionPool } from "./pool.ts";
 import { testServer } from "./test-database.ts";
 import { isUnavailable } from "./unavailable.ts";
@@ -81,6 +81,18 @@ describe("a pool", { tags: ["postgres"] }, () => {
     );
     broken = false;
     expect(await sql`select 1 as n`).toMatchObject([{ n: 1 }]);
+  });
+
+  test("statements that begin together share one connection; more are opened only if it stays in use", async () => {
+    const sql = openPool({ max: 3, deadlineMs: 20_000 });
+    const first = await pidOf(sql);
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const pids = await Promise.all(Array.from({ length: 10 }, () => pidOf(sql))).finally(() => vi.useRealTimers());
+    expect(new Set(pids)).toEqual(new Set([first]));
+    const slow = sql`select pg_sleep(60)`.catch(failed);
+    expect(await pidOf(sql)).not.toBe(first);
+    await sql`select pg_terminate_backend(${first}::int)`;
+    expect(await slow).toBe("unavailable");
   });
 
   test("a long statement continues while the server answers a probe, and fails otherwise", async () => {

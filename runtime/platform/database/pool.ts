@@ -21,6 +21,8 @@ const openMs = 5_000;
 const againMs = 1_000;
 /** Maximum number of connections that are opened at the same time, not counting these attempts. */
 const maxOpening = 4;
+/** How long statements wait for one of the open connections before another is opened, in milliseconds. */
+const growAfterMs = 10;
 /** Maximum number of statements in flight on one connection. */
 const maxPending = 100;
 const tickMs = 250;
@@ -55,6 +57,7 @@ export class ConnectionPool {
   #probedAt = 0;
   #closed: Error | undefined;
   readonly #timer: NodeJS.Timeout;
+  #growing: NodeJS.Timeout | undefined;
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -88,6 +91,7 @@ export class ConnectionPool {
     const end = performance.now() + graceMs;
     while (this.usage.busy > 0 && performance.now() < end) await new Promise((done) => setTimeout(done, 20));
     clearInterval(this.#timer);
+    clearTimeout(this.#growing);
     for (const connection of [...this.#open, ...this.#opening.keys()]) connection.close(this.#closed);
   }
 
@@ -110,8 +114,9 @@ export class ConnectionPool {
     return new Promise((done, fail) => {
       // Passed on synchronously, so that no other caller gets it in between.
       this.#waiting.push({ until, exclusive, before: this.#attempts - 1, fail, take: (connection) => done(use(connection)) });
-      this.#grow();
+      if (this.#open.size === 0) this.#grow();
       this.#serve();
+      if (this.#waiting.length > 0) this.#growLater();
     });
   }
 
@@ -132,6 +137,14 @@ export class ConnectionPool {
       if (waiter.exclusive) connection.exclusive = true;
       waiter.take(connection);
     }
+  }
+
+  /** Statements that begin together share the open connections, unless these stay in use. */
+  #growLater(): void {
+    this.#growing ??= setTimeout(() => {
+      this.#growing = undefined;
+      this.#grow();
+    }, growAfterMs);
   }
 
   #grow(): void {
