@@ -28,8 +28,8 @@ export default defineConfig({
     // Those are of the plugins that are made from them.
     exclude: ["**/node_modules/**", "runtime/cli/plugin/templates/**"],
     globalSetup: "test/runner/bundle-service.ts",
-    // Most files start real services, each a process with a database, and half of their time is waiting.
-    maxWorkers: Math.max(4, availableParallelism()),
+    // Most files start real services, each a process with a database, and more than half of their time is waiting.
+    maxWorkers: Math.max(5, availableParallelism()),
     // The same flag as for services (`test/harness/process.ts`): optimising the embedded database takes longer than its tests.
     execArgv: ["--liftoff-only"],
     // Files of one worker share their modules, because no test changes them, and loading them for each file took a third of the

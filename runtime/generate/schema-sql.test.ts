@@ -5,19 +5,22 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connectEmbedded, type Database } from "../platform/database/client.ts";
 import { openEmbedded } from "../platform/database/embedded.ts";
 import { schemaText } from "../platform/database/schema-text.ts";
+import { copyCluster } from "../platform/database/test-folder.ts";
 import { schemaSql } from "./schema-sql.ts";
 
 describe("schema.sql", () => {
   let text: string;
   let database: Database;
-  const folder = mkdtempSync(join(tmpdir(), "signalbox-schema-test-"));
+  const parent = mkdtempSync(join(tmpdir(), "signalbox-schema-test-"));
+  const folder = join(parent, "data");
   beforeAll(async () => {
     text = await schemaSql("");
+    await copyCluster(folder, "empty");
     database = connectEmbedded(await openEmbedded(folder));
   }, 120_000);
   afterAll(async () => {
     await database.close();
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(parent, { recursive: true, force: true });
   });
 
   test("names its tables, constraints and indexes", () => {

@@ -10,7 +10,7 @@ export interface Filling {
 /** A list in a list, so many levels deep. */
 const nested = (levels: number): unknown[] => (levels === 0 ? [] : [nested(levels - 1)]);
 
-/** Fillings whose JSON has about `size` bytes. */
+/** Fillings whose JSON has about `size` bytes. A member is made when it is read, because most tests read one of the three. */
 export const filled = (size: number): fc.Arbitrary<Filling> => {
   const piece = fc.constantFrom(
     ...[
@@ -49,15 +49,17 @@ export const filled = (size: number): fc.Arbitrary<Filling> => {
     (i: number) => String(i * 7),
     (i: number) => `__proto__${i}`,
   );
-  return fc.record({
-    text: piece.map((one) => {
-      const each = JSON.stringify(one).length - 2;
-      return one.repeat(size / each);
-    }),
-    list: item.map((one) => Array(Math.floor(size / (JSON.stringify(one).length + 1))).fill(one)),
-    members: key.map((name) => {
-      const each = name(size / 20).length + '"":1,'.length;
-      return Object.fromEntries(Array.from({ length: Math.floor(size / each) }, (_, i) => [name(i), 1]));
-    }),
-  });
+  return fc.record({ piece, item, key }).map(({ piece, item, key }) => ({
+    get text() {
+      const each = JSON.stringify(piece).length - 2;
+      return piece.repeat(size / each);
+    },
+    get list() {
+      return Array(Math.floor(size / (JSON.stringify(item).length + 1))).fill(item);
+    },
+    get members() {
+      const each = key(size / 20).length + '"":1,'.length;
+      return Object.fromEntries(Array.from({ length: Math.floor(size / each) }, (_, i) => [key(i), 1]));
+    },
+  }));
 };

@@ -52,9 +52,11 @@ export async function startMeasuredService(options: ServiceOptions): Promise<Mea
       await sleep(200);
       used = await stall();
     }
-    const sent = JSON.stringify(filling[takes]);
-    const what = `${name}: ${sent.slice(0, 60)} (${sent.length}), answered ${status}; idle: ${idle} ms`;
-    expect(used, what).toBeLessThan(most + idle);
+    if (used >= most + idle) {
+      const sent = JSON.stringify(filling[takes]);
+      const what = `${name}: ${sent.slice(0, 60)} (${sent.length}), answered ${status}; idle: ${idle} ms`;
+      expect(used, what).toBeLessThan(most + idle);
+    }
     expect(status, `${name}: ${service.logs().slice(-2_000)}`).toBeLessThan(500);
   };
   return Object.assign(service, {
