@@ -12,6 +12,11 @@ test.each(["a", "fifteen-letters", `   ${good.slice(1)}   `, `${good},short`, `$
   },
 );
 
+test.each(["operator key 0123456789", "ключ-оператора-1", `${good}\u200b`, "$\u007bINSTALLATION_KEY}"])(
+  "API_KEYS=%j is refused: no client can send it, or anyone can guess it",
+  (keys) => expect(() => read(keys)).toThrow(/API_KEYS: contains a key with a space or .*, or a placeholder/),
+);
+
 test.each([
   [good, [good]],
   [` ${good} ,${other},`, [good, other]],

@@ -54,6 +54,11 @@ export const service = {
       (keys) => keys.every((key) => key.length >= 16),
       "contains a key of fewer than 16 characters; create one with: openssl rand -hex 32",
     )
+    // A placeholder that was not replaced is a key that anyone can guess; the other characters cannot be sent in a header.
+    .refine(
+      (keys) => keys.every((key) => /^(?!\$\{)[!-~]+$/.test(key)),
+      "contains a key with a space or a character that is not ASCII, or a placeholder; create one with: openssl rand -hex 32",
+    )
     .default([])
     .describe(
       "API keys with all scopes, comma-separated. Default: none; the API is then open and the service listens on 127.0.0.1.",
