@@ -173,6 +173,22 @@ describe("with and without keys", () => {
   });
 });
 
+test("a login of the console ends with its key, and writes for its own pages only", async () => {
+  const admin = { authorization: "Bearer the-key-of-the-operator" };
+  const made = await keyed.post<{ id: number; key: string }>("/api/keys", { name: "k", scopes: ["write"] }, { headers: admin });
+  const own = { origin: keyed.url };
+  const login = await keyed.post("/console/session", { key: made.body.key }, { headers: own });
+  const [cookie = "", ...attributes] = (login.headers.get("set-cookie") ?? "").split("; ");
+  expect(attributes).toEqual(expect.arrayContaining(["HttpOnly", "SameSite=Strict", "Path=/"]));
+  const seed = async (headers: Record<string, string>) =>
+    (await keyed.post("/api/agents/seed", {}, { headers: { cookie, ...headers } })).status;
+  const foreign = [{ origin: "http://127.0.0.1:1" }, { ...own, "sec-fetch-site": "same-site" }, {}];
+  expect(await Promise.all(foreign.map(seed))).toEqual([403, 403, 403]);
+  expect(await seed(own)).toBe(200);
+  expect((await keyed.del(`/api/keys/${made.body.id}`, { headers: admin })).status).toBe(204);
+  expect((await keyed.get("/api/agents", { headers: { cookie } })).status).toBe(401);
+});
+
 test("addresses of this machine are taken until there is a key, also by a service that started without one", async () => {
   await using local = await startService({ env: { ENCRYPTION_KEY: "00".repeat(32) } });
   const statuses = async (authorization: string) => {
