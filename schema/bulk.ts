@@ -47,7 +47,7 @@ export const executions = operation({
   id: "task-executions.bulk",
   http: "POST /api/task-executions/bulk",
   rpc: "TaskExecutionService.ChangeTaskExecutions",
-  summary: "Change many task executions",
+  summary: "Change task executions in bulk",
   description:
     "The first call, without `confirm`, changes nothing: it returns the number of matching executions, the newest ten, and the `confirm` token that carries out the action. Executions that the action does not apply to, and executions created after the preview, are left out.",
   input: z.object({
@@ -74,7 +74,7 @@ export const events = operation({
   id: "webhook-events.bulk",
   http: "POST /api/webhook-events/bulk",
   rpc: "WebhookEventService.ReplayWebhookEvents",
-  summary: "Replay many webhook events",
+  summary: "Replay webhook events in bulk",
   description:
     "The first call, without `confirm`, changes nothing: it returns the number of matching events, the newest ten, and the `confirm` token that replays them, oldest first. Events without a stored payload, and events received after the preview, are left out. A second call with the same `confirm` does not replay an event twice.",
   input: z.object({

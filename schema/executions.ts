@@ -205,7 +205,7 @@ export const approve = operation({
   id: "task-executions.approve",
   http: "POST /api/task-executions/:id/approve",
   rpc: "TaskExecutionService.ApproveTaskExecution",
-  summary: "Approve what an execution proposes",
+  summary: "Approve proposals of an execution",
   description:
     "Queues a waiting execution, which then writes the approved proposals in order, each once. Other proposals keep waiting. An expired proposal cannot be approved.",
   input: z.object({
@@ -224,7 +224,7 @@ export const reject = operation({
   id: "task-executions.reject",
   http: "POST /api/task-executions/:id/reject",
   rpc: "TaskExecutionService.RejectTaskExecution",
-  summary: "Reject what an execution proposes",
+  summary: "Reject the proposals of an execution",
   description:
     "Rejects all undecided proposals of a waiting execution and cancels it. The transcript keeps the reason. Proposals that were already approved and written are not reverted.",
   input: z.object({

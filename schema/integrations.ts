@@ -132,7 +132,7 @@ export const reencrypt = operation({
   id: "integrations.reencrypt",
   http: "POST /api/integrations/reencrypt",
   rpc: "IntegrationService.ReencryptIntegrations",
-  summary: "Reencrypt stored secrets",
+  summary: "Re-encrypt stored secrets",
   description:
     "Encrypts all stored credentials, webhook secrets and knowledge source secrets with the first key of `ENCRYPTION_KEY`.",
   output: z.object({

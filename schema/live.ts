@@ -32,7 +32,7 @@ export const ofExecution = operation({
 export const ofService = operation({
   id: "events.follow",
   http: "GET /api/events",
-  summary: "Follow the service",
+  summary: "Follow all executions",
   description: `${ids} The stream begins with the running executions.`,
   input: z.object({ seconds }),
   output: liveChange.nullable(),

@@ -148,7 +148,7 @@ export const hits = operation({
   id: "routing.hits",
   http: "GET /api/routing/hits",
   rpc: "TaskService.CountRoutingHits",
-  summary: "Count what events fired",
+  summary: "Count routing hits",
   description: "Counts how often each event fired a trigger, and each trigger a task, in the last seven days.",
   output: z
     .object({

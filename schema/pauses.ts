@@ -27,7 +27,7 @@ export const list = operation({
   id: "pauses.list",
   http: "GET /api/pause",
   rpc: "MonitoringService.ListPauses",
-  summary: "List what is paused",
+  summary: "List pauses",
   input: z.object(paging),
   output: pageOf(pause),
 });

@@ -94,7 +94,7 @@ export const get = operation({
   id: "policy.get",
   http: "GET /api/policy",
   rpc: "PolicyService.GetPolicy",
-  summary: "Get the policy that applies",
+  summary: "Get the effective policy",
   description:
     "Combines the settings of the service with the policies of a project and of an agent, and returns the level that sets each value. For numbers, the smallest value applies (0: no limit). For lists, only entries in the lists of all levels apply; `approve` combines the entries of all levels. For other members, the strictest value applies.",
   input: z.object({
