@@ -53,13 +53,13 @@ async function main(): Promise<void> {
 
 /** Handles errors that no code catches: one of the network or the database does not end the process; any other does. */
 function surviveNetworkErrors(log: Log): void {
-  const look = (event: string) => (error: unknown) => {
+  const onError = (event: string) => (error: unknown) => {
     const passing = isUnavailable(error) || isNetworkError(error);
     log.error(`${event}; ${passing ? "the service continues" : "the process ends"}`, { error });
     if (!passing) process.exit(1);
   };
-  process.on("unhandledRejection", look("unhandled rejection"));
-  process.on("uncaughtException", look("uncaught exception"));
+  process.on("unhandledRejection", onError("unhandled rejection"));
+  process.on("uncaughtException", onError("uncaught exception"));
 }
 
 /**

@@ -113,7 +113,7 @@ export class Breakers {
     return this.#known.size > 0;
   }
 
-  /** Lets one execution pass each breaker whose probe is due. Returns the time until the next look, in milliseconds. */
+  /** Lets one execution pass each breaker whose probe is due. Returns the time until the next check, in milliseconds. */
   async admit(): Promise<number | null> {
     const { sql, bus, delaySeconds } = this.#options;
     const { admitted, wait } = await admitProbes(sql, delaySeconds);

@@ -8,13 +8,13 @@ import { findWorkers } from "./lease-queries.ts";
 export interface LiveWorkersOptions {
   readonly database: Database;
   readonly log: Log;
-  /** Interval between two looks, in milliseconds. */
+  /** Interval between two checks, in milliseconds. */
   readonly pollMs?: number;
   /**
-   * A worker is gone once its session was missing at this number of consecutive looks. Looks are counted instead of time, because
+   * A worker is gone once its session was missing at this number of consecutive checks. Checks are counted instead of time, because
    * this process may have been frozen.
    */
-  readonly looks?: number;
+  readonly maxMissed?: number;
 }
 
 /** Prefix of the names of workers that keep a session open. Leases of workers with other names end only by expiry. */
@@ -34,7 +34,7 @@ export class LiveWorkers {
   readonly #unseenName = newId();
   readonly #options: LiveWorkersOptions;
   readonly #session: Listening | null;
-  /** For each worker without a session, the number of consecutive looks at which it was missing. */
+  /** For each worker without a session, the number of consecutive checks at which it was missing. */
   #missing = new Map<string, number>();
   #loop: Loop | null = null;
   #isSeen = true;
@@ -68,7 +68,7 @@ export class LiveWorkers {
   }
 
   /**
-   * Looks repeatedly until it is closed. Calls `release` with the workers that have ended, and `releaseExpired` if a lease has
+   * Checks repeatedly until it is closed. Calls `release` with the workers that have ended, and `releaseExpired` if a lease has
    * expired, for example that of a frozen worker.
    */
   watch(release: (deadWorkers: string[]) => Promise<void>, releaseExpired: () => Promise<void>): void {
@@ -77,27 +77,27 @@ export class LiveWorkers {
     this.#loop = startLoop({
       everyMs: pollMs,
       run: async () => {
-        const { deadWorkers, expired } = await this.look();
+        const { deadWorkers, expired } = await this.check();
         if (deadWorkers.length > 0) await release(deadWorkers);
         if (expired) await releaseExpired();
       },
       failed: (error) => {
-        // Looks before an outage are not valid for the time after it.
+        // Checks before an outage are not valid for the time after it.
         this.#missing.clear();
         log.warn("failed to look for workers that have ended", { error });
       },
     });
   }
 
-  /** Looks once. `deadWorkers`: the workers that hold leases and have no session. `expired`: whether a lease has expired. */
-  async look(): Promise<{ deadWorkers: string[]; expired: boolean }> {
-    const { database, looks = 4 } = this.#options;
+  /** Checks once. `deadWorkers`: the workers that hold leases and have no session. `expired`: whether a lease has expired. */
+  async check(): Promise<{ deadWorkers: string[]; expired: boolean }> {
+    const { database, maxMissed = 4 } = this.#options;
     const workers = await findWorkers(database.sql, prefix);
     const present = new Set(workers.present);
     // If a worker does not see its own session, it is cut off, or the server has just ended all sessions.
     this.#isSeen = present.has(this.#name);
     const missing = this.#isSeen ? workers.holding.filter((worker) => !present.has(worker)) : [];
     this.#missing = new Map(missing.map((worker) => [worker, (this.#missing.get(worker) ?? 0) + 1]));
-    return { deadWorkers: missing.filter((worker) => (this.#missing.get(worker) ?? 0) >= looks), expired: workers.expired };
+    return { deadWorkers: missing.filter((worker) => (this.#missing.get(worker) ?? 0) >= maxMissed), expired: workers.expired };
   }
 }

@@ -109,14 +109,14 @@ async function sendAnswer(
   limits.lease.progress(maxRetryMs(2 * callMs) + (step.in_flight_ms ?? 0));
   const inTime = <T>(until: AbortSignal, run: (context: CallContext) => Promise<T>) =>
     withDeadline(until, callMs, (limited) => run({ signal: limited, connection: connection.settings, key }));
-  const look = (until: AbortSignal) => inTime(until, (context) => source.find(post, context));
-  const write = { step, log: transcript, resumed, patch: { agent_id: step.agent_id }, look };
+  const find = (until: AbortSignal) => inTime(until, (context) => source.find(post, context));
+  const write = { step, log: transcript, resumed, patch: { agent_id: step.agent_id }, find };
   /** An earlier write of the living comment may still arrive: it would replace the answer, or make a second comment. */
   let isInDoubt = false as boolean;
   const send = (until: AbortSignal) => {
     if (!living) {
       return reconcile<PostedComment>(
-        () => look(until),
+        () => find(until),
         () => inTime(until, (context) => source.deliver(post, context)),
         signal,
         write.resumed,

@@ -181,7 +181,8 @@ test.runIf(testServer)(
 
 describe.runIf(testServer)("workers that end without releasing their executions", () => {
   const log: Log = { info() {}, warn() {}, error() {}, with: () => log };
-  const open = (looks: number, keepsSession = true) => LiveWorkers.open({ database: database(), log, looks }, keepsSession);
+  const open = (maxMissed: number, keepsSession = true) =>
+    LiveWorkers.open({ database: database(), log, maxMissed }, keepsSession);
   /** An execution that a worker runs. */
   const runs = async (worker: string, issue: string) => {
     const { sql } = database();
@@ -195,19 +196,19 @@ describe.runIf(testServer)("workers that end without releasing their executions"
     const [ended, other, blind, pooled] = [await open(1), await open(1), await open(1), await open(1, false)];
     const state = await runs(ended.worker, "1");
     await runs(pooled.worker, "2");
-    expect((await other.look()).deadWorkers).toEqual([]);
+    expect((await other.check()).deadWorkers).toEqual([]);
     await ended.close();
     await blind.close();
     await expect.poll(() => isPresent(ended.worker), { timeout: 10_000 }).toBe(false);
     await expect.poll(() => isPresent(blind.worker), { timeout: 10_000 }).toBe(false);
-    expect((await other.look()).deadWorkers).toEqual([ended.worker]);
+    expect((await other.check()).deadWorkers).toEqual([ended.worker]);
     // Its own session is missing too, so it does not know whether it is alive, and the others must not take what it claims.
     const seen = blind.worker;
-    expect((await blind.look()).deadWorkers).toEqual([]);
+    expect((await blind.check()).deadWorkers).toEqual([]);
     expect(blind.worker).not.toBe(seen);
     expect(await releaseExpired(database().sql, [ended.worker])).toBe(1);
     expect(await state()).toEqual({ state: "queued", deaths: 1 });
-    expect((await other.look()).deadWorkers).toEqual([]);
+    expect((await other.check()).deadWorkers).toEqual([]);
     await other.close();
   });
 
@@ -217,14 +218,14 @@ describe.runIf(testServer)("workers that end without releasing their executions"
     const ends = () => expect.poll(() => isPresent(first.worker), { timeout: 10_000 }).toBe(false);
     await first.close();
     await ends();
-    expect((await other.look()).deadWorkers).toEqual([]);
+    expect((await other.check()).deadWorkers).toEqual([]);
     const ignore = () => {};
     const again = await database().listen?.("any", ignore, ignore, first.worker);
-    expect((await other.look()).deadWorkers).toEqual([]);
+    expect((await other.check()).deadWorkers).toEqual([]);
     again?.close();
     await ends();
-    expect((await other.look()).deadWorkers).toEqual([]);
-    expect((await other.look()).deadWorkers).toEqual([first.worker]);
+    expect((await other.check()).deadWorkers).toEqual([]);
+    expect((await other.check()).deadWorkers).toEqual([first.worker]);
     await other.close();
   });
 

@@ -9,7 +9,7 @@ import { inSpan } from "../platform/telemetry/tracing.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { functionName } from "../tools/function-name.ts";
 import { BadParameter, type Parameters, type RegisteredTool } from "../tools/registered-tool.ts";
-import { hasUnknowableOutcome, lookFor, maxToolRunMs, runTool } from "../tools/run-tool.ts";
+import { findFor, hasUnknowableOutcome, maxToolRunMs, runTool } from "../tools/run-tool.ts";
 import { proposedResult } from "./approval.ts";
 import type { Conversation, ConversationDeps } from "./conversation.ts";
 import type { StepRow } from "./steps/rows.ts";
@@ -161,8 +161,8 @@ async function send(conversation: Conversation, tool: RegisteredTool, step: Step
   if (tool.effect === "write") step.wrote = toolWrite(step, tool, step.input as Parameters, from);
   const use = { connection, key, ...(conversation.private !== undefined && { private: conversation.private }) };
   const run = (signal: AbortSignal) => runTool(tool, step.input as Parameters, { ...use, signal }, resumed);
-  const look = lookFor(tool, step.input as Parameters, use);
-  const limited = () => runLimited(conversation, tool, { step, log: conversation.log, resumed, look }, run);
+  const find = findFor(tool, step.input as Parameters, use);
+  const limited = () => runLimited(conversation, tool, { step, log: conversation.log, resumed, find }, run);
   if (!account || !conversation.guarded) return limited();
   return conversation.guarded(connectionTarget(account.source.name, account.id, tool.effect), limited);
 }

@@ -69,7 +69,7 @@ export async function postponeWriteCheck(sql: Sql, { step_id, lease }: ClaimedCh
 }
 
 /** A look has succeeded; the next one follows after `ms`. */
-export async function recordLook(sql: Sql, { step_id, lease }: ClaimedCheck, ms: number): Promise<void> {
+export async function recordCheck(sql: Sql, { step_id, lease }: ClaimedCheck, ms: number): Promise<void> {
   await sql`
     update write_checks set due_at = now() + make_interval(secs => ${ms / 1000}), lease = null, lease_expires_at = null,
       attempts = 0, looks = looks + 1

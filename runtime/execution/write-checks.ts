@@ -9,14 +9,14 @@ import type { Connection } from "../plugins/connections.ts";
 import type { Parameters } from "../tools/registered-tool.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import type { PostInput } from "./post.ts";
-import { correctLiving, lookAgainMs, warnOfLateWrites } from "./presence/correct-living.ts";
+import { correctLiving, recheckDelaysMs, warnOfLateWrites } from "./presence/correct-living.ts";
 import { removeIfNeeded } from "./remove-if-needed.ts";
 import {
   checkRows,
   claimWriteCheck,
   finishWriteCheck,
   postponeWriteCheck,
-  recordLook,
+  recordCheck,
   replaceOutput,
   type WriteCheck,
 } from "./write-check-queries.ts";
@@ -88,8 +88,8 @@ async function carryOut(check: WriteCheck, ended: AbortSignal, options: WriteChe
     if (check.state === "started" && check.attempts <= maxWaits) return await postponeWriteCheck(sql, check, retryMs);
     const isCounted = await keepOldest(check, within(checkMs), options);
     const isKnown = check.is_living ? (await correctAnswer(check, within(livingCheckMs), options)) || isCounted : isCounted;
-    const wait = lookAgainMs[check.looks];
-    await (wait === undefined || !isKnown ? finishWriteCheck(sql, check) : recordLook(sql, check, wait));
+    const wait = recheckDelaysMs[check.looks];
+    await (wait === undefined || !isKnown ? finishWriteCheck(sql, check) : recordCheck(sql, check, wait));
   } catch (error) {
     log.warn("failed to check for duplicate writes", { execution: check.execution_id, step: check.step_id, error });
     await (check.attempts < maxAttempts || ended.aborted
@@ -211,7 +211,7 @@ async function correctAnswer(check: WriteCheck, signal: AbortSignal, options: Wr
       content: () => post,
       windowMs: windowMsOf(options.leaseSeconds),
       isShown: ({ answered_by }) => answered_by === execution_id,
-      isLastLook: lookAgainMs[check.looks] === undefined,
+      isLastCheck: recheckDelaysMs[check.looks] === undefined,
     },
     signal,
   );

@@ -24,7 +24,7 @@ export interface WriteStep<T = unknown> {
   /** Stored together with the step. */
   readonly patch?: Patch;
   /** Looks for the write at the platform; `null` if it is not there. Absent: it cannot be looked for. */
-  readonly look?: ((signal: AbortSignal) => Promise<T | null>) | undefined;
+  readonly find?: ((signal: AbortSignal) => Promise<T | null>) | undefined;
 }
 
 /**
@@ -33,7 +33,7 @@ export interface WriteStep<T = unknown> {
  * can be in flight. The caller completes the step.
  */
 export async function runWrite<T>(
-  { step, log, resumed, patch, look }: WriteStep<T>,
+  { step, log, resumed, patch, find }: WriteStep<T>,
   { lease, stopping, windowMs, unconfirmed }: AttemptLimits,
   call: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
@@ -43,7 +43,7 @@ export async function runWrite<T>(
   if (waitMs > 0) {
     const signal = AbortSignal.any([lease.signal, stopping]);
     const began = performance.now();
-    const existing = await lookAtOnce(look, signal, waitMs);
+    const existing = await findAtOnce(find, signal, waitMs);
     if (existing !== null) {
       // The earlier attempt may have sent it twice.
       log.complete(step, { in_flight_ms: null, check_ms: Math.max(windowMs, waitMs) });
@@ -87,11 +87,11 @@ export async function runWrite<T>(
 }
 
 /**
- * Most writes of a dead worker were carried out. A look that fails, or takes as long as the wait, says nothing: the next one comes
+ * Most writes of a dead worker were carried out. A search that fails, or takes as long as the wait, says nothing: the next one comes
  * after the wait.
  */
-async function lookAtOnce<T>(look: WriteStep<T>["look"], signal: AbortSignal, waitMs: number): Promise<T | null> {
-  const existing = await look?.(AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(waitMs))])).catch(() => null);
+async function findAtOnce<T>(find: WriteStep<T>["find"], signal: AbortSignal, waitMs: number): Promise<T | null> {
+  const existing = await find?.(AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(waitMs))])).catch(() => null);
   signal.throwIfAborted();
   return existing ?? null;
 }

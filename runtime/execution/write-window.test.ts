@@ -140,7 +140,7 @@ function resume(look: (signal: AbortSignal) => Promise<string | null>, write: ()
   const limits = { lease, stopping: stopping.signal, windowMs, unconfirmed: new Set<string>() };
   const step = { id: "s1", in_flight_ms } as StepRow;
   const log = { complete: (one: StepRow, change: Partial<StepRow>) => void Object.assign(one, change), flush: async () => {} };
-  return { step, result: runWrite({ step, log: log as unknown as StepLog, resumed: true, look }, limits, write) };
+  return { step, result: runWrite({ step, log: log as unknown as StepLog, resumed: true, find: look }, limits, write) };
 }
 
 test("a write of a dead worker that the platform lists is not waited for, and is checked for duplicates", async () => {

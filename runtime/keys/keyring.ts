@@ -65,7 +65,7 @@ export async function openKeyring(sql: Sql, bus: Bus, log: Log, configured: read
     readAt = began;
   };
   /** One read at a time; concurrent callers wait for the same one. */
-  const look = () => {
+  const reload = () => {
     reading ??= read().finally(() => {
       reading = null;
     });
@@ -73,7 +73,7 @@ export async function openKeyring(sql: Sql, bus: Bus, log: Log, configured: read
   };
   const fresh = (lenient: boolean) => {
     if (performance.now() - readAt <= maxAgeMs) return undefined;
-    return look().catch((error) => {
+    return reload().catch((error) => {
       if (!lenient || !isUnavailable(error)) throw error;
     });
   };
@@ -81,9 +81,9 @@ export async function openKeyring(sql: Sql, bus: Bus, log: Log, configured: read
   // A read in progress may have missed the change, so another one follows.
   bus.on("keys", async () => {
     await reading?.catch(() => {});
-    await look();
+    await reload();
   });
-  await look();
+  await reload();
   const findByHash = async (hash: string, lenient = false) => {
     const known = configuredKeys.get(hash);
     if (known) return known;

@@ -7,7 +7,7 @@ import { type Bound, Events, handle, type ServerEvent } from "../platform/operat
 import { sleep } from "../platform/retry.ts";
 import { type LiveStep, listEndedSince, listLive, listStepsOf } from "./queries.ts";
 
-/** Interval between two looks. Streams read the database, so they include the changes of all replicas and miss none. */
+/** Interval between two reads. Streams read the database, so they include the changes of all replicas and miss none. */
 const pollMs = 400;
 const dayMs = 86_400_000;
 const ended = ["succeeded", "failed", "cancelled"];

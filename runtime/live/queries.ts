@@ -2,7 +2,7 @@ import { type Execution, type Step, shortMembers, stepMembers } from "../executi
 import type { Queryable } from "../platform/database/client.ts";
 import { type StoredStep, shownStep } from "../transcripts/stored-steps.ts";
 
-/** Maximum number of executions that one look reads. */
+/** Maximum number of executions that one query reads. */
 const limit = 500;
 
 /** Running executions, executions with an id greater than the given one, and further executions by their ids. */

@@ -85,20 +85,20 @@ const pollMs = 10_000;
 
 export async function watchStoredKinds(sql: Sql, bus: Bus, failed: (error: unknown) => void): Promise<StoredKinds> {
   const some = { memories: false, chunks: false };
-  const look = async () => {
+  const readKinds = async () => {
     const kinds = await anythingStored(sql);
     some.memories ||= kinds.memories;
     some.chunks ||= kinds.chunks;
   };
-  await look();
+  await readKinds();
   bus.on("memory", (what) => {
     some[what === "chunks" ? "chunks" : "memories"] = true;
   });
   // In case a notification is lost.
   const run = async () => {
-    if (!some.memories || !some.chunks) await look();
+    if (!some.memories || !some.chunks) await readKinds();
   };
-  const looks = startLoop({ everyMs: pollMs, run, failed });
+  const loop = startLoop({ everyMs: pollMs, run, failed });
   return {
     maybe: () => some.memories || some.chunks,
     chunks: () => some.chunks,
@@ -107,6 +107,6 @@ export async function watchStoredKinds(sql: Sql, bus: Bus, failed: (error: unkno
       some[what] = true;
       bus.publish("memory", what).catch(failed);
     },
-    close: () => void looks.stop(),
+    close: () => void loop.stop(),
   };
 }

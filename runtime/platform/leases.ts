@@ -15,10 +15,10 @@ export interface LeasedWork<Key extends string, Item extends Leased<Key>> {
   readonly concurrency: number;
   /** A replica that does not renew its lease for this long loses its item. */
   readonly leaseSeconds: number;
-  /** Maximum sleep between two looks, in milliseconds. */
+  /** Maximum sleep between two checks, in milliseconds. */
   readonly sweepMs?: number | undefined;
   readonly log: Log;
-  /** Runs at every look, even while this replica has no free slot. */
+  /** Runs at every check, even while this replica has no free slot. */
   prepare?(): Promise<unknown>;
   /** Claims one item that is due and that no live replica holds. */
   claim(lease: string): Promise<Item | undefined>;
@@ -32,7 +32,7 @@ const minWaitMs = 50;
 export function startLeasedWork<Key extends string, Item extends Leased<Key>>(work: LeasedWork<Key, Item>): Loop {
   const { name, sql, rows, concurrency, sweepMs = 15_000, log } = work;
   const held = new Set<Promise<void>>();
-  const look = async (stopping: AbortSignal) => {
+  const poll = async (stopping: AbortSignal) => {
     await work.prepare?.();
     if (held.size >= concurrency) return undefined;
     const item = await work.claim(newId());
@@ -45,7 +45,7 @@ export function startLeasedWork<Key extends string, Item extends Leased<Key>>(wo
     return { pauseMs: 0 };
   };
   const failed = (error: unknown) => log.warn(`failed to read what is due for ${name}`, { error });
-  const loop = startLoop({ everyMs: sweepMs, firstMs: 0, run: look, failed });
+  const loop = startLoop({ everyMs: sweepMs, firstMs: 0, run: poll, failed });
   return {
     wake: loop.wake,
     stop: async () => {

@@ -56,7 +56,7 @@ export class PluginManager {
     });
   }
 
-  /** Loads all plugins, then follows changes in the database by notifications, and by regular looks in case one is lost. */
+  /** Loads all plugins, then follows changes in the database by notifications, and by regular checks in case one is lost. */
   static async open(options: PluginManagerOptions): Promise<PluginManager> {
     const manager = new PluginManager(options);
     for (const specifier of options.specifiers) await manager.#loadSpecifier(specifier);

@@ -63,7 +63,7 @@ export function createStandings(log: Log): Standings {
     }
   };
   /** The known standing of an author. If it is unknown or old, and `mayAsk` allows it, it is requested from the platform. */
-  const look = (connection: Connection, project: string, author: EventAuthor, mayAsk: (account: Account) => boolean) => {
+  const lookUp = (connection: Connection, project: string, author: EventAuthor, mayAsk: (account: Account) => boolean) => {
     const authorId = author.id ?? author.name;
     if (authorId === null || connection.missing.length > 0 || !connection.source.adapter.standing) return undefined;
     const account = accounts.get(connection) ?? { known: new Map(), asking: 0 };
@@ -79,11 +79,11 @@ export function createStandings(log: Log): Standings {
   return {
     of: (connection, project, author) =>
       author.standing === "unknown"
-        ? (look(connection, project, author, ({ asking }) => asking < maxAsking)?.standing ?? "unknown")
+        ? (lookUp(connection, project, author, ({ asking }) => asking < maxAsking)?.standing ?? "unknown")
         : author.standing,
     find: async (connection, project, author) => {
       if (author.standing !== "unknown") return author.standing;
-      const entry = look(connection, project, author, () => true);
+      const entry = lookUp(connection, project, author, () => true);
       if (entry?.standing === "unknown" && entry.asked) await within(entry.asked, maxWaitMs, undefined);
       return entry?.standing ?? "unknown";
     },

@@ -11,7 +11,7 @@ export interface SchedulerOptions extends PollDeps {
   readonly warn: Report;
   /** Duration of the lease of a source that a replica polls. */
   readonly leaseSeconds: number;
-  /** Maximum sleep between two looks, in milliseconds. */
+  /** Maximum sleep between two checks, in milliseconds. */
   readonly sweepMs?: number;
 }
 

@@ -17,9 +17,9 @@ export const hasUnknowableOutcome = (tool: RegisteredTool): boolean =>
  * each further try within this call also counts as one.
  */
 export function runTool(tool: RegisteredTool, input: Parameters, use: ToolUse, again: boolean): Promise<unknown> {
-  const look = lookFor(tool, input, use);
+  const find = findFor(tool, input, use);
   return reconcile(
-    look && (() => look(use.signal)),
+    find && (() => find(use.signal)),
     () => inTime(use, use.signal, (limited) => tool.run(input, limited)),
     use.signal,
     again,
@@ -27,7 +27,7 @@ export function runTool(tool: RegisteredTool, input: Parameters, use: ToolUse, a
 }
 
 /** Looks for a write of this call at the platform. `undefined`: it cannot be looked for, or repeating it changes nothing. */
-export function lookFor(tool: RegisteredTool, input: Parameters, use: Omit<ToolUse, "signal">) {
+export function findFor(tool: RegisteredTool, input: Parameters, use: Omit<ToolUse, "signal">) {
   const { find } = tool;
   return find && !tool.idempotent ? (signal: AbortSignal) => inTime(use, signal, (limited) => find(input, limited)) : undefined;
 }

@@ -96,7 +96,7 @@ function makeRuns() {
         ...writeOf(executionId, `${executionId}.1.${newId()}`, body),
         firstKey: `${executionId}.1`,
         isShown: ({ answered_by }) => answered_by === executionId,
-        isLastLook,
+        isLastCheck: isLastLook,
       },
       signal,
     );

@@ -3,16 +3,16 @@ import type { Report } from "../../platform/log.ts";
 import { type LivingWrite, placeOf, writeLiving } from "./living.ts";
 import { isCopy, type LivingComment, readLiving } from "./living-queries.ts";
 
-/** Waits between the looks, in milliseconds. A tracker may carry out a request long after its client has disconnected. */
-export const lookAgainMs: readonly number[] = [15_000, 60_000, 300_000, 3_600_000];
+/** Waits between the checks, in milliseconds. A tracker may carry out a request long after its client has disconnected. */
+export const recheckDelaysMs: readonly number[] = [15_000, 60_000, 300_000, 3_600_000];
 
 export interface Correction extends Omit<LivingWrite, "isAnswer" | "editsOnly" | "forgetsLost" | "onLost"> {
   /** Whether the comment should show `content`. */
   readonly isShown: (found: LivingComment) => boolean;
   /** The first key under which it was written. */
   readonly firstKey: string;
-  /** No further look follows. */
-  readonly isLastLook: boolean;
+  /** No further check follows. */
+  readonly isLastCheck: boolean;
 }
 
 export interface Corrected {
@@ -25,7 +25,7 @@ export interface Corrected {
 }
 
 /** What the platform shows. It is read without the lease of the comment, because it may take longer than a lease. */
-interface Looked {
+interface ShownComments {
   /** The comments of each lost write. */
   readonly copies: ReadonlyMap<string, readonly PostedComment[]>;
   /** The key of the last write, if no comment shows it. */
@@ -37,11 +37,11 @@ interface Looked {
  * edit replaced. A comment that a person has deleted is not posted again.
  */
 export async function correctLiving(write: Correction, signal: AbortSignal): Promise<Corrected> {
-  const { connection, post, isShown, firstKey, isLastLook } = write;
+  const { connection, post, isShown, firstKey, isLastCheck } = write;
   const { adapter } = connection.source;
   const [removed, left]: [PostedComment[], PostedComment[]] = [[], []];
-  const { copies, missing } = await look(write, signal);
-  if (missing === null && !isLastLook && [...copies.values()].every((all) => all.length === 0))
+  const { copies, missing } = await readShown(write, signal);
+  if (missing === null && !isLastCheck && [...copies.values()].every((all) => all.length === 0))
     return { restored: null, removed, left };
   let isRestored = false as boolean;
   const content = async (found: LivingComment) => {
@@ -52,17 +52,17 @@ export async function correctLiving(write: Correction, signal: AbortSignal): Pro
         (adapter.retract ? removed : left).push(copy);
       }
     }
-    // Another writer may have changed the comment since the look.
+    // Another writer may have changed the comment since the check.
     isRestored = isShown(found) && found.key !== null && found.key === missing;
     return isRestored ? write.content(found) : undefined;
   };
   const isOurs = (key: string) => key === firstKey || key.startsWith(`${firstKey}.`);
-  const forgetsLost = (lost: string, shown: string) => isLastLook && copies.has(lost) && isOurs(shown);
+  const forgetsLost = (lost: string, shown: string) => isLastCheck && copies.has(lost) && isOurs(shown);
   const comment = await writeLiving({ ...write, content, isAnswer: false, editsOnly: true, forgetsLost }, signal);
   return { restored: isRestored ? comment : null, removed, left };
 }
 
-async function look(write: Correction, signal: AbortSignal): Promise<Looked> {
+async function readShown(write: Correction, signal: AbortSignal): Promise<ShownComments> {
   const { connection, post } = write;
   const { adapter } = connection.source;
   const call = (key: string) => ({ signal, connection: connection.settings, key });

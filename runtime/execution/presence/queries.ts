@@ -10,7 +10,7 @@ export interface Sign
   readonly version: number;
   /** Claims since it was last shown or looked for. */
   readonly attempts: number;
-  /** Looks whether it still shows this; `null` until it is shown. */
+  /** Number of checks whether it still shows this; `null` until it is shown. */
   readonly looks: number | null;
   readonly shown: string | null;
   readonly lease: string;

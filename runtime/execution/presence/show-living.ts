@@ -6,7 +6,7 @@ import { newId } from "../../platform/ids.ts";
 import type { Report } from "../../platform/log.ts";
 import type { Connection } from "../../plugins/connections.ts";
 import { windowMsOf } from "../write-window.ts";
-import { correctLiving, lookAgainMs, warnOfLateWrites } from "./correct-living.ts";
+import { correctLiving, recheckDelaysMs, warnOfLateWrites } from "./correct-living.ts";
 import { writeLiving } from "./living.ts";
 import { findAnswer, type LivingComment } from "./living-queries.ts";
 import { isCurrent, type Sign } from "./queries.ts";
@@ -14,11 +14,11 @@ import { isCurrent, type Sign } from "./queries.ts";
 /** How often a comment about running work is updated, milliseconds. */
 export const updateEveryMs = 5_000;
 
-/** What the comment shows, and when to look again, milliseconds. */
+/** What the comment shows, and when to check again, milliseconds. */
 export interface LivingDisplay {
   readonly text: string;
   readonly againMs: number;
-  /** How often it has looked whether the comment still shows this; `null` if no look is needed. */
+  /** Number of checks whether the comment still shows this; `null` if no check is needed. */
   readonly looks: number | null;
 }
 
@@ -60,10 +60,10 @@ export async function showLiving(
   // It was shown, and an earlier write may still arrive.
   if (!goesOn && sign.looks !== null && text === sign.shown) {
     const looks = sign.looks + 1;
-    const againMs = lookAgainMs[looks];
+    const againMs = recheckDelaysMs[looks];
     const isShown = (found: LivingComment) => found.key === key || (found.key?.startsWith(`${key}.`) ?? false);
-    const look = { ...write, key: `${key}.${newId()}`, firstKey: key, isShown, isLastLook: againMs === undefined };
-    const corrected = await correctLiving(look, signal);
+    const correction = { ...write, key: `${key}.${newId()}`, firstKey: key, isShown, isLastCheck: againMs === undefined };
+    const corrected = await correctLiving(correction, signal);
     warnOfLateWrites(corrected, { execution_id: sign.execution_id, write: sign.source }, warn);
     return againMs === undefined ? null : { text, againMs, looks };
   }
@@ -73,7 +73,7 @@ export async function showLiving(
   };
   await writeLiving({ ...write, isAnswer: false, onLost }, signal);
   if (goesOn) return { text, againMs: updateEveryMs, looks: null };
-  const [againMs = 0] = lookAgainMs;
+  const [againMs = 0] = recheckDelaysMs;
   return isInDoubt ? { text, againMs, looks: 0 } : null;
 }
 

@@ -45,7 +45,7 @@ export interface PresenceOptions {
   readonly leaseSeconds: number;
   /** Writes a warning to the watchdog. */
   readonly warn: Report;
-  /** Maximum sleep between two looks, in milliseconds. */
+  /** Maximum sleep between two checks, in milliseconds. */
   readonly sweepMs?: number;
 }
 
@@ -54,8 +54,8 @@ const leaseSeconds = 30;
 /** Maximum number of signs that one replica updates at the same time. */
 const concurrency = 4;
 const callMs = 60_000;
-/** Deadline of a look: it may read all comments of an issue several times. */
-const lookMs = 300_000;
+/** Deadline of a check: it may read all comments of an issue several times. */
+const recheckMs = 300_000;
 /** Signs are best effort: after this many failures, a sign is abandoned. */
 const maxAttempts = 4;
 /** A look for late writes has more: after an outage, late writes are most likely. */
@@ -106,9 +106,9 @@ async function carryOut(sign: Sign, ended: AbortSignal, options: PresenceOptions
   } catch (error) {
     const { retryable, retryAfterMs = 0, message } = toFailure(error);
     log.info("failed to show progress on an issue", { execution: sign.execution_id, sign: sign.sign, error: message });
-    const isLook = sign.looks !== null;
-    const mayRetry = retryable || isLook || unavailableCause(error) !== null;
-    const again = ended.aborted || (mayRetry && sign.attempts < (isLook ? maxLookAttempts : maxAttempts));
+    const isRecheck = sign.looks !== null;
+    const mayRetry = retryable || isRecheck || unavailableCause(error) !== null;
+    const again = ended.aborted || (mayRetry && sign.attempts < (isRecheck ? maxLookAttempts : maxAttempts));
     const wait = ended.aborted ? 0 : Math.min(maxRetryMs, Math.max(retryMs * 2 ** sign.attempts, retryAfterMs));
     await (again ? postponeSign(sql, sign, wait) : finishSign(sql, sign)).catch((second) =>
       log.warn("failed to record the progress shown on an issue", { execution: sign.execution_id, error: second }),
@@ -125,7 +125,7 @@ async function show(
 ): Promise<LivingDisplay | null> {
   const presence = presenceOf(sign, options);
   if (presence === "off") return null;
-  const signal = AbortSignal.any([ended, AbortSignal.timeout(sign.looks === null ? callMs : lookMs)]);
+  const signal = AbortSignal.any([ended, AbortSignal.timeout(sign.looks === null ? callMs : recheckMs)]);
   if (isLiving(presence, connection)) return showLiving(sign, connection, signal, options);
   await react(sign, connection, signal, options);
   return null;

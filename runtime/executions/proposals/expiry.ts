@@ -4,7 +4,7 @@ import type { Log } from "../../platform/log.ts";
 import { type Loop, startLoop } from "../../platform/loop.ts";
 import { endLocked, findExpired, nextExpiry } from "./queries.ts";
 
-/** Maximum sleep between two looks, in milliseconds. */
+/** Maximum sleep between two checks, in milliseconds. */
 const sweepMs = 5_000;
 const minWaitMs = 50;
 

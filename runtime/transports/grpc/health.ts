@@ -13,7 +13,7 @@ export interface HealthOptions {
   readonly services: ReadonlySet<string>;
   readonly ready: () => boolean | Promise<boolean>;
   readonly stopping: AbortSignal;
-  /** Interval at which Watch looks, in milliseconds. */
+  /** Interval at which Watch checks, in milliseconds. */
   readonly everyMs: number;
 }
 
@@ -21,13 +21,13 @@ export interface HealthOptions {
 export function healthRoutes(router: ConnectRouter, options: HealthOptions): void {
   const response = (Health.method.check as { output: DescMessage }).output;
   const answer = (code: number) => create(response, { status: code } as never);
-  // Anyone may ask, and each look asks the database.
+  // Anyone may ask, and each check queries the database.
   const keepMs = Math.min(1_000, options.everyMs / 2);
-  let lastLook = { at: Number.NEGATIVE_INFINITY, ready: Promise.resolve(false) };
+  let lastCheck = { at: Number.NEGATIVE_INFINITY, ready: Promise.resolve(false) };
   const isReady = (): Promise<boolean> => {
     const at = performance.now();
-    if (at - lastLook.at > keepMs) lastLook = { at, ready: Promise.resolve(options.ready()).catch(() => false) };
-    return lastLook.ready;
+    if (at - lastCheck.at > keepMs) lastCheck = { at, ready: Promise.resolve(options.ready()).catch(() => false) };
+    return lastCheck.ready;
   };
   const streams = new OpenStreams(maxWatches);
   const current = async (service: string): Promise<number> => {
