@@ -69,7 +69,7 @@ export const service = {
     "Maximum size of a webhook body that needs no secret or signature, in bytes. Default: `MAX_WEBHOOK_BYTES` if set, otherwise 5 MiB.",
   ),
   MAX_CONNECTIONS: whole(10_000, 10, 1_000_000).describe(
-    "Maximum number of connections to `PORT`. Above it, the connection that has been without a request for the longest time is closed.",
+    "Maximum number of connections to `PORT`. Above it, the connection that has gone longest without a request is closed.",
   ),
   MAX_INFLIGHT_BODY_BYTES: whole(268_435_456, 1024, 2 ** 40).describe(
     "Maximum total size of all request bodies in memory, in bytes. Further requests are answered with 503.",
