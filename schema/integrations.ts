@@ -19,6 +19,7 @@ export const integration = z
 const credentials = z
   .record(z.string().max(100), z.union([z.string().max(10_000), z.boolean(), z.number()]))
   .refine((credentials) => Object.keys(credentials).length > 0, "must have at least one member, for example token")
+  .refine((credentials) => Object.keys(credentials).length <= 100, "must have at most 100 members")
   .describe(
     "Settings of one account at the platform, for example `token`. `webhook_secret` verifies its webhooks; `webhook_secret_previous` also does while you replace the secret. Write-only.",
   );

@@ -1,12 +1,19 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { hasMoreValuesThan, storable, storableText, ValueCounter } from "./json.ts";
+import { hasMoreValuesThan, hasWiderObjectThan, storable, storableText, ValueCounter } from "./json.ts";
 
 /** Members and list items of a value, at every depth. */
 const valuesOf = (value: unknown): number => {
   if (typeof value !== "object" || value === null) return 0;
   const inner: unknown[] = Object.values(value);
   return inner.length + inner.reduce((sum: number, one) => sum + valuesOf(one), 0);
+};
+
+/** The most members of one object in a value. */
+const widestIn = (value: unknown): number => {
+  if (typeof value !== "object" || value === null) return 0;
+  const inner: unknown[] = Object.values(value);
+  return Math.max(Array.isArray(value) ? 0 : inner.length, ...inner.map(widestIn));
 };
 
 test("members and list items are counted, commas in texts and names are not", () => {
@@ -25,6 +32,8 @@ test("members and list items are counted, commas in texts and names are not", ()
       for (const indent of [0, 2]) {
         const json = Buffer.from(JSON.stringify(value, null, indent));
         expect(hasMoreValuesThan(most, json)).toBe(valuesOf(value) > most);
+        const few = most % 4;
+        expect(hasWiderObjectThan(few, json)).toBe(widestIn(value) > few);
       }
     }),
   );

@@ -1,7 +1,7 @@
 /** Maximum nesting depth of a JSON text from outside. */
 export const maxDepth = 200;
 
-const [quote, comma, backslash, open, close] = [34, 44, 92, [91, 123], [93, 125]] as const;
+const [quote, comma, colon, backslash, open, close] = [34, 44, 58, 92, [91, 123], [93, 125]] as const;
 const [tab, newline, carriageReturn, space] = [9, 10, 13, 32] as const;
 
 /** Whether arrays and objects in a JSON text are nested deeper than `most`. Stops there, and creates no objects. */
@@ -37,6 +37,28 @@ export function hasMoreValuesThan(most: number, utf8: Uint8Array): boolean {
   const counter = new ValueCounter();
   counter.add(utf8);
   return counter.values > most;
+}
+
+/** Maximum number of members of one object in such a text: validating them takes much longer than that many list items. */
+export const maxMembers = 10_000;
+
+/** Whether one object in a JSON text has more members than `most`. Creates no objects. */
+export function hasWiderObjectThan(most: number, utf8: Uint8Array): boolean {
+  if (!hasMoreThan(most, utf8, [colon])) return false;
+  /** The members of each object that is open. A colon outside of strings belongs to the innermost one. */
+  const members: number[] = [];
+  for (let i = 0; i < utf8.length; i++) {
+    const byte = utf8[i];
+    if (byte === quote) i = endOfString(utf8, i);
+    else if (byte === open[1]) members.push(0);
+    else if (byte === close[1]) members.pop();
+    else if (byte === colon) {
+      const count = (members.pop() ?? 0) + 1;
+      if (count > most) return true;
+      members.push(count);
+    }
+  }
+  return false;
 }
 
 /** Counts the members and list items in JSON texts that arrive in pieces, also in lines of server-sent events. */

@@ -3,7 +3,15 @@ import { httpRoute, type Operation } from "@signalbox/schema/operation";
 import { problem } from "@signalbox/schema/problem";
 import type { Context as HonoContext } from "hono";
 import type { z } from "zod";
-import { hasMoreValuesThan, isDeeperThan, maxDepth, maxValues, readJson as readJsonText } from "../../platform/json.ts";
+import {
+  hasMoreValuesThan,
+  hasWiderObjectThan,
+  isDeeperThan,
+  maxDepth,
+  maxMembers,
+  maxValues,
+  readJson as readJsonText,
+} from "../../platform/json.ts";
 import { type BodyLimits, readBody } from "./body.ts";
 
 /** Which part of an HTTP request contains each member of an operation's input. */
@@ -103,6 +111,7 @@ export function parseCall(bytes: Uint8Array, headers: Headers): unknown {
 export function refuseCostly(bytes: Uint8Array): void {
   if (isDeeperThan(maxDepth, bytes)) throw tooDeep;
   if (hasMoreValuesThan(maxValues, bytes)) throw tooManyValues;
+  if (hasWiderObjectThan(maxMembers, bytes)) throw tooWide;
 }
 
 const tooDeep = problem("bad_request", `The body is nested more than ${maxDepth} levels deep.`);
@@ -110,6 +119,7 @@ export const tooManyValues = problem(
   "bad_request",
   `The body has more than ${maxValues} members and list items; send less at a time.`,
 );
+const tooWide = problem("bad_request", `The body has an object with more than ${maxMembers} members; send fewer at a time.`);
 
 async function readObject(c: HonoContext, places: Places, limits: BodyLimits): Promise<Record<string, unknown>> {
   const value = await readJson(c, limits);
