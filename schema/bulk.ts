@@ -2,6 +2,7 @@ import { z } from "zod";
 import { rowId, slug } from "./common.ts";
 import { execution, executionState } from "./executions.ts";
 import { historyFilter } from "./history.ts";
+import { nearestName } from "./nearest.ts";
 import { operation } from "./operation.ts";
 import { outcome, replayOptions, webhookEvent } from "./webhooks.ts";
 
@@ -9,19 +10,30 @@ const { from, to, subject, q } = historyFilter;
 const shared = { from, to, subject, q };
 
 /** Strict, because a misspelled member would otherwise select everything. */
-const executionFilter = z
-  .strictObject({
-    ...shared,
-    state: executionState.optional(),
-    task_id: slug.optional(),
-    agent_id: slug.optional(),
-    project_id: rowId.optional(),
-    event_id: z.uuid().optional(),
-  })
-  .meta({ id: "ExecutionFilter" });
-const eventFilter = z
-  .strictObject({ ...shared, source: z.string().max(64).optional(), outcome: outcome.exclude(["refused"]).optional() })
-  .meta({ id: "EventFilter" });
+function filterOf<T extends z.ZodRawShape>(shape: T) {
+  const known = Object.keys(shape);
+  const error = (issue: z.core.$ZodRawIssue): string | undefined => {
+    if (issue.code !== "unrecognized_keys") return undefined;
+    const [name = ""] = issue.keys;
+    const suggestion = nearestName(name, known);
+    const help = suggestion ? `did you mean "${suggestion}"?` : `it takes ${known.join(", ")}`;
+    return `has no member ${JSON.stringify(name.slice(0, 100))}; ${help}`;
+  };
+  return z.strictObject(shape, { error });
+}
+const executionFilter = filterOf({
+  ...shared,
+  state: executionState.optional(),
+  task_id: slug.optional(),
+  agent_id: slug.optional(),
+  project_id: rowId.optional(),
+  event_id: z.uuid().optional(),
+}).meta({ id: "ExecutionFilter" });
+const eventFilter = filterOf({
+  ...shared,
+  source: z.string().max(64).optional(),
+  outcome: outcome.exclude(["refused"]).optional(),
+}).meta({ id: "EventFilter" });
 
 const agreement = {
   expect: z

@@ -17,7 +17,8 @@ function defaultText(issue: Issue): string {
   if (issue.code === "too_small" && message.startsWith("Too small: "))
     return sizeText(issue.inclusive === false ? "more than" : "at least", issue.minimum, issue.origin);
   if (message === "Invalid UUID") return "must be a UUID such as 01a2172f-394d-7000-8f50-d95a74cff9e8";
-  if (issue.code === "unrecognized_keys") return `has no member ${issue.keys.map((key) => JSON.stringify(key)).join(", ")}`;
+  if (issue.code === "unrecognized_keys" && message.startsWith("Unrecognized key"))
+    return `has no member ${issue.keys.map((key) => JSON.stringify(key)).join(", ")}`;
   return message.replace("expected record", "expected object");
 }
 

@@ -118,7 +118,7 @@ export const queuesProbe = (queues: ReadonlyMap<string, unknown>, failuresOf: (n
     [...queues.keys()].map((queue): Finding => {
       const [name, failures] = [`queue:${queue}`, failuresOf(queue)];
       if (failures.length === 0) return { name, state: "ok", message: "no message waits because of an error" };
-      return { name, state: "failed", message: failures.join(". ") };
+      return { name, state: "failed", message: failures.join(". Also, ") };
     }),
 });
 
