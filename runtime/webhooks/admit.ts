@@ -2,6 +2,7 @@ import { Problem } from "@signalbox/schema/problem";
 import type { VerificationResult } from "@signalbox/sdk";
 import type { SentRequest } from "../platform/webhook-auth.ts";
 import type { Connection } from "../plugins/connections.ts";
+import { hasPrevious, withPreviousSecret } from "./previous-secret.ts";
 import { recordReads } from "./stored-headers.ts";
 
 /** A webhook whose body has not been read. */
@@ -69,10 +70,13 @@ export async function needsProof(connection: Connection): Promise<boolean> {
 
 /**
  * The connection with which the webhooks of another one are verified. If an integration has no webhook secret, that of the
- * environment is used; otherwise it would accept webhooks that the source refuses.
+ * environment is used; otherwise it would accept webhooks that the source refuses. If only the secret before is set, as in the
+ * middle of a rotation, that one is used.
  */
 export async function verifierOf(connection: Connection, environment: (source: string) => Connection | undefined) {
-  if (connection.id === "environment" || (await needsProof(connection))) return connection;
-  const fallback = environment(connection.source.name);
-  return fallback && (await needsProof(fallback)) ? fallback : connection;
+  if (await needsProof(connection)) return connection;
+  const fallback = connection.id === "environment" ? undefined : environment(connection.source.name);
+  if (fallback && (await needsProof(fallback))) return fallback;
+  const other = [connection, fallback].find((one) => one !== undefined && hasPrevious(one));
+  return other ? withPreviousSecret(other) : connection;
 }

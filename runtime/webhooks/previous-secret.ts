@@ -29,7 +29,7 @@ export const previousKeyOf = ({ id, source }: Pick<Connection, "id" | "source">)
 const previous = new WeakMap<Connection, Connection>();
 
 /** The connection as it was before its secret was replaced. */
-function withPreviousSecret(connection: Connection): Connection {
+export function withPreviousSecret(connection: Connection): Connection {
   const known = previous.get(connection);
   if (known) return known;
   const name = secretOf(connection);

@@ -149,7 +149,7 @@ test("a body that does not arrive within 30 seconds is refused", { timeout: 90_0
 });
 
 test("a source without a check takes 5 MiB, unless more is set", async () => {
-  await using open = await startService({ env: { BETA_WEBHOOK_SECRET: secret } });
+  await using open = await startService({ env: { BETA_WEBHOOK_SECRET: secret, DELTA_WEBHOOK_SECRET_PREVIOUS: secret } });
   const send = async (slug: string, bytes: number) => {
     const body = JSON.stringify({ padding: "x".repeat(bytes) });
     const headers = { "content-type": "application/json", "x-beta-token": secret };
@@ -159,6 +159,13 @@ test("a source without a check takes 5 MiB, unless more is set", async () => {
     200, 413, 413,
   ]);
   expect(await send("beta", 5_300_000)).toBe(200);
+  // With only the secret before, as in the middle of a rotation, that one is required.
+  const signedBy = (hmac: string) => ({ "content-type": "application/json", "x-delta-signature": hmac });
+  const toDelta = (headers: Record<string, string>) =>
+    fetch(`${open.url}/webhook/delta`, { method: "POST", headers, body: "{}" }).then(({ status }) => status);
+  const right = signature("{}", secret).replace("sha256=", "");
+  const all = [{}, signedBy("0".repeat(64)), signedBy(signature("{}", "").replace("sha256=", "")), signedBy(right)];
+  expect(await Promise.all(all.map(toDelta))).toEqual([401, 401, 401, 200]);
   await open.restart({ MAX_WEBHOOK_BYTES: "6000000" });
   expect([await send("alpha", 5_300_000), await send("alpha", 6_100_000)]).toEqual([200, 413]);
   await open.restart({ MAX_UNCHECKED_WEBHOOK_BYTES: "100000" });
