@@ -68,6 +68,13 @@ export function createSecrets(make: MakeCounter, pauseMs = slowMs, matches = mat
   };
 }
 
+const crowded = problem(
+  "rate_limited",
+  "Too many secrets from this address wait for their check. Send this one again in a moment.",
+  {
+    retryAfter: 1,
+  },
+);
 const tooMany = (retryAfter: number) =>
   problem("rate_limited", "Too many wrong secrets were sent for this agent from this address.", { retryAfter });
 
@@ -76,7 +83,7 @@ function keyedMutex(): <T>(name: string, work: () => Promise<T>) => Promise<T> {
   const queues = new Map<string, { last: Promise<unknown>; length: number }>();
   return (name, work) => {
     const queue = queues.get(name) ?? { last: Promise.resolve(), length: 0 };
-    if (queue.length >= maxWaiting) throw tooMany(1);
+    if (queue.length >= maxWaiting) throw crowded;
     queue.length++;
     queues.set(name, queue);
     const turn = queue.last.then(work, work);
@@ -95,7 +102,7 @@ function limited(most: number): <T>(name: string, work: () => Promise<T>) => Pro
   const counts = new Map<string, number>();
   return async (name, work) => {
     const count = counts.get(name) ?? 0;
-    if (count >= most) throw tooMany(1);
+    if (count >= most) throw crowded;
     counts.set(name, count + 1);
     try {
       return await work();
