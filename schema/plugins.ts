@@ -28,7 +28,7 @@ export const isolation = operation({
   description: "Returns the active layers on the replica that responds, and why others are missing.",
   output: z
     .object({
-      required: z.boolean().describe("Whether plugins are refused if a layer is missing (`PLUGIN_ISOLATION=require`)."),
+      required: z.boolean().describe("Whether plugins are refused if a layer is missing (`PLUGIN_WALLS=require`)."),
       layers: z.array(
         z
           .object({

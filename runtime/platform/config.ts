@@ -60,9 +60,7 @@ export function readConfig(environment: Environment = process.env, file = ".env"
     settings: settingsOf(variables, parsed, setVariables),
     variablesOf: (plugin: string) => withPrefix(merged, `${plugin.toUpperCase().replaceAll("-", "_")}_`),
     pluginSettingsOf: (plugin: string) => withPrefix(merged, `PLUGIN_${plugin.toUpperCase().replaceAll("-", "_")}__`),
-    unusedPluginVariables: Object.keys(merged).filter(
-      (name) => name.startsWith("PLUGIN_") && !/__|^PLUGIN_ISOLATION$/.test(name),
-    ),
+    unusedPluginVariables: Object.keys(merged).filter((name) => name.startsWith("PLUGIN_") && !/__|^PLUGIN_WALLS$/.test(name)),
     mistyped: mistypedIn(Object.keys(merged), [...Object.keys(variables), ...Object.keys(clientVariables)]),
     terminal: process.stderr.isTTY === true && !merged.CI,
     startedByNpm: environment.npm_package_name === "signalbox" && /^start\b/.test(environment.npm_lifecycle_event ?? ""),

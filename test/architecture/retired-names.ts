@@ -5,7 +5,6 @@ export const retiredNames: Readonly<Record<string, string>> = {
   patience: "timeout",
   unread: "deferred (webhooks), failed (pages)",
   UNREAD_WEBHOOK_TTL: "DEFERRED_WEBHOOK_TTL",
-  PLUGIN_WALLS: "PLUGIN_ISOLATION",
   lane: "partition, process, direction",
   lanes: "partitions, processes, directions",
   giveUp: "dead letter, abort",

@@ -57,16 +57,16 @@ test("the layers are listed, missing ones with the reason", async () => {
 });
 
 test(
-  "PLUGIN_ISOLATION=require runs plugins with all layers or not at all",
+  "PLUGIN_WALLS=require runs plugins with all layers or not at all",
   async () => {
-    await service.restart({ PLUGIN_ISOLATION: "require" });
+    await service.restart({ PLUGIN_WALLS: "require" });
     const { body: isolation } = await service.get<Isolation>("/api/plugin-isolation");
     expect(isolation.required).toBe(true);
     const isRoot = process.getuid?.() === 0;
     const missing = isolation.layers.filter(({ layer, active }) => !active && (isRoot || layer !== "own_user"));
     const { status, body: answer } = await service.post<{ error: string }>("/api/plugins/reacher/approve", {});
     expect(status).toBe(missing.length === 0 ? 200 : 409);
-    for (const { layer } of missing) expect(answer.error).toMatch(new RegExp(`NO_SANDBOX: PLUGIN_ISOLATION.*${layer}`));
+    for (const { layer } of missing) expect(answer.error).toMatch(new RegExp(`NO_SANDBOX: PLUGIN_WALLS.*${layer}`));
   },
   limit,
 );

@@ -91,4 +91,4 @@ export const isolationText = (layers: Layers): string =>
 export const missingLayers = (layers: Layers): string[] =>
   layers
     .filter(({ active }) => !active)
-    .map(({ layer, reason }) => `PLUGIN_ISOLATION requires the isolation layer ${layer}: ${reason}`);
+    .map(({ layer, reason }) => `PLUGIN_WALLS requires the isolation layer ${layer}: ${reason}`);

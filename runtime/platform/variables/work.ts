@@ -57,7 +57,7 @@ export const work = {
     .describe(
       "Plugins that run without a sandbox in the process of the service, with all its permissions: `id@version#sha256`, comma-separated.",
     ),
-  PLUGIN_ISOLATION: z
+  PLUGIN_WALLS: z
     .enum(["auto", "require"])
     .default("auto")
     .describe(

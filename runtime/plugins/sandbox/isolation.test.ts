@@ -9,10 +9,10 @@ const layer = (name: IsolationLayer["layer"], active: boolean): IsolationLayer =
   reason: active ? null : `${name} was not found`,
 });
 
-test("PLUGIN_ISOLATION=require refuses a start with fewer layers, and names them", () => {
+test("PLUGIN_WALLS=require refuses a start with fewer layers, and names them", () => {
   expect(() => requireIsolation([layer("limits", true), layer("seccomp", true)])).not.toThrow();
   expect(() => requireIsolation([layer("limits", true), layer("namespaces", false), layer("seccomp", false)])).toThrow(
-    /PLUGIN_ISOLATION.*namespaces \(namespaces was not found\), seccomp/,
+    /PLUGIN_WALLS.*namespaces \(namespaces was not found\), seccomp/,
   );
 });
 

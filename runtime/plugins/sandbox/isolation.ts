@@ -106,7 +106,7 @@ export function requireIsolation(layers: readonly IsolationLayer[]): void {
   const missingLayers = layers.filter(({ layer, active }) => !active && !(layer === "own_user" && process.getuid?.() !== 0));
   if (missingLayers.length === 0) return;
   const names = missingLayers.map(({ layer, reason }) => `${layer} (${reason})`).join(", ");
-  throw new Refusal("NO_SANDBOX", `PLUGIN_ISOLATION is "require", and isolation layers are missing: ${names}.`);
+  throw new Refusal("NO_SANDBOX", `PLUGIN_WALLS is "require", and isolation layers are missing: ${names}.`);
 }
 
 /** A slow machine is no reason for fewer layers: each trial has more time than the previous one. */

@@ -18,7 +18,7 @@ export interface SandboxOptions extends InitializeOptions {
   readonly deno?: string | undefined;
   /** Layers to use instead of the strongest that work. */
   readonly isolation?: Isolation | undefined;
-  /** Whether to refuse to start if an isolation layer is missing: `PLUGIN_ISOLATION=require`. */
+  /** Whether to refuse to start if an isolation layer is missing: `PLUGIN_WALLS=require`. */
   readonly requiresIsolation?: boolean | undefined;
   readonly memoryMb?: number | undefined;
   /** Deadline of one call, milliseconds. */
