@@ -89,6 +89,14 @@ test.each([
     '![x<b a="](own.png)">](https://evil.test/p.png)',
     "![x\n](//evil.test/p.png)",
   ],
+  // Lines that only look as if a block began there, and backticks that only look escaped.
+  ...[
+    "a ` b\n2. c ` @eve ` d",
+    "1. a\n\nb ` c\n2. d ` @eve ` e",
+    "a ` b\n    - c ` @eve ` d",
+    "- a\n  1. b\n- c ` d\n  2. e ` @eve ` f",
+  ],
+  ...["a ` b\n#c ` @eve ` d", "a \\\\` b ` @eve ` c", "a `` b\nc `` @eve `d`", "<div>\n- ` @eve `"],
   // Elements that reach further than they seem.
   ...['<b title=">" style="background:url(//evil.test)">', '<b title=" style=" style="background:url(//evil.test)">'],
   ...[
@@ -107,6 +115,9 @@ test.each([
   "It costs $5; `a` costs $6. <br/> <kbd>x</kbd> `@eve`\n\n| a | b |\n|---|---|\n| `x` | ![ok](docs/a.png) |",
   "Add a `<script>` or `<!--` to the page:\n\n```html\n<script src='https://cdn.test/a.js'></script>\n```\n\nand `@eve`.",
   "The elements `<pre>`, `<style>` and `<!DOCTYPE html>`.\n\n```css\n@media print { a { background: url(//cdn.test/a.png) } }\n```",
+  "Type a \\` first, then `npx @eve/cli`; a fence begins with ``` in `@eve` and ends with it.",
+  "- Type a ` first.\n- Run `npx @eve/cli`.\n  1. A ` again\n  2. `npx @eve/cli`\n\n# The ` key\nIt is `@eve`.",
+  "1. Type a ` first.\n2. Run `npx @eve/cli`,\nor a `\n   - b `@eve`\n3. `@eve`\n10. `` @eve` ``",
   '![a picture](https://github.com/a.png "A title") and <img src="https://github.com/a.png" width="10">',
 ])("an ordinary text passes unchanged: %#", (text) => {
   expect(safe(text)).toBe(text);
@@ -189,6 +200,11 @@ const pieces = [
     "- <details>\n",
     "[^1]: ",
     "```html\n<b>\n```\n",
+    "\\`",
+    "\n1. ",
+    "\n2. ",
+    "\n# ",
+    "\n- ",
   ],
 ];
 
@@ -219,6 +235,7 @@ test("no text of 1 MiB takes the processor for long", async () => {
     "`|",
     "![x](a b",
   ];
+  slow.push(`- \`${"x".repeat(40)}\n`, `\\\`${"x".repeat(40)}`, `\`${"x".repeat(40)}\n\n`, `1. \`\`${" x".repeat(20)}\n`);
   slow.push("<b style=", "<b style='url", ' style="', "<pre>", "<a ", "<!--\n\n", "<b x\n", "`a|b`\n|-|\n", "[^", "](a ");
   slow.push("<b>/style=", '/style=x"style=y<', "<b/style= ", "`a` ", "[^1]: <b>\n", "> ", "- ");
   const idle = await idleStall();

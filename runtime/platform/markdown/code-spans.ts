@@ -22,17 +22,26 @@ const raw = /<(?:!(?!--)|\?|\/?(?:pre|script|style|textarea)\b)/i;
 /** A line that can make a table of the lines around it. */
 const tableRule = /^[ \t>*+\d.)]*[|:-][|:\- \t>]*$/m;
 
+/** A blank line; the end of a text is another. */
+const blankLine = /\n[ \t]*\r?(?=\n|$)/g;
+
 /**
  * Finds the code spans of a text, line by line. Platforms read a text from left to right, and a backtick inside a link, an element
- * or another span begins no code. So from the first backtick that can be read in two ways, a paragraph has no code spans.
+ * or another span begins no code. So from the first backtick that can be read in two ways, a paragraph has no code spans. An
+ * escaped backtick is read in one way, and so are backticks without as many others after them.
  */
 export class CodeSpans {
+  readonly #text: string;
   readonly #hasTable: boolean;
   #isAmbiguous = false;
+  /** The last run of backticks of each length, by its position, before the next blank line. */
+  #last: ReadonlyMap<number, number> | null = null;
+  #paragraphEnd = 0;
   /** Whether the rest of the text may be the content of an element. */
   isRaw = false;
 
   constructor(text: string) {
+    this.#text = text;
     this.#hasTable = tableRule.test(text);
   }
 
@@ -40,40 +49,63 @@ export class CodeSpans {
     this.#isAmbiguous = false;
   }
 
-  /** The start and end positions of the code spans of the next line of the paragraph. `isHtml`: whether the line is HTML. */
-  of(line: string, isHtml = false): [number, number][] {
-    const spans = isHtml || this.#isAmbiguous || this.isRaw ? [] : this.#unambiguous(line);
+  /** The start and end positions of the code spans of the next line of the paragraph, which begins at `start`. */
+  of(line: string, start: number, isHtml = false): [number, number][] {
+    const spans = isHtml || this.#isAmbiguous || this.isRaw ? [] : this.#unambiguous(line, start);
     // An element that is named in code begins nothing.
     const rest = withoutSpans(line, spans);
-    this.isRaw ||= raw.test(rest) || rest.lastIndexOf("<!--") > rest.lastIndexOf("-->");
+    if (rest.includes("<")) this.isRaw ||= raw.test(rest) || rest.lastIndexOf("<!--") > rest.lastIndexOf("-->");
     return this.isRaw ? [] : spans;
   }
 
-  #unambiguous(line: string): [number, number][] {
+  #unambiguous(line: string, start: number): [number, number][] {
     const spans: [number, number][] = [];
     const runs = closersOf(line);
     /** Where a formula can end at the latest. */
-    const formulaEnd = line.search(/\S\$[^$]*$/);
+    const formulaEnd = line.includes("$") ? line.search(/\S\$[^$]*$/) : -1;
     let isInFormula = false;
     tokens.lastIndex = 0;
     for (let found = tokens.exec(line); found; found = tokens.exec(line)) {
       const { index: at, 0: token } = found;
       isInFormula ||= token === "$" && /\S/.test(line[at + 1] ?? " ");
       const isBacktick = token[0] === "`";
-      const end = isBacktick ? this.#endOfSpan(line, at, token.length, runs) : this.#endOf(line, at, token);
+      const isText = isBacktick && this.#isText(line, at, token.length, start, runs);
+      const end = isText
+        ? at + token.length
+        : isBacktick
+          ? this.#endOfSpan(line, at, token.length, runs)
+          : this.#endOf(line, at, token);
       this.#isAmbiguous = end === null || (isBacktick && isInFormula && at < formulaEnd);
       if (end === null || this.#isAmbiguous) break;
-      if (isBacktick) spans.push([at, end]);
+      if (isBacktick && !isText) spans.push([at, end]);
       tokens.lastIndex = end;
     }
     return spans;
   }
 
+  /** Whether backticks are text: one that is escaped, or those that nothing can close. */
+  #isText(line: string, at: number, length: number, start: number, runs: Map<number, number[]>): boolean {
+    if (isEscaped(line, at)) return length === 1;
+    return closerAfter(runs, at, length) === undefined && this.#isLast(start + at, length);
+  }
+
+  /** Whether no run of this length follows before the next blank line, so in the same paragraph. */
+  #isLast(at: number, length: number): boolean {
+    const text = this.#text;
+    if (at >= this.#paragraphEnd) {
+      blankLine.lastIndex = at;
+      this.#paragraphEnd = blankLine.exec(text)?.index ?? text.length;
+      this.#last = null;
+    }
+    const next = text.indexOf("`", at + length);
+    if (next < 0 || next >= this.#paragraphEnd) return true;
+    this.#last ??= lastRuns(text.slice(next, this.#paragraphEnd), next);
+    return (this.#last.get(length) ?? at) <= at;
+  }
+
   #endOfSpan(line: string, at: number, length: number, runs: Map<number, number[]>): number | null {
-    const same = runs.get(length) ?? [];
-    while ((same.at(-1) ?? Number.POSITIVE_INFINITY) <= at) same.pop();
-    const close = same.at(-1);
-    // An escaped backtick, or a span that ends in another line.
+    const close = closerAfter(runs, at, length);
+    // An escape before several backticks, or a span that ends in another line.
     if (isEscaped(line, at) || close === undefined) return null;
     const splits = this.#hasTable && /(?<!\\)\|/.test(line.slice(at, close));
     return splits ? null : close + length;
@@ -88,6 +120,7 @@ export class CodeSpans {
 }
 
 function withoutSpans(line: string, spans: readonly (readonly [number, number])[]): string {
+  if (spans.length === 0) return line;
   let rest = "";
   let from = 0;
   for (const [start, end] of spans) {
@@ -98,15 +131,30 @@ function withoutSpans(line: string, spans: readonly (readonly [number, number])[
 }
 
 /** Positions of the runs of backticks of each length, the last one first. */
-const closersOf = (line: string): Map<number, number[]> => {
+function closersOf(line: string): Map<number, number[]> {
   const closers = new Map<number, number[]>();
-  for (const { index, 0: run } of [...line.matchAll(/`+/g)].reverse()) {
-    const same = closers.get(run.length);
-    if (same) same.push(index);
-    else closers.set(run.length, [index]);
+  for (let last = line.lastIndexOf("`"); last >= 0; ) {
+    let first = last;
+    while (line[first - 1] === "`") first--;
+    const length = last - first + 1;
+    const same = closers.get(length);
+    if (same) same.push(first);
+    else closers.set(length, [first]);
+    last = first === 0 ? -1 : line.lastIndexOf("`", first - 1);
   }
   return closers;
-};
+}
+
+/** The position of the last run of backticks of each length in a part of a text, which begins at `start`. */
+const lastRuns = (part: string, start: number): ReadonlyMap<number, number> =>
+  new Map([...part.matchAll(/`+/g)].map(({ index, 0: run }) => [run.length, start + index]));
+
+/** The next run of a length. Those before it are removed. */
+function closerAfter(runs: Map<number, number[]>, at: number, length: number): number | undefined {
+  const same = runs.get(length) ?? [];
+  while ((same.at(-1) ?? Number.POSITIVE_INFINITY) <= at) same.pop();
+  return same.at(-1);
+}
 
 /** Whether an odd number of backslashes precedes a position. */
 export function isEscaped(text: string, at: number): boolean {

@@ -1,3 +1,4 @@
+import { BlockStarts } from "./block-starts.ts";
 import { CodeLines } from "./code-lines.ts";
 import { CodeSpans } from "./code-spans.ts";
 
@@ -52,21 +53,23 @@ function codeOf(text: string): [number, number][] {
   const lines = new CodeLines(text);
   const spans = new CodeSpans(text);
   const ranges: [number, number][] = [];
+  const blocks = new BlockStarts();
   let inHtml = false;
   for (let start = 0; start < text.length; ) {
     const next = text.indexOf("\n", start);
     const lineEnd = next < 0 ? text.length : next;
     const end = text[lineEnd - 1] === "\r" ? lineEnd - 1 : lineEnd;
     const line = text.slice(start, end);
+    const beginsBlock = blocks.begins(line);
     if (blank.test(line)) {
       inHtml = spans.isRaw;
       spans.endParagraph();
-    }
+    } else if (beginsBlock) spans.endParagraph();
     const isCode: boolean = !inHtml && lines.isCode(start, end);
     // A line of a fence begins no HTML.
     inHtml ||= !isCode && htmlBlock.test(line);
     if (isCode) ranges.push([start, end]);
-    else for (const [first, last] of spans.of(line, inHtml)) ranges.push([start + first, start + last]);
+    else for (const [first, last] of spans.of(line, start, inHtml)) ranges.push([start + first, start + last]);
     start = lineEnd + 1;
   }
   return ranges;
