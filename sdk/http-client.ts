@@ -114,7 +114,7 @@ async function send<T>(settings: HttpClientOptions, requestLine: string, request
     throw fetchError(platform, requestLine, error, secrets);
   }
   if (!response.ok) throw statusError(platform, requestLine, response.status, response.headers, redact(errorText(text), secrets));
-  return { data: read(schema, text, `the response of ${platform} to ${requestLine}`), headers: response.headers };
+  return { data: readBody(schema, text, `the response of ${platform} to ${requestLine}`), headers: response.headers };
 }
 
 /** The error message in the platform's JSON, or the text of an HTML error page. */
@@ -132,7 +132,7 @@ function errorText(text: string): string {
   }
 }
 
-function read<T>(schema: z.ZodType<T>, text: string, what: string): T {
+function readBody<T>(schema: z.ZodType<T>, text: string, what: string): T {
   let data: unknown = null;
   try {
     if (text !== "") data = parseAnswer(text);

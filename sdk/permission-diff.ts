@@ -28,7 +28,7 @@ type Schema = Readonly<Record<string, unknown>>;
 type Source = DeclaredContributions["sources"][string];
 
 /** Reads an own member only, because a name can be `constructor`. */
-const own = <T>(all: Readonly<Record<string, T>> | undefined, name: string): T | undefined =>
+const ownMember = <T>(all: Readonly<Record<string, T>> | undefined, name: string): T | undefined =>
   all && Object.hasOwn(all, name) ? all[name] : undefined;
 
 /** The scopes in order: from callable by everyone to callable by administrators only. */
@@ -97,7 +97,7 @@ function defaultHostsOf(one: Asking): string[] {
 function secretsOf(before: Asking | null, after: Asking): string[] {
   const more: string[] = [];
   for (const [key, one] of Object.entries(after.secrets)) {
-    const had = own(before?.secrets, key);
+    const had = ownMember(before?.secrets, key);
     const use = one.inject
       ? `put by the host into the header ${one.inject.name} (as ${JSON.stringify(one.inject.format)}) of requests to ${[...one.inject.hosts].sort().join(", ")}`
       : "readable by the plugin";
@@ -106,7 +106,7 @@ function secretsOf(before: Asking | null, after: Asking): string[] {
   }
   // If a secret is no longer declared but a setting still has its name, the plugin receives its value.
   for (const [key, had] of Object.entries(before?.secrets ?? {})) {
-    if (had.inject && !own(after.secrets, key) && settingNames(after).includes(key))
+    if (had.inject && !ownMember(after.secrets, key) && settingNames(after).includes(key))
       more.push(`secret: ${key}, now readable by the plugin as a setting`);
   }
   return more;
@@ -118,10 +118,10 @@ const isWithin = (after: Injection, before: Injection): boolean =>
 /** Settings that only the new version receives, except secrets, which are listed separately. */
 function settingsOf(before: Asking | null, after: Asking): string[] {
   const had = before ? settingNames(before) : [];
-  const fresh = new Set(settingNames(after).filter((name) => !had.includes(name) && !own(after.secrets, name)));
+  const fresh = new Set(settingNames(after).filter((name) => !had.includes(name) && !ownMember(after.secrets, name)));
   // Not listed for a first version, because the operator sets them.
   return before
-    ? [...fresh].flatMap((name) => (own(before.secrets, name) ? [] : [`setting: ${name}, readable by the plugin`]))
+    ? [...fresh].flatMap((name) => (ownMember(before.secrets, name) ? [] : [`setting: ${name}, readable by the plugin`]))
     : [];
 }
 
@@ -129,7 +129,7 @@ function settingsOf(before: Asking | null, after: Asking): string[] {
 function sourcesOf(before: Readonly<Record<string, Source>> = {}, after: Readonly<Record<string, Source>> = {}): string[] {
   const more: string[] = [];
   for (const [name, one] of Object.entries(after)) {
-    const had = own(before, name);
+    const had = ownMember(before, name);
     const check = one.signature
       ? `the host checks ${one.signature.type} in the header ${one.signature.header} with the setting ${one.signature.secret}`
       : "the plugin alone checks its webhooks";
@@ -138,7 +138,9 @@ function sourcesOf(before: Readonly<Record<string, Source>> = {}, after: Readonl
       continue;
     }
     if (had.signature && !isSameSignature(had.signature, one.signature)) more.push(`source: ${name}, now ${check}`);
-    const plain = had.secrets.filter((secret) => !one.secrets.includes(secret) && own(propertiesOf(one.connection), secret));
+    const plain = had.secrets.filter(
+      (secret) => !one.secrets.includes(secret) && ownMember(propertiesOf(one.connection), secret),
+    );
     for (const secret of plain) more.push(`source: ${name}, its setting ${secret} is no longer kept secret`);
     for (const setting of had.required)
       if (!one.required.includes(setting)) more.push(`source: ${name}, no longer requires the setting ${setting}`);
@@ -161,33 +163,33 @@ function contributionsOf(
 ): string[] {
   const more: string[] = [];
   for (const [name, { scope }] of Object.entries(after.routes ?? {})) {
-    const had = own(before.routes, name)?.scope;
+    const had = ownMember(before.routes, name)?.scope;
     // Open routes are listed with the permissions.
     if (scope === "open" || (had !== undefined && scopes.indexOf(scope) >= scopes.indexOf(had))) continue;
     more.push(`route: ${name}, for API keys with the scope ${scope}${had === undefined ? "" : `, before ${had}`}`);
   }
   for (const [name, { effect }] of Object.entries(after.tools ?? {})) {
-    const had = own(before.tools, name)?.effect;
+    const had = ownMember(before.tools, name)?.effect;
     if (effect === "write" && had !== "write")
       more.push(`tool: ${name}, which writes${had === undefined ? "" : `, before it only read`}`);
     // The tools of a first version are listed separately.
     else if (had === undefined && !isFirst) more.push(`tool: ${name}, which reads`);
   }
   for (const [name, { secrets }] of Object.entries(after.knowledge ?? {})) {
-    const had = own(before.knowledge, name);
+    const had = ownMember(before.knowledge, name);
     if (!had) more.push(`knowledge connector: ${name}, which receives the credentials of knowledge sources of this type`);
     for (const secret of had?.secrets ?? [])
       if (!secrets.includes(secret)) more.push(`knowledge connector: ${name}, its setting ${secret} is no longer kept secret`);
   }
   for (const name of Object.keys(after.useCases ?? {}))
-    if (!own(before.useCases, name)) more.push(`use case: ${name}, which operators can set up`);
+    if (!ownMember(before.useCases, name)) more.push(`use case: ${name}, which operators can set up`);
   for (const [name, { feeds }] of Object.entries(after.queues ?? {})) {
-    const had = own(before.queues, name);
+    const had = ownMember(before.queues, name);
     if (!had) more.push(`queue: ${name}, which receives every event and every execution that ends, waits or is held`);
     if (feeds && !had?.feeds) more.push(`queue: ${name}, which brings webhooks in`);
   }
   for (const name of Object.keys(after.memories ?? {}))
-    if (!own(before.memories, name)) more.push(`memory store: ${name}, which receives memories if an operator chooses it`);
+    if (!ownMember(before.memories, name)) more.push(`memory store: ${name}, which receives memories if an operator chooses it`);
   return more;
 }
 

@@ -90,7 +90,7 @@ export class Throttle {
     let done = () => {};
     this.#last = new Promise<void>((resolve) => (done = resolve));
     try {
-      if (!(await finished(before, signal))) return false;
+      if (!(await completesBefore(before, signal))) return false;
       for (;;) {
         const wait = signal.aborted ? 0 : await this.#take(interval);
         if (wait <= 0) return !signal.aborted;
@@ -135,7 +135,7 @@ export class Throttle {
 }
 
 /** Waits for `work`, which never rejects. Resolves with `false` if the signal is aborted first. */
-function finished(work: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
+function completesBefore(work: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false);
   return new Promise((done) => {
     const aborted = () => done(false);

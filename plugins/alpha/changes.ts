@@ -34,11 +34,11 @@ export const isSnapshot = (event: string, action: string | null): boolean =>
 export function changesOf(event: string, action: string | null, payload: unknown): string[] {
   if (action === null || !items.has(event)) return commentChanges(event, action);
   const item = valueAt(payload, event === "issues" ? "issue" : event);
-  const named = (what: string, path: readonly string[]): string[] => {
+  const nameChange = (what: string, path: readonly string[]): string[] => {
     const name = line(payload, path);
     return name === null ? [] : [`${what}: ${name}`];
   };
-  const changes = changesBy(event, action, payload, named) ?? [];
+  const changes = changesBy(event, action, payload, nameChange) ?? [];
   if (action === "closed" || action === "reopened") changes.push(closing(action, item));
   if (action === "transferred") changes.push(`moved: ${placeOf(payload, "repository", item)} → ${movedTo(payload) ?? "?"}`);
   return changes;
@@ -63,7 +63,7 @@ function changesBy(event: string, action: string, payload: unknown, named: Named
       ...named("review requested of team", ["requested_team", "name"]),
     ],
     review_request_removed: () => named("review request removed", ["requested_reviewer", "login"]),
-    synchronize: () => pushed(payload),
+    synchronize: () => pushChanges(payload),
     ready_for_review: () => ["draft: yes → no"],
     converted_to_draft: () => ["draft: no → yes"],
     deleted: () => [`${event === "issues" ? "issue" : event.replace("_", " ")}: deleted`],
@@ -92,7 +92,7 @@ function edits(payload: unknown): string[] {
   return found;
 }
 
-function pushed(payload: unknown): string[] {
+function pushChanges(payload: unknown): string[] {
   const [before, after] = ["before", "after"].map((name) => stringAt(payload, [name], 100)?.slice(0, 12));
   const count = valueAt(payload, "pull_request", "commits");
   const total = typeof count === "number" ? `, ${count} commits in total` : "";

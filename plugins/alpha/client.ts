@@ -60,7 +60,7 @@ function clientFor({ api_url, token, webhook_secret }: Settings, { fetch, log, t
     baseUrl: api_url.replace(/\/+$/, ""),
     userAgent: "signalbox",
     ...(token === undefined ? {} : { auth: token }),
-    request: { fetch: asText(unrepeated(fetch)) },
+    request: { fetch: asText(withoutRepetition(fetch)) },
     log: {
       debug: () => {},
       info: () => {},
@@ -114,7 +114,7 @@ function isPublic(api_url: string): boolean {
  * Octokit retries every failure except an `AbortError`. Retrying does not help if the deadline has passed or the host refuses
  * the request.
  */
-function unrepeated(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+function withoutRepetition(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
     try {
       return await fetch(input, init);
@@ -162,7 +162,7 @@ async function send<T>(
     throw failureOf(error, requestLine, secrets);
   }
   const headers = new Headers(Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as [string, string]));
-  return { data: read(shape, parsed(answer.data, requestLine), requestLine), link: answer.headers.link ?? "", headers };
+  return { data: readAnswer(shape, parsed(answer.data, requestLine), requestLine), link: answer.headers.link ?? "", headers };
 }
 
 /** The text remains if the body was cut off or is not JSON, for example the error page of a proxy. */
@@ -177,7 +177,7 @@ function parsed(data: unknown, requestLine: string): unknown {
   }
 }
 
-function read<T>(shape: z.ZodType<T>, data: unknown, requestLine: string): T {
+function readAnswer<T>(shape: z.ZodType<T>, data: unknown, requestLine: string): T {
   const parsed = shape.safeParse(data);
   if (parsed.success) return parsed.data;
   const { path, message } = parsed.error.issues[0] ?? { path: [], message: "" };

@@ -31,7 +31,7 @@ export async function postDiscussionComment(
   signal: AbortSignal,
 ): Promise<PostedComment> {
   const answer = await client.graphql("write", postQuery, { discussion, reply_to, body }, signal);
-  return read(written, valueAt(answer, "addDiscussionComment", "comment"));
+  return readAnswer(written, valueAt(answer, "addDiscussionComment", "comment"));
 }
 
 /** Comments, or replies of one comment, that carry `key`, oldest first. */
@@ -45,7 +45,7 @@ export async function findAllDiscussionComments(
   let before: string | null = null;
   for (let count = 0; count < maxPages; count++) {
     const answer = await client.graphql("read", listQuery, { id: reply_to ?? discussion, before }, signal);
-    const { nodes, pageInfo } = read(page, valueAt(answer, "node", "comments"));
+    const { nodes, pageInfo } = readAnswer(page, valueAt(answer, "node", "comments"));
     found.unshift(...nodes.filter(({ body }) => readMarker(body) === key).map(({ id, url }) => ({ id, url })));
     if (!pageInfo.hasPreviousPage || !pageInfo.startCursor) break;
     before = pageInfo.startCursor;
@@ -60,14 +60,14 @@ export async function updateDiscussionComment(
   signal: AbortSignal,
 ): Promise<PostedComment> {
   const answer = await client.graphql("write", updateQuery, { id, body }, signal);
-  return read(written, valueAt(answer, "updateDiscussionComment", "comment"));
+  return readAnswer(written, valueAt(answer, "updateDiscussionComment", "comment"));
 }
 
 export async function deleteDiscussionComment(client: Client, id: string, signal: AbortSignal): Promise<void> {
   await client.graphql("write", deleteQuery, { id }, signal);
 }
 
-function read<T>(shape: z.ZodType<T>, data: unknown): T {
+function readAnswer<T>(shape: z.ZodType<T>, data: unknown): T {
   const parsed = shape.safeParse(data);
   if (parsed.success) return parsed.data;
   throw new PluginError("unavailable", "alpha's answer about a discussion cannot be read");

@@ -38,7 +38,7 @@ function commentText(kind: string, item: unknown, action: string | null, payload
     facts(item),
     commentHeading(action, payload),
     body(valueAt(payload, "comment"), "body"),
-    described(item),
+    descriptionText(item),
   );
 }
 
@@ -76,7 +76,7 @@ function reviewCommentText(action: string | null, payload: unknown): string {
     hunk(comment),
     commentHeading(action, payload),
     body(comment, "body"),
-    described(pull),
+    descriptionText(pull),
   );
 }
 
@@ -117,7 +117,7 @@ function reviewText(action: string | null, payload: unknown): string {
     facts(pull),
     `## Review${author ? ` by ${oneLine(author)}` : ""}${state ? `: ${oneLine(state)}` : ""}${changed}`,
     body(review, "body"),
-    described(pull),
+    descriptionText(pull),
   );
 }
 
@@ -190,7 +190,7 @@ function facts(item: unknown): string {
   ]);
 }
 
-function described(item: unknown): string {
+function descriptionText(item: unknown): string {
   const description = body(item, "body");
   return description && `## Description\n\n${description}`;
 }

@@ -35,14 +35,14 @@ export function subjectOf(event: string, payload: unknown): Subject | null {
     : valueAt(payload, "repository", "full_name");
   if (!isProject(project)) return null;
   // After a transfer the old number leads nowhere that takes a comment.
-  if (moved) return numbered(project, [valueAt(payload, "changes", "new_issue", "number")]);
+  if (moved) return numberedSubject(project, [valueAt(payload, "changes", "new_issue", "number")]);
   const pull = pullOfRun(event, project, payload);
-  if (pull !== undefined) return numbered(project, [pull]);
+  if (pull !== undefined) return numberedSubject(project, [pull]);
   const issue = linkedIssue(event, stringAt(payload, ["action"]), payload);
-  if (issue !== undefined) return numbered(project, [valueAt(issue, "number")]);
+  if (issue !== undefined) return numberedSubject(project, [valueAt(issue, "number")]);
   const commit = event === "commit_comment" ? stringAt(payload, ["comment", "commit_id"], 100) : null;
   if (commit !== null && sha.test(commit)) return { project, issue: `@${commit}` };
-  return numbered(
+  return numberedSubject(
     project,
     ["issue", "pull_request", "discussion"].map((name) => valueAt(payload, name, "number")),
   );
@@ -76,7 +76,7 @@ export function linkedIssue(event: string, action: string | null, payload: unkno
   return member === undefined ? undefined : valueAt(payload, member);
 }
 
-function numbered(project: string, numbers: readonly unknown[]): Subject | null {
+function numberedSubject(project: string, numbers: readonly unknown[]): Subject | null {
   const number = numbers.find(isNumber);
   return number === undefined ? null : { project, issue: String(number) };
 }

@@ -38,25 +38,25 @@ export function changesOf(event: string, action: string | null, payload: unknown
     .filter((name) => !silent.has(name) && /^\w{1,50}$/.test(name))
     .slice(0, 20)
     .flatMap((name) => changeOf(name, valueAt(changes, name)));
-  return [...ownChanges, ...pushed(payload)];
+  return [...ownChanges, ...pushChanges(payload)];
 }
 
 function changeOf(name: string, change: unknown): string[] {
   if (name === "description") return ["description: edited"];
-  const [from, to] = ["previous", "current"].map((side) => shown(name, valueAt(change, side)));
+  const [from, to] = ["previous", "current"].map((side) => valueText(name, valueAt(change, side)));
   if (from === to) return [];
   return [`${name === "state_id" ? "state" : name.replace(/_id$/, "")}: ${from} → ${to}`];
 }
 
 /** New commits in the branch of a merge request. */
-function pushed(payload: unknown): string[] {
+function pushChanges(payload: unknown): string[] {
   const before = stringAt(payload, ["object_attributes", "oldrev"], 100);
   if (before === null) return [];
   const after = stringAt(payload, ["object_attributes", "last_commit", "id"], 100);
   return [`commits: ${before.slice(0, 12)} → ${after?.slice(0, 12) ?? "?"}`];
 }
 
-function shown(name: string, value: unknown): string {
+function valueText(name: string, value: unknown): string {
   if (name === "state_id") return states.get(value) ?? "none";
   if (Array.isArray(value)) {
     const names = value.slice(0, 50).flatMap((one) => stringAt(one, ["title"], 100) ?? stringAt(one, ["username"], 100) ?? []);

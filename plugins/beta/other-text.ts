@@ -12,7 +12,7 @@ interface Shown {
   readonly body?: readonly Path[];
 }
 
-const own = (name: string): Path => ["object_attributes", name];
+const attribute = (name: string): Path => ["object_attributes", name];
 const user: readonly [string, Path, Path] = ["By", ["user", "username"], ["user_username"]];
 
 const push: Shown = {
@@ -23,15 +23,15 @@ const push: Shown = {
 const events: Readonly<Record<string, Shown>> = {
   "Pipeline Hook": {
     kind: "Pipeline",
-    title: [own("name"), own("ref")],
+    title: [attribute("name"), attribute("ref")],
     facts: [
       user,
-      ["Status", own("status")] as const,
-      ["Source", own("source")] as const,
-      ["Ref", own("ref")] as const,
-      ["Commit", own("sha")] as const,
+      ["Status", attribute("status")] as const,
+      ["Source", attribute("source")] as const,
+      ["Ref", attribute("ref")] as const,
+      ["Commit", attribute("sha")] as const,
       ["Message", ["commit", "title"]] as const,
-      ["Link", own("url")] as const,
+      ["Link", attribute("url")] as const,
       ["Merge request", ["merge_request", "title"]],
     ],
   },
@@ -73,29 +73,29 @@ const events: Readonly<Record<string, Shown>> = {
   },
   "Feature Flag Hook": {
     kind: "Feature flag",
-    title: [own("name")],
-    body: [own("description")],
+    title: [attribute("name")],
+    body: [attribute("description")],
     facts: [user],
   },
   "Wiki Page Hook": {
     kind: "Wiki page",
-    title: [own("title")],
-    body: [own("content")],
-    facts: [user, ["Link", own("url")]],
+    title: [attribute("title")],
+    body: [attribute("content")],
+    facts: [user, ["Link", attribute("url")]],
   },
   "Emoji Hook": {
     kind: "Emoji",
-    title: [own("name")],
+    title: [attribute("name")],
     body: [["note", "note"]],
-    facts: [user, ["On", own("awardable_type")], ["Link", own("awarded_on_url")]],
+    facts: [user, ["On", attribute("awardable_type")], ["Link", attribute("awarded_on_url")]],
   },
   "Milestone Hook": {
     kind: "Milestone",
-    title: [own("title")],
-    body: [own("description")],
+    title: [attribute("title")],
+    body: [attribute("description")],
     facts: [
-      ["State", own("state")],
-      ["Due", own("due_date")],
+      ["State", attribute("state")],
+      ["Due", attribute("due_date")],
     ],
   },
 };

@@ -47,15 +47,15 @@ const isClose = (one: string, other: string): boolean => Math.abs(Date.parse(one
 
 function milestones(reading: Reading, kind: Kind, item: Item, since: number): PolledEvent[] {
   const events: PolledEvent[] = [];
-  const reached = (member: string, action: string, user: unknown) => {
+  const addStateEvent = (member: string, action: string, user: unknown) => {
     const when = timestampAt(item, member);
     if (when === null || Date.parse(when) < since) return false;
     events.push(polledEvent(reading, kind, item, action, user, when));
     return true;
   };
-  reached("created_at", "open", valueAt(item, "author"));
-  const merged = reached("merged_at", "merge", valueAt(item, "merge_user") ?? valueAt(item, "merged_by"));
-  if (!merged && valueAt(item, "state") === "closed") reached("closed_at", "close", valueAt(item, "closed_by"));
+  addStateEvent("created_at", "open", valueAt(item, "author"));
+  const merged = addStateEvent("merged_at", "merge", valueAt(item, "merge_user") ?? valueAt(item, "merged_by"));
+  if (!merged && valueAt(item, "state") === "closed") addStateEvent("closed_at", "close", valueAt(item, "closed_by"));
   return events;
 }
 

@@ -42,7 +42,7 @@ export async function poll(
   const found: PolledEvent[] = [];
   const ends = { issues: cursor.issues, merge_requests: cursor.merge_requests };
   for (const kind of ["issues", "merge_requests"] as const) {
-    const { items, end } = await changed(reading, kind, cursor[kind]);
+    const { items, end } = await listChanged(reading, kind, cursor[kind]);
     const rest = await readDetails(reading, kind, { items, start: cursor[kind], until }, found);
     ends[kind] = rest ?? end;
   }
@@ -62,7 +62,7 @@ function cursorOf(text: string | null, since: string): z.output<typeof cursorSha
 const early = (time: string): string => new Date(Date.parse(time) - overlap).toISOString();
 
 /** Lists items by time of change. Pages are requested by time, not by number: an item that changes meanwhile moves to the end. */
-async function changed(reading: Reading, kind: Kind, start: Position): Promise<{ items: Item[]; end: Position }> {
+async function listChanged(reading: Reading, kind: Kind, start: Position): Promise<{ items: Item[]; end: Position }> {
   const items = new Map<string, Item>();
   let { at: reached, page } = start;
   let after = early(reached);

@@ -20,7 +20,7 @@ export function changesOf(event: string, payload: unknown): string[] {
   const add = (field: string, from: unknown, to: unknown) => {
     const name = field.replace(/_ids?$/, "");
     if (!/^\w{1,50}$/.test(field) || bookkeeping.has(field) || found.has(name) || found.size >= maxChanges) return;
-    found.set(name, long.test(name) ? `${name.split("_")[0]}: edited` : `${name}: ${shown(from)} → ${shown(to)}`);
+    found.set(name, long.test(name) ? `${name.split("_")[0]}: edited` : `${name}: ${valueText(from)} → ${valueText(to)}`);
   };
   for (const [name, change] of members(valueAt(data, "changes"))) add(name, valueAt(change, "old"), valueAt(change, "new"));
   const activity = valueAt(payload, "activity");
@@ -43,9 +43,9 @@ function newValue(field: string, value: unknown, data: unknown): unknown {
   return value.map((id) => people.find((one) => valueAt(one, "id") === id) ?? id);
 }
 
-function shown(value: unknown): string {
+function valueText(value: unknown): string {
   if (typeof value === "number" || typeof value === "boolean") return String(value);
-  if (Array.isArray(value)) return value.length === 0 ? "none" : value.slice(0, 20).map(shown).join(", ");
+  if (Array.isArray(value)) return value.length === 0 ? "none" : value.slice(0, 20).map(valueText).join(", ");
   const text = stringAt({ value }, ["value"], 500) ?? stringAt(value, ["name"], 500) ?? stringAt(value, ["display_name"], 500);
   return text === null || isNone(text) ? "none" : text.replace(/\s+/g, " ");
 }

@@ -38,7 +38,7 @@ function readable(node: Nodes, depth: number): void {
     return;
   }
   node.children = node.children.flatMap((child): Nodes[] => {
-    if (child.type === "listItem") boxed(child);
+    if (child.type === "listItem") addCheckbox(child);
     if (child.type !== "html") return [child];
     const value = child.value.replace(/<!--[\s\S]*?(-->|$)/g, "");
     if (/^<br\s*\/?>$/i.test(value.trim()) && node.type !== "root") return [{ type: "break" }];
@@ -51,7 +51,7 @@ function readable(node: Nodes, depth: number): void {
 
 const isFlow = (type: string): boolean => ["root", "blockquote", "listItem", "footnoteDefinition"].includes(type);
 
-function boxed(item: ListItem): void {
+function addCheckbox(item: ListItem): void {
   if (typeof item.checked !== "boolean") return;
   const box = { type: "text" as const, value: item.checked ? "[x] " : "[ ] " };
   item.checked = null;

@@ -44,7 +44,7 @@ export async function detailsOf(
   known: PollBounds,
 ): Promise<{ events: PolledEvent[]; newest: string | null }> {
   const activities = await activitiesOf(reading, item.id);
-  const listedComments = await listed(reading, `${base}/comments/`, item.id);
+  const listedComments = await listAll(reading, `${base}/comments/`, item.id);
   const written = new Date(Math.max(Date.parse(known.from) - commentDelayMs, Date.parse(reading.since))).toISOString();
   const events = listedComments.filter((one) => after(one, "created_at", written)).map((one) => commentEvent(item, one));
   const fresh = (activities ?? []).filter((one) => after(one, "created_at", known.reported));
@@ -109,14 +109,14 @@ function polledEvent(
 /** `null` on servers without this endpoint. */
 async function activitiesOf(reading: Reading, issue: string): Promise<Json[] | null> {
   try {
-    return await listed(reading, `${base}/activities/`, issue);
+    return await listAll(reading, `${base}/activities/`, issue);
   } catch (error) {
     if (error instanceof PluginError && error.code === "not_found") return null;
     throw error;
   }
 }
 
-async function listed({ client, project, signal }: Reading, route: string, issue: string): Promise<Json[]> {
+async function listAll({ client, project, signal }: Reading, route: string, issue: string): Promise<Json[]> {
   const path = { slug: client.slug, project, issue };
   const found: Json[] = [];
   let cursor: string | undefined;

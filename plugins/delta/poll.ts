@@ -47,7 +47,7 @@ export async function poll(
   const cursor = cursorOf(from.cursor, from.since);
   const known: PollBounds = { from: cursor.from, reported: cursor.reported ?? cursor.from };
   const started = Date.now();
-  const swept = await changed(client, project, cursor, signal);
+  const swept = await listChanged(client, project, cursor, signal);
   const waited = cursor.rest.flatMap(({ ids, ...before }): Due[] => ids.map((id) => ({ id, item: null, known: before })));
   const waits = new Set(waited.map(({ id }) => id));
   const items = swept.items.filter(({ id, updated_at }) => !waits.has(id) && cursor.done[id] !== updated_at);
@@ -61,14 +61,14 @@ export async function poll(
   const events = found.sort((a, b) => Date.parse(a.when) - Date.parse(b.when));
   const whole = swept.end.next === null;
   const reached = whole && seen !== null && seen > known.reported ? seen : cursor.reported;
-  const rest = grouped(due.slice(count));
-  const done = finished(swept, rest, started);
+  const rest = groupByIssue(due.slice(count));
+  const done = processedItems(swept, rest, started);
   const end: Cursor = { ...swept.end, rest, done, seen: whole ? null : seen, reported: reached };
   return { events: events.map(({ headers, payload }) => ({ headers, payload })), cursor: JSON.stringify(end) };
 }
 
 /** Issues that the next sweep lists again and can skip. Very recent changes may still get their activity. */
-function finished(swept: { items: readonly Item[]; end: Cursor }, rest: Cursor["rest"], started: number): Cursor["done"] {
+function processedItems(swept: { items: readonly Item[]; end: Cursor }, rest: Cursor["rest"], started: number): Cursor["done"] {
   const open = new Set(rest.flatMap(({ ids }) => ids));
   const from = Date.parse(swept.end.from);
   const items = swept.items.filter(({ id, updated_at }) => {
@@ -100,7 +100,7 @@ async function readDetails(reading: Reading, due: readonly Due[], found: PolledE
   return { count, seen };
 }
 
-function grouped(due: readonly Due[]): z.output<typeof waiting>[] {
+function groupByIssue(due: readonly Due[]): z.output<typeof waiting>[] {
   const groups = new Map<string, { from: string; reported: string; ids: string[] }>();
   for (const { id, known } of due) {
     const name = `${known.from} ${known.reported}`;
@@ -128,7 +128,7 @@ function cursorOf(text: string | null, since: string): Cursor {
   }
 }
 
-async function changed(
+async function listChanged(
   client: Client,
   project: string,
   start: Cursor,

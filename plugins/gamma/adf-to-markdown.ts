@@ -105,14 +105,14 @@ function table(node: unknown, depth: number): BlockContent[] {
   const rows = contentOf(node).map(
     (row): TableRow => ({
       type: "tableRow",
-      children: contentOf(row).map((cell) => ({ type: "tableCell", children: joined(blocks(cell, depth + 2)) })),
+      children: contentOf(row).map((cell) => ({ type: "tableCell", children: joinBlocks(blocks(cell, depth + 2)) })),
     }),
   );
   return rows.length === 0 ? [] : [{ type: "table", children: rows }];
 }
 
 /** A cell of a Markdown table holds one line. */
-const joined = (parts: readonly BlockContent[]): PhrasingContent[] =>
+const joinBlocks = (parts: readonly BlockContent[]): PhrasingContent[] =>
   parts.flatMap((part, index) => [
     ...(index > 0 ? [{ type: "text" as const, value: " " }] : []),
     ...("children" in part && part.type === "paragraph" ? part.children : [{ type: "text" as const, value: flat(part) }]),
@@ -137,7 +137,7 @@ function phrase(node: unknown, depth: number): PhrasingContent[] {
   const text = valueAt(node, "text");
   switch (valueAt(node, "type")) {
     case "text":
-      return typeof text === "string" && text !== "" ? [marked(sanitizeText(text), valueAt(node, "marks"))] : [];
+      return typeof text === "string" && text !== "" ? [applyMarks(sanitizeText(text), valueAt(node, "marks"))] : [];
     case "hardBreak":
       return [{ type: "break" }];
     case "mention": {
@@ -172,7 +172,7 @@ function phrase(node: unknown, depth: number): PhrasingContent[] {
 const words = (value: string | null): PhrasingContent[] => (value === null ? [] : [{ type: "text", value }]);
 
 /** The outermost mark first: link, then strong, then the others, code innermost. */
-function marked(value: string, marks: unknown): PhrasingContent {
+function applyMarks(value: string, marks: unknown): PhrasingContent {
   const list = Array.isArray(marks) ? marks : [];
   const has = (type: string) => list.some((mark) => valueAt(mark, "type") === type);
   let node: PhrasingContent = has("code") ? { type: "inlineCode", value } : { type: "text", value };

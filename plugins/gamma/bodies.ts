@@ -75,10 +75,10 @@ export async function markdownOf(convert: Convert, body: unknown): Promise<strin
   if (typeof body === "string") {
     const wiki = stripInvisibleMarker(truncate(body, maxWikiLength));
     if (wiki.trim() === "") return "";
-    return cleaned(await convert("wikiToMarkdown", wiki).catch(() => plainMarkdown(sanitizeText(wiki))));
+    return withoutMarker(await convert("wikiToMarkdown", wiki).catch(() => plainMarkdown(sanitizeText(wiki))));
   }
   if (valueAt(body, "type") !== "doc") return "";
-  return cleaned(await convert("adfToMarkdown", body).catch(() => plainMarkdown(textOfAdf(body))));
+  return withoutMarker(await convert("adfToMarkdown", body).catch(() => plainMarkdown(textOfAdf(body))));
 }
 
-const cleaned = (markdown: string): string => stripInvisibleMarker(markdown).trim();
+const withoutMarker = (markdown: string): string => stripInvisibleMarker(markdown).trim();

@@ -90,11 +90,11 @@ function phrase(node: PhrasingContent, place: Place): string {
     case "text":
       return escapedWiki(node.value.replace(/(?<!\s)\s*\n\s*/g, " "));
     case "emphasis":
-      return wrapped("_", inline(node.children, place));
+      return wrapIn("_", inline(node.children, place));
     case "strong":
-      return wrapped("*", inline(node.children, place));
+      return wrapIn("*", inline(node.children, place));
     case "delete":
-      return wrapped("-", inline(node.children, place));
+      return wrapIn("-", inline(node.children, place));
     case "inlineCode":
       return `{{${escapedWiki(node.value)}}}`;
     case "break":
@@ -119,7 +119,7 @@ function phrase(node: PhrasingContent, place: Place): string {
 }
 
 /** In braces the characters also work inside of words. */
-const wrapped = (sign: string, text: string): string => (text.trim() === "" ? text : `{${sign}}${text}{${sign}}`);
+const wrapIn = (sign: string, text: string): string => (text.trim() === "" ? text : `{${sign}}${text}{${sign}}`);
 
 function link(url: string, children: readonly PhrasingContent[], place: Place): string {
   const user = /^accountid:([\w.@:-]{1,128})$/.exec(url)?.[1];

@@ -38,7 +38,7 @@ export async function poll(
       `project must be the key of a project such as "PROJ"; it is ${JSON.stringify(project.slice(0, 200))}`,
     );
   const cursor = cursorOf(from.cursor, from.since);
-  const { issues, whole } = await changed(client, project, cursor, signal);
+  const { issues, whole } = await listChanged(client, project, cursor, signal);
   const found: PolledEvent[] = [];
   for (const issue of issues) found.push(...(await eventsOf(client, issue, Date.parse(cursor.from), signal)));
   const times = issues.map((issue) => timestampAt(issue, "fields", "updated") ?? "");
@@ -63,7 +63,7 @@ function cursorOf(text: string | null, since: string): Cursor {
  * Lists issues by time of change. The query language knows absolute times only to the minute and in the time zone of the
  * account, so relative minutes are used.
  */
-async function changed(client: HttpClient, project: string, { at: reached }: Cursor, signal: AbortSignal) {
+async function listChanged(client: HttpClient, project: string, { at: reached }: Cursor, signal: AbortSignal) {
   const minutes = Math.max(1, Math.ceil((Date.now() - Date.parse(reached) + overlap) / 60_000) + 1);
   const jql = `project = "${project}" AND updated >= "-${minutes}m" ORDER BY updated ASC`;
   const search = searchOf(client, { jql, fields, expand: "changelog", maxResults: 100 }, signal);

@@ -47,7 +47,7 @@ export async function checkWebhook(
   const needed = names.filter((name) => deliverable.has(name));
   const { list, hooks } = await readHooks(client, signal);
   const [hook, ...others] = hooks.filter((one) => isSame(one.url, url));
-  const notes = others.length > 0 ? [repeated(others)] : [];
+  const notes = others.length > 0 ? [duplicateNote(others)] : [];
   const missing = hook ? needed.filter((name) => !delivers(hook, name, connection)) : needed;
   if (apply && (!hook || missing.length > 0)) {
     const wanted = { url, project, events: [...new Set([...(hook?.events ?? []), ...missing])] };
@@ -61,7 +61,7 @@ export async function checkWebhook(
 }
 
 /** Jira does not say which webhook made a delivery, so two deliveries of one change look like two changes. */
-const repeated = (others: readonly Hook[]): string =>
+const duplicateNote = (others: readonly Hook[]): string =>
   `More than one webhook points to this URL (also ${others.map(({ id }) => id).join(", ")}), so every change starts its tasks more than once. Delete all but one.`;
 
 const absent = { id: null, active: false, configured: [], notes: ["No webhook of the site points to this URL."] };

@@ -74,7 +74,7 @@ function closing(text: string, sign: string, from: number, fits: (at: number) =>
   return -1;
 }
 
-function styled(sign: string, inner: string, end: number, depth: number): Found {
+function styleNode(sign: string, inner: string, end: number, depth: number): Found {
   const type = styles[sign];
   const children = wikiPhrases(inner, depth + 1);
   return { nodes: type && inner.trim() !== "" ? [{ type, children }] : children, end };
@@ -85,7 +85,7 @@ const macro: Reader = (text, at, depth) => {
   const [whole, sign = ""] = match(/\{([*_+^~-]|\?\?)\}/y, text, at) ?? [];
   if (whole === undefined) return null;
   const end = closing(text, whole, at + whole.length);
-  return end < 0 ? null : styled(sign, text.slice(at + whole.length, end), end + whole.length, depth);
+  return end < 0 ? null : styleNode(sign, text.slice(at + whole.length, end), end + whole.length, depth);
 };
 
 /** `*x*` works only between words. */
@@ -97,14 +97,14 @@ const between: Reader = (text, at, depth) => {
   const fits = (end: number) =>
     end > start && !isSpace(text[end - 1]) && !isWord(text[end + sign.length]) && text[end + sign.length] !== sign[0];
   const end = closing(text, sign, start, fits);
-  return end < 0 ? null : styled(sign, text.slice(start, end), end + sign.length, depth);
+  return end < 0 ? null : styleNode(sign, text.slice(start, end), end + sign.length, depth);
 };
 
 const code: Reader = (text, at) => {
   if (!text.startsWith("{{", at)) return null;
   const end = closing(text, "}}", at + 2);
   if (end < 0) return null;
-  const value = unescaped(text.slice(at + 2, end));
+  const value = unescapeWiki(text.slice(at + 2, end));
   return { nodes: value === "" ? [] : [{ type: "inlineCode", value }], end: end + 2 };
 };
 
@@ -173,7 +173,7 @@ const emoticon: Reader = (text, at) => {
 
 const line: Reader = (_, at) => ({ nodes: [{ type: "break" }], end: at + 1 });
 
-const unescaped = (text: string): string =>
+const unescapeWiki = (text: string): string =>
   text.replace(/\\([!-/:-@[-`{-~])|&#(\d{1,6});|&(amp|lt|gt|quot);/g, (whole, sign, number, name) =>
     sign !== undefined ? sign : number !== undefined ? (characterOf(Number(number)) ?? whole) : (entities[name] ?? whole),
   );

@@ -25,7 +25,7 @@ const reserved = ["seed", "capabilities"];
 
 /** A change of an agent is published before the request is answered, so that the next event uses the new policy. */
 export function agentOperations(bus: Bus): Bound[] {
-  const changed = () => bus.publish("policy");
+  const publishChange = () => bus.publish("policy");
   return [
     handle(agents.list, (page, { sql }) => listAgents(sql, page)),
     handle(agents.get, async ({ id }, { sql }) => (await findAgent(sql, id)) ?? Promise.reject(absent(id))),
@@ -34,18 +34,18 @@ export function agentOperations(bus: Bus): Bound[] {
         throw problem("bad_request", `id: "${input.id}" is reserved; choose another`, { field: "id" });
       const agent = await insertAgent(sql, await toRow(input));
       if (!agent) throw problem("conflict", `id: an agent with the id "${input.id}" already exists`, { field: "id" });
-      if (hasPolicy(input)) await changed();
+      if (hasPolicy(input)) await publishChange();
       return agent;
     }),
     handle(agents.update, async ({ id, ...change }, { sql }) => {
       const agent = await updateAgent(sql, id, await toRow(change));
       if (!agent) throw absent(id);
-      if (change.policy) await changed();
+      if (change.policy) await publishChange();
       return agent;
     }),
     handle(agents.remove, async ({ id }, { sql }) => {
       if (!(await deleteAgent(sql, id))) throw absent(id);
-      await changed();
+      await publishChange();
       return {};
     }),
     handle(agents.seed, async (_, { sql }) => {

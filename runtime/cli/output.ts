@@ -3,13 +3,14 @@ import type { z } from "zod";
 import { visible } from "../platform/visible.ts";
 
 /** JSON with all control characters escaped, because text from trackers must not control the terminal. */
-export const asJson = (value: unknown): string => `${escaped(JSON.stringify(value, null, 2))}\n`;
+export const asJson = (value: unknown): string => `${escapeControls(JSON.stringify(value, null, 2))}\n`;
 
 /**
  * The same on one line. Characters that change the direction of text are escaped too, so that no log line can look like another
  * one.
  */
-export const onOneLine = (value: unknown): string => escaped(JSON.stringify(value)).replace(/[\p{Cf}\u2028\u2029]/gu, inHex);
+export const onOneLine = (value: unknown): string =>
+  escapeControls(JSON.stringify(value)).replace(/[\p{Cf}\u2028\u2029]/gu, inHex);
 
 /**
  * Output of a command that may contain external text: no character of it controls the terminal or changes the direction of text.
@@ -21,7 +22,7 @@ export const printable = (text: string): string =>
 /** Text that may be from a plugin or a tracker, without characters that control the terminal. Line breaks are kept. */
 export const withoutControlCharacters = (text: string): string => text.replace(/[^\P{Cc}\n\t]/gu, " ");
 
-const escaped = (json: string): string => json.replace(/[\u007f-\u009f]/g, inHex);
+const escapeControls = (json: string): string => json.replace(/[\u007f-\u009f]/g, inHex);
 const inHex = (text: string): string =>
   Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");
 

@@ -14,7 +14,7 @@ import { replayEvent, requireReplayable } from "./replay.ts";
 
 const absent = (id: string) => problem("not_found", `There is no webhook event ${id}.`);
 /** The payload as JSON, or as text if it is nested too deeply to be serialized again. Null if it was removed or cannot be read. */
-function shown(event: { readonly body_removed_at: string | null }, body: Uint8Array) {
+function toBody(event: { readonly body_removed_at: string | null }, body: Uint8Array) {
   if (event.body_removed_at !== null) return { payload: null };
   const payload = readable("payload", () => {
     const text = Buffer.from(unpack(body)).toString("utf8");
@@ -34,7 +34,7 @@ export function eventOperations(receiver: Receiver, sources: () => Iterable<stri
       }
       const page = await listEvents(sql, { ...filter, subjects, whole: namesIn(fields).includes("payload") });
       const withPayload = ({ body, ...event }: (typeof page.items)[number]) =>
-        body ? { ...event, ...shown(event, body) } : event;
+        body ? { ...event, ...toBody(event, body) } : event;
       return { ...page, items: page.items.map(withPayload) };
     }),
     handle(webhooks.get, async ({ id }, { sql }) => {
@@ -43,7 +43,7 @@ export function eventOperations(receiver: Receiver, sources: () => Iterable<stri
       if (refused) return { ...refused, payload: null, executions: [] };
       if (!event) throw absent(id);
       const { headers: _, body, ...members } = event;
-      return { ...members, ...shown(event, body), executions: await listExecutionsOfEvent(sql, id) };
+      return { ...members, ...toBody(event, body), executions: await listExecutionsOfEvent(sql, id) };
     }),
     handle(webhooks.replay, async ({ id, ...replay }, { sql }) => {
       const event = await findEvent(sql, id);

@@ -73,7 +73,7 @@ async function attempt(execution: ClaimedExecution, bounds: AttemptBounds, deps:
   const limits: AttemptLimits = { ...bounds, unconfirmed: new Set() };
   const signal = AbortSignal.any([lease.signal, stopping]);
   let transcript: Transcript | undefined;
-  const interrupted = (): AttemptOutcome => {
+  const interruptedOutcome = (): AttemptOutcome => {
     const clean = transcript?.steps.every(({ state, in_flight_ms }) => state !== "started" || in_flight_ms === null) ?? false;
     return { kind: "interrupted", clean, unconfirmed: [...limits.unconfirmed] };
   };
@@ -95,7 +95,7 @@ async function attempt(execution: ClaimedExecution, bounds: AttemptBounds, deps:
       attempts.inc({ outcome: "interrupted" });
       if (lease.signal.aborted) lostLeases.inc();
       log.warn("execution interrupted", { reason: String(signal.reason ?? error) });
-      return interrupted();
+      return interruptedOutcome();
     }
     try {
       if (isUnavailable(error)) throw error;
@@ -111,7 +111,7 @@ async function attempt(execution: ClaimedExecution, bounds: AttemptBounds, deps:
       return { kind: "recorded", isDone: false };
     } catch (second) {
       log.warn("failed to persist the execution's outcome", { error: second });
-      return interrupted();
+      return interruptedOutcome();
     }
   } finally {
     watched.end();

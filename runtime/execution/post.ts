@@ -139,7 +139,7 @@ async function sendAnswer(
     transcript.complete(step, { state: "succeeded", output: posted, duration_ms, ...check });
     return { url: posted.url, error: null };
   } catch (error) {
-    const reason = unsupported(error);
+    const reason = unsupportedReason(error);
     if (reason === null) throw error;
     transcript.complete(step, { state: "failed", error: reason, in_flight_ms: null });
     deps.log.warn("answer not posted", { execution: execution.id, reason });
@@ -148,7 +148,7 @@ async function sendAnswer(
 }
 
 /** Why the platform does not support posting the answer there; `null` for all other errors. */
-function unsupported(error: unknown): string | null {
+function unsupportedReason(error: unknown): string | null {
   if (!(error instanceof Failure) || (error.cause as { code?: unknown } | undefined)?.code !== "unsupported") return null;
   return `nothing was posted: ${error.message}`;
 }

@@ -113,7 +113,7 @@ const states = {
 } as const;
 
 /** Locks the selected executions in the order of their ids, as every statement does that locks several. */
-function selected(sql: Queryable, of: Selection, conditions: readonly string[]) {
+function selectExecutions(sql: Queryable, of: Selection, conditions: readonly string[]) {
   const which = "ids" in of ? sql`id = any(${of.ids as string[]}::uuid[])` : sql`subject = ${of.subject}`;
   const any = conditions.reduce((sum, one) => sql`${sum} or (${which} and ${sql.unsafe(one)})`, sql`false`);
   return sql`select id from task_executions where ${any} order by id for update`;
@@ -122,7 +122,7 @@ function selected(sql: Queryable, of: Selection, conditions: readonly string[]) 
 /** Cancels executions that have not ended. `reason`: null for an operator. Publish the ids as `cancel`, then `queue`. */
 export async function cancelExecutions(sql: Queryable, of: Selection, reason: string | null): Promise<Execution[]> {
   const rows = await sql<Row[]>`
-    with locked as (${selected(sql, of, states.open)})
+    with locked as (${selectExecutions(sql, of, states.open)})
     update task_executions e set state = 'cancelled', lease = null, lease_expires_at = null, finished_at = now(), error = null,
       held_reason = null, held_until = null, waiting_for = null, reason = ${reason}, ${setSumsOfSteps(sql)}
     from locked l where e.id = l.id returning ${columns(sql, "e.")}`;
@@ -132,7 +132,7 @@ export async function cancelExecutions(sql: Queryable, of: Selection, reason: st
 /** Queues held executions. Hourly, daily and monthly budgets do not hold them again. Publish `queue`. */
 export async function releaseHeld(sql: Queryable, of: Selection): Promise<Execution[]> {
   const rows = await sql<Row[]>`
-    with locked as (${selected(sql, of, "ids" in of ? states.held : states.heldForIssue)})
+    with locked as (${selectExecutions(sql, of, "ids" in of ? states.held : states.heldForIssue)})
     update task_executions e set state = 'queued', run_after = now(), released_at = now(), held_reason = null, held_until = null,
       waiting_for = null
     from locked l where e.id = l.id returning ${columns(sql, "e.")}`;
@@ -162,7 +162,7 @@ export async function findFailedOfSubject(sql: Queryable, subject: string): Prom
 /** Queues failed executions; each continues after the last step of its transcript. Publish `queue`. */
 export async function requeueFailed(sql: Queryable, of: Selection): Promise<Execution[]> {
   const rows = await sql<Row[]>`
-    with locked as (${selected(sql, of, states.failed)}), reopened as (
+    with locked as (${selectExecutions(sql, of, states.failed)}), reopened as (
       -- Its day is summed again.
       update usage_sums set open = open + 1 where day in (
         select (created_at at time zone 'UTC')::date from task_executions where id in (select id from locked))

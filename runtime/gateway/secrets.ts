@@ -43,7 +43,7 @@ export function createSecrets(make: MakeCounter, pauseMs = slowMs, matches = mat
   const macKey = randomBytes(32);
   const macOf = (secret: string) => createHmac("sha256", macKey).update(secret).digest("base64");
   const serialized = keyedMutex();
-  const ofNetwork = limited(maxWaitingOfNetwork);
+  const ofNetwork = limitPerName(maxWaitingOfNetwork);
   const semaphore = fairSemaphore();
   const check = async ({ agentId, secret, hash }: Attempt, network: string): Promise<boolean> => {
     const name = `${agentId}@${network}`;
@@ -98,7 +98,7 @@ function keyedMutex(): <T>(name: string, work: () => Promise<T>) => Promise<T> {
 }
 
 /** Refuses work if `most` of the same name is in progress. */
-function limited(most: number): <T>(name: string, work: () => Promise<T>) => Promise<T> {
+function limitPerName(most: number): <T>(name: string, work: () => Promise<T>) => Promise<T> {
   const counts = new Map<string, number>();
   return async (name, work) => {
     const count = counts.get(name) ?? 0;

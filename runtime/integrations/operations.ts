@@ -40,8 +40,8 @@ const testMs = 15_000;
 /** The operations on integrations. Every change is published before the request is answered, so the next webhook uses it. */
 export function integrationOperations(deps: IntegrationDeps): Bound[] {
   const { bus, vault } = deps;
-  const changed = () => bus.publish("integrations");
-  const shown = (stored: queries.StoredIntegration): Shown => {
+  const publishChange = () => bus.publish("integrations");
+  const toOutput = (stored: queries.StoredIntegration): Shown => {
     const { credentials: _, members, ...row } = stored;
     return {
       ...row,
@@ -52,12 +52,12 @@ export function integrationOperations(deps: IntegrationDeps): Bound[] {
   return [
     handle(integrations.list, async (page, { sql }) => {
       const { items, total } = await queries.listIntegrations(sql, page);
-      return { items: items.map(shown), total };
+      return { items: items.map(toOutput), total };
     }),
     handle(integrations.get, async ({ id }, { sql }) => {
       const row = await queries.findIntegration(sql, id);
       if (!row) throw absent(id);
-      return shown(row);
+      return toOutput(row);
     }),
     handle(integrations.create, async ({ source, name, credentials, agent_id, project_id }, { sql }) => {
       vault.requireKey();
@@ -67,8 +67,8 @@ export function integrationOperations(deps: IntegrationDeps): Bound[] {
       const plugin = deps.sources().get(source)?.plugin ?? null;
       const row = { id, source, plugin, name, ...stored, agent_id: agent_id ?? null, project_id: project_id ?? null };
       const integration = await queries.insertIntegration(sql, row).catch(unknownReference(row));
-      await changed();
-      return shown(integration);
+      await publishChange();
+      return toOutput(integration);
     }),
     handle(integrations.update, async ({ id, ...input }, { sql }) => {
       if (input.credentials) vault.requireKey();
@@ -88,19 +88,19 @@ export function integrationOperations(deps: IntegrationDeps): Bound[] {
       };
       const integration = await queries.updateIntegration(sql, row).catch(unknownReference(row));
       if (!integration) throw absent(id);
-      await changed();
-      return shown(integration);
+      await publishChange();
+      return toOutput(integration);
     }),
     handle(integrations.rotate, async ({ id, webhook_secret }, { sql }) => {
       const before = await queries.findIntegration(sql, id);
       const rotated = before && (await rotateSecret(sql, before, webhook_secret, deps));
       if (!rotated) throw absent(id);
-      await changed();
-      return { ...shown(rotated.row), webhook_secret: rotated.generatedSecret };
+      await publishChange();
+      return { ...toOutput(rotated.row), webhook_secret: rotated.generatedSecret };
     }),
     handle(integrations.remove, async ({ id }, { sql }) => {
       if (!(await queries.deleteIntegration(sql, id))) throw absent(id);
-      await changed();
+      await publishChange();
       return {};
     }),
     handle(integrations.test, async ({ source }, { signal }) => ({ source, status: await tryConnection(source, signal, deps) })),
@@ -113,7 +113,7 @@ export function integrationOperations(deps: IntegrationDeps): Bound[] {
       vault.requireKey();
       const count = { reencrypted: 0, unchanged: 0, failed: 0 };
       for (const one of await listStoredSecrets(sql)) count[await reencrypt(sql, one, deps)]++;
-      await changed();
+      await publishChange();
       await bus.publish("mappings");
       return count;
     }),

@@ -62,11 +62,11 @@ export const withinProjects = (bound: readonly Bound[]): Bound[] =>
     };
     return {
       op,
-      run: op.streaming ? streamed(one, check) : async (input, context) => one.run(await check(input, context), context),
+      run: op.streaming ? withCheckedInput(one, check) : async (input, context) => one.run(await check(input, context), context),
     };
   });
 
-const streamed = (one: Bound, check: (input: unknown, context: Context) => Promise<unknown>): Bound["run"] =>
+const withCheckedInput = (one: Bound, check: (input: unknown, context: Context) => Promise<unknown>): Bound["run"] =>
   async function* (input, context) {
     yield* one.run(await check(input, context), context) as AsyncIterable<unknown>;
   };

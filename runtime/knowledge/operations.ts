@@ -23,7 +23,7 @@ export interface KnowledgeDeps {
 type Config = Readonly<Record<string, unknown>>;
 
 const absent = (id: string) => problem("not_found", `There is no knowledge source ${id}.`);
-const shown = ({ secrets: _, secret_members: __, ...row }: queries.StoredSource): Output<typeof knowledge.get> => row;
+const toOutput = ({ secrets: _, secret_members: __, ...row }: queries.StoredSource): Output<typeof knowledge.get> => row;
 
 export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
   const { bus, vault } = deps;
@@ -33,16 +33,16 @@ export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
     return row;
   };
   /** Every replica reads its secrets before the request is answered, so that none posts one. */
-  const changed = async () => {
+  const publishChange = async () => {
     await bus.publish("secrets");
     await bus.publish("knowledge");
   };
   return [
     handle(knowledge.list, async (page, { sql }) => {
       const { items, total } = await queries.listSources(sql, page);
-      return { items: items.map(shown), total };
+      return { items: items.map(toOutput), total };
     }),
-    handle(knowledge.get, async ({ id }, { sql }) => shown(await mustFind(sql, id))),
+    handle(knowledge.get, async ({ id }, { sql }) => toOutput(await mustFind(sql, id))),
     handle(knowledge.create, async ({ name, type, config, project_id, enabled }, { sql }) => {
       const entry = deps.connectors().get(type);
       if (!entry) throw unknownType(type, deps);
@@ -50,12 +50,12 @@ export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
       const stored = await seal(id, type, entry, config, deps);
       const row = { id, name, type, ...stored, project_id: project_id ?? null, enabled };
       const source = await queries.insertSource(sql, row).catch(unknownProject(row.project_id));
-      if (stored.secrets !== null) await changed();
-      return shown(source);
+      if (stored.secrets !== null) await publishChange();
+      return toOutput(source);
     }),
     handle(knowledge.update, async ({ id, config, ...input }, { sql }) => {
       const before = await mustFind(sql, id);
-      const stored = config && (await replaced(before, config, deps));
+      const stored = config && (await replaceConfig(before, config, deps));
       const row = {
         ...before,
         ...stored,
@@ -71,8 +71,8 @@ export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
         })
         .catch(unknownProject(row.project_id));
       if (!source) throw absent(id);
-      if (stored) await changed();
-      return shown(source);
+      if (stored) await publishChange();
+      return toOutput(source);
     }),
     handle(knowledge.remove, async ({ id }, { sql }) => {
       if (!(await queries.deleteSource(sql, id))) throw absent(id);
@@ -91,7 +91,7 @@ export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
   ];
 
   /** An omitted secret is kept, unless an address now points to another server, which would receive it. */
-  async function replaced(before: queries.StoredSource, config: Config, { connectors }: KnowledgeDeps) {
+  async function replaceConfig(before: queries.StoredSource, config: Config, { connectors }: KnowledgeDeps) {
     const entry = connectors().get(before.type);
     if (!entry) throw problem("unavailable", `No loaded plugin provides the connector ${before.type}.`);
     const omittedSecrets = before.secret_members.filter((name) => config[name] === undefined);

@@ -20,18 +20,18 @@ let open = 0;
 export const liveOperations: Bound[] = [
   handle(live.ofExecution, async ({ id, seconds }, { sql, signal, last_event_id }) => {
     if (!(await findExecution(sql, id))) throw problem("not_found", `There is no task execution ${id}.`);
-    return new Events(counted(followExecution(sql, id, Number.parseInt(last_event_id ?? "-1", 10), until(signal, seconds))));
+    return new Events(countStream(followExecution(sql, id, Number.parseInt(last_event_id ?? "-1", 10), until(signal, seconds))));
   }),
   handle(
     live.ofService,
     async ({ seconds }, { sql, signal, last_event_id }) =>
-      new Events(counted(followService(sql, Date.parse(last_event_id ?? ""), until(signal, seconds)))),
+      new Events(countStream(followService(sql, Date.parse(last_event_id ?? ""), until(signal, seconds)))),
   ),
 ];
 
 const until = (signal: AbortSignal, seconds: number) => AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]);
 
-async function* counted(events: AsyncIterable<ServerEvent>): AsyncGenerator<ServerEvent> {
+async function* countStream(events: AsyncIterable<ServerEvent>): AsyncGenerator<ServerEvent> {
   if (open >= maxStreams)
     throw problem("unavailable", `${open} streams are open on this replica; try again later.`, { retryAfter: 10 });
   open++;

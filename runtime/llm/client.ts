@@ -34,7 +34,7 @@ export function createLlm(options: Endpoint & { timeoutMs: number }): Llm {
   return {
     timeoutMs: options.timeoutMs,
     chat: async (request, signal, onDelta) => {
-      if (onDelta) return streamed(client, request, signal, options, onDelta);
+      if (onDelta) return streamAnswer(client, request, signal, options, onDelta);
       try {
         return readAnswer(await post(textOf(request), signal, traceHeaders()), request.model);
       } catch (error) {
@@ -76,9 +76,9 @@ function createPost(client: OpenAI, path: string, { fetch, timeoutMs }: Endpoint
       });
     try {
       const sent = { method: "POST", headers: { ...headers, ...more }, body, signal: ended.signal };
-      const response = await inTime(fetch(url, sent).catch(unreached));
+      const response = await inTime(fetch(url, sent).catch(throwUnreached));
       const text = await inTime(response.text());
-      if (!response.ok) throw APIError.generate(response.status, parsed(text) as object, text, response.headers as Headers);
+      if (!response.ok) throw APIError.generate(response.status, parseJson(text) as object, text, response.headers as Headers);
       const type = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
       return type.includes("application/json") || type.endsWith("+json") ? JSON.parse(text) : text;
     } finally {
@@ -89,7 +89,7 @@ function createPost(client: OpenAI, path: string, { fetch, timeoutMs }: Endpoint
 }
 
 /** Throws a `Failure` for a request that got no response. The operating system's own timeout counts as a timeout, too. */
-function unreached(error: Error): never {
+function throwUnreached(error: Error): never {
   const isTimeout = /timed? ?out/i.test(`${error} ${error.cause ?? ""}`);
   throw isTimeout
     ? Object.assign(new APIConnectionTimeoutError(), { cause: error })
@@ -97,7 +97,7 @@ function unreached(error: Error): never {
 }
 
 /** `undefined` if the text is not JSON: the error's message is then the text. */
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -108,7 +108,7 @@ function parsed(text: string): unknown {
 /**
  * The same request, with a streamed answer. After `onDelta` got a piece, no retry is possible, because it would repeat the piece.
  */
-async function streamed(
+async function streamAnswer(
   client: OpenAI,
   request: ChatRequest,
   signal: AbortSignal,

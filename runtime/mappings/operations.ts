@@ -14,7 +14,7 @@ import * as queries from "./queries.ts";
  * it.
  */
 export function mappingOperations(bus: Bus, loadedSources: () => Iterable<string>): Bound[] {
-  const changed = () => bus.publish("mappings");
+  const publishChange = () => bus.publish("mappings");
   return [
     handle(mappings.listTriggers, (page, { sql }) => queries.listTriggerMappings(sql, page)),
     handle(mappings.createTrigger, async (input, { sql }) => {
@@ -22,18 +22,18 @@ export function mappingOperations(bus: Bus, loadedSources: () => Iterable<string
         throw problem("bad_request", `task_id: there is no task "${input.task_id}"`, { field: "task_id" });
       const row = await queries.insertTriggerMapping(sql, input);
       if (!row) throw problem("conflict", `${input.canonical_trigger} is mapped to the task "${input.task_id}" already.`);
-      await changed();
+      await publishChange();
       return row;
     }),
     handle(mappings.removeTrigger, async ({ id }, { sql }) => {
       if (!(await queries.deleteTriggerMapping(sql, id))) throw problem("not_found", `There is no trigger-task mapping ${id}.`);
-      await changed();
+      await publishChange();
       return {};
     }),
     handle(mappings.seedTriggers, async ({ include }, { sql }) => {
       const wanted = [...defaultTriggerMappings, ...[...new Set(include)].flatMap((set) => optionalTriggerMappings[set])];
       const rows = await inOrder(wanted, (row) => queries.insertTriggerMapping(sql, row));
-      await changed();
+      await publishChange();
       return tally(rows);
     }),
     handle(mappings.hits, (_, { sql }) => countHits(sql)),
@@ -44,18 +44,18 @@ export function mappingOperations(bus: Bus, loadedSources: () => Iterable<string
       const row = await queries.insertSourceMapping(sql, input);
       if (!row)
         throw problem("conflict", `${input.source}: ${input.event_name} with ${input.action ?? "any action"} is mapped already.`);
-      await changed();
+      await publishChange();
       return row;
     }),
     handle(mappings.removeSource, async ({ id }, { sql }) => {
       if (!(await queries.deleteSourceMapping(sql, id))) throw problem("not_found", `There is no source event mapping ${id}.`);
-      await changed();
+      await publishChange();
       return {};
     }),
     handle(mappings.seedSources, async ({ include }, { sql }) => {
       const wanted = [...defaultSourceMappings, ...[...new Set(include)].flatMap((set) => optionalSourceMappings[set])];
       const rows = await inOrder(wanted, (row) => queries.insertSourceMapping(sql, row));
-      await changed();
+      await publishChange();
       return tally(rows);
     }),
   ];

@@ -86,13 +86,13 @@ function asEntity({ provider, tools, approved, ...row }: ServerRow): McpServer {
     version: versionOf({ tools }),
     changes: changes.map(({ before, after }) => ({
       name: after.remote_name,
-      before: before && shown(before),
-      after: shown(after),
+      before: before && toOutput(before),
+      after: toOutput(after),
     })),
   };
 }
 
-const shown = ({ description, parameters, read_only, idempotent }: McpTool) => ({
+const toOutput = ({ description, parameters, read_only, idempotent }: McpTool) => ({
   description,
   parameters,
   read_only,

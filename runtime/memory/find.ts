@@ -144,7 +144,7 @@ const asFound = ({ similarity, rank, task_id: _, updated_at: __, ...memory }: Me
   source: `${sources[memory.scope]}, ${memory.key}`,
 });
 
-const named = (name: string, value: string | undefined) => (value ? { [name]: value } : {});
+const optionalFact = (name: string, value: string | undefined) => (value ? { [name]: value } : {});
 
 function chunkFound(chunk: Chunk, vectors: VectorSettings): SearchHit {
   const { id, content, project_id, created_at, metadata } = chunk;
@@ -160,7 +160,7 @@ function chunkFound(chunk: Chunk, vectors: VectorSettings): SearchHit {
     scope: project_id === null ? "organizational" : "project",
     similarity: chunk.distance === null ? Math.min(1, chunk.rank ?? 0) : similarityFromDistance(vectors.metric, chunk.distance),
     source: `document ${[text("title"), text("url")].filter(Boolean).join(", ") || place}`,
-    about: { ...named("written by", text("author")), in: chunk.source, ...named("last edited", text("edited_at")) },
+    about: { ...optionalFact("written by", text("author")), in: chunk.source, ...optionalFact("last edited", text("edited_at")) },
   };
 }
 

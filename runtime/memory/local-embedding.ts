@@ -45,7 +45,7 @@ function addLetters(vector: Float64Array, word: string, weight: number): void {
   starts.push(word.length);
   const letters = starts.length - 1;
   const gram = weight / Math.sqrt(Math.max(1, letters - 2));
-  for (let i = 0; i + 3 <= letters; i++) add(vector, mixed(fed(hashOfSharp, word, starts[i] as number, starts[i + 3])), gram);
+  for (let i = 0; i + 3 <= letters; i++) add(vector, mix(hashInto(hashOfSharp, word, starts[i] as number, starts[i + 3])), gram);
 }
 
 function add(vector: Float64Array, hash: number, weight: number): void {
@@ -54,17 +54,17 @@ function add(vector: Float64Array, hash: number, weight: number): void {
 }
 
 /** FNV-1a over UTF-16 units with a final mix, so similar features land far apart. */
-const fnv1a = (text: string): number => mixed(fed(basis, text));
+const fnv1a = (text: string): number => mix(hashInto(basis, text));
 
 const basis = 0x811c9dc5;
-function fed(from: number, text: string, start = 0, end = text.length): number {
+function hashInto(from: number, text: string, start = 0, end = text.length): number {
   let hash = from;
   for (let i = start; i < end; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   return hash;
 }
-const hashOfSharp = fed(basis, "#");
+const hashOfSharp = hashInto(basis, "#");
 
-function mixed(from: number): number {
+function mix(from: number): number {
   let hash = from;
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);

@@ -94,15 +94,15 @@ export function embedderOf(config: MemoryConfig): Embedder {
 
 /** The stores provided by plugins: long-term memories in the configured one, short-term ones on Redis if available. */
 export function storesFrom(host: Host, withRedis: boolean, longTerm: string): MemoryStores {
-  const named = (name: string) => {
+  const storeNamed = (name: string) => {
     const backend = host.memories.get(name);
     const available = [...host.memories.keys()].join(", ");
     if (!backend)
       throw new ConfigError(`MEMORY_STORE: no loaded plugin provides the memory store ${name}. Available: ${available}`);
     return { name, backend };
   };
-  const long = named(longTerm);
-  return storesOf(long, withRedis ? named("redis") : long);
+  const long = storeNamed(longTerm);
+  return storesOf(long, withRedis ? storeNamed("redis") : long);
 }
 
 /** The model that computed the stored vectors, and the prefix of this installation in services that it shares with others. */

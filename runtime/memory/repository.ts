@@ -5,7 +5,7 @@ import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import type { Embedder } from "./embedder.ts";
-import { createInlineStore, type InlineStore, inDatabase, keyTaken, quoted, requireReferences } from "./inline-store.ts";
+import { createInlineStore, type InlineStore, inDatabase, keyTaken, quoteKey, requireReferences } from "./inline-store.ts";
 import {
   confirmKeys,
   findKey,
@@ -49,7 +49,7 @@ export interface MemoryRepository {
   remove(key: string): Promise<void>;
 }
 
-const absent = (key: string) => problem("not_found", `There is no memory with the key ${quoted(key)}.`);
+const absent = (key: string) => problem("not_found", `There is no memory with the key ${quoteKey(key)}.`);
 
 export function createMemoryRepository(deps: MemoryRepositoryDeps): MemoryRepository {
   const { sql, log } = deps;

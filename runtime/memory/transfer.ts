@@ -102,7 +102,7 @@ export async function importMemories(
 
 function read(text: string): Line | Problem {
   try {
-    const value = parsed(text);
+    const value = parseJson(text);
     const checked = line.safeParse(value);
     if (!checked.success) throw invalid(checked.error);
     refuseUnstorable(value, []);
@@ -113,7 +113,7 @@ function read(text: string): Line | Problem {
   }
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -6,23 +6,25 @@ import type { OpenQueue, Queues } from "./open.ts";
 
 /** The operations on message queues, by name of a loaded queue. */
 export function queueOperations(loaded: Queues): Bound[] {
-  const named = (name: string): OpenQueue => {
+  const queueNamed = (name: string): OpenQueue => {
     const queue = loaded.get(name);
     if (queue) return queue;
     throw problem("not_found", `No queue is named "${name}". Available: ${loaded.names().join(", ")}.`);
   };
   return [
-    handle(queues.pending, ({ queue, ...page }) => answered(queue, () => named(queue).pending(page))),
-    handle(queues.take, async ({ queue, ...wanted }) => ({ events: await answered(queue, () => named(queue).take(wanted)) })),
+    handle(queues.pending, ({ queue, ...page }) => answerOf(queue, () => queueNamed(queue).pending(page))),
+    handle(queues.take, async ({ queue, ...wanted }) => ({
+      events: await answerOf(queue, () => queueNamed(queue).take(wanted)),
+    })),
     handle(queues.ack, async ({ queue, id }) => {
-      if (await answered(queue, () => named(queue).ack(id))) return {};
+      if (await answerOf(queue, () => queueNamed(queue).ack(id))) return {};
       throw problem("not_found", `The queue "${queue}" has not delivered an event "${id}", or its lease has expired.`);
     }),
   ];
 }
 
 /** Reports an unavailable queue as 503, not as an internal error. */
-async function answered<T>(name: string, ask: () => Promise<T>): Promise<T> {
+async function answerOf<T>(name: string, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {

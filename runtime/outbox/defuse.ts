@@ -62,13 +62,13 @@ function withoutMentions(text: string, participants: ReadonlySet<string>): strin
 }
 
 /** A pattern for a word in each spelling that Markdown recognises in the address of a link. */
-const spelled = (word: string, colon: string): string =>
+const spellWord = (word: string, colon: string): string =>
   [...word]
     .map((letter) => `(?:${letter}|&#0{0,5}${letter.charCodeAt(0)};|&#[xX]0{0,5}${letter.charCodeAt(0).toString(16)};)`)
     .join("") + colon;
 const colon = "(?:\\\\?:|&colon;|&#0{0,5}58;|&#[xX]0{0,5}3[aA];)";
 /** Jira's mentions: in wiki markup `[~ann]` and `[~accountid:5b10]`, in Markdown the link `[Ann](accountid:5b10)`. */
-const ofAccount = new RegExp(`(?:\\[~|${spelled("accountid", colon)})(?=(?:accountid:)?([\\w.@:+-]{0,200}))`, "g");
+const ofAccount = new RegExp(`(?:\\[~|${spellWord("accountid", colon)})(?=(?:accountid:)?([\\w.@:+-]{0,200}))`, "g");
 
 function withoutAccounts(text: string, notified: ReadonlySet<string>): string {
   return text.replace(ofAccount, (start: string, id: string) =>

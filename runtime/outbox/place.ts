@@ -30,14 +30,14 @@ function readIssue(value: string, hosts: readonly string[]): Place {
   const text = tidy(value);
   if (/^https?:\/\//i.test(text)) return readUrl(text, hosts);
   const whole = /^([^#!\s]+)([#!])(\d{1,15})$/.exec(text);
-  if (whole) return { project: pathOf(whole[1] as string), issue: numbered(whole[2] as string, whole[3] as string) };
+  if (whole) return { project: pathOf(whole[1] as string), issue: issueNumber(whole[2] as string, whole[3] as string) };
   const short = /^(?:issue\s*)?([#!])?(\d{1,15})$/i.exec(text);
-  if (short) return { project: null, issue: numbered(short[1] ?? "#", short[2] as string) };
+  if (short) return { project: null, issue: issueNumber(short[1] ?? "#", short[2] as string) };
   return { project: null, issue: text.replace(/^#/, "").toLowerCase() };
 }
 
 /** GitLab numbers issues and merge requests separately. */
-const numbered = (sign: string, number: string): string => `${sign === "!" ? "!" : ""}${number.replace(/^0+(?=\d)/, "")}`;
+const issueNumber = (sign: string, number: string): string => `${sign === "!" ? "!" : ""}${number.replace(/^0+(?=\d)/, "")}`;
 
 function readProject(value: string, hosts: readonly string[]): string {
   const text = tidy(value);

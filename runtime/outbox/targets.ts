@@ -29,7 +29,7 @@ export async function checkTarget(tool: RegisteredTool, input: Parameters, rules
   const { issue, project } = input;
   if (limit === "any" || (!tool.source && isAbsent(issue) && isAbsent(project))) return { kind: "allowed", input };
   const verb = isWrite ? "write to" : "read from";
-  const bounds = limit === "issue" && !isAbsent(issue) ? shown(rules) : `the project ${rules.own.project ?? "of its event"}`;
+  const bounds = limit === "issue" && !isAbsent(issue) ? targetText(rules) : `the project ${rules.own.project ?? "of its event"}`;
   const refused = (detail: string): Verdict => ({
     kind: "refused",
     reason: `Refused by policy: ${tool.qualifiedName} may ${verb} ${bounds} only, and ${detail}. Nothing was ${isWrite ? "written" : "read"}.`,
@@ -51,7 +51,7 @@ export async function checkTarget(tool: RegisteredTool, input: Parameters, rules
 }
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === "";
-const shown = ({ own }: TargetRules): string =>
+const targetText = ({ own }: TargetRules): string =>
   own.issue === null ? "the issue of its event" : `${own.project ?? ""} ${own.issue}`.trim();
 
 /** Plane's ids and Jira's keys identify an issue without its project. */

@@ -58,12 +58,12 @@ process.on("exit", flush);
 process.stderr.on("error", () => {});
 
 function readable(level: LogLevel, message: string, fields: Fields): string {
-  const tail = Object.entries(fields).map(([name, value]) => ` ${visible(name)}=${shown(value)}`);
+  const tail = Object.entries(fields).map(([name, value]) => ` ${visible(name)}=${formatValue(value)}`);
   const time = new Date().toISOString().slice(11, 23);
   return `${time} ${level === "info" ? "" : `${level.toUpperCase()} `}${visible(message)}${tail.join("")}`;
 }
 
-function shown(value: unknown): string {
+function formatValue(value: unknown): string {
   if (value instanceof Error) return shownError(value);
   return visible(typeof value === "string" ? value : (JSON.stringify(value) ?? String(value)));
 }

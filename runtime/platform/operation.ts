@@ -80,10 +80,10 @@ export async function invokeWithEvents(bound: Bound, raw: unknown, context: Cont
   if (!(answer instanceof Events)) return bound.op.output.parse(answer);
   const { serverSentEvents: events } = bound.op;
   if (!events) throw new Error(`${bound.op.id} answers with events that it does not declare`);
-  return new Events(parsed(answer.all, events));
+  return new Events(parseEvents(answer.all, events));
 }
 
-async function* parsed(all: AsyncIterable<ServerEvent>, data: z.ZodType): AsyncGenerator<ServerEvent> {
+async function* parseEvents(all: AsyncIterable<ServerEvent>, data: z.ZodType): AsyncGenerator<ServerEvent> {
   for await (const one of all) yield { ...one, data: data.parse(one.data) };
 }
 

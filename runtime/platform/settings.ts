@@ -30,7 +30,7 @@ export function settingsOf(
   const known = Object.entries(variables).map(([name, schema]): Setting => {
     const value = textOf(parsed[name]);
     const about = schema.description ?? "";
-    return { name, ...shown(name, value), default: textOf(defaultOf(schema)), source: sourceOf(name, setVariables), about };
+    return { name, ...maskedValue(name, value), default: textOf(defaultOf(schema)), source: sourceOf(name, setVariables), about };
   });
   const ofPlugins = Object.keys(setVariables.merged).filter((name) => /^PLUGIN_.*__/.test(name));
   // The name of a plugin's setting does not show whether it is secret.
@@ -57,7 +57,7 @@ const sourceOf = (name: string, { environment, merged }: SetVariables): Setting[
   environment.has(name) ? "environment" : name in merged ? "file" : "default";
 
 /** Database URLs are shown without credentials, so that an operator can identify the database. */
-function shown(name: string, value: string | null): Pick<Setting, "value" | "secret"> {
+function maskedValue(name: string, value: string | null): Pick<Setting, "value" | "secret"> {
   const isUrl = value !== null && /^[a-z][a-z+]*:\/\//i.test(value);
   if (isUrl) return { value: withoutCredentials(value), secret: false };
   // A number of tokens is not a token.

@@ -15,7 +15,7 @@ export function breakingChanges(before: Version | null | undefined, after: Versi
   if (!semver.satisfies(after.version, `^${before.version}`, { includePrerelease: true })) return [];
   return [
     ...removedContributions(before.contributes, after.contributes),
-    ...refused(before.contributes.tools, after.contributes.tools),
+    ...refusedInputs(before.contributes.tools, after.contributes.tools),
   ];
 }
 
@@ -33,7 +33,7 @@ const removedContributions = (before: DeclaredContributions, after: DeclaredCont
     Object.keys(before[kind]).flatMap((name) => (Object.hasOwn(after[kind], name) ? [] : [`${one[kind]} ${name}: was removed`])),
   );
 
-const refused = (before: DeclaredContributions["tools"], after: DeclaredContributions["tools"]): string[] =>
+const refusedInputs = (before: DeclaredContributions["tools"], after: DeclaredContributions["tools"]): string[] =>
   Object.entries(before).flatMap(([name, { input }]) =>
     Object.hasOwn(after, name) ? narrower(input, after[name]?.input ?? {}, "").map((what) => `tool ${name}: ${what}`) : [],
   );
@@ -91,10 +91,10 @@ function bounds(before: Schema, after: Schema, named: string): string[] {
 function members(before: Schema, after: Schema, at: string): string[] {
   const [had, has] = [propertiesOf(before), propertiesOf(after)];
   const path = (name: string) => (at === "" ? name : `${at}.${name}`);
-  const required = (schema: Schema): unknown[] => (Array.isArray(schema.required) ? schema.required : []);
+  const requiredOf = (schema: Schema): unknown[] => (Array.isArray(schema.required) ? schema.required : []);
   return [
-    ...required(after).flatMap((name) =>
-      required(before).includes(name) ? [] : [`now requires the input ${path(String(name))}`],
+    ...requiredOf(after).flatMap((name) =>
+      requiredOf(before).includes(name) ? [] : [`now requires the input ${path(String(name))}`],
     ),
     ...Object.keys(had).flatMap((name) => {
       if (Object.hasOwn(has, name)) return narrower(had[name] as Schema, has[name] as Schema, path(name));

@@ -31,7 +31,7 @@ export async function installVersion(
 ): Promise<BuiltManifest> {
   const { manifest, bytes } = await asBadRequest(async () => {
     const read = readManifest(JSON.stringify(input.manifest));
-    const bundle = unpacked(input.bundle);
+    const bundle = unpackBundle(input.bundle);
     checkBundle(read, bundle);
     admitDeclared(read, new Set());
     return { manifest: read, bytes: bundle };
@@ -99,7 +99,7 @@ function refuseOtherManifest(before: BuiltManifest, after: BuiltManifest): void 
     );
 }
 
-function unpacked(bundle: string): Uint8Array {
+function unpackBundle(bundle: string): Uint8Array {
   try {
     return new Uint8Array(gunzipSync(Buffer.from(bundle, "base64"), { maxOutputLength: maxBundle }));
   } catch (error) {

@@ -35,7 +35,7 @@ export async function loadThirdParty(
 ): Promise<LoadedThirdParty> {
   const sha256 = sha256Of(bytes);
   const trust = options.trusted.find((one) => one.endsWith(`#${sha256}`));
-  if (trust) return trusted(trust, { bytes, sha256, manifest }, taken, options);
+  if (trust) return loadTrusted(trust, { bytes, sha256, manifest }, taken, options);
   if (manifest) admitDeclared(manifest, taken);
   const known = manifest ?? (await identify(name, bytes, taken, options.dependencies).catch(failWithDigest(sha256)));
   const plugin = runSandboxed(known, bytes, options.dependencies, (status) => options.changed(known, status));
@@ -93,7 +93,7 @@ interface Trusted {
 }
 
 /** In this process, with all its permissions, because the operator named exactly this file. */
-async function trusted(
+async function loadTrusted(
   trust: string,
   { bytes, sha256, manifest }: Trusted,
   taken: ReadonlySet<string>,

@@ -38,7 +38,7 @@ const absent = (id: string) => problem("not_found", `There is no plugin "${id}".
 
 export function pluginOperations(deps: PluginDeps): Bound[] {
   const { manager, bus, logs } = deps;
-  const changed = () => bus.publish("plugins");
+  const publishChange = () => bus.publish("plugins");
   const pluginOf = async (sql: Sql, id: string): Promise<PluginEntity> => {
     const plugin = (await everything(sql, deps)).find((one) => one.id === id);
     if (!plugin) throw absent(id);
@@ -57,11 +57,11 @@ export function pluginOperations(deps: PluginDeps): Bound[] {
     handle(plugins.get, ({ id }, { sql }) => pluginOf(sql, id)),
     handle(plugins.install, async (input, { sql }) => {
       const { id } = await installVersion(input, sql, manager);
-      await changed();
+      await publishChange();
       return pluginOf(sql, id);
     }),
     handle(plugins.approve, async ({ id, version }, { sql }) => {
-      const versions = await installed(sql, id, manager);
+      const versions = await requireInstalled(sql, id, manager);
       const chosen = version === undefined ? versions.at(-1) : versions.find((one) => one.version === version);
       if (!chosen)
         throw problem(
@@ -84,7 +84,7 @@ export function pluginOperations(deps: PluginDeps): Bound[] {
         versions.findIndex((one) => one.version === chosen.version) < versions.findIndex((one) => one.version === serving);
       await useVersion(sql, id, chosen.version, isRollback ? serving : null);
       await setEnabled(sql, id, true);
-      await changed();
+      await publishChange();
       return pluginOf(sql, id);
     }),
     handle(plugins.enable, async ({ id }, { sql }) => {
@@ -97,29 +97,29 @@ export function pluginOperations(deps: PluginDeps): Bound[] {
       if (row.version === null)
         throw problem("conflict", `No version of ${id} was approved; see its permissions and approve one first.`);
       await setEnabled(sql, id, true);
-      await changed();
+      await publishChange();
       await bus.publish("plugins", id);
       return pluginOf(sql, id);
     }),
     handle(plugins.disable, async ({ id }, { sql }) => {
-      await installed(sql, id, manager);
+      await requireInstalled(sql, id, manager);
       await setEnabled(sql, id, false);
-      await changed();
+      await publishChange();
       return pluginOf(sql, id);
     }),
     handle(plugins.configure, async ({ id, settings }, { sql }) => {
-      await configure(id, settings, await installed(sql, id, manager), sql, deps);
+      await configure(id, settings, await requireInstalled(sql, id, manager), sql, deps);
       await bus.publish("secrets");
-      await changed();
+      await publishChange();
       return pluginOf(sql, id);
     }),
     handle(plugins.updatePermissions, async ({ id, ...wanted }, { sql }) => {
-      const versions = await installed(sql, id, manager);
+      const versions = await requireInstalled(sql, id, manager);
       const row = await findPlugin(sql, id);
       const shown = versions.find((one) => one.version === row?.version) ?? versions.at(-1);
       if (!row || !shown) throw absent(id);
       await saveDenied(sql, id, denialsFor(wanted, shown.manifest, row.denied));
-      await changed();
+      await publishChange();
       return pluginOf(sql, id);
     }),
     handle(plugins.logs, async ({ id }, { sql }) => {
@@ -127,9 +127,9 @@ export function pluginOperations(deps: PluginDeps): Bound[] {
       return { lines: [...logs.of(id)] };
     }),
     handle(plugins.remove, async ({ id }, { sql }) => {
-      await installed(sql, id, manager);
+      await requireInstalled(sql, id, manager);
       await deletePlugin(sql, id);
-      await changed();
+      await publishChange();
       return {};
     }),
   ];
@@ -156,7 +156,7 @@ async function everything(sql: Sql, { manager, environment, vault }: PluginDeps)
 }
 
 /** The versions of an installed plugin. Throws if there is none, or if the environment names it. */
-async function installed(sql: Sql, id: string, manager: PluginManager): Promise<VersionRow[]> {
+async function requireInstalled(sql: Sql, id: string, manager: PluginManager): Promise<VersionRow[]> {
   if (manager.fromEnvironment().some((one) => one.manifest.id === id))
     throw problem("conflict", `${id} is named by SIGNALBOX_PLUGINS; change it there.`);
   const versions = await findVersions(sql, id);

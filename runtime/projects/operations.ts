@@ -10,7 +10,7 @@ import type { Project, WorkflowContext } from "./queries.ts";
 import * as queries from "./queries.ts";
 
 const absent = (id: number) => problem("not_found", `There is no project ${id}.`);
-const taken = () =>
+const takenProblem = () =>
   problem("conflict", "source_project_id: a project with this source and source_project_id already exists", {
     field: "source_project_id",
   });
@@ -20,29 +20,29 @@ export type MemoriesOf = (sql: Queryable, projectId: number, limit: number) => P
 
 /** A change of a project is published before the request is answered, so that the next event uses the new policy. */
 export function projectOperations(bus: Bus, memoriesOf: MemoriesOf): Bound[] {
-  const changed = () => bus.publish("policy");
+  const publishChange = () => bus.publish("policy");
   return [
     handle(projects.list, (page, { sql }) => queries.listProjects(sql, page)),
     handle(projects.get, async ({ id }, { sql }) => (await queries.findProject(sql, id)) ?? Promise.reject(absent(id))),
     handle(projects.create, async (input, { sql }) => {
       const project = await queries.insertProject(sql, input);
-      if (!project) throw taken();
-      if (Object.keys(input.policy).length > 0) await changed();
+      if (!project) throw takenProblem();
+      if (Object.keys(input.policy).length > 0) await publishChange();
       return project;
     }),
     handle(projects.update, async ({ id, ...change }, { sql }) => {
       const known = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
       const project = await queries.updateProject(sql, id, known).catch((error) => {
-        throw isUniqueViolation(error) ? taken() : error;
+        throw isUniqueViolation(error) ? takenProblem() : error;
       });
       if (!project) throw absent(id);
       // Its source and id may have changed too, so that its policy applies to other events.
-      await changed();
+      await publishChange();
       return project;
     }),
     handle(projects.remove, async ({ id }, { sql }) => {
       if (!(await queries.deleteProject(sql, id))) throw absent(id);
-      await changed();
+      await publishChange();
       return {};
     }),
     handle(projects.getWorkflowContext, async ({ id }, { sql }) => {

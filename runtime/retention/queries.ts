@@ -146,17 +146,17 @@ export async function countDue(
     watchdog: number;
   },
 ): Promise<Record<keyof typeof before, number>> {
-  const capped = (query: ReturnType<Queryable>) => sql`(select count(*) from (${query} limit 10000) c)`;
+  const countCapped = (query: ReturnType<Queryable>) => sql`(select count(*) from (${query} limit 10000) c)`;
   const time = (ms: number) => new Date(ms).toISOString();
   const [row] = await sql<[Record<keyof typeof before, number>]>`
     select
-      ${capped(sql`select 1 from webhook_events where id < ${firstIdOf(before.bodies)}::uuid and body_removed_at is null`)} as bodies,
-      ${capped(sql`select 1 from webhook_events where id < ${firstIdOf(before.discarded)}::uuid and body_removed_at is null and outcome <> 'dispatched'`)} as discarded,
-      ${capped(sql`select 1 from refused_deliveries where id < ${firstIdOf(before.refused)}::uuid`)} as refused,
-      ${capped(sql`select 1 from task_executions where id < ${firstIdOf(before.transcripts)}::uuid and transcript_removed_at is null`)} as transcripts,
-      ${capped(sql`select 1 from webhook_events where id < ${firstIdOf(before.history)}::uuid`)} as history,
-      ${capped(sql`select 1 from audit_log where created_at < ${time(before.audit)}::timestamptz`)} as audit,
-      ${capped(sql`select 1 from watchdog_logs where created_at < ${time(before.watchdog)}::timestamptz`)} as watchdog`;
+      ${countCapped(sql`select 1 from webhook_events where id < ${firstIdOf(before.bodies)}::uuid and body_removed_at is null`)} as bodies,
+      ${countCapped(sql`select 1 from webhook_events where id < ${firstIdOf(before.discarded)}::uuid and body_removed_at is null and outcome <> 'dispatched'`)} as discarded,
+      ${countCapped(sql`select 1 from refused_deliveries where id < ${firstIdOf(before.refused)}::uuid`)} as refused,
+      ${countCapped(sql`select 1 from task_executions where id < ${firstIdOf(before.transcripts)}::uuid and transcript_removed_at is null`)} as transcripts,
+      ${countCapped(sql`select 1 from webhook_events where id < ${firstIdOf(before.history)}::uuid`)} as history,
+      ${countCapped(sql`select 1 from audit_log where created_at < ${time(before.audit)}::timestamptz`)} as audit,
+      ${countCapped(sql`select 1 from watchdog_logs where created_at < ${time(before.watchdog)}::timestamptz`)} as watchdog`;
   return row;
 }
 

@@ -33,7 +33,7 @@ export async function callEndpoint(fetch: Fetch, endpoint: string, input: Parame
       throw failure(
         `answered ${response.status}: ${withoutUrlSecrets(utf8.decode(bytes), endpoint).slice(0, 300) || "(no text)"}`,
       );
-    return read(bytes, response.headers.get("content-type") ?? "");
+    return readAnswer(bytes, response.headers.get("content-type") ?? "");
   } catch (error) {
     use.signal.throwIfAborted();
     if (error instanceof Failure) throw error;
@@ -47,7 +47,7 @@ const failure = (what: string, cause?: unknown) => new Failure(`The tool's endpo
 /** Bytes that are not UTF-8 are replaced. */
 const utf8 = new TextDecoder();
 
-function read(bytes: Uint8Array, type: string): unknown {
+function readAnswer(bytes: Uint8Array, type: string): unknown {
   const text = utf8.decode(bytes);
   if (text === "") return null;
   if (!/^application\/([\w.+-]+\+)?json\b/i.test(type)) return text;

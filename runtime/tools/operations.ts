@@ -18,9 +18,9 @@ const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 /** The operations on tools. Every change is published before the request is answered, so the next run uses it. */
 export function toolOperations({ registry, bus, checkAddress }: ToolDeps): Bound[] {
-  const changed = () => bus.publish("tools");
+  const publishChange = () => bus.publish("tools");
   const find = (name: string) => registry.listed().find((one) => one.qualified_name === name);
-  const stored = (name: string): ListedTool => {
+  const toListed = (name: string): ListedTool => {
     const tool = find(name);
     if (tool?.stored) return tool;
     throw problem(
@@ -62,26 +62,26 @@ export function toolOperations({ registry, bus, checkAddress }: ToolDeps): Bound
       const { description = null, category = null, parameters = null, endpoint = null } = definition;
       const created = await insertTools(sql, [{ provider, name, description, category, parameters, endpoint }]);
       if (created === 0) throw problem("conflict", `name: a tool "${qualifiedName}" is stored already`, { field: "name" });
-      await changed();
-      return stored(qualifiedName);
+      await publishChange();
+      return toListed(qualifiedName);
     }),
     handle(tools.seed, async (_, { sql }) => {
       const created = await insertTools(sql, defaultTools);
-      await changed();
+      await publishChange();
       return { created, skipped: defaultTools.length - created };
     }),
     handle(tools.update, async ({ qualified_name, ...changes }, { sql }) => {
-      const { provider, name } = stored(qualified_name);
+      const { provider, name } = toListed(qualified_name);
       await checkEndpoint(qualified_name, changes.endpoint);
       const change = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as ToolChange;
       if (!(await updateTool(sql, { provider, name }, change)))
         throw problem("not_found", `There is no tool "${qualified_name}".`);
-      await changed();
-      return stored(qualified_name);
+      await publishChange();
+      return toListed(qualified_name);
     }),
     handle(tools.remove, async ({ qualified_name }, { sql }) => {
-      if (!(await deleteTool(sql, stored(qualified_name)))) throw problem("not_found", `There is no tool "${qualified_name}".`);
-      await changed();
+      if (!(await deleteTool(sql, toListed(qualified_name)))) throw problem("not_found", `There is no tool "${qualified_name}".`);
+      await publishChange();
       return {};
     }),
   ];

@@ -79,11 +79,11 @@ const typesOf = ({ type }: Schema): string[] =>
   (Array.isArray(type) ? type : [type]).filter((one): one is string => typeof one === "string");
 
 function typeOf(member: Schema): ParameterType {
-  const known = (type: string): type is ParameterType => (parameterTypes as readonly string[]).includes(type);
-  const own = typesOf(member).find(known);
+  const isKnownType = (type: string): type is ParameterType => (parameterTypes as readonly string[]).includes(type);
+  const own = typesOf(member).find(isKnownType);
   if (own) return own;
   const choices = [member.anyOf, member.oneOf].find(Array.isArray) as unknown[] | undefined;
-  const first = choices?.filter(isObject).flatMap(typesOf).find(known);
+  const first = choices?.filter(isObject).flatMap(typesOf).find(isKnownType);
   return first ?? "any";
 }
 

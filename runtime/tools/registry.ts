@@ -70,11 +70,11 @@ function join(
   for (const tool of [...own, ...discovered]) if (!provided.has(tool.qualifiedName)) provided.set(tool.qualifiedName, tool);
   const stored = new Map(rows.map((row) => [nameOf(row), row]));
   const endpoints = rows.filter((row) => row.endpoint !== null && !provided.has(nameOf(row)));
-  const described = (tool: RegisteredTool) => withOverrides(tool, stored.get(tool.qualifiedName));
+  const withStoredDescription = (tool: RegisteredTool) => withOverrides(tool, stored.get(tool.qualifiedName));
   const all = [
-    ...own.map(described),
+    ...own.map(withStoredDescription),
     ...endpoints.map((row) => endpointTool(row, row.endpoint as string, fetch)),
-    ...discovered.filter((tool) => provided.get(tool.qualifiedName) === tool).map(described),
+    ...discovered.filter((tool) => provided.get(tool.qualifiedName) === tool).map(withStoredDescription),
   ];
   return new Map(all.map((tool) => [tool.qualifiedName, tool]));
 }

@@ -37,12 +37,12 @@ const isScalar = (value: unknown) => value === null || ["string", "number", "boo
 
 function rebuild(schema: unknown, walk: Walk, depth: number): Schema {
   if (!isObject(schema) || depth > maxDepth || ++walk.nodes > maxNodes) return {};
-  const at = resolved(schema, walk.root);
+  const at = resolveReference(schema, walk.root);
   return { ...plainKeywords(at), ...objectKeywords(at, walk, depth), ...nestedKeywords(at, walk, depth) };
 }
 
 /** Replaces references by their targets within the same schema. */
-function resolved(schema: Schema, root: Schema): Schema {
+function resolveReference(schema: Schema, root: Schema): Schema {
   let at = schema;
   for (let hops = 0; hops < maxDepth; hops++) {
     const found = target(at, root);

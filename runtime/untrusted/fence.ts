@@ -12,7 +12,7 @@ export interface Provenance {
  * after lines that name its origin. `title` is our own text.
  */
 export function fence(title: string, text: string, kind: string, provenance: Provenance = {}): string {
-  return fenceCleaned(title, closed(cleanText(text)), kind, provenance);
+  return fenceCleaned(title, closeFences(cleanText(text)), kind, provenance);
 }
 
 /** A name for a fence, which no text can know. */
@@ -32,7 +32,7 @@ export function fenceCleaned(
 }
 
 /** Closes a code block that was left open, because it would enclose the following content. */
-function closed(text: string): string {
+function closeFences(text: string): string {
   const open = openFence(text);
   return open === null ? text : `${text}\n${open}`;
 }

@@ -20,10 +20,10 @@ const flags = ["gbeng", "gbsct", "gbwls"].map(
  */
 export function withoutInvisible(text: string, { keepsCrlf = false } = {}): string {
   const whole = text.isWellFormed() ? text : text.toWellFormed();
-  return suspicious.test(whole) ? filtered(whole, keepsCrlf) : whole;
+  return suspicious.test(whole) ? filterCharacters(whole, keepsCrlf) : whole;
 }
 
-function filtered(text: string, keepsCrlf: boolean): string {
+function filterCharacters(text: string, keepsCrlf: boolean): string {
   const out = new Uint16Array(text.length);
   let length = 0;
   /** The last code point that was kept, and the last one that is not a selector. */

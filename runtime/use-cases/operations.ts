@@ -8,7 +8,7 @@ import { deleteState, findState, saveState } from "./queries.ts";
 /** The operations on use cases. Those on one use case run one after the other on this replica. */
 export function useCaseOperations(loaded: ReadonlyMap<string, UseCase>): Bound[] {
   const last = new Map<string, Promise<unknown>>();
-  const serialized = <T>(name: string, run: (useCase: UseCase) => Promise<T>): Promise<T> => {
+  const runSerialized = <T>(name: string, run: (useCase: UseCase) => Promise<T>): Promise<T> => {
     const useCase = loaded.get(name);
     if (!useCase)
       throw problem("not_found", `There is no use case "${name}"; loaded: ${[...loaded.keys()].join(", ") || "none"}.`);
@@ -28,10 +28,10 @@ export function useCaseOperations(loaded: ReadonlyMap<string, UseCase>): Bound[]
   });
   return [
     handle(useCases.setup, ({ use_case, ...request }, { sql, signal }) =>
-      serialized(use_case, async (useCase) => shown(await useCase.setup(request, await callOf(sql, use_case, signal)))),
+      runSerialized(use_case, async (useCase) => toOutput(await useCase.setup(request, await callOf(sql, use_case, signal)))),
     ),
     handle(useCases.teardown, ({ use_case }, { sql, signal }) =>
-      serialized(use_case, async (useCase) => {
+      runSerialized(use_case, async (useCase) => {
         const done = await useCase.teardown(await callOf(sql, use_case, signal));
         await deleteState(sql, use_case);
         return done;
@@ -40,7 +40,7 @@ export function useCaseOperations(loaded: ReadonlyMap<string, UseCase>): Bound[]
   ];
 }
 
-const shown = ({ agents_verified, next_steps, ...result }: UseCaseResult) => ({
+const toOutput = ({ agents_verified, next_steps, ...result }: UseCaseResult) => ({
   ...result,
   agents_verified: [...agents_verified],
   next_steps: [...next_steps],

@@ -28,7 +28,7 @@ const same = () =>
 
 /** The operations on webhook mappings. Every change is published before the request is answered, so the next webhook uses it. */
 export function webhookMappingOperations({ bus, vault, evaluator, loadedSources }: WebhookMappingDeps): Bound[] {
-  const changed = () => bus.publish("mappings");
+  const publishChange = () => bus.publish("mappings");
   const check = (draft: Draft) => checkMapping(draft, new Set([...sources, ...loadedSources()]), evaluator);
   const protect = async (auth: Input<typeof mappings.update>["auth"], before?: queries.StoredMapping) => {
     if (!auth) return { auth: { method: "none" as const }, secret: null };
@@ -49,7 +49,7 @@ export function webhookMappingOperations({ bus, vault, evaluator, loadedSources 
       await check(draft);
       const row = await queries.insertWebhookMapping(sql, { ...draft, ...(await protect(input.auth)) });
       if (!row) throw same();
-      await changed();
+      await publishChange();
       return row;
     }),
     handle(mappings.update, async ({ id, ...input }, { sql }) => {
@@ -62,17 +62,17 @@ export function webhookMappingOperations({ bus, vault, evaluator, loadedSources 
         throw isUniqueViolation(error) ? same() : error;
       });
       if (!row) throw absent(id);
-      await changed();
+      await publishChange();
       return row;
     }),
     handle(mappings.remove, async ({ id }, { sql }) => {
       if (!(await queries.deleteWebhookMapping(sql, id))) throw absent(id);
-      await changed();
+      await publishChange();
       return {};
     }),
     handle(mappings.seed, async (_, { sql }) => {
       const rows = await Promise.all(defaultWebhookMappings.map((row) => queries.insertWebhookMapping(sql, row)));
-      await changed();
+      await publishChange();
       const created = rows.filter(Boolean).length;
       return { created, skipped: rows.length - created };
     }),

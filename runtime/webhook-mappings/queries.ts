@@ -9,7 +9,7 @@ export interface StoredMapping extends WebhookMapping {
 }
 export type NewMapping = Omit<StoredMapping, "id" | "created_at" | "updated_at">;
 
-const shown = (sql: Queryable) => sql`
+const shownColumns = (sql: Queryable) => sql`
   id, source, event_type, jq_filter, canonical_trigger, path_pattern, extraction_rules, auth, created_at, updated_at`;
 
 export async function listWebhookMappings(
@@ -17,7 +17,7 @@ export async function listWebhookMappings(
   page: { limit: number; offset: number },
 ): Promise<{ items: WebhookMapping[]; total: number }> {
   const items = await sql<WebhookMapping[]>`
-    select ${shown(sql)} from webhook_mappings order by id limit ${page.limit} offset ${page.offset}`;
+    select ${shownColumns(sql)} from webhook_mappings order by id limit ${page.limit} offset ${page.offset}`;
   const [count] = await sql<[{ total: number }]>`select count(*) as total from webhook_mappings`;
   return { items, total: count.total };
 }
@@ -40,7 +40,7 @@ export async function insertWebhookMapping(sql: Queryable, mapping: NewMapping):
     insert into webhook_mappings (source, event_type, jq_filter, canonical_trigger, path_pattern, extraction_rules, auth, secret)
     values (${source}, ${event_type}, ${jq_filter}, ${canonical_trigger}, ${path_pattern}, ${json(extraction_rules)}::text::jsonb,
       ${json(auth)}::text::jsonb, ${secret})
-    on conflict do nothing returning ${shown(sql)}`;
+    on conflict do nothing returning ${shownColumns(sql)}`;
   return row;
 }
 
@@ -51,7 +51,7 @@ export async function updateWebhookMapping(sql: Queryable, id: number, mapping: 
     update webhook_mappings set source = ${source}, event_type = ${event_type}, jq_filter = ${jq_filter},
       canonical_trigger = ${canonical_trigger}, path_pattern = ${path_pattern},
       extraction_rules = ${json(extraction_rules)}::text::jsonb, auth = ${json(auth)}::text::jsonb, secret = ${secret}, updated_at = now()
-    where id = ${id} returning ${shown(sql)}`;
+    where id = ${id} returning ${shownColumns(sql)}`;
   return row;
 }
 

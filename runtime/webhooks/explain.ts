@@ -35,11 +35,12 @@ type Explanation = Output<typeof explain>;
 type Check = Explanation["checks"][number];
 type Task = Explanation["tasks"][number];
 
-export const explainOperation = (deps: ExplainDeps): Bound => handle(explain, (input, { sql }) => explained(input, sql, deps));
+export const explainOperation = (deps: ExplainDeps): Bound =>
+  handle(explain, (input, { sql }) => explainWebhook(input, sql, deps));
 
 /** Follows the path of a webhook without storing anything. Each result comes from the function that handles real webhooks. */
-async function explained(input: Input<typeof explain>, sql: Sql, deps: ExplainDeps): Promise<Explanation> {
-  const { incoming, checks: ofPath } = await read(input, deps);
+async function explainWebhook(input: Input<typeof explain>, sql: Sql, deps: ExplainDeps): Promise<Explanation> {
+  const { incoming, checks: ofPath } = await readWebhook(input, deps);
   const { source, event } = incoming;
   const reason = reasonToDiscard(incoming);
   const mapped = await mappingChecks(incoming, deps);
@@ -76,7 +77,7 @@ const subjectOf = ({ source, event }: Incoming): string | null =>
   event.subject && `${source}:${event.subject.project}#${event.subject.issue}`;
 
 /** The event, parsed by its source or by the webhook mappings of its path. */
-async function read(input: Input<typeof explain>, deps: ExplainDeps): Promise<{ incoming: Incoming; checks: Check[] }> {
+async function readWebhook(input: Input<typeof explain>, deps: ExplainDeps): Promise<{ incoming: Incoming; checks: Check[] }> {
   const { path } = input;
   const slug = path?.replace(/^\/webhook\//, "") ?? input.source;
   const headers = Object.fromEntries(Object.entries(input.headers).map(([name, value]) => [name.toLowerCase(), value]));

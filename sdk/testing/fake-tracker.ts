@@ -27,9 +27,9 @@ export abstract class FakeTracker extends FakeServer implements TestTracker {
     if (!match) return null;
     const [, comment, issue, id] = match;
     const on = comment === undefined ? `issue ${issue}` : `comment ${comment}`;
-    const shown = ({ sign, ...reaction }: StoredReaction) => ({ ...reaction, [member]: sign });
+    const toApi = ({ sign, ...reaction }: StoredReaction) => ({ ...reaction, [member]: sign });
     const all = this.#reactions.filter((one) => one.on === on);
-    if (method === "GET") return { status: 200, body: all.map(shown) };
+    if (method === "GET") return { status: 200, body: all.map(toApi) };
     if (method === "DELETE") {
       const sent = (body as Record<string, unknown> | undefined)?.[member];
       const at = this.#reactions.findIndex((one) => one.on === on && (id ? String(one.id) === id : one.sign === sent));
@@ -39,10 +39,10 @@ export abstract class FakeTracker extends FakeServer implements TestTracker {
     }
     const sign = String((body as Record<string, unknown>)[member]);
     const existing = all.find((one) => one.sign === sign && JSON.stringify(one.user) === JSON.stringify(user));
-    if (existing) return { status: 200, body: shown(existing) };
+    if (existing) return { status: 200, body: toApi(existing) };
     const newReaction = { on, id: (this.#reactions.at(-1)?.id ?? 0) + 1, sign, user, created_at: new Date().toISOString() };
     this.#reactions.push(newReaction);
-    return { status: 201, body: shown(newReaction), wrote: true };
+    return { status: 201, body: toApi(newReaction), wrote: true };
   }
 
   /** Carries out the PUT or PATCH of a comment whose path matches, with its id as the first group; `null` for any other request. */

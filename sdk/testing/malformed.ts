@@ -1,8 +1,8 @@
 import type { Json, WebhookPayload } from "../source-event.ts";
 
-const own = (text: string): Json => JSON.parse(text) as Json;
+const parseOwn = (text: string): Json => JSON.parse(text) as Json;
 
-function nested(depth: number): Json {
+function nest(depth: number): Json {
   let value: Json = "end";
   for (let level = 0; level < depth; level++) value = level % 2 ? [value] : { issue: value };
   return value;
@@ -20,13 +20,13 @@ export const malformedPayloads = (): readonly Json[] => [
   {},
   [[]],
   [{ action: "opened" }],
-  own('{"__proto__": {"action": "opened", "issue": {"number": 1}}}'),
-  own('{"constructor": {"prototype": {"number": 1}}, "hasOwnProperty": 1, "toString": null, "valueOf": 3}'),
+  parseOwn('{"__proto__": {"action": "opened", "issue": {"number": 1}}}'),
+  parseOwn('{"constructor": {"prototype": {"number": 1}}, "hasOwnProperty": 1, "toString": null, "valueOf": 3}'),
   { action: "\u0000\ud800", issue: { number: 1, title: "\u0000", body: "\udfff" }, data: { id: "\u0000" } },
   { action: {}, issue: [], comment: "x", repository: 7, sender: [null], user: 1, data: null, object_attributes: [] },
-  own('{"action": "opened", "issue": {"number": 1e400, "labels": "bug"}, "repository": {"full_name": "../.."}}'),
+  parseOwn('{"action": "opened", "issue": {"number": 1e400, "labels": "bug"}, "repository": {"full_name": "../.."}}'),
   { action: "x".repeat(100_000), issue: { number: Number.MAX_SAFE_INTEGER + 3, labels: new Array(5000).fill({ name: null }) } },
-  nested(2000),
+  nest(2000),
 ];
 
 const swaps: readonly (Json | undefined)[] = [
@@ -50,7 +50,7 @@ export function* mutations(golden: WebhookPayload, most = 3000): Generator<Webho
   for (const path of pathsOf(golden.payload, 4)) {
     for (const swap of swaps) {
       if (++count > most) return;
-      yield { headers: golden.headers, payload: replaced(golden.payload, path, swap) };
+      yield { headers: golden.headers, payload: replaceAt(golden.payload, path, swap) };
     }
   }
 }
@@ -63,10 +63,10 @@ function* pathsOf(value: Json, depth: number, before: readonly string[] = []): G
   }
 }
 
-function replaced(value: Json, path: readonly string[], swap: Json | undefined): Json {
+function replaceAt(value: Json, path: readonly string[], swap: Json | undefined): Json {
   const [name = "", ...rest] = path;
   const copy = (Array.isArray(value) ? [...value] : { ...(value as object) }) as Record<string, Json>;
-  if (rest.length > 0) copy[name] = replaced(copy[name] as Json, rest, swap);
+  if (rest.length > 0) copy[name] = replaceAt(copy[name] as Json, rest, swap);
   else if (swap === undefined) delete copy[name];
   else copy[name] = swap;
   return copy;

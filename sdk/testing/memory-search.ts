@@ -9,7 +9,7 @@ type Open = () => Promise<MemoryHarness>;
 /** Cases for searches by vector and by words, and for vectors that are stored later. */
 export const searchCases = (open: Open): TestCase[] => [
   { name: "finds the closest first, with their similarity", run: async () => closest(await open()) },
-  { name: "a filtered search returns all matches", run: async () => filtered(await open()) },
+  { name: "a filtered search returns all matches", run: async () => checkFilters(await open()) },
   { name: "rejects or ignores a vector with another dimension", run: async () => otherLength(await open()) },
   { name: "finds words in English", run: async () => english(await open()) },
   { name: "reads web search syntax", run: async () => syntax(await open()) },
@@ -44,7 +44,7 @@ async function closest({ backend, put, agent, vector, vectors }: MemoryHarness):
     assert.ok(similarity !== null && similarity >= 0 && similarity <= 1, "similarity is in 0..1");
 }
 
-async function filtered({ backend, put, agent, vector }: MemoryHarness): Promise<void> {
+async function checkFilters({ backend, put, agent, vector }: MemoryHarness): Promise<void> {
   const wanted: string[] = [];
   for (let i = 0; i < 120; i++) {
     const rare = i % 40 === 0;

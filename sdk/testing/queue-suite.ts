@@ -127,7 +127,7 @@ function forwardingCases(plugin: Plugin, name: string, { config, start, forwarde
 }
 
 /** Waits for as many webhooks as a case has sent. */
-async function received({ receive }: ForwardingQueue, count: number): Promise<IncomingWebhook[]> {
+async function receiveAll({ receive }: ForwardingQueue, count: number): Promise<IncomingWebhook[]> {
   const all: IncomingWebhook[] = [];
   for (let tries = 0; all.length < count && tries < 20; tries++) {
     all.push(...((await receive?.({ limit: count - all.length, wait_seconds: 1 })) ?? []));
@@ -158,7 +158,7 @@ function feedCases(
       assert.ok(queue?.receive && queue.acknowledge, "a feed has receive and acknowledge");
       const sent = [webhook("first"), webhook("second")];
       await incoming(environment, sent);
-      const got = await received(queue, sent.length);
+      const got = await receiveAll(queue, sent.length);
       const content = got.map(({ receipt: _, ...rest }) => rest).sort((a, b) => (String(a.id) < String(b.id) ? -1 : 1));
       assert.deepEqual(content, sent, "each webhook must arrive as it was sent, with no other header");
       await answer(queue, got, "stored");
@@ -167,7 +167,7 @@ function feedCases(
     on("delivers a webhook that failed again, one that was refused not", async ([queue], _, environment) => {
       assert.ok(queue);
       await incoming(environment, [webhook("failing"), webhook("refused")]);
-      const got = await received(queue, 2);
+      const got = await receiveAll(queue, 2);
       await answer(
         queue,
         got.filter(({ id }) => id === "failing"),
@@ -178,7 +178,7 @@ function feedCases(
         got.filter(({ id }) => id === "refused"),
         "refused",
       );
-      const again = await received(queue, 1);
+      const again = await receiveAll(queue, 1);
       assert.deepEqual(
         again.map(({ id }) => id),
         ["failing"],

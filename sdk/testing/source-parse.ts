@@ -72,23 +72,27 @@ export function parseCases(open: OpenSource, fixtures: SourceFixtures): TestCase
 
 async function readsGolden(source: Source, golden: GoldenWebhook): Promise<void> {
   const input = deepFreeze(structuredClone({ headers: golden.headers, payload: golden.payload }));
-  const first = await parsed(source, input, golden.name);
+  const first = await parseChecked(source, input, golden.name);
   for (const [member, expected] of Object.entries(golden.expect)) {
     assert.deepEqual(first[member as keyof SourceEvent], expected, `${golden.name}: ${member}`);
   }
-  assert.deepEqual(await parsed(source, input, golden.name), first, `${golden.name}: parsing twice must give the same result`);
+  assert.deepEqual(
+    await parseChecked(source, input, golden.name),
+    first,
+    `${golden.name}: parsing twice must give the same result`,
+  );
 }
 
 async function survives(source: Source, fixtures: SourceFixtures): Promise<void> {
   const kinds = [{}, ...fixtures.golden.map((golden) => golden.headers), { "": "", constructor: "x" }];
   for (const headers of kinds) {
-    for (const payload of malformedPayloads()) await parsed(source, { headers, payload }, "malformed JSON values");
+    for (const payload of malformedPayloads()) await parseChecked(source, { headers, payload }, "malformed JSON values");
   }
 }
 
 async function survivesDisturbed(source: Source, fixtures: SourceFixtures): Promise<void> {
   for (const golden of fixtures.golden) {
-    for (const input of mutations(golden)) await parsed(source, input, `${golden.name}, modified`);
+    for (const input of mutations(golden)) await parseChecked(source, input, `${golden.name}, modified`);
   }
 }
 
@@ -97,7 +101,7 @@ async function knowsRedelivery(source: Source, { golden, delivery_header }: Sour
   if (delivery_header === null) return;
   for (const { name, headers, payload } of golden) {
     const read = (id: string): Promise<SourceEvent> =>
-      parsed(source, { headers: { ...headers, [delivery_header]: id }, payload }, name);
+      parseChecked(source, { headers: { ...headers, [delivery_header]: id }, payload }, name);
     const [first, again, other] = [await read("d-1"), await read("d-1"), await read("d-2")];
     assert.deepEqual(again, first, `${name}: the same delivery must be parsed the same`);
     assert.deepEqual(
@@ -113,7 +117,7 @@ async function readsIds(source: Source, { comment_event, delivery_header }: Sour
   const sample = comment_event("A comment.");
   const idOf = async (id: string) => {
     const headers = { ...sample.headers, ...(delivery_header === null ? {} : { [delivery_header]: id }) };
-    return (await parsed(source, { headers, payload: sample.payload }, "delivery id")).delivery_id;
+    return (await parseChecked(source, { headers, payload: sample.payload }, "delivery id")).delivery_id;
   };
   if (delivery_header === null) return;
   assert.equal(delivery_header, delivery_header.toLowerCase(), "delivery_header: header names are lower-case");
@@ -124,7 +128,7 @@ async function readsIds(source: Source, { comment_event, delivery_header }: Sour
 }
 
 async function knowsMarker(source: Source, { comment_event }: SourceFixtures): Promise<void> {
-  const marked = async (body: string) => (await parsed(source, comment_event(body), "a comment")).marked;
+  const marked = async (body: string) => (await parseChecked(source, comment_event(body), "a comment")).marked;
   const own = addMarker("Done.", "key-1");
   assert.equal(await marked(own), true, "a comment that starts with the marker must be marked");
   assert.equal(await marked("A comment of a person."), false, "a comment without the marker must not be marked");
@@ -133,18 +137,19 @@ async function knowsMarker(source: Source, { comment_event }: SourceFixtures): P
   assert.equal(await marked(`As it said:\n\n${own}`), false, "a comment with a marker in its middle must not be marked");
 }
 
-async function parsed(source: Source, input: WebhookPayload, what: string): Promise<SourceEvent> {
-  const shown = (): string => `${what}: ${inspect(input, { depth: 6, maxStringLength: 200, maxArrayLength: 5 }).slice(0, 4000)}`;
+async function parseChecked(source: Source, input: WebhookPayload, what: string): Promise<SourceEvent> {
+  const describeInput = (): string =>
+    `${what}: ${inspect(input, { depth: 6, maxStringLength: 200, maxArrayLength: 5 }).slice(0, 4000)}`;
   let answer: SourceEvent;
   try {
     answer = await source.parse(input);
   } catch (error) {
-    assert.fail(`parse must never throw; it threw ${inspect(error)}\nfor ${shown()}`);
+    assert.fail(`parse must never throw; it threw ${inspect(error)}\nfor ${describeInput()}`);
   }
   const checked = event.safeParse(answer);
   assert.ok(
     checked.success,
-    `parse must return a SourceEvent; ${checked.success ? "" : z.prettifyError(checked.error)}\nfor ${shown()}`,
+    `parse must return a SourceEvent; ${checked.success ? "" : z.prettifyError(checked.error)}\nfor ${describeInput()}`,
   );
   return answer;
 }

@@ -48,13 +48,13 @@ export function testUseCase(plugin: Plugin, fixtures: UseCaseFixtures = {}): Tes
     { name: "teardown deletes what setup created, and nothing else", ...on(removes) },
     { name: "teardown can be repeated, and run before a setup", ...on(repeatTeardown) },
     { name: "an interrupted setup can be resumed", ...breaks(takenUp) },
-    { name: "an interrupted setup can be torn down", ...breaks(cleared) },
-    { name: "works without a tracker", ...on(untracked, { tracker: "none" }) },
+    { name: "an interrupted setup can be torn down", ...breaks(tearsDownAll) },
+    { name: "works without a tracker", ...on(worksWithoutTracker, { tracker: "none" }) },
   ];
   if (plugin.needs.includes("trackers"))
     cases.push({
       name: "a rejected tracker request is reported, and the setup can be torn down",
-      ...on(refused, { tracker: "refuses" }),
+      ...on(failsWithReason, { tracker: "refuses" }),
     });
   const agent = fixtures.needs_agent;
   if (agent !== undefined)
@@ -210,25 +210,25 @@ async function takenUp({ setup, operations, issues }: Bench, whole: Bench): Prom
   assert.equal(issues.length, whole.issues.length, "there must be one issue");
 }
 
-async function cleared({ teardown, operations }: Bench): Promise<void> {
+async function tearsDownAll({ teardown, operations }: Bench): Promise<void> {
   await teardown();
   assert.deepEqual(operations.rows, new FakeOperations().rows, "the teardown must delete what an interrupted setup created");
 }
 
-async function untracked({ setup, teardown, operations }: Bench): Promise<void> {
+async function worksWithoutTracker({ setup, teardown, operations }: Bench): Promise<void> {
   assert.equal((await setup()).tracker_issue, null, "tracker_issue must be null without a tracker");
   await teardown();
   assert.deepEqual(operations.rows, new FakeOperations().rows);
 }
 
-async function refused(bench: Bench): Promise<void> {
+async function failsWithReason(bench: Bench): Promise<void> {
   const error = await bench.setup().then(
     () => null,
     (thrown: unknown) => thrown as Partial<PluginError>,
   );
   assert.ok(error, "the setup must fail if the tracker rejects the request");
   assert.ok(error.code && error.message, "the setup must throw a PluginError that says what was rejected");
-  await cleared(bench);
+  await tearsDownAll(bench);
 }
 
 async function missing({ setup, operations }: Bench, needs_agent: string): Promise<void> {

@@ -25,7 +25,7 @@ const issueOutput = z.object({
   author: z.string().nullable(),
   labels: z.array(z.string()),
 });
-const shown = (found: Issue): z.output<typeof issueOutput> => ({
+const toOutput = (found: Issue): z.output<typeof issueOutput> => ({
   title: sanitizeText(found.title),
   state: found.state,
   description: sanitizeText(found.body ?? ""),
@@ -51,7 +51,7 @@ const reading = (client: ClientOf) => ({
     effect: "read",
     input: issueInput,
     output: issueOutput,
-    run: async (input, call) => shown(await readIssue(client, place(input), call)),
+    run: async (input, call) => toOutput(await readIssue(client, place(input), call)),
   }),
   list_comments: tool<typeof issueInput, typeof issueListOutput, Settings>({
     about: "Read the last 100 comments of an issue or pull request, oldest first.",

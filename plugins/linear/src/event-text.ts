@@ -16,7 +16,7 @@ export function eventText(event: string, action: string | null, payload: unknown
   if (event !== "Reaction") return "";
   const [emoji, name] = [line(data, ["emoji"]), line(data, ["user", "name"]) ?? line(payload, ["actor", "name"])];
   const text = body(valueAt(data, "comment"), "body");
-  return sections(heading(valueAt(data, "issue")), `${name ?? "Someone"} reacted with ${emoji ?? "an emoji"}`, quoted(text));
+  return sections(heading(valueAt(data, "issue")), `${name ?? "Someone"} reacted with ${emoji ?? "an emoji"}`, quote(text));
 }
 
 function commentText(action: string | null, data: unknown, payload: unknown): string {
@@ -25,9 +25,9 @@ function commentText(action: string | null, data: unknown, payload: unknown): st
   const parent = body(valueAt(data, "parent"), "body");
   return sections(
     heading(valueAt(data, "issue")),
-    parent && `## In answer to\n\n${quoted(parent)}`,
+    parent && `## In answer to\n\n${quote(parent)}`,
     `## Comment${author ? ` by ${author}` : ""}${edited}`,
-    quoted(body(data, "quotedText")),
+    quote(body(data, "quotedText")),
     body(data, "body"),
   );
 }
@@ -95,4 +95,4 @@ function facts(data: unknown, payload: unknown): string {
 
 const line = (of: unknown, path: readonly string[]): string | null => stringAt(of, path, 500)?.replace(/\s+/g, " ") ?? null;
 const body = (of: unknown, name: string): string => stripInvisibleMarker(stripMarker(stringAt(of, [name], maxTextLength) ?? ""));
-const quoted = (text: string): string => (text === "" ? "" : text.replace(/^/gm, "> "));
+const quote = (text: string): string => (text === "" ? "" : text.replace(/^/gm, "> "));

@@ -125,7 +125,7 @@ function issueEvents(item: z.output<typeof changedIssue>, from: string): Polled[
   const { history, ...issue } = item;
   const created = createdEvent(issue);
   const isNew = Date.parse(issue.createdAt) >= Date.parse(from);
-  const events = isNew ? [named(created, `Issue/create/${issue.identifier}`, issue.createdAt)] : [];
+  const events = isNew ? [withChangeKey(created, `Issue/create/${issue.identifier}`, issue.createdAt)] : [];
   const changes = history.nodes.filter(({ createdAt }) => Date.parse(createdAt) >= Date.parse(from));
   const lines = changes.flatMap(linesOf);
   const last = changes.toSorted((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt))[0];
@@ -141,7 +141,7 @@ function issueEvents(item: z.output<typeof changedIssue>, from: string): Polled[
   };
   return [
     ...events,
-    named(
+    withChangeKey(
       { ...created, payload },
       `Issue/update/${issue.identifier}@${new Date(issue.updatedAt).toISOString()}`,
       issue.updatedAt,
@@ -180,7 +180,7 @@ function commentEvent({ parent, user, externalUser, ...comment }: z.output<typeo
     url: comment.url,
   };
   return [
-    named(
+    withChangeKey(
       { headers: { "linear-event": "Comment" }, payload: payload as unknown as Json },
       `Comment/create/${comment.id}`,
       comment.createdAt,
@@ -188,7 +188,7 @@ function commentEvent({ parent, user, externalUser, ...comment }: z.output<typeo
   ];
 }
 
-function named({ headers, payload }: WebhookPayload, key: string, when: string): Polled {
+function withChangeKey({ headers, payload }: WebhookPayload, key: string, when: string): Polled {
   const clean = JSON.parse(JSON.stringify(payload)) as Json;
   return { headers: { ...headers, "linear-delivery": `poll:${key}` }, payload: clean, when };
 }

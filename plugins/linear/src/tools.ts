@@ -26,7 +26,7 @@ const issueOutput = z.object({
   assignee: z.string().nullable(),
   labels: z.array(z.string()),
 });
-const shown = (found: shapes.Issue): z.output<typeof issueOutput> => ({
+const toOutput = (found: shapes.Issue): z.output<typeof issueOutput> => ({
   issue: found.identifier,
   title: sanitizeText(found.title),
   state: found.state.name,
@@ -37,7 +37,7 @@ const shown = (found: shapes.Issue): z.output<typeof issueOutput> => ({
   labels: found.labels.nodes.map((label) => label.name),
 });
 const changedIssue = z.object({ issue: z.string(), state: z.string(), labels: z.array(z.string()), url: z.string() });
-const changed = (found: shapes.Issue): z.output<typeof changedIssue> => ({
+const toChanged = (found: shapes.Issue): z.output<typeof changedIssue> => ({
   issue: found.identifier,
   state: found.state.name,
   url: found.url,
@@ -65,7 +65,7 @@ const reading = (on: On) => ({
     effect: "read",
     input: issueInput,
     output: issueOutput,
-    run: async (input, call) => shown(await readIssue(on(call), issueOf(input.issue, input.project))),
+    run: async (input, call) => toOutput(await readIssue(on(call), issueOf(input.issue, input.project))),
   }),
   list_comments: tool<typeof issueInput, typeof comments, Settings>({
     about: "Read the last 100 comments of an issue, oldest first.",
@@ -93,7 +93,7 @@ const reading = (on: On) => ({
     run: async (input, call) => {
       const query = { term: input.query, team: teamOf(input.project), limit: input.limit };
       const all = await searchIssues(on(call), query);
-      return { issues: all.map(shown).map(({ issue, title, state, url }) => ({ issue, title, state, url })) };
+      return { issues: all.map(toOutput).map(({ issue, title, state, url }) => ({ issue, title, state, url })) };
     },
   }),
 });
@@ -158,7 +158,8 @@ const changing = (on: On) => ({
     idempotent: true,
     input: stateInput,
     output: changedIssue,
-    run: async (input, call) => changed(await moveIssue(on(call), issueOf(input.issue, input.project), stateNamed(input.state))),
+    run: async (input, call) =>
+      toChanged(await moveIssue(on(call), issueOf(input.issue, input.project), stateNamed(input.state))),
   }),
   update_labels: tool<typeof labelInput, typeof changedIssue, Settings>({
     about: "Add labels to an issue and remove labels from it, by their names.",
@@ -171,7 +172,7 @@ const changing = (on: On) => ({
       const id = issueOf(input.issue, input.project);
       const ids = (names: readonly string[]) => labelIds(on(call), id.split("-")[0] as string, names);
       const [addedLabelIds, removedLabelIds] = [await ids(input.add), await ids(input.remove)];
-      return changed(await updateIssue(on(call), id, { addedLabelIds, removedLabelIds }));
+      return toChanged(await updateIssue(on(call), id, { addedLabelIds, removedLabelIds }));
     },
   }),
 });

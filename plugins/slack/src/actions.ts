@@ -42,15 +42,15 @@ export function actionsRoute(slackOf: () => Promise<Slack>, needs: Needs, config
       const challenge = valueAt(body, "type") === "url_verification" ? stringAt(body, ["challenge"], 500) : null;
       if (challenge !== null) return ok({ challenge });
       const form = new URLSearchParams(new TextDecoder().decode(bytes));
-      const payload = parsed(form.get("payload"));
-      if (payload !== null) return pressed(await slackOf(), needs, config, payload, signal);
-      if (form.has("command")) return commanded(needs, config, form);
+      const payload = parseJson(form.get("payload"));
+      if (payload !== null) return handleButton(await slackOf(), needs, config, payload, signal);
+      if (form.has("command")) return handleCommand(needs, config, form);
       return { status: 400, body: { error: "the body must be a form with payload or command" } };
     },
   });
 }
 
-function parsed(text: string | null): unknown {
+function parseJson(text: string | null): unknown {
   try {
     return text === null ? null : JSON.parse(text);
   } catch {
@@ -59,7 +59,7 @@ function parsed(text: string | null): unknown {
 }
 
 /** Handles a button of one of our messages. The outcome replaces the buttons for everyone in the channel. */
-async function pressed(
+async function handleButton(
   slack: Slack,
   needs: Needs,
   config: Config,
@@ -70,7 +70,7 @@ async function pressed(
   const pressedAction: unknown = Array.isArray(actions) ? actions[0] : undefined;
   const action = actionNamed(stringAt(pressedAction, ["action_id"], 100) ?? "");
   const user = stringAt(payload, ["user", "id"], 100);
-  const result = value.safeParse(parsed(stringAt(pressedAction, ["value"], 2000)));
+  const result = value.safeParse(parseJson(stringAt(pressedAction, ["value"], 2000)));
   if (valueAt(payload, "type") !== "block_actions" || action === null || user === null || !result.success) return ok();
   const [channel, ts] = [stringAt(payload, ["channel", "id"], 100), stringAt(payload, ["message", "ts"], 100)];
   const decision = await decide(needs, config, user, { action, ...result.data });
@@ -93,13 +93,13 @@ async function pressed(
 }
 
 /** The slash command: what it answers is shown to its sender alone. */
-async function commanded(needs: Needs, config: Config, form: URLSearchParams): Promise<RouteResponse> {
+async function handleCommand(needs: Needs, config: Config, form: URLSearchParams): Promise<RouteResponse> {
   const [word = "", execution = ""] = (form.get("text") ?? "").trim().split(/\s+/);
   const action = actionNamed(`signalbox_${word.toLowerCase().replace(/^\//, "")}`);
   const user = form.get("user_id");
-  const shown = (text: string) => ok({ response_type: "ephemeral", text });
-  if (action === null || !user || !uuid.test(execution)) return shown(usage);
-  return shown((await decide(needs, config, user, { action, execution })).text);
+  const ephemeral = (text: string) => ok({ response_type: "ephemeral", text });
+  if (action === null || !user || !uuid.test(execution)) return ephemeral(usage);
+  return ephemeral((await decide(needs, config, user, { action, execution })).text);
 }
 
 const operationsOf: Readonly<Record<Action, string>> = {

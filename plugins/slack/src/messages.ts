@@ -34,7 +34,7 @@ export function kindOf({ type }: CloudEvent): Kind | null {
 }
 
 /** External text without the characters that Slack uses for mentions and links. */
-const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+const escapeMrkdwn = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 const plain = (text: string, limit: number): string => truncate(sanitizeText(text).replace(/\s+/g, " ").trim(), limit);
 
 /** The execution is about something that not everyone in its project can see, and the channel may have other members. */
@@ -45,8 +45,8 @@ export const executionOf = ({ data }: CloudEvent): string | null => stringAt(dat
 
 /** One line about an execution, in mrkdwn. */
 export function lineOf(event: CloudEvent, kind: Kind, { console_url }: Config): string {
-  const task = escaped(plain(stringAt(event.data, ["task_id"], 200) ?? "a task", 100));
-  const subject = escaped(plain(event.subject ?? "", 200));
+  const task = escapeMrkdwn(plain(stringAt(event.data, ["task_id"], 200) ?? "a task", 100));
+  const subject = escapeMrkdwn(plain(event.subject ?? "", 200));
   const id = executionOf(event);
   const link = /^https?:\/\/[^\s<>|]+$/.test(console_url) && id ? ` · <${console_url.replace(/\/+$/, "")}/#/runs/${id}|run>` : "";
   const url = stringAt(event.data, ["result_url"], 2000);
@@ -69,8 +69,8 @@ export function messageOf(event: CloudEvent, kind: Kind, config: Config, proposa
     text: `${plain(stringAt(event.data, ["task_id"], 200) ?? "A task", 100)} ${words[kind]}`,
     blocks: [
       section(line),
-      ...(detail ? [quoted(detail)] : []),
-      ...(list ? [quoted(list)] : []),
+      ...(detail ? [quoteBlock(detail)] : []),
+      ...(list ? [quoteBlock(list)] : []),
       ...buttonsFor(event, kind, proposals),
     ],
   };
@@ -78,7 +78,7 @@ export function messageOf(event: CloudEvent, kind: Kind, config: Config, proposa
 
 const section = (text: string): Json => ({ type: "section", text: { type: "mrkdwn", text: truncate(text, 3000) } });
 /** Plain text: nothing in it is a mention, a link or a format. */
-const quoted = (text: string): Json => ({
+const quoteBlock = (text: string): Json => ({
   type: "section",
   text: { type: "plain_text", text: truncate(sanitizeText(text), 2900), emoji: false },
 });

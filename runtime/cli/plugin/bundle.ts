@@ -106,7 +106,7 @@ export async function bundle(folder: string, source: string, { version }: { vers
     outfile: "plugin.js",
     ...(version === undefined
       ? { entryPoints: [source] }
-      : { stdin: { contents: renamed(source, version), resolveDir: folder } }),
+      : { stdin: { contents: entrySource(source, version), resolveDir: folder } }),
     format: "esm",
     platform: "neutral",
     target: "es2024",
@@ -135,7 +135,7 @@ export async function bundle(folder: string, source: string, { version }: { vers
 }
 
 /** The plugin with another version. The brand of `definePlugin` is a member too, so it is copied. */
-const renamed = (source: string, version: string): string =>
+const entrySource = (source: string, version: string): string =>
   `import plugin from ${JSON.stringify(`./${source}`)};\nexport default Object.freeze({ ...plugin, version: ${JSON.stringify(version)} });\n`;
 
 function failures(error: BuildFailure): string {

@@ -44,11 +44,18 @@ export function readPackage(folder: string): PackageFile {
       "BAD_PACKAGE",
       `${path}: must not have "dependencies", because nothing is installed with a plugin. Move them to "devDependencies": they are bundled.`,
     );
-  return { path, name, version, source: sourceOf(folder, raw), manifest: manifestOf(path, authored(raw.signalbox)), raw };
+  return {
+    path,
+    name,
+    version,
+    source: sourceOf(folder, raw),
+    manifest: manifestOf(path, withDerivedMembers(raw.signalbox)),
+    raw,
+  };
 }
 
 /** The author's part of a manifest, with placeholders for the part that follows from the declaration. */
-function authored(own: unknown): unknown {
+function withDerivedMembers(own: unknown): unknown {
   if (typeof own !== "object" || own === null || Array.isArray(own)) return own;
   const { about: _, ...rest } = own as Record<string, unknown>;
   return { ...rest, kinds: ["tools"], sdk: `^${SDK_VERSION}`, needs: ["fetch", "operations"] };

@@ -33,7 +33,7 @@ export function scaffold(options: { folder: string; kind: string } & Partial<Own
     const path = join(target, to);
     mkdirSync(dirname(path), { recursive: true });
     const texts = parts.map(([, text]) => text);
-    writeFileSync(path, named(to === "package.json" ? packageJson(texts, ownership) : texts.join("\n"), id));
+    writeFileSync(path, withId(to === "package.json" ? packageJson(texts, ownership) : texts.join("\n"), id));
   }
   const license = licenseText(ownership, id);
   if (license !== null) writeFileSync(join(target, "LICENSE"), license);
@@ -55,7 +55,7 @@ function filesOf(template: string): [name: string, text: string][] {
     .map((path) => [path, readFileSync(join(folder, path), "utf8")]);
 }
 
-const named = (text: string, id: string): string =>
+const withId = (text: string, id: string): string =>
   text.replaceAll(placeholder, id).replaceAll(
     "My plugin",
     id.replaceAll("-", " ").replace(/^./, (first) => first.toUpperCase()),

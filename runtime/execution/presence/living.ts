@@ -95,7 +95,7 @@ interface LeasedComment {
 async function carryOut(write: LivingWrite, found: LivingComment, held: LeasedComment): Promise<PostedComment | null> {
   const { sql, key, executionId, isAnswer } = write;
   const { living, lease, fence } = held;
-  const before = await resolved(write, found, held);
+  const before = await resolveCurrent(write, found, held);
   // A late edit replaces what the comment shows then, and a late first write makes a second comment.
   let lost_keys = before.isOpen ? withLost(found.lost_keys, found.unfinished) : found.lost_keys;
   if (lost_keys.length > 0 || (found.unfinished !== null && found.unfinished !== key)) write.onLost?.();
@@ -131,7 +131,7 @@ const withLost = (lost: readonly string[], key: string | null): readonly string[
  * The current comment with the key of its last write. An unfinished write may have succeeded; `isOpen`: it has not succeeded yet,
  * but still may.
  */
-async function resolved(write: LivingWrite, found: LivingComment, { signal }: LeasedComment) {
+async function resolveCurrent(write: LivingWrite, found: LivingComment, { signal }: LeasedComment) {
   const { comment_id, url, key, unfinished } = found;
   const comment = comment_id === null ? null : { id: comment_id, url: url ?? "" };
   if (unfinished === null) return { comment, key, isOpen: false };

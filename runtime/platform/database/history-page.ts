@@ -137,12 +137,12 @@ function timeBounds(
   { key, keyType, time }: Pick<History, "key" | "keyType" | "time">,
   { from, to }: Pick<Filter, "from" | "to">,
 ): Fragment {
-  const bound = (at: string, skewMs: number) => firstIdAt(Date.parse(at) + skewMs);
+  const idBound = (at: string, skewMs: number) => firstIdAt(Date.parse(at) + skewMs);
   const isId = keyType === "uuid";
   const since = from === undefined ? sql`` : sql`and ${time} >= ${from}::timestamptz`;
   const until = to === undefined ? sql`` : sql`and ${time} < ${to}::timestamptz`;
-  const first = isId && from !== undefined ? sql`and ${key} >= ${bound(from, -clockSkewMs)}::uuid` : sql``;
-  const last = isId && to !== undefined ? sql`and ${key} < ${bound(to, clockSkewMs)}::uuid` : sql``;
+  const first = isId && from !== undefined ? sql`and ${key} >= ${idBound(from, -clockSkewMs)}::uuid` : sql``;
+  const last = isId && to !== undefined ? sql`and ${key} < ${idBound(to, clockSkewMs)}::uuid` : sql``;
   return sql`${since} ${until} ${first} ${last}`;
 }
 

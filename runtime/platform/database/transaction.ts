@@ -14,7 +14,7 @@ const transactionAbortedCode = "25P02";
 export async function inTransaction<T>({ run, release }: ExclusiveConnection, work: (tx: Sql) => Promise<T>): Promise<T> {
   const control = (command: string) => run((driver) => driver.unsafe(command));
   let failure: { error: unknown } | undefined;
-  const noted: Run = (build) => {
+  const runNoted: Run = (build) => {
     const result = run(build);
     result.catch((error) => {
       failure ??= { error };
@@ -24,7 +24,7 @@ export async function inTransaction<T>({ run, release }: ExclusiveConnection, wo
   try {
     await control("begin");
     try {
-      const result = await work(sqlOver(noted));
+      const result = await work(sqlOver(runNoted));
       // A failed statement has aborted the transaction, even if its error was caught.
       if (failure) throw failure.error;
       await control("commit");

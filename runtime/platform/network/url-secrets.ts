@@ -16,7 +16,7 @@ export function secretsInUrl(text: string): string[] {
       const [name = "", ...value] = pair.split("=");
       return isSecretParameter(name) ? [value.join("=")] : [];
     });
-  const all = [login, decoded(login), ...members, ...written];
+  const all = [login, decode(login), ...members, ...written];
   return [...new Set(all)].filter((one) => one.length >= minLength).sort((a, b) => b.length - a.length);
 }
 
@@ -24,7 +24,7 @@ export function secretsInUrl(text: string): string[] {
 export const withoutUrlSecrets = (text: string, url: string): string =>
   secretsInUrl(url).reduce((safeText, secret) => safeText.replaceAll(secret, "[redacted]"), text);
 
-function decoded(text: string): string {
+function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -51,7 +51,7 @@ export function createHostFetch(
     const { method, body, headers, redirect } = parsed.data;
     const bytes = body === null ? null : Buffer.from(body, "base64");
     const until = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-    let url = read(name, parsed.data.url);
+    let url = readUrl(name, parsed.data.url);
     for (let hop = 0; ; hop++) {
       const fetch = fetchFor(name, url, method, rules);
       const own = new Headers(headers.filter(([header]) => !connectionHeader.test(header)));
@@ -75,12 +75,12 @@ export function createHostFetch(
           "failed",
           `${name}: ${url.host} redirects to ${JSON.stringify(location.slice(0, 200))}, which is not a valid URL`,
         );
-      url = read(name, new URL(location, url).href);
+      url = readUrl(name, new URL(location, url).href);
     }
   };
 }
 
-function read(name: string, text: string): URL {
+function readUrl(name: string, text: string): URL {
   if (!URL.canParse(text)) throw new PluginError("failed", `${name}: the URL is not valid`);
   const url = new URL(text);
   if (url.username || url.password) throw new PluginError("failed", `${name}: a URL must not contain credentials`);

@@ -46,7 +46,7 @@ export const noIsolation: Isolation = { prlimit: null, setpriv: null, ownUser: f
 /** The command line of a sandboxed process. Throws a `Refusal` if there is no Deno. */
 export function launchOf({ deno, bundle, memoryMb, isolation }: LaunchOptions): Launch {
   const file = realpathSync(bundle);
-  const binary = deno === undefined ? findDeno() : named(deno);
+  const binary = deno === undefined ? findDeno() : requireBinary(deno);
   const boot = bootFile();
   const line = [
     // The filter is file descriptor 3 of every program in the line.
@@ -138,7 +138,7 @@ export function findDeno(): string {
   );
 }
 
-function named(deno: string): string {
+function requireBinary(deno: string): string {
   if (existsSync(deno)) return deno;
   throw new Refusal("NO_SANDBOX", `SIGNALBOX_DENO: ${deno} does not exist. Set it to the path of a Deno binary.`);
 }

@@ -9,7 +9,7 @@ import { fromProblem } from "./errors.ts";
 import { healthRoutes } from "./health.ts";
 import { reflectionRoutes } from "./reflection.ts";
 import { refuseCostlyCall } from "./refuse-costly.ts";
-import { addressKey, stopped, stoppingKey } from "./routes.ts";
+import { addressKey, stoppingError, stoppingKey } from "./routes.ts";
 import { Health } from "./well-known.ts";
 
 /**
@@ -37,7 +37,7 @@ export async function grpcCalls(options: GrpcOptions): Promise<GrpcCalls> {
   });
   return {
     handle,
-    stop: () => stopping.abort(stopped()),
+    stop: () => stopping.abort(stoppingError()),
     shutDown: () => shutdown.abort(new ConnectError("The server has stopped", Code.Unavailable)),
   };
 }

@@ -42,7 +42,7 @@ export function growingNumbers(lock: FieldNumbers): Numbers & { grown(): FieldNu
       for (const name of names) if (!Object.hasOwn(known, name)) known[name] = nextFree(known);
       return split(known, names);
     },
-    grown: () => ({ messages: sorted(all.messages), enums: sorted(all.enums) }),
+    grown: () => ({ messages: sortOwners(all.messages), enums: sortOwners(all.enums) }),
   };
 }
 
@@ -62,5 +62,5 @@ function nextFree(known: Readonly<Record<string, number>>): number {
 
 const copy = (owners: FieldNumbers["messages"]): Record<string, Record<string, number>> =>
   Object.fromEntries(Object.entries(owners).map(([owner, names]) => [owner, { ...names }]));
-const sorted = (owners: Record<string, Record<string, number>>): Record<string, Record<string, number>> =>
+const sortOwners = (owners: Record<string, Record<string, number>>): Record<string, Record<string, number>> =>
   Object.fromEntries(Object.entries(owners).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -38,7 +38,7 @@ export async function* refuseCostlyCall(body: AsyncIterable<Uint8Array>, request
   const isJson = /json/i.test(String(headers["content-type"]));
   const message = messageIn(bytes, headers);
   if (message) {
-    const plain = await decompressed(message, maxBytes);
+    const plain = await decompress(message, maxBytes);
     if (isJson) refuseCostly(plain);
     else refuseCostlyBinary(type, plain);
   }
@@ -53,10 +53,10 @@ interface Sent {
 
 /** The message in a body; `null` if it is incomplete, which the adapter refuses. No method accepts more than one. */
 function messageIn(body: Uint8Array, headers: Headers): Sent | null {
-  const named = (name: string) => (headers[name] === undefined ? undefined : String(headers[name]));
-  if (!/^application\/(grpc|connect)/i.test(named("content-type") ?? ""))
-    return { bytes: body, encoding: named("content-encoding") };
-  const encoding = named("grpc-encoding") ?? named("connect-content-encoding");
+  const headerNamed = (name: string) => (headers[name] === undefined ? undefined : String(headers[name]));
+  if (!/^application\/(grpc|connect)/i.test(headerNamed("content-type") ?? ""))
+    return { bytes: body, encoding: headerNamed("content-encoding") };
+  const encoding = headerNamed("grpc-encoding") ?? headerNamed("connect-content-encoding");
   if (body.byteLength < frameBytes) return null;
   const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
   const isCompressed = (view.getUint8(0) & 1) === 1;
@@ -71,7 +71,7 @@ function messageIn(body: Uint8Array, headers: Headers): Sent | null {
 const compressions = [compressionGzip, compressionBrotli];
 
 /** The adapter refuses an unknown compression. */
-function decompressed({ bytes, encoding }: Sent, maxBytes: number): Uint8Array | Promise<Uint8Array> {
+function decompress({ bytes, encoding }: Sent, maxBytes: number): Uint8Array | Promise<Uint8Array> {
   const known = compressions.find(({ name }) => name === encoding);
   return known && bytes.byteLength > 0 ? known.decompress(bytes, maxBytes) : bytes;
 }

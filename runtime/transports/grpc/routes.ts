@@ -73,7 +73,7 @@ const contextOf = ({ sql, log }: GrpcContext, actor: Actor, call: HandlerContext
 });
 
 /** The abort reason of the signal of `stoppingKey`. It tells the client to retry with another replica. */
-export const stopped = (): ConnectError => new ConnectError("The server is stopping; connect again", Code.Unavailable);
+export const stoppingError = (): ConnectError => new ConnectError("The server is stopping; connect again", Code.Unavailable);
 
 function authenticate(rpc: Rpc, context: GrpcContext, call: HandlerContext): Promise<Actor> {
   const authorization = call.requestHeader.get("authorization");

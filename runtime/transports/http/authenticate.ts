@@ -36,25 +36,25 @@ export function createAuthenticate(keys: Keys, sessions?: FindSession): Authenti
     if (authorization === undefined && session !== undefined) {
       const actor = await sessions?.find(session);
       if (!actor) throw problem("unauthenticated", "The session has ended, or its API key was revoked. Log in again.");
-      return permitted(actor, scope);
+      return requireScope(actor, scope);
     }
     const [, key] = /^Bearer\s+(\S+)$/i.exec(authorization ?? "") ?? [];
     if (!key) throw problem("unauthenticated", "Send an API key: `Authorization: Bearer <key>`.");
     const actor = await keys.find(key, scope === "read");
     if (!actor) throw problem("unauthenticated", "The API key is not valid, has expired, or was revoked.");
-    return permitted(actor, scope);
+    return requireScope(actor, scope);
   };
 }
 
 /**
  * Returns the caller. Throws `forbidden` if its key is restricted to projects, because the operation is not about one project.
  */
-export function unrestricted(actor: Actor): Actor {
+export function requireUnrestricted(actor: Actor): Actor {
   if (!actor.projects) return actor;
   throw problem("forbidden", `The API key "${actor.name}" is restricted to projects; this is not about one project.`);
 }
 
-function permitted(actor: Actor, scope: Exclude<Scope, "open">): Actor {
+function requireScope(actor: Actor, scope: Exclude<Scope, "open">): Actor {
   if (scope === "agent" || actor.scopes.includes(scope)) return actor;
   throw problem("forbidden", `The API key "${actor.name}" has the scopes ${actor.scopes.join(", ")}; this needs ${scope}.`);
 }

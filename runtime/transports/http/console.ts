@@ -88,26 +88,30 @@ function sendAsset(c: Context, asset: Asset | undefined): Response {
 
 /** Reads the files from the folder in the package, or builds them from the sources. */
 async function openConsole(base: string): Promise<Console> {
-  const files = (await packaged()) ?? (await (await import("../../console/build.ts")).buildConsole());
+  const files = (await readPackaged()) ?? (await (await import("../../console/build.ts")).buildConsole());
   const pack = promisify(gzip);
   const entries = files.map(async ({ name, bytes }): Promise<[string, Asset]> => {
     const own = new Uint8Array(bytes);
     const type = types[name.slice(name.lastIndexOf(".") + 1)] ?? "application/octet-stream";
     return [name, { type, bytes: own, packed: new Uint8Array(await pack(own, { level: 9 })) }];
   });
-  const named = (pattern: RegExp) => `${base.slice(0, -1)}${assets}${files.find(({ name }) => pattern.test(name))?.name}`;
-  const page = pageOf(base, { script: named(/^main-.*\.js$/), style: named(/^style-.*\.css$/), icon: named(/^icon-.*\.svg$/) });
+  const urlOfAsset = (pattern: RegExp) => `${base.slice(0, -1)}${assets}${files.find(({ name }) => pattern.test(name))?.name}`;
+  const page = pageOf(base, {
+    script: urlOfAsset(/^main-.*\.js$/),
+    style: urlOfAsset(/^style-.*\.css$/),
+    icon: urlOfAsset(/^icon-.*\.svg$/),
+  });
   return { page, assets: new Map(await Promise.all(entries)) };
 }
 
-async function packaged() {
+async function readPackaged() {
   const folder = new URL("./console/", import.meta.url);
   const names = await readdir(folder).catch(() => null);
   if (names === null) return null;
   return Promise.all(names.map(async (name) => ({ name, bytes: await readFile(new URL(name, folder)) })));
 }
 
-const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
+const escapeAttribute = (text: string): string => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
 
 const pageOf = (base: string, { script, style, icon }: Readonly<Record<"script" | "style" | "icon", string>>): string =>
   `<!doctype html>
@@ -116,14 +120,14 @@ const pageOf = (base: string, { script, style, icon }: Readonly<Record<"script" 
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="signalbox-base" content="${escaped(base)}">
+<meta name="signalbox-base" content="${escapeAttribute(base)}">
 <title>Signalbox</title>
-<link rel="icon" href="${escaped(icon)}">
-<link rel="stylesheet" href="${escaped(style)}">
-<script type="module" src="${escaped(script)}"></script>
+<link rel="icon" href="${escapeAttribute(icon)}">
+<link rel="stylesheet" href="${escapeAttribute(style)}">
+<script type="module" src="${escapeAttribute(script)}"></script>
 </head>
 <body>
-<div id="app"><noscript>The console needs scripts. The API reference is at <a href="${escaped(base)}docs">docs</a>.</noscript></div>
+<div id="app"><noscript>The console needs scripts. The API reference is at <a href="${escapeAttribute(base)}docs">docs</a>.</noscript></div>
 </body>
 </html>
 `;

@@ -2,7 +2,7 @@ import type { HttpBindings } from "@hono/node-server";
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { registry } from "../../platform/telemetry/metrics.ts";
 import { methodNotAllowed } from "./app.ts";
-import { type Authenticate, unrestricted } from "./authenticate.ts";
+import { type Authenticate, requireUnrestricted } from "./authenticate.ts";
 
 export interface MetricsOptions {
   readonly authenticate: Authenticate;
@@ -20,7 +20,7 @@ export function mountMetrics(app: OpenAPIHono, { authenticate, open, refresh }: 
     const { incoming } = (c.env ?? {}) as Partial<HttpBindings>;
     // A proxy on this machine forwards requests of callers on other machines.
     const isLocal = local.test(incoming?.socket.remoteAddress ?? "") && c.req.header("x-forwarded-for") === undefined;
-    if (!(open && isLocal)) unrestricted(await authenticate({ authorization: c.req.header("authorization") }, "read"));
+    if (!(open && isLocal)) requireUnrestricted(await authenticate({ authorization: c.req.header("authorization") }, "read"));
     await refresh();
     return c.text(await registry.metrics(), 200, { "content-type": registry.contentType });
   });

@@ -7,7 +7,7 @@ import { abortable } from "../../platform/abortable.ts";
 import type { Log } from "../../platform/log.ts";
 import type { RouteEntry } from "../../plugins/host.ts";
 import { type HttpOptions, methodNotAllowed } from "./app.ts";
-import { unrestricted } from "./authenticate.ts";
+import { requireUnrestricted } from "./authenticate.ts";
 import { type BodyLimits, readBody } from "./body.ts";
 import { isJson, parseJson, readJson } from "./request.ts";
 
@@ -31,7 +31,7 @@ export function mountPluginRoutes(app: OpenAPIHono, routes: ReadonlyMap<string, 
     const entry = routes.get(`${plugin}/${name}`);
     const proof = { authorization: c.req.header("authorization") };
     // A caller without permission to read does not learn which plugins exist.
-    const caller = unrestricted(await options.authenticate(proof, entry?.route.scope ?? "read"));
+    const caller = requireUnrestricted(await options.authenticate(proof, entry?.route.scope ?? "read"));
     if (!entry) throw problem("not_found", `There is no route ${name.slice(0, 100)} of a plugin ${plugin.slice(0, 100)} here.`);
     const { route } = entry;
     const method = c.req.method === "HEAD" ? "GET" : c.req.method;

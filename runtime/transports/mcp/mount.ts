@@ -34,7 +34,7 @@ export function mountMcp(app: OpenAPIHono, registry: Pick<ToolRegistry, "eligibl
     const parsedBody = parseCall(await readBody(c, { maxBytes: options.maxBodyBytes, budget: options.budget }), {
       "content-encoding": c.req.header("content-encoding"),
     });
-    const tools = chosen(c, all());
+    const tools = chooseTools(c, all());
     const { answerCall } = await import("./server.ts");
     return answerCall(c.req.raw, parsedBody, { tools, context: options.context(c.req.raw, actor), version: options.version });
   });
@@ -44,7 +44,7 @@ export function mountMcp(app: OpenAPIHono, registry: Pick<ToolRegistry, "eligibl
   });
 }
 
-function chosen(c: HonoContext, tools: readonly McpTool[]): readonly McpTool[] {
+function chooseTools(c: HonoContext, tools: readonly McpTool[]): readonly McpTool[] {
   const only = c.req.query("only")?.split(",");
   if (!only) return tools;
   const groups = new Set(tools.map(({ group }) => group));

@@ -23,7 +23,7 @@ const shape = z.looseObject({
   useCases: each(z.looseObject({})),
 });
 
-function checked(conformance: Conformance): Conformance {
+function checkConformance(conformance: Conformance): Conformance {
   const [issue] = shape.safeParse(conformance).error?.issues ?? [];
   if (!issue) return conformance;
   throw new Error(`conformance.${issue.path.join(".")}: ${issue.message}; see the type Conformance`);
@@ -50,7 +50,7 @@ export async function readConformance(folder: string): Promise<Conformance | nul
       banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
     });
     const { conformance } = (await import(pathToFileURL(outfile).href)) as { conformance?: Conformance };
-    if (conformance) return checked(conformance);
+    if (conformance) return checkConformance(conformance);
   } catch (error) {
     throw new PackageError("NO_CONFORMANCE", `${conformancePath}: ${error instanceof Error ? error.message : error}`, error);
   } finally {

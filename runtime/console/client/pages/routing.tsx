@@ -82,7 +82,7 @@ const hitCount = (mapping: SourceEventMapping, { events }: RoutingHits, sources:
 function Matrix({ sources, triggers, tasks, hits, reload }: MatrixProps) {
   const names = [...new Set([...sources, ...triggers].map(({ canonical_trigger }) => canonical_trigger))].sort();
   const hitsOf = (name: string) => sum(hits.events.filter(({ canonical_trigger }) => canonical_trigger === name));
-  const started = ({ canonical_trigger, task_id }: TriggerTaskMapping) =>
+  const runsOf = ({ canonical_trigger, task_id }: TriggerTaskMapping) =>
     sum(hits.tasks.filter((one) => one.canonical_trigger === canonical_trigger && one.task_id === task_id));
   const days = Math.floor((Date.now() - Date.parse(hits.from)) / 86_400_000);
   return (
@@ -117,7 +117,7 @@ function Matrix({ sources, triggers, tasks, hits, reload }: MatrixProps) {
                     <Chip
                       key={one.id}
                       label={taskLabel(one, tasks)}
-                      hits={started(one)}
+                      hits={runsOf(one)}
                       remove={() => call("triggers.delete", { id: one.id })}
                       reload={reload}
                     />

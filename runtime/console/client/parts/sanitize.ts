@@ -34,7 +34,7 @@ const tags = [
   "sup",
 ];
 
-const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+const escapeHtml = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
 /** Tags that change how a text looks and hide nothing of it, as in the footer of answers. */
 const harmless = /^<\/?(?:sub|sup|kbd|br)\s*\/?>$/i;
@@ -43,7 +43,7 @@ const harmless = /^<\/?(?:sub|sup|kbd|br)\s*\/?>$/i;
 const marked = new Marked({
   gfm: true,
   breaks: true,
-  renderer: { html: ({ text }) => (harmless.test(text.trim()) ? text : escaped(text)) },
+  renderer: { html: ({ text }) => (harmless.test(text.trim()) ? text : escapeHtml(text)) },
 });
 
 /** Markdown as DOM nodes. Unknown elements are removed, and images become links to their addresses. */

@@ -109,7 +109,7 @@ function inOrder(send: (bytes: Uint8Array) => Promise<unknown>): (bytes: Uint8Ar
   let waiting: Uint8Array[] = [];
   let sent = Promise.resolve();
   const flush = async () => {
-    const all = joined(waiting);
+    const all = concat(waiting);
     waiting = [];
     for (let at = 0; at < all.byteLength; at += writeBytes) await send(all.subarray(at, at + writeBytes));
   };
@@ -121,7 +121,7 @@ function inOrder(send: (bytes: Uint8Array) => Promise<unknown>): (bytes: Uint8Ar
   };
 }
 
-function joined(parts: readonly Uint8Array[]): Uint8Array {
+function concat(parts: readonly Uint8Array[]): Uint8Array {
   const all = new Uint8Array(parts.reduce((sum, { byteLength }) => sum + byteLength, 0));
   let at = 0;
   for (const part of parts) {
