@@ -19,6 +19,7 @@ export {
   declaredContributions,
   signatureScheme,
 } from "./declared-contributions.ts";
+export { manifestError } from "./manifest-error.ts";
 export { permissionDiff } from "./permission-diff.ts";
 
 /** Version of the manifest format. */
@@ -237,19 +238,3 @@ export const builtManifest = z
   .superRefine(check)
   .superRefine(checkRoutes);
 export type BuiltManifest = z.output<typeof builtManifest>;
-
-/** A name with other characters is quoted, so that it cannot be taken for a part of the path. */
-const memberName = (name: PropertyKey): string => (/^[\w$-]+$/.test(String(name)) ? String(name) : JSON.stringify(String(name)));
-
-/** The first error of a manifest, as a sentence that starts with the path of the member. */
-export function manifestError(error: z.ZodError): string {
-  const [issue] = error.issues;
-  if (!issue) return "the manifest is invalid";
-  const path = ["signalbox", ...issue.path.map(memberName)].join(".");
-  const [, missing] = /^Invalid input: expected (\w+), received undefined$/.exec(issue.message) ?? [];
-  if (missing) return `${path}: is missing; it must be ${/^[aeiou]/.test(missing) ? "an" : "a"} ${missing}`;
-  // For a name in a record, the reason is one level deeper.
-  const reason =
-    issue.code === "invalid_key" ? `the name is invalid: ${issue.issues[0]?.message ?? issue.message}` : issue.message;
-  return `${path}: ${reason}`;
-}

@@ -1,7 +1,7 @@
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import type { Sql } from "./driver.ts";
 import { type Run, sqlOver } from "./statement.ts";
-import { type ExclusiveConnection, inTransaction } from "./transaction.ts";
+import { type ExclusiveConnection, inTransaction, untilReleased } from "./transaction.ts";
 import { DatabaseUnavailable, isUnavailable } from "./unavailable.ts";
 
 export interface PoolOptions
@@ -15,9 +15,7 @@ export interface PoolOptions
 
 /** Maximum time until a new session is ready, in milliseconds. */
 const openMs = 5_000;
-/**
- * Interval between further connection attempts while none has succeeded, so that a lost packet causes no long wait; milliseconds.
- */
+/** Interval between further connection attempts while none has succeeded: a lost packet causes no long wait. Milliseconds. */
 const againMs = 1_000;
 /** Maximum number of connections that are opened at the same time, not counting these attempts. */
 const maxOpening = 4;
@@ -170,9 +168,7 @@ export class ConnectionPool {
         this.#answered(connection);
         this.#grow();
       },
-      (error) => {
-        connection.close(error);
-      },
+      (error) => connection.close(error),
     );
   }
 
@@ -197,10 +193,7 @@ export class ConnectionPool {
     if (!this.#closed) this.#grow();
   }
 
-  /**
-   * Rejects waiting statements if the server refused the connection. If it did not answer, another attempt, or one that began
-   * later, may still succeed.
-   */
+  /** Rejects waiting statements if the server refused the connection. If it did not answer, another attempt may succeed. */
   #failedToOpen(attempt: number, late: boolean, reason: Error): void {
     if (this.#open.size > 0 || late) return;
     const refused = this.#waiting.filter(({ before }) => before < attempt);
@@ -241,18 +234,13 @@ export class ConnectionPool {
   async #hold(): Promise<ExclusiveConnection> {
     const until = this.#now + this.#deadlineMs;
     const connection = await this.#wait(until, true, (free) => free);
-    let released = false;
-    return {
-      run: (build) =>
-        released
-          ? Promise.reject(new Error("a statement was sent after its transaction had ended"))
-          : connection.run(build, this.#now + this.#deadlineMs),
+    return untilReleased({
+      run: (build) => connection.run(build, this.#now + this.#deadlineMs),
       release: () => {
-        released = true;
         connection.exclusive = false;
         this.#answered(connection);
       },
-    };
+    });
   }
 
   async #reserve() {

@@ -7,6 +7,18 @@ export interface ExclusiveConnection {
   readonly release: () => void;
 }
 
+/** The same connection, which refuses statements after its release. */
+export function untilReleased({ run, release }: ExclusiveConnection): ExclusiveConnection {
+  let released = false;
+  return {
+    run: (build) => (released ? Promise.reject(new Error("a statement was sent after its transaction had ended")) : run(build)),
+    release: () => {
+      released = true;
+      release();
+    },
+  };
+}
+
 /** SQLSTATE of every statement after a failed one. */
 const transactionAbortedCode = "25P02";
 
