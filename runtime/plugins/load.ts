@@ -58,7 +58,7 @@ export async function setUp(plugin: Plugin, options: Omit<LoadOptions, "builtIns
     throw new Refusal("BAD_CONFIG", `${plugin.id}: its setting ${issue?.path.join(".")} is not valid: ${issue?.message}`);
   }
   const settings = options.configOf(plugin.id);
-  const capabilities = capabilitiesFor(plugin, reachOf(plugin.id, options), options.log, {
+  const capabilities = capabilitiesFor(plugin, egressRulesOf(plugin.id, options), options.log, {
     secret: async (name) => settings[name] ?? null,
     ...(options.offloadFor && { offload: options.offloadFor(plugin, options.module) }),
     ...options.grants,
@@ -79,7 +79,7 @@ export async function setUp(plugin: Plugin, options: Omit<LoadOptions, "builtIns
   }
 }
 
-const reachOf = (plugin: string, { fetch, hostsOf, configOf, userUrls }: Omit<LoadOptions, "builtIns">): EgressRules => ({
+const egressRulesOf = (plugin: string, { fetch, hostsOf, configOf, userUrls }: Omit<LoadOptions, "builtIns">): EgressRules => ({
   fetch,
   hosts: () => hostsOf(plugin),
   servers: () => serversIn(configOf(plugin)),

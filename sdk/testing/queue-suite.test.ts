@@ -4,7 +4,7 @@ import { definePlugin } from "../plugin.ts";
 import type { CloudEvent, Queue } from "../queue.ts";
 import { testQueues } from "./queue-suite.ts";
 
-/** In memory; all queues of one ground share it, as replicas share a server. */
+/** In memory; all queues of one map share it, as replicas share a server. */
 function memoryQueue(kept: Map<string, { message: CloudEvent; until: number; taken: boolean; done: boolean }>): Queue {
   const due = () =>
     [...kept.values()]
