@@ -6,7 +6,7 @@ import { openThrottle } from "../platform/throttle/open.ts";
 import { createAccounts } from "../plugins/accounts.ts";
 import { connectionsOf } from "../plugins/connections.ts";
 import { createHost } from "../plugins/host.ts";
-import { loadBuiltIns } from "../plugins/load.ts";
+import { type LoadOptions, loadBuiltIns } from "../plugins/load.ts";
 import { createLogTail } from "../plugins/log-tail.ts";
 import { openOffload } from "../plugins/offload.ts";
 import { PluginManager } from "../plugins/plugin-manager.ts";
@@ -89,7 +89,13 @@ function sharedBy({ config, log, database, shutdown, holds }: Core, network: Net
       embed: (texts: readonly string[]) => resources.embedder.embedAll(texts, AbortSignal.timeout(embedMs)),
       throttle: holds.recorded(openThrottle(database, resources.redis, log)),
     },
-    inProcess: { hostsOf, fetch, log, offloadFor, given: { hostsOf: userHostsOf, fetch: guard.fetch } },
+    inProcess: {
+      hostsOf,
+      fetch,
+      log,
+      offloadFor,
+      userUrls: { hostsOf: userHostsOf, fetch: guard.fetch },
+    } satisfies Partial<LoadOptions>,
     sandboxed: {
       log,
       hostsOf,
