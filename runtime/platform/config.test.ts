@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readConfig } from "./config.ts";
+import { ConfigError, readConfig } from "./config.ts";
 
 const read = (API_KEYS: string) => readConfig({ API_KEYS }, "none.env").API_KEYS;
 const [good, other] = ["0123456789abcdef", "fedcba9876543210"];
@@ -21,3 +21,18 @@ test.each([
   [good, [good]],
   [` ${good} ,${other},`, [good, other]],
 ])("API_KEYS=%j is taken", (keys, taken) => expect(read(keys)).toEqual(taken));
+
+const secrets = [
+  "ALPHA_WEBHOOK_SECRET",
+  "DELTA_WEBHOOK_SECRET_PREVIOUS",
+  "BETA_TOKEN",
+  "API_KEYS",
+  "ENCRYPTION_KEY",
+  "LLM_API_KEY",
+  "PLUGIN_TICKETS__WEBHOOK_SECRET",
+];
+test.each(secrets)("%s of only spaces is refused by its name; an empty one is unset", (name) => {
+  const line = `${name}: contains only spaces; set a value, or leave it empty to unset it`;
+  for (const blank of [" ", "\t \n"]) expect(() => readConfig({ [name]: blank }, "none.env")).toThrow(new ConfigError(line));
+  expect(readConfig({ [name]: "", TOKEN_OF_ANOTHER_PROGRAM: " ", LOG_LEVEL: " " }, "none.env").API_KEYS).toEqual([]);
+});

@@ -9,13 +9,19 @@ export class ConfigError extends Error {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The variables in `.env`, if it exists, and in the environment, which takes precedence. Empty variables count as unset. */
+/**
+ * The variables in `.env`, if it exists, and in the environment, which takes precedence. Empty variables count as unset. A secret
+ * of only spaces is an empty text here, and `parse` refuses it.
+ */
 export function readEnvironment(environment: Environment, file: string): Record<string, string> {
   const stored = existsSync(file) ? (parseEnv(readText(file)) as Record<string, string>) : {};
   const merged: Record<string, string> = {};
   for (const [name, value] of [...Object.entries(stored), ...Object.entries(environment)]) {
     // An empty variable counts as unset, because compose files and CI systems pass unset variables as empty ones.
-    if (value !== undefined && value.trim() !== "") merged[name] = value.trim();
+    if (!value) continue;
+    const text = value.trim();
+    // A secret of only spaces was meant to be one: counted as unset, it would open the service without a word.
+    if (text !== "" || isSecretVariable(name)) merged[name] = text;
   }
   return merged;
 }
@@ -31,13 +37,20 @@ function readText(file: string): string {
 /** Throws a `ConfigError` with one line for each problem. */
 export function parse<S extends z.ZodObject>(known: S, merged: Readonly<Record<string, string | undefined>>): z.output<S> {
   const parsed = known.safeParse(merged);
-  if (parsed.success) return parsed.data;
-  const lines = parsed.error.issues.map((issue) => {
-    const name = String(issue.path[0]);
-    return `${name}: ${issue.message}${isSecretVariable(name) ? "" : ` (it is ${JSON.stringify(merged[name])})`}`;
-  });
+  // Other programs' variables, which this one does not read, may contain anything.
+  const blank = Object.keys(merged).filter((name) => merged[name] === "" && (name in known.shape || pluginSetting.test(name)));
+  if (parsed.success && blank.length === 0) return parsed.data;
+  const lines = blank.map((name) => `${name}: contains only spaces; set a value, or leave it empty to unset it`);
+  for (const { path, message } of parsed.error?.issues ?? []) {
+    const name = String(path[0]);
+    if (blank.includes(name)) continue;
+    lines.push(`${name}: ${message}${isSecretVariable(name) ? "" : ` (it is ${JSON.stringify(merged[name])})`}`);
+  }
   throw new ConfigError(lines.join("\n"));
 }
+
+/** A setting of a third-party plugin. */
+const pluginSetting = /^PLUGIN_.*__/;
 
 /** The variables that begin with a prefix, by the rest of their names in lower case. */
 export const withPrefix = (all: Record<string, string>, prefix: string): Record<string, string> =>
