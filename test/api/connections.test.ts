@@ -26,9 +26,20 @@ async function hold(sent: string): Promise<Socket> {
 /** The answer to a request on a new connection. */
 async function askOnce(): Promise<string> {
   const socket = await hold(`GET /api/agents HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\n\r\n`);
-  const [answer] = await once(socket, "data");
+  const answer = await firstOf(socket);
   socket.destroy();
-  return String(answer);
+  return answer;
+}
+
+/** The first data of a connection; nothing if it is closed before. */
+const firstOf = (socket: Socket): Promise<string> =>
+  new Promise((done) => socket.once("data", (data) => done(String(data))).once("close", () => done("")));
+
+/** A connection whose answer is an event stream, so that it is in use. */
+async function stream(): Promise<Socket> {
+  const socket = await hold(`GET /api/events HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\n\r\n`);
+  expect(await firstOf(socket)).toContain("text/event-stream");
+  return socket;
 }
 
 test.each([
@@ -45,12 +56,38 @@ test.each([
   await eventually(() => held.filter(({ closed }) => !closed).length <= most || null, { timeout: 3_000 });
 });
 
-test("connections that do not read their answers keep no one out", async () => {
-  const ask = "GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n";
+test("connections that send a part of a body keep no one out", async () => {
+  const head = "POST /webhook/alpha HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\n";
   const held: Socket[] = [];
-  // More answers than the buffers of a connection contain.
-  for (let i = 0; i < most; i++) held.push((await hold(ask.repeat(16))).pause());
+  for (let i = 0; i < most; i++) {
+    const socket = await hold(`${head}expect: 100-continue\r\n\r\n`);
+    // The service waits for the body.
+    expect(await firstOf(socket)).toBe("HTTP/1.1 100 Continue\r\n\r\n");
+    socket.write("{");
+    held.push(socket);
+  }
   for (let i = 0; i < most; i++) expect(await askOnce()).toMatch(/^HTTP\/1.1 200 /);
+  expect(held.filter(({ closed }) => !closed).length).toBeLessThan(most);
+});
+
+test("a connection that does not read its answers keeps no one out, if all others are in use", async () => {
+  const inUse: Socket[] = [];
+  for (let i = 1; i < most; i++) inUse.push(await stream());
+  // More answers than the buffers of a connection contain.
+  const delivery = { "content-type": "application/json", "x-alpha-event": "issues" };
+  const body = JSON.stringify({ action: "opened", text: "x".repeat(2_000_000) });
+  const stored = await fetch(`${service.url}/webhook/alpha`, {
+    method: "POST",
+    headers: { ...delivery, connection: "close" },
+    body,
+  });
+  const { event_id } = (await stored.json()) as { event_id: string };
+  const ask = `GET /api/webhook-events/${event_id} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\n\r\n`;
+  const deaf = (await hold(ask.repeat(16))).pause();
+  await eventually(async () => ((await askOnce()).startsWith("HTTP/1.1 200 ") ? true : null), { timeout: 5_000 });
+  deaf.resume();
+  await eventually(() => deaf.closed || null, { timeout: 3_000 });
+  expect(inUse.filter(({ closed }) => closed)).toEqual([]);
 });
 
 test("a connection with a request is kept; it can be an event stream", async () => {

@@ -121,7 +121,7 @@ describe("the server's life", () => {
     const slow = begin(Buffer.from([0, 0, 0, 0, 9, 10]), false);
     await new Promise((done) => setTimeout(done, 300));
     const next = connectHttp2(`http://127.0.0.1:${server.port}`).on("error", () => {});
-    await Promise.all([once(slow, "close"), once(next, "remoteSettings")]);
+    await Promise.race([Promise.all([once(slow, "close"), once(next, "remoteSettings")]), once(next, "close")]);
     expect([handled.closed, next.closed]).toEqual([false, false]);
     for (const session of [handled, next]) session.destroy();
     await server.close(100);
@@ -135,7 +135,7 @@ describe("the server's life", () => {
     call.end("{}");
     await once(call, "response");
     const next = connectHttp2(`http://127.0.0.1:${server.port}`).on("error", () => {});
-    await Promise.all([once(deaf, "close"), once(next, "remoteSettings")]);
+    await Promise.race([Promise.all([once(deaf, "close"), once(next, "remoteSettings")]), once(next, "close")]);
     expect(next.closed).toBe(false);
     next.destroy();
     await server.close(100);
