@@ -97,6 +97,7 @@ test.each([
     "- a\n  1. b\n- c ` d\n  2. e ` @eve ` f",
   ],
   ...["a ` b\n#c ` @eve ` d", "a \\\\` b ` @eve ` c", "a `` b\nc `` @eve `d`", "<div>\n- ` @eve `"],
+  ...["a\n3) ```@eve\n```\n", "a\n10) b\n    ~~~\n    @eve\n    ~~~", "[a`b]: //evil.test/`\n\n![a`b]![a`b]"],
   // Elements that reach further than they seem.
   ...['<b title=">" style="background:url(//evil.test)">', '<b title=" style=" style="background:url(//evil.test)">'],
   ...[
@@ -201,6 +202,8 @@ const pieces = [
     "[^1]: ",
     "```html\n<b>\n```\n",
     "\\`",
+    "[x`y]: //evil.test/`\n",
+    "![x`y]",
     "\n1. ",
     "\n2. ",
     "\n# ",

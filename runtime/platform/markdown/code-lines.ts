@@ -1,3 +1,5 @@
+import { BlockStarts } from "./block-starts.ts";
+
 /** An open code fence: its character, its length, and the block that contains it. */
 interface Fence {
   readonly sign: string;
@@ -27,6 +29,8 @@ export class CodeLines {
   /** Indentation of the content of the current list item, in columns. */
   #listIndent = 0;
   readonly #isCut: boolean;
+  readonly #blocks = new BlockStarts();
+  #isAfterBlank = true;
   /**
    * Whether a cut text ends inside a fence in a quotation or list that is not closed yet, so that the missing rest decides
    * whether its last lines are code.
@@ -44,11 +48,13 @@ export class CodeLines {
   isCode(start: number, end: number): boolean {
     if (this.#closers.size === 0 && !this.#isCut) return false;
     const line = this.#read(start, end);
+    const beginsBlock = this.#blocks.begins(this.#text.slice(start, end)) || this.#isAfterBlank;
+    this.#isAfterBlank = line.isBlank;
     if (this.#fence && this.#stays(line, this.#fence)) {
       if (this.#closes(line, end, this.#fence)) this.#fence = null;
       return true;
     }
-    this.#fence = this.#opens(line, end);
+    this.#fence = this.#opens(line, end, beginsBlock);
     return this.#fence !== null;
   }
 
@@ -75,9 +81,14 @@ export class CodeLines {
     return run >= length && indent <= outer + 3 && /^[ \t]*$/.test(this.#text.slice(at + run, end));
   }
 
-  #opens(line: Line, end: number): Fence | null {
+  #opens(line: Line, end: number, beginsBlock: boolean): Fence | null {
     if (line.isBlank) return null;
-    const marker = markerAt(this.#text, line.at, end);
+    // After the line of a paragraph, another number than 1 is text.
+    const isText =
+      !beginsBlock &&
+      isDigit(this.#text.charCodeAt(line.at)) &&
+      Number.parseInt(this.#text.slice(line.at, line.at + 9), 10) !== 1;
+    const marker = isText ? 0 : markerAt(this.#text, line.at, end);
     if (marker > 0 && line.indent <= this.#listIndent + 3) this.#listIndent = line.indent + marker;
     else if (line.indent < this.#listIndent) this.#listIndent = 0;
     const at = line.at + marker;

@@ -22,6 +22,10 @@ const raw = /<(?:!(?!--)|\?|\/?(?:pre|script|style|textarea)\b)/i;
 /** A line that can make a table of the lines around it. */
 const tableRule = /^[ \t>*+\d.)]*[|:-][|:\- \t>]*$/m;
 
+/** Labels of definitions. Some platforms find a reference to one before they find code, also if the label has a backtick. */
+const labels = /(?<!\\)\[((?:\\[\s\S]|[^\][\\])*)\]:/g;
+const pairs = /^[^`]*(?:`[^`]+`[^`]*)*$/;
+
 /** A blank line; the end of a text is another. */
 const blankLine = /\n[ \t]*\r?(?=\n|$)/g;
 
@@ -33,6 +37,7 @@ const blankLine = /\n[ \t]*\r?(?=\n|$)/g;
 export class CodeSpans {
   readonly #text: string;
   readonly #hasTable: boolean;
+  readonly #hasOddLabel: boolean;
   #isAmbiguous = false;
   /** The last run of backticks of each length, by its position, before the next blank line. */
   #last: ReadonlyMap<number, number> | null = null;
@@ -43,6 +48,7 @@ export class CodeSpans {
   constructor(text: string) {
     this.#text = text;
     this.#hasTable = tableRule.test(text);
+    this.#hasOddLabel = text.includes("]:") && text.matchAll(labels).some(([, label = ""]) => !pairs.test(label));
   }
 
   endParagraph(): void {
@@ -51,7 +57,7 @@ export class CodeSpans {
 
   /** The start and end positions of the code spans of the next line of the paragraph, which begins at `start`. */
   of(line: string, start: number, isHtml = false): [number, number][] {
-    const spans = isHtml || this.#isAmbiguous || this.isRaw ? [] : this.#unambiguous(line, start);
+    const spans = isHtml || this.#isAmbiguous || this.isRaw || this.#hasOddLabel ? [] : this.#unambiguous(line, start);
     // An element that is named in code begins nothing.
     const rest = withoutSpans(line, spans);
     if (rest.includes("<")) this.isRaw ||= raw.test(rest) || rest.lastIndexOf("<!--") > rest.lastIndexOf("-->");
