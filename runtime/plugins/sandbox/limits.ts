@@ -13,7 +13,9 @@ export const limits = {
   shortLine: 16 * 1024,
   /** Maximum time for which that thread may measure one line. */
   measureMs: 2_000,
-  /** Maximum number of values in one message: a line of brackets is short, but takes seconds to parse. */
+  /**
+   * Maximum number of values in one message, and maximum weight: a line of brackets is short, but takes seconds to parse.
+   */
   values: 250_000,
   /** Maximum number of keys of the objects in one message; objects with the same keys in the same order count once. */
   keys: 5_000,

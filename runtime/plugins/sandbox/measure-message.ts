@@ -2,9 +2,9 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { limits } from "./limits.ts";
-import type { MessageCost } from "./message-cost.ts";
+import type { MeasuredLine } from "./measure-message-worker.ts";
 
-type Measured = MessageCost | "invalid" | "slow";
+type Measured = MeasuredLine | "invalid" | "slow";
 interface Job {
   readonly line: string;
   done(measured: Measured): void;
@@ -15,7 +15,10 @@ let running: Job | null = null;
 let worker: Worker | null = null;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** The cost of a line of JSON, measured in a separate thread; `slow` if that took longer than `limits.measureMs`. */
+/**
+ * The cost of a line of JSON, measured in a separate thread; `slow` if that took longer than `limits.measureMs`. Resolves for each
+ * line in another tick of the event loop, because parsing several in one tick would block it.
+ */
 export function measureInWorker(line: string): Promise<Measured> {
   return new Promise((done) => {
     jobs.push({ line, done });
@@ -42,8 +45,10 @@ function runNext(): void {
 function finish(measured: Measured): void {
   clearTimeout(timer);
   const job = running;
-  runNext();
-  job?.done(measured);
+  setImmediate(() => {
+    runNext();
+    job?.done(measured);
+  });
 }
 
 function replaceWorker(measured: Measured): void {

@@ -1,6 +1,8 @@
 /** The cost of reading a message, in addition to its length. */
 export interface MessageCost {
   readonly values: number;
+  /** The number of values, where those that take the engine much longer count as several. */
+  readonly weight: number;
   /**
    * Number of keys of all objects. Objects with the same keys in the same order count once, because the engine is slow only for
    * new shapes.
@@ -12,13 +14,24 @@ export interface MessageCost {
   readonly hasProto: boolean;
 }
 
+/** The engine looks up texts up to this length in a table of all such texts, and enters those that are new. */
+const shortText = 10;
+/** A short text that is not in the table takes as long as three values. */
+const newText = 2;
+/** With this many shapes, finding the one of an object that differs from the object before takes as long as five values. */
+const manyShapes = 500;
+const changedShape = 5;
+
 /** Measures parsed JSON, level by level, so that deep nesting does not overflow the stack. */
 export function costOf(value: unknown): MessageCost {
   let values = 1;
   let keys = 0;
   let depth = 0;
+  let weight = 0;
   let hasProto = false;
+  let lastShape = "";
   const shapes = new Set<string>();
+  const texts = new Set<string>();
   let level: object[] = typeof value === "object" && value !== null ? [value] : [];
   while (level.length > 0) {
     const next: object[] = [];
@@ -33,15 +46,20 @@ export function costOf(value: unknown): MessageCost {
           shapes.add(shape);
           keys += names.length;
         }
+        if (shape !== lastShape && shapes.size > manyShapes) weight += changedShape;
+        lastShape = shape;
         members = Object.values(one);
       }
       values += members.length;
-      for (const member of members) if (typeof member === "object" && member !== null) next.push(member);
+      for (const member of members) {
+        if (typeof member === "string" && member.length <= shortText) texts.add(member);
+        else if (typeof member === "object" && member !== null) next.push(member);
+      }
     }
     if (level.length > 0) depth += 1;
     level = next;
   }
-  return { values, keys, depth, hasProto };
+  return { values, weight: weight + values + newText * texts.size, keys, depth, hasProto };
 }
 
 /**
@@ -58,4 +76,13 @@ export function estimateValues(line: string): number {
     else if (code === 44 || code === 91 || code === 123) found += 1;
   }
   return found;
+}
+
+/** Deletes the members named `__proto__`, because an assignment of one would change the prototype. */
+export function removeProto(value: object): void {
+  const left: object[] = [value];
+  for (let one = left.pop(); one; one = left.pop()) {
+    if (Object.hasOwn(one, "__proto__")) Reflect.deleteProperty(one, "__proto__");
+    for (const member of Object.values(one)) if (typeof member === "object" && member !== null) left.push(member);
+  }
 }

@@ -1,6 +1,6 @@
 import { limits } from "./limits.ts";
 import { measureInWorker } from "./measure-message.ts";
-import { costOf, type MessageCost } from "./message-cost.ts";
+import { costOf, type MessageCost, removeProto } from "./message-cost.ts";
 
 export interface Message {
   readonly id?: unknown;
@@ -37,13 +37,14 @@ export async function readLongMessage(line: string): Promise<Line> {
   if (cost === "slow") return { ...invalid, refused: "it sent a message that takes too long to read" };
   if (cost.values > limits.values) return { ...invalid, refused: `it sent a message of more than ${limits.values} values` };
   if (cost.keys > limits.keys) return { ...invalid, refused: `it sent a message with more than ${limits.keys} different keys` };
-  return lineOf(JSON.parse(line), cost);
+  if (cost.weight > limits.values)
+    return { ...invalid, refused: "it sent a message with too many different short texts or different objects" };
+  return lineOf(JSON.parse(cost.cleaned ?? line), cost);
 }
 
 function lineOf(value: unknown, cost: MessageCost): Line {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return invalid;
   if (cost.depth > limits.depth) return { message: tooDeep(value), values: limits.values };
-  // An assignment would change the prototype for a member with this name.
   if (cost.hasProto) removeProto(value);
   return { message: value, values: cost.values };
 }
@@ -51,11 +52,3 @@ function lineOf(value: unknown, cost: MessageCost): Line {
 /** The caller gets an error immediately instead of waiting for the deadline. */
 const tooDeep = ({ id, method }: Message): Message | null =>
   method === undefined ? { id, error: { message: `its answer is nested deeper than ${limits.depth} levels` } } : null;
-
-function removeProto(value: object): void {
-  const left: object[] = [value];
-  for (let one = left.pop(); one; one = left.pop()) {
-    if (Object.hasOwn(one, "__proto__")) Reflect.deleteProperty(one, "__proto__");
-    for (const member of Object.values(one)) if (typeof member === "object" && member !== null) left.push(member);
-  }
-}
