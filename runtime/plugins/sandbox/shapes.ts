@@ -7,6 +7,24 @@ const text = z.string().max(1_000_000);
 const short = z.string().max(10_000);
 /** The value was parsed from a line, so it is JSON. Checking each value again would take as long as all other checks. */
 export const json = z.custom<Json>((value) => value !== undefined, "is missing");
+/** Stops at the first item that is not valid: describing what is wrong with each of 10,000 would block the event loop. */
+const list = <S extends z.ZodType>(item: S) =>
+  z
+    .array(z.unknown())
+    .max(10_000)
+    .transform((items, context) => {
+      const read: z.output<S>[] = [];
+      for (const [at, one] of items.entries()) {
+        const parsed = item.safeParse(one);
+        if (parsed.success) read.push(parsed.data);
+        else {
+          const [issue] = parsed.error.issues;
+          context.addIssue({ code: "custom", path: [at, ...(issue?.path ?? [])], message: issue?.message });
+          return z.NEVER;
+        }
+      }
+      return read;
+    });
 
 export const verdict = z.union([z.object({ ok: z.literal(true) }), z.object({ ok: z.literal(false), reason: short })]);
 export const sourceEvent = z.object({
@@ -46,7 +64,7 @@ export const accountReport = z
   .transform((report) => report ?? undefined);
 export const postedComment = z.object({ id: short, url: short });
 const webhookPayload = z.object({ headers: z.record(z.string(), short), payload: json });
-export const pollResult = z.object({ events: z.array(webhookPayload).max(10_000), cursor: z.string().max(100_000) });
+export const pollResult = z.object({ events: list(webhookPayload), cursor: z.string().max(100_000) });
 export const createdIssue = z.object({ key: short, url: short, event: webhookPayload.nullable() });
 export const subjectDetails = z.object({
   subject: z.object({ project: short, issue: short }).optional(),
@@ -72,7 +90,7 @@ export const projectId = z.string().max(1_000);
 export const noResult = z.unknown().transform(() => undefined);
 
 export const pageList = z.object({
-  pages: z.array(z.object({ id: short, revision: short })).max(10_000),
+  pages: list(z.object({ id: short, revision: short })),
   cursor: z.string().max(100_000).nullable(),
 });
 export const pages = z
@@ -102,15 +120,15 @@ const memory = z.object({
   updated_at: short,
 });
 const fraction = z.number().min(0).max(1).nullable();
-const hits = z.array(memory.extend({ similarity: fraction, rank: fraction })).max(10_000);
+const hits = list(memory.extend({ similarity: fraction, rank: fraction }));
 export const memoryAnswers = {
   put: z.boolean(),
   get: memory.nullable(),
   delete: z.boolean(),
-  list: z.object({ items: z.array(memory).max(10_000), total: z.int().min(0) }),
+  list: z.object({ items: list(memory), total: z.int().min(0) }),
   nearest: hits,
   match: hits,
-  unembedded: z.array(z.object({ id: short, content: text })).max(10_000),
+  unembedded: list(z.object({ id: short, content: text })),
   embed: noResult,
   clearVectors: noResult,
   sweep: z.int().min(0),
@@ -135,8 +153,8 @@ const cloudEvent = z.object({
 });
 export const queueAnswers = {
   publish: noResult,
-  pending: z.object({ items: z.array(cloudEvent).max(10_000), total: z.int().min(0) }),
-  take: z.array(cloudEvent).max(10_000),
+  pending: z.object({ items: list(cloudEvent), total: z.int().min(0) }),
+  take: list(cloudEvent),
   ack: z.boolean(),
   expire: noResult,
 } as const;
