@@ -32,6 +32,13 @@ export const rowId = z.int().min(1).max(2_147_483_647);
 
 /** A non-empty text of at most `max` characters. Leading and trailing spaces are removed. */
 export const text = (max: number) => z.string().trim().min(1, "must not be empty").max(max);
+/** A secret, stored unchanged. One of only spaces comes from a template or script that has no value, and anyone can guess it. */
+export const secretText = (max: number) =>
+  z
+    .string()
+    .min(1, "must not be empty")
+    .max(max)
+    .refine((value) => value.trim() !== "", "must not be only spaces");
 /** A text of at most `max` characters, possibly empty, stored unchanged. */
 export const prose = (max: number) => z.string().max(max);
 

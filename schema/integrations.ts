@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { rowId, slug, sourceName, text, timestamp } from "./common.ts";
+import { rowId, secretText, slug, sourceName, text, timestamp } from "./common.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 
 export const integration = z
@@ -18,6 +18,10 @@ export const integration = z
 
 const credentials = z
   .record(z.string().max(100), z.union([z.string().max(10_000), z.boolean(), z.number()]))
+  .refine(
+    (credentials) => !Object.values(credentials).some((value) => typeof value === "string" && /^\s+$/.test(value)),
+    "must not have a value of only spaces",
+  )
   .refine((credentials) => Object.keys(credentials).length > 0, "must have at least one member, for example token")
   .refine((credentials) => Object.keys(credentials).length <= 100, "must have at most 100 members")
   .describe(
@@ -117,7 +121,7 @@ export const rotate = operation({
     "The stored secret becomes `webhook_secret_previous`. Webhooks are accepted with either secret until an update omits the previous one. `GET /api/status` shows when it was last used.",
   input: z.object({
     id: z.uuid(),
-    webhook_secret: z.string().min(16).max(1_000).optional().describe("The new secret. Default: a random one."),
+    webhook_secret: secretText(1_000).min(16).optional().describe("The new secret. Default: a random one."),
   }),
   output: integration
     .extend({

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { canonicalTrigger, rowId, seedResult, sourceName, text, timestamp } from "./common.ts";
+import { canonicalTrigger, rowId, secretText, seedResult, sourceName, text, timestamp } from "./common.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 
 /** Fields that `extraction_rules` can fill. A parameter of `path_pattern` with the same name fills a field that has no rule. */
@@ -19,7 +19,7 @@ const header = z
   .string()
   .max(100)
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, "must be a header name");
-const secret = z.string().min(1, "must not be empty").max(1000);
+const secret = secretText(1000);
 const none = z.object({ method: z.literal("none") });
 const hmac = z.object({
   method: z.literal("hmac_sha256"),
