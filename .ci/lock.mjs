@@ -24,7 +24,7 @@ const unproven = Object.entries(lock.packages).filter(
 
 if (process.argv.includes("--check")) {
   for (const [path] of unproven) console.error(`package-lock.json has no integrity for ${path}: install it again`);
-  for (const [path, { version }] of missing) console.error(`package-lock.json lacks ${path} ${version}: run node .ci/lock.mjs`);
+  for (const [path, { version }] of missing) console.error(`package-lock.json has no ${path} ${version}: run node .ci/lock.mjs`);
   process.exitCode = missing.length + unproven.length > 0 ? 1 : 0;
 } else if (missing.length > 0) {
   Object.assign(lock.packages, Object.fromEntries(missing));

@@ -47,7 +47,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   for (const { name, suggestion } of config.mistyped)
     log.warn(`${name} is not a variable of Signalbox${suggestion ? `; did you mean ${suggestion}?` : ""}`, {
       variable: name,
-      meant: suggestion,
+      suggestion,
     });
   await requireFreePorts(config);
   for (;;) {

@@ -63,7 +63,7 @@ function changesBy(event: string, action: string, payload: unknown, named: Named
       ...named("review requested of team", ["requested_team", "name"]),
     ],
     review_request_removed: () => named("review request removed", ["requested_reviewer", "login"]),
-    synchronize: () => pushChanges(payload),
+    synchronize: () => changesOfPush(payload),
     ready_for_review: () => ["draft: yes → no"],
     converted_to_draft: () => ["draft: no → yes"],
     deleted: () => [`${event === "issues" ? "issue" : event.replace("_", " ")}: deleted`],
@@ -92,7 +92,7 @@ function edits(payload: unknown): string[] {
   return found;
 }
 
-function pushChanges(payload: unknown): string[] {
+function changesOfPush(payload: unknown): string[] {
   const [before, after] = ["before", "after"].map((name) => stringAt(payload, [name], 100)?.slice(0, 12));
   const count = valueAt(payload, "pull_request", "commits");
   const total = typeof count === "number" ? `, ${count} commits in total` : "";

@@ -80,8 +80,8 @@ export async function checkWebhook(
   const hook = (await hooksOf(client, repository, signal)).find(({ config }) => isSame(config.url, url));
   const missing = hook ? needed.filter((name) => !hook.events.includes(name) && !hook.events.includes("*")) : needed;
   if (apply && (!hook || missing.length > 0)) {
-    const updatedHook = await write(client, repository, hook, { url, needed, missing }, connection, signal);
-    return { ...reportOf(updatedHook, connection), missing: [], unknown, changed: hook ? "updated" : "created" };
+    const savedHook = await write(client, repository, hook, { url, needed, missing }, connection, signal);
+    return { ...reportOf(savedHook, connection), missing: [], unknown, changed: hook ? "updated" : "created" };
   }
   return { ...(hook ? reportOf(hook, connection) : absent), missing, unknown, changed: null };
 }

@@ -38,7 +38,7 @@ export function changesOf(event: string, action: string | null, payload: unknown
     .filter((name) => !silent.has(name) && /^\w{1,50}$/.test(name))
     .slice(0, 20)
     .flatMap((name) => changeOf(name, valueAt(changes, name)));
-  return [...ownChanges, ...pushChanges(payload)];
+  return [...ownChanges, ...changesOfPush(payload)];
 }
 
 function changeOf(name: string, change: unknown): string[] {
@@ -49,7 +49,7 @@ function changeOf(name: string, change: unknown): string[] {
 }
 
 /** New commits in the branch of a merge request. */
-function pushChanges(payload: unknown): string[] {
+function changesOfPush(payload: unknown): string[] {
   const before = stringAt(payload, ["object_attributes", "oldrev"], 100);
   if (before === null) return [];
   const after = stringAt(payload, ["object_attributes", "last_commit", "id"], 100);

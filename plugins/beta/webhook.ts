@@ -41,10 +41,10 @@ export async function checkWebhook(
   const hook = (await hooksOf(client, path, signal)).find((one) => isSame(one.url, url));
   const missing = hook ? needed.filter((name) => hook[name] !== true) : needed;
   if (apply && (!hook || missing.length > 0)) {
-    const updatedHook = await write(client, path, hook, { url, needed }, connection, signal);
+    const savedHook = await write(client, path, hook, { url, needed }, connection, signal);
     return {
-      ...reportOf(updatedHook),
-      missing: needed.filter((name) => updatedHook[name] !== true),
+      ...reportOf(savedHook),
+      missing: needed.filter((name) => savedHook[name] !== true),
       unknown,
       changed: hook ? "updated" : "created",
     };

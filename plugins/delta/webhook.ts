@@ -32,7 +32,7 @@ export async function checkWebhook(
     return { ...(hook ? reportOf(hook, unsigned) : absent), missing, unknown, changed: null };
   const wanted = { scopes: [...scopes, ...missing], is_active: true };
   const route = "/workspaces/{slug}/webhooks/";
-  const updatedHook = hook
+  const savedHook = hook
     ? await client.write({
         route: `PATCH ${route}{hook}/`,
         path: { ...path, hook: hook.id },
@@ -47,9 +47,9 @@ export async function checkWebhook(
         schema: shapes.hook,
         signal,
       });
-  const left = needed.filter((name) => !(updatedHook.data.scopes ?? []).includes(name));
+  const left = needed.filter((name) => !(savedHook.data.scopes ?? []).includes(name));
   const notes = hook ? unsigned : [generated];
-  return { ...reportOf(updatedHook.data, notes), missing: left, unknown, changed: hook ? "updated" : "created" };
+  return { ...reportOf(savedHook.data, notes), missing: left, unknown, changed: hook ? "updated" : "created" };
 }
 
 const absent = { id: null, active: false, configured: [], notes: ["No webhook of the workspace points to this URL."] };

@@ -51,9 +51,9 @@ export async function checkWebhook(
   const missing = hook ? needed.filter((name) => !delivers(hook, name, connection)) : needed;
   if (apply && (!hook || missing.length > 0)) {
     const wanted = { url, project, events: [...new Set([...(hook?.events ?? []), ...missing])] };
-    const updatedHook = await write(client, list, hook, wanted, connection, signal);
-    const left = needed.filter((name) => !delivers(updatedHook, name, connection));
-    const report = reportOf(updatedHook, connection);
+    const savedHook = await write(client, list, hook, wanted, connection, signal);
+    const left = needed.filter((name) => !delivers(savedHook, name, connection));
+    const report = reportOf(savedHook, connection);
     return { ...report, notes: [...report.notes, ...notes], missing: left, unknown, changed: hook ? "updated" : "created" };
   }
   const report = hook ? reportOf(hook, connection) : absent;

@@ -48,7 +48,7 @@ export const moduleUpdate = (host: HostAccess): UseCase => ({
     await unroute(host.operations);
     if (!saved) return { status: "nothing_to_do", project_deleted: false, issue_closed: false };
     const project = saved.project ?? (await find(host.operations, "projects.list", (one) => isOurs(one, saved)));
-    const project_deleted = project ? await wasDeleted(host.operations, "projects.delete", { id: project.id }) : false;
+    const project_deleted = project ? await deleteIfPresent(host.operations, "projects.delete", { id: project.id }) : false;
     const { issue } = saved;
     // If the tracker is unavailable the rest is still removed; the issue stays open.
     const issue_closed = issue
@@ -99,12 +99,12 @@ async function choose(request: SetupParameters, trackers: TrackersAccess, signal
 async function verify(operations: OperationsAccess, pm: string, named: boolean): Promise<string[]> {
   const agents = [pm, "ta_default", "qa_default"];
   for (const id of agents) {
-    if (await wasFound(operations, "agents.get", { id })) continue;
+    if (await exists(operations, "agents.get", { id })) continue;
     if (id === pm && named) throw new PluginError("invalid_input", `pm_agent_id: agent "${id}" does not exist`);
     throw new PluginError("conflict", `Agent "${id}" does not exist. Run the default seed first: POST /api/agents/seed`);
   }
   for (const { task } of Object.values(triggers)) {
-    if (await wasFound(operations, "tasks.get", { id: task })) continue;
+    if (await exists(operations, "tasks.get", { id: task })) continue;
     throw new PluginError("conflict", `Task "${task}" does not exist. Run the default seed first: POST /api/tasks/seed`);
   }
   return agents;
@@ -142,7 +142,7 @@ async function route(operations: OperationsAccess, state: State): Promise<void> 
   const own = state.pm_agent_id !== "pm_default";
   if (own) {
     const description = "Analyse what the issue asks for: intent, scope, open questions.";
-    await wasCreated(operations, "tasks.create", {
+    await createIfAbsent(operations, "tasks.create", {
       id: ownTask,
       name: "Module update: triage",
       description,
@@ -151,19 +151,19 @@ async function route(operations: OperationsAccess, state: State): Promise<void> 
   }
   for (const { trigger, task } of Object.values(triggers)) {
     const task_id = own && task === triggers.created.task ? ownTask : task;
-    await wasCreated(operations, "triggers.create", { canonical_trigger: trigger, task_id });
+    await createIfAbsent(operations, "triggers.create", { canonical_trigger: trigger, task_id });
   }
   for (const mapping of mappingsFor(state.source, state.source_project_id))
-    await wasCreated(operations, "webhook-mappings.create", mapping);
+    await createIfAbsent(operations, "webhook-mappings.create", mapping);
 }
 
 async function unroute(operations: OperationsAccess): Promise<void> {
   for (const noun of ["webhook-mappings", "triggers"]) {
     for (const row of await all(operations, `${noun}.list`)) {
-      if (String(row.canonical_trigger).startsWith(prefix)) await wasDeleted(operations, `${noun}.delete`, { id: row.id });
+      if (String(row.canonical_trigger).startsWith(prefix)) await deleteIfPresent(operations, `${noun}.delete`, { id: row.id });
     }
   }
-  await wasDeleted(operations, "tasks.delete", { id: ownTask });
+  await deleteIfPresent(operations, "tasks.delete", { id: ownTask });
 }
 
 function makeIssue({ trackers }: HostAccess, state: State, context: Readonly<Record<string, string>>, signal: AbortSignal) {
@@ -183,9 +183,9 @@ function makeIssue({ trackers }: HostAccess, state: State, context: Readonly<Rec
   });
 }
 
-const wasFound = (operations: OperationsAccess, id: string, input: Row) => unless(operations, id, input, "not_found");
-const wasDeleted = wasFound;
-const wasCreated = (operations: OperationsAccess, id: string, input: Row) => unless(operations, id, input, "conflict");
+const exists = (operations: OperationsAccess, id: string, input: Row) => unless(operations, id, input, "not_found");
+const deleteIfPresent = exists;
+const createIfAbsent = (operations: OperationsAccess, id: string, input: Row) => unless(operations, id, input, "conflict");
 
 /** Whether the call succeeded. The given error code means that it did not; other errors are thrown. */
 async function unless(operations: OperationsAccess, id: string, input: Row, code: string): Promise<boolean> {

@@ -19,18 +19,18 @@ export const bulkOfEvents = (receiver: Receiver, sources: () => Iterable<string>
   handle(events, async ({ action, filter, expect, confirm, ...replay }, context) => {
     const { sql } = context;
     await requireReplayable(sql, replay);
-    const confirmable = { action, filter, replay };
+    const request = { action, filter, replay };
     const { subject, ...rest } = filter;
     const subjects = subject === undefined ? undefined : possibleSubjects(subject, sources());
     const upToId = (upTo: string) => ({ filter: { ...rest, subjects }, upTo });
-    const { count, upTo, token } = await countFirst({ request: confirmable, confirm, expect, max, noun: "events" }, (id) =>
+    const { count, upTo, token } = await countFirst({ request, confirm, expect, max, noun: "events" }, (id) =>
       countReplayable(sql, upToId(id), max),
     );
     const selected = upToId(upTo);
     const answer = { action, filter, count, samples: await sampleReplayable(sql, selected, samples) };
     if (token === null) {
       const nothing = { changed: 0, skipped: 0, first_error: null };
-      return { ...answer, ...nothing, confirm: confirmationOf(confirmable, { count, upTo }) };
+      return { ...answer, ...nothing, confirm: confirmationOf(request, { count, upTo }) };
     }
     return { ...answer, ...(await replayAll(selected, { replay, token }, receiver, context)), confirm: null };
   });

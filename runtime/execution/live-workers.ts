@@ -11,10 +11,10 @@ export interface LiveWorkersOptions {
   /** Interval between two checks, in milliseconds. */
   readonly pollMs?: number;
   /**
-   * A worker is gone once its session was missing at this number of consecutive checks. Checks are counted instead of time, because
+   * A worker counts as dead once its session has been missing at this many consecutive checks. Checks are counted instead of time, because
    * this process may have been frozen.
    */
-  readonly maxMissed?: number;
+  readonly missedChecks?: number;
 }
 
 /** Prefix of the names of workers that keep a session open. Leases of workers with other names end only by expiry. */
@@ -91,13 +91,16 @@ export class LiveWorkers {
 
   /** Checks once. `deadWorkers`: the workers that hold leases and have no session. `expired`: whether a lease has expired. */
   async check(): Promise<{ deadWorkers: string[]; expired: boolean }> {
-    const { database, maxMissed = 4 } = this.#options;
+    const { database, missedChecks = 4 } = this.#options;
     const workers = await findWorkers(database.sql, prefix);
     const present = new Set(workers.present);
     // If a worker does not see its own session, it is cut off, or the server has just ended all sessions.
     this.#isSeen = present.has(this.#name);
     const missing = this.#isSeen ? workers.holding.filter((worker) => !present.has(worker)) : [];
     this.#missing = new Map(missing.map((worker) => [worker, (this.#missing.get(worker) ?? 0) + 1]));
-    return { deadWorkers: missing.filter((worker) => (this.#missing.get(worker) ?? 0) >= maxMissed), expired: workers.expired };
+    return {
+      deadWorkers: missing.filter((worker) => (this.#missing.get(worker) ?? 0) >= missedChecks),
+      expired: workers.expired,
+    };
   }
 }

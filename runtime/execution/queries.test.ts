@@ -181,8 +181,8 @@ test.runIf(testServer)(
 
 describe.runIf(testServer)("workers that end without releasing their executions", () => {
   const log: Log = { info() {}, warn() {}, error() {}, with: () => log };
-  const open = (maxMissed: number, keepsSession = true) =>
-    LiveWorkers.open({ database: database(), log, maxMissed }, keepsSession);
+  const open = (missedChecks: number, keepsSession = true) =>
+    LiveWorkers.open({ database: database(), log, missedChecks }, keepsSession);
   /** An execution that a worker runs. */
   const runs = async (worker: string, issue: string) => {
     const { sql } = database();

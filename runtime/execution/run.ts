@@ -30,11 +30,11 @@ const maxHandovers = 2;
  * Runs an execution to its end: selects the agent, composes the prompt, calls the model, runs the tools that it calls, and posts
  * the answer. Resumes after the last step of the transcript.
  */
-export async function runExecution(claim: Run, options: RunDeps): Promise<RunOutcome> {
-  const deps = claim.execution.dry_run ? { ...options, trackerUpdates: false } : options;
-  const { transcript } = claim;
+export async function runExecution(initial: Run, options: RunDeps): Promise<RunOutcome> {
+  const deps = initial.execution.dry_run ? { ...options, trackerUpdates: false } : options;
+  const { transcript } = initial;
   const isNew = transcript.steps.length === 0;
-  const claimed = isNew ? { ...claim, execution: await withLateStanding(claim.execution, deps) } : claim;
+  const claimed = isNew ? { ...initial, execution: await withLateStanding(initial.execution, deps) } : initial;
   const plan = (transcript.steps[0]?.input as Plan | undefined) ?? (await makePlan(claimed, deps));
   const run = { ...claimed, execution: withSubject(claimed.execution, plan.about) };
   if (isForConnected(run, plan, deps)) {

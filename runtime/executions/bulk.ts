@@ -27,19 +27,20 @@ const first = "00000000-0000-0000-0000-000000000000";
 export const bulkOfExecutions = (bus: Bus, sources: () => Iterable<string>): Bound =>
   handle(executions, async (request, context) => {
     const { action, filter, reason, expect, confirm } = request;
-    const confirmable = { action, filter, reason };
+    const confirmedRequest = { action, filter, reason };
     const { subject, ...rest } = filter;
     const subjects = subject === undefined ? undefined : possibleSubjects(subject, sources());
     const { sql } = context;
     const upToId = (upTo: string): BulkSelection => ({ action, filter: { ...rest, subjects }, upTo });
-    const { count, upTo, token } = await countFirst({ request: confirmable, confirm, expect, max, noun: "executions" }, (id) =>
-      countSelected(sql, upToId(id), max),
+    const { count, upTo, token } = await countFirst(
+      { request: confirmedRequest, confirm, expect, max, noun: "executions" },
+      (id) => countSelected(sql, upToId(id), max),
     );
     const selected = upToId(upTo);
     const answer = { action, filter, count, samples: await sampleSelected(sql, selected, samples) };
     if (token === null) {
       const nothing = { changed: 0, skipped: 0, first_error: null };
-      return { ...answer, ...nothing, confirm: confirmationOf(confirmable, { count, upTo }) };
+      return { ...answer, ...nothing, confirm: confirmationOf(confirmedRequest, { count, upTo }) };
     }
     return { ...answer, ...(await changeAll(selected, request, bus, context)), confirm: null };
   });

@@ -70,7 +70,7 @@ export function createSecrets(make: MakeCounter, pauseMs = slowMs, matches = mat
 
 const crowded = problem(
   "rate_limited",
-  "Too many secrets from this address wait for their check. Send this one again in a moment.",
+  "Too many secrets from this network are waiting to be checked. Send this one again in a second.",
   {
     retryAfter: 1,
   },

@@ -74,7 +74,7 @@ async function byVector(deps: FindDeps, { filter, limit }: Query, vector: readon
     inStores(deps, filter, (store) => withStore(store, (backend) => backend.nearest(vector, filter, limit))),
     chunks ? nearestChunks(deps.vectors.nearest, vector, chunks, limit) : [],
   ]);
-  return [...memories.map(asFound), ...documents.map((chunk) => chunkFound(chunk, deps.vectors))].sort(closest).slice(0, limit);
+  return [...memories.map(memoryHit), ...documents.map((chunk) => chunkHit(chunk, deps.vectors))].sort(closest).slice(0, limit);
 }
 
 async function byWords(deps: FindDeps, query: Query, vector: readonly number[] | null): Promise<SearchHit[]> {
@@ -86,8 +86,8 @@ async function byWords(deps: FindDeps, query: Query, vector: readonly number[] |
     chunks ? matchChunks(deps.sql, words, chunks, limit, deps.vectors) : [],
   ]);
   const ranked = [
-    ...memories.map((memory) => ({ rank: memory.rank ?? 0, found: asFound(memory) })),
-    ...documents.map((chunk) => ({ rank: chunk.rank ?? 0, found: chunkFound(chunk, deps.vectors) })),
+    ...memories.map((memory) => ({ rank: memory.rank ?? 0, found: memoryHit(memory) })),
+    ...documents.map((chunk) => ({ rank: chunk.rank ?? 0, found: chunkHit(chunk, deps.vectors) })),
   ];
   return ranked
     .sort((a, b) => b.rank - a.rank || (a.found.id < b.found.id ? 1 : -1))
@@ -138,7 +138,7 @@ const sources: Readonly<Record<MemoryScope, string>> = {
   organizational: "the organisation's memory",
 };
 
-const asFound = ({ similarity, rank, task_id: _, updated_at: __, ...memory }: MemoryHit): SearchHit => ({
+const memoryHit = ({ similarity, rank, task_id: _, updated_at: __, ...memory }: MemoryHit): SearchHit => ({
   ...memory,
   similarity: similarity ?? Math.min(1, Math.max(0, rank ?? 0)),
   source: `${sources[memory.scope]}, ${memory.key}`,
@@ -146,7 +146,7 @@ const asFound = ({ similarity, rank, task_id: _, updated_at: __, ...memory }: Me
 
 const optionalFact = (name: string, value: string | undefined) => (value ? { [name]: value } : {});
 
-function chunkFound(chunk: Chunk, vectors: VectorSettings): SearchHit {
+function chunkHit(chunk: Chunk, vectors: VectorSettings): SearchHit {
   const { id, content, project_id, created_at, metadata } = chunk;
   const text = (name: string) => (typeof metadata[name] === "string" ? (metadata[name] as string) : undefined);
   const place = text("url") ?? `${chunk.source}/${text("title") ?? id}`;

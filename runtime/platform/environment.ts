@@ -20,7 +20,7 @@ export function readEnvironment(environment: Environment, file: string): Record<
     // An empty variable counts as unset, because compose files and CI systems pass unset variables as empty ones.
     if (!value) continue;
     const text = value.trim();
-    // A secret of only spaces was meant to be one: counted as unset, it would open the service without a word.
+    // A secret of only spaces is a mistake: if it counted as unset, the service would be open without a warning.
     if (text !== "" || isSecretVariable(name)) merged[name] = text;
   }
   return merged;

@@ -33,9 +33,9 @@ export function openOffload(
         throw new PluginError("failed", `${plugin.id} has no offloaded function "${name}"`);
       let characters = 0;
       try {
-        const parcel = parcelOf(plugin.id, name, input);
-        characters = "texts" in parcel ? parcel.texts.reduce((sum, { length }) => sum + length, 0) : parcel.json.length;
-        const result = await pool.run(module, name, parcel);
+        const data = jobDataOf(plugin.id, name, input);
+        characters = "texts" in data ? data.texts.reduce((sum, { length }) => sum + length, 0) : data.json.length;
+        const result = await pool.run(module, name, data);
         return "texts" in result ? result.texts[0] : JSON.parse(result.json);
       } catch (error) {
         const failure = error instanceof WorkerFailure ? new PluginError(error.code, `${plugin.id}: ${error.message}`) : error;
@@ -47,7 +47,7 @@ export function openOffload(
 }
 
 /** Throws for values that are not JSON, and for values nested so deeply that they overflow the stack. */
-function parcelOf(plugin: string, name: string, input: readonly unknown[]): JobData {
+function jobDataOf(plugin: string, name: string, input: readonly unknown[]): JobData {
   if (input.every((one) => typeof one === "string")) return { texts: input };
   try {
     return { json: JSON.stringify(input) };

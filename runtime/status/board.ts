@@ -44,20 +44,20 @@ interface ProbeState {
 /** Caches the findings of the probes, so that reading them is fast, and since when each check has its state. */
 export class Board {
   readonly #probes: readonly Probe[];
-  readonly #made = new Map<Probe, ProbeState>();
+  readonly #states = new Map<Probe, ProbeState>();
   readonly #stop = new AbortController();
   readonly #timer: ReturnType<typeof setInterval>;
 
   constructor(probes: readonly Probe[]) {
     this.#probes = probes;
-    for (const probe of probes) this.#made.set(probe, { findings: [], at: Number.NEGATIVE_INFINITY, running: null });
+    for (const probe of probes) this.#states.set(probe, { findings: [], at: Number.NEGATIVE_INFINITY, running: null });
     this.#timer = setInterval(() => this.#renew(), sweepMs);
     this.#timer.unref();
   }
 
   close(): void {
     clearInterval(this.#timer);
-    for (const { timer } of this.#made.values()) clearTimeout(timer);
+    for (const { timer } of this.#states.values()) clearTimeout(timer);
     this.#stop.abort();
   }
 
@@ -66,13 +66,13 @@ export class Board {
     const late = this.#renew();
     if (late.length > 0) await within(Promise.all(late), waitMs, null);
     return this.#probes.flatMap((probe) => {
-      const findings = this.#made.get(probe)?.findings ?? [];
+      const findings = this.#states.get(probe)?.findings ?? [];
       return findings.length > 0 ? findings : this.#missing(probe);
     });
   }
 
   #missing({ name }: Probe): Check[] {
-    const { at } = this.#made.get(this.#probes.find((one) => one.name === name) as Probe) as ProbeState;
+    const { at } = this.#states.get(this.#probes.find((one) => one.name === name) as Probe) as ProbeState;
     if (at !== Number.NEGATIVE_INFINITY) return [];
     const since = new Date().toISOString();
     return [{ name, state: "unknown", since, message: "the check has not answered yet", next_try_at: null, connection: null }];
@@ -81,7 +81,7 @@ export class Board {
   /** Starts the probes whose findings are old; returns those that a reader should wait for. */
   #renew(): Promise<void>[] {
     return this.#probes.flatMap((probe) => {
-      const probeState = this.#made.get(probe) as ProbeState;
+      const probeState = this.#states.get(probe) as ProbeState;
       const age = performance.now() - probeState.at;
       if (age > probe.everyMs) probeState.running ??= this.#run(probe, probeState);
       return probeState.running && age > 2 * probe.everyMs ? [probeState.running] : [];

@@ -16,12 +16,11 @@ interface LimitOptions {
 }
 
 /** Current loops, budgets and pauses that would hold or delay executions that passed the rules. */
-export async function limitVerdicts(sql: Sql, limited: LimitScope, options: LimitOptions): Promise<LimitVerdict[]> {
+export async function limitVerdicts(sql: Sql, scope: LimitScope, options: LimitOptions): Promise<LimitVerdict[]> {
   const { settings, windowSeconds, hops } = options;
-  const budgets = await readBudgets(sql, settings, limited);
-  const pauses = await readPauses(sql, limited);
-  const loop =
-    limited.subject === null || windowSeconds === 0 || hops.max === 0 ? null : await readHops(sql, limited, windowSeconds);
+  const budgets = await readBudgets(sql, settings, scope);
+  const pauses = await readPauses(sql, scope);
+  const loop = scope.subject === null || windowSeconds === 0 || hops.max === 0 ? null : await readHops(sql, scope, windowSeconds);
   return [
     { check: "loop", passes: loop === null || loop <= hops.max, reason: loopReason(loop, options) },
     ...budgets.map(({ member, level, is_used_up, reason }) => ({

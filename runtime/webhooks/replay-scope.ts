@@ -19,7 +19,7 @@ export async function replayScopes(
     entry.kind === "connection"
       ? [entry.connection.source.name, await secretsOf(await verifierOf(entry.connection, environment))]
       : [entry.rules[0]?.source ?? "", entry.rules.flatMap(({ secret }) => secret ?? [])];
-  // The plugin verifies with something else than its secrets.
+  // The plugin verifies with something other than its secrets.
   if (secrets.length === 0) return [entry.kind === "connection" ? slugOf(entry.connection) : slug];
   return Promise.all([...new Set(secrets)].map((secret) => scopeOf(source, secret)));
 }

@@ -78,7 +78,7 @@ export class FakeOperations implements OperationsAccess {
   #create(noun: string, rows: readonly Row[], input: Input): Row {
     const data = JSON.parse(JSON.stringify(input)) as Row;
     const same = (row: Row) => Object.entries(data).every(([name, value]) => JSON.stringify(row[name]) === JSON.stringify(value));
-    if (rows.some((row) => same(row) || row.id === data.id)) throw new PluginError("conflict", `${noun}: is there already`);
+    if (rows.some((row) => same(row) || row.id === data.id)) throw new PluginError("conflict", `${noun}: already exists`);
     this.change();
     const row = { ...data, id: data.id ?? ++this.#lastId };
     this.#rows.set(noun, [...rows, row]);

@@ -41,7 +41,7 @@ export function deliveryCases(open: OpenSource, fixtures: SourceFixtures): TestC
       const details = await source.describe({ subject, text: "" }, callContext(settings(tracker.url)));
       assert.ok(
         details.title && details.state && details.url,
-        `describe must tell title, state and url; got ${JSON.stringify(details)}`,
+        `describe must return title, state and url; got ${JSON.stringify(details)}`,
       );
       assert.equal(tracker.writes(), before, "describe must not write");
     }),

@@ -33,9 +33,9 @@ export async function checkWebhook(client: ClientOf, wanted: WantedWebhook, call
   const missing = needed.filter((name) => !hook?.events.includes(name));
   if (!wanted.apply || (hook && missing.length === 0))
     return { ...(hook ? reportOf(hook) : absent), missing, unknown, changed: null };
-  const updatedHook = await write(client, path, hook, { url: wanted.url, events: [...(hook?.events ?? []), ...missing] }, call);
-  const left = needed.filter((name) => !updatedHook.events.includes(name));
-  return { ...reportOf(updatedHook), missing: left, unknown, changed: hook ? "updated" : "created" };
+  const savedHook = await write(client, path, hook, { url: wanted.url, events: [...(hook?.events ?? []), ...missing] }, call);
+  const left = needed.filter((name) => !savedHook.events.includes(name));
+  return { ...reportOf(savedHook), missing: left, unknown, changed: hook ? "updated" : "created" };
 }
 
 const absent = { id: null, active: false, configured: [], notes: ["No webhook of the repository points to this URL."] };

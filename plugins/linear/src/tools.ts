@@ -37,13 +37,13 @@ const toOutput = (found: shapes.Issue): z.output<typeof issueOutput> => ({
   labels: found.labels.nodes.map((label) => label.name),
 });
 const changedIssue = z.object({ issue: z.string(), state: z.string(), labels: z.array(z.string()), url: z.string() });
-const toChanged = (found: shapes.Issue): z.output<typeof changedIssue> => ({
+const toChangedIssue = (found: shapes.Issue): z.output<typeof changedIssue> => ({
   issue: found.identifier,
   state: found.state.name,
   url: found.url,
   labels: found.labels.nodes.map((label) => label.name),
 });
-const createdOutput = z.object({ issue: z.string(), url: z.string() });
+const issueLink = z.object({ issue: z.string(), url: z.string() });
 const comments = z.object({
   comments: z.array(z.object({ author: z.string().nullable(), body: z.string(), created_at: z.string() })),
 });
@@ -118,12 +118,12 @@ const commenting = (on: On) => ({
 const commentInput = z.object({ issue, project, body });
 
 const creating = (on: On) => ({
-  create_issue: tool<typeof newIssue, typeof createdOutput, Settings>({
+  create_issue: tool<typeof newIssue, typeof issueLink, Settings>({
     about: "Create an issue in a team.",
     category,
     effect: "write",
     input: newIssue,
-    output: createdOutput,
+    output: issueLink,
     run: async (input, call) => {
       const issue = { project: teamOf(input.project), title: input.title, body: input.description };
       const { identifier, url } = await createIssue(on(call), issue, call.key);
@@ -138,13 +138,13 @@ const creating = (on: On) => ({
 const newIssue = z.object({ project, title, description: z.string().default("").describe("Description, in Markdown.") });
 
 const changing = (on: On) => ({
-  update_description: tool<typeof descriptionInput, typeof createdOutput, Settings>({
+  update_description: tool<typeof descriptionInput, typeof issueLink, Settings>({
     about: "Replace the description of an issue. The old text is lost: read it first and keep what is still valid.",
     category,
     effect: "write",
     idempotent: true,
     input: descriptionInput,
-    output: createdOutput,
+    output: issueLink,
     run: async (parameters, call) => {
       const input = { description: sanitizeText(parameters.description) };
       const { identifier, url } = await updateIssue(on(call), issueOf(parameters.issue, parameters.project), input);
@@ -159,7 +159,7 @@ const changing = (on: On) => ({
     input: stateInput,
     output: changedIssue,
     run: async (input, call) =>
-      toChanged(await moveIssue(on(call), issueOf(input.issue, input.project), stateNamed(input.state))),
+      toChangedIssue(await moveIssue(on(call), issueOf(input.issue, input.project), stateNamed(input.state))),
   }),
   update_labels: tool<typeof labelInput, typeof changedIssue, Settings>({
     about: "Add labels to an issue and remove labels from it, by their names.",
@@ -172,7 +172,7 @@ const changing = (on: On) => ({
       const id = issueOf(input.issue, input.project);
       const ids = (names: readonly string[]) => labelIds(on(call), id.split("-")[0] as string, names);
       const [addedLabelIds, removedLabelIds] = [await ids(input.add), await ids(input.remove)];
-      return toChanged(await updateIssue(on(call), id, { addedLabelIds, removedLabelIds }));
+      return toChangedIssue(await updateIssue(on(call), id, { addedLabelIds, removedLabelIds }));
     },
   }),
 });

@@ -48,11 +48,11 @@ export async function checkWebhook(account: Account, wanted: WantedWebhook, sett
   const missing = needed.filter((name) => !found?.resourceTypes.includes(name));
   if (!wanted.apply || (found && missing.length === 0))
     return { ...(found ? reportOf(found) : absent), missing, unknown, changed: null };
-  const updatedHook = found
+  const savedHook = found
     ? await update(account, found.id, { resourceTypes: [...found.resourceTypes, ...missing], enabled: true })
     : await create(account, wanted.url, needed, team, settings);
-  const left = needed.filter((name) => !updatedHook.resourceTypes.includes(name));
-  return { ...reportOf(updatedHook), missing: left, unknown, changed: found ? "updated" : "created" };
+  const left = needed.filter((name) => !savedHook.resourceTypes.includes(name));
+  return { ...reportOf(savedHook), missing: left, unknown, changed: found ? "updated" : "created" };
 }
 
 const absent = { id: null, active: false, configured: [], notes: ["No webhook of the workspace points to this URL."] };

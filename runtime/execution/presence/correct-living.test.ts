@@ -90,13 +90,13 @@ function makeRuns() {
   const onLost = vi.fn();
   const answer = (executionId: string, body: string) =>
     writeLiving({ ...writeOf(executionId, `${executionId}.1`, body), isAnswer: true, onLost }, signal);
-  const look = (executionId: string, body: string, isLastLook = false) =>
+  const look = (executionId: string, body: string, isLastCheck = false) =>
     correctLiving(
       {
         ...writeOf(executionId, `${executionId}.1.${newId()}`, body),
         firstKey: `${executionId}.1`,
         isShown: ({ answered_by }) => answered_by === executionId,
-        isLastCheck: isLastLook,
+        isLastCheck: isLastCheck,
       },
       signal,
     );

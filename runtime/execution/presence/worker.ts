@@ -58,8 +58,8 @@ const callMs = 60_000;
 const recheckMs = 300_000;
 /** Signs are best effort: after this many failures, a sign is abandoned. */
 const maxAttempts = 4;
-/** A look for late writes has more: after an outage, late writes are most likely. */
-const maxLookAttempts = 20;
+/** A check for late writes has more: after an outage, late writes are most likely. */
+const maxRecheckAttempts = 20;
 const retryMs = 2_000;
 const maxRetryMs = 120_000;
 
@@ -108,7 +108,7 @@ async function carryOut(sign: Sign, ended: AbortSignal, options: PresenceOptions
     log.info("failed to show progress on an issue", { execution: sign.execution_id, sign: sign.sign, error: message });
     const isRecheck = sign.looks !== null;
     const mayRetry = retryable || isRecheck || unavailableCause(error) !== null;
-    const again = ended.aborted || (mayRetry && sign.attempts < (isRecheck ? maxLookAttempts : maxAttempts));
+    const again = ended.aborted || (mayRetry && sign.attempts < (isRecheck ? maxRecheckAttempts : maxAttempts));
     const wait = ended.aborted ? 0 : Math.min(maxRetryMs, Math.max(retryMs * 2 ** sign.attempts, retryAfterMs));
     await (again ? postponeSign(sql, sign, wait) : finishSign(sql, sign)).catch((second) =>
       log.warn("failed to record the progress shown on an issue", { execution: sign.execution_id, error: second }),

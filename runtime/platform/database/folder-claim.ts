@@ -41,8 +41,8 @@ export async function claimFolder(folder: string, listen: typeof listenAt = list
 const maxPathBytes = 100;
 
 /**
- * Claims a folder by a socket in it. Returns null if its file system has no sockets, which is the same for all processes. A longer
- * path than sockets can have is shortened by a link, which is removed at once, because no other process needs the same.
+ * Claims a folder by a socket in it. Returns null if its file system has no sockets, which is the same for all processes. If the
+ * path is too long for a socket, a temporary link shortens it. The link is removed at once: other processes create their own.
  */
 async function claimInside(folder: string, inUse: string, listen: typeof listenAt): Promise<(() => Promise<void>) | null> {
   const path = join(folder, socketName);

@@ -159,11 +159,11 @@ export function readBounds(
 const cursorOf = ({ order }: Filter, key: string): string => Buffer.from(`${order} ${key}`).toString("base64url");
 
 function readCursor({ cursor = "", order }: Filter, keyType: History["keyType"]): string {
-  const [createdAt, key, ...rest] = Buffer.from(cursor, "base64url").toString("utf8").split(" ");
+  const [cursorOrder, key, ...rest] = Buffer.from(cursor, "base64url").toString("utf8").split(" ");
   const isKey = keyType === "uuid" ? /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/ : /^\d{1,18}$/;
   const fault = (what: string) => problem("bad_request", `cursor: ${what}`, { field: "cursor" });
   if (key === undefined || rest.length > 0 || !isKey.test(key))
     throw fault("is not a cursor of this list; send the X-Next-Cursor of the previous page");
-  if (createdAt !== order) throw fault(`belongs to order=${createdAt}; send the same order with every page`);
+  if (cursorOrder !== order) throw fault(`belongs to order=${cursorOrder}; send the same order with every page`);
   return key;
 }

@@ -96,7 +96,7 @@ function fetchFor(name: string, url: URL, method: string, rules: EgressRules): F
     if (!(permission.methods as readonly string[]).includes(method))
       throw new PluginError(
         "failed",
-        `The plugin ${name} cannot ${method} at ${url.host}: it can ${permission.methods.join(", ")}.`,
+        `The plugin ${name} cannot send ${method} requests to ${url.host}; allowed: ${permission.methods.join(", ")}.`,
       );
     return rules.guarded;
   }
@@ -104,7 +104,10 @@ function fetchFor(name: string, url: URL, method: string, rules: EgressRules): F
     const isOperators = rules.operatorHosts().includes(url.host);
     if (isOperators || rules.userHosts().includes(url.host)) {
       if (!(httpMethods as readonly string[]).includes(method))
-        throw new PluginError("failed", `The plugin ${name} cannot ${method} at ${url.host}: it can ${httpMethods.join(", ")}.`);
+        throw new PluginError(
+          "failed",
+          `The plugin ${name} cannot send ${method} requests to ${url.host}; allowed: ${httpMethods.join(", ")}.`,
+        );
       return isOperators ? rules.direct : rules.guarded;
     }
   }

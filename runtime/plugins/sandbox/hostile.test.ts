@@ -207,7 +207,9 @@ describe("attempts to read secrets", () => {
     expect(place.reached.filter((one) => one !== "GET /moved")).toHaveLength(before);
   });
   test("a method that was not approved is refused", async () => {
-    expect(await refused("https://api.hostile.example/echo", { method: "POST", body: "x" })).toContain("cannot POST");
+    expect(await refused("https://api.hostile.example/echo", { method: "POST", body: "x" })).toContain(
+      "cannot send POST requests",
+    );
   });
   test("a capability that was not approved is not available, even past the boot file", async () => {
     await run("attack", { set: "noise", name: "a capability that it was not given" });

@@ -18,7 +18,7 @@ export interface MessageCost {
 const shortText = 10;
 /** A short text that is not in the table takes as long as three values. */
 const newText = 2;
-/** With this many shapes, finding the one of an object that differs from the object before takes as long as five values. */
+/** Once a message has this many shapes, an object whose shape differs from the one before costs as much as five values more. */
 const manyShapes = 500;
 const changedShape = 5;
 

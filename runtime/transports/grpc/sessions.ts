@@ -81,7 +81,7 @@ export function keepSessions(server: Http2Server | Http2SecureServer, { keepAliv
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
-  const forgetOther = limitOthers(server, most);
+  const forgetPending = limitWithoutSession(server, most);
   // A session does not give its socket away; the event "session" follows in the same turn.
   let newest: Socket | undefined;
   for (const event of ["connection", "secureConnection"])
@@ -90,7 +90,7 @@ export function keepSessions(server: Http2Server | Http2SecureServer, { keepAliv
     });
   server.on("session", (session: ServerHttp2Session) => {
     const socket = newest;
-    if (socket) forgetOther(socket);
+    if (socket) forgetPending(socket);
     session.on("error", () => session.destroy());
     if (!makeRoom()) return breakOff(session, { socket });
     const now = performance.now();
@@ -151,16 +151,16 @@ export function keepSessions(server: Http2Server | Http2SecureServer, { keepAliv
 }
 
 /**
- * Limits the connections that are no session: with TLS, those that have not finished the handshake or use HTTP/1.1. Returns what
+ * Limits the connections that are not HTTP/2 sessions: with TLS, those that have not finished the handshake or use HTTP/1.1. Returns what
  * to call with the socket of a new session.
  */
-function limitOthers(server: Http2Server | Http2SecureServer, most: number): (socket: Socket) => void {
+function limitWithoutSession(server: Http2Server | Http2SecureServer, most: number): (socket: Socket) => void {
   if (!("setSecureContext" in server)) {
     // Each connection is a session at once.
     server.maxConnections = 2 * most;
     return () => {};
   }
-  // The socket of TLS does not give that of its connection away, but has its address.
+  // A TLS socket does not expose its TCP socket, but both have the same remote address and port.
   const connections = new Map<string, Socket>();
   const addressOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
   const tcpSocketOf = (socket: Socket) => connections.get(addressOf(socket));

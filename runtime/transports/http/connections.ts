@@ -51,7 +51,7 @@ export function limitConnections(
     socket.once("close", () => forget(socket));
   });
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
-    // The requests of a session of HTTP/2.
+    // HTTP/2 sessions have a limit of their own.
     const socket = request.httpVersionMajor < 2 && tcpSocketOf(request.socket);
     if (!socket) return;
     const use = busy.get(socket);

@@ -73,7 +73,7 @@ export class RecordedTracker implements TestTracker {
     const fault = this.#fault.next(request.method, new URL(request.url).pathname);
     if (fault?.kind === "hang") return untilAborted(init?.signal);
     const answer = isApplied(fault) ? await this.#answer(request) : new Response("{}");
-    if (fault?.kind === "drop") throw dropConnection();
+    if (fault?.kind === "drop") throw connectionDropped();
     if (fault?.kind === "truncate") return truncate(await answer.text(), answer);
     if (fault)
       return new Response(fault.body ?? "{}", {
@@ -102,7 +102,7 @@ export class RecordedTracker implements TestTracker {
     const next = matching.find((one) => !this.#used.has(one)) ?? matching.at(-1);
     if (!next) {
       this.missing.add(`${request.method} ${request.url}${text ? ` ${text.slice(0, 500)}` : ""}`);
-      throw dropConnection();
+      throw connectionDropped();
     }
     this.#used.set(next, (this.#used.get(next) ?? 0) + 1);
     if (!next.reads && request.method !== "GET" && request.method !== "HEAD") this.#writes += 1;
@@ -126,7 +126,7 @@ function responseOf({ status, headers, body }: Recording["response"]): Response 
   return new Response(text, { status, headers: { "content-type": "application/json", ...headers } });
 }
 
-const dropConnection = () =>
+const connectionDropped = () =>
   new TypeError("fetch failed", { cause: Object.assign(new Error("the connection was closed"), { code: "ECONNRESET" }) });
 
 const untilAborted = (signal: AbortSignal | null | undefined): Promise<never> =>
@@ -137,7 +137,7 @@ function truncate(text: string, { status, headers }: Response): Response {
   const bytes = new TextEncoder().encode(text);
   const stream = new ReadableStream({
     start: (controller) => controller.enqueue(bytes.subarray(0, bytes.byteLength / 2)),
-    pull: (controller) => controller.error(dropConnection()),
+    pull: (controller) => controller.error(connectionDropped()),
   });
   return new Response(stream, { status, headers });
 }
