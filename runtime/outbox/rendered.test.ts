@@ -98,6 +98,9 @@ test.each([
   ],
   ...["a ` b\n#c ` @eve ` d", "a \\\\` b ` @eve ` c", "a `` b\nc `` @eve `d`", "<div>\n- ` @eve `"],
   ...["a\n3) ```@eve\n```\n", "a\n10) b\n    ~~~\n    @eve\n    ~~~", "[a`b]: //evil.test/`\n\n![a`b]![a`b]"],
+  // Fences in items of which it is not clear whether they begin a list.
+  ...["- a\n2. ```\n   x\n   ```\n@eve\n\n```\n", "> q\n2. ```\n   x\n   ```\n![x](//evil.test/a)\n\n```\n"],
+  ...["-\n  ```\n@eve\n\n  ```\n", "1)\n   ~~~\n![x](//evil.test/a)\n\n   ~~~\n"],
   // Elements that reach further than they seem.
   ...['<b title=">" style="background:url(//evil.test)">', '<b title=" style=" style="background:url(//evil.test)">'],
   ...[
@@ -119,6 +122,7 @@ test.each([
   "Type a \\` first, then `npx @eve/cli`; a fence begins with ``` in `@eve` and ends with it.",
   "- Type a ` first.\n- Run `npx @eve/cli`.\n  1. A ` again\n  2. `npx @eve/cli`\n\n# The ` key\nIt is `@eve`.",
   "1. Type a ` first.\n2. Run `npx @eve/cli`,\nor a `\n   - b `@eve`\n3. `@eve`\n10. `` @eve` ``",
+  "1. a\n   ```\n   x\n   ```\n2. ```\n   npx @eve/cli\n   ```\n3. **b**\n   > c\n4. ```\n   npx @eve/cli\n   ```",
   '![a picture](https://github.com/a.png "A title") and <img src="https://github.com/a.png" width="10">',
 ])("an ordinary text passes unchanged: %#", (text) => {
   expect(safe(text)).toBe(text);

@@ -12,6 +12,12 @@ describe("invisible text is removed", () => {
     ["a comment closed as browsers do", `a<!-- ${secretly} --!>b`, "ab"],
     ["a comment in a block of HTML, in backticks", `<div>\n\`<!-- ${secretly} -->\`\n</div>`, "<div>\n``\n</div>"],
     ["a comment behind a fence that is not closed", `\`\`\`\n<!-- ${secretly} -->`, "```\n"],
+    [
+      "a comment behind a fence in an item that may begin no list",
+      `- a\n2. \`\`\`\n   x\n   \`\`\`\n<!-- ${secretly} -->\n\n\`\`\`\n`,
+      "- a\n2. ```\n   x\n   ```\n\n\n```\n",
+    ],
+    ["a comment in an empty item", `-\n  \`\`\`\n<!-- ${secretly} -->\n\n  \`\`\`\n`, "-\n  ```\n\n\n  ```\n"],
     ["a comment in what only looks like an indented fence", `    \`\`\`\n<!-- ${secretly} -->\n    \`\`\``, "    ```\n\n    ```"],
     ["a processing instruction", `a<?x ${secretly} ?>b`, "ab"],
     ["a hidden element", `a<p hidden>${secretly}<p>more</p></p>b`, "ab"],

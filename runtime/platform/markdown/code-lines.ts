@@ -18,10 +18,37 @@ interface Line {
 }
 
 /**
- * Determines which lines of a Markdown text are fenced code, in linear time. Pass the lines in order. If the platforms disagree,
- * a line is not code: for example, if its fence is never closed or is inside HTML.
+ * Determines which lines of a Markdown text are fenced code, in linear time. Pass the lines in order. If the platforms or the two
+ * readings disagree, a line is not code: for example, if its fence is never closed or is inside HTML.
  */
 export class CodeLines {
+  readonly #readings: readonly LineReading[];
+
+  /** `isCut`: the text is the beginning of a longer one. */
+  constructor(text: string, isCut = false) {
+    this.#readings = [true, false].map((anyMarker) => new LineReading(text, isCut, anyMarker));
+  }
+
+  /**
+   * Whether a cut text ends inside a fence in a quotation or list that is not closed yet, so that the missing rest decides
+   * whether its last lines are code.
+   */
+  get isUncertain(): boolean {
+    return this.#readings.some(({ isUncertain }) => isUncertain);
+  }
+
+  /** Whether the line from `start` to `end` is code or one of its fences. */
+  isCode(start: number, end: number): boolean {
+    // Each reading must see each line.
+    return this.#readings.map((reading) => reading.isCode(start, end)).every(Boolean);
+  }
+}
+
+/**
+ * One reading of the lines. `anyMarker`: each marker begins a list item. Otherwise, an empty one does not, and one with another
+ * number than 1 only where no paragraph can continue.
+ */
+class LineReading {
   readonly #text: string;
   /** By their character, the last one first. Those before the current line are removed. */
   readonly #closers: ReadonlyMap<string, Closer[]>;
@@ -29,22 +56,18 @@ export class CodeLines {
   /** Indentation of the content of the current list item, in columns. */
   #listIndent = 0;
   readonly #isCut: boolean;
+  readonly #anyMarker: boolean;
   readonly #blocks = new BlockStarts();
   #isAfterBlank = true;
-  /**
-   * Whether a cut text ends inside a fence in a quotation or list that is not closed yet, so that the missing rest decides
-   * whether its last lines are code.
-   */
   isUncertain = false;
 
-  /** `isCut`: the text is the beginning of a longer one. */
-  constructor(text: string, isCut = false) {
+  constructor(text: string, isCut: boolean, anyMarker: boolean) {
     this.#text = text;
     this.#closers = closersOf(text);
     this.#isCut = isCut;
+    this.#anyMarker = anyMarker;
   }
 
-  /** Whether the line from `start` to `end` is code or one of its fences. */
   isCode(start: number, end: number): boolean {
     if (this.#closers.size === 0 && !this.#isCut) return false;
     const line = this.#read(start, end);
@@ -83,15 +106,16 @@ export class CodeLines {
 
   #opens(line: Line, end: number, beginsBlock: boolean): Fence | null {
     if (line.isBlank) return null;
-    // After the line of a paragraph, another number than 1 is text.
     const isText =
+      !this.#anyMarker &&
       !beginsBlock &&
       isDigit(this.#text.charCodeAt(line.at)) &&
       Number.parseInt(this.#text.slice(line.at, line.at + 9), 10) !== 1;
-    const marker = isText ? 0 : markerAt(this.#text, line.at, end);
+    const marker = isText ? 0 : markerAt(this.#text, line.at, end, this.#anyMarker);
     if (marker > 0 && line.indent <= this.#listIndent + 3) this.#listIndent = line.indent + marker;
     else if (line.indent < this.#listIndent) this.#listIndent = 0;
     const at = line.at + marker;
+    if (at >= end) return null;
     const sign = this.#text[at] ?? "";
     if ((sign !== "`" && sign !== "~") || (marker === 0 && line.indent > this.#listIndent + 3)) return null;
     const length = runOf(this.#text, at, sign);
@@ -134,12 +158,13 @@ export function runOf(text: string, from: number, sign: string): number {
   return at - from;
 }
 
-/** Length of a list marker including the spaces after it; 0 if there is none. */
-function markerAt(text: string, at: number, end: number): number {
+/** Length of a list marker including the spaces after it, or the one after an empty item; 0 if there is none. */
+function markerAt(text: string, at: number, end: number, mayBeEmpty: boolean): number {
   let next = at;
   while (next < at + 9 && isDigit(text.charCodeAt(next))) next++;
   const sign = text[next] ?? "";
   if (next > at ? sign !== "." && sign !== ")" : sign !== "-" && sign !== "*" && sign !== "+") return 0;
+  if (text.slice(next + 1, end).trim() === "") return mayBeEmpty ? next + 2 - at : 0;
   const blanks = runOf(text, next + 1, " ");
   if (blanks === 0 || blanks > 4 || next + 1 + blanks >= end) return 0;
   return next + 1 + blanks - at;
