@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { prose, secretText, seedResult, slug, text, timestamp } from "./common.ts";
+import { prose, seedResult, slug, text, timestamp } from "./common.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 import { policy } from "./policy.ts";
 
@@ -39,9 +39,11 @@ const secret = {
     .describe(
       "Whether the agent must send its `auth_secret` to register over gRPC. If false, anyone who can reach the gRPC port can register as this agent. Default: `false`.",
     ),
-  auth_secret: secretText(1_000).describe(
-    "Secret that the agent sends to register over gRPC. Write-only and stored hashed; use a long random value.",
-  ),
+  auth_secret: z
+    .string()
+    .min(1, "must not be empty")
+    .max(1_000)
+    .describe("Secret that the agent sends to register over gRPC. Write-only and stored hashed; use a long random value."),
 };
 
 export const agent = z

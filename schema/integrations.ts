@@ -16,11 +16,12 @@ export const integration = z
   })
   .meta({ id: "Integration" });
 
+const secretName = /secret|token|password|key/i;
 const credentials = z
   .record(z.string().max(100), z.union([z.string().max(10_000), z.boolean(), z.number()]))
   .refine(
-    (credentials) => !Object.values(credentials).some((value) => typeof value === "string" && /^\s+$/.test(value)),
-    "must not have a value of only spaces",
+    (credentials) => !Object.entries(credentials).some(([name, value]) => secretName.test(name) && /^\s+$/.test(String(value))),
+    "must not have a secret of only spaces",
   )
   .refine((credentials) => Object.keys(credentials).length > 0, "must have at least one member, for example token")
   .refine((credentials) => Object.keys(credentials).length <= 100, "must have at most 100 members")

@@ -21,7 +21,7 @@ export function readEnvironment(environment: Environment, file: string): Record<
     if (!value) continue;
     const text = value.trim();
     // A secret of only spaces is a mistake: if it counted as unset, the service would be open without a warning.
-    if (text !== "" || isSecretVariable(name)) merged[name] = text;
+    if (text !== "" || isSecretVariable(name.replaceAll("_TOKENS", ""))) merged[name] = text;
   }
   return merged;
 }

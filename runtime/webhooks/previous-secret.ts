@@ -27,6 +27,8 @@ export const previousKeyOf = ({ id, source }: Pick<Connection, "id" | "source">)
   id === "environment" ? source.name : id;
 
 const previous = new WeakMap<Connection, Connection>();
+/** The connections that `withPreviousSecret` returned. */
+const withPrevious = new WeakSet<Connection>();
 
 /** The connection as it was before its secret was replaced. */
 export function withPreviousSecret(connection: Connection): Connection {
@@ -36,6 +38,7 @@ export function withPreviousSecret(connection: Connection): Connection {
   const settings = { ...connection.settings, [name]: connection.rawSettings[`${name}_previous`] };
   const previousConnection = Object.freeze({ ...connection, settings });
   previous.set(connection, previousConnection);
+  withPrevious.add(previousConnection);
   return previousConnection;
 }
 
@@ -61,6 +64,7 @@ export function createPreviousSecrets(sql: Sql, log: Pick<Log, "warn">): Previou
   return {
     verify: async (connection, request, check) => {
       const verdict = await check(connection, request);
+      if (verdict?.ok && withPrevious.has(connection)) note(connection);
       if (verdict?.ok !== false || !hasPrevious(connection)) return verdict;
       const second = await check(withPreviousSecret(connection), request);
       if (second?.ok) note(connection);

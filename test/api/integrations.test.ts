@@ -104,7 +104,7 @@ test.each([
     { credentials: Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`k${i}`, "v"])) },
     "credentials: must have at most 100 members",
   ],
-  [{ credentials: { token: "t", webhook_secret: "  " } }, "credentials: must not have a value of only spaces"],
+  [{ credentials: { token: "t", webhook_secret: "  " } }, "credentials: must not have a secret of only spaces"],
   [{ credentials: { token: "********" } }, "credentials.token: is the mask of a value"],
   [{ credentials: { token: "t", api_url: "nonsense" } }, "credentials.api_url"],
   [{ credentials: { token: "t", api_url: "http://10.0.0.1/" } }, "credentials.api_url: 10.0.0.1 is not a public address"],

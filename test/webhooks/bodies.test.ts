@@ -149,7 +149,9 @@ test("a body that does not arrive within 30 seconds is refused", { timeout: 90_0
 });
 
 test("a source without a check takes 5 MiB, unless more is set", async () => {
-  await using open = await startService({ env: { BETA_WEBHOOK_SECRET: secret, DELTA_WEBHOOK_SECRET_PREVIOUS: secret } });
+  const account = { DELTA_API_URL: "http://127.0.0.1:9", DELTA_API_KEY: "key", DELTA_WORKSPACE_SLUG: "a" };
+  const env = { ...account, BETA_WEBHOOK_SECRET: secret, DELTA_WEBHOOK_SECRET_PREVIOUS: secret };
+  await using open = await startService({ env });
   const send = async (slug: string, bytes: number) => {
     const body = JSON.stringify({ padding: "x".repeat(bytes) });
     const headers = { "content-type": "application/json", "x-beta-token": secret };
@@ -166,6 +168,10 @@ test("a source without a check takes 5 MiB, unless more is set", async () => {
   const right = signature("{}", secret).replace("sha256=", "");
   const all = [{}, signedBy("0".repeat(64)), signedBy(signature("{}", "").replace("sha256=", "")), signedBy(right)];
   expect(await Promise.all(all.map(toDelta))).toEqual([401, 401, 401, 200]);
+  await eventually(async () => {
+    const { body } = await open.get<{ checks: { name: string; message: string }[] }>("/api/status");
+    return body.checks.some(({ name, message }) => name === "connection:delta" && /previous webhook secret was last/.test(message));
+  });
   await open.restart({ MAX_WEBHOOK_BYTES: "6000000" });
   expect([await send("alpha", 5_300_000), await send("alpha", 6_100_000)]).toEqual([200, 413]);
   await open.restart({ MAX_UNCHECKED_WEBHOOK_BYTES: "100000" });
