@@ -68,6 +68,8 @@ export const listenerOptions = (alarm: Report) => ({
   overrideGlobalObjects: !("Deno" in globalThis),
   errorHandler: (error: unknown): Response => {
     if (error instanceof RequestError) return answerOf(400, "The request target must be a path.");
+    // The client has closed the connection: then the server aborts the request with a text as the reason.
+    if (typeof error === "string") return answerOf(400, "The connection was closed before the response.");
     const [reason, details] = error instanceof Error ? [error.name, error.stack] : [typeof error, String(error)];
     alarm("request failed", { reason, error: details });
     return answerOf(500, "Something went wrong on our side. The service's log has the details.");
