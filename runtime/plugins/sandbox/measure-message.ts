@@ -12,6 +12,8 @@ interface Job {
 
 const jobs: Job[] = [];
 let running: Job | null = null;
+/** The job whose result is about to be passed on. */
+let finished: Job | null = null;
 let worker: Worker | null = null;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -45,9 +47,12 @@ function runNext(): void {
 function finish(measured: Measured): void {
   clearTimeout(timer);
   const job = running;
+  // The thread can fail right after its answer.
+  if (!job || job === finished) return;
+  finished = job;
   setImmediate(() => {
     runNext();
-    job?.done(measured);
+    job.done(measured);
   });
 }
 
