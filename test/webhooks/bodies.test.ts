@@ -170,7 +170,9 @@ test("a source without a check takes 5 MiB, unless more is set", async () => {
   expect(await Promise.all(all.map(toDelta))).toEqual([401, 401, 401, 200]);
   await eventually(async () => {
     const { body } = await open.get<{ checks: { name: string; message: string }[] }>("/api/status");
-    return body.checks.some(({ name, message }) => name === "connection:delta" && /previous webhook secret was last/.test(message));
+    return body.checks.some(
+      ({ name, message }) => name === "connection:delta" && /previous webhook secret was last/.test(message),
+    );
   });
   await open.restart({ MAX_WEBHOOK_BYTES: "6000000" });
   expect([await send("alpha", 5_300_000), await send("alpha", 6_100_000)]).toEqual([200, 413]);
