@@ -7,6 +7,8 @@ import { DatabaseUnavailable, isUnavailable } from "./unavailable.ts";
 export interface PoolOptions
   extends Pick<ConnectionOptions, "url" | "settings" | "first" | "prepare" | "stream" | "deadlineMs" | "full"> {
   readonly max: number;
+  /** How long statements wait for one of the open connections before another is opened, in milliseconds. Default: 10. */
+  readonly growAfterMs?: number;
   /** Milliseconds after which an unused connection is closed. */
   readonly idleMs?: number;
   /** Called while a statement takes long, to probe the server. Rejects if the server does not respond at all. */
@@ -19,8 +21,6 @@ const openMs = 5_000;
 const againMs = 1_000;
 /** Maximum number of connections that are opened at the same time, not counting these attempts. */
 const maxOpening = 4;
-/** How long statements wait for one of the open connections before another is opened, in milliseconds. */
-const growAfterMs = 10;
 /** Maximum number of statements in flight on one connection. */
 const maxPending = 100;
 const tickMs = 250;
@@ -142,7 +142,7 @@ export class ConnectionPool {
     this.#growing ??= setTimeout(() => {
       this.#growing = undefined;
       this.#grow();
-    }, growAfterMs);
+    }, this.#options.growAfterMs ?? 10);
   }
 
   #grow(): void {

@@ -49,10 +49,10 @@ test.each(["TRACE", "CONNECT", "PROPFIND", "trace"])("%s is refused at every hos
   const rules = { ...ways(["GET"]), permissions: [] };
   const request = { url: "https://api.example.com/a", method, headers: [], body: null, redirect: "follow" };
   const own = createHostFetch("worker", rules, createPlaceholders({}));
-  await expect(own(request, new AbortController().signal)).rejects.toThrow(`cannot ${method} at api.example.com`);
+  await expect(own(request, new AbortController().signal)).rejects.toThrow(`cannot send ${method} requests to api.example.com`);
   const users = { ...rules, operatorHosts: () => [], userHosts: () => ["api.example.com"] };
   const given = createHostFetch("worker", users, createPlaceholders({}));
-  await expect(given(request, new AbortController().signal)).rejects.toThrow(`cannot ${method} at api.example.com`);
+  await expect(given(request, new AbortController().signal)).rejects.toThrow(`cannot send ${method} requests to api.example.com`);
 });
 
 test.each(["host", "content-length", "x-forwarded-for"])("a stored manifest that injects %s injects nothing", (name) => {
