@@ -187,7 +187,7 @@ describe("the first start", { tags: ["chromium"] }, () => {
     await tab.page.evaluate(() => dispatchEvent(new Event("online")));
     await tab.sees("You stay logged in for 8 hours");
     await logIn.goOn();
-    await tab.sees(/This is shown only once:sbx_\w+/);
+    await tab.sees(/This is shown only once:sbx_[\w-]{43}/);
     await tab.sees("mine: everything");
     expect((await fetch(`${service.url}/api/agents`)).status).toBe(401);
     await tab.open("/box/console/now");

@@ -10,8 +10,11 @@ export interface Filling {
 /** A list in a list, so many levels deep. */
 const nested = (levels: number): unknown[] => (levels === 0 ? [] : [nested(levels - 1)]);
 
-/** Fillings whose JSON has about `size` bytes. A member is made when it is read, because most tests read one of the three. */
-export const filled = (size: number): fc.Arbitrary<Filling> => {
+/** Each member of a filling, made when it is called, because most tests send one of the three. */
+export type LazyFilling = { readonly [Name in keyof Filling]: () => Filling[Name] };
+
+/** Fillings whose JSON has about `size` bytes. */
+export const filled = (size: number): fc.Arbitrary<LazyFilling> => {
   const piece = fc.constantFrom(
     ...[
       "ab c\n",
@@ -50,16 +53,22 @@ export const filled = (size: number): fc.Arbitrary<Filling> => {
     (i: number) => `__proto__${i}`,
   );
   return fc.record({ piece, item, key }).map(({ piece, item, key }) => ({
-    get text() {
+    text: () => {
       const each = JSON.stringify(piece).length - 2;
       return piece.repeat(size / each);
     },
-    get list() {
-      return Array(Math.floor(size / (JSON.stringify(item).length + 1))).fill(item);
-    },
-    get members() {
+    list: () => Array(Math.floor(size / (JSON.stringify(item).length + 1))).fill(item),
+    members: () => {
       const each = key(size / 20).length + '"":1,'.length;
       return Object.fromEntries(Array.from({ length: Math.floor(size / each) }, (_, i) => [key(i), 1]));
     },
   }));
 };
+
+/** A filling of which only one member is made. */
+export const only = (name: keyof Filling, lazy: LazyFilling): Filling => ({
+  text: "",
+  list: [],
+  members: {},
+  [name]: lazy[name](),
+});
