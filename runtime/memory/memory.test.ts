@@ -68,7 +68,7 @@ test.each<[string, Record<string, unknown>, RegExp]>([
   ["too much content", { ...good, content: "ü".repeat(131_073) }, /^content: must have at most 262144 bytes/],
   ["no scope", { ...good, scope: undefined }, /^scope: /],
   ["another scope", { ...good, scope: "galaxy" }, /^scope: /],
-  ["an unknown agent", { ...good, agent_id: "nobody" }, /^agent_id: there is no agent "nobody"/],
+  ["an unknown agent", { ...good, agent_id: "deleted" }, /^agent_id: there is no agent "deleted"/],
   ["an unknown project", { ...good, project_id: 999_999 }, /^project_id: there is no project 999999/],
   ["an agent's id that is none", { ...good, agent_id: "No Body" }, /^agent_id: must start with a lower-case letter/],
   ["a lifetime of nothing", { ...good, ttl_seconds: 0 }, /^ttl_seconds: /],

@@ -62,11 +62,11 @@ test("export and import give back the same memories", { timeout: 60_000 }, async
   for (let i = 0; i < 450; i++) await keep.remove(`k${i}`);
   const result = await importMemories(
     keep,
-    each([...exported, "", "{", '{"key":"x"}', '{"key":"y","content":"c","scope":"agent","agent_id":"nobody"}']),
+    each([...exported, "", "{", '{"key":"x"}', '{"key":"y","content":"c","scope":"agent","agent_id":"deleted"}']),
   );
   expect(result).toMatchObject({ created: 450, skipped: 1 });
   expect(result.failed.map(({ line }) => line)).toEqual([453, 454, 455]);
-  expect(result.failed[2]?.error).toContain('there is no agent "nobody"');
+  expect(result.failed[2]?.error).toContain('there is no agent "deleted"');
   const sorted = (all: string[]) =>
     [...all].map((one) => ({ ...JSON.parse(one), ttl_seconds: 0 })).sort((a, b) => (a.key < b.key ? -1 : 1));
   expect(sorted(await lines(stores))).toEqual(sorted(exported));
