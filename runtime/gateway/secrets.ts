@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { problem } from "@signalbox/schema/problem";
 import { matchesSecret } from "../agents/secret.ts";
 import { networkOf } from "../platform/network/networks.ts";
+import { Semaphore } from "../platform/semaphore.ts";
 import type { MakeCounter } from "./counters.ts";
 
 /** Number of wrong secrets, for one agent from one network within 15 minutes, that are answered immediately. */
@@ -44,13 +45,13 @@ export function createSecrets(make: MakeCounter, pauseMs = slowMs, matches = mat
   const macOf = (secret: string) => createHmac("sha256", macKey).update(secret).digest("base64");
   const serialized = keyedMutex();
   const ofNetwork = limitPerName(maxWaitingOfNetwork);
-  const semaphore = fairSemaphore();
+  const hashes = new Semaphore(maxHashes);
   const check = async ({ agentId, secret, hash }: Attempt, network: string): Promise<boolean> => {
     const name = `${agentId}@${network}`;
     const used = await counter.get(name);
     const slow = used !== null && used.consumedPoints >= wrongSecrets.points;
     if (slow) await sleep(pauseMs);
-    if (await semaphore(network, () => matches(secret, hash))) {
+    if (await hashes.run(() => matches(secret, hash), { name: network })) {
       known.set(agentId, { hash: hash as string, mac: macOf(secret) });
       return true;
     }
@@ -110,37 +111,6 @@ function limitPerName(most: number): <T>(name: string, work: () => Promise<T>) =
       const left = (counts.get(name) ?? 1) - 1;
       if (left === 0) counts.delete(name);
       else counts.set(name, left);
-    }
-  };
-}
-
-/** Runs `maxHashes` at a time. Those of the same name run in order, and the names take turns. */
-function fairSemaphore(): <T>(name: string, work: () => Promise<T>) => Promise<T> {
-  const waiting = new Map<string, (() => void)[]>();
-  let running = 0;
-  const startNext = (): boolean => {
-    for (const [name, queue] of waiting) {
-      // The others come first the next time.
-      waiting.delete(name);
-      const start = queue.shift();
-      if (queue.length > 0) waiting.set(name, queue);
-      start?.();
-      return true;
-    }
-    return false;
-  };
-  return async (name, work) => {
-    if (running < maxHashes) running++;
-    else
-      await new Promise<void>((start) => {
-        const queue = waiting.get(name);
-        if (queue) queue.push(start);
-        else waiting.set(name, [start]);
-      });
-    try {
-      return await work();
-    } finally {
-      if (!startNext()) running--;
     }
   };
 }

@@ -4,7 +4,7 @@ import { costOf, estimateValues, type MessageCost, removeProto } from "./message
 
 // The thread that parses long messages of plugins before the main thread does, to measure their cost.
 
-/** The cost of a line. `text`: the line again if members named `__proto__` were removed from it. */
+/** The cost of a line. `cleaned`: the line again if members named `__proto__` were removed from it. */
 export type MeasuredLine = MessageCost & { readonly cleaned?: string };
 
 parentPort?.on("message", (line: string) => {

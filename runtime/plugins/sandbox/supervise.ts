@@ -1,9 +1,9 @@
 import { PluginError } from "@signalbox/sdk";
 import { abortable } from "../../platform/abortable.ts";
+import { Semaphore } from "../../platform/semaphore.ts";
 import { Refusal } from "../admit.ts";
 import type { Caller, CallOptions, Target } from "./caller.ts";
 import type { Sandbox } from "./open.ts";
-import { Semaphore } from "./semaphore.ts";
 
 /**
  * State of a plugin's process. `degraded`: it is running, but crashed within the last ten minutes. `backoff`: it waits for its
@@ -119,7 +119,9 @@ export class SupervisedProcess {
   readonly call: Caller = async (target, args, options) => {
     const signal = options?.signal;
     if (this.#starting) await (signal ? abortable(this.#starting, signal) : this.#starting);
-    return this.#semaphore.run(() => this.#serving(target.kind).call(target as Target, args, options as CallOptions), signal);
+    return this.#semaphore.run(() => this.#serving(target.kind).call(target as Target, args, options as CallOptions), {
+      signal,
+    });
   };
 
   #serving(kind: Target["kind"]): Sandbox {
