@@ -69,13 +69,8 @@ export function createSecrets(make: MakeCounter, pauseMs = slowMs, matches = mat
   };
 }
 
-const crowded = problem(
-  "rate_limited",
-  "Too many secrets from this network are waiting to be checked. Send this one again in a second.",
-  {
-    retryAfter: 1,
-  },
-);
+const tooManyWaiting = "Too many secrets from this network are waiting to be checked. Send this one again in a second.";
+const crowded = problem("rate_limited", tooManyWaiting, { retryAfter: 1 });
 const tooMany = (retryAfter: number) =>
   problem("rate_limited", "Too many wrong secrets were sent for this agent from this address.", { retryAfter });
 
