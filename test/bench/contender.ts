@@ -1,6 +1,9 @@
 import { spawn } from "node:child_process";
+import { rmSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { checkOut } from "../harness/checkout.ts";
+import { freshDatabase } from "../harness/databases.ts";
 import { type ServiceOptions, startService } from "../harness/service.ts";
 
 /** A program that is measured, in a separate process. */
@@ -51,4 +54,24 @@ export async function signalbox(
     close: () => service.close(),
     post: (path, body) => service.post(path, body),
   };
+}
+
+/** An earlier version of Signalbox, on an empty database of its own. */
+export interface OldVersion {
+  readonly commit: string;
+  readonly options: Pick<ServiceOptions, "sources" | "databaseUrl">;
+  close(): Promise<void>;
+}
+
+/** The version in `--before=<commit>`, to measure it in turns with this one; null without that argument. */
+export async function oldVersion(args: readonly string[]): Promise<OldVersion | null> {
+  const commit = args.find((one) => one.startsWith("--before="))?.slice("--before=".length);
+  if (!commit) return null;
+  const sources = checkOut(commit);
+  const database = await freshDatabase();
+  const close = async () => {
+    await database.drop();
+    rmSync(sources, { recursive: true, force: true });
+  };
+  return { commit, options: { sources, databaseUrl: database.url }, close };
 }

@@ -1,5 +1,5 @@
 import { freshDatabase } from "../harness/databases.ts";
-import { type Contender, limit, signalbox } from "./contender.ts";
+import { type Contender, limit, oldVersion, signalbox } from "./contender.ts";
 import { load } from "./load.ts";
 import { costOf } from "./meter.ts";
 import { median, report, spread } from "./report.ts";
@@ -12,29 +12,35 @@ const all = [
 ];
 type Levels = typeof all;
 
-/** Durable ingest of a signed webhook, compared with the minimal programs that could do it. */
+/**
+ * Durable ingest of a signed webhook, compared with the minimal programs that could do it. `--before=<commit>`: also with an earlier
+ * version.
+ */
 export async function run(args: readonly string[]): Promise<void> {
   const isQuick = args.includes("--quick");
   const rounds = isQuick ? 1 : 3;
   const levels = isQuick ? all.map((level) => ({ ...level, requests: level.requests / 4 })) : all;
   await using database = await freshDatabase();
   if (!database) throw new Error("The benchmark needs TEST_DATABASE_URL.");
+  const old = await oldVersion(args);
   const env = { SIGNALBOX_ROLE: "api" };
+  const event = { webhookSecret: secret, env };
   const contenders: Contender[] = [
     await limit("node:http + HMAC, nothing stored", "nothing-stored", secret),
     { ...(await limit("Hono, one INSERT per request, lz4", "single-insert", secret, database.url)), database: database.url },
     { ...(await limit("Hono, grouped INSERT, lz4", "grouped-insert", secret, database.url)), database: database.url },
-    await signalbox("Signalbox, PostgreSQL, event only", { database: "postgres", webhookSecret: secret, env }),
+    await signalbox("Signalbox, PostgreSQL, event only", { database: "postgres", ...event }),
     await signalbox("Signalbox, PostgreSQL, event + 2 executions", {
       database: "postgres",
-      webhookSecret: secret,
-      env,
+      ...event,
       seed: true,
     }),
-    ...(isQuick ? [] : [await signalbox("Signalbox, embedded, event only", { webhookSecret: secret, env })]),
+    ...(isQuick ? [] : [await signalbox("Signalbox, embedded, event only", event)]),
+    ...(old ? [await signalbox(`Signalbox, ${old.commit}, PostgreSQL, event only`, { ...event, ...old.options })] : []),
   ];
   const { rates, costs } = await measure(contenders, levels, rounds);
   for (const contender of contenders) await contender.close();
+  await old?.close();
 
   const [, single = "", grouped = "", ours = ""] = contenders.map(({ name }) => name);
   const ratio = (level: number, limit: string) =>

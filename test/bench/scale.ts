@@ -37,7 +37,12 @@ export async function run(): Promise<void> {
       for (let i = 0; i < count; i++)
         replicas.push({
           role,
-          ...(await signalboxBefore(side, secret, { SIGNALBOX_ROLE: role, WORKER_CONCURRENCY: "64" }, database.url)),
+          ...(await signalboxBefore(
+            side,
+            secret,
+            { SIGNALBOX_ROLE: role, WORKER_CONCURRENCY: "64" },
+            { databaseUrl: database.url },
+          )),
         });
     const ports = replicas.filter(({ role }) => role !== "worker").map(({ port }) => port);
     await throughput({ port: ports }, side, events, 64);

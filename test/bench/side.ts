@@ -1,4 +1,4 @@
-import { type Contender, limit, signalbox } from "./contender.ts";
+import { type Contender, limit, type OldVersion, signalbox } from "./contender.ts";
 
 const task = { id: "bench_task", name: "Bench", description: "Comment on the issue.", actor_id: "pm_default" };
 const mapping = { source: "alpha", event_name: "issues", action: "opened", canonical_trigger: "issue.created" };
@@ -18,10 +18,16 @@ export async function openSide(modelMs: number): Promise<Side> {
 }
 
 /** Starts Signalbox with one task for each opened issue, connected to that model and tracker. */
-export async function signalboxBefore(side: Side, secret: string, more: Record<string, string> = {}, databaseUrl?: string) {
+export async function signalboxBefore(
+  side: Side,
+  secret: string,
+  more: Record<string, string> = {},
+  { databaseUrl, old }: { readonly databaseUrl?: string; readonly old?: OldVersion } = {},
+) {
   const env = { ALPHA_TOKEN: "t", ALPHA_API_URL: side.url, LLM_BASE_URL: `${side.url}/v1`, LLM_API_KEY: "k", ...more };
-  const service = await signalbox("Signalbox, PostgreSQL", {
+  const service = await signalbox(`Signalbox${old ? `, ${old.commit}` : ""}, PostgreSQL`, {
     ...(databaseUrl === undefined ? { database: "postgres" } : { databaseUrl }),
+    ...old?.options,
     webhookSecret: secret,
     env,
   });

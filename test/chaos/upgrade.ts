@@ -1,5 +1,5 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,6 +8,7 @@ import { startModel } from "../../examples/demo/model.ts";
 import { startTracker } from "../../examples/demo/tracker.ts";
 import { freePorts } from "../../sdk/testing/free-ports.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
+import { checkOut } from "../harness/checkout.ts";
 import { multiplyHistory } from "../harness/database-faults.ts";
 import { type FreshDatabase, freshDatabase } from "../harness/databases.ts";
 import { jsonClient } from "../harness/json-client.ts";
@@ -28,23 +29,6 @@ const limitMs = 1_000;
 const repo = "octo/app";
 /** The issue of the event that is copied. The others begin with 1. */
 const historyIssue = 1_000_000;
-
-/** The sources of a commit, with the packages of this checkout. */
-function checkOut(commit: string): string {
-  const folder = mkdtempSync(join(tmpdir(), "signalbox-old-"));
-  const archive = execFileSync("git", ["archive", commit], { cwd: root, maxBuffer: 2 ** 30 });
-  execFileSync("tar", ["-x", "-C", folder], { input: archive });
-  const packages = join(folder, "node_modules");
-  mkdirSync(join(packages, "@signalbox"), { recursive: true });
-  for (const name of readdirSync(join(root, "node_modules")))
-    if (name !== "@signalbox" && !name.startsWith(".")) symlinkSync(join(root, "node_modules", name), join(packages, name));
-  for (const name of readdirSync(join(root, "node_modules/@signalbox"))) {
-    const places = [name, `plugins/${name.replace(/^plugin-/, "")}`];
-    const own = places.map((place) => join(folder, place)).find((one) => existsSync(one));
-    if (own) symlinkSync(own, join(packages, "@signalbox", name));
-  }
-  return folder;
-}
 
 interface Replica {
   readonly name: string;

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 export type Runtime = "node" | "deno";
 
@@ -46,7 +46,7 @@ const bundles: Readonly<Record<string, string>> = { "runtime/main.ts": "main.js"
 const localCommands = ["keys", "memory", "migrate", "reembed"];
 
 /**
- * Starts a TypeScript program of this repository, with only PATH, HOME and TMPDIR from this process's environment. In tests, the
+ * Starts a TypeScript program of this repository, or at an absolute path, with only PATH, HOME and TMPDIR from this process's environment. In tests, the
  * service and the command line on Node are their bundles.
  */
 export function run(
@@ -58,7 +58,7 @@ export function run(
   const isEmbedded = !options.env.DATABASE_URL && (bundle === "main.js" || localCommands.includes(options.args?.[0] ?? ""));
   const quick = isEmbedded ? [...quickStart, ...quickEmbedded] : quickStart;
   const flags = runtime === "deno" ? ["run", "-A", "--quiet"] : bundle ? quick : [];
-  const program = bundle ? join(bundledService, bundle) : join(root, file);
+  const program = bundle ? join(bundledService, bundle) : resolve(root, file);
   const args = [...flags, program, ...(options.args ?? [])];
   return runProgram(join(root, "node_modules/.bin", runtime), args, options);
 }

@@ -22,6 +22,8 @@ export interface ServiceOptions {
   readonly dataDir?: string;
   /** Further variables, which take precedence over those of the harness. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Folder of the sources, for example of another version. Default: this checkout. */
+  readonly sources?: string;
   /** Arguments of `runtime/main.ts`. */
   readonly args?: readonly string[];
   /** Runs the four seeds once the service is ready. */
@@ -190,14 +192,16 @@ class ChildService implements Service {
   }
 
   async #launch(env: Readonly<Record<string, string>>): Promise<void> {
-    const { runtime = runtimeUnderTest(), args = [], webhookSecret, dataDir = join(this.folder, "data") } = this.#options;
+    const { runtime = runtimeUnderTest(), sources, args = [], webhookSecret } = this.#options;
+    const { dataDir = join(this.folder, "data") } = this.#options;
+    const program = "runtime/main.ts";
     const own = {
       PORT: String(this.#ports[0]),
       GRPC_PORT: String(this.#ports[1]),
       ...(this.databaseUrl ? { DATABASE_URL: this.databaseUrl } : { DATA_DIR: dataDir }),
       ...(webhookSecret === undefined ? {} : { ALPHA_WEBHOOK_SECRET: webhookSecret }),
     };
-    this.#child = run(runtime, "runtime/main.ts", {
+    this.#child = run(runtime, sources ? join(sources, program) : program, {
       args,
       cwd: this.folder,
       env: { ...texts, ...own, ...this.#options.env, ...env },
