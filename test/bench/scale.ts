@@ -33,17 +33,11 @@ export async function run(): Promise<void> {
     const side = await openSide(0);
     await using database = await freshDatabase();
     const replicas = [];
-    for (const [role, count] of Object.entries(shape))
+    for (const [role, count] of Object.entries(shape)) {
+      const env = { SIGNALBOX_ROLE: role, WORKER_CONCURRENCY: "64" };
       for (let i = 0; i < count; i++)
-        replicas.push({
-          role,
-          ...(await signalboxBefore(
-            side,
-            secret,
-            { SIGNALBOX_ROLE: role, WORKER_CONCURRENCY: "64" },
-            { databaseUrl: database.url },
-          )),
-        });
+        replicas.push({ role, ...(await signalboxBefore(side, secret, env, { databaseUrl: database.url })) });
+    }
     const ports = replicas.filter(({ role }) => role !== "worker").map(({ port }) => port);
     await throughput({ port: ports }, side, events, 64);
     const measured = { pid: replicas.map(({ pid }) => pid), database: database.url };
