@@ -56,3 +56,9 @@ function isNetwork(text: string): boolean {
 /** 32 bytes, as 64 hexadecimal digits or base64 (also its URL alphabet). */
 export const isEncryptionKey = (text: string): boolean =>
   /^[0-9a-f]{64}$/i.test(text) || /^[A-Za-z0-9+/]{43}=?$|^[A-Za-z0-9_-]{43}=?$/.test(text);
+
+/**
+ * A value of a template that was not replaced, such as `$API_KEY`, `${API_KEY}` or `<your-key>`: anyone can guess it. A real secret may
+ * contain these characters, so only a whole value counts, and after `$` only a name in capitals.
+ */
+export const isPlaceholder = (text: string): boolean => /^(?:\$[A-Z_][A-Z0-9_]*|\$\{.*\}|<[^<>]*>)$/.test(text);

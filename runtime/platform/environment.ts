@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import type { z } from "zod";
-import { isSecretVariable } from "./secret-names.ts";
+import { isPlaceholder } from "./config-values.ts";
+import { isSecretSetting, isSecretVariable } from "./secret-names.ts";
 
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
@@ -38,12 +39,21 @@ function readText(file: string): string {
 export function parse<S extends z.ZodObject>(known: S, merged: Readonly<Record<string, string | undefined>>): z.output<S> {
   const parsed = known.safeParse(merged);
   // Other programs' variables, which this one does not read, may contain anything.
-  const blank = Object.keys(merged).filter((name) => merged[name] === "" && (name in known.shape || pluginSetting.test(name)));
-  if (parsed.success && blank.length === 0) return parsed.data;
-  const lines = blank.map((name) => `${name}: contains only spaces; set a value, or leave it empty to unset it`);
+  const useless = new Map<string, string>();
+  for (const name of Object.keys(merged).filter((name) => name in known.shape || pluginSetting.test(name))) {
+    if (merged[name] === "") useless.set(name, "contains only spaces");
+    else if (
+      isSecretSetting(name) &&
+      isPlaceholder(merged[name] ?? "") &&
+      !parsed.error?.issues.some(({ path }) => path[0] === name)
+    )
+      useless.set(name, "is a placeholder that was not replaced");
+  }
+  if (parsed.success && useless.size === 0) return parsed.data;
+  const lines = [...useless].map(([name, flaw]) => `${name}: ${flaw}; set a value, or leave it empty to unset it`);
   for (const { path, message } of parsed.error?.issues ?? []) {
     const name = String(path[0]);
-    if (blank.includes(name)) continue;
+    if (useless.has(name)) continue;
     lines.push(`${name}: ${message}${isSecretVariable(name) ? "" : ` (it is ${JSON.stringify(merged[name])})`}`);
   }
   throw new ConfigError(lines.join("\n"));
