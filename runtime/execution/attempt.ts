@@ -1,4 +1,5 @@
 import { OutageError } from "../breakers/breakers.ts";
+import { linkSignals } from "../platform/abortable.ts";
 import type { Bus } from "../platform/bus.ts";
 import { isUnavailable } from "../platform/database/client.ts";
 import type { Report } from "../platform/log.ts";
@@ -71,7 +72,7 @@ async function attempt(execution: ClaimedExecution, bounds: AttemptBounds, deps:
   const log = deps.log.with({ execution_id: execution.id, task_id: execution.task_id, event_id: execution.event_id });
   const { lease, stopping } = bounds;
   const limits: AttemptLimits = { ...bounds, unconfirmed: new Set() };
-  const signal = AbortSignal.any([lease.signal, stopping]);
+  const { signal, unlink } = linkSignals([lease.signal, stopping]);
   let transcript: Transcript | undefined;
   const interruptedOutcome = (): AttemptOutcome => {
     const clean = transcript?.steps.every(({ state, in_flight_ms }) => state !== "started" || in_flight_ms === null) ?? false;
@@ -115,6 +116,7 @@ async function attempt(execution: ClaimedExecution, bounds: AttemptBounds, deps:
     }
   } finally {
     watched.end();
+    unlink();
   }
 }
 

@@ -23,6 +23,7 @@ export interface HeldExecutionsOptions {
 interface Running {
   readonly execution: ClaimedExecution;
   readonly lease: Lease;
+  readonly stop: AbortController;
   readonly done: Promise<void>;
 }
 interface Interrupted {
@@ -40,6 +41,8 @@ export class HeldExecutions {
    * lease.
    */
   readonly #interrupted = new Map<string, Interrupted>();
+  /** Why no attempt may begin a further write; `null` until the service stops. */
+  #stopReason: Error | null = null;
 
   constructor(options: HeldExecutionsOptions) {
     this.#options = options;
@@ -54,11 +57,20 @@ export class HeldExecutions {
   }
 
   /** Holds an execution while its attempt runs. */
-  add(execution: ClaimedExecution, lease: Lease, attempt: () => Promise<AttemptOutcome>): void {
+  add(execution: ClaimedExecution, lease: Lease, attempt: (stopping: AbortSignal) => Promise<AttemptOutcome>): void {
     // Its lease was lost unnoticed, and this worker has claimed it again. The earlier attempt can no longer record anything.
     this.#running.get(execution.id)?.lease.lose("claimed again");
-    const done = attempt().then((outcome) => this.#ended(execution, lease, outcome));
-    this.#running.set(execution.id, { execution, lease, done });
+    // Each attempt has its own signal: adding a listener to a signal takes as long as it has listeners.
+    const stop = new AbortController();
+    if (this.#stopReason) stop.abort(this.#stopReason);
+    const done = attempt(stop.signal).then((outcome) => this.#ended(execution, lease, outcome));
+    this.#running.set(execution.id, { execution, lease, stop, done });
+  }
+
+  /** Lets attempts finish their writes in flight and nothing else, also those that begin later. */
+  stop(reason: Error): void {
+    this.#stopReason = reason;
+    for (const { stop } of this.#running.values()) stop.abort(reason);
   }
 
   cancel(id: string): void {

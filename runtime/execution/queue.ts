@@ -122,7 +122,9 @@ class LeasedQueue implements ExecutionQueue {
   async stop(drainMs: number): Promise<void> {
     const { bus, log } = this.#options;
     const drainDeadline = AbortSignal.timeout(Math.max(0, drainMs - releaseMs));
-    this.#stopping.abort(new Error("the service is stopping"));
+    const reason = new Error("the service is stopping");
+    this.#stopping.abort(reason);
+    this.#held.stop(reason);
     const ending = async () => {
       // A claim in flight may still return executions.
       await this.#claims?.stop();
@@ -228,8 +230,8 @@ class LeasedQueue implements ExecutionQueue {
   }
 
   #start(execution: ClaimedExecution, lease: Lease): void {
-    const bounds = { lease, stopping: this.#stopping.signal, windowMs: this.#windowMs };
-    this.#held.add(execution, lease, () => attemptExecution(execution, bounds, this.#deps));
+    const windowMs = this.#windowMs;
+    this.#held.add(execution, lease, (stopping) => attemptExecution(execution, { lease, stopping, windowMs }, this.#deps));
   }
 }
 

@@ -1,3 +1,4 @@
+import { withDeadline } from "../platform/abortable.ts";
 import type { WriteFence } from "../platform/write-fence.ts";
 import type { Lease } from "./lease.ts";
 
@@ -42,8 +43,7 @@ export class WriteWindow implements WriteFence {
   }
 
   /**
-   * Ends the write, so that nothing aborts it any more. The signal `stopping` lives as long as the service and must not keep a
-   * reference to it.
+   * Ends the write, so that nothing aborts it any more, and neither signal keeps a reference to it.
    */
   close(): void {
     this.#options.lease.signal.removeEventListener("abort", this.#leaseEnded);
@@ -92,12 +92,12 @@ export class WriteWindow implements WriteFence {
       stopping.throwIfAborted();
     }
     lease.check();
-    const late = AbortSignal.timeout(Math.max(1, Math.floor(this.#until - performance.now())));
+    const leftMs = Math.max(1, Math.floor(this.#until - performance.now()));
     this.#underWay++;
     this.#sent++;
     let status: number | null = null;
     try {
-      const response = await request(AbortSignal.any([lease.signal, late]));
+      const response = await withDeadline(lease.signal, leftMs, request);
       status = response.status;
       return response;
     } finally {

@@ -1,4 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { linkSignals } from "./abortable.ts";
+import { WholeResponse } from "./network/whole-response.ts";
 
 /** Checks each request that may write to another service, immediately before it is sent. */
 export interface WriteFence {
@@ -28,9 +30,22 @@ export const fencedFetch =
     if (!fence || safeMethods.has(method)) return fetch(input, init);
     const callerSignal = init?.signal ?? request?.signal;
     return fence.send((signal) =>
-      fetch(input, { ...init, signal: callerSignal ? AbortSignal.any([callerSignal, signal]) : signal }),
+      callerSignal ? underBoth(callerSignal, signal, (both) => fetch(input, { ...init, signal: both })) : fetch(input, { ...init, signal }),
     );
   };
+
+/** Sends a request that two signals abort, also while the body of its response arrives. */
+async function underBoth(caller: AbortSignal, fence: AbortSignal, send: (signal: AbortSignal) => Promise<Response>) {
+  const { signal, unlink } = linkSignals([caller, fence]);
+  let isBodyPending = false;
+  try {
+    const response = await send(signal);
+    isBodyPending = !(response instanceof WholeResponse);
+    return response;
+  } finally {
+    if (!isBodyPending) unlink();
+  }
+}
 
 /** Sends one request under several fences, all of which must allow it. */
 export const sendUnder = (all: readonly WriteFence[], request: (signal: AbortSignal) => Promise<Response>): Promise<Response> => {
