@@ -33,11 +33,14 @@ const invisibleShape = new RegExp(`^\\s*${signature}[${signs.join("")}]{${digits
 
 /** Digest of a key, the same for both kinds of markers: 22 octal digits. */
 export function markerDigest(key: string): string {
-  const digest = createHash("sha256").update(key).digest();
-  // Three bytes are eight octal digits.
-  const octal = [0, 3, 6].map((at) => digest.readUIntBE(at, 3).toString(8).padStart(8, "0")).join("");
+  // As a text, because a buffer outside of the heap costs many times as much.
+  const digest = createHash("sha256").update(key).digest("hex");
+  const octal = [0, 6, 12].map((at) => octalOf(digest.slice(at, at + 6))).join("");
   return octal.slice(0, digits);
 }
+
+/** Six hexadecimal digits are eight octal ones. */
+const octalOf = (hex: string): string => Number.parseInt(hex, 16).toString(8).padStart(8, "0");
 
 /** The marker for `key`, to be added at the start of a text. */
 export const invisibleMarker = (key: string): string =>

@@ -19,7 +19,7 @@ export interface Answer<T> {
   readonly data: T;
   /** The `Link` header, `""` without one. */
   readonly link: string;
-  readonly headers: Headers;
+  readonly headers: Readonly<Record<string, unknown>>;
 }
 type Request = <T>(route: string, parameters: Parameters, shape: z.ZodType<T>, signal: AbortSignal) => Promise<Answer<T>>;
 
@@ -135,11 +135,11 @@ const maxErrorLength = 65_536;
 function asText(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
-    const { status, url, body } = response;
+    const { status, url } = response;
     const headers = new Headers(response.headers);
     if (status < 400) {
       headers.set("content-type", "text/plain");
-      return { status, url, body, headers, text: () => response.text() } as Response;
+      return { status, url, headers, text: () => response.text() } as Response;
     }
     // The status counts, even if the body breaks off.
     const text = await response.text().catch(() => "");
@@ -161,8 +161,8 @@ async function send<T>(
   } catch (error) {
     throw failureOf(error, requestLine, secrets);
   }
-  const headers = new Headers(Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as [string, string]));
-  return { data: readAnswer(shape, parsed(answer.data, requestLine), requestLine), link: answer.headers.link ?? "", headers };
+  const { data, headers } = answer;
+  return { data: readAnswer(shape, parsed(data, requestLine), requestLine), link: headers.link ?? "", headers };
 }
 
 /** The text remains if the body was cut off or is not JSON, for example the error page of a proxy. */

@@ -1,5 +1,6 @@
 import OpenAI, { APIConnectionError, APIConnectionTimeoutError, APIError, APIUserAbortError } from "openai";
 import { withoutUrlSecrets } from "../platform/network/url-secrets.ts";
+import { headerOf } from "../platform/network/whole-response.ts";
 import { Failure } from "../platform/retry.ts";
 import { traceHeaders } from "../platform/telemetry/tracing.ts";
 import { readAnswer } from "./answer.ts";
@@ -79,7 +80,7 @@ function createPost(client: OpenAI, path: string, { fetch, timeoutMs }: Endpoint
       const response = await inTime(fetch(url, sent).catch(throwUnreached));
       const text = await inTime(response.text());
       if (!response.ok) throw APIError.generate(response.status, parseJson(text) as object, text, response.headers as Headers);
-      const type = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
+      const type = headerOf(response, "content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
       return type.includes("application/json") || type.endsWith("+json") ? JSON.parse(text) : text;
     } finally {
       clearTimeout(timer);

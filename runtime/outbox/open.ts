@@ -92,6 +92,8 @@ class RunOutbox implements OutboxFilter {
   readonly #agentId: string | null;
   readonly #options: OutboxOptions;
   #participants: Promise<ReadonlySet<string>> | null = null;
+  /** The last text without secrets, and the secrets that it was searched for: an answer is checked before it is stored and posted. */
+  #clean: { readonly text: string; readonly secrets: SecretFinder } | null = null;
 
   constructor(run: OutgoingRun, agentId: string | null, options: OutboxOptions) {
     this.#run = run;
@@ -153,8 +155,12 @@ class RunOutbox implements OutboxFilter {
   }
 
   #redacted(text: string, place: string): string {
+    const secrets = this.#options.secrets();
+    if (this.#clean?.text === text && this.#clean.secrets === secrets) return text;
+    const result = redact(text, secrets);
+    if (result.found.length === 0) this.#clean = { text, secrets };
     const context = { execution_id: this.#run.id, agent_id: this.#agentId, in: place };
-    return reporting(redact(text, this.#options.secrets()), context, this.#options);
+    return reporting(result, context, this.#options);
   }
 
   #defused(text: string, participants: ReadonlySet<string>, connection: Connection | null): string {

@@ -30,7 +30,9 @@ export const fencedFetch =
     if (!fence || safeMethods.has(method)) return fetch(input, init);
     const callerSignal = init?.signal ?? request?.signal;
     return fence.send((signal) =>
-      callerSignal ? underBoth(callerSignal, signal, (both) => fetch(input, { ...init, signal: both })) : fetch(input, { ...init, signal }),
+      callerSignal
+        ? underBoth(callerSignal, signal, (both) => fetch(input, { ...init, signal: both }))
+        : fetch(input, { ...init, signal }),
     );
   };
 

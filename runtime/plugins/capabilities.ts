@@ -3,6 +3,7 @@ import type { Capabilities, Plugin, SharedThrottle } from "@signalbox/sdk";
 import { inMemoryThrottle, PluginError } from "@signalbox/sdk";
 import type { Log } from "../platform/log.ts";
 import { openTcp } from "../platform/network/tcp.ts";
+import { headerOf } from "../platform/network/whole-response.ts";
 
 /** What the host provides for plugins, in addition to the capabilities that are created for each. */
 export type Grants = Partial<
@@ -52,7 +53,7 @@ function boundFetch(plugin: Plugin, { fetch, hosts, userUrls }: EgressRules): ty
     for (let hop = 0; ; hop++) {
       const requestInit = { ...init, ...(headers && { headers }), redirect: "manual" as const };
       const response = await fetchFor(url)(hop === 0 ? input : url, requestInit);
-      const location = response.headers.get("location");
+      const location = headerOf(response, "location");
       const follow =
         [301, 302, 303, 307, 308].includes(response.status) && location && (init?.method ?? "GET") === "GET" && hop < 5;
       if (!follow) return response;

@@ -15,9 +15,15 @@ const originOf = (value: unknown): string | null =>
 export const changedHost = (before: Settings, after: Settings): string | undefined =>
   Object.keys({ ...before, ...after }).find((name) => originOf(after[name]) !== originOf(before[name]));
 
+/** By settings, which are never changed in place. Each request to a tracker needs them, and parsing addresses costs more. */
+const knownHosts = new WeakMap<Settings, readonly string[]>();
+
 /** Hosts of the addresses among settings. */
-export const hostsIn = (settings: Settings): string[] =>
-  Object.values(addressesIn(settings)).map((address) => new URL(address).host);
+export function hostsIn(settings: Settings): readonly string[] {
+  const hosts = knownHosts.get(settings) ?? Object.values(addressesIn(settings)).map((address) => new URL(address).host);
+  knownHosts.set(settings, hosts);
+  return hosts;
+}
 
 /**
  * Servers, as `host:port`, in settings that contain URLs with a port and a protocol other than HTTP, alone or in a

@@ -96,20 +96,26 @@ async function bodyOf(
   return boundedStream(body, signal);
 }
 
-async function wholeIfSmall(body: Readable, signal: Signal): Promise<ArrayBuffer | ReadableStream<Uint8Array>> {
+/** Reads a body by its events, which cost a fraction of an iterator. */
+function wholeIfSmall(body: Readable, signal: Signal): Promise<ArrayBuffer | ReadableStream<Uint8Array>> {
   const chunks: Buffer[] = [];
-  const rest = body[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-  for (let bytes = 0; bytes <= smallBytes; ) {
-    const { done, value } = await rest.next();
-    if (done) return new Uint8Array(Buffer.concat(chunks)).buffer;
-    chunks.push(value);
-    bytes += value.byteLength;
-  }
+  let bytes = 0;
   const all = async function* () {
     yield* chunks;
-    yield* { [Symbol.asyncIterator]: () => rest };
+    yield* body;
   };
-  return boundedStream(all(), signal);
+  return new Promise((done, fail) => {
+    const add = (chunk: Buffer) => {
+      chunks.push(chunk);
+      bytes += chunk.byteLength;
+      if (bytes <= smallBytes) return;
+      body.pause();
+      body.off("data", add).off("end", end);
+      done(boundedStream(all(), signal));
+    };
+    const end = () => done(new Uint8Array(Buffer.concat(chunks)).buffer);
+    body.on("data", add).once("end", end).once("error", fail);
+  });
 }
 
 const headersOf = (all: Answer["headers"]): [string, string][] =>

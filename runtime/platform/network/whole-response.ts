@@ -11,6 +11,7 @@ export class WholeResponse {
   readonly redirected = false;
   readonly type = "default";
   readonly #bytes: ArrayBuffer;
+  /** Their names are in lower case. */
   readonly #fields: [string, string][];
   #headers: Headers | undefined;
   #full: Response | undefined;
@@ -28,6 +29,11 @@ export class WholeResponse {
   get headers(): Headers {
     this.#headers ??= new Headers(this.#fields);
     return this.#headers;
+  }
+  /** Like `headers.get`, but creates no `Headers`. */
+  header(name: string): string | null {
+    const values = this.#fields.flatMap(([key, value]) => (key === name ? value : []));
+    return values.length === 0 ? null : values.join(", ");
   }
   get bodyUsed(): boolean {
     return this.#full?.bodyUsed ?? this.#isUsed;
@@ -75,3 +81,7 @@ export class WholeResponse {
 }
 // Makes `instanceof` work.
 Object.setPrototypeOf(WholeResponse.prototype, Response.prototype);
+
+/** A header of a response; its name in lower case. */
+export const headerOf = (response: Response, name: string): string | null =>
+  response instanceof WholeResponse ? response.header(name) : response.headers.get(name);

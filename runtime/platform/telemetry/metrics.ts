@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { headerOf } from "../network/whole-response.ts";
 
 /** The metrics of the process, for `GET /metrics`. Labels have few values; `bounded` limits labels with external values. */
 export const registry = new Registry();
@@ -143,7 +144,7 @@ export const countRequests =
     try {
       const answer = await fetch(input, init);
       requests.inc({ host, status: `${Math.floor(answer.status / 100)}xx` });
-      const left = answer.headers.get("x-ratelimit-remaining") ?? answer.headers.get("ratelimit-remaining");
+      const left = headerOf(answer, "x-ratelimit-remaining") ?? headerOf(answer, "ratelimit-remaining");
       if (left !== null && /^\d{1,9}$/.test(left)) rateRemaining.set({ host }, Number(left));
       return answer;
     } catch (error) {
