@@ -4,9 +4,15 @@ import { writeChanges } from "./queries.ts";
 import { repeatChanges } from "./repeat-queries.ts";
 import type { Change } from "./rows.ts";
 
+/**
+ * Maximum number of changes in one write. Another write begins beside a running one only if it has as many, because fewer and larger
+ * writes cost less.
+ */
+const maxChanges = 64;
+
 /** Writes changes of many executions together. Each call resolves to `false` if the lease of its execution is lost. */
 export function groupedWrites({ sql, onlyProcess }: { readonly sql: Sql; readonly onlyProcess: boolean }) {
-  const options = { maxItems: 64, beside: 16, concurrency: onlyProcess ? 1 : 4 };
+  const options = { maxItems: maxChanges, beside: maxChanges, concurrency: onlyProcess ? 1 : 4 };
   return {
     write: batch((changes: Change[]) => writeChanges(sql, changes), options),
     /** For changes whose earlier write got no answer. */
