@@ -2,10 +2,11 @@ import { expect, test } from "vitest";
 import { openOutbox } from "./open.ts";
 import { SecretFinder } from "./secret-finder.ts";
 
+let secrets = new SecretFinder([]);
 const outbox = openOutbox({
   sql: undefined as never,
   policies: { of: () => ({ allow: { value: [] } }) } as never,
-  secrets: () => new SecretFinder([]),
+  secrets: () => secrets,
   footer: { enabled: false, publicUrl: null },
   alarm: () => {},
   refused: async () => {},
@@ -34,4 +35,12 @@ test.each(["*_", "`", "<b>", "@a ", "aGVsbG8gd29ybGQ="])("a long text of %j is w
 
 test("a short text is worked on at once", async () => {
   expect(await turnsOf(() => outbox.of(run, null).answer("Done.", null))).toBe(0);
+});
+
+test("a text that was checked is checked again if the secrets have changed", async () => {
+  const own = outbox.of(run, null);
+  const text = "The value is s3cr3t-s3cr3t-s3cr3t.";
+  expect([own.withoutSecrets(text), await own.answer(text, null)]).toEqual([text, text]);
+  secrets = new SecretFinder([{ name: "TOKEN", value: "s3cr3t-s3cr3t-s3cr3t" }]);
+  expect([own.withoutSecrets(text), await own.answer(text, null)]).not.toContain(text);
 });

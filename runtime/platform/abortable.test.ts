@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withDeadline } from "./abortable.ts";
+import { linkSignals, withDeadline } from "./abortable.ts";
 
 /** A call that ends only when its signal is aborted. */
 const untilAborted = (signal: AbortSignal): Promise<never> =>
@@ -20,4 +20,16 @@ test("a call that has ended is aborted no more", async () => {
   outer.abort();
   await new Promise((done) => setTimeout(done, 5));
   expect(kept.aborted).toBe(false);
+});
+
+test("a linked signal is aborted with the first of the others, also if that was aborted before, until it is unlinked", () => {
+  const [first, second] = [new AbortController(), new AbortController()];
+  const link = () => linkSignals([first.signal, second.signal]);
+  const [linked, unlinked] = [link(), link()];
+  unlinked.unlink();
+  second.abort(new Error("second"));
+  first.abort(new Error("first"));
+  expect(linked.signal.reason).toMatchObject({ message: "second" });
+  expect(unlinked.signal.aborted).toBe(false);
+  expect(link().signal.aborted).toBe(true);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { currentFence, runFenced, sendUnder, type WriteFence } from "./write-fence.ts";
+import { currentFence, fencedFetch, runFenced, sendUnder, type WriteFence } from "./write-fence.ts";
 
 const fence = (name: string, passed: string[], refuses = false): WriteFence => ({
   send: (request) => {
@@ -36,4 +36,23 @@ test("a call's fence follows its asynchronous work, and no other", async () => {
     })(),
   ]);
   expect(seen).toEqual([own]);
+});
+
+test("the caller and the fence of a write can abort it, also while the body of its response arrives", async () => {
+  const signals: AbortSignal[] = [];
+  const fetch = fencedFetch(async (_, init) => {
+    signals.push(init?.signal as AbortSignal);
+    return new Response(new ReadableStream());
+  });
+  const [caller, own] = [new AbortController(), new AbortController()];
+  const send = () =>
+    runFenced({ send: (request) => request(own.signal) }, () =>
+      fetch("http://tracker", { method: "POST", signal: caller.signal }),
+    );
+  await send();
+  caller.abort();
+  expect(signals[0]?.aborted).toBe(true);
+  own.abort(new Error("the lease ended"));
+  await send();
+  expect(signals[1]?.aborted).toBe(true);
 });
