@@ -71,5 +71,7 @@ function lineOf({ execution_id: id, execution, step }: Change, known: Map<string
   }
   const { kind, name, state, error, started_at, ended_at, created_at } = step;
   const what = [kind, name].filter(Boolean).join(" ");
-  return `${toSecond(ended_at ?? started_at ?? created_at)} ${prefix}${what} ${state}${error ? `: ${error}` : ""}`;
+  // A step that the next attempt continues keeps the state `started`.
+  const shown = error && state === "started" ? "failed" : state;
+  return `${toSecond(ended_at ?? started_at ?? created_at)} ${prefix}${what} ${shown}${error ? `: ${error}` : ""}`;
 }

@@ -95,7 +95,7 @@ async function sendAnswer(
   deps: RunDeps,
 ): Promise<PostResult> {
   const resumed = step.state === "started" && step.key !== null;
-  transcript.complete(step, { state: "started" });
+  transcript.complete(step, { state: "started", error: null });
   const input = step.input as PostInput;
   const subject = { project: execution.project ?? "", issue: execution.issue ?? "" };
   const key = `${execution.id}.${step.seq}`;

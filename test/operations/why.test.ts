@@ -199,7 +199,7 @@ test("the command line answers with the same reasons, in lines that fit", { time
   for (const line of listed.split("\n")) expect(line.length).toBeLessThanOrEqual(120);
   const [failed] = (await service.get<{ id: string }[]>("/api/task-executions?state=failed")).body;
   expect(await signalbox("tail", failed?.id ?? "")).toMatch(
-    /^\S+Z prompt succeeded\n[\s\S]*first: failed: alpha answered 403[^\n]*\n$/,
+    /^\S+Z prompt succeeded\n[\s\S]*\n\S+Z post alpha failed: alpha answered 403[^\n]*\n[\s\S]*first: failed: alpha answered 403[^\n]*\n$/,
   );
 });
 

@@ -36,6 +36,7 @@ const onIssue = (number: number) => `#${number}\\.`;
 interface Step {
   readonly kind: string;
   readonly state: string;
+  readonly error: string | null;
   readonly name: string | null;
 }
 const transcriptOf = async (id: string) =>
@@ -158,6 +159,8 @@ describe("a tracker that fails for a while", () => {
     world.tracker.fault({ method: "POST", path: `/issues/${number}/comments`, nth: 2, times: 3, status: 500 });
     const execution = await open(number, "with a tool");
     expect(await ended(execution)).toMatchObject({ state: "succeeded", attempts: 2 });
+    // A step that succeeded in the end has no error of an earlier attempt.
+    expect((await transcriptOf(execution.id)).filter(({ error }) => error !== null)).toEqual([]);
     expect(chatsAbout(number)).toHaveLength(2);
     expect(textsOf(world.tracker, repo, number)).toEqual([answer, note]);
   });
