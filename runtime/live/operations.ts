@@ -1,25 +1,23 @@
 import * as live from "@signalbox/schema/live";
 import { problem } from "@signalbox/schema/problem";
-import { type Execution, findExecution } from "../executions/queries.ts";
 import type { Sql } from "../platform/database/client.ts";
-import { firstIdAt, timeOfId } from "../platform/ids.ts";
+import { firstIdAt } from "../platform/ids.ts";
 import { type Bound, Events, handle, type ServerEvent } from "../platform/operation.ts";
-import { sleep } from "../platform/retry.ts";
-import { type LiveStep, listEndedSince, listLive, listStepsOf } from "./queries.ts";
+import { Semaphore } from "../platform/semaphore.ts";
+import { LiveFeed } from "./feed.ts";
+import { findLive, listEndedSince, listLive, listMarks, listMarksSince, readSteps } from "./queries.ts";
+import { type Change, changeOf, isEnded, stepChangeOf } from "./stream.ts";
 
-/** Interval between two reads. Streams read the database, so they include the changes of all replicas and miss none. */
-const pollMs = 400;
 const dayMs = 86_400_000;
-const ended = ["succeeded", "failed", "cancelled"];
 const maxStreams = 200;
-const overlapMs = 2_000;
-const idLength = 36;
+/** Steps are stored up to this long after the times that they contain. */
+const storeMs = 60_000;
 let open = 0;
 
 /** Changes of executions as server-sent events. */
 export const liveOperations: Bound[] = [
   handle(live.ofExecution, async ({ id, seconds }, { sql, signal, last_event_id }) => {
-    if (!(await findExecution(sql, id))) throw problem("not_found", `There is no task execution ${id}.`);
+    if (!(await findLive(sql, id))) throw problem("not_found", `There is no task execution ${id}.`);
     return new Events(countStream(followExecution(sql, id, Number.parseInt(last_event_id ?? "-1", 10), until(signal, seconds))));
   }),
   handle(
@@ -42,80 +40,81 @@ async function* countStream(events: AsyncIterable<ServerEvent>): AsyncGenerator<
   }
 }
 
-const executionEvent = (execution: Execution, id: string): ServerEvent => ({
-  event: "execution",
-  id,
-  data: { execution_id: execution.id, execution, step: null },
-});
-const stepEvent = ({ execution_id, ...step }: LiveStep, id: string): ServerEvent => ({
-  event: "step",
-  id,
-  data: { execution_id, execution: null, step },
-});
+const feeds = new WeakMap<Sql, LiveFeed>();
+function feedOf(sql: Sql): LiveFeed {
+  const feed = feeds.get(sql) ?? new LiveFeed(sql);
+  feeds.set(sql, feed);
+  return feed;
+}
+
+/** Streams that begin read what their readers have missed, a few at a time, because other requests need the database, too. */
+const catchUps = new Semaphore(4);
+const catchUp =
+  (signal: AbortSignal) =>
+  <T>(read: () => Promise<T>): Promise<T> =>
+    catchUps.run(read, { signal });
+
+const eventOf = ({ data }: Change, id: string): ServerEvent => ({ event: data.step ? "step" : "execution", id, data });
 
 /** `after`: number of the last step that the reader received; the events contain these numbers. */
 async function* followExecution(sql: Sql, id: string, after: number, signal: AbortSignal): AsyncGenerator<ServerEvent> {
+  const feed = feedOf(sql);
+  const stream = feed.open(id);
   let last = Number.isInteger(after) ? after : -1;
-  let shown = "";
   const states = new Map<number, string>();
-  while (!signal.aborted) {
-    const execution = await findExecution(sql, id);
-    if (!execution) return;
-    // The steps are read after the execution, so that those of an ended execution are complete.
-    for (const step of await listStepsOf(sql, [id], last + 1)) {
-      const state = `${step.state} ${step.error ?? ""}`;
-      if (states.get(step.seq) !== state) {
-        states.set(step.seq, state);
-        yield stepEvent(step, String(last));
-      }
-      if (step.state !== "started" && step.seq === last + 1) last = step.seq;
-    }
-    const now = JSON.stringify(execution);
-    if (now !== shown) yield executionEvent(execution, String(last));
-    shown = now;
-    if (ended.includes(execution.state)) return;
-    await sleep(pollMs, signal).catch(() => {});
+  let ending: Change | undefined;
+  function* eventsOf(change: Change): Generator<ServerEvent> {
+    const { execution, step } = change.data;
+    if (execution && isEnded(execution.state)) ending = change;
+    else if (execution) yield eventOf(change, String(last));
+    if (!step) return;
+    const state = `${step.state} ${step.error ?? ""}`;
+    if (step.seq <= last || states.get(step.seq) === state) return;
+    states.set(step.seq, state);
+    yield eventOf(change, String(last));
+    if (step.state !== "started" && step.seq === last + 1) last = step.seq;
+  }
+  try {
+    if (!(await stream.begun(signal))) return;
+    const earlier = await catchUp(signal)(() => listMarks(sql, new Map([[id, last + 1]])));
+    for await (const step of readSteps(sql, earlier, catchUp(signal))) yield* eventsOf(stepChangeOf(step, ""));
+    for await (const change of stream.changes(signal)) yield* eventsOf(change);
+    // The steps of an ended execution come before it.
+    if (ending && !signal.aborted) yield eventOf(ending, String(last));
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    feed.close(stream);
   }
 }
 
 /** `since`: time of the last event that the reader received, in milliseconds; the events contain these times. */
 async function* followService(sql: Sql, since: number, signal: AbortSignal): AsyncGenerator<ServerEvent> {
-  const began = Date.now();
-  const shown = new Map<string, string>();
-  const steps = new Map<string, string>();
-  if (Number.isFinite(since)) {
-    const endedMeanwhile = await listEndedSince(sql, new Date(since).toISOString(), firstIdAt(since - dayMs));
-    for (const execution of endedMeanwhile) {
-      shown.set(execution.id, JSON.stringify(execution));
-      yield executionEvent(execution, new Date(began).toISOString());
-    }
+  const feed = feedOf(sql);
+  const stream = feed.open();
+  try {
+    if (!(await stream.begun(signal))) return;
+    if (Number.isFinite(since)) yield* missedSince(sql, feed, since, signal);
+    for await (const change of stream.changes(signal)) yield eventOf(change, change.at);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    feed.close(stream);
   }
-  let after = firstIdAt(Number.isFinite(since) ? Math.max(since, began - dayMs) - 1_000 : began - 1_000);
-  let tracked: string[] = [];
-  while (!signal.aborted) {
-    const at = new Date().toISOString();
-    const rows = await listLive(sql, after, tracked);
-    for (const execution of rows) {
-      const now = JSON.stringify(execution);
-      if (shown.get(execution.id) !== now) yield executionEvent(execution, at);
-      shown.set(execution.id, now);
-    }
-    for (const step of await listStepsOf(
-      sql,
-      rows.map(({ id }) => id),
-      0,
-    )) {
-      const key = `${step.execution_id} ${step.seq}`;
-      if (steps.get(key) !== step.state) yield stepEvent(step, at);
-      steps.set(key, step.state);
-    }
-    tracked = rows.flatMap(({ id, state }) => (ended.includes(state) ? [] : [id]));
-    const ids = new Set(rows.map(({ id }) => id));
-    for (const id of shown.keys()) if (!ids.has(id)) shown.delete(id);
-    for (const key of steps.keys()) if (!ids.has(key.slice(0, idLength))) steps.delete(key);
-    const last = rows.at(-1);
-    // Another replica may store an execution a moment after it generated its id.
-    if (last) after = firstIdAt(timeOfId(last.id) - overlapMs);
-    await sleep(pollMs, signal).catch(() => {});
-  }
+}
+
+/** What changed since a time. A reader that is cut off here reads all of it again, because the events contain that time. */
+async function* missedSince(sql: Sql, feed: LiveFeed, since: number, signal: AbortSignal): AsyncGenerator<ServerEvent> {
+  const at = new Date(since).toISOString();
+  const read = async () => {
+    const ended = await listEndedSince(sql, at, firstIdAt(since - dayMs));
+    const open = await listLive(sql, firstIdAt(Math.max(since, Date.now() - dayMs) - 1_000), []);
+    const followed = feed.track(open.flatMap(({ id, state }) => (isEnded(state) ? [] : [id])));
+    const ids = [...new Set([...followed, ...ended.map(({ id }) => id)])];
+    const marks = await listMarksSince(sql, ids, new Date(since - storeMs).toISOString());
+    return { executions: [...ended, ...open.filter(({ id }) => ended.every((one) => one.id !== id))], marks };
+  };
+  const { executions, marks } = await catchUp(signal)(read);
+  for (const execution of executions) yield eventOf(changeOf(execution, at), at);
+  for await (const step of readSteps(sql, marks, catchUp(signal))) yield eventOf(stepChangeOf(step, at), at);
 }

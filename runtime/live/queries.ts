@@ -20,12 +20,53 @@ export const listEndedSince = (sql: Queryable, since: string, after: string): Pr
     select ${shortMembers(sql)} from task_executions
     where id > ${after} and finished_at > ${since} order by id desc limit ${limit}`;
 
+export async function findLive(sql: Queryable, id: string): Promise<Execution | undefined> {
+  const [execution] = await sql<Execution[]>`select ${shortMembers(sql)} from task_executions where id = ${id}`;
+  return execution;
+}
+
+/** A step without its texts. */
+export interface StepMark {
+  readonly execution_id: string;
+  readonly seq: number;
+  readonly state: Step["state"];
+  readonly error: string | null;
+}
+
+/** The steps of some executions, each from a number on. */
+export const listMarks = (sql: Queryable, from: ReadonlyMap<string, number>): Promise<StepMark[]> =>
+  sql<StepMark[]>`
+    select s.execution_id, s.seq, s.state, s.error from execution_steps s
+    join unnest(${[...from.keys()]}::uuid[], ${[...from.values()]}::int[]) as f (id, first) on s.execution_id = f.id and s.seq >= f.first
+    order by s.execution_id, s.seq`;
+
+/** The steps of some executions that changed at a time or later. */
+export const listMarksSince = (sql: Queryable, ids: readonly string[], since: string): Promise<StepMark[]> =>
+  sql<StepMark[]>`
+    select execution_id, seq, state, error from execution_steps
+    where execution_id = any(${ids as string[]}::uuid[])
+      and (greatest(created_at, started_at, ended_at, decided_at) >= ${since} or (state = 'started' and error is not null))
+    order by execution_id, seq`;
+
 export type LiveStep = Step & { readonly execution_id: string };
 
-/** The steps of some executions, starting at a number. */
-export async function listStepsOf(sql: Queryable, ids: readonly string[], fromSeq: number): Promise<LiveStep[]> {
-  const rows = await sql<StoredStep<LiveStep>[]>`
-    select execution_id, ${stepMembers(sql)} from execution_steps
-    where execution_id = any(${ids as string[]}::uuid[]) and seq >= ${fromSeq} order by execution_id, seq`;
-  return rows.map((row) => shownStep(row));
+/** Maximum number of steps that one query reads with their texts. */
+const stepsPerRead = 50;
+
+/** These steps with their texts, read in small parts: a transcript can be long, and a reader slow. `turn`: makes each read. */
+export async function* readSteps(
+  sql: Queryable,
+  marks: readonly StepMark[],
+  turn: <T>(read: () => Promise<T>) => Promise<T> = (read) => read(),
+): AsyncGenerator<LiveStep> {
+  for (let at = 0; at < marks.length; at += stepsPerRead) {
+    const part = marks.slice(at, at + stepsPerRead);
+    const [ids, numbers] = [part.map(({ execution_id }) => execution_id), part.map(({ seq }) => seq)];
+    const rows = await turn(
+      () => sql<StoredStep<LiveStep>[]>`
+        select execution_id, ${stepMembers(sql)} from execution_steps
+        where (execution_id, seq) in (select * from unnest(${ids}::uuid[], ${numbers}::int[])) order by execution_id, seq`,
+    );
+    for (const row of rows) yield shownStep(row);
+  }
 }

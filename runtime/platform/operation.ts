@@ -83,8 +83,18 @@ export async function invokeWithEvents(bound: Bound, raw: unknown, context: Cont
   return new Events(parseEvents(answer.all, events));
 }
 
-async function* parseEvents(all: AsyncIterable<ServerEvent>, data: z.ZodType): AsyncGenerator<ServerEvent> {
-  for await (const one of all) yield { ...one, data: data.parse(one.data) };
+async function* parseEvents(all: AsyncIterable<ServerEvent>, schema: z.ZodType): AsyncGenerator<ServerEvent> {
+  for await (const one of all) yield { ...one, data: parseOnce(one.data, schema) };
+}
+
+/** Streams share the data of their events, so each is parsed once. */
+const parsed = new WeakMap<z.ZodType, WeakMap<object, unknown>>();
+function parseOnce(data: unknown, schema: z.ZodType): unknown {
+  if (typeof data !== "object" || data === null) return schema.parse(data);
+  const known = parsed.get(schema) ?? new WeakMap<object, unknown>();
+  parsed.set(schema, known);
+  if (!known.has(data)) known.set(data, schema.parse(data));
+  return known.get(data);
 }
 
 /** The same for a server stream, which yields parsed outputs. */

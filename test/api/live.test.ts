@@ -10,7 +10,7 @@ interface Change {
   readonly data: {
     readonly execution_id: string;
     readonly execution: { readonly state: string } | null;
-    readonly step: { readonly seq: number; readonly kind: string; readonly state: string } | null;
+    readonly step: { readonly seq: number; readonly kind: string; readonly state: string; readonly error: string | null } | null;
   };
 }
 
@@ -23,17 +23,33 @@ afterAll(() => world?.[Symbol.asyncDispose]());
 const started = async (number: number) =>
   (await world.service.webhook(issueOpened({ repo: "acme/webshop", number, sender: "mona" }))).body.executions?.[0]?.id ?? "";
 
-/** The whole stream, which must end by itself. */
-async function streamed(path: string, lastEventId?: string): Promise<Change[]> {
+const open = (path: string, lastEventId?: string) => {
   const headers = { accept: "text/event-stream", ...(lastEventId !== undefined && { "last-event-id": lastEventId }) };
-  const text = await (await fetch(world.service.url + path, { headers })).text();
-  return [...text.matchAll(/event: (\w+)\nid: (\S+)\ndata: (.*)\n/g)].map(([, event = "", id = "", data = ""]) => ({
+  return fetch(world.service.url + path, { headers });
+};
+const changesIn = (text: string): Change[] =>
+  [...text.matchAll(/event: (\w+)\nid: (\S+)\ndata: (.*)\n\n/g)].map(([, event = "", id = "", data = ""]) => ({
     event,
     id,
     data: JSON.parse(data),
   }));
+/** The whole stream, which must end by itself. */
+const streamed = async (path: string, lastEventId?: string) => changesIn(await (await open(path, lastEventId)).text());
+/** The errors of posts in the stream until there is one. */
+async function firstPostErrors(path: string): Promise<string[]> {
+  const response = await open(path);
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const part of response.body ?? []) {
+    text += decoder.decode(part, { stream: true });
+    const found = postErrors(changesIn(text));
+    if (found.length > 0) return found;
+  }
+  throw new Error(`no post has an error: ${text}`);
 }
 const states = (changes: readonly Change[]) => changes.flatMap(({ data }) => data.execution?.state ?? []);
+const postErrors = (changes: readonly Change[]) =>
+  changes.flatMap(({ data: { step } }) => (step?.kind === "post" && step.error ? [step.error] : []));
 const steps = (changes: readonly Change[]) => changes.flatMap(({ data }) => data.step?.seq ?? []);
 
 test("an execution is followed to its end, and a stream that was cut continues behind its last event", async () => {
@@ -58,6 +74,17 @@ test("the service is followed, and a new stream begins with what ended in betwee
   await waitForExecutions(world.service, { count: 3 });
   const missed = await streamed("/api/events?seconds=1", changes.at(-1)?.id);
   expect(missed.map(({ data }) => data.execution_id)).toContain(later);
+}, 60_000);
+
+test("every open stream is sent why a post failed", async () => {
+  // For so long that the streams have the post as started before.
+  const refusal = { method: "POST", path: "comments", status: 403, times: 0, delayMs: 900 };
+  world.tracker.fault({ ...refusal, body: "Answer of" });
+  const streams = Array.from({ length: 40 }, () => firstPostErrors("/api/events?seconds=20"));
+  const id = await started(4);
+  const found = [postErrors(await streamed(`/api/task-executions/${id}/events`)), ...(await Promise.all(streams))];
+  expect(found).toEqual(found.map(() => [expect.stringContaining("403")]));
+  world.tracker.clearFaults();
 }, 60_000);
 
 test("an execution that does not exist", async () => {

@@ -1,0 +1,153 @@
+import type { Sql } from "../platform/database/client.ts";
+import { firstIdAt, timeOfId } from "../platform/ids.ts";
+import { type LiveStep, listLive, listMarks, readSteps, type StepMark } from "./queries.ts";
+import { type Change, changeOf, isEnded, LiveStream, stepChangeOf } from "./stream.ts";
+
+/** Interval between two reads. Streams read the database, so they include the changes of all replicas and miss none. */
+const pollMs = 400;
+const overlapMs = 2_000;
+
+interface Known {
+  readonly change: Change;
+  readonly json: string;
+  /** States of the steps from `first` on. The steps before it have ended. */
+  readonly steps: Map<number, string>;
+  first: number;
+}
+
+const markOf = ({ state, error }: Pick<StepMark, "state" | "error">): string => `${state} ${error ?? ""}`;
+const mayChange = (mark: string): boolean => /^(?:started|proposed) /.test(mark);
+
+/**
+ * Reads the changes of executions from the database once for all streams of this replica: if each of 200 streams read them itself,
+ * other requests would wait for the database.
+ */
+export class LiveFeed {
+  readonly #sql: Sql;
+  readonly #streams = new Set<LiveStream>();
+  readonly #known = new Map<string, Known>();
+  /** Executions that have not ended. */
+  readonly #tracked = new Set<string>();
+  /** Executions with a greater id are new. */
+  #after = "";
+  #isReading = false;
+  #wake = Promise.withResolvers<void>();
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  /** Adds a stream, of all executions or of one. It begins with those that have not ended. `close` it in the end. */
+  open(only?: string): LiveStream {
+    const stream = new LiveStream(only);
+    this.#streams.add(stream);
+    if (this.#isReading) this.#wake.resolve();
+    else void this.#read();
+    return stream;
+  }
+
+  close(stream: LiveStream): void {
+    this.#streams.delete(stream);
+  }
+
+  /** Follows further executions until they end. Returns the ids of all that are followed. */
+  track(ids: readonly string[]): string[] {
+    for (const id of ids) this.#tracked.add(id);
+    return [...new Set([...this.#known.keys(), ...ids])];
+  }
+
+  /** Reads until there are no streams. An error ends them all. */
+  async #read(): Promise<void> {
+    this.#isReading = true;
+    this.#known.clear();
+    this.#tracked.clear();
+    this.#after = firstIdAt(Date.now() - 1_000);
+    try {
+      for (let isFirst = true; this.#streams.size > 0; isFirst = false) {
+        await this.#turn(isFirst);
+        await this.#pause();
+      }
+    } catch (error) {
+      for (const stream of this.#streams) stream.fail(error);
+      this.#streams.clear();
+    }
+    this.#isReading = false;
+  }
+
+  /** A stream that begins does not wait. */
+  async #pause(): Promise<void> {
+    this.#wake = Promise.withResolvers();
+    const timer = setTimeout(this.#wake.resolve, pollMs);
+    if ([...this.#streams].some((stream) => !stream.hasBegun)) this.#wake.resolve();
+    await this.#wake.promise;
+    clearTimeout(timer);
+  }
+
+  async #turn(isFirst: boolean): Promise<void> {
+    const at = new Date().toISOString();
+    for (const stream of this.#streams) if (stream.isOver) this.#streams.delete(stream);
+    const streams = [...this.#streams];
+    const asked = new Set([...this.#tracked, ...streams.flatMap(({ only }) => only ?? [])]);
+    const rows = await listLive(this.#sql, this.#after, [...asked]);
+    const joining = streams.filter(({ hasBegun }) => !hasBegun);
+    // The streams that begin read earlier steps themselves, if they want them.
+    const begins = new Set(joining.map(({ only }) => only));
+    const silent = new Set<string>();
+    const ids = new Set(rows.map(({ id }) => id));
+    for (const id of this.#known.keys()) if (!ids.has(id)) this.#known.delete(id);
+    for (const row of rows) {
+      const before = this.#known.get(row.id);
+      if (!before && row.id <= this.#after && (isFirst || begins.has(row.id))) silent.add(row.id);
+      const json = JSON.stringify(row);
+      if (before?.json === json) continue;
+      const change = changeOf(row, at);
+      // A restart may repeat a step that had failed.
+      const isRestarted = before?.change.data.execution && isEnded(before.change.data.execution.state) && !isEnded(row.state);
+      const { steps, first } = before && !isRestarted ? before : { steps: new Map<number, string>(), first: 0 };
+      this.#known.set(row.id, { change, json, steps, first });
+      if (!silent.has(row.id)) this.#publish(change);
+    }
+    for (const stream of joining) this.#begin(stream);
+    // Others may have been added during the read.
+    for (const id of asked) this.#tracked.delete(id);
+    for (const { id, state } of rows) if (!isEnded(state)) this.#tracked.add(id);
+    const last = rows.at(-1);
+    // Another replica may store an execution a moment after it generated its id.
+    if (last) this.#after = firstIdAt(timeOfId(last.id) - overlapMs);
+    await this.#readSteps(silent, at);
+    for (const stream of streams) if (stream.only !== undefined && !this.#isOpen(stream.only)) stream.end();
+  }
+
+  #begin(stream: LiveStream): void {
+    for (const [id, { change }] of this.#known)
+      if (this.#isOpen(id) || id > this.#after || id === stream.only) stream.push(change);
+    stream.begin();
+  }
+
+  #isOpen(id: string): boolean {
+    const execution = this.#known.get(id)?.change.data.execution;
+    return execution ? !isEnded(execution.state) : false;
+  }
+
+  #publish(change: Change): void {
+    for (const stream of this.#streams) if (stream.hasBegun) stream.push(change);
+  }
+
+  /** The steps of executions are read after them, so that those of an ended execution are complete. */
+  async #readSteps(silent: ReadonlySet<string>, at: string): Promise<void> {
+    const marks = await listMarks(this.#sql, new Map([...this.#known].map(([id, { first }]) => [id, first])));
+    const note = (step: StepMark | LiveStep) => this.#known.get(step.execution_id)?.steps.set(step.seq, markOf(step));
+    const changed: StepMark[] = [];
+    for (const mark of marks) {
+      if (silent.has(mark.execution_id)) note(mark);
+      else if (this.#known.get(mark.execution_id)?.steps.get(mark.seq) !== markOf(mark)) changed.push(mark);
+    }
+    for await (const step of readSteps(this.#sql, changed)) {
+      note(step);
+      this.#publish(stepChangeOf(step, at));
+    }
+    for (const one of this.#known.values())
+      for (let mark = one.steps.get(one.first); mark !== undefined && !mayChange(mark); mark = one.steps.get(one.first))
+        one.steps.delete(one.first++);
+  }
+}

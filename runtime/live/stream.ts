@@ -1,0 +1,101 @@
+import { problem } from "@signalbox/schema/problem";
+import type { Execution, Step } from "../executions/queries.ts";
+import { abortable } from "../platform/abortable.ts";
+import type { LiveStep } from "./queries.ts";
+
+/** A change with the time at which it was read. All streams share it, so that it is in memory and turned into JSON once. */
+export interface Change {
+  readonly at: string;
+  readonly data: { readonly execution_id: string; readonly execution: Execution | null; readonly step: Step | null };
+}
+export const changeOf = (execution: Execution, at: string): Change => ({
+  at,
+  data: { execution_id: execution.id, execution, step: null },
+});
+export const stepChangeOf = ({ execution_id, ...step }: LiveStep, at: string): Change => ({
+  at,
+  data: { execution_id, execution: null, step },
+});
+
+/** Whether an execution in this state has ended. */
+export const isEnded = (state: Execution["state"]): boolean => ["succeeded", "failed", "cancelled"].includes(state);
+
+/** Maximum number of changes that wait for one reader. */
+const maxPending = 2_000;
+
+/** What one reader has not received yet. Of several changes of one execution or step, only the last one waits. */
+export class LiveStream {
+  /** The only execution that it follows; absent: all. */
+  readonly only: string | undefined;
+  /** Whether it has received the executions with which it begins. */
+  hasBegun = false;
+  readonly #pending = new Map<string, Change>();
+  #failure: unknown = null;
+  #isOver = false;
+  #wake = Promise.withResolvers<void>();
+
+  constructor(only: string | undefined) {
+    this.only = only;
+  }
+
+  push(change: Change): void {
+    const { execution_id, step } = change.data;
+    if (this.#isOver || (this.only !== undefined && this.only !== execution_id)) return;
+    const key = `${execution_id} ${step?.seq ?? ""}`;
+    // The last change is the newest, so that a reader that continues behind it misses none.
+    this.#pending.delete(key);
+    this.#pending.set(key, change);
+    if (this.#pending.size > maxPending)
+      this.fail(problem("unavailable", "The stream was read too slowly; reconnect with the Last-Event-ID of the last event."));
+    this.#wake.resolve();
+  }
+
+  /** The executions with which the stream begins are pushed. */
+  begin(): void {
+    this.hasBegun = true;
+    this.#wake.resolve();
+  }
+
+  /** Ends the stream after the pending changes. */
+  end(): void {
+    this.#isOver = true;
+    this.#wake.resolve();
+  }
+
+  /** Ends the stream with an error instead of the pending changes. */
+  fail(error: unknown): void {
+    this.#failure ??= error;
+    this.#pending.clear();
+    this.end();
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Resolves once the stream has begun; `false` if the signal is aborted or the stream is over. Throws its error. */
+  async begun(signal: AbortSignal): Promise<boolean> {
+    while (!this.hasBegun && !this.#isOver && !signal.aborted) await this.#change(signal);
+    if (this.#failure !== null) throw this.#failure;
+    return this.hasBegun && !signal.aborted;
+  }
+
+  /** The changes until the signal is aborted or the stream ends. */
+  async *changes(signal: AbortSignal): AsyncGenerator<Change> {
+    for (;;) {
+      if (this.#failure !== null) throw this.#failure;
+      if (signal.aborted) return;
+      const [next] = this.#pending;
+      if (next) {
+        this.#pending.delete(next[0]);
+        yield next[1];
+      } else if (this.#isOver) return;
+      else await this.#change(signal);
+    }
+  }
+
+  async #change(signal: AbortSignal): Promise<void> {
+    this.#wake = Promise.withResolvers<void>();
+    await abortable(this.#wake.promise, signal).catch(() => {});
+  }
+}
