@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { freshDatabase } from "../harness/databases.ts";
 import { type Contender, limit, program } from "./contender.ts";
@@ -11,10 +11,17 @@ import { overhead, secret, throughput } from "./whole-way.ts";
 const queues = ["bullmq", "graphile-worker", "pg-boss"] as const;
 const folder = fileURLToPath(new URL("./rivals", import.meta.url));
 
-/** Installed at first use, because the repository itself does not need them. */
-function install(): void {
-  if (existsSync(`${folder}/node_modules/bullmq`)) return;
-  execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: folder, stdio: "inherit" });
+const n8n = { folder: fileURLToPath(new URL("../../node_modules/.cache/signalbox/n8n", import.meta.url)), package: "n8n@2.40.7" };
+
+/** Installed at first use, because the repository itself does not need them. `withN8n`: another 2 GB. */
+function install(withN8n: boolean): void {
+  const npm = (args: readonly string[], cwd: string) =>
+    execFileSync("npm", [...args, "--ignore-scripts", "--no-audit", "--no-fund"], { cwd, stdio: "inherit" });
+  if (!existsSync(`${folder}/node_modules/bullmq`)) npm(["ci"], folder);
+  if (!withN8n || existsSync(`${n8n.folder}/node_modules/n8n`)) return;
+  mkdirSync(n8n.folder, { recursive: true });
+  writeFileSync(`${n8n.folder}/package.json`, '{ "private": true }');
+  npm(["install", n8n.package, "--legacy-peer-deps"], n8n.folder);
 }
 
 interface Readings {
@@ -25,10 +32,11 @@ interface Readings {
 
 /**
  * The whole path from webhook to comment with other job queues. They have no order, no transcript and no check for an existing
- * comment, and post a second one after a crash.
+ * comment, and post a second one after a crash. `--n8n`: also with n8n, which stores nothing in its fastest setting.
  */
 export async function run(args: readonly string[]): Promise<void> {
-  install();
+  const withN8n = args.includes("--n8n");
+  install(withN8n);
   const isQuick = args.includes("--quick");
   const [rounds, many] = isQuick ? [1, 500] : [3, 2_000];
   const redis = process.env.TEST_REDIS_URL;
@@ -49,6 +57,8 @@ export async function run(args: readonly string[]): Promise<void> {
       contenders.push(
         await before(queue, (database) => program("", "rivals/rival.mjs", queue, secret, side.url, database, redis)),
       );
+    if (withN8n)
+      contenders.push(await before("n8n", (database) => program("", "rivals/n8n.mjs", n8n.folder, side.url, database)));
     const readings = contenders.map((): Readings => ({ rate: [], overhead: [], cpu: [] }));
     for (const contender of contenders) await throughput(contender, side, isQuick ? 1_000 : 3_000, 64);
     for (let round = 0; round < rounds; round++) {
