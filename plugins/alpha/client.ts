@@ -1,7 +1,5 @@
 import { createHash } from "node:crypto";
-import { Octokit } from "@octokit/core";
-import { retry } from "@octokit/plugin-retry";
-import { type Capabilities, PluginError, parseAnswer, Throttle, throttled } from "@signalbox/sdk";
+import { type Capabilities, fetchError, PluginError, parseAnswer, Throttle, throttled } from "@signalbox/sdk";
 import type { z } from "zod";
 import { dataOf, failureOf } from "./failure.ts";
 import type { Settings } from "./settings.ts";
@@ -19,7 +17,7 @@ export interface Answer<T> {
   readonly data: T;
   /** The `Link` header, `""` without one. */
   readonly link: string;
-  readonly headers: Readonly<Record<string, unknown>>;
+  readonly headers: Headers;
 }
 type Request = <T>(route: string, parameters: Parameters, shape: z.ZodType<T>, signal: AbortSignal) => Promise<Answer<T>>;
 
@@ -36,7 +34,6 @@ export interface Client {
   readonly graphql: (effect: "read" | "write", query: string, variables: Parameters, signal: AbortSignal) => Promise<unknown>;
 }
 
-const Reader = Octokit.plugin(retry);
 type Given = Pick<Capabilities, "fetch" | "log" | "throttle">;
 
 /** One client per account, so that all calls share its throttle. */
@@ -55,40 +52,45 @@ export function clients(capabilities: Given): (connection: Settings) => Client {
   };
 }
 
+/** What the requests of a client have in common. */
+interface Account extends Pick<Given, "fetch" | "log"> {
+  readonly base: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Values to redact in error messages. */
+  readonly secrets: readonly string[];
+}
+
 function clientFor({ api_url, token, webhook_secret }: Settings, { fetch, log, throttle }: Given): Client {
-  const options = {
-    baseUrl: api_url.replace(/\/+$/, ""),
-    userAgent: "signalbox",
-    ...(token === undefined ? {} : { auth: token }),
-    request: { fetch: asText(withoutRepetition(fetch)) },
-    log: {
-      debug: () => {},
-      info: () => {},
-      warn: (message: string) => log(`warning: ${message}`),
-      error: () => {},
+  const account: Account = {
+    base: api_url.replace(/\/+$/, ""),
+    headers: {
+      accept: "application/vnd.github.v3+json",
+      "user-agent": "signalbox",
+      ...(token !== undefined && { authorization: authorizationOf(token) }),
     },
-    // The throttle waits after a 429: as long as the platform asks for, but not beyond the deadline.
-    retry: { retries: 2, retryAfterBaseValue: 250, doNotRetry: [400, 401, 403, 404, 409, 410, 422, 429, 451] },
+    secrets: [token, webhook_secret].filter((secret) => secret !== undefined),
+    fetch,
+    log,
   };
-  const secrets = [token, webhook_secret].filter((secret) => secret !== undefined);
   const key = `alpha:${createHash("sha256").update(`${api_url} ${token}`).digest("hex").slice(0, 32)}`;
   const limited = isPublic(api_url);
   const reads = new Throttle({ interval: 0, slots: 16 });
   const writes = new Throttle({ interval: limited ? publicInterval : 0, shared: throttle, key });
   const through =
-    (octokit: Octokit, own: Throttle): Request =>
+    (own: Throttle, isRetryable: (error: PluginError) => boolean): Request =>
     (route, parameters, shape, signal) => {
-      const requestLine = route.replace(/\{(\w+)\}/g, (_, name: string) => String(parameters[name]));
+      const call = callOf(account.base, route, parameters);
       const isComment = limited && own === writes && /\/(comments|replies|graphql)$/.test(route);
-      const turn = { throttle: own, platform: "alpha", request: requestLine, signal, isRetryable: () => false };
-      return throttled({ ...turn, ...(isComment && { interval: commentInterval }) }, () =>
-        send(secrets, requestLine, shape, signal, () => octokit.request(route, { ...parameters, request: { signal } })),
-      );
+      const turn = { throttle: own, platform: "alpha", request: call.requestLine, signal, isRetryable };
+      return throttled({ ...turn, ...(isComment && { interval: commentInterval }) }, () => send(account, call, shape, signal));
     };
-  const read = through(new Reader(options), reads);
-  const write = through(new Octokit(options), writes);
+  const read = through(reads, ({ code }) => code === "unavailable");
+  const write = through(writes, () => false);
   return { read, write, graphql: graphqlBy(api_url, { read, write }) };
 }
+
+/** An app's own token is a JWT. */
+const authorizationOf = (token: string): string => `${token.split(".").length === 3 ? "bearer" : "token"} ${token}`;
 
 /** A self-hosted server has the GraphQL API next to the REST API: `/api/graphql` and `/api/v3`. */
 function graphqlBy(api_url: string, { read, write }: Pick<Client, "read" | "write">): Client["graphql"] {
@@ -110,70 +112,62 @@ function isPublic(api_url: string): boolean {
   return hostname === "api.github.com" || hostname.endsWith(".ghe.com");
 }
 
-/**
- * Octokit retries every failure except an `AbortError`. Retrying does not help if the deadline has passed or the host refuses
- * the request.
- */
-function withoutRepetition(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
-  return async (input, init) => {
-    try {
-      return await fetch(input, init);
-    } catch (error) {
-      if (!init?.signal?.aborted && (error as Error)?.name !== "PluginError") throw error;
-      throw Object.assign(new Error((error as Error)?.message, { cause: error }), { name: "AbortError" });
-    }
-  };
+interface Call {
+  readonly method: string;
+  readonly url: string;
+  readonly body: string | undefined;
+  /** Method and path, for error messages. */
+  readonly requestLine: string;
 }
 
-/** Longer error messages are not parsed, characters. */
-const maxErrorLength = 65_536;
-
-/**
- * Octokit calls a function for each value in a JSON answer, which takes ten times as long as to parse it. It gets the text, which
- * `send` parses; only errors it parses itself, for their message.
- */
-function asText(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
-  return async (input, init) => {
-    const response = await fetch(input, init);
-    const { status, url } = response;
-    const headers = new Headers(response.headers);
-    if (status < 400) {
-      headers.set("content-type", "text/plain");
-      return { status, url, headers, text: () => response.text() } as Response;
-    }
-    // The status counts, even if the body breaks off.
-    const text = await response.text().catch(() => "");
-    if (text.length > maxErrorLength) headers.set("content-type", "text/plain");
-    return new Response(text.slice(0, maxErrorLength), { status, headers });
-  };
+/** Each `{name}` in the route is replaced with the encoded parameter. The others are the query of a `GET`, or else the body. */
+function callOf(base: string, route: string, parameters: Parameters): Call {
+  const requestLine = route.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(parameters[name])));
+  const [method = "", path = ""] = requestLine.split(" ");
+  const url = path.startsWith("/") ? base + path : path;
+  const others = Object.entries(parameters).filter(([name, value]) => value !== undefined && !route.includes(`{${name}}`));
+  if (others.length === 0) return { method, url, body: undefined, requestLine };
+  if (method !== "GET") return { method, url, body: JSON.stringify(Object.fromEntries(others)), requestLine };
+  const query = others.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join("&");
+  return { method, url: `${url}?${query}`, body: undefined, requestLine };
 }
 
 async function send<T>(
-  secrets: readonly string[],
-  requestLine: string,
+  { fetch, headers, log, secrets }: Account,
+  { method, url, body, requestLine }: Call,
   shape: z.ZodType<T>,
   signal: AbortSignal,
-  request: () => Promise<{ data: unknown; headers: { link?: string | undefined } }>,
 ): Promise<Answer<T>> {
-  let answer: Awaited<ReturnType<typeof request>>;
+  let response: Response;
+  let text: string;
   try {
-    answer = await abortable(signal, requestLine, request);
+    const content = body === undefined ? {} : { body };
+    const type = body === undefined ? {} : { "content-type": "application/json; charset=utf-8" };
+    response = await fetch(url, { method, headers: { ...headers, ...type }, signal, ...content });
+    // The status counts, even if the body breaks off.
+    text = await response.text().catch(() => {
+      signal.throwIfAborted();
+      return "";
+    });
   } catch (error) {
-    throw failureOf(error, requestLine, secrets);
+    if (signal.aborted) throw new PluginError("timeout", `alpha did not answer ${requestLine} before the deadline`);
+    throw fetchError("alpha", requestLine, error, secrets);
   }
-  const { data, headers } = answer;
-  return { data: readAnswer(shape, parsed(data, requestLine), requestLine), link: headers.link ?? "", headers };
+  const answered = response.headers;
+  if (response.status >= 400) throw failureOf({ requestLine, status: response.status, headers: answered, text }, secrets);
+  if (answered.has("deprecation"))
+    log(`warning: alpha will remove ${requestLine}${answered.has("sunset") ? ` on ${answered.get("sunset")}` : ""}`);
+  return { data: readAnswer(shape, parsed(text, requestLine), requestLine), link: answered.get("link") ?? "", headers: answered };
 }
 
 /** The text remains if the body was cut off or is not JSON, for example the error page of a proxy. */
-function parsed(data: unknown, requestLine: string): unknown {
-  if (typeof data !== "string") return data;
+function parsed(text: string, requestLine: string): unknown {
   try {
-    return parseAnswer(data);
+    return parseAnswer(text);
   } catch (error) {
     if (error instanceof PluginError)
       throw new PluginError("unavailable", `alpha's answer to ${requestLine} cannot be read: ${error.message}`);
-    return data;
+    return text;
   }
 }
 
@@ -183,22 +177,4 @@ function readAnswer<T>(shape: z.ZodType<T>, data: unknown, requestLine: string):
   const { path, message } = parsed.error.issues[0] ?? { path: [], message: "" };
   const what = typeof data === "object" && data !== null ? `${path.join(".") || "body"}: ${message}` : "not JSON, or cut off";
   throw new PluginError("unavailable", `alpha's answer to ${requestLine} cannot be read: ${what}`);
-}
-
-/** Runs until the signal is aborted. Queued and repeated requests do not check the signal themselves. */
-async function abortable<T>(signal: AbortSignal, requestLine: string, run: () => Promise<T>): Promise<T> {
-  const late = (): PluginError => new PluginError("timeout", `alpha did not answer ${requestLine} before the deadline`);
-  if (signal.aborted) throw late();
-  let leave = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    leave = () => reject(late());
-    signal.addEventListener("abort", leave, { once: true });
-  });
-  try {
-    return await Promise.race([run(), aborted]);
-  } catch (error) {
-    throw signal.aborted ? late() : error;
-  } finally {
-    signal.removeEventListener("abort", leave);
-  }
 }

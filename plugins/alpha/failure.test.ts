@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { dataOf, failureOf } from "./failure.ts";
 
 describe("failureOf", () => {
-  const of = (status: number, headers: Record<string, string> = {}, message = "no") =>
-    failureOf(Object.assign(new Error(message), { status, response: { headers } }), "GET /x", ["s3cret"]);
+  const of = (status: number, headers: Record<string, string> = {}, text = "no") =>
+    failureOf({ requestLine: "GET /x", status, headers: new Headers(headers), text }, ["s3cret"]);
 
   test.for([
     [400, "invalid_input"],
@@ -32,7 +32,15 @@ describe("failureOf", () => {
     expect(of(429).retry_after_ms).toBeUndefined();
     expect(of(503, { "retry-after": "120" })).toMatchObject({ code: "unavailable", retry_after_ms: 120_000 });
     expect(of(502, { "retry-after": "120" }).retry_after_ms).toBeUndefined();
-    expect(of(401, {}, "token s3cret is bad").message).toBe("alpha answered 401 to GET /x: token [redacted] is bad");
+  });
+
+  test("has the platform's message with its details, or the text of another answer, without secrets", () => {
+    const because = (text: string) => of(422, {}, text).message.replace("alpha answered 422 to GET /x: ", "");
+    expect(because("token s3cret is bad")).toBe("token [redacted] is bad");
+    expect(because('{"message":"Validation Failed","errors":[{"code":"missing"}],"documentation_url":"https://docs/x"}')).toBe(
+      'Validation Failed: {"code":"missing"} - https://docs/x',
+    );
+    expect(because('{"error":"s3cret"}')).toBe('{"error":"[redacted]"}');
   });
 });
 

@@ -1,4 +1,4 @@
-import { PluginError, type PluginErrorCode, type PluginErrorShape, valueAt } from "@signalbox/sdk";
+import { PluginError, type PluginErrorCode, redact, valueAt } from "@signalbox/sdk";
 
 const codes: Readonly<Record<number, PluginErrorCode>> = {
   400: "invalid_input",
@@ -13,19 +13,19 @@ const codes: Readonly<Record<number, PluginErrorCode>> = {
   429: "rate_limited",
 };
 
-/**
- * Converts an error of Octokit, or any other error of a request, to an error that the host understands. `requestLine`: the method
- * and path.
- */
-export function failureOf(error: unknown, requestLine: string, secrets: readonly string[]): PluginError {
-  const own = refusalOfHost(error);
-  if (own) return own;
-  const status = valueAt(error, "status");
-  const reason = redact(error instanceof Error ? error.message : String(error), secrets);
-  const headers = valueAt(error, "response", "headers");
-  if (typeof status !== "number" || headers === undefined) {
-    return new PluginError("unavailable", `alpha could not be reached for ${requestLine}: ${reason}`);
-  }
+/** An answer with an error status. */
+export interface Refusal {
+  /** Method and path of the request. */
+  readonly requestLine: string;
+  readonly status: number;
+  readonly headers: Headers;
+  /** The body. */
+  readonly text: string;
+}
+
+/** The error that the host understands. `secrets` are redacted, because a tracker or a proxy before it may quote the request back. */
+export function failureOf({ requestLine, status, headers, text }: Refusal, secrets: readonly string[]): PluginError {
+  const reason = redact(messageIn(text), secrets);
   const message = `alpha answered ${status} to ${requestLine}: ${reason}`;
   const isLimited = status === 429 || (status === 403 && isLimit(headers, reason));
   const wait = isLimited || status === 503 ? waitOf(headers, reason) : null;
@@ -33,41 +33,40 @@ export function failureOf(error: unknown, requestLine: string, secrets: readonly
   return new PluginError(code, message, wait === null ? { status } : { status, retry_after_ms: wait });
 }
 
-/**
- * The host's `fetch` throws its own error if it refuses a request, for example to a host that was not granted. Octokit wraps
- * it.
- */
-function refusalOfHost(error: unknown): PluginError | null {
-  for (const candidate of [error, valueAt(error, "cause")]) {
-    if (!(candidate instanceof Error) || candidate.name !== "PluginError") continue;
-    const shape = candidate as Error & PluginErrorShape;
-    const { retryable, retry_after_ms } = shape;
-    return new PluginError(shape.code, shape.message, { retryable, ...(retry_after_ms === undefined ? {} : { retry_after_ms }) });
-  }
-  return null;
+/** A longer body is not parsed, characters. */
+const maxParsed = 65_536;
+
+/** The message of the platform with its details, or the whole text, for example of a proxy's page. */
+function messageIn(text: string): string {
+  const answer = text.length > maxParsed ? null : jsonOf(text);
+  const message = valueAt(answer, "message");
+  if (message === undefined) return text;
+  const [errors, page] = [valueAt(answer, "errors"), valueAt(answer, "documentation_url")];
+  const details = Array.isArray(errors) ? `: ${errors.map((one) => JSON.stringify(one)).join(", ")}` : "";
+  return `${message}${details}${page === undefined ? "" : ` - ${page}`}`;
 }
 
-const isLimit = (headers: unknown, message: string): boolean =>
-  valueAt(headers, "retry-after") !== undefined ||
-  valueAt(headers, "x-ratelimit-remaining") === "0" ||
-  /rate limit/i.test(message);
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+const isLimit = (headers: Headers, message: string): boolean =>
+  headers.has("retry-after") || headers.get("x-ratelimit-remaining") === "0" || /rate limit/i.test(message);
 
 /** Milliseconds to wait; `null` where the platform does not say. */
-function waitOf(headers: unknown, message: string): number | null {
-  const after = String(valueAt(headers, "retry-after") ?? "").trim();
+function waitOf(headers: Headers, message: string): number | null {
+  const after = headers.get("retry-after")?.trim() ?? "";
   if (/^\d{1,9}$/.test(after)) return Number(after) * 1000;
   const date = after === "" ? Number.NaN : Date.parse(after);
   if (!Number.isNaN(date)) return Math.max(0, date - Date.now());
-  const reset = Number(valueAt(headers, "x-ratelimit-reset"));
+  const reset = Number(headers.get("x-ratelimit-reset"));
   // One second more, because the limit ends after the second that is named.
-  if (valueAt(headers, "x-ratelimit-remaining") === "0" && reset > 0) return Math.max(0, reset * 1000 - Date.now()) + 1000;
+  if (headers.get("x-ratelimit-remaining") === "0" && reset > 0) return Math.max(0, reset * 1000 - Date.now()) + 1000;
   return /secondary rate/i.test(message) ? 60_000 : null;
-}
-
-/** A tracker, or a proxy before it, may quote the request back. */
-function redact(text: string, secrets: readonly string[]): string {
-  const safe = secrets.reduce((safeText, secret) => (secret === "" ? safeText : safeText.replaceAll(secret, "[redacted]")), text);
-  return safe.length > 500 ? `${safe.slice(0, 500)}…` : safe;
 }
 
 /** Returns the data of a GraphQL response. The API answers 200 even if it refuses; then throws a `PluginError`. */
