@@ -73,8 +73,9 @@ const longestAfter = 300;
 
 /** A post without the answer that it begins with, which one of the steps has. The text of a living comment stays: its next edit reads it. */
 export function withoutAnswer<S extends Placed>(step: S, steps: readonly Placed[]): S {
+  if (step.kind !== "post" || step.is_living) return step;
   const { body, ...rest } = (step.input ?? {}) as { body?: unknown };
-  if (step.kind !== "post" || step.is_living || typeof body !== "string") return step;
+  if (typeof body !== "string") return step;
   const of = answerStepOf(steps, (answer) => answer.length >= shortest && body.startsWith(answer));
   if (!of) return step;
   const after = body.slice(contentOf(of.output).length);

@@ -17,6 +17,11 @@ beforeAll(async () => {
     const path = request.url ?? "";
     seen.push({ method: request.method ?? "", path, body, headers: request.headers });
     if (path === "/gzip") return response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync("packed"));
+    if (path.startsWith("/gzip-")) {
+      const packed = gzipSync(JSON.stringify({ a: path === "/gzip-json" ? "b" : large }));
+      response.writeHead(200, { "content-encoding": "gzip", "content-type": "application/json" });
+      return response.end(path === "/gzip-half" ? packed.subarray(0, 100) : packed);
+    }
     if (path === "/moved") return response.writeHead(307, { location: "/here" }).end("gone");
     if (path === "/done") return response.writeHead(303, { location: "/here" }).end();
     if (path === "/elsewhere")
@@ -89,6 +94,9 @@ describe("an answer", () => {
     expect((await (await fetch(`${url}/large`)).text()).length).toBe(large.length);
     expect(await (await fetch(`${url}/json`)).json()).toEqual({ a: "b" });
     expect(await (await fetch(`${url}/large-json`)).json()).toEqual({ a: large });
+    expect(await (await fetch(`${url}/gzip-json`)).json()).toEqual({ a: "b" });
+    expect(await (await fetch(`${url}/gzip-large`)).json()).toEqual({ a: large });
+    await expect(fetch(`${url}/gzip-half`)).rejects.toThrow(TypeError);
     const parts: string[] = [];
     for await (const part of (await fetch(`${url}/stream`)).body ?? []) parts.push(new TextDecoder().decode(part));
     expect(parts).toEqual(["one ", "two"]);

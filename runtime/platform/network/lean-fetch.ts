@@ -84,16 +84,13 @@ async function bodyOf(
     await body.dump();
     return null;
   }
+  const isPacked = headers["content-encoding"] === "gzip";
+  if (!isPacked && Number(headers["content-length"]) <= smallBytes) return await body.arrayBuffer();
   // A failure is thrown to the reader of the body.
-  if (headers["content-encoding"] === "gzip")
-    return boundedStream(
-      pipeline(body, createGunzip(), () => {}),
-      signal,
-    );
-  if (Number(headers["content-length"]) <= smallBytes) return await body.arrayBuffer();
-  // A half-read body is useless.
-  if (/^application\/([\w.-]+\+)?json\b/.test(String(headers["content-type"]))) return await wholeIfSmall(body, signal);
-  return boundedStream(body, signal);
+  const plain = isPacked ? pipeline(body, createGunzip(), () => {}) : body;
+  // Half of a JSON text is useless.
+  const isJson = /^application\/([\w.-]+\+)?json\b/.test(String(headers["content-type"]));
+  return isJson ? await wholeIfSmall(plain, signal) : boundedStream(plain, signal);
 }
 
 /** Reads a body by its events, which cost a fraction of an iterator. */
@@ -119,4 +116,6 @@ function wholeIfSmall(body: Readable, signal: Signal): Promise<ArrayBuffer | Rea
 }
 
 const headersOf = (all: Answer["headers"]): [string, string][] =>
-  Object.entries(all).flatMap(([name, value]) => [value ?? ""].flat().map((one): [string, string] => [name, one]));
+  Object.entries(all).flatMap(([name, value = ""]): [string, string][] =>
+    Array.isArray(value) ? value.map((one) => [name, one]) : [[name, value]],
+  );
