@@ -90,14 +90,15 @@ export class LiveFeed {
     const asked = new Set([...this.#tracked, ...streams.flatMap(({ only }) => only ?? [])]);
     const rows = await listLive(this.#sql, this.#after, [...asked]);
     const joining = streams.filter(({ hasBegun }) => !hasBegun);
-    // The streams that begin read earlier steps themselves, if they want them.
+    // Streams of one execution read its earlier steps themselves, and other streams do not need an execution that is not running.
     const begins = new Set(joining.map(({ only }) => only));
     const silent = new Set<string>();
     const ids = new Set(rows.map(({ id }) => id));
     for (const id of this.#known.keys()) if (!ids.has(id)) this.#known.delete(id);
     for (const row of rows) {
       const before = this.#known.get(row.id);
-      if (!before && row.id <= this.#after && (isFirst || begins.has(row.id))) silent.add(row.id);
+      const isAsked = isFirst || (begins.has(row.id) && row.state !== "running");
+      if (!before && row.id <= this.#after && isAsked) silent.add(row.id);
       const json = JSON.stringify(row);
       if (before?.json === json) continue;
       const change = changeOf(row, at);
