@@ -22,13 +22,16 @@ export class GatewayError extends Error {
 }
 
 const service = "signalbox.gateway.v1.AgentGateway";
-/** Errors that a new registration does not solve. */
-const hopeless = ["not_found", "unauthenticated", "invalid_argument"];
+/** Errors that a new registration or a repetition does not solve. */
+const hopeless = ["not_found", "unauthenticated", "permission_denied", "invalid_argument"];
+const pause = (seconds: number) => new Promise((done) => setTimeout(done, seconds * 1000));
+/** A random time around this one, so that bridges that lost the service together do not return together. */
+const jittered = (seconds: number) => seconds * (0.5 + Math.random());
 
-async function call<T>(url: string, method: string, body: object): Promise<T> {
+async function call<T>(url: string, method: string, body: object, timeoutSeconds = 30): Promise<T> {
   const headers = { "content-type": "application/json", "connect-protocol-version": "1" };
   const response = await patient(() => {
-    const request = { method: "POST", headers, body: JSON.stringify(body), signal: AbortSignal.timeout(30_000) };
+    const request = { method: "POST", headers, body: JSON.stringify(body), signal: AbortSignal.timeout(timeoutSeconds * 1000) };
     return fetch(`${url}/${service}/${method}`, request);
   });
   const answer = (await response.json()) as T & { code?: string; message?: string };
@@ -44,7 +47,7 @@ async function patient(send: () => Promise<Response>): Promise<Response> {
     if (response.status !== 429 || !(seconds > 0)) return response;
     console.warn(`too many calls: retrying in ${seconds} s`);
     await response.body?.cancel();
-    await new Promise((done) => setTimeout(done, seconds * 1000));
+    await pause(seconds);
   }
 }
 
@@ -57,8 +60,16 @@ export async function serveTasks(access: Access, work: (task: Task) => Promise<s
     await session(access, work).catch((error: Error) => console.warn(error.message));
     // Exponential backoff, reset after a session that lasted.
     wait = performance.now() - began > 60_000 ? 1 : Math.min(wait * 2, 30);
-    await new Promise((done) => setTimeout(done, wait * 1000));
+    await pause(jittered(wait));
   }
+}
+
+/** A session, and when the gateway last renewed the leases of its tasks, in the time of `performance.now`. */
+interface Session {
+  readonly url: string;
+  readonly sessionId: string;
+  readonly heartbeatSeconds: number;
+  renewedAt: number;
 }
 
 /** One session: from the registration until the stream of tasks ends. */
@@ -71,43 +82,105 @@ async function session(access: Access, work: (task: Task) => Promise<string>): P
     process.exit(1);
   });
   console.log(`registered as ${agentId}`);
+  const own: Session = { url, sessionId, heartbeatSeconds, renewedAt: performance.now() };
+  const ended = new AbortController();
   let beating = false;
   const beat = async () => {
     if (beating) return;
     beating = true;
-    await call(url, "Heartbeat", { sessionId }).catch((error) => console.warn(`heartbeat: ${error.message}`));
+    const sentAt = performance.now();
+    try {
+      // A lost one must not delay the next.
+      await call(url, "Heartbeat", { sessionId }, Math.max(heartbeatSeconds, 5));
+      own.renewedAt = sentAt;
+    } catch (error) {
+      console.warn(`heartbeat: ${reasonOf(error)}`);
+      // The stream may not notice that its session or connection is gone.
+      if (isHopeless(error) || secondsLeft(own) <= 0) ended.abort(error);
+    }
     beating = false;
   };
   const timer = setInterval(beat, heartbeatSeconds * 1000);
   try {
-    for await (const task of tasksOf(url, sessionId)) await attempt(url, sessionId, task, work);
+    for await (const task of tasksOf(own, ended.signal)) await attempt(own, task, work);
   } finally {
     clearInterval(timer);
   }
 }
 
-async function attempt(url: string, sessionId: string, task: Task, work: (task: Task) => Promise<string>): Promise<void> {
+const isHopeless = (error: unknown) => error instanceof GatewayError && hopeless.includes(error.code);
+const reasonOf = (error: unknown) => {
+  const { message, cause } = error as Error;
+  return cause instanceof Error ? `${message}: ${cause.message}` : message;
+};
+
+/** Seconds until the leases of tasks end without a heartbeat. A lease is at least three heartbeats long. */
+const secondsLeft = ({ renewedAt, heartbeatSeconds }: Session): number =>
+  Math.max(3 * heartbeatSeconds, 15) - (performance.now() - renewedAt) / 1000;
+
+/** Results that the gateway has not confirmed, by execution. A task that is received again is not done again. */
+const undelivered = new Map<string, string>();
+const maxUndelivered = 100;
+
+async function attempt(session: Session, task: Task, work: (task: Task) => Promise<string>): Promise<void> {
   const { executionId } = task;
-  console.log(`task ${executionId}: ${task.taskName}`);
+  const known = undelivered.get(executionId);
+  console.log(`task ${executionId}: ${task.taskName}${known === undefined ? "" : " (its result was not delivered)"}`);
+  session.renewedAt = performance.now();
+  let result: string;
   try {
-    await call(url, "CompleteTask", { sessionId, executionId, result: await work(task) });
+    result = known ?? (await work(task));
   } catch (error) {
-    // It was withdrawn, or another session has it.
-    if (error instanceof GatewayError && error.code === "not_found") return console.warn(`task ${executionId}: ${error.message}`);
-    if (error instanceof GatewayError) throw error;
     console.error(`task ${executionId} failed:`, error);
-    await call(url, "FailTask", { sessionId, executionId, error: String(error), retryable: true });
+    return report(session, task, "FailTask", { error: String(error), retryable: true });
+  }
+  undelivered.set(executionId, result);
+  const [oldest = ""] = undelivered.keys();
+  if (undelivered.size > maxUndelivered) undelivered.delete(oldest);
+  await report(session, task, "CompleteTask", { result });
+}
+
+/**
+ * Reports the outcome of a task. If the gateway does not answer, the call is repeated until the lease of the task ends. The
+ * gateway answers `not_found` if it had carried out the call already.
+ */
+async function report(session: Session, task: Task, method: "CompleteTask" | "FailTask", outcome: object): Promise<void> {
+  const { executionId } = task;
+  const { url, sessionId } = session;
+  for (let wait = 0.5; ; wait = Math.min(wait * 2, 5)) {
+    try {
+      await call(url, method, { sessionId, executionId, ...outcome });
+      undelivered.delete(executionId);
+      return;
+    } catch (error) {
+      const reason = reasonOf(error);
+      const code = error instanceof GatewayError ? error.code : null;
+      // It was completed by an earlier call, it was withdrawn, or another session has it.
+      if (code === "not_found") return console.warn(`task ${executionId}: ${reason}`);
+      if (code === "invalid_argument" && method === "CompleteTask") {
+        undelivered.delete(executionId);
+        return report(session, task, "FailTask", { error: `Its result was refused: ${reason}`, retryable: false });
+      }
+      if (isHopeless(error)) throw error;
+      const left = secondsLeft(session);
+      if (left <= 0) {
+        const what = method === "CompleteTask" ? "result" : "failure";
+        throw new Error(`task ${executionId}: its ${what} could not be delivered before its lease ended: ${reason}`);
+      }
+      console.warn(`task ${executionId}: ${method} was not answered, retrying: ${reason}`);
+      await pause(Math.min(jittered(wait), left));
+    }
   }
 }
 
 /** The stream of tasks in Connect's envelopes: one byte of flags, four of length, then JSON. The last one has the flag 2. */
-async function* tasksOf(url: string, sessionId: string): AsyncGenerator<Task> {
+async function* tasksOf({ url, sessionId }: Session, signal: AbortSignal): AsyncGenerator<Task> {
   const asked = new TextEncoder().encode(JSON.stringify({ sessionId, maxInFlight: 1 }));
   const body = new Uint8Array(5 + asked.byteLength);
   new DataView(body.buffer).setUint32(1, asked.byteLength);
   body.set(asked, 5);
   const headers = { "content-type": "application/connect+json", "connect-protocol-version": "1" };
-  const response = await fetch(`${url}/${service}/ReceiveTasks`, { method: "POST", headers, body });
+  const response = await fetch(`${url}/${service}/ReceiveTasks`, { method: "POST", headers, body, signal });
   if (!response.ok || !response.body) throw new Error(`ReceiveTasks: HTTP ${response.status}`);
   let held = Buffer.alloc(0);
   for await (const part of response.body) {

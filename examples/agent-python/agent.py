@@ -5,6 +5,7 @@ What it answers is made up in `answer`: put your own model, tool or person there
 """
 import logging
 import os
+import random
 import sys
 import threading
 import time
@@ -142,7 +143,8 @@ def main():
             log.warning("%s: %s", error.code().name, error.details())
         # Exponential backoff, reset after a successful session.
         wait = 1 if time.monotonic() - began > 60 else min(wait * 2, 30)
-        time.sleep(wait)
+        # A random time, so that agents that lost the service together do not return together.
+        time.sleep(wait * random.uniform(0.5, 1.5))
 
 
 if __name__ == "__main__":

@@ -111,7 +111,8 @@ async function main(): Promise<never> {
     await serve(gateway).catch((error) => console.warn(ConnectError.from(error).message));
     // Exponential backoff, reset after a successful session.
     wait = performance.now() - began > 60_000 ? 1 : Math.min(wait * 2, 30);
-    await sleep(wait * 1000);
+    // A random time, so that agents that lost the service together do not return together.
+    await sleep(wait * 1000 * (0.5 + Math.random()));
   }
 }
 

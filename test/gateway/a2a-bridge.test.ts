@@ -86,26 +86,38 @@ test("a bridge that is killed while the agent works resumes the same task", { ti
   ).toHaveLength(1);
 });
 
-test("a bridge that makes too many calls waits for as long as the gateway says", { timeout: 60_000 }, async () => {
+test("a bridge delivers its result although calls fail: it repeats the call, waits as required, and registers again", {
+  timeout: 60_000,
+}, async () => {
   const calls: string[] = [];
+  const refusals: ("lost" | { status: number; code: string; message?: string; headers?: { "retry-after": string } })[] = [
+    "lost",
+    { status: 503, code: "unavailable", message: "no database" },
+    { status: 429, code: "resource_exhausted", headers: { "retry-after": "1" } },
+    { status: 401, code: "unauthenticated", message: "no session" },
+  ];
   const task = Buffer.from(JSON.stringify({ executionId: "e1", taskName: "A look", content: "Look at the issue." }));
   const envelope = Buffer.concat([Buffer.from([0, 0, 0, 0, task.byteLength]), task]);
   const gateway = createServer((request, response) => {
     const method = request.url?.split("/").at(-1) ?? "";
     calls.push(method);
     if (method === "ReceiveTasks") return void response.write(envelope);
-    const isLimited = method === "CompleteTask" && calls.filter((one) => one === method).length === 1;
-    response.writeHead(isLimited ? 429 : 200, isLimited ? { "retry-after": "1" } : {});
-    response.end(JSON.stringify(isLimited ? { code: "resource_exhausted" } : { sessionId: "s1" }));
+    if (method !== "CompleteTask") return void response.end(JSON.stringify({ sessionId: "s1" }));
+    const answer = refusals[calls.filter((one) => one === method).length - 1];
+    if (answer === "lost") return void response.destroy();
+    response.writeHead(answer?.status ?? 200, answer?.headers).end(JSON.stringify(answer ?? {}));
   });
   const [port] = await freePorts(1);
   await new Promise<void>((done) => gateway.listen(port, "127.0.0.1", done));
   const own = { ...env, SIGNALBOX_URL: `http://127.0.0.1:${port}`, STATE_FILE: join(folder, "limited"), HEARTBEAT_SECONDS: "60" };
   const limited = run("node", "examples/agent-bridges/a2a.ts", { cwd: root, env: own });
   try {
-    await eventually(() => calls.length === 4, { timeout: 30_000 });
-    expect(calls).toEqual(["RegisterAgent", "ReceiveTasks", "CompleteTask", "CompleteTask"]);
+    await eventually(() => calls.length === 9, { timeout: 30_000 });
+    const begin = ["RegisterAgent", "ReceiveTasks"];
+    expect(calls).toEqual([...begin, ...refusals.map(() => "CompleteTask"), ...begin, "CompleteTask"]);
+    expect(limited.logs()).toContain("task e1: A look (its result was not delivered)");
     expect(limited.logs()).toContain("too many calls: retrying in 1 s");
+    expect(limited.logs()).toContain("CompleteTask was not answered, retrying: unavailable: no database");
   } finally {
     limited.signal("SIGKILL");
     gateway.closeAllConnections();
