@@ -4,6 +4,7 @@ import { isDeadlock, isUniqueViolation } from "../platform/database/client.ts";
 import { type Loop, type Pause, startLoop } from "../platform/loop.ts";
 import { sleep } from "../platform/retry.ts";
 import { type AttemptDeps, attemptExecution } from "./attempt.ts";
+import { FairShare, type Owners } from "./fair-share.ts";
 import { HeldExecutions } from "./held-executions.ts";
 import { Lease } from "./lease.ts";
 import { releaseExpired } from "./lease-queries.ts";
@@ -44,13 +45,17 @@ export interface ExecutionQueue {
 
 /** Maximum number of executions in one claim, so that a replica that has just started leaves some to the others. */
 const maxClaimed = 64;
+/**
+ * While more executions wait than there are slots, a claim waits this long for a quarter of the slots (at most 32) to become free,
+ * in milliseconds: a claim of many costs little more than a claim of one.
+ */
+const gatherMs = 5;
+const maxGathered = 32;
 /** Maximum sleep between two looks at the queue, in case a wake-up is lost. */
 const sweepMs = 5_000;
 const minSleepMs = 20;
 /** Maximum sleep while executions wait for other executions of the same subject, perhaps on another replica. */
 const maxRecheckMs = 320;
-/** How long other projects and authors are assumed to have no work. */
-const noOthersMs = 1_000;
 /** Pause after a claim that found too few executions while a breaker is open. */
 const breakerPauseMs = 100;
 /** Part of the stop's time that is reserved for releasing unfinished executions. */
@@ -62,9 +67,6 @@ export async function startQueue(options: QueueOptions): Promise<ExecutionQueue>
   return new LeasedQueue(options);
 }
 
-/** The project and the author of an execution. Each has a share of the worker's slots. */
-export type Owners = Pick<ClaimedExecution, "source" | "project" | "author">;
-
 class LeasedQueue implements ExecutionQueue {
   readonly #options: QueueOptions;
   readonly #deps: AttemptDeps;
@@ -73,19 +75,18 @@ class LeasedQueue implements ExecutionQueue {
   readonly #stopping = new AbortController();
   #claims: Loop | null = null;
   #renewals: Loop | null = null;
-  /** Maximum number of slots of one project or author while others wait. */
-  readonly #share: number;
-  /** Until this time, only these projects and authors, which exceed their share, are assumed to have waiting executions. */
-  #noOthersWaiting: { readonly until: number; readonly owners: readonly string[] } = { until: 0, owners: [] };
+  readonly #share: FairShare;
   /** The last look found free slots and no due execution, so the end of an execution needs no new claim. */
   #idle = false;
+  /** The last claim filled all slots, so further executions probably wait. */
+  #isFull = false;
   /** Next sleep while executions are due but none can be claimed. */
   #recheckMs = minSleepMs;
 
   constructor(options: QueueOptions) {
     this.#options = options;
     this.#windowMs = windowMsOf(options.leaseSeconds);
-    this.#share = Math.max(1, Math.floor(options.concurrency / 2));
+    this.#share = new FairShare(options.concurrency);
     this.#deps = { ...options, ...groupedWrites(options) };
     this.#held = new HeldExecutions({
       ...options,
@@ -115,7 +116,7 @@ class LeasedQueue implements ExecutionQueue {
   readonly hasFreeSlots = (): boolean => this.#held.size < this.#options.concurrency;
 
   wake(newcomer?: Owners): void {
-    if (newcomer) this.#makeRoomFor(ownersOf(newcomer));
+    if (newcomer) this.#share.makeRoomFor(newcomer);
     this.#claims?.wake();
   }
 
@@ -166,6 +167,7 @@ class LeasedQueue implements ExecutionQueue {
     const { sql, log, concurrency, leaseSeconds, breakers } = this.#options;
     this.#idle = false;
     await this.#held.release().catch((error) => log.warn("failed to release interrupted executions", { error }));
+    await this.#gatherSlots();
     // A stop may have begun meanwhile: the executions that it interrupted must not be claimed again here.
     const free = this.#stopping.signal.aborted ? 0 : Math.min(maxClaimed, concurrency - this.#held.size);
     const askedAt = performance.now();
@@ -174,7 +176,10 @@ class LeasedQueue implements ExecutionQueue {
       if (execution.state === "running") this.#start(execution, new Lease(leaseSeconds, askedAt));
       else await this.#options.onHeld(execution);
     }
-    this.#checkForOthers(free > 0);
+    if (free > 0) {
+      this.#share.claimed(this.#held.all());
+      this.#isFull = claimed.length === free;
+    }
     if (claimed.length > 0) this.#recheckMs = minSleepMs;
     if (claimed.length > 0 && claimed.length === free) return 0;
     if (claimed.length > 0 && (isWoken() || breakers.any)) return minSleepMs;
@@ -194,6 +199,13 @@ class LeasedQueue implements ExecutionQueue {
     return Math.min(again, Math.max(minSleepMs, probe ?? again));
   }
 
+  async #gatherSlots(): Promise<void> {
+    const { concurrency } = this.#options;
+    const free = concurrency - this.#held.size;
+    if (!this.#isFull || free === 0 || free >= Math.min(maxGathered, Math.floor(concurrency / 4))) return;
+    await sleep(gatherMs, this.#stopping.signal).catch(() => {});
+  }
+
   /**
    * While a breaker is open, lets one execution at a time probe it. Returns the time until the next probe is due, in
    * milliseconds.
@@ -208,25 +220,8 @@ class LeasedQueue implements ExecutionQueue {
 
   #request(most: number): ClaimRequest {
     const { leaseSeconds, settings, workers } = this.#options;
-    const share = performance.now() < this.#noOthersWaiting.until ? null : this.#share;
-    return { worker: workers.worker, most, leaseSeconds, limits: settings, share, busy: this.#held.all() };
-  }
-
-  /**
-   * If one project or author exceeds its share, this claim has looked for others and found none, so the next claims do not look.
-   */
-  #checkForOthers(claimed: boolean): void {
-    if (!claimed || performance.now() < this.#noOthersWaiting.until) return;
-    const counts = new Map<string, number>();
-    for (const execution of this.#held.all())
-      for (const owner of ownersOf(execution)) counts.set(owner, (counts.get(owner) ?? 0) + 1);
-    const owners = [...counts].flatMap(([owner, count]) => (count > this.#share ? owner : []));
-    if (owners.length > 0) this.#noOthersWaiting = { until: performance.now() + noOthersMs, owners };
-  }
-
-  #makeRoomFor(newcomers: readonly string[]): void {
-    if (this.#noOthersWaiting.owners.some((owner) => !newcomers.includes(owner)))
-      this.#noOthersWaiting = { until: 0, owners: [] };
+    const { limit } = this.#share;
+    return { worker: workers.worker, most, leaseSeconds, limits: settings, share: limit, busy: this.#held.all() };
   }
 
   #start(execution: ClaimedExecution, lease: Lease): void {
@@ -234,8 +229,3 @@ class LeasedQueue implements ExecutionQueue {
     this.#held.add(execution, lease, (stopping) => attemptExecution(execution, { lease, stopping, windowMs }, this.#deps));
   }
 }
-
-const ownersOf = ({ source, project, author }: Owners): string[] => [
-  ...(project ? [`project ${source} ${project}`] : []),
-  ...(author ? [`author ${author}`] : []),
-];
