@@ -8,6 +8,7 @@ import { own } from "../platform/telemetry/names.ts";
 import { inSpan, inTrace, validTraceparent } from "../platform/telemetry/tracing.ts";
 import type { Arrival, NewEvent, StoredEvent } from "./arrival.ts";
 import { type Command, commandOf, type Effect, pendingReason, placeOf, type RunCommand, refusalOf } from "./command.ts";
+import { splitCopies } from "./copies.ts";
 import { type DecisionDeps, decide, reasonToDiscard } from "./decide.ts";
 import { authorKey, setReason } from "./ending-queries.ts";
 import { identify } from "./identify.ts";
@@ -142,10 +143,33 @@ async function storeAll(sql: Sql, arrivals: readonly Arrival[], limits: ArrivalL
   const all: (string | StoredEvent)[] = [];
   // A close cancels the executions that are stored before it, so it begins a new statement.
   for (const some of splitBefore(arrivals, ({ closes }) => closes === true)) {
-    const stored = await insertArrivals(sql, some, limits);
-    all.push(...(await Promise.all(some.map((arrival) => storedOrEarlier(sql, arrival, stored)))));
+    const { first, copies } = splitCopies(some);
+    const outcomes = await storeTogether(sql, first, limits);
+    const isNew = (original: Arrival) => typeof outcomes.get(original) === "object";
+    for (const [copy, original] of copies) if (isNew(original)) outcomes.set(copy, original.event.id);
+    // If the original is a duplicate, for example of its delivery id, its copy may still be new.
+    const rest = [...copies.keys()].filter((copy) => !outcomes.has(copy));
+    for (const [copy, outcome] of rest.length > 0 ? await storeTogether(sql, rest, limits) : []) outcomes.set(copy, outcome);
+    all.push(...some.map((arrival) => outcomes.get(arrival) as string | StoredEvent));
   }
   return all;
+}
+
+/**
+ * Stores events in one statement. If a webhook accepts several secrets, a concurrent copy of its body may hold one of the names of
+ * the body and lose another. In a transaction, no one sees that name until it belongs to the event that was stored.
+ */
+async function storeTogether(
+  sql: Sql,
+  arrivals: readonly Arrival[],
+  limits: ArrivalLimits,
+): Promise<Map<Arrival, string | StoredEvent>> {
+  const store = async (on: Queryable) => {
+    const stored = await insertArrivals(on, arrivals, limits);
+    return Promise.all(arrivals.map(async (one) => [one, await storedOrEarlier(on, one, stored)] as const));
+  };
+  const isNamedTwice = arrivals.some(({ copy }) => (copy?.scopes.length ?? 0) > 1);
+  return new Map(isNamedTwice ? await sql.begin(store) : await store(sql));
 }
 
 function splitBefore<T>(all: readonly T[], begins: (one: T) => boolean): T[][] {

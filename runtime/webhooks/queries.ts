@@ -161,27 +161,39 @@ function withoutCopies(
   return { copies, isNew };
 }
 
-/** The earlier event with the same delivery or body, or that reports the same change. */
+/**
+ * The earlier event with the same delivery or body, or that reports the same change. An event that is not stored may have left its
+ * id at its body and its content; from now on, they name the earlier event.
+ */
 export async function findEarlier(
   sql: Queryable,
   event: NewEvent,
   copy: Arrival["copy"] = null,
   hookDigest: string | null = null,
 ): Promise<string | undefined> {
+  const body = sql`slug = any(${[...(copy?.scopes ?? [])]}::text[]) and digest = decode(${copy?.digest ?? null}, 'hex')`;
+  const content = sql`source = ${event.source} and digest = decode(${hookDigest}, 'hex')`;
   const [row] = await sql<{ id: string }[]>`
-    select id from webhook_events
-    where id = ${event.id}
-    union all
-    select id from webhook_events
-    where slug = ${event.slug} and delivery_id = ${event.delivery_id}
-    union all
-    select id from webhook_events
-    where slug = ${event.slug} and hashtext(change_key) = hashtext(${event.change_key}) and change_key = ${event.change_key} and (polled or ${event.polled})
-    union all
-    select event_id from webhook_bodies
-    where slug = any(${[...(copy?.scopes ?? [])]}) and digest = decode(${copy?.digest ?? null}, 'hex') and event_id <> ${event.id}
-    union all
-    select event_id from hook_deliveries where source = ${event.source} and digest = decode(${hookDigest}, 'hex')
-    limit 1`;
+    with found as (
+      select id, 1 as rank from webhook_events
+      where id = ${event.id}
+      union all
+      select id, 2 from webhook_events
+      where slug = ${event.slug} and delivery_id = ${event.delivery_id}
+      union all
+      select id, 3 from webhook_events
+      where slug = ${event.slug} and hashtext(change_key) = hashtext(${event.change_key}) and change_key = ${event.change_key} and (polled or ${event.polled})
+      union all
+      select event_id, 4 from webhook_bodies where ${body} and event_id <> ${event.id}
+      union all
+      select event_id, 5 from hook_deliveries where ${content} and event_id <> ${event.id}
+    ), earlier as (
+      select id from found order by exists (select 1 from webhook_events e where e.id = found.id) desc, rank limit 1
+    ), bodies as (
+      update webhook_bodies set event_id = earlier.id from earlier where ${body} and event_id = ${event.id} and earlier.id <> ${event.id}
+    ), contents as (
+      update hook_deliveries set event_id = earlier.id from earlier where ${content} and event_id = ${event.id} and earlier.id <> ${event.id}
+    )
+    select id from earlier`;
   return row?.id;
 }

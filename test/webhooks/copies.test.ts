@@ -1,17 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
+import { describeOnDatabases } from "../harness/on-databases.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { signature } from "../harness/webhooks.ts";
 
 const secret = "the secret of the webhook";
-let service: Service;
-beforeAll(async () => {
-  const env = { ENCRYPTION_KEY: "00".repeat(32), WEBHOOK_REPLAY_HOURS: "1" };
-  service = await startService({ seed: true, webhookSecret: secret, env });
-}, 120_000);
-afterAll(() => service?.close());
 
-describe("a signed body that came before", () => {
+describeOnDatabases("a signed body that came before", (database) => {
+  let service: Service;
+  beforeAll(async () => {
+    const env = { ENCRYPTION_KEY: "00".repeat(32), WEBHOOK_REPLAY_HOURS: "1" };
+    service = await startService({ database, seed: true, webhookSecret: secret, env });
+  }, 120_000);
+  afterAll(() => service?.close());
+
   test("ten times at once, under different delivery ids, is one event", async () => {
     const payload = issueOpened({ repo: "octo/replayed", number: 70 });
     const sent = await Promise.all(Array.from({ length: 10 }, (_, i) => service.webhook(payload, { delivery: `copy-${i}` })));
@@ -111,6 +113,32 @@ describe("a signed body that came before", () => {
     const slugs = ["alpha", await make({ token: "t" }), await make({ token: "t" }), await make(rotating)];
     const sent = await Promise.all([...slugs, ...slugs, ...slugs].map((slug) => copyOf(slug, body, signed)));
     expect(sent.sort()).toEqual(["accepted", ...Array(11).fill("duplicate")]);
+  });
+  const isStored = async (id = "") => (await service.get(`/api/webhook-events/${id}`)).status === 200;
+  test("is answered with a stored event, also if its copies came to webhooks that accept different secrets at once", async () => {
+    const [older, newer] = ["the secret until today", "the secret from today on"];
+    const [old, next] = [await make({ token: "t", webhook_secret: older }), await make({ token: "t", webhook_secret: newer })];
+    const rotating = await make({ token: "t", webhook_secret: newer, webhook_secret_previous: older });
+    const answers: { status?: string; event_id?: string }[] = [];
+    for (let number = 200; number < 208; number++) {
+      const body = JSON.stringify(issueOpened({ number }));
+      const signed = { "x-hub-signature-256": signature(body, older) };
+      const copies = Array.from({ length: 12 }, (_, n) => send([old, rotating][(number + n) % 2] ?? "", body, signed));
+      const sent = await Promise.all(copies);
+      expect(sent.filter(({ status }) => status === "accepted")).toHaveLength(1);
+      answers.push(...sent, await send(next, body, { "x-hub-signature-256": signature(body, newer) }));
+    }
+    const ids = [...new Set(answers.map(({ event_id }) => event_id))];
+    expect(await Promise.all(ids.map(isStored))).toEqual(ids.map(() => true));
+  });
+  test("is answered with a stored event, also if the copy of another hook follows a copy of the same hook", async () => {
+    const payload = issueOpened({ repo: "octo/hooked", number: 210 });
+    const from = (hook: string, delivery: string, of: object) =>
+      service.webhook(of, { delivery, headers: { "x-alpha-hook-id": hook } });
+    const { event_id } = (await from("1", "hooked-1", payload)).body;
+    const duplicate = { event_id, status: "duplicate" };
+    expect((await from("1", "hooked-2", payload)).body).toEqual(duplicate);
+    expect((await from("2", "hooked-3", { ...payload, organization: { id: 1 } })).body).toEqual(duplicate);
   });
 });
 
