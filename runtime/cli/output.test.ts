@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Operation } from "@signalbox/schema/operation";
+import { HttpResponse, http } from "msw";
+import { setupServer } from "msw/node";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { declaredOperations } from "../declared-operations.ts";
 import { asJson, asTable, onOneLine } from "./output.ts";
@@ -142,20 +142,17 @@ describe("no answer of a service controls the terminal", () => {
     "/health": { deferred_webhooks: [{ plugin: evil, slug: evil, count: 1, oldest_at: evil }] },
     "/api/tasks/triggers": [{ canonical_trigger: evil, task_id: evil }],
   };
-  let server: Server;
-  beforeAll(async () => {
-    server = createServer(({ url = "" }, response) => {
-      const { pathname } = new URL(url, "http://localhost");
-      if (pathname.endsWith("/events"))
-        return void response
-          .writeHead(200, { "content-type": "text/event-stream" })
-          .end(`data: ${JSON.stringify({ execution_id: "x", execution })}\n\n`);
-      if (pathname === "/api/agents/refused") return void response.writeHead(400).end(JSON.stringify({ error: evil }));
-      if (pathname === "/api/agents/page") return void response.writeHead(502).end(evil);
-      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answers[pathname] ?? []));
-    });
-    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-    vi.stubEnv("SIGNALBOX_URL", `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const url = "http://signalbox.test";
+  const stream = `data: ${JSON.stringify({ execution_id: "x", execution })}\n\n`;
+  const server = setupServer(
+    http.get(`${url}/api/task-executions/:id/events`, () => new HttpResponse(stream)),
+    http.get(`${url}/api/agents/refused`, () => HttpResponse.json({ error: evil }, { status: 400 })),
+    http.get(`${url}/api/agents/page`, () => new HttpResponse(evil, { status: 502 })),
+    http.get(`${url}/*`, ({ request }) => HttpResponse.json(answers[new URL(request.url).pathname] ?? [])),
+  );
+  beforeAll(() => {
+    server.listen({ onUnhandledRequest: "error" });
+    vi.stubEnv("SIGNALBOX_URL", url);
   });
   afterAll(() => {
     vi.unstubAllEnvs();

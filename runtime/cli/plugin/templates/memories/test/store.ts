@@ -1,51 +1,41 @@
-import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { MemoryMatch } from "@signalbox/sdk";
-import type { TestService } from "@signalbox/sdk/testing";
+import { type FakeResponse, FakeServer, type RecordedRequest, type TestService } from "@signalbox/sdk/testing";
 import type { Document } from "../src/store.ts";
 
 interface Stored extends Document {
   readonly until: number;
 }
-
-/** The part of the store's API that the plugin uses. */
-export async function startStore(): Promise<TestService> {
-  const kept = new Map<string, Stored>();
-  const live = () => [...kept.values()].filter(({ until }) => until > Date.now());
-  const answer = (method: string, id: string, body: Partial<Document> & Asked): [number, unknown?] => {
-    if (method === "POST" && id === "find") return [200, live().filter((one) => fits(one, body))];
-    if (method === "POST") {
-      const { ttl_ms, ...one } = body as Document & Asked;
-      if (live().some(({ memory }) => memory.key === one.memory.key)) return [409, { message: "the key is taken" }];
-      kept.set(one.memory.id, { ...one, until: ttl_ms == null ? Number.POSITIVE_INFINITY : Date.now() + ttl_ms });
-      return [201, {}];
-    }
-    const found = live().find(({ memory }) => memory.id === id);
-    if (!found) return [404, { message: "no such document" }];
-    if (method === "DELETE") kept.delete(id);
-    else kept.set(id, { ...found, ...body });
-    return [200, {}];
-  };
-  const server = createServer(async (request, response) => {
-    const id = (request.url ?? "").split("/")[2] ?? "";
-    const [status, body] =
-      request.headers.authorization === "Bearer test-token" ? answer(request.method ?? "", id, await json(request)) : [401, {}];
-    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
-  });
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  return {
-    config: { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
-    close: () => {
-      server.closeAllConnections();
-      return new Promise((done) => void server.close(() => done()));
-    },
-  };
-}
-
 interface Asked {
   readonly key?: string;
   readonly filter?: readonly MemoryMatch[];
   readonly ttl_ms?: number | null;
+}
+
+/** The part of the store's API that the plugin uses. */
+class StoreServer extends FakeServer {
+  readonly #kept = new Map<string, Stored>();
+
+  protected override readsOnly({ path }: RecordedRequest): boolean {
+    return path.endsWith("/find");
+  }
+  protected route({ method, path, headers, body }: RecordedRequest): FakeResponse {
+    if (headers.authorization !== "Bearer test-token") return { status: 401, body: {} };
+    const id = path.split("/")[2] ?? "";
+    const given = (body ?? {}) as Document & Asked;
+    const live = [...this.#kept.values()].filter(({ until }) => until > Date.now());
+    if (method === "POST" && id === "find") return { status: 200, body: live.filter((one) => fits(one, given)) };
+    if (method === "POST") {
+      const { ttl_ms, ...one } = given;
+      if (live.some(({ memory }) => memory.key === one.memory.key)) return { status: 409, body: { message: "the key is taken" } };
+      this.#kept.set(one.memory.id, { ...one, until: ttl_ms == null ? Number.POSITIVE_INFINITY : Date.now() + ttl_ms });
+      return { status: 201, body: {}, wrote: true };
+    }
+    const found = live.find(({ memory }) => memory.id === id);
+    if (!found) return { status: 404, body: { message: "no such document" } };
+    if (method === "DELETE") this.#kept.delete(id);
+    else this.#kept.set(id, { ...found, ...given });
+    return { status: 200, body: {}, wrote: true };
+  }
 }
 
 const fits = ({ memory }: Document, { key, filter }: Asked): boolean =>
@@ -55,8 +45,8 @@ const fits = ({ memory }: Document, { key, filter }: Asked): boolean =>
         Object.entries(match).every(([name, value]) => memory[name as keyof typeof memory] === value),
       );
 
-async function json(request: IncomingMessage): Promise<Partial<Document> & Asked> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return chunks.length > 0 ? JSON.parse(Buffer.concat(chunks).toString("utf8")) : {};
+/** A store on a port of this machine, because the plugin under test runs in a process of its own. */
+export async function startStore(): Promise<TestService> {
+  const server = await new StoreServer().listen();
+  return { config: { url: server.url }, close: () => server.close() };
 }
