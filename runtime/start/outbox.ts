@@ -48,5 +48,9 @@ export async function openOutbox(
   });
 }
 
-const pluginsOf = ({ tools, sources }: Plugins["host"]): Set<string> =>
-  new Set([...[...tools.values()].map(({ provider }) => provider), ...[...sources.values()].map(({ plugin }) => plugin)]);
+function pluginsOf({ tools, sources }: Plugins["host"]): Set<string> {
+  const plugins = new Set<string>();
+  for (const { provider } of tools.values()) plugins.add(provider);
+  for (const { plugin } of sources.values()) plugins.add(plugin);
+  return plugins;
+}

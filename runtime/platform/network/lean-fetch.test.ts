@@ -97,6 +97,7 @@ describe("an answer", () => {
     expect(await (await fetch(`${url}/gzip-json`)).json()).toEqual({ a: "b" });
     expect(await (await fetch(`${url}/gzip-large`)).json()).toEqual({ a: large });
     await expect(fetch(`${url}/gzip-half`)).rejects.toThrow(TypeError);
+    expect(await (await fetch(`${url}/gzip-json`, { method: "HEAD" })).text()).toBe("");
     const parts: string[] = [];
     for await (const part of (await fetch(`${url}/stream`)).body ?? []) parts.push(new TextDecoder().decode(part));
     expect(parts).toEqual(["one ", "two"]);

@@ -1,5 +1,5 @@
-import { pipeline, type Readable } from "node:stream";
-import { createGunzip } from "node:zlib";
+import { pipeline, Readable } from "node:stream";
+import { createGunzip, gunzipSync } from "node:zlib";
 import { fetchOnce } from "@signalbox/sdk";
 import { Agent, EnvHttpProxyAgent, interceptors, request } from "undici";
 import type { Config } from "../config.ts";
@@ -10,6 +10,8 @@ type Fetch = typeof globalThis.fetch;
 
 /** Responses up to this size, in bytes, are read as a whole, which costs a fraction of a stream. */
 const smallBytes = 1_000_000;
+/** A body that is longer when it is decompressed is decompressed by a stream, because it would block the event loop; bytes. */
+const smallUnpacked = 100_000;
 const redirects = [301, 302, 303, 307, 308];
 /** Statuses without a body, with which the constructor of `Response` accepts none. */
 const bodiless = [204, 205, 304];
@@ -86,15 +88,15 @@ async function bodyOf(
   }
   const isPacked = headers["content-encoding"] === "gzip";
   if (!isPacked && Number(headers["content-length"]) <= smallBytes) return await body.arrayBuffer();
-  // A failure is thrown to the reader of the body.
-  const plain = isPacked ? pipeline(body, createGunzip(), () => {}) : body;
   // Half of a JSON text is useless.
   const isJson = /^application\/([\w.-]+\+)?json\b/.test(String(headers["content-type"]));
-  return isJson ? await wholeIfSmall(plain, signal) : boundedStream(plain, signal);
+  const content = isJson ? await wholeIfSmall(body) : body;
+  if (content instanceof ArrayBuffer) return isPacked ? unpack(content, signal) : content;
+  return boundedStream(isPacked ? unpacking(content) : content, signal);
 }
 
 /** Reads a body by its events, which cost a fraction of an iterator. */
-function wholeIfSmall(body: Readable, signal: Signal): Promise<ArrayBuffer | ReadableStream<Uint8Array>> {
+function wholeIfSmall(body: Readable): Promise<ArrayBuffer | AsyncIterable<Uint8Array>> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   const all = async function* () {
@@ -108,12 +110,27 @@ function wholeIfSmall(body: Readable, signal: Signal): Promise<ArrayBuffer | Rea
       if (bytes <= smallBytes) return;
       body.pause();
       body.off("data", add).off("end", end);
-      done(boundedStream(all(), signal));
+      done(all());
     };
     const end = () => done(new Uint8Array(Buffer.concat(chunks)).buffer);
     body.on("data", add).once("end", end).once("error", fail);
   });
 }
+
+/** Decompresses a short body at once, at a fraction of the cost of a stream. */
+function unpack(packed: ArrayBuffer, signal: Signal): ArrayBuffer | ReadableStream<Uint8Array> {
+  // The response to `HEAD`.
+  if (packed.byteLength === 0) return packed;
+  try {
+    return new Uint8Array(gunzipSync(packed, { maxOutputLength: smallUnpacked })).buffer;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_BUFFER_TOO_LARGE") throw error;
+    return boundedStream(unpacking(Readable.from([Buffer.from(packed)])), signal);
+  }
+}
+
+/** A failure is thrown to the reader. */
+const unpacking = (packed: AsyncIterable<Uint8Array>) => pipeline(packed, createGunzip(), () => {});
 
 const headersOf = (all: Answer["headers"]): [string, string][] =>
   Object.entries(all).flatMap(([name, value = ""]): [string, string][] =>
