@@ -147,8 +147,9 @@ async function storeAll(sql: Sql, arrivals: readonly Arrival[], limits: ArrivalL
     const outcomes = await storeTogether(sql, first, limits);
     const isNew = (original: Arrival) => typeof outcomes.get(original) === "object";
     for (const [copy, original] of copies) if (isNew(original)) outcomes.set(copy, original.event.id);
-    // If the original is a duplicate, for example of its delivery id, its copy may still be new.
-    const rest = [...copies.keys()].filter((copy) => !outcomes.has(copy));
+    // Copies by content, and copies by body of events that were not stored: if the original has the delivery id of an earlier
+    // event, its copy may still be new.
+    const rest = some.filter((one) => !outcomes.has(one));
     for (const [copy, outcome] of rest.length > 0 ? await storeTogether(sql, rest, limits) : []) outcomes.set(copy, outcome);
     all.push(...some.map((arrival) => outcomes.get(arrival) as string | StoredEvent));
   }
@@ -156,8 +157,9 @@ async function storeAll(sql: Sql, arrivals: readonly Arrival[], limits: ArrivalL
 }
 
 /**
- * Stores events in one statement. If a webhook accepts several secrets, a concurrent copy of its body may hold one of the names of
- * the body and lose another. In a transaction, no one sees that name until it belongs to the event that was stored.
+ * Stores events in one statement. If a webhook accepts several secrets, its body has several names. Two concurrent copies may each
+ * store one of them, but only one copy becomes an event. In a transaction, other statements see the names only once all of them
+ * belong to the stored event.
  */
 async function storeTogether(
   sql: Sql,

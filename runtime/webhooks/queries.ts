@@ -162,8 +162,8 @@ function withoutCopies(
 }
 
 /**
- * The earlier event with the same delivery or body, or that reports the same change. An event that is not stored may have left its
- * id at its body and its content; from now on, they name the earlier event.
+ * The earlier event with the same delivery or body, or that reports the same change. The body and the content of this event may
+ * already be stored with its id, although the event is not. If so, this replaces the id with that of the earlier event.
  */
 export async function findEarlier(
   sql: Queryable,

@@ -140,6 +140,25 @@ describeOnDatabases("a signed body that came before", (database) => {
     expect((await from("1", "hooked-2", payload)).body).toEqual(duplicate);
     expect((await from("2", "hooked-3", { ...payload, organization: { id: 1 } })).body).toEqual(duplicate);
   });
+  test("is a duplicate, also if it came together with the copy of another hook", async () => {
+    const pairs = Array.from({ length: 8 }, (_, at) => {
+      const payload = issueOpened({ repo: "octo/pairs", number: 220 + at });
+      return [payload, { ...payload, organization: { id: 1 } }].map((one) => JSON.stringify(one));
+    });
+    const deliver = (body: string, headers = {}) =>
+      send("alpha", body, { "x-hub-signature-256": signature(body, secret), ...headers });
+    const sent = await Promise.all(
+      pairs.map((pair, at) =>
+        Promise.all(
+          pair.map((body, hook) => deliver(body, { "x-alpha-delivery": `${hook}-${at}`, "x-alpha-hook-id": `${hook}` })),
+        ),
+      ),
+    );
+    expect(sent.map((pair) => pair.map(({ status }) => status).sort())).toEqual(pairs.map(() => ["accepted", "duplicate"]));
+    // Without the id of its hook, only its body shows that it came before.
+    const repeated = await Promise.all(pairs.flat().map((body) => deliver(body)));
+    expect(repeated).toEqual(sent.flat().map(({ event_id }) => ({ event_id, status: "duplicate" })));
+  });
 });
 
 test("one delivery to an integration is one event, however its id is written", async () => {
