@@ -5,8 +5,8 @@ import { repeatChanges } from "./repeat-queries.ts";
 import type { Change } from "./rows.ts";
 
 /**
- * Maximum number of changes in one write. Another write begins beside a running one only if it has as many, because fewer and larger
- * writes cost less.
+ * Maximum number of changes in one write. While a write runs, another one begins only if this many changes wait, because fewer and
+ * larger writes cost less.
  */
 const maxChanges = 64;
 
