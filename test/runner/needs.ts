@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import { join } from "node:path";
 
 /**
@@ -67,6 +67,16 @@ function working(commands: readonly (readonly string[])[], args: readonly string
   return [];
 }
 
+/** For a program that has no argument with which it starts and ends at once. */
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Debian's Python first, because its packages do not depend on a Python that the user installed. */
 export const python = working([["/usr/bin/python3"], ["python3"]], ["-c", "import grpc, google.protobuf"])[0] ?? "";
 
@@ -79,7 +89,7 @@ export const pgbouncer = working([["/usr/sbin/pgbouncer"], ["pgbouncer"]], ["--v
 export const natsServer = working([["/usr/sbin/nats-server"], ["nats-server"]], ["--version"])[0] ?? "";
 
 /** Not Debian's command, which switches to another user. */
-export const rabbitmqServer = ["/usr/lib/rabbitmq/bin/rabbitmq-server"].find((path) => existsSync(path)) ?? "";
+export const rabbitmqServer = ["/usr/lib/rabbitmq/bin/rabbitmq-server"].find(isExecutable) ?? "";
 
 /** The path where `.ci/helm.sh` installs one, or any other. */
 export const helm = working([[join(root, "node_modules/.cache/helm/helm/helm")], ["helm"]], ["version"])[0] ?? "";
