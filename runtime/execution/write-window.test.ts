@@ -1,5 +1,6 @@
 import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { WholeResponse } from "../platform/network/whole-response.ts";
 import { fencedFetch, runFenced } from "../platform/write-fence.ts";
 import { Lease, LeaseLost } from "./lease.ts";
 import type { StepLog } from "./step-log.ts";
@@ -85,6 +86,35 @@ test("a request is aborted when its window or its lease ends, and then may still
     await failed;
     expect([aborted?.aborted, window.mayBeUnderWay]).toEqual([true, true]);
   }
+});
+
+test("a request whose body arrives in parts is aborted when its window or its lease ends, until the write has ended", async () => {
+  const caller = new AbortController();
+  const send = async (leaseSeconds: number) => {
+    const { window, lease } = openWindow(leaseSeconds);
+    await window.open();
+    const fetch = fencedFetch(async (_, init) => Object.assign(new Response(new ReadableStream()), { until: init?.signal }));
+    const response = await runFenced(window, () => fetch("https://x.test/", { method: "POST", signal: caller.signal }));
+    const { until } = response as Response & { until: AbortSignal };
+    return { window, until, listeners: () => [caller.signal, lease.signal].map((one) => getEventListeners(one, "abort").length) };
+  };
+  const [byLease, byWindow, closed] = [await send(5), await send(60), await send(60)];
+  expect(closed.listeners()).toEqual([3, 2]);
+  closed.window.close();
+  expect(closed.listeners()).toEqual([2, 0]);
+  await vi.advanceTimersByTimeAsync(5_100);
+  expect([byLease, byWindow, closed].map(({ until }) => until.aborted)).toEqual([true, false, false]);
+  await vi.advanceTimersByTimeAsync(4_000);
+  expect([byWindow, closed].map(({ until }) => until.aborted)).toEqual([true, false]);
+  expect(byWindow.until.reason).toMatchObject({ name: "TimeoutError" });
+});
+
+test("a response that has arrived leaves neither a timer nor a listener", async () => {
+  const { window, lease } = openWindow(60);
+  await window.open();
+  const timers = vi.getTimerCount();
+  await window.send(async () => new WholeResponse(new ArrayBuffer(0), 201, []) as Response);
+  expect([vi.getTimerCount(), getEventListeners(lease.signal, "abort").length]).toEqual([timers, 1]);
 });
 
 test("a stop finishes a request under way, sends no others, and aborts waits", async () => {

@@ -1,4 +1,5 @@
-import { withDeadline } from "../platform/abortable.ts";
+import { deadlineOf } from "../platform/abortable.ts";
+import { WholeResponse } from "../platform/network/whole-response.ts";
 import type { WriteFence } from "../platform/write-fence.ts";
 import type { Lease } from "./lease.ts";
 
@@ -19,7 +20,7 @@ export interface WindowOptions {
 /**
  * The fence of one write. Before a request is sent, the database stores until when it may be in flight. A worker that takes
  * the execution over waits until then before it looks for the write. The request is aborted at that time, or when the lease
- * ends.
+ * ends, also while the body of its response arrives: an MCP server sends the headers before it does the work.
  */
 export class WriteWindow implements WriteFence {
   readonly #options: WindowOptions;
@@ -32,6 +33,8 @@ export class WriteWindow implements WriteFence {
   /** The same, plus requests that a gateway answered with an error, which says nothing about the server behind it. */
   #unknown = 0;
   #answeredAt = Number.NEGATIVE_INFINITY;
+  readonly #atClose: (() => void)[] = [];
+  #isClosed = false;
 
   constructor(options: WindowOptions) {
     this.#options = options;
@@ -48,6 +51,13 @@ export class WriteWindow implements WriteFence {
   close(): void {
     this.#options.lease.signal.removeEventListener("abort", this.#leaseEnded);
     this.#options.stopping.removeEventListener("abort", this.#stop);
+    this.#isClosed = true;
+    for (const unlink of this.#atClose) unlink();
+  }
+
+  untilClosed(unlink: () => void): void {
+    if (this.#isClosed) unlink();
+    else this.#atClose.push(unlink);
   }
 
   /** Aborts the call that writes. A stop aborts it only when none of its requests is in flight. */
@@ -95,12 +105,17 @@ export class WriteWindow implements WriteFence {
     const leftMs = Math.max(1, Math.floor(this.#until - performance.now()));
     this.#underWay++;
     this.#sent++;
+    const deadline = deadlineOf(lease.signal, leftMs);
     let status: number | null = null;
+    let isBodyPending = false;
     try {
-      const response = await withDeadline(lease.signal, leftMs, request);
+      const response = await request(deadline.signal);
       status = response.status;
+      isBodyPending = !(response instanceof WholeResponse);
       return response;
     } finally {
+      if (isBodyPending) this.untilClosed(deadline.unlink);
+      else deadline.unlink();
       this.#underWay--;
       if (status === null) this.#lost++;
       if (status === null || status >= 500) this.#unknown++;

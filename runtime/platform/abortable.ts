@@ -31,20 +31,29 @@ export function linkSignals(signals: readonly AbortSignal[]): LinkedSignal {
 }
 
 /**
- * Makes a call whose signal is aborted together with the given one, or with a `TimeoutError` after `ms` milliseconds. Nothing
- * remains after the call. A timer of `AbortSignal.timeout` would keep the call's objects until it fires.
+ * A signal that is aborted together with the given one, or with a `TimeoutError` after `ms` milliseconds, until `unlink`. A timer of
+ * `AbortSignal.timeout` would keep its objects until it fires.
  */
-export async function withDeadline<T>(signal: AbortSignal, ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export function deadlineOf(signal: AbortSignal, ms: number): LinkedSignal {
   const ended = new AbortController();
   const end = () => ended.abort(signal.reason);
   const timer = setTimeout(() => ended.abort(new DOMException("The operation timed out.", "TimeoutError")), ms).unref();
   if (signal.aborted) end();
   else signal.addEventListener("abort", end, { once: true });
-  try {
-    return await call(ended.signal);
-  } finally {
+  const unlink = () => {
     clearTimeout(timer);
     signal.removeEventListener("abort", end);
+  };
+  return { signal: ended.signal, unlink };
+}
+
+/** Makes a call with a deadline, as `deadlineOf` describes. Nothing remains after the call. */
+export async function withDeadline<T>(signal: AbortSignal, ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const deadline = deadlineOf(signal, ms);
+  try {
+    return await call(deadline.signal);
+  } finally {
+    deadline.unlink();
   }
 }
 

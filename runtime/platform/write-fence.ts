@@ -6,6 +6,8 @@ import { WholeResponse } from "./network/whole-response.ts";
 export interface WriteFence {
   /** Sends a request, with a signal that is aborted when its time ends. Throws without sending if it must not be sent. */
   send(request: (signal: AbortSignal) => Promise<Response>): Promise<Response>;
+  /** Calls `unlink` when the write has ended, so that the signals of a response that arrives in parts remain linked until then. */
+  untilClosed?(unlink: () => void): void;
 }
 
 type Fetch = typeof globalThis.fetch;
@@ -31,21 +33,27 @@ export const fencedFetch =
     const callerSignal = init?.signal ?? request?.signal;
     return fence.send((signal) =>
       callerSignal
-        ? underBoth(callerSignal, signal, (both) => fetch(input, { ...init, signal: both }))
+        ? underBoth(fence, callerSignal, signal, (both) => fetch(input, { ...init, signal: both }))
         : fetch(input, { ...init, signal }),
     );
   };
 
 /** Sends a request that two signals abort, also while the body of its response arrives. */
-async function underBoth(caller: AbortSignal, fence: AbortSignal, send: (signal: AbortSignal) => Promise<Response>) {
-  const { signal, unlink } = linkSignals([caller, fence]);
+async function underBoth(
+  fence: WriteFence,
+  caller: AbortSignal,
+  ofFence: AbortSignal,
+  send: (signal: AbortSignal) => Promise<Response>,
+) {
+  const { signal, unlink } = linkSignals([caller, ofFence]);
   let isBodyPending = false;
   try {
     const response = await send(signal);
     isBodyPending = !(response instanceof WholeResponse);
     return response;
   } finally {
-    if (!isBodyPending) unlink();
+    if (isBodyPending) fence.untilClosed?.(unlink);
+    else unlink();
   }
 }
 
