@@ -22,6 +22,12 @@ beforeAll(async () => {
       response.writeHead(200, { "content-encoding": "gzip", "content-type": "application/json" });
       return response.end(path === "/gzip-half" ? packed.subarray(0, 100) : packed);
     }
+    if (path.startsWith("/refused")) {
+      const type = { "content-type": "application/json" };
+      if (path !== "/refused-gzip")
+        return response.writeHead(401, { ...type, "content-length": 9 }).write("half", () => response.destroy());
+      return response.writeHead(401, { ...type, "content-encoding": "gzip" }).end("not packed");
+    }
     if (path === "/moved") return response.writeHead(307, { location: "/here" }).end("gone");
     if (path === "/done") return response.writeHead(303, { location: "/here" }).end();
     if (path === "/elsewhere")
@@ -35,6 +41,7 @@ beforeAll(async () => {
       return response.end(`${path === "/json" ? "b" : large}"}`);
     }
     if (path === "/endless") {
+      response.once("close", () => seen.push({ method: "", path: "closed", body: "", headers: {} }));
       const piece = Buffer.alloc(1 << 20, " ");
       const more = () => {
         while (!response.destroyed && response.write(piece));
@@ -102,6 +109,19 @@ describe("an answer", () => {
     for await (const part of (await fetch(`${url}/stream`)).body ?? []) parts.push(new TextDecoder().decode(part));
     expect(parts).toEqual(["one ", "two"]);
   });
+});
+
+test("an error whose body breaks off keeps its status", async () => {
+  for (const path of ["/refused-gzip", "/refused-half"]) {
+    const answer = await fetch(`${url}${path}`);
+    expect([answer.status, await answer.text()]).toEqual([401, ""]);
+  }
+});
+
+test("a long body that is not read to its end is closed", async () => {
+  const answer = await fetch(`${url}/endless`);
+  await answer.body?.cancel();
+  await expect.poll(() => seen.map(({ path }) => path)).toEqual(["/endless", "closed"]);
 });
 
 describe("a request", () => {

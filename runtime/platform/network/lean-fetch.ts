@@ -53,7 +53,11 @@ export function leanFetch(config: Pick<Config, "NODE_USE_ENV_PROXY">, isDeno = "
         await answer.body.dump();
         throw new TypeError("unexpected redirect");
       }
-      const content = await bodyOf(answer, signal);
+      const content = await bodyOf(answer, signal).catch((error) => {
+        // The status of an error counts, even if its body breaks off.
+        if (answer.statusCode < 400 || signal?.aborted) throw error;
+        return new ArrayBuffer(0);
+      });
       const fields = headersOf(answer.headers);
       return content instanceof ArrayBuffer
         ? (new WholeResponse(content, answer.statusCode, fields) as Response)
@@ -100,8 +104,13 @@ function wholeIfSmall(body: Readable): Promise<ArrayBuffer | AsyncIterable<Uint8
   const chunks: Buffer[] = [];
   let bytes = 0;
   const all = async function* () {
-    yield* chunks;
-    yield* body;
+    try {
+      yield* chunks;
+      yield* body;
+    } finally {
+      // Otherwise a reader that stops at one of the chunks would leave the connection open.
+      body.destroy();
+    }
   };
   return new Promise((done, fail) => {
     const add = (chunk: Buffer) => {
