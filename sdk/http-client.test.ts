@@ -28,6 +28,21 @@ test("a token with a character that no header can carry is refused before anythi
   expect(sent).toBe(0);
 });
 
+test("half of a surrogate pair in a path is refused by a rejected promise", async () => {
+  const client = httpClient({ platform: "beta", base: "https://beta.example", headers: {}, secrets: [], fetch });
+  const sent = { route: "GET /{project}", path: { project: "\ud83d" }, schema: z.unknown(), signal: AbortSignal.timeout(60_000) };
+  const message = 'beta: the value of "project" has half of a surrogate pair, which no URL can contain';
+  await expect(client.read(sent)).rejects.toMatchObject({ name: "PluginError", code: "invalid_input", message });
+});
+
+test("an error whose body breaks off keeps its status", async () => {
+  const broken = new ReadableStream({ start: (stream) => stream.error(new Error("terminated")) });
+  const fetch = async () => new Response(broken, { status: 401 });
+  const client = httpClient({ platform: "beta", base: "https://beta.example", headers: {}, secrets: [], fetch });
+  const read = client.read({ route: "GET /x", schema: z.unknown(), signal: AbortSignal.timeout(60_000) });
+  await expect(read).rejects.toMatchObject({ code: "unauthorized", message: "beta answered 401 to GET /x" });
+});
+
 describe("an error of the platform", () => {
   test.each([
     ['{"message":"no <b>"}', "beta answered 400 to /x: no <b>"],

@@ -4,6 +4,7 @@ import { PluginError } from "./errors.ts";
 import { fetchError, redact, statusError } from "./http-errors.ts";
 import { parseAnswer } from "./parse-answer.ts";
 import { textOfMarkup } from "./plain-markdown.ts";
+import { checkHeaders, encodeForUrl } from "./request-parts.ts";
 import type { SharedThrottle } from "./shared-throttle.ts";
 import { Throttle } from "./throttle.ts";
 import { throttled } from "./throttled.ts";
@@ -64,9 +65,9 @@ export function httpClient(settings: HttpClientOptions): HttpClient {
   const reads = new Throttle({ interval: readInterval, slots: 16, ...common });
   const sender =
     (own: Throttle, isRetryable: (error: PluginError) => boolean): HttpClient["read"] =>
-    (request) => {
-      const requestLine = requestLineOf(request);
+    async (request) => {
       const { platform } = settings;
+      const requestLine = requestLineOf(platform, request);
       return throttled({ throttle: own, platform, request: requestLine, isRetryable, signal: request.signal }, () =>
         send(settings, requestLine, request),
       );
@@ -81,8 +82,8 @@ const keyOf = ({ platform, base, headers }: HttpClientOptions): string =>
     .digest("hex")
     .slice(0, 32)}`;
 
-const requestLineOf = ({ route, path }: HttpRequest<unknown>): string =>
-  route.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path?.[name] ?? ""));
+const requestLineOf = (platform: string, { route, path }: HttpRequest<unknown>): string =>
+  route.replace(/\{(\w+)\}/g, (_, name: string) => encodeForUrl(platform, name, path?.[name] ?? ""));
 
 async function send<T>(settings: HttpClientOptions, requestLine: string, request: HttpRequest<T>): Promise<HttpResponse<T>> {
   const { platform, secrets, fetch } = settings;
@@ -97,18 +98,16 @@ async function send<T>(settings: HttpClientOptions, requestLine: string, request
     ...settings.headers,
     ...(body === undefined ? {} : { "content-type": "application/json" }),
   };
-  // For example a token that was copied with an ellipsis. `fetch` would report it as a failed connection, which is repeated.
-  const wrong = Object.entries(headers).find(([, value]) => /[^\t -~\x80-\xff]/.test(value));
-  if (wrong)
-    throw new PluginError(
-      "unauthorized",
-      `${platform}: the header ${wrong[0]} has a character that HTTP does not allow; check the token`,
-    );
+  checkHeaders(platform, headers);
   let response: Response;
   let text: string;
   try {
     response = await fetch(url, { method, headers, signal, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
-    text = await response.text();
+    // The status of an error counts, even if its body breaks off.
+    text = await response.text().catch((error) => {
+      if (response.ok || signal.aborted) throw error;
+      return "";
+    });
   } catch (error) {
     if (signal.aborted) throw new PluginError("timeout", `${platform} did not answer ${requestLine} before the deadline`);
     throw fetchError(platform, requestLine, error, secrets);

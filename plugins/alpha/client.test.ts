@@ -100,6 +100,23 @@ describe("requests", () => {
     await expect(read(200)).rejects.toMatchObject({ code: "unavailable" });
   });
 
+  test("a token or a value that no request can contain is refused before anything is sent", async () => {
+    let sent = 0;
+    const counting = async () => Response.json({ sent: sent++ });
+    const read = (token: string, owner: string) =>
+      clients({ fetch: counting, log, throttle })({ ...connection(), token }).read(
+        "GET /repos/{owner}",
+        { owner },
+        z.object({}),
+        AbortSignal.timeout(10_000),
+      );
+    const copied = "alpha: the header authorization has a character that HTTP does not allow; check the token";
+    await expect(read("abc…", "octo")).rejects.toMatchObject({ code: "unauthorized", message: copied });
+    const half = 'alpha: the value of "owner" has half of a surrogate pair, which no URL can contain';
+    await expect(read("abc", "\ud83d")).rejects.toMatchObject({ name: "PluginError", code: "invalid_input", message: half });
+    expect(sent).toBe(0);
+  });
+
   test("comments to a self-hosted server are not throttled", async () => {
     const { source } = await open();
     const post = { subject: { project: "octo/app", issue: "1" }, body: "x" };

@@ -1,5 +1,14 @@
 import { createHash } from "node:crypto";
-import { type Capabilities, fetchError, PluginError, parseAnswer, Throttle, throttled } from "@signalbox/sdk";
+import {
+  type Capabilities,
+  checkHeaders,
+  encodeForUrl,
+  fetchError,
+  PluginError,
+  parseAnswer,
+  Throttle,
+  throttled,
+} from "@signalbox/sdk";
 import type { z } from "zod";
 import { dataOf, failureOf } from "./failure.ts";
 import type { Settings } from "./settings.ts";
@@ -78,7 +87,7 @@ function clientFor({ api_url, token, webhook_secret }: Settings, { fetch, log, t
   const writes = new Throttle({ interval: limited ? publicInterval : 0, shared: throttle, key });
   const through =
     (own: Throttle, isRetryable: (error: PluginError) => boolean): Request =>
-    (route, parameters, shape, signal) => {
+    async (route, parameters, shape, signal) => {
       const call = callOf(account.base, route, parameters);
       const isComment = limited && own === writes && /\/(comments|replies|graphql)$/.test(route);
       const turn = { throttle: own, platform: "alpha", request: call.requestLine, signal, isRetryable };
@@ -120,15 +129,17 @@ interface Call {
   readonly requestLine: string;
 }
 
+const encoded = (name: string, value: unknown): string => encodeForUrl("alpha", name, String(value));
+
 /** Each `{name}` in the route is replaced with the encoded parameter. The others are the query of a `GET`, or else the body. */
 function callOf(base: string, route: string, parameters: Parameters): Call {
-  const requestLine = route.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(parameters[name])));
+  const requestLine = route.replace(/\{(\w+)\}/g, (_, name: string) => encoded(name, parameters[name]));
   const [method = "", path = ""] = requestLine.split(" ");
   const url = path.startsWith("/") ? base + path : path;
   const others = Object.entries(parameters).filter(([name, value]) => value !== undefined && !route.includes(`{${name}}`));
   if (others.length === 0) return { method, url, body: undefined, requestLine };
   if (method !== "GET") return { method, url, body: JSON.stringify(Object.fromEntries(others)), requestLine };
-  const query = others.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join("&");
+  const query = others.map(([name, value]) => `${name}=${encoded(name, value)}`).join("&");
   return { method, url: `${url}?${query}`, body: undefined, requestLine };
 }
 
@@ -138,6 +149,7 @@ async function send<T>(
   shape: z.ZodType<T>,
   signal: AbortSignal,
 ): Promise<Answer<T>> {
+  checkHeaders("alpha", headers);
   let response: Response;
   let text: string;
   try {
