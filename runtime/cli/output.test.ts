@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { declaredOperations } from "../declared-operations.ts";
 import { asJson, asTable, onOneLine } from "./output.ts";
 import { run } from "./run.ts";
+import { follow } from "./tail.ts";
 
 test("text of a plugin neither controls the terminal nor looks like another line", () => {
   const text = "a\nb\u001b[2J\u009b31m\u202edcba\u2028c";
@@ -188,6 +189,31 @@ describe("no answer of a service controls the terminal", () => {
     // Tables truncate it.
     expect(said).toContain("evil.example");
     expect(said.replace(/[\n\t]/g, "")).not.toMatch(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u);
+  });
+
+  test("a stream that ends with an error is continued, without what was printed before", async () => {
+    const sent: (string | null)[] = [];
+    const event = (state: string) => {
+      const change = { ...execution, state, error: null, created_at: "2026-11-26T09:28:20.123Z" };
+      return `event: execution\nid: 7\ndata: ${JSON.stringify({ execution_id: "x", execution: change, step: null })}\n\n`;
+    };
+    const parts = [
+      `${event("running")}event: error\ndata: {"error":"The database is unavailable."}\n\n`,
+      event("running") + event("succeeded"),
+    ];
+    server.use(
+      http.get(`${url}/api/task-executions/:id/events`, ({ request }) => {
+        sent.push(request.headers.get("last-event-id"));
+        return new HttpResponse(parts[sent.length - 1]);
+      }),
+    );
+    const [said, complaints]: [string[], string[]] = [[], []];
+    const terminal = { read: async () => "", interactive: true, columns: 80 };
+    await follow("x", false, { ...terminal, out: (text) => said.push(text), err: (text) => complaints.push(text) }, 0);
+    server.resetHandlers();
+    expect(sent).toEqual([null, "7"]);
+    expect(complaints.join("")).toBe("The stream ended, and the next one follows: The database is unavailable.\n");
+    expect(said.map((line) => /running|succeeded/.exec(line)?.[0])).toEqual(["running", "succeeded"]);
   });
 
   test("JSON keeps the texts", async () => {

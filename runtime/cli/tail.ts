@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { liveChange } from "@signalbox/schema/live";
 import type { Operation } from "@signalbox/schema/operation";
 import type { z } from "zod";
@@ -9,16 +11,28 @@ import type { Terminal } from "./terminal.ts";
 
 type Change = z.output<typeof liveChange>;
 const ended = ["succeeded", "failed", "cancelled"];
+const maxShown = 10_000;
 
 /**
  * Prints the changes of an execution until it has ended, or of all executions until the command is interrupted, one line for each
- * change.
+ * change. `pauseMs`: between the end of a stream and the next one.
  */
-export async function follow(id: string | undefined, json: boolean, terminal: Terminal): Promise<void> {
+export async function follow(id: string | undefined, json: boolean, terminal: Terminal, pauseMs: number = 2_000): Promise<void> {
   const name = id === undefined ? "events.follow" : "task-executions.events";
   const op = declaredOperations().find((bound) => bound.op.id === name)?.op as Operation;
   const { SIGNALBOX_URL: url, SIGNALBOX_API_KEY: apiKey } = readClientConfig();
   const known = new Map<string, string>();
+  // The last change of each execution and step: the next stream begins with some that this one contained.
+  const shown = new Map<string, string>();
+  const isShown = (change: Change, data: string) => {
+    const key = `${change.execution_id} ${change.step?.seq ?? ""}`;
+    const hash = createHash("sha256").update(data).digest("base64");
+    if (shown.get(key) === hash) return true;
+    shown.delete(key);
+    shown.set(key, hash);
+    if (shown.size > maxShown) shown.delete(shown.keys().next().value as string);
+    return false;
+  };
   let lastEventId: string | undefined;
   let isOver = false;
   let rest = "";
@@ -29,16 +43,24 @@ export async function follow(id: string | undefined, json: boolean, terminal: Te
       lastEventId = fieldOf(block, "id") ?? lastEventId;
       const data = fieldOf(block, "data");
       if (data === undefined) continue;
+      if (fieldOf(block, "event") === "error") {
+        const { error } = JSON.parse(data) as { readonly error: string };
+        terminal.err(`The stream ended, and the next one follows: ${withoutControlCharacters(error).replaceAll("\n", " ")}\n`);
+        continue;
+      }
       const change = JSON.parse(data) as Change;
+      if (isShown(change, data)) continue;
       if (id !== undefined && change.execution && ended.includes(change.execution.state)) isOver = true;
       terminal.out(`${withoutControlCharacters(json ? data : lineOf(change, known, id)).replaceAll("\n", " ")}\n`);
     }
   };
   if (!json && id === undefined) terminal.err("Following all executions. Ctrl+C ends it.\n");
   // A stream ends after some minutes; the next one continues after its last event.
-  while (!isOver) {
+  for (;;) {
     rest = "";
     await request(op, id === undefined ? {} : { id }, { url, apiKey, lastEventId }, write);
+    if (isOver) return;
+    await sleep(pauseMs);
   }
 }
 
