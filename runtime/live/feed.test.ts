@@ -1,26 +1,61 @@
-import { expect, test } from "vitest";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { afterEach, expect, test, vi } from "vitest";
 import type { Execution } from "../executions/queries.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { firstIdAt } from "../platform/ids.ts";
+import type { Bound, Context, Events } from "../platform/operation.ts";
 import { LiveFeed } from "./feed.ts";
-import { changeOf, LiveStream } from "./stream.ts";
+import { liveOperations } from "./operations.ts";
+import { type Change, changeOf, LiveStream } from "./stream.ts";
 
 const signal = new AbortController().signal;
+const minuteMs = 60_000;
 const execution = (state: string, created = 0) => ({ id: firstIdAt(created), state }) as Execution;
 
-/** A database with these executions and no steps. Records the statements; fragments of statements are never awaited. */
+/** A database with these executions and no steps. Records the statements that it has answered; fragments of statements are never awaited. */
 function database(executions: () => readonly Execution[]) {
   const statements: string[] = [];
-  const tag = ([first = ""]: readonly string[], ...values: { text?: string }[]) => ({
-    text: first + (values[0]?.text ?? ""),
+  const tag = (parts: readonly string[], ...values: unknown[]) => ({
     // biome-ignore lint/suspicious/noThenProperty: statements are thenables, as those of the driver
-    then: (done: (rows: readonly unknown[]) => void) => {
-      statements.push(first);
-      done(/from execution_steps/.test(first) ? [] : executions());
-    },
+    then: (done: (rows: readonly unknown[]) => void, failed: (error: unknown) => void) =>
+      void nextTurn()
+        .then(() => {
+          const text = parts.join("?");
+          statements.push(text);
+          return /from execution_steps/.test(text) ? [] : rowsOf(text, values, executions());
+        })
+        .then(done, failed),
   });
   return { sql: Object.assign(tag, { unsafe: () => ({}) }) as unknown as Sql, statements };
 }
+
+/** What the statements of `queries.ts` find. */
+function rowsOf(text: string, values: readonly unknown[], all: readonly Execution[]): readonly Execution[] {
+  const since = values[2] as string;
+  if (text.includes("finished_at")) return all.filter(({ finished_at }) => finished_at && String(finished_at) > since);
+  const after = values[text.includes("'running'") ? 2 : 1] as string;
+  const ids = new Set((values[4] as readonly string[] | undefined) ?? []);
+  for (const { id } of all.filter(({ id }) => id > after).slice(0, 500)) ids.add(id);
+  return all.filter(({ id, state }) => ids.has(id) || (values.length > 3 && state === "running"));
+}
+
+/** The next changes of a stream. */
+async function take(stream: LiveStream, count: number): Promise<Change[]> {
+  const changes: Change[] = [];
+  for await (const change of stream.changes(signal)) if (changes.push(change) === count) break;
+  return changes;
+}
+
+/** Opens a stream. The feed has read all executions when it has begun. */
+async function begun(feed: LiveFeed, since?: number): Promise<LiveStream> {
+  const stream = feed.open(undefined, since);
+  await stream.begun(signal);
+  return stream;
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 test("200 streams need as many reads of the database as two", async () => {
   const running = execution("running");
@@ -56,11 +91,97 @@ test("an error of the database ends all streams, and the next stream reads again
 });
 
 test("a stream that is read slowly keeps the last change of each execution, and ends if it is too far behind", async () => {
-  const stream = new LiveStream(undefined);
+  vi.useFakeTimers({ toFake: ["performance"] });
+  const stream = new LiveStream();
   stream.begin();
   for (const state of ["queued", "running", "succeeded"]) stream.push(changeOf(execution(state), state));
   expect((await stream.changes(signal).next()).value).toMatchObject({ at: "succeeded" });
-  for (let n = 0; n < 10_000; n++) stream.push(changeOf(execution("running", n), ""));
+  for (let second = 0; second < 40; second++) {
+    for (let n = 0; n < 200; n++) stream.push(changeOf(execution("running", second * 200 + n), ""));
+    vi.advanceTimersByTime(1_000);
+  }
   expect(stream.isOver).toBe(true);
   await expect(stream.changes(signal).next()).rejects.toThrow(/read too slowly/);
+});
+
+test("a stream that is read does not end, however many executions change at once and then", async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  const stream = new LiveStream();
+  for (let n = 0; n < 10_000; n++) stream.push(changeOf(execution("queued", n), ""));
+  for (let second = 0; second < 60; second++) {
+    await take(stream, 160);
+    stream.push(changeOf(execution("running", second), ""));
+    vi.advanceTimersByTime(1_000);
+  }
+  expect(stream.isOver).toBe(false);
+});
+
+test("a stream begins with running executions, at the time of their last read, and with open ones that changed since its last", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const start = Date.now();
+  const running = execution("running", start - minuteMs);
+  const { sql } = database(() => [running, execution("queued", start)]);
+  const feed = new LiveFeed(sql);
+  const streams = [await begun(feed)];
+  vi.setSystemTime(start + 180 * minuteMs);
+  streams.push(await begun(feed), await begun(feed, start));
+  const [, next, again] = streams as [LiveStream, LiveStream, LiveStream];
+  expect((await take(next, 1))[0]).toMatchObject({ at: new Date().toISOString(), data: { execution: running } });
+  next.end();
+  expect(await take(next, 1)).toEqual([]);
+  expect((await take(again, 2)).map(({ data }) => data.execution?.state)).toEqual(["running", "queued"]);
+  for (const stream of streams) feed.close(stream);
+});
+
+test("2,100 executions that are queued together and end together are sent to all streams, and are not what others begin with", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const start = Date.now();
+  let state = "queued";
+  const { sql } = database(() => Array.from({ length: 2_100 }, (_, n) => execution(state, start - 100 + n)));
+  const feed = new LiveFeed(sql);
+  const streams = [await begun(feed)];
+  expect(await take(streams[0] as LiveStream, 2_100)).toHaveLength(2_100);
+  vi.setSystemTime(start + minuteMs);
+  streams.push(await begun(feed));
+  state = "cancelled";
+  streams.push(await begun(feed));
+  for (const stream of streams)
+    expect(new Set((await take(stream, 2_100)).map(({ data }) => data.execution?.state))).toEqual(new Set(["cancelled"]));
+  for (const stream of streams) feed.close(stream);
+});
+
+test("executions that ended while an older one runs are not new", async () => {
+  const hourAgo = Date.now() - 60 * minuteMs;
+  const ended = Array.from({ length: 300 }, (_, n) => execution("succeeded", hourAgo + 1 + n));
+  const running = execution("running", hourAgo);
+  const { sql } = database(() => [running, ...ended]);
+  const feed = new LiveFeed(sql);
+  const stream = await begun(feed);
+  const next = await begun(feed);
+  stream.end();
+  expect((await take(stream, 2)).map(({ data }) => data.execution)).toEqual([running]);
+  for (const one of [stream, next]) feed.close(one);
+});
+
+test("a stream begins after the feed has read the steps, so that none can end in between unseen", async () => {
+  const { sql, statements } = database(() => [execution("running")]);
+  const feed = new LiveFeed(sql);
+  const stream = await begun(feed);
+  expect(statements.filter((text) => text.includes("from execution_steps"))).toHaveLength(1);
+  feed.close(stream);
+});
+
+test("a reader that reconnects receives an execution whose end was stored with an earlier time", async () => {
+  const since = Date.now();
+  const ended = { ...execution("succeeded", since - minuteMs), finished_at: new Date(since - 5_000).toISOString() } as Execution;
+  const { sql } = database(() => [ended]);
+  const follow = liveOperations.find(({ op }) => op.id === "events.follow") as Bound;
+  const stop = new AbortController();
+  const context = { sql, signal: stop.signal, last_event_id: new Date(since).toISOString() } as Partial<Context>;
+  const { all } = (await follow.run({ seconds: 60 }, context as Context)) as Events;
+  for await (const { data } of all) {
+    expect(data).toMatchObject({ execution: ended });
+    stop.abort();
+  }
+  expect.assertions(1);
 });

@@ -1,11 +1,16 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Sql } from "../platform/database/client.ts";
 import { firstIdAt, timeOfId } from "../platform/ids.ts";
-import { type LiveStep, listLive, listMarks, readSteps, type StepMark } from "./queries.ts";
+import { type LiveStep, listAllLive, listMarks, readSteps, type StepMark } from "./queries.ts";
 import { type Change, changeOf, isEnded, LiveStream, stepChangeOf } from "./stream.ts";
 
 /** Interval between two reads. Streams read the database, so they include the changes of all replicas and miss none. */
 const pollMs = 400;
 const overlapMs = 2_000;
+/** Executions that were created within this time are new for a stream that begins. */
+const newMs = 1_000;
+/** Number of changes that are sent to all streams before other work has its turn. */
+const changesPerTurn = 500;
 
 interface Known {
   readonly change: Change;
@@ -30,6 +35,7 @@ export class LiveFeed {
   readonly #tracked = new Set<string>();
   /** Executions with a greater id are new. */
   #after = "";
+  #sent = 0;
   #isReading = false;
   #wake = Promise.withResolvers<void>();
 
@@ -37,9 +43,9 @@ export class LiveFeed {
     this.#sql = sql;
   }
 
-  /** Adds a stream, of all executions or of one. It begins with those that have not ended. `close` it in the end. */
-  open(only?: string): LiveStream {
-    const stream = new LiveStream(only);
+  /** Adds a stream, of all executions or of one. `since`: time of the reader's last change. `close` it in the end. */
+  open(only?: string, since?: number): LiveStream {
+    const stream = new LiveStream(only, since);
     this.#streams.add(stream);
     if (this.#isReading) this.#wake.resolve();
     else void this.#read();
@@ -61,7 +67,7 @@ export class LiveFeed {
     this.#isReading = true;
     this.#known.clear();
     this.#tracked.clear();
-    this.#after = firstIdAt(Date.now() - 1_000);
+    this.#after = firstIdAt(Date.now() - newMs);
     try {
       for (let isFirst = true; this.#streams.size > 0; isFirst = false) {
         await this.#turn(isFirst);
@@ -88,7 +94,7 @@ export class LiveFeed {
     for (const stream of this.#streams) if (stream.isOver) this.#streams.delete(stream);
     const streams = [...this.#streams];
     const asked = new Set([...this.#tracked, ...streams.flatMap(({ only }) => only ?? [])]);
-    const rows = await listLive(this.#sql, this.#after, [...asked]);
+    const rows = await listAllLive(this.#sql, this.#after, [...asked]);
     const joining = streams.filter(({ hasBegun }) => !hasBegun);
     // Streams of one execution read its earlier steps themselves, and other streams do not need an execution that is not running.
     const begins = new Set(joining.map(({ only }) => only));
@@ -106,23 +112,26 @@ export class LiveFeed {
       const isRestarted = before?.change.data.execution && isEnded(before.change.data.execution.state) && !isEnded(row.state);
       const { steps, first } = before && !isRestarted ? before : { steps: new Map<number, string>(), first: 0 };
       this.#known.set(row.id, { change, json, steps, first });
-      if (!silent.has(row.id)) this.#publish(change);
+      if (!silent.has(row.id)) await this.#send(streams, change);
     }
-    for (const stream of joining) this.#begin(stream);
+    const newest = firstIdAt(Date.now() - newMs);
+    // With the time of this read: behind an earlier one, a reader would receive again what changed since then.
+    for (const { change } of this.#known.values()) {
+      const begun = joining.filter((stream) => stream.beginsWith(change, newest));
+      if (begun.length > 0) await this.#send(begun, { at, data: change.data });
+    }
     // Others may have been added during the read.
     for (const id of asked) this.#tracked.delete(id);
     for (const { id, state } of rows) if (!isEnded(state)) this.#tracked.add(id);
     const last = rows.at(-1);
     // Another replica may store an execution a moment after it generated its id.
-    if (last) this.#after = firstIdAt(timeOfId(last.id) - overlapMs);
-    await this.#readSteps(silent, at);
+    const after = last ? firstIdAt(timeOfId(last.id) - overlapMs) : "";
+    // The last one can be a running execution that is older than those that were new before.
+    if (after > this.#after) this.#after = after;
+    await this.#readSteps(silent, streams, at);
+    // A stream that begins may read earlier steps itself. A step that changed between its read and this one would be in neither.
+    for (const stream of joining) stream.begin();
     for (const stream of streams) if (stream.only !== undefined && !this.#isOpen(stream.only)) stream.end();
-  }
-
-  #begin(stream: LiveStream): void {
-    for (const [id, { change }] of this.#known)
-      if (this.#isOpen(id) || id > this.#after || id === stream.only) stream.push(change);
-    stream.begin();
   }
 
   #isOpen(id: string): boolean {
@@ -130,12 +139,13 @@ export class LiveFeed {
     return execution ? !isEnded(execution.state) : false;
   }
 
-  #publish(change: Change): void {
-    for (const stream of this.#streams) if (stream.hasBegun) stream.push(change);
+  async #send(streams: readonly LiveStream[], change: Change): Promise<void> {
+    for (const stream of streams) stream.push(change);
+    if (++this.#sent % changesPerTurn === 0) await nextTurn();
   }
 
   /** The steps of executions are read after them, so that those of an ended execution are complete. */
-  async #readSteps(silent: ReadonlySet<string>, at: string): Promise<void> {
+  async #readSteps(silent: ReadonlySet<string>, streams: readonly LiveStream[], at: string): Promise<void> {
     const marks = await listMarks(this.#sql, new Map([...this.#known].map(([id, { first }]) => [id, first])));
     const note = (step: StepMark | LiveStep) => this.#known.get(step.execution_id)?.steps.set(step.seq, markOf(step));
     const changed: StepMark[] = [];
@@ -145,7 +155,7 @@ export class LiveFeed {
     }
     for await (const step of readSteps(this.#sql, changed)) {
       note(step);
-      this.#publish(stepChangeOf(step, at));
+      await this.#send(streams, stepChangeOf(step, at));
     }
     for (const one of this.#known.values())
       for (let mark = one.steps.get(one.first); mark !== undefined && !mayChange(mark); mark = one.steps.get(one.first))

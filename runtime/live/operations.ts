@@ -10,7 +10,7 @@ import { type Change, changeOf, isEnded, stepChangeOf } from "./stream.ts";
 
 const dayMs = 86_400_000;
 const maxStreams = 200;
-/** Steps are stored up to this long after the times that they contain. */
+/** Ends of executions and steps are stored up to this long after the times that they contain, which other clocks may have set. */
 const storeMs = 60_000;
 let open = 0;
 
@@ -77,7 +77,10 @@ async function* followExecution(sql: Sql, id: string, after: number, signal: Abo
   try {
     if (!(await stream.begun(signal))) return;
     const earlier = await catchUp(signal)(() => listMarks(sql, new Map([[id, last + 1]])));
-    for await (const step of readSteps(sql, earlier, catchUp(signal))) yield* eventsOf(stepChangeOf(step, ""));
+    for await (const step of readSteps(sql, earlier, catchUp(signal))) {
+      yield* eventsOf(stepChangeOf(step, ""));
+      stream.taken();
+    }
     for await (const change of stream.changes(signal)) yield* eventsOf(change);
     // The steps of an ended execution come before it.
     if (ending && !signal.aborted) yield eventOf(ending, String(last));
@@ -91,10 +94,14 @@ async function* followExecution(sql: Sql, id: string, after: number, signal: Abo
 /** `since`: time of the last event that the reader received, in milliseconds; the events contain these times. */
 async function* followService(sql: Sql, since: number, signal: AbortSignal): AsyncGenerator<ServerEvent> {
   const feed = feedOf(sql);
-  const stream = feed.open();
+  const stream = feed.open(undefined, Number.isFinite(since) ? since : undefined);
   try {
     if (!(await stream.begun(signal))) return;
-    if (Number.isFinite(since)) yield* missedSince(sql, feed, since, signal);
+    if (Number.isFinite(since))
+      for await (const event of missedSince(sql, feed, since, signal)) {
+        yield event;
+        stream.taken();
+      }
     for await (const change of stream.changes(signal)) yield eventOf(change, change.at);
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -106,13 +113,14 @@ async function* followService(sql: Sql, since: number, signal: AbortSignal): Asy
 /** What changed since a time. A reader that is cut off here reads all of it again, because the events contain that time. */
 async function* missedSince(sql: Sql, feed: LiveFeed, since: number, signal: AbortSignal): AsyncGenerator<ServerEvent> {
   const at = new Date(since).toISOString();
+  const changedAt = new Date(since - storeMs).toISOString();
   const read = async () => {
-    const ended = await listEndedSince(sql, at, firstIdAt(since - dayMs));
+    const ended = await listEndedSince(sql, changedAt, firstIdAt(since - dayMs));
     const open = await listLive(sql, firstIdAt(Math.max(since, Date.now() - dayMs) - 1_000), []);
     const followed = feed.track(open.flatMap(({ id, state }) => (isEnded(state) ? [] : [id])));
     const ids = [...new Set([...followed, ...ended.map(({ id }) => id)])];
-    const marks = await listMarksSince(sql, ids, new Date(since - storeMs).toISOString());
-    return { executions: [...ended, ...open.filter(({ id }) => ended.every((one) => one.id !== id))], marks };
+    const marks = await listMarksSince(sql, ids, changedAt);
+    return { executions: [...ended.reverse(), ...open.filter(({ id }) => ended.every((one) => one.id !== id))], marks };
   };
   const { executions, marks } = await catchUp(signal)(read);
   for (const execution of executions) yield eventOf(changeOf(execution, at), at);

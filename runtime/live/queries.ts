@@ -14,11 +14,24 @@ export const listLive = (sql: Queryable, after: string, ids: readonly string[]):
       union select unnest(${ids as string[]}::uuid[]))
     order by id`;
 
-/** Executions that ended after a time, among those with an id greater than the given one. */
+/** The same with all executions that have a greater id, in the order of their ids. After a burst, they are more than a query reads. */
+export async function listAllLive(sql: Queryable, after: string, ids: readonly string[]): Promise<Execution[]> {
+  const first = await listLive(sql, after, ids);
+  const found = new Map(first.map((row) => [row.id, row]));
+  let part = first.filter(({ id }) => id > after).slice(0, limit);
+  for (let last = part[limit - 1]; last; last = part[limit - 1]) {
+    part = await sql<Execution[]>`
+      select ${shortMembers(sql)} from task_executions where id > ${last.id} order by id limit ${limit}`;
+    for (const row of part) found.set(row.id, row);
+  }
+  return [...found.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** Executions that ended after a time, the last ones first, among those with an id greater than the given one. */
 export const listEndedSince = (sql: Queryable, since: string, after: string): Promise<Execution[]> =>
   sql<Execution[]>`
     select ${shortMembers(sql)} from task_executions
-    where id > ${after} and finished_at > ${since} order by id desc limit ${limit}`;
+    where id > ${after} and finished_at > ${since} order by finished_at desc limit ${limit}`;
 
 export async function findLive(sql: Queryable, id: string): Promise<Execution | undefined> {
   const [execution] = await sql<Execution[]>`select ${shortMembers(sql)} from task_executions where id = ${id}`;

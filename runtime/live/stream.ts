@@ -20,22 +20,39 @@ export const stepChangeOf = ({ execution_id, ...step }: LiveStep, at: string): C
 /** Whether an execution in this state has ended. */
 export const isEnded = (state: Execution["state"]): boolean => ["succeeded", "failed", "cancelled"].includes(state);
 
-/** Maximum number of changes that wait for one reader. */
+/** With more changes that wait for it, a reader may be too slow. */
 const maxPending = 2_000;
+/** Time in which their number must decrease: many executions can change at once. */
+const patienceMs = 10_000;
 
 /** What one reader has not received yet. Of several changes of one execution or step, only the last one waits. */
 export class LiveStream {
   /** The only execution that it follows; absent: all. */
   readonly only: string | undefined;
+  /** Time of the last change that the reader received before, in milliseconds; absent: none. */
+  readonly #since: number | undefined;
   /** Whether it has received the executions with which it begins. */
   hasBegun = false;
   readonly #pending = new Map<string, Change>();
+  /** The number of changes that waited when it was last checked, while there are too many. */
+  #behind: { readonly size: number; readonly at: number } | undefined;
   #failure: unknown = null;
   #isOver = false;
   #wake = Promise.withResolvers<void>();
 
-  constructor(only: string | undefined) {
+  constructor(only?: string, since?: number) {
     this.only = only;
+    this.#since = since;
+  }
+
+  /**
+   * Whether the stream begins with this execution: with running ones, those that are as new as `newest`, and open ones that changed
+   * after the reader's last change. Others are too many if the queue is long.
+   */
+  beginsWith({ at, data }: Change, newest: string): boolean {
+    if (this.only !== undefined || !data.execution) return data.execution_id === this.only;
+    if (data.execution.state === "running" || data.execution_id >= newest) return true;
+    return this.#since !== undefined && !isEnded(data.execution.state) && Date.parse(at) >= this.#since;
   }
 
   push(change: Change): void {
@@ -45,12 +62,29 @@ export class LiveStream {
     // The last change is the newest, so that a reader that continues behind it misses none.
     this.#pending.delete(key);
     this.#pending.set(key, change);
-    if (this.#pending.size > maxPending)
+    if (this.#isTooSlow())
       this.fail(problem("unavailable", "The stream was read too slowly; reconnect with the Last-Event-ID of the last event."));
     this.#wake.resolve();
   }
 
-  /** The executions with which the stream begins are pushed. */
+  /** Notes that the reader took an event from elsewhere, so that it is not too slow. */
+  taken(): void {
+    this.#behind = undefined;
+  }
+
+  #isTooSlow(): boolean {
+    const { size } = this.#pending;
+    const now = performance.now();
+    if (size <= maxPending) this.#behind = undefined;
+    else if (!this.#behind) this.#behind = { size: Number.POSITIVE_INFINITY, at: now };
+    else if (now - this.#behind.at > patienceMs) {
+      if (size >= this.#behind.size) return true;
+      this.#behind = { size, at: now };
+    }
+    return false;
+  }
+
+  /** All that the stream begins with is pushed. */
   begin(): void {
     this.hasBegun = true;
     this.#wake.resolve();
