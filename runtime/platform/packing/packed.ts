@@ -31,15 +31,21 @@ export type Kind = keyof typeof kinds;
 /** In bytes. Packing a shorter text saves too little. Packing a longer one blocks the event loop: 100 KB take up to 3 ms. */
 const [smallest, largest] = [200, 100_000];
 
-/** How thoroughly deflate searches. 6 saves 4 to 9 % more than 3 but takes up to four times as long, so a long text gets 3. */
-const levelFor = (bytes: number) => (bytes <= 16_000 ? 6 : 3);
+/**
+ * How thoroughly deflate searches. 6 saves 4 to 9 % more than 3 but takes up to four times as long, so a long text gets 3. So does a
+ * payload: each webhook is packed before it is answered, most start nothing, and payloads are removed first.
+ */
+const levelFor = (kind: Kind, bytes: number) => (kind === "prompt" && bytes <= 16_000 ? 6 : 3);
 
 /** A packed UTF-8 text; `undefined` if it is better stored unpacked. */
 export function pack(kind: Kind, text: Uint8Array): Buffer | undefined {
   if (text.length < smallest || text.length > largest) return undefined;
   const number = kinds[kind];
   // Deno ignores the dictionary. The result is longer and `unpack` reads it all the same, because it refers to nothing in the dictionary.
-  const packed = deflateRawSync(text, { dictionary: dictionaries[number].subarray(headerBytes), level: levelFor(text.length) });
+  const packed = deflateRawSync(text, {
+    dictionary: dictionaries[number].subarray(headerBytes),
+    level: levelFor(kind, text.length),
+  });
   return packed.length + 1 < text.length ? Buffer.concat([Buffer.of(number), packed]) : undefined;
 }
 

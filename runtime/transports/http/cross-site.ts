@@ -23,7 +23,7 @@ export function crossSite(
   { method, target, headers: { host, origin } }: RequestOrigin,
   allowed: ReadonlySet<string>,
 ): string | null {
-  if (host !== undefined && !servesAnyHost(target) && !isSafeHost(host, allowed)) {
+  if (host !== undefined && !isSafeHost(host, allowed) && !servesAnyHost(target)) {
     const name = JSON.stringify(host.slice(0, 200));
     return `Host: ${name} is not in ALLOWED_HOSTS, and there are no API keys. Add it there, or use an IP address. ${advice}`;
   }
