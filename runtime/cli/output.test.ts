@@ -191,14 +191,18 @@ describe("no answer of a service controls the terminal", () => {
     expect(said.replace(/[\n\t]/g, "")).not.toMatch(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u);
   });
 
-  test("a stream that ends with an error is continued, without what was printed before", async () => {
+  test("a stream that ends with an error or is cut is continued, without what was printed before", async () => {
     const sent: (string | null)[] = [];
     const event = (state: string) => {
       const change = { ...execution, state, error: null, created_at: "2026-11-26T09:28:20.123Z" };
       return `event: execution\nid: 7\ndata: ${JSON.stringify({ execution_id: "x", execution: change, step: null })}\n\n`;
     };
+    const cut = new ReadableStream({
+      start: (controller) => controller.error(new TypeError("terminated")),
+    });
     const parts = [
       `${event("running")}event: error\ndata: {"error":"The database is unavailable."}\n\n`,
+      cut,
       event("running") + event("succeeded"),
     ];
     server.use(
@@ -211,8 +215,11 @@ describe("no answer of a service controls the terminal", () => {
     const terminal = { read: async () => "", interactive: true, columns: 80 };
     await follow("x", false, { ...terminal, out: (text) => said.push(text), err: (text) => complaints.push(text) }, 0);
     server.resetHandlers();
-    expect(sent).toEqual([null, "7"]);
-    expect(complaints.join("")).toBe("The stream ended, and the next one follows: The database is unavailable.\n");
+    expect(sent).toEqual([null, "7", "7"]);
+    expect(complaints).toEqual([
+      "The stream ended, and the next one follows: The database is unavailable.\n",
+      expect.stringContaining("was closed before the end of the response.\n"),
+    ]);
     expect(said.map((line) => /running|succeeded/.exec(line)?.[0])).toEqual(["running", "succeeded"]);
   });
 

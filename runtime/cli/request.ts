@@ -32,6 +32,9 @@ export class RequestError extends Error {
   }
 }
 
+/** The connection was closed before the end of the response. */
+export class IncompleteResponse extends RequestError {}
+
 /**
  * Sends a request to a running service. A body that is not JSON, such as a stream of events, is passed to `write` while it
  * arrives.
@@ -48,9 +51,17 @@ export async function request(
   if (/json/.test(response.headers.get("content-type") ?? "")) {
     return { value: await response.json(), total, nextCursor: response.headers.get("x-next-cursor") };
   }
-  const decoder = new TextDecoder();
-  for await (const chunk of response.body ?? []) write(decoder.decode(chunk, { stream: true }));
+  for await (const text of textsOf(response, service.url)) write(text);
   return { value: undefined, total: null };
+}
+
+async function* textsOf({ body }: Response, url: string): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  try {
+    for await (const chunk of body ?? []) yield decoder.decode(chunk, { stream: true });
+  } catch {
+    throw new IncompleteResponse(`The connection to ${url} was closed before the end of the response.`);
+  }
 }
 
 async function send(

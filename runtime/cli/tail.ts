@@ -6,7 +6,7 @@ import type { z } from "zod";
 import { declaredOperations } from "../declared-operations.ts";
 import { readClientConfig } from "../platform/config.ts";
 import { toSecond, withoutControlCharacters } from "./output.ts";
-import { request } from "./request.ts";
+import { IncompleteResponse, request } from "./request.ts";
 import type { Terminal } from "./terminal.ts";
 
 type Change = z.output<typeof liveChange>;
@@ -36,6 +36,8 @@ export async function follow(id: string | undefined, json: boolean, terminal: Te
   let lastEventId: string | undefined;
   let isOver = false;
   let rest = "";
+  const complain = (error: string) =>
+    terminal.err(`The stream ended, and the next one follows: ${withoutControlCharacters(error).replaceAll("\n", " ")}\n`);
   const write = (chunk: string) => {
     const blocks = (rest + chunk).split("\n\n");
     rest = blocks.pop() ?? "";
@@ -44,8 +46,7 @@ export async function follow(id: string | undefined, json: boolean, terminal: Te
       const data = fieldOf(block, "data");
       if (data === undefined) continue;
       if (fieldOf(block, "event") === "error") {
-        const { error } = JSON.parse(data) as { readonly error: string };
-        terminal.err(`The stream ended, and the next one follows: ${withoutControlCharacters(error).replaceAll("\n", " ")}\n`);
+        complain((JSON.parse(data) as { readonly error: string }).error);
         continue;
       }
       const change = JSON.parse(data) as Change;
@@ -58,7 +59,12 @@ export async function follow(id: string | undefined, json: boolean, terminal: Te
   // A stream ends after some minutes; the next one continues after its last event.
   for (;;) {
     rest = "";
-    await request(op, id === undefined ? {} : { id }, { url, apiKey, lastEventId }, write);
+    try {
+      await request(op, id === undefined ? {} : { id }, { url, apiKey, lastEventId }, write);
+    } catch (error) {
+      if (!(error instanceof IncompleteResponse)) throw error;
+      complain(error.message);
+    }
     if (isOver) return;
     await sleep(pauseMs);
   }
