@@ -12,12 +12,14 @@ export interface Access {
   readonly secret: string;
   readonly heartbeatSeconds: number;
 }
-/** An error response of the gateway, with its code, for example `not_found`. */
+/** An error response: of the gateway, with its code, for example `not_found`, or of a proxy, with the code `http_413`. */
 export class GatewayError extends Error {
   readonly code: string;
-  constructor(code: string, message: string) {
+  readonly status: number;
+  constructor(code: string, message: string, status = 200) {
     super(`${code}: ${message}`);
     this.code = code;
+    this.status = status;
   }
 }
 
@@ -34,20 +36,22 @@ async function call<T>(url: string, method: string, body: object, timeoutSeconds
     const request = { method: "POST", headers, body: JSON.stringify(body), signal: AbortSignal.timeout(timeoutSeconds * 1000) };
     return fetch(`${url}/${service}/${method}`, request);
   });
-  const answer = (await response.json()) as T & { code?: string; message?: string };
-  if (!response.ok) throw new GatewayError(answer.code ?? "unknown", answer.message ?? `HTTP ${response.status}`);
-  return answer;
+  const { ok, status } = response;
+  if (ok) return (await response.json()) as T;
+  // The error page of a proxy is not JSON.
+  const { code = `http_${status}`, message = `HTTP ${status}` } = await response.json().catch(() => ({}));
+  throw new GatewayError(code, message, status);
 }
 
 /** Sends a request again when the gateway allows it: `RATE_LIMIT_…` limits the calls of an agent per minute. */
 async function patient(send: () => Promise<Response>): Promise<Response> {
   for (;;) {
     const response = await send();
-    const seconds = Number(response.headers.get("retry-after"));
-    if (response.status !== 429 || !(seconds > 0)) return response;
+    const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
+    if (response.status !== 429 || !(seconds >= 0)) return response;
     console.warn(`too many calls: retrying in ${seconds} s`);
     await response.body?.cancel();
-    await pause(seconds);
+    await pause(Math.max(seconds, 0.5));
   }
 }
 
@@ -118,6 +122,17 @@ const reasonOf = (error: unknown) => {
 const secondsLeft = ({ renewedAt, heartbeatSeconds }: Session): number =>
   Math.max(3 * heartbeatSeconds, 15) - (performance.now() - renewedAt) / 1000;
 
+/** Whether the call was refused because of its content, not because of an outage: repeated, it is refused again. */
+const isRefusal = (error: unknown): error is GatewayError =>
+  error instanceof GatewayError &&
+  // The gateway answers 429 to a message that is too large. It answers 429 with `retry-after` to too many calls.
+  (error.code === "resource_exhausted" ||
+    !(error.code === "unavailable" || [408, 429].includes(error.status) || error.status > 500));
+/** How often a call is sent that the server answers with an internal error. It may be a fault of the moment. */
+const maxInternalErrors = 3;
+/** Maximum length of the reason of a failure. */
+const maxReason = 10_000;
+
 /** Results that the gateway has not confirmed, by execution. A task that is received again is not done again. */
 const undelivered = new Map<string, string>();
 const maxUndelivered = 100;
@@ -132,7 +147,7 @@ async function attempt(session: Session, task: Task, work: (task: Task) => Promi
     result = known ?? (await work(task));
   } catch (error) {
     console.error(`task ${executionId} failed:`, error);
-    return report(session, task, "FailTask", { error: String(error), retryable: true });
+    return report(session, task, "FailTask", { error: String(error).slice(0, maxReason), retryable: true });
   }
   undelivered.set(executionId, result);
   const [oldest = ""] = undelivered.keys();
@@ -141,12 +156,16 @@ async function attempt(session: Session, task: Task, work: (task: Task) => Promi
 }
 
 /**
- * Reports the outcome of a task. If the gateway does not answer, the call is repeated until the lease of the task ends. The
- * gateway answers `not_found` if it had carried out the call already.
+ * Reports the outcome of a task. If the gateway does not answer, the call is repeated until the lease of the task would end without
+ * another heartbeat. A result that it refuses becomes a failure with the reason. It answers `not_found` if it had carried out the
+ * call already.
  */
 async function report(session: Session, task: Task, method: "CompleteTask" | "FailTask", outcome: object): Promise<void> {
   const { executionId } = task;
   const { url, sessionId } = session;
+  // Heartbeats go on meanwhile, and each renews the lease.
+  const end = performance.now() + secondsLeft(session) * 1000;
+  let internalErrors = 0;
   for (let wait = 0.5; ; wait = Math.min(wait * 2, 5)) {
     try {
       await call(url, method, { sessionId, executionId, ...outcome });
@@ -157,17 +176,20 @@ async function report(session: Session, task: Task, method: "CompleteTask" | "Fa
       const code = error instanceof GatewayError ? error.code : null;
       // It was completed by an earlier call, it was withdrawn, or another session has it.
       if (code === "not_found") return console.warn(`task ${executionId}: ${reason}`);
-      if (code === "invalid_argument" && method === "CompleteTask") {
-        undelivered.delete(executionId);
-        return report(session, task, "FailTask", { error: `Its result was refused: ${reason}`, retryable: false });
+      if (isHopeless(error) && code !== "invalid_argument") throw error;
+      const isInternal = isRefusal(error) && error.status === 500;
+      if (isRefusal(error) && (!isInternal || ++internalErrors >= maxInternalErrors)) {
+        if (method === "FailTask") throw error;
+        const failure = `Its result was refused: ${reason}`.slice(0, maxReason);
+        return report(session, task, "FailTask", { error: failure, retryable: isInternal });
       }
-      if (isHopeless(error)) throw error;
-      const left = secondsLeft(session);
+      const left = (end - performance.now()) / 1000;
       if (left <= 0) {
         const what = method === "CompleteTask" ? "result" : "failure";
         throw new Error(`task ${executionId}: its ${what} could not be delivered before its lease ended: ${reason}`);
       }
-      console.warn(`task ${executionId}: ${method} was not answered, retrying: ${reason}`);
+      const what = isInternal ? "failed" : "was not answered";
+      console.warn(`task ${executionId}: ${method} ${what}, retrying: ${reason}`);
       await pause(Math.min(jittered(wait), left));
     }
   }

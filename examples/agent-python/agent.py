@@ -78,20 +78,40 @@ def remember(gateway, session_id, task):
 
 
 def attempt(gateway, session_id, task):
-    """Reports a failed task, so that it can be retried."""
+    """Reports a failed task, so that it can be retried. A task whose result was refused would be refused again."""
     try:
         work(gateway, session_id, task)
     except grpc.RpcError as error:
+        if is_refusal(error):
+            fail(gateway, session_id, task, f"{error.code().name}: {error.details()}", retryable=False)
         # NOT_FOUND: the task is no longer ours. The outer loop handles all other errors.
-        if error.code() != grpc.StatusCode.NOT_FOUND:
+        elif error.code() != grpc.StatusCode.NOT_FOUND:
             raise
-        log.warning("task %s was taken away: %s", task.execution_id, error.details())
+        else:
+            log.warning("task %s was taken away: %s", task.execution_id, error.details())
     except Exception as error:
-        log.exception("task %s failed", task.execution_id)
-        gateway.FailTask(
-            pb.FailTaskRequest(session_id=session_id, execution_id=task.execution_id, error=repr(error), retryable=True),
-            timeout=TIMEOUT_SECONDS,
-        )
+        fail(gateway, session_id, task, repr(error), retryable=True)
+
+
+def is_refusal(error):
+    """Whether the gateway refused a call because of its content, for example a result that is too large.
+
+    It has the same code for too many calls, but then says when to retry.
+    """
+    if error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED:
+        metadata = [*(error.initial_metadata() or ()), *(error.trailing_metadata() or ())]
+        return all(key != "retry-after" for key, _ in metadata)
+    return error.code() == grpc.StatusCode.INVALID_ARGUMENT
+
+
+def fail(gateway, session_id, task, reason, retryable):
+    log.error("task %s failed: %s", task.execution_id, reason, exc_info=retryable)
+    gateway.FailTask(
+        pb.FailTaskRequest(
+            session_id=session_id, execution_id=task.execution_id, error=reason[:10_000], retryable=retryable
+        ),
+        timeout=TIMEOUT_SECONDS,
+    )
 
 
 def beat(gateway, session_id, stop):

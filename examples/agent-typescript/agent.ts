@@ -59,16 +59,25 @@ async function remember(gateway: Gateway, sessionId: string, task: Task): Promis
   });
 }
 
-/** Reports a failed task, so that it can be retried. */
+/**
+ * Whether the gateway refused a call because of its content, for example a result that is too large. It has the same code for too
+ * many calls, but then says when to retry.
+ */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof ConnectError &&
+  (error.code === Code.InvalidArgument || (error.code === Code.ResourceExhausted && !error.metadata.has("retry-after")));
+
+/** Reports a failed task, so that it can be retried. A task whose result was refused would be refused again. */
 async function attempt(gateway: Gateway, sessionId: string, task: Task): Promise<void> {
   try {
     await work(gateway, sessionId, task);
   } catch (error) {
     if (codeOf(error) === Code.NotFound)
       return console.warn(`task ${task.executionId} is no longer assigned to this agent: ${error}`);
-    if (error instanceof ConnectError) throw error;
+    if (error instanceof ConnectError && !isRefusal(error)) throw error;
     console.error(`task ${task.executionId} failed:`, error);
-    await gateway.failTask({ sessionId, executionId: task.executionId, error: String(error), retryable: true });
+    const reason = String(error).slice(0, 10_000);
+    await gateway.failTask({ sessionId, executionId: task.executionId, error: reason, retryable: !isRefusal(error) });
   }
 }
 

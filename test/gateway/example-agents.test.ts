@@ -1,10 +1,16 @@
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http2";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fromBinary, toJson } from "@bufbuild/protobuf";
 import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { AgentGateway, type FailTaskRequest } from "../../examples/agent-typescript/gen/gateway_pb.js";
+import { freePorts } from "../../sdk/testing/free-ports.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { type Running, type Runtime, root, run, runProgram } from "../harness/process.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
@@ -91,6 +97,41 @@ describe.each(["node", "deno"] as const)("with the service on %s, the example ag
       expect(program.logs()).toMatch(/The secret of the agent/);
     });
 });
+
+for (const [name, tags] of examples)
+  test(`a result that is too large becomes a failure with the reason in ${name}`, { tags }, async () => {
+    const failed = Promise.withResolvers<FailTaskRequest>();
+    const routes = (router: ConnectRouter) =>
+      router.service(AgentGateway, {
+        registerAgent: () => ({ sessionId: "s1" }),
+        memorySearch: () => ({}),
+        memoryStore: () => ({}),
+        receiveTasks: async function* (_, { signal }) {
+          yield { executionId: "e1", taskName: "A look" };
+          await once(signal, "abort");
+        },
+        completeTask: () => {
+          throw new ConnectError("The message is too large.", Code.ResourceExhausted);
+        },
+        failTask: (request) => {
+          failed.resolve(request);
+          return {};
+        },
+      });
+    const gateway = createServer(connectNodeAdapter({ routes }));
+    const [port = 0] = await freePorts(1);
+    await new Promise<void>((done) => gateway.listen(port, "127.0.0.1", done));
+    const program = connect(name, "node", port);
+    try {
+      const { error, retryable } = await failed.promise;
+      expect(error).toMatch(/resource_?exhausted.*The message is too large\./i);
+      expect(retryable).toBe(false);
+    } finally {
+      program.signal("SIGKILL");
+      await program.ended;
+      gateway.close();
+    }
+  });
 
 describe("the examples' generated code matches gateway.proto", () => {
   const gen = join(root, "schema/gen");
