@@ -71,6 +71,9 @@ describe("an attempt outlasts an outage of the database", { tags: ["postgres"] }
     const refused = await service.webhook(issueOpened({ repo, number: 1000 }), { delivery: "during" });
     expect(refused).toMatchObject({ status: 503, body: { error: expect.stringContaining("database") } });
     expect((await service.get("/health")).status).toBe(503);
+    const call = await service.post("/signalbox.gateway.v1.AgentGateway/RegisterAgent", { agentId: "only" });
+    expect(call).toMatchObject({ status: 503, body: { code: "unavailable", message: expect.stringContaining("database") } });
+    expect(call.headers.get("retry-after")).toMatch(/^\d+$/);
     await waits(logged);
     await proxy.mend();
     await succeedsAtOnce(event);

@@ -1,5 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Problem, type ProblemCode, problems } from "@signalbox/schema/problem";
+import { causeOf } from "../../platform/cause-of.ts";
+import { cannotStore, unavailableAnswer } from "../../platform/database/unavailable.ts";
 import type { Log } from "../../platform/log.ts";
 import { BadRequest } from "./well-known.ts";
 
@@ -19,8 +21,9 @@ const codes: Record<(typeof problems)[ProblemCode]["grpc"], Code> = {
 
 /**
  * The status of an error for the caller. A `Problem` keeps its text, names the field in a google.rpc.BadRequest detail, and has
- * the time until a retry in `retry-after`. A call that was cancelled or exceeded its deadline has the status for that. The texts
- * of all other errors are hidden.
+ * the time until a retry in `retry-after`. A call that was cancelled or exceeded its deadline has the status for that. If the
+ * database is unavailable, the status is UNAVAILABLE: the call may be repeated, which FAILED_PRECONDITION, the status of
+ * `unavailable` problems, denies. The texts of all other errors are hidden.
  */
 export function toConnectError(
   error: unknown,
@@ -28,6 +31,10 @@ export function toConnectError(
 ): ConnectError {
   if (error instanceof Problem) return fromProblem(error);
   if (call.signal.aborted) return fromAbort(call.signal.reason);
+  const unavailable = unavailableAnswer(error);
+  if (cannotStore(error)) call.log.error("the database cannot store data", { operation: call.operation, error: causeOf(error) });
+  if (unavailable)
+    return new ConnectError(unavailable.message, Code.Unavailable, { "retry-after": String(unavailable.retryAfter) });
   call.log.error("A gRPC call failed", { operation: call.operation, error });
   return new ConnectError("Something went wrong on our side", Code.Internal);
 }
