@@ -15,11 +15,9 @@ export interface Access {
 /** An error response: of the gateway, with its code, for example `not_found`, or of a proxy, with the code `http_413`. */
 export class GatewayError extends Error {
   readonly code: string;
-  readonly status: number;
-  constructor(code: string, message: string, status = 200) {
+  constructor(code: string, message: string) {
     super(`${code}: ${message}`);
     this.code = code;
-    this.status = status;
   }
 }
 
@@ -38,9 +36,9 @@ async function call<T>(url: string, method: string, body: object, timeoutSeconds
   });
   const { ok, status } = response;
   if (ok) return (await response.json()) as T;
-  // The error page of a proxy is not JSON.
-  const { code = `http_${status}`, message = `HTTP ${status}` } = await response.json().catch(() => ({}));
-  throw new GatewayError(code, message, status);
+  // The error page of a proxy is not JSON, or it is JSON of another form.
+  const { code, message = `HTTP ${status}` } = (await response.json().catch(() => null)) ?? {};
+  throw new GatewayError(typeof code === "string" ? code : `http_${status}`, message);
 }
 
 /** Sends a request again when the gateway allows it: `RATE_LIMIT_…` limits the calls of an agent per minute. */
@@ -122,13 +120,15 @@ const reasonOf = (error: unknown) => {
 const secondsLeft = ({ renewedAt, heartbeatSeconds }: Session): number =>
   Math.max(3 * heartbeatSeconds, 15) - (performance.now() - renewedAt) / 1000;
 
-/** Whether the call was refused because of its content, not because of an outage: repeated, it is refused again. */
-const isRefusal = (error: unknown): error is GatewayError =>
-  error instanceof GatewayError &&
-  // The gateway answers 429 to a message that is too large. It answers 429 with `retry-after` to too many calls.
-  (error.code === "resource_exhausted" ||
-    !(error.code === "unavailable" || [408, 429].includes(error.status) || error.status > 500));
-/** How often a call is sent that the server answers with an internal error. It may be a fault of the moment. */
+/**
+ * Codes of calls that are refused because of their content: repeated, they are refused again. The gateway answers
+ * `resource_exhausted` to a message that is too large, and the same with `retry-after` to too many calls. All other codes may come
+ * from an outage, and a proxy may answer with any status meanwhile.
+ */
+const refusals = ["invalid_argument", "resource_exhausted", "http_413"];
+/** Codes of internal errors of the server. */
+const faults = ["internal", "unknown"];
+/** How often a call is sent that the server answers with an internal error, which may be temporary. */
 const maxInternalErrors = 3;
 /** Maximum length of the reason of a failure. */
 const maxReason = 10_000;
@@ -156,41 +156,46 @@ async function attempt(session: Session, task: Task, work: (task: Task) => Promi
 }
 
 /**
- * Reports the outcome of a task. If the gateway does not answer, the call is repeated until the lease of the task would end without
- * another heartbeat. A result that it refuses becomes a failure with the reason. It answers `not_found` if it had carried out the
- * call already.
+ * Reports the outcome of a task. If the gateway does not answer, the call is repeated for as long as the lease of the task would
+ * last without another heartbeat. A result that it refuses becomes a failure with the reason. It answers `not_found` if it had
+ * carried out the call already.
  */
 async function report(session: Session, task: Task, method: "CompleteTask" | "FailTask", outcome: object): Promise<void> {
   const { executionId } = task;
   const { url, sessionId } = session;
   // Heartbeats go on meanwhile, and each renews the lease.
-  const end = performance.now() + secondsLeft(session) * 1000;
+  const began = performance.now();
+  const end = began + secondsLeft(session) * 1000;
+  const left = () => (end - performance.now()) / 1000;
   let internalErrors = 0;
   for (let wait = 0.5; ; wait = Math.min(wait * 2, 5)) {
     try {
-      await call(url, method, { sessionId, executionId, ...outcome });
+      // A call that hangs leaves time for another.
+      await call(url, method, { sessionId, executionId, ...outcome }, Math.min(30, Math.max(5, left() / 2)));
       undelivered.delete(executionId);
       return;
     } catch (error) {
       const reason = reasonOf(error);
-      const code = error instanceof GatewayError ? error.code : null;
+      const code = error instanceof GatewayError ? error.code : "";
       // It was completed by an earlier call, it was withdrawn, or another session has it.
       if (code === "not_found") return console.warn(`task ${executionId}: ${reason}`);
       if (isHopeless(error) && code !== "invalid_argument") throw error;
-      const isInternal = isRefusal(error) && error.status === 500;
-      if (isRefusal(error) && (!isInternal || ++internalErrors >= maxInternalErrors)) {
+      const isInternal = faults.includes(code);
+      if (refusals.includes(code) || (isInternal && ++internalErrors >= maxInternalErrors)) {
         if (method === "FailTask") throw error;
+        // If the task is received again, new work may have a result that is accepted.
+        if (!isInternal) undelivered.delete(executionId);
         const failure = `Its result was refused: ${reason}`.slice(0, maxReason);
         return report(session, task, "FailTask", { error: failure, retryable: isInternal });
       }
-      const left = (end - performance.now()) / 1000;
-      if (left <= 0) {
+      if (left() <= 0) {
         const what = method === "CompleteTask" ? "result" : "failure";
-        throw new Error(`task ${executionId}: its ${what} could not be delivered before its lease ended: ${reason}`);
+        const seconds = Math.round((performance.now() - began) / 1000);
+        throw new Error(`task ${executionId}: its ${what} could not be delivered within ${seconds} s: ${reason}`);
       }
       const what = isInternal ? "failed" : "was not answered";
       console.warn(`task ${executionId}: ${method} ${what}, retrying: ${reason}`);
-      await pause(Math.min(jittered(wait), left));
+      await pause(Math.min(jittered(wait), Math.max(left(), 0)));
     }
   }
 }

@@ -8,7 +8,13 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-type Reply = () => Response;
+const streamOf = (...parts: Buffer[]) => {
+  const start = (stream: ReadableStreamDefaultController) => {
+    for (const part of parts) stream.enqueue(part);
+  };
+  return new Response(new ReadableStream({ start }));
+};
+type Reply = (signal: AbortSignal) => Response | Promise<Response>;
 const page =
   (status: number): Reply =>
   () =>
@@ -17,6 +23,8 @@ const refusal =
   (status: number, code: string): Reply =>
   () =>
     Response.json({ code, message: "no" }, { status });
+const silence: Reply = (signal) =>
+  new Promise((_, fail) => signal.addEventListener("abort", () => fail(signal.reason), { once: true }));
 
 /** A bridge with one task. The gateway answers `CompleteTask` with these, the last one repeatedly. Returns what the bridge reports. */
 function serve(executionId: string, ...replies: [...Reply[], Reply]) {
@@ -24,9 +32,9 @@ function serve(executionId: string, ...replies: [...Reply[], Reply]) {
   const failures: object[] = [];
   const task = Buffer.from(JSON.stringify({ executionId }));
   const envelope = Buffer.concat([Buffer.from([0, 0, 0, 0, task.byteLength]), task]);
-  const answers: Record<string, (body: string) => Response | Promise<Response>> = {
-    ReceiveTasks: () => new Response(new ReadableStream({ start: (stream) => stream.enqueue(envelope) })),
-    CompleteTask: () => (replies.length > 1 ? replies.shift() : replies[0])?.() ?? Response.error(),
+  const answers: Record<string, (body: string, signal: AbortSignal) => Response | Promise<Response>> = {
+    ReceiveTasks: () => streamOf(envelope),
+    CompleteTask: (_, signal) => (replies.length > 1 ? replies.shift() : replies[0])?.(signal) ?? Response.error(),
     FailTask: (body) => {
       const { error, retryable } = JSON.parse(body);
       failures.push({ error, retryable });
@@ -35,14 +43,20 @@ function serve(executionId: string, ...replies: [...Reply[], Reply]) {
     // A second session would begin after a failed one.
     RegisterAgent: () => (calls.indexOf("RegisterAgent") < calls.length - 1 ? new Promise(() => {}) : Response.json({})),
   };
-  vi.stubGlobal("fetch", async (url: string, { body }: { body: string }) => {
+  vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => {
+    const ended = new AbortController();
+    setTimeout(() => ended.abort(new DOMException("The operation timed out.", "TimeoutError")), ms);
+    return ended.signal;
+  });
+  vi.stubGlobal("fetch", async (url: string, { body, signal }: { body: string; signal: AbortSignal }) => {
     const method = url.split("/").at(-1) ?? "";
     calls.push(method);
-    return (answers[method] ?? (() => Response.json({})))(body);
+    return (answers[method] ?? (() => Response.json({})))(body, signal);
   });
   for (const level of ["log", "warn", "error"] as const) vi.spyOn(console, level).mockImplementation(() => {});
-  void serveTasks({ url: "http://gateway", agentId: "a", secret: "", heartbeatSeconds: 5 }, async () => "the result");
-  return { count: (method: string) => calls.filter((one) => one === method).length, failures };
+  const work = vi.fn(async () => "the result");
+  void serveTasks({ url: "http://gateway", agentId: "a", secret: "", heartbeatSeconds: 5 }, work);
+  return { count: (method: string) => calls.filter((one) => one === method).length, failures, answers, envelope, work };
 }
 
 test.each([
@@ -66,11 +80,16 @@ test.each([
   expect([failures, count("CompleteTask"), count("RegisterAgent")]).toEqual([[failure], times, 1]);
 });
 
-test("a result is delivered after an outage, and after an internal error of the moment", async () => {
-  const { count, failures } = serve("e1", page(502), refusal(500, "internal"), refusal(503, "unavailable"), () =>
-    Response.json({}),
-  );
-  await vi.advanceTimersByTimeAsync(10_000);
+const delivered: Reply = () => Response.json({});
+test.each<[string, ...Reply[]]>([
+  ["an outage and an internal error, which may be temporary", page(502), refusal(500, "internal"), refusal(503, "unavailable")],
+  ["an outage of the database", refusal(503, "unavailable"), refusal(503, "unavailable"), refusal(400, "failed_precondition")],
+  ["error pages of a proxy", page(500), page(404), () => Response.json(null, { status: 403 })],
+  ["other errors of a proxy", () => Response.json({ code: 404 }, { status: 404 }), page(401), page(429)],
+  ["a call that hangs", page(502), page(502), silence],
+])("a result is delivered after %s", async (name, ...replies) => {
+  const { count, failures } = serve(name, ...replies, delivered);
+  await vi.advanceTimersByTimeAsync(14_000);
   expect([failures, count("CompleteTask"), count("RegisterAgent")]).toEqual([[], 4, 1]);
 });
 
@@ -81,4 +100,12 @@ test("a result is repeated no longer than a lease, although heartbeats renew it"
   expect(count("Heartbeat")).toBeGreaterThanOrEqual(2);
   await vi.advanceTimersByTimeAsync(30_000);
   expect([count("CompleteTask"), count("RegisterAgent")]).toEqual([sent, 2]);
+});
+
+test("a task whose result was refused is worked on again when it is received again", async () => {
+  const { answers, count, envelope, work } = serve("e3", page(413), delivered);
+  answers.ReceiveTasks = () => streamOf(envelope, envelope);
+  answers.FailTask = () => refusal(404, "not_found")(new AbortController().signal);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect([work.mock.calls.length, count("CompleteTask"), count("FailTask")]).toEqual([2, 2, 1]);
 });
