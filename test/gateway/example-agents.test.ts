@@ -123,7 +123,8 @@ for (const [name, tags] of examples)
     await new Promise<void>((done) => gateway.listen(port, "127.0.0.1", done));
     const program = connect(name, "node", port);
     try {
-      const { error, retryable } = await failed.promise;
+      const ended = program.ended.then(() => Promise.reject(new Error(`The agent ended: ${program.logs()}`)));
+      const { error, retryable } = await Promise.race([failed.promise, ended]);
       expect(error).toMatch(/resource_?exhausted.*The message is too large\./i);
       expect(retryable).toBe(false);
     } finally {
