@@ -28,6 +28,28 @@ test("a token with a character that no header can carry is refused before anythi
   expect(sent).toBe(0);
 });
 
+test.each([
+  ["abc\r\n", "sent"],
+  ["a\nbc", "unauthorized"],
+  ["abc\ufeff", "unauthorized"],
+])("the token %j is %s, as by fetch", async (token, expected) => {
+  const fetch = async () => new Response('"sent"');
+  const client = httpClient({
+    platform: "beta",
+    base: "https://beta.example",
+    headers: { authorization: token },
+    secrets: [],
+    fetch,
+  });
+  const answer = client.read({ route: "GET /x", schema: z.string(), signal: AbortSignal.timeout(60_000) });
+  expect(
+    await answer.then(
+      ({ data }) => data,
+      ({ code }) => code,
+    ),
+  ).toBe(expected);
+});
+
 test("half of a surrogate pair in a path is refused by a rejected promise", async () => {
   const client = httpClient({ platform: "beta", base: "https://beta.example", headers: {}, secrets: [], fetch });
   const sent = { route: "GET /{project}", path: { project: "\ud83d" }, schema: z.unknown(), signal: AbortSignal.timeout(60_000) };

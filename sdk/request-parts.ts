@@ -1,11 +1,14 @@
 import { PluginError } from "./errors.ts";
 
+/** Whitespace that `fetch` removes from a header. */
+const edges = /^[\t\n\r ]+|[\t\n\r ]+$/g;
+
 /**
  * Throws `unauthorized` if a header has a character that HTTP does not allow, for example a token that was copied with an ellipsis.
  * `fetch` would report it as a failed connection, which is repeated.
  */
 export function checkHeaders(platform: string, headers: Readonly<Record<string, string>>): void {
-  const wrong = Object.entries(headers).find(([, value]) => /[^\t -~\x80-\xff]/.test(value));
+  const wrong = Object.entries(headers).find(([, value]) => /[^\t -~\x80-\xff]/.test(value.replace(edges, "")));
   if (!wrong) return;
   throw new PluginError(
     "unauthorized",
