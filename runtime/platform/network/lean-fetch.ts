@@ -26,7 +26,7 @@ const redirectOptions = { maxRedirections: 20, throwOnMaxRedirect: true };
 export function leanFetch(config: Pick<Config, "NODE_USE_ENV_PROXY">, isDeno = "Deno" in globalThis): Fetch {
   // Looked up at each call, so that a replaced global fetch is used.
   const once = fetchOnce((input, init) => globalThis.fetch(input, init), isDeno);
-  const usual: Fetch = async (input, init) => boundedResponse(await once(input, init), init?.signal);
+  const usual: Fetch = async (input, init) => withStatus(boundedResponse(await once(input, init), init?.signal), init?.signal);
   if (isDeno) return usual;
   const limits = { headersTimeout: 0, bodyTimeout: 0 };
   const staying = config.NODE_USE_ENV_PROXY ? new EnvHttpProxyAgent(limits) : new Agent(limits);
@@ -54,9 +54,8 @@ export function leanFetch(config: Pick<Config, "NODE_USE_ENV_PROXY">, isDeno = "
         throw new TypeError("unexpected redirect");
       }
       const content = await bodyOf(answer, signal).catch((error) => {
-        // The status of an error counts, even if its body breaks off.
-        if (answer.statusCode < 400 || signal?.aborted) throw error;
-        return new ArrayBuffer(0);
+        if (answer.statusCode < 400) throw error;
+        return noBody(error, signal);
       });
       const fields = headersOf(answer.headers);
       return content instanceof ArrayBuffer
@@ -82,6 +81,24 @@ type Answer = Awaited<ReturnType<typeof request>>;
 
 type Signal = AbortSignal | null | undefined;
 
+/** The status of an error counts, even if its body breaks off. */
+function noBody(error: unknown, signal: Signal): ArrayBuffer {
+  if (signal?.aborted) throw error;
+  return new ArrayBuffer(0);
+}
+
+/** A response of `fetch` with an error status and a short body, which is read here, so that it keeps its status. */
+async function withStatus(response: Response, signal: Signal): Promise<Response> {
+  const { status, headers } = response;
+  if (status < 400 || !(Number(headers.get("content-length") ?? Number.NaN) <= smallBytes || isJson(headers.get("content-type"))))
+    return response;
+  const content = await response.arrayBuffer().catch((error) => noBody(error, signal));
+  return new WholeResponse(content, status, [...headers]) as Response;
+}
+
+/** Half of a JSON text is useless. */
+const isJson = (type: unknown): boolean => /^application\/([\w.-]+\+)?json\b/.test(String(type));
+
 async function bodyOf(
   { statusCode, headers, body }: Answer,
   signal: Signal,
@@ -92,9 +109,7 @@ async function bodyOf(
   }
   const isPacked = headers["content-encoding"] === "gzip";
   if (!isPacked && Number(headers["content-length"]) <= smallBytes) return await body.arrayBuffer();
-  // Half of a JSON text is useless.
-  const isJson = /^application\/([\w.-]+\+)?json\b/.test(String(headers["content-type"]));
-  const content = isJson ? await wholeIfSmall(body) : body;
+  const content = isJson(headers["content-type"]) ? await wholeIfSmall(body) : body;
   if (content instanceof ArrayBuffer) return isPacked ? unpack(content, signal) : content;
   return boundedStream(isPacked ? unpacking(content) : content, signal);
 }
