@@ -1,4 +1,4 @@
-import { runFenced, type WriteFence } from "../platform/write-fence.ts";
+import { LinksOfWrite, runFenced, type WriteFence } from "../platform/write-fence.ts";
 
 /** How long the result of a look is valid, in milliseconds. A removal that is sent later needs another look. */
 const lookValidMs = 2_000;
@@ -11,8 +11,11 @@ export async function removeIfNeeded(remove: () => Promise<void>, isNeeded: () =
   const until = performance.now() + lookValidMs;
   let isNeedless = false;
   let mayHaveWorked = false;
-  const allowAll: WriteFence = { send: (request) => request(signal) };
+  const links = new LinksOfWrite();
+  const untilClosed = (unlink: () => void) => links.add(unlink);
+  const allowAll: WriteFence = { send: (request) => request(signal), untilClosed };
   const fence: WriteFence = {
+    untilClosed,
     send: async (request) => {
       isNeedless = performance.now() > until && !(await runFenced(allowAll, isNeeded));
       if (isNeedless) throw new DOMException("The duplicate no longer exists.", "AbortError");
@@ -29,5 +32,7 @@ export async function removeIfNeeded(remove: () => Promise<void>, isNeeded: () =
     return { mayHaveWorked, error: null };
   } catch (error: unknown) {
     return { mayHaveWorked, error: isNeedless ? null : error };
+  } finally {
+    links.close();
   }
 }

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { WholeResponse } from "../platform/network/whole-response.ts";
 import { fencedFetch, runFenced } from "../platform/write-fence.ts";
 import { Lease, LeaseLost } from "./lease.ts";
+import { removeIfNeeded } from "./remove-if-needed.ts";
 import type { StepLog } from "./step-log.ts";
 import type { StepRow } from "./steps/rows.ts";
 import { runWrite } from "./write-step.ts";
@@ -117,6 +118,14 @@ test("a response that has arrived leaves neither a timer nor a listener", async 
   expect([vi.getTimerCount(), getEventListeners(lease.signal, "abort").length]).toEqual([timers, 1]);
 });
 
+test("a removal whose response arrives in parts leaves no listener", async () => {
+  const [caller, own] = [new AbortController(), new AbortController()];
+  const fetch = fencedFetch(async () => new Response(new ReadableStream()));
+  const remove = async () => void (await fetch("https://x.test/", { method: "DELETE", signal: caller.signal }));
+  await removeIfNeeded(remove, async () => true, own.signal);
+  expect([caller, own].map(({ signal }) => getEventListeners(signal, "abort").length)).toEqual([0, 0]);
+});
+
 test("a stop finishes a request under way, sends no others, and aborts waits", async () => {
   const { window, stopping } = openWindow();
   await window.open();
@@ -208,7 +217,7 @@ test("a look without an answer takes no longer than the wait", async () => {
 test("fetch asks the fence of its call for requests that may write, and only for those", async () => {
   const send = vi.fn((request: (signal: AbortSignal) => Promise<Response>) => request(new AbortController().signal));
   const fetch = fencedFetch((async () => new Response("{}")) as typeof globalThis.fetch);
-  await runFenced({ send }, async () => {
+  await runFenced({ send, untilClosed: () => {} }, async () => {
     await fetch("https://x.test/");
     await fetch("https://x.test/", { method: "post", body: "{}" });
     await fetch(new Request("https://x.test/", { method: "DELETE" }));

@@ -1,6 +1,6 @@
 import { deadlineOf } from "../platform/abortable.ts";
 import { WholeResponse } from "../platform/network/whole-response.ts";
-import type { WriteFence } from "../platform/write-fence.ts";
+import { LinksOfWrite, type WriteFence } from "../platform/write-fence.ts";
 import type { Lease } from "./lease.ts";
 
 /** How long a request may be in flight, in milliseconds: as long as a lease, within limits. */
@@ -33,8 +33,7 @@ export class WriteWindow implements WriteFence {
   /** The same, plus requests that a gateway answered with an error, which says nothing about the server behind it. */
   #unknown = 0;
   #answeredAt = Number.NEGATIVE_INFINITY;
-  readonly #atClose: (() => void)[] = [];
-  #isClosed = false;
+  readonly #links = new LinksOfWrite();
 
   constructor(options: WindowOptions) {
     this.#options = options;
@@ -51,13 +50,11 @@ export class WriteWindow implements WriteFence {
   close(): void {
     this.#options.lease.signal.removeEventListener("abort", this.#leaseEnded);
     this.#options.stopping.removeEventListener("abort", this.#stop);
-    this.#isClosed = true;
-    for (const unlink of this.#atClose) unlink();
+    this.#links.close();
   }
 
   untilClosed(unlink: () => void): void {
-    if (this.#isClosed) unlink();
-    else this.#atClose.push(unlink);
+    this.#links.add(unlink);
   }
 
   /** Aborts the call that writes. A stop aborts it only when none of its requests is in flight. */

@@ -1,5 +1,6 @@
+import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
-import { currentFence, fencedFetch, runFenced, sendUnder, type WriteFence } from "./write-fence.ts";
+import { currentFence, fencedFetch, joined, LinksOfWrite, runFenced, sendUnder, type WriteFence } from "./write-fence.ts";
 
 const fence = (name: string, passed: string[], refuses = false): WriteFence => ({
   send: (request) => {
@@ -7,6 +8,7 @@ const fence = (name: string, passed: string[], refuses = false): WriteFence => (
     passed.push(name);
     return request(new AbortController().signal);
   },
+  untilClosed: () => {},
 });
 
 test("a request under several fences is sent once, if each lets it pass", async () => {
@@ -46,7 +48,7 @@ test("the caller and the fence of a write can abort it, also while the body of i
   });
   const [caller, own] = [new AbortController(), new AbortController()];
   const send = () =>
-    runFenced({ send: (request) => request(own.signal) }, () =>
+    runFenced({ send: (request) => request(own.signal), untilClosed: () => {} }, () =>
       fetch("http://tracker", { method: "POST", signal: caller.signal }),
     );
   await send();
@@ -55,4 +57,17 @@ test("the caller and the fence of a write can abort it, also while the body of i
   own.abort(new Error("the lease ended"));
   await send();
   expect(signals[1]?.aborted).toBe(true);
+});
+
+test("a response that arrives in parts leaves no listener when the writes of all its fences have ended", async () => {
+  const caller = new AbortController();
+  const fetch = fencedFetch(async () => new Response(new ReadableStream()));
+  const links = [new LinksOfWrite(), new LinksOfWrite()];
+  const fences = links.map((one): WriteFence => ({ ...fence("a", []), untilClosed: (unlink) => one.add(unlink) }));
+  await runFenced(joined(fences), () => fetch("http://tracker", { method: "POST", signal: caller.signal }));
+  const listeners = links.map((one) => {
+    one.close();
+    return getEventListeners(caller.signal, "abort").length;
+  });
+  expect(listeners).toEqual([1, 0]);
 });

@@ -7,7 +7,23 @@ export interface WriteFence {
   /** Sends a request, with a signal that is aborted when its time ends. Throws without sending if it must not be sent. */
   send(request: (signal: AbortSignal) => Promise<Response>): Promise<Response>;
   /** Calls `unlink` when the write has ended, so that the signals of a response that arrives in parts remain linked until then. */
-  untilClosed?(unlink: () => void): void;
+  untilClosed(unlink: () => void): void;
+}
+
+/** What remains linked until a write has ended. */
+export class LinksOfWrite {
+  readonly #unlinks: (() => void)[] = [];
+  #isClosed = false;
+
+  add(unlink: () => void): void {
+    if (this.#isClosed) unlink();
+    else this.#unlinks.push(unlink);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const unlink of this.#unlinks.splice(0)) unlink();
+  }
 }
 
 type Fetch = typeof globalThis.fetch;
@@ -52,10 +68,23 @@ async function underBoth(
     isBodyPending = !(response instanceof WholeResponse);
     return response;
   } finally {
-    if (isBodyPending) fence.untilClosed?.(unlink);
+    if (isBodyPending) fence.untilClosed(unlink);
     else unlink();
   }
 }
+
+/** Several fences as one. A request is sent if all of them allow it, and its write has ended when all of theirs have ended. */
+export const joined = (all: readonly WriteFence[]): WriteFence => ({
+  send: (request) => sendUnder(all, request),
+  untilClosed: (unlink) => {
+    let open = all.length;
+    for (const one of all)
+      one.untilClosed(() => {
+        open--;
+        if (open === 0) unlink();
+      });
+  },
+});
 
 /** Sends one request under several fences, all of which must allow it. */
 export const sendUnder = (all: readonly WriteFence[], request: (signal: AbortSignal) => Promise<Response>): Promise<Response> => {

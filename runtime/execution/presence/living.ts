@@ -2,7 +2,7 @@ import type { NewComment, PostedComment } from "@signalbox/sdk";
 import type { Sql } from "../../platform/database/client.ts";
 import { newId } from "../../platform/ids.ts";
 import { sleep } from "../../platform/retry.ts";
-import { currentFence, runFenced, sendUnder, type WriteFence } from "../../platform/write-fence.ts";
+import { currentFence, LinksOfWrite, runFenced, sendUnder, type WriteFence } from "../../platform/write-fence.ts";
 import type { Connection } from "../../plugins/connections.ts";
 import { type LivingComment, type LivingPlace, storeLiving, takeLiving } from "./living-queries.ts";
 
@@ -69,6 +69,8 @@ export async function writeLiving(write: LivingWrite, signal: AbortSignal): Prom
         await storeLiving(sql, living, lease, { pending_key, ...restored, ends: true }).catch(() => {});
       }
       throw error;
+    } finally {
+      fence.close();
     }
   }
 }
@@ -167,6 +169,7 @@ async function replace(
 class LivingFence implements WriteFence {
   readonly #until: number;
   readonly #outer: WriteFence | undefined;
+  readonly #links = new LinksOfWrite();
   #sent = 0;
   #answered = 0;
   #accepted = false;
@@ -184,6 +187,12 @@ class LivingFence implements WriteFence {
   /** Whether the platform accepted a request. */
   get mayHaveWritten(): boolean {
     return this.#accepted;
+  }
+  close(): void {
+    this.#links.close();
+  }
+  untilClosed(unlink: () => void): void {
+    this.#links.add(unlink);
   }
   send(request: (signal: AbortSignal) => Promise<Response>): Promise<Response> {
     return sendUnder(this.#outer ? [this.#outer] : [], async (signal) => {

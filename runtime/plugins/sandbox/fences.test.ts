@@ -54,6 +54,7 @@ const fence = (name: string, closed = false): WriteFence => ({
     passed.push(name);
     return request(new AbortController().signal);
   },
+  untilClosed: () => {},
 });
 
 test("a write of a third-party plugin asks the fence of its own call, however the calls overlap", async () => {
