@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Operation } from "@signalbox/schema/operation";
 import { HttpResponse, http } from "msw";
 import { setupServer } from "msw/node";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { declaredOperations } from "../declared-operations.ts";
 import { asJson, asTable, onOneLine } from "./output.ts";
 import { run } from "./run.ts";
@@ -144,6 +144,7 @@ describe("no answer of a service controls the terminal", () => {
     "/api/tasks/triggers": [{ canonical_trigger: evil, task_id: evil }],
   };
   const url = "http://signalbox.test";
+  const terminal = { read: async () => "", interactive: true, columns: 80 };
   const stream = `data: ${JSON.stringify({ execution_id: "x", execution })}\n\n`;
   const server = setupServer(
     http.get(`${url}/api/task-executions/:id/events`, () => new HttpResponse(stream)),
@@ -155,6 +156,7 @@ describe("no answer of a service controls the terminal", () => {
     server.listen({ onUnhandledRequest: "error" });
     vi.stubEnv("SIGNALBOX_URL", url);
   });
+  afterEach(() => server.resetHandlers());
   afterAll(() => {
     vi.unstubAllEnvs();
     server.close();
@@ -185,53 +187,61 @@ describe("no answer of a service controls the terminal", () => {
     const write = (text: string) => {
       said += text;
     };
-    await run(line.split(" "), { out: write, err: write, read: async () => "", interactive: true, columns: 80 });
+    await run(line.split(" "), { ...terminal, out: write, err: write });
     // Tables truncate it.
     expect(said).toContain("evil.example");
     expect(said.replace(/[\n\t]/g, "")).not.toMatch(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u);
   });
 
-  test("a stream that ends with an error or is cut is continued, without what was printed before", async () => {
-    const sent: (string | null)[] = [];
-    const event = (state: string) => {
-      const change = { ...execution, state, error: null, created_at: "2026-11-26T09:28:20.123Z" };
-      return `event: execution\nid: 7\ndata: ${JSON.stringify({ execution_id: "x", execution: change, step: null })}\n\n`;
+  /** Follows an execution until it has ended; the service gives these answers. */
+  async function followed(answers: readonly ((printed: Promise<void>) => Response)[], pauseMs: number) {
+    const [sent, said, complaints]: [(string | null)[], string[], string[]] = [[], [], []];
+    let printed = Promise.withResolvers<void>();
+    const answer = ({ request: { headers } }: { request: Request }) => {
+      printed = Promise.withResolvers();
+      return answers[sent.push(headers.get("last-event-id")) - 1]?.(printed.promise);
     };
-    const cut = new ReadableStream({
-      start: (controller) => controller.error(new TypeError("terminated")),
-    });
-    const parts = [
-      `${event("running")}event: error\ndata: {"error":"The database is unavailable."}\n\n`,
-      cut,
-      event("running") + event("succeeded"),
-    ];
-    server.use(
-      http.get(`${url}/api/task-executions/:id/events`, ({ request }) => {
-        sent.push(request.headers.get("last-event-id"));
-        return new HttpResponse(parts[sent.length - 1]);
-      }),
-    );
-    const [said, complaints]: [string[], string[]] = [[], []];
-    const terminal = { read: async () => "", interactive: true, columns: 80 };
-    await follow("x", false, { ...terminal, out: (text) => said.push(text), err: (text) => complaints.push(text) }, 0);
-    server.resetHandlers();
-    expect(sent).toEqual([null, "7", "7"]);
-    expect(complaints).toEqual([
-      "The stream ended, and the next one follows: The database is unavailable.\n",
-      expect.stringContaining("was closed before the end of the response.\n"),
-    ]);
-    expect(said.map((line) => /running|succeeded/.exec(line)?.[0])).toEqual(["running", "succeeded"]);
+    server.use(http.get(`${url}/api/task-executions/:id/events`, answer));
+    const out = (text: string) => printed.resolve(void said.push(text));
+    await follow("x", false, { ...terminal, out, err: (text) => complaints.push(text) }, pauseMs);
+    return { sent, said: said.map((line) => /running|waiting|succeeded/.exec(line)?.[0]), complaints };
+  }
+  const eventOf = (state: string) => {
+    const change = { ...execution, state, error: null, created_at: "2026-11-26T09:28:20.123Z" };
+    return `event: execution\nid: 7\ndata: ${JSON.stringify({ execution_id: "x", execution: change, step: null })}\n\n`;
+  };
+  const whole = (text: string) => () => new HttpResponse(text);
+  /** The connection breaks after this text is printed. */
+  const cut = (text: string) => (printed: Promise<void>) => {
+    const start = (controller: ReadableStreamDefaultController) => controller.enqueue(new TextEncoder().encode(text));
+    const pull = async (controller: ReadableStreamDefaultController) => controller.error(await printed);
+    return new HttpResponse(new ReadableStream({ start, pull }));
+  };
+  const refused = () => new HttpResponse(new ReadableStream({ start: (controller) => controller.error() }), { status: 503 });
+
+  test("tail reconnects after errors, reports each outage once, and prints no change twice", async () => {
+    const failed = whole('event: error\ndata: {"error":"The database is unavailable. Try again."}\n\n');
+    const outage = [failed, () => HttpResponse.error(), refused];
+    const next = cut(eventOf("running") + eventOf("waiting"));
+    const answers = [whole(eventOf("running")), ...outage, next, cut(eventOf("succeeded"))];
+    const { sent, said, complaints } = await followed(answers, 0);
+    expect(sent).toEqual([null, "7", "7", "7", "7", "7"]);
+    const reasons = ["The database is unavailable", `The connection to ${url} was closed before the end of the response`];
+    expect(complaints).toEqual(reasons.map((reason) => `The stream ended (${reason}); reconnecting.\n`));
+    expect(said).toEqual(["running", "waiting", "succeeded"]);
+  });
+
+  test("tail continues at once after the normal end of a stream, and fails if no stream begins", async () => {
+    expect((await followed([whole(eventOf("running")), whole(eventOf("succeeded"))], 600_000)).said).toHaveLength(2);
+    await expect(followed([refused], 0)).rejects.toThrow("The service answered 503: ");
   });
 
   test("JSON keeps the texts", async () => {
     let said = "";
-    const terminal = { err: () => {}, read: async () => "", interactive: true, columns: 80 };
-    await run(["runs", "--json"], {
-      ...terminal,
-      out: (text) => {
-        said += text;
-      },
-    });
+    const out = (text: string) => {
+      said += text;
+    };
+    await run(["runs", "--json"], { ...terminal, out, err: () => {} });
     expect(JSON.parse(said)).toEqual([execution]);
   });
 });

@@ -98,7 +98,7 @@ async function send(
 }
 
 async function complaint(response: Response): Promise<string> {
-  const text = await response.text();
+  const text = await response.text().catch(() => "The body of the response is incomplete.");
   const hint = response.status === 401 ? " Set SIGNALBOX_API_KEY to a key of this service." : "";
   try {
     const { error } = JSON.parse(text);

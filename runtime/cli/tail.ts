@@ -6,7 +6,7 @@ import type { z } from "zod";
 import { declaredOperations } from "../declared-operations.ts";
 import { readClientConfig } from "../platform/config.ts";
 import { toSecond, withoutControlCharacters } from "./output.ts";
-import { IncompleteResponse, request } from "./request.ts";
+import { IncompleteResponse, RequestError, request } from "./request.ts";
 import type { Terminal } from "./terminal.ts";
 
 type Change = z.output<typeof liveChange>;
@@ -15,7 +15,7 @@ const maxShown = 10_000;
 
 /**
  * Prints the changes of an execution until it has ended, or of all executions until the command is interrupted, one line for each
- * change. `pauseMs`: between the end of a stream and the next one.
+ * change. `pauseMs`: between an error and the next attempt.
  */
 export async function follow(id: string | undefined, json: boolean, terminal: Terminal, pauseMs: number = 2_000): Promise<void> {
   const name = id === undefined ? "events.follow" : "task-executions.events";
@@ -36,19 +36,23 @@ export async function follow(id: string | undefined, json: boolean, terminal: Te
   let lastEventId: string | undefined;
   let isOver = false;
   let rest = "";
-  const complain = (error: string) =>
-    terminal.err(`The stream ended, and the next one follows: ${withoutControlCharacters(error).replaceAll("\n", " ")}\n`);
+  let hasFollowed = false;
+  // Why the stream ended, unless it just reached its time limit.
+  let failure: string | undefined;
+  let isReported = false;
   const write = (chunk: string) => {
     const blocks = (rest + chunk).split("\n\n");
     rest = blocks.pop() ?? "";
     for (const block of blocks) {
       lastEventId = fieldOf(block, "id") ?? lastEventId;
       const data = fieldOf(block, "data");
-      if (data === undefined) continue;
-      if (fieldOf(block, "event") === "error") {
-        complain((JSON.parse(data) as { readonly error: string }).error);
+      if (data !== undefined && fieldOf(block, "event") === "error") {
+        failure = (JSON.parse(data) as { readonly error: string }).error;
         continue;
       }
+      // A silent stream contains comments.
+      if (data !== undefined || block.startsWith(":")) [failure, isReported] = [undefined, false];
+      if (data === undefined) continue;
       const change = JSON.parse(data) as Change;
       if (isShown(change, data)) continue;
       if (id !== undefined && change.execution && ended.includes(change.execution.state)) isOver = true;
@@ -59,16 +63,30 @@ export async function follow(id: string | undefined, json: boolean, terminal: Te
   // A stream ends after some minutes; the next one continues after its last event.
   for (;;) {
     rest = "";
+    failure = "it contained no event";
     try {
       await request(op, id === undefined ? {} : { id }, { url, apiKey, lastEventId }, write);
+      hasFollowed = true;
     } catch (error) {
-      if (!(error instanceof IncompleteResponse)) throw error;
-      complain(error.message);
+      hasFollowed ||= error instanceof IncompleteResponse;
+      if (!(error instanceof RequestError && hasFollowed && isTemporary(error))) throw error;
+      failure = error.message;
     }
     if (isOver) return;
+    if (failure === undefined) continue;
+    if (!isReported) terminal.err(`The stream ended (${firstSentence(failure)}); reconnecting.\n`);
+    isReported = true;
     await sleep(pauseMs);
   }
 }
+
+/** Whether the next attempt can succeed: the service restarts behind a proxy or without one, or has too many requests. */
+const isTemporary = ({ status }: RequestError): boolean => status === undefined || [429, 502, 503, 504].includes(status);
+
+const firstSentence = (text: string): string =>
+  withoutControlCharacters(text)
+    .replace(/\.(?:\s.*)?$/s, "")
+    .replaceAll("\n", " ");
 
 /** The field of an event. Only LF ends its line: JSON may contain other line separators. */
 const fieldOf = (block: string, name: string): string | undefined =>
