@@ -104,11 +104,11 @@ test("a stream that is read slowly keeps the last change of each execution, and 
   await expect(stream.changes(signal).next()).rejects.toThrow(/read too slowly/);
 });
 
-test("a stream that is read does not end, however many executions change at once and then", async () => {
+test("a stream that is read does not end when thousands of executions change at once, twice", async () => {
   vi.useFakeTimers({ toFake: ["performance"] });
   const stream = new LiveStream();
-  for (let n = 0; n < 10_000; n++) stream.push(changeOf(execution("queued", n), ""));
   for (let second = 0; second < 60; second++) {
+    for (let n = 0; second % 30 === 0 && n < 10_000; n++) stream.push(changeOf(execution("queued", second * minuteMs + n), ""));
     await take(stream, 160);
     stream.push(changeOf(execution("running", second), ""));
     vi.advanceTimersByTime(1_000);
@@ -116,7 +116,19 @@ test("a stream that is read does not end, however many executions change at once
   expect(stream.isOver).toBe(false);
 });
 
-test("a stream begins with running executions, at the time of their last read, and with open ones that changed since its last", async () => {
+test("a stream ends when 50,000 changes wait, even if its reader takes a missed event from time to time", async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  const stream = new LiveStream();
+  let n = 0;
+  for (; n < 60_000 && !stream.isOver; n++) {
+    stream.push(changeOf(execution("queued", n), ""));
+    if (n % 1_000 === 0) vi.advanceTimersByTime(10_000);
+    if (n % 1_000 === 0) stream.taken();
+  }
+  expect(n).toBe(50_001);
+});
+
+test("a stream begins with the running executions and, if it continues another, with those that changed shortly before or later", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   const start = Date.now();
   const running = execution("running", start - minuteMs);
@@ -124,13 +136,63 @@ test("a stream begins with running executions, at the time of their last read, a
   const feed = new LiveFeed(sql);
   const streams = [await begun(feed)];
   vi.setSystemTime(start + 180 * minuteMs);
-  streams.push(await begun(feed), await begun(feed, start));
+  streams.push(await begun(feed), await begun(feed, start + minuteMs / 2));
   const [, next, again] = streams as [LiveStream, LiveStream, LiveStream];
   expect((await take(next, 1))[0]).toMatchObject({ at: new Date().toISOString(), data: { execution: running } });
   next.end();
   expect(await take(next, 1)).toEqual([]);
   expect((await take(again, 2)).map(({ data }) => data.execution?.state)).toEqual(["running", "queued"]);
   for (const stream of streams) feed.close(stream);
+});
+
+test("a stream that continues soon after the last one ended or failed receives the executions that changed in between", async () => {
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
+  const since = Date.now();
+  let state: string | undefined;
+  const { sql } = database(() => {
+    if (state === undefined) throw new Error("no connection");
+    return [execution(state, since - 60 * minuteMs)];
+  });
+  const feed = new LiveFeed(sql);
+  /** The states that a stream contains. It is closed then, and the feed reads no more. */
+  const statesOf = async (next: string) => {
+    state = next;
+    const stream = await begun(feed, since);
+    stream.end();
+    const changes = await take(stream, 2);
+    feed.close(stream);
+    await vi.advanceTimersByTimeAsync(1_000);
+    return changes.map(({ data }) => data.execution?.state);
+  };
+  expect(await statesOf("running")).toEqual(["running"]);
+  expect(await statesOf("waiting")).toEqual(["waiting"]);
+  state = undefined;
+  await expect(begun(feed)).rejects.toThrow("no connection");
+  expect(await statesOf("held")).toEqual(["held"]);
+  await vi.advanceTimersByTimeAsync(minuteMs);
+  expect(await statesOf("queued")).toEqual([]);
+});
+
+test("executions of a burst that have ended are read for a minute, with turns for other work", async () => {
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
+  const start = Date.now();
+  const { sql, statements } = database(() => Array.from({ length: 2_100 }, (_, n) => execution("succeeded", start + n)));
+  const feed = new LiveFeed(sql);
+  /** The number of statements for a stream that begins at this time. */
+  const readAt = async (ms: number) => {
+    vi.setSystemTime(start + ms);
+    const before = statements.length;
+    feed.close(await begun(feed));
+    return statements.length - before;
+  };
+  expect(await readAt(100)).toBe(6);
+  const second = readAt(minuteMs / 2);
+  let turns = 0;
+  for (let isReading = true; isReading; turns++) isReading = await Promise.race([second.then(() => false), nextTurn(true)]);
+  expect(await second).toBe(6);
+  expect(turns).toBeGreaterThan(12);
+  await readAt(2 * minuteMs);
+  expect(await readAt(2 * minuteMs)).toBe(2);
 });
 
 test("2,100 executions that are queued together and end together are sent to all streams, and are not what others begin with", async () => {

@@ -2,15 +2,17 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Sql } from "../platform/database/client.ts";
 import { firstIdAt, timeOfId } from "../platform/ids.ts";
 import { type LiveStep, listAllLive, listMarks, readSteps, type StepMark } from "./queries.ts";
-import { type Change, changeOf, isEnded, LiveStream, stepChangeOf } from "./stream.ts";
+import { type Change, changeOf, isEnded, LiveStream, stepChangeOf, storeMs } from "./stream.ts";
 
 /** Interval between two reads. Streams read the database, so they include the changes of all replicas and miss none. */
 const pollMs = 400;
 const overlapMs = 2_000;
 /** Executions that were created within this time are new for a stream that begins. */
 const newMs = 1_000;
-/** Number of changes that are sent to all streams before other work has its turn. */
-const changesPerTurn = 500;
+/** Number of executions and steps that are compared and sent to all streams before other work has its turn. */
+const rowsPerTurn = 500;
+/** Time without streams after which the feed begins anew. Readers that reconnect before it miss nothing. */
+const keepMs = 60_000;
 
 interface Known {
   readonly change: Change;
@@ -23,6 +25,10 @@ interface Known {
 const markOf = ({ state, error }: Pick<StepMark, "state" | "error">): string => `${state} ${error ?? ""}`;
 const mayChange = (mark: string): boolean => /^(?:started|proposed) /.test(mark);
 
+function send(streams: readonly LiveStream[], change: Change): void {
+  for (const stream of streams) stream.push(change);
+}
+
 /**
  * Reads the changes of executions from the database once for all streams of this replica: if each of 200 streams read them itself,
  * other requests would wait for the database.
@@ -33,9 +39,10 @@ export class LiveFeed {
   readonly #known = new Map<string, Known>();
   /** Executions that have not ended. */
   readonly #tracked = new Set<string>();
-  /** Executions with a greater id are new. */
+  /** Executions with a greater id are new. Empty until the first read has succeeded. */
   #after = "";
-  #sent = 0;
+  #rows = 0;
+  #forgetting: ReturnType<typeof setTimeout> | undefined;
   #isReading = false;
   #wake = Promise.withResolvers<void>();
 
@@ -65,12 +72,11 @@ export class LiveFeed {
   /** Reads until there are no streams. An error ends them all. */
   async #read(): Promise<void> {
     this.#isReading = true;
-    this.#known.clear();
-    this.#tracked.clear();
-    this.#after = firstIdAt(Date.now() - newMs);
+    clearTimeout(this.#forgetting);
+    if (this.#after === "") this.#forget();
     try {
-      for (let isFirst = true; this.#streams.size > 0; isFirst = false) {
-        await this.#turn(isFirst);
+      while (this.#streams.size > 0) {
+        await this.#turn();
         await this.#pause();
       }
     } catch (error) {
@@ -78,6 +84,13 @@ export class LiveFeed {
       this.#streams.clear();
     }
     this.#isReading = false;
+    this.#forgetting = setTimeout(() => this.#forget(), keepMs).unref();
+  }
+
+  #forget(): void {
+    this.#known.clear();
+    this.#tracked.clear();
+    this.#after = "";
   }
 
   /** A stream that begins does not wait. */
@@ -89,12 +102,16 @@ export class LiveFeed {
     clearTimeout(timer);
   }
 
-  async #turn(isFirst: boolean): Promise<void> {
-    const at = new Date().toISOString();
+  async #turn(): Promise<void> {
+    const now = Date.now();
+    const at = new Date(now).toISOString();
+    const isFirst = this.#after === "";
+    const newest = firstIdAt(now - newMs);
+    const after = this.#after || newest;
     for (const stream of this.#streams) if (stream.isOver) this.#streams.delete(stream);
     const streams = [...this.#streams];
     const asked = new Set([...this.#tracked, ...streams.flatMap(({ only }) => only ?? [])]);
-    const rows = await listAllLive(this.#sql, this.#after, [...asked]);
+    const rows = await listAllLive(this.#sql, after, [...asked]);
     const joining = streams.filter(({ hasBegun }) => !hasBegun);
     // Streams of one execution read its earlier steps themselves, and other streams do not need an execution that is not running.
     const begins = new Set(joining.map(({ only }) => only));
@@ -102,9 +119,10 @@ export class LiveFeed {
     const ids = new Set(rows.map(({ id }) => id));
     for (const id of this.#known.keys()) if (!ids.has(id)) this.#known.delete(id);
     for (const row of rows) {
+      await this.#yieldTurn();
       const before = this.#known.get(row.id);
       const isAsked = isFirst || (begins.has(row.id) && row.state !== "running");
-      if (!before && row.id <= this.#after && isAsked) silent.add(row.id);
+      if (!before && row.id <= after && isAsked) silent.add(row.id);
       const json = JSON.stringify(row);
       if (before?.json === json) continue;
       const change = changeOf(row, at);
@@ -112,24 +130,25 @@ export class LiveFeed {
       const isRestarted = before?.change.data.execution && isEnded(before.change.data.execution.state) && !isEnded(row.state);
       const { steps, first } = before && !isRestarted ? before : { steps: new Map<number, string>(), first: 0 };
       this.#known.set(row.id, { change, json, steps, first });
-      if (!silent.has(row.id)) await this.#send(streams, change);
+      if (!silent.has(row.id)) send(streams, change);
     }
-    const newest = firstIdAt(Date.now() - newMs);
-    // With the time of this read: behind an earlier one, a reader would receive again what changed since then.
-    for (const { change } of this.#known.values()) {
+    // With the time of this read. An earlier time would make a reader that reconnects receive these changes again.
+    for (const { change } of joining.length > 0 ? this.#known.values() : []) {
+      await this.#yieldTurn();
       const begun = joining.filter((stream) => stream.beginsWith(change, newest));
-      if (begun.length > 0) await this.#send(begun, { at, data: change.data });
+      if (begun.length > 0) send(begun, { at, data: change.data });
     }
+    await this.#readSteps(silent, streams, at);
     // Others may have been added during the read.
     for (const id of asked) this.#tracked.delete(id);
     for (const { id, state } of rows) if (!isEnded(state)) this.#tracked.add(id);
     const last = rows.at(-1);
-    // Another replica may store an execution a moment after it generated its id.
-    const after = last ? firstIdAt(timeOfId(last.id) - overlapMs) : "";
-    // The last one can be a running execution that is older than those that were new before.
-    if (after > this.#after) this.#after = after;
-    await this.#readSteps(silent, streams, at);
-    // A stream that begins may read earlier steps itself. A step that changed between its read and this one would be in neither.
+    // Another replica may store an execution a moment after it generated its id, and its clock may be slow. The last execution can
+    // be a running one that is older than those that were new before.
+    const next = firstIdAt(Math.max(last ? timeOfId(last.id) : 0, now - storeMs) - overlapMs);
+    this.#after = after;
+    if (next > after) this.#after = next;
+    // A stream that begins may read earlier steps itself. A step that changed between its read and this one would be lost.
     for (const stream of joining) stream.begin();
     for (const stream of streams) if (stream.only !== undefined && !this.#isOpen(stream.only)) stream.end();
   }
@@ -139,9 +158,8 @@ export class LiveFeed {
     return execution ? !isEnded(execution.state) : false;
   }
 
-  async #send(streams: readonly LiveStream[], change: Change): Promise<void> {
-    for (const stream of streams) stream.push(change);
-    if (++this.#sent % changesPerTurn === 0) await nextTurn();
+  async #yieldTurn(): Promise<void> {
+    if (++this.#rows % rowsPerTurn === 0) await nextTurn();
   }
 
   /** The steps of executions are read after them, so that those of an ended execution are complete. */
@@ -154,8 +172,9 @@ export class LiveFeed {
       else if (this.#known.get(mark.execution_id)?.steps.get(mark.seq) !== markOf(mark)) changed.push(mark);
     }
     for await (const step of readSteps(this.#sql, changed)) {
+      await this.#yieldTurn();
       note(step);
-      await this.#send(streams, stepChangeOf(step, at));
+      send(streams, stepChangeOf(step, at));
     }
     for (const one of this.#known.values())
       for (let mark = one.steps.get(one.first); mark !== undefined && !mayChange(mark); mark = one.steps.get(one.first))

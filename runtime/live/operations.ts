@@ -6,12 +6,10 @@ import { type Bound, Events, handle, type ServerEvent } from "../platform/operat
 import { Semaphore } from "../platform/semaphore.ts";
 import { LiveFeed } from "./feed.ts";
 import { findLive, listEndedSince, listLive, listMarks, listMarksSince, readSteps } from "./queries.ts";
-import { type Change, changeOf, isEnded, stepChangeOf } from "./stream.ts";
+import { type Change, changeOf, isEnded, stepChangeOf, storeMs } from "./stream.ts";
 
 const dayMs = 86_400_000;
 const maxStreams = 200;
-/** Ends of executions and steps are stored up to this long after the times that they contain, which other clocks may have set. */
-const storeMs = 60_000;
 let open = 0;
 
 /** Changes of executions as server-sent events. */

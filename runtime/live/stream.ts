@@ -20,10 +20,15 @@ export const stepChangeOf = ({ execution_id, ...step }: LiveStep, at: string): C
 /** Whether an execution in this state has ended. */
 export const isEnded = (state: Execution["state"]): boolean => ["succeeded", "failed", "cancelled"].includes(state);
 
-/** With more changes that wait for it, a reader may be too slow. */
-const maxPending = 2_000;
-/** Time in which their number must decrease: many executions can change at once. */
-const patienceMs = 10_000;
+/** Ends of executions and steps are stored up to this long after the times that they contain, which other clocks may have set. */
+export const storeMs = 60_000;
+
+/** If more changes wait, the reader may be too slow. Many executions can change at once. */
+const manyPending = 2_000;
+/** Time in which a reader for which many changes wait must take one. */
+const patienceMs = 20_000;
+/** If more changes wait, the stream ends even if it is read. */
+const maxPending = 50_000;
 
 /** What one reader has not received yet. Of several changes of one execution or step, only the last one waits. */
 export class LiveStream {
@@ -34,8 +39,8 @@ export class LiveStream {
   /** Whether it has received the executions with which it begins. */
   hasBegun = false;
   readonly #pending = new Map<string, Change>();
-  /** The number of changes that waited when it was last checked, while there are too many. */
-  #behind: { readonly size: number; readonly at: number } | undefined;
+  /** Since when the reader has taken none of the changes that wait. */
+  #idleSince = 0;
   #failure: unknown = null;
   #isOver = false;
   #wake = Promise.withResolvers<void>();
@@ -47,17 +52,18 @@ export class LiveStream {
 
   /**
    * Whether the stream begins with this execution: with running ones, those that are as new as `newest`, and open ones that changed
-   * after the reader's last change. Others are too many if the queue is long.
+   * after the reader's last change, which another replica may have sent. Others are too many if the queue is long.
    */
   beginsWith({ at, data }: Change, newest: string): boolean {
     if (this.only !== undefined || !data.execution) return data.execution_id === this.only;
     if (data.execution.state === "running" || data.execution_id >= newest) return true;
-    return this.#since !== undefined && !isEnded(data.execution.state) && Date.parse(at) >= this.#since;
+    return this.#since !== undefined && !isEnded(data.execution.state) && Date.parse(at) >= this.#since - storeMs;
   }
 
   push(change: Change): void {
     const { execution_id, step } = change.data;
     if (this.#isOver || (this.only !== undefined && this.only !== execution_id)) return;
+    if (this.#pending.size === 0) this.taken();
     const key = `${execution_id} ${step?.seq ?? ""}`;
     // The last change is the newest, so that a reader that continues behind it misses none.
     this.#pending.delete(key);
@@ -67,26 +73,20 @@ export class LiveStream {
     this.#wake.resolve();
   }
 
-  /** Notes that the reader took an event from elsewhere, so that it is not too slow. */
+  /** Notes that the reader took an event, from here or from elsewhere. */
   taken(): void {
-    this.#behind = undefined;
+    this.#idleSince = performance.now();
   }
 
   #isTooSlow(): boolean {
     const { size } = this.#pending;
-    const now = performance.now();
-    if (size <= maxPending) this.#behind = undefined;
-    else if (!this.#behind) this.#behind = { size: Number.POSITIVE_INFINITY, at: now };
-    else if (now - this.#behind.at > patienceMs) {
-      if (size >= this.#behind.size) return true;
-      this.#behind = { size, at: now };
-    }
-    return false;
+    return size > maxPending || (size > manyPending && performance.now() - this.#idleSince > patienceMs);
   }
 
   /** All that the stream begins with is pushed. */
   begin(): void {
     this.hasBegun = true;
+    this.taken();
     this.#wake.resolve();
   }
 
@@ -122,6 +122,7 @@ export class LiveStream {
       const [next] = this.#pending;
       if (next) {
         this.#pending.delete(next[0]);
+        this.taken();
         yield next[1];
       } else if (this.#isOver) return;
       else await this.#change(signal);
