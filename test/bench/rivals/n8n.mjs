@@ -98,7 +98,9 @@ process.stdout.write = process.stderr.write.bind(process.stderr);
 process.argv = [process.execPath, program, "start"];
 createRequire(import.meta.url)(program);
 // It is ready before it has registered the workflow.
-const start = () => fetch(`http://127.0.0.1:${port}/webhook/alpha`, { method: "POST" });
+const body = JSON.stringify({ issue: { number: 1, title: "", body: "" }, repository: { full_name: "bench/start" } });
+const headers = { "content-type": "application/json" };
+const start = () => fetch(`http://127.0.0.1:${port}/webhook/alpha`, { method: "POST", headers, body });
 while (
   !(await start().then(
     ({ ok }) => ok,
