@@ -12,20 +12,16 @@ const signal = new AbortController().signal;
 const minuteMs = 60_000;
 const execution = (state: string, created = 0) => ({ id: firstIdAt(created), state }) as Execution;
 
-/** A database with these executions and no steps. Records the statements that it has answered; fragments of statements are never awaited. */
+/** A database with these executions and no steps. Records the statements that it has answered, without their fragments. */
 function database(executions: () => readonly Execution[]) {
   const statements: string[] = [];
-  const tag = (parts: readonly string[], ...values: unknown[]) => ({
-    // biome-ignore lint/suspicious/noThenProperty: statements are thenables, as those of the driver
-    then: (done: (rows: readonly unknown[]) => void, failed: (error: unknown) => void) =>
-      void nextTurn()
-        .then(() => {
-          const text = parts.join("?");
-          statements.push(text);
-          return /from execution_steps/.test(text) ? [] : rowsOf(text, values, executions());
-        })
-        .then(done, failed),
-  });
+  const tag = async (parts: readonly string[], ...values: unknown[]) => {
+    const text = parts.join("?");
+    await nextTurn();
+    if (!/^\s*(?:select|with)\b/.test(text)) return [];
+    statements.push(text);
+    return /from execution_steps/.test(text) ? [] : rowsOf(text, values, executions());
+  };
   return { sql: Object.assign(tag, { unsafe: () => ({}) }) as unknown as Sql, statements };
 }
 
