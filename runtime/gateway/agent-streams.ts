@@ -52,7 +52,8 @@ export class AgentStreams {
     try {
       const taken = await this.#options.take(slots);
       for (const one of taken) await this.#give(one);
-      if (taken.length > 0) this.#again = true;
+      // With slots left, nothing else is offered: a new offer requests a round.
+      if (taken.length === slots.length) this.#again = true;
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;
       // Another replica took an execution of the same subject first: try again.

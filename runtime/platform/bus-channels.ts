@@ -1,5 +1,6 @@
+import { batch } from "./database/batch.ts";
 import type { Database } from "./database/client.ts";
-import { countListeners } from "./database/listeners.ts";
+import { countListeners, notifyListeners } from "./database/listeners.ts";
 
 /** Carries messages between replicas. */
 export interface Channel {
@@ -26,8 +27,16 @@ export const overPostgres =
   (database: Database): OpenChannel =>
   async ({ hear, reconnected }) => {
     const subscription = await database.listen?.(name, hear, reconnected);
+    // Messages that arrive during a send share the next one, because the server commits one transaction with messages at a time.
+    const send = batch(
+      async (messages: string[]) => {
+        await notifyListeners(database.sql, name, [...new Set(messages)]);
+        return messages;
+      },
+      { maxItems: 1_000, concurrency: 1 },
+    );
     return {
-      send: (message) => database.sql.notify(name, message) as unknown as Promise<unknown>,
+      send,
       members: () => countListeners(database.sql, name),
       close: () => subscription?.close(),
     };

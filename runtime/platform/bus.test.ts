@@ -34,5 +34,9 @@ test("a replica whose connection was lost listens again, and reads what it may h
   await expect.poll(() => heard, { timeout: 5_000 }).toEqual(["mappings "]);
   await buses[1]?.publish("cancel", "it");
   await expect.poll(() => heard, { timeout: 5_000 }).toEqual(["mappings ", "cancel it"]);
+  // Messages at the same time share a transaction.
+  const ids = Array.from({ length: 50 }, (_, i) => `id-${i}`);
+  await Promise.all([...ids, ...ids].map((id) => buses[1]?.publish("cancel", id)));
+  await expect.poll(() => heard.slice(2), { timeout: 5_000 }).toEqual(ids.map((id) => `cancel ${id}`));
   for (const bus of buses) bus.close();
 });

@@ -10,3 +10,7 @@ export async function countListeners(sql: Queryable, channel: string): Promise<n
     where datname = current_database() and query ilike 'listen ' || ${`"${channel}"`}::text`;
   return row.n;
 }
+
+/** Sends messages in one transaction, in their order. */
+export const notifyListeners = (sql: Queryable, channel: string, messages: readonly string[]): PromiseLike<unknown> =>
+  sql`select pg_notify(${channel}, message) from unnest(${messages as string[]}::text[]) as message`;

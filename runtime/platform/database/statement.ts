@@ -68,9 +68,7 @@ export function sqlOver(run: Run, members: object = {}): Sql {
   };
   const unsafe = (text: string, parameters: never[] = [], options = {}) =>
     new Statement((driver) => driver.unsafe(text, parameters, options), run);
-  const notify = (channel: string, payload: string) =>
-    new Statement((driver) => driver`select pg_notify(${channel}, ${payload})`, run);
-  return Object.assign(tagged, { unsafe, notify, ...members }) as unknown as Sql;
+  return Object.assign(tagged, { unsafe, ...members }) as unknown as Sql;
 }
 
 const isTemplate = (value: unknown): value is TemplateStringsArray => Array.isArray(value) && "raw" in value;
