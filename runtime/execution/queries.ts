@@ -134,15 +134,18 @@ export async function nextDue(sql: Sql): Promise<number | null> {
  */
 export async function reconcileBudgets(sql: Sql): Promise<void> {
   const orphans = await sql<{ id: string; lease: string }[]>`
+    with past_usage as (
+      delete from budget_usage where scope in (
+        select scope from budget_usage where day < now() - interval '2 days' and scope like any(array['issue %', 'author %'])
+        order by scope limit 200 for update skip locked)
+    ), past_notices as (
+      delete from issue_notices where id in (
+        select id from issue_notices where due_at is null and hour < now() - interval '1 day' for update skip locked)
+    )
     select r.execution_id as id, r.lease from budget_reservations r join task_executions e on e.id = r.execution_id
     where e.state <> 'running' or e.lease is distinct from r.lease order by r.execution_id limit 100`;
   // One transaction for each, because a transaction that locks the usage of several could deadlock with another replica.
   for (const { id, lease } of orphans) await sql`select settle_orphan(${id}, ${lease})`;
-  await sql`
-    delete from budget_usage where scope in (
-      select scope from budget_usage where day < now() - interval '2 days' and scope like any(array['issue %', 'author %'])
-      order by scope limit 200 for update skip locked)`;
-  await sql`delete from issue_notices where due_at is null and hour < now() - interval '1 day'`;
 }
 
 /** Key of an advisory lock: an arbitrary number that is the same on every replica. */
