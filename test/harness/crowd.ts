@@ -12,7 +12,8 @@ const [url = "", delay = "0", ...agents] = process.argv.slice(2);
 async function connect(agentId: string): Promise<void> {
   const gateway = createClient(AgentGateway, createGrpcTransport({ baseUrl: url }));
   const { sessionId } = await gateway.registerAgent({ agentId });
-  setInterval(() => gateway.heartbeat({ sessionId }), 3_000);
+  // A lease of 20 s lasts three heartbeats.
+  setInterval(() => gateway.heartbeat({ sessionId }), 6_000);
   for await (const { executionId, taskId } of gateway.receiveTasks({ sessionId })) {
     await sleep(Number(delay) * Math.random());
     await gateway.completeTask({ sessionId, executionId, result: `Done: ${taskId}` }).catch((error) => {

@@ -4,7 +4,7 @@ import type { JsonClient } from "./json-client.ts";
 export interface Waiting {
   /** In milliseconds. Default: 30,000, which detects a hang and does not measure speed. A test of a time limit sets its own. */
   readonly timeout?: number;
-  /** Milliseconds. Default: 50 at the start, up to 400 during a long wait, because each call may be a request to the service. */
+  /** Milliseconds. Default: 50 at the start, up to 1,000 during a long wait, because each call may be a request to the service. */
   readonly interval?: number;
 }
 
@@ -18,7 +18,7 @@ export async function eventually<T>(
 ): Promise<Exclude<T, false | null | undefined>> {
   const begin = performance.now();
   const end = begin + timeout;
-  const pause = () => interval ?? Math.min(400, 50 + (performance.now() - begin) / 10);
+  const pause = () => interval ?? Math.min(1_000, 50 + (performance.now() - begin) / 10);
   let calls = 0;
   let last: unknown;
   do {
