@@ -7,7 +7,7 @@ import { DatabaseUnavailable, isUnavailable } from "./unavailable.ts";
 export interface PoolOptions
   extends Pick<ConnectionOptions, "url" | "settings" | "first" | "prepare" | "stream" | "deadlineMs" | "full"> {
   readonly max: number;
-  /** How long statements wait for one of the open connections before another is opened, in milliseconds. Default: 10. */
+  /** How long statements wait for one of the open connections before another is opened, in milliseconds. Default: 20. */
   readonly growAfterMs?: number;
   /** Milliseconds after which an unused connection is closed. */
   readonly idleMs?: number;
@@ -19,8 +19,6 @@ export interface PoolOptions
 const openMs = 5_000;
 /** Interval between further connection attempts while none has succeeded: a lost packet causes no long wait. Milliseconds. */
 const againMs = 1_000;
-/** Maximum number of connections that are opened at the same time, not counting these attempts. */
-const maxOpening = 4;
 /** Maximum number of statements in flight on one connection. */
 const maxPending = 100;
 const tickMs = 250;
@@ -142,13 +140,16 @@ export class ConnectionPool {
     this.#growing ??= setTimeout(() => {
       this.#growing = undefined;
       this.#grow();
-    }, this.#options.growAfterMs ?? 10);
+    }, this.#options.growAfterMs ?? 20);
   }
 
+  /**
+   * One at a time: a new session costs the server more than most statements, and when it is ready, fewer statements wait. The
+   * next follows after `growAfterMs`. If it does not become ready, `#tick` opens others.
+   */
   #grow(): void {
-    const { max } = this.#options;
-    const wanted = Math.min(maxOpening, this.#waiting.length, max - this.#open.size);
-    while (this.#opening.size < wanted && this.#open.size + this.#opening.size < max) this.#connect();
+    const isFull = this.#open.size >= this.#options.max;
+    if (this.#waiting.length > 0 && this.#opening.size === 0 && !isFull) this.#connect();
   }
 
   #connect(): void {
@@ -166,7 +167,7 @@ export class ConnectionPool {
         if (!this.#opening.delete(connection)) return;
         this.#open.add(connection);
         this.#answered(connection);
-        this.#grow();
+        if (this.#waiting.length > 0) this.#growLater();
       },
       (error) => connection.close(error),
     );

@@ -43,9 +43,9 @@ export async function createDatabase(
 
 let sessions: postgres.Sql | undefined;
 
-/** Sessions that create and drop databases. All tests of this process share them; they end two seconds after their last use. */
+/** Sessions that create and drop databases. All tests of this process share them; they end 30 seconds after their last use. */
 const sessionsOn = (server: string): postgres.Sql =>
-  (sessions ??= postgres(server, { max: 3, idle_timeout: 2, onnotice: () => {} }));
+  (sessions ??= postgres(server, { max: 1, idle_timeout: 30, onnotice: () => {} }));
 
 let made: Promise<string> | undefined;
 
