@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { retiredNames } from "./architecture/retired-names.ts";
 import { floorsOf, roomCycles } from "./architecture/rooms.ts";
-import type { Source } from "./architecture/source.ts";
-import { cycles, files, isGenerated, isTest, sources, textOf } from "./architecture/tree.ts";
+import { cycles, type Source } from "./architecture/source.ts";
+import { sources } from "./architecture/sources.ts";
+import { files, isGenerated, isTest, textOf } from "./architecture/tree.ts";
 
 const topLevel = [
   "runtime",

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readSource } from "./source.ts";
-import { cycles } from "./tree.ts";
+import { cycles, readSource } from "./source.ts";
 
 describe("the reader of sources sees", () => {
   const read = (text: string, path = "runtime/x/y.ts") => readSource(path, text);

@@ -94,3 +94,19 @@ function isSql(node: ts.Node): boolean {
 const isDefaultExport = (node: ts.Statement): boolean =>
   ts.isExportAssignment(node) ||
   (ts.canHaveModifiers(node) && (ts.getModifiers(node) ?? []).some((one) => one.kind === ts.SyntaxKind.DefaultKeyword));
+
+/** Import cycles, each as the list of its files. Type imports count too, because a reader must follow them as well. */
+export function cycles(all: readonly Source[]): string[] {
+  const next = new Map(all.map(({ path, imports }) => [path, imports.flatMap(({ file }) => file ?? [])]));
+  const done = new Set<string>();
+  const found: string[] = [];
+  const walk = (path: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(path);
+    if (start >= 0) found.push([...trail.slice(start), path].join(" → "));
+    if (start >= 0 || done.has(path)) return;
+    for (const one of next.get(path) ?? []) walk(one, [...trail, path]);
+    done.add(path);
+  };
+  for (const path of next.keys()) walk(path, []);
+  return found;
+}

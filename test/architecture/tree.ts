@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
-import { readSource, type Source } from "./source.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -28,24 +27,4 @@ export const isGenerated = (path: string): boolean => /(^|\/)gen\//.test(path);
 
 export const textOf = (path: string): string => readFileSync(join(root, path), "utf8");
 
-export const sources: readonly Source[] = files
-  .filter((path) => /\.tsx?$/.test(path) && !isGenerated(path))
-  .map((path) => readSource(path, textOf(path)));
-
 export const isTest = (path: string): boolean => /\.test\.ts$|(^|\/)(test|testing)\//.test(path) || /(^|\/)test-/.test(path);
-
-/** Import cycles, each as the list of its files. Type imports count too, because a reader must follow them as well. */
-export function cycles(all: readonly Source[]): string[] {
-  const next = new Map(all.map(({ path, imports }) => [path, imports.flatMap(({ file }) => file ?? [])]));
-  const done = new Set<string>();
-  const found: string[] = [];
-  const walk = (path: string, trail: readonly string[]): void => {
-    const start = trail.indexOf(path);
-    if (start >= 0) found.push([...trail.slice(start), path].join(" → "));
-    if (start >= 0 || done.has(path)) return;
-    for (const one of next.get(path) ?? []) walk(one, [...trail, path]);
-    done.add(path);
-  };
-  for (const path of next.keys()) walk(path, []);
-  return found;
-}
