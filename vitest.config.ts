@@ -35,6 +35,8 @@ export default defineConfig({
     // Files of one worker share their modules, because no test changes them, and loading them for each file took a third of the
     // processor time.
     isolate: false,
+    // Node runs the sources as the service does, without transforming each of them for vitest first.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     sequence: { sequencer: LongestFirst },
     // If a test has two tags and the software of only one exists, the test must still be skipped.
     tags: needs.map(({ name, missing, found }) => ({ name, description: `skipped: ${missing}`, ...(!found && { skip: true }) })),

@@ -101,6 +101,6 @@ describe.runIf(anyDatabase() === "postgres")("on PostgreSQL", () => {
     const make = (i: number) =>
       (i % 2 ? first : second).post("/api/agents", { id: `a${i}`, name: "n", role_id: "qa", prompt: "p" });
     await Promise.all(Array.from({ length: 40 }, (_, i) => make(i)));
-    for (const of of [first, second]) expect(await verify(of)).toMatchObject({ state: "intact", entries: 40 });
+    for (const one of [first, second]) expect(await verify(one)).toMatchObject({ state: "intact", entries: 40 });
   });
 });
