@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { expect } from "vitest";
 import { freePorts } from "../../sdk/testing/free-ports.ts";
 import { type Filling, filled, only } from "./fillings.ts";
-import { root } from "./process.ts";
+import { bundledService } from "./process.ts";
 import { type Service, type ServiceOptions, startService } from "./service.ts";
 
 export const mebibyte = 1 << 20;
@@ -38,7 +38,7 @@ export interface MeasuredService extends Service {
 
 export async function startMeasuredService(options: ServiceOptions): Promise<MeasuredService> {
   const [port] = await freePorts(1);
-  const measured = { STALL_METER_PORT: String(port), NODE_OPTIONS: `--import=${join(root, "test/harness/measure-loop.ts")}` };
+  const measured = { STALL_METER_PORT: String(port), NODE_OPTIONS: `--import=${join(bundledService, "measure-loop.js")}` };
   const service = await startService({ ...options, env: { ...options.env, ...measured } });
   const stall = async () => Number(await (await fetch(`http://127.0.0.1:${port}/`)).text());
   let idle = 0;

@@ -44,6 +44,9 @@ const __dirname = import.meta.dirname; const __filename = import.meta.filename;`
       "embedded-worker": from("platform/database/embedded-worker.ts"),
       "offload-worker": from("plugins/offload-worker.ts"),
       "measure-message-worker": from("plugins/sandbox/measure-message-worker.ts"),
+      // Loaded into services by `--import`: from the source, each start would load the compiler of TypeScript too.
+      "die-at": join(root, "test/harness/die-at.ts"),
+      "measure-loop": join(root, "test/harness/measure-loop.ts"),
     },
   });
   const boot = from("plugins/sandbox/boot/main.ts");

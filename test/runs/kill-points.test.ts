@@ -5,6 +5,7 @@ import type { ChatRequest } from "../../examples/demo/chat.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import type { DeathPoint } from "../harness/die-at.ts";
 import { describeOnDatabases } from "../harness/on-databases.ts";
+import { bundledService } from "../harness/process.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { commentingScript, issueOf, plainScript, startWorld, textsOf, type World } from "../harness/world.ts";
 
@@ -162,7 +163,7 @@ describeOnDatabases("kill -9 right before and right after", (database) => {
   });
 });
 
-const preload = join(import.meta.dirname, "../harness/die-at.ts");
+const preload = join(bundledService, "die-at.js");
 /** The service finds the file in its working folder. */
 const withDeaths = { NODE_OPTIONS: `--import ${preload}`, DIE_AT: "die-at.json", WATCHDOG_ENABLED: "true" };
 
