@@ -12,7 +12,7 @@ let world: World;
 
 beforeAll(async () => {
   if (!process.env.TEST_DATABASE_URL) return;
-  database = await freshDatabase();
+  database = await freshDatabase("migrated");
   world = await startWorld({ databaseUrl: database.url, tasks: ["only"], script: () => ({ content: `${long}\n` }) });
 });
 afterAll(async () => {

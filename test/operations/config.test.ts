@@ -171,7 +171,7 @@ test("a short outage of PostgreSQL answers 503, then the service recovers", {
   timeout: 120_000,
   tags: ["postgres"],
 }, async () => {
-  await using database = await freshDatabase();
+  await using database = await freshDatabase("migrated");
   await using service = await startService({ databaseUrl: database.url, seed: true });
   await endSessions(database);
   const statuses = new Set<number>();

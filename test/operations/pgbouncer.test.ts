@@ -58,7 +58,7 @@ describe("PgBouncer in transaction mode", { tags: ["postgres", "pgbouncer"] }, (
   });
 
   test("memories are found, and a run is cancelled by the other replica", { timeout: limit }, async () => {
-    await using database = await freshDatabase();
+    await using database = await freshDatabase("migrated");
     await using pooler = await startPooler(database.url);
     await using slow = await slowModel();
     const [first, second] = await replicasBehind(pooler.url, database.url, { LLM_BASE_URL: slow.url });

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { expect, test } from "vitest";
-import { startModel } from "../../examples/demo/model.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Model, startModel } from "../../examples/demo/model.ts";
 import { startTracker } from "../../examples/demo/tracker.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { freshDatabase } from "../harness/databases.ts";
 import { wikiConfig } from "../harness/knowledge.ts";
-import { startService } from "../harness/service.ts";
+import { type Service, startService } from "../harness/service.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import type { Receipt } from "../harness/webhooks.ts";
 import { login, plainScript, surroundings, textsOf, token, webhookSecret } from "../harness/world.ts";
@@ -64,16 +64,24 @@ test("two replicas, one killed midway: every execution ends long before its leas
   }
 });
 
-test("a change at one replica applies at the other at once", {
-  timeout: 60_000,
-  tags: ["postgres"],
-}, async () => {
-  await using database = await freshDatabase("migrated");
-  const options = { databaseUrl: database.url, env: { ENCRYPTION_KEY: "a".repeat(64), ALPHA_TOKEN: "t" } };
-  const replicas = await Promise.all([startService(options), startService(options)]);
-  const [first, second] = replicas;
-  const found: unknown[] = [];
-  try {
+describe("two replicas", { tags: ["postgres"] }, () => {
+  let model: Model;
+  let first: Service;
+  let second: Service;
+  beforeAll(async () => {
+    model = await startModel({ script: plainScript });
+    const env = { LLM_BASE_URL: model.url, LOOP_MAX_HOPS: "0", ENCRYPTION_KEY: "a".repeat(64), ALPHA_TOKEN: "t" };
+    first = await startService({ database: "postgres", seed: true, env });
+    second = await startService({ databaseUrl: String(first.databaseUrl), env });
+  });
+  afterAll(async () => {
+    await model?.close();
+    await second?.close();
+    await first?.close();
+  });
+
+  test("a change at one replica applies at the other at once", { timeout: 60_000 }, async () => {
+    const found: unknown[] = [];
     for (const action of ["a", "b", "c", "d", "e", "f", "g", "h"]) {
       const mapping = { source: "alpha", event_name: "issues", action, canonical_trigger: `custom.${action}` };
       await first.post("/api/tasks/sources", mapping);
@@ -85,56 +93,12 @@ test("a change at one replica applies at the other at once", {
       const forged = await second.webhook(event, { slug: id, secret: "old" });
       found.push([body.canonical_trigger, forged.status]);
     }
-  } finally {
-    await Promise.all(replicas.map((one) => one.close()));
-  }
-  expect(found).toEqual(["a", "b", "c", "d", "e", "f", "g", "h"].map((action) => [`custom.${action}`, 401]));
-});
+    expect(found).toEqual(["a", "b", "c", "d", "e", "f", "g", "h"].map((action) => [`custom.${action}`, 401]));
+  });
 
-test("a secret that was stored at one replica is redacted from what the other posts next", {
-  timeout: 60_000,
-  tags: ["postgres"],
-}, async () => {
-  await using database = await freshDatabase("migrated");
-  const tracker = await startTracker({ token, login, autoCreate: true });
-  let told = "";
-  const model = await startModel({ script: () => ({ content: `It is ${told}.` }) });
-  const env = { ...surroundings(tracker, model), ENCRYPTION_KEY: "a".repeat(64) };
-  const options = { databaseUrl: database.url, webhookSecret, env };
-  const first = await startService({ ...options, seed: true, env: { ...env, SIGNALBOX_ROLE: "api" } });
-  const second = await startService(options);
-  const fresh = () => `k9${randomBytes(12).toString("hex")}`;
-  const wiki = (api_token: string) => ({ type: "wiki", config: { ...wikiConfig({ url: "http://127.0.0.1:9" }), api_token } });
-  const mapping = { source: "alpha", event_type: "star", canonical_trigger: "custom.star" };
-  const store: ((secret: string) => Promise<{ status: number }>)[] = [
-    (secret) => first.post("/api/knowledge-sources", { name: "Handbook", ...wiki(secret) }),
-    (secret) => first.post("/api/integrations", { source: "alpha", name: "Other", credentials: { token: secret } }),
-    (secret) => first.post("/api/webhook-mappings", { ...mapping, auth: { method: "token", header: "X-Token", secret } }),
-  ];
-  try {
-    for (const [at, keep] of store.entries()) {
-      told = fresh();
-      expect((await keep(told)).status).toBeLessThan(300);
-      const { body } = await second.webhook(issueOpened({ repo, number: at + 1 }));
-      await waitForExecutions(second, { event_id: body.event_id, count: 2, state: "succeeded" });
-      expect(textsOf(tracker, repo, at + 1)).toEqual(["It is [redacted].", "It is [redacted]."]);
-    }
-  } finally {
-    await Promise.all([tracker.close(), model.close()]);
-    await Promise.all([first.close(), second.close()]);
-  }
-});
-
-test("two webhooks of one comment at two replicas are one event, and edits of one issue start one run with the newest", {
-  timeout: 90_000,
-  tags: ["postgres"],
-}, async () => {
-  await using database = await freshDatabase("migrated");
-  const model = await startModel({ script: plainScript });
-  const options = { databaseUrl: database.url, env: { LLM_BASE_URL: model.url, LOOP_MAX_HOPS: "0" } };
-  const replicas = await Promise.all([startService({ ...options, seed: true }), startService(options)]);
-  const [first, second] = replicas;
-  try {
+  test("two webhooks of one comment at two replicas are one event, and edits of one issue start one run with the newest", {
+    timeout: 90_000,
+  }, async () => {
     await first.post("/api/tasks/triggers/seed", { include: ["comments"] });
     const send = async (id: number) => {
       const time = "2026-01-06T11:30:00.000+0000";
@@ -192,9 +156,40 @@ test("two webhooks of one comment at two replicas are one event, and edits of on
       expect(JSON.stringify(read)).toContain("Title 19");
       return true;
     });
+  });
+});
+
+test("a secret that was stored at one replica is redacted from what the other posts next", {
+  timeout: 60_000,
+  tags: ["postgres"],
+}, async () => {
+  await using database = await freshDatabase("migrated");
+  const tracker = await startTracker({ token, login, autoCreate: true });
+  let told = "";
+  const model = await startModel({ script: () => ({ content: `It is ${told}.` }) });
+  const env = { ...surroundings(tracker, model), ENCRYPTION_KEY: "a".repeat(64) };
+  const options = { databaseUrl: database.url, webhookSecret, env };
+  const first = await startService({ ...options, seed: true, env: { ...env, SIGNALBOX_ROLE: "api" } });
+  const second = await startService(options);
+  const fresh = () => `k9${randomBytes(12).toString("hex")}`;
+  const wiki = (api_token: string) => ({ type: "wiki", config: { ...wikiConfig({ url: "http://127.0.0.1:9" }), api_token } });
+  const mapping = { source: "alpha", event_type: "star", canonical_trigger: "custom.star" };
+  const store: ((secret: string) => Promise<{ status: number }>)[] = [
+    (secret) => first.post("/api/knowledge-sources", { name: "Handbook", ...wiki(secret) }),
+    (secret) => first.post("/api/integrations", { source: "alpha", name: "Other", credentials: { token: secret } }),
+    (secret) => first.post("/api/webhook-mappings", { ...mapping, auth: { method: "token", header: "X-Token", secret } }),
+  ];
+  try {
+    for (const [at, keep] of store.entries()) {
+      told = fresh();
+      expect((await keep(told)).status).toBeLessThan(300);
+      const { body } = await second.webhook(issueOpened({ repo, number: at + 1 }));
+      await waitForExecutions(second, { event_id: body.event_id, count: 2, state: "succeeded" });
+      expect(textsOf(tracker, repo, at + 1)).toEqual(["It is [redacted].", "It is [redacted]."]);
+    }
   } finally {
-    await model.close();
-    await Promise.all(replicas.map((one) => one.close()));
+    await Promise.all([tracker.close(), model.close()]);
+    await Promise.all([first.close(), second.close()]);
   }
 });
 
