@@ -1,4 +1,5 @@
 import { Code } from "@connectrpc/connect";
+import { problem } from "@signalbox/schema/problem";
 import { expect, test } from "vitest";
 import { DatabaseUnavailable } from "../../platform/database/unavailable.ts";
 import { createLog } from "../../platform/log.ts";
@@ -7,6 +8,8 @@ import { toConnectError } from "./errors.ts";
 test.each([
   [new DatabaseUnavailable("lost"), Code.Unavailable, "2", []],
   [Object.assign(new Error("no room"), { code: "53100" }), Code.Unavailable, "30", ["the database cannot store data"]],
+  [problem("unavailable", "The memory store is down.", { retryAfter: 2 }), Code.Unavailable, "2", []],
+  [problem("unavailable", "Nothing is configured."), Code.FailedPrecondition, null, []],
   [new Error("a defect"), Code.Internal, null, ["A gRPC call failed"]],
 ])("after %s, a caller learns from the status whether to repeat the call", (error, code, retryAfter, logged) => {
   const lines: string[] = [];

@@ -22,8 +22,7 @@ const codes: Record<(typeof problems)[ProblemCode]["grpc"], Code> = {
 /**
  * The status of an error for the caller. A `Problem` keeps its text, names the field in a google.rpc.BadRequest detail, and has
  * the time until a retry in `retry-after`. A call that was cancelled or exceeded its deadline has the status for that. If the
- * database is unavailable, the status is UNAVAILABLE: the call may be repeated, which FAILED_PRECONDITION, the status of
- * `unavailable` problems, denies. The texts of all other errors are hidden.
+ * database is unavailable, the status is UNAVAILABLE: the call may be repeated. The texts of all other errors are hidden.
  */
 export function toConnectError(
   error: unknown,
@@ -45,7 +44,8 @@ export function fromProblem({ code, message, field, retryAfter }: Problem): Conn
   const value = { fieldViolations: [{ field, description: message }] };
   return new ConnectError(
     message,
-    codes[problems[code].grpc],
+    // Clients do not repeat a call after FAILED_PRECONDITION, and a component that will be back soon is worth repeating it.
+    code === "unavailable" && retryAfter !== undefined ? Code.Unavailable : codes[problems[code].grpc],
     metadata,
     field === undefined ? [] : [{ desc: BadRequest, value }],
   );
