@@ -23,7 +23,7 @@ export async function check(
   const client = clientOf(connection);
   const path = { slug: client.slug };
   const route = "GET /workspaces/{slug}/projects/";
-  const { headers } = await client.read({ route, path, schema: shapes.listOf(shapes.project), signal });
+  const { headers } = await client.read({ route, path, schema: shapes.lists.projects, signal });
   // The platform does not tell what a key may do.
   return { may_write: null, rate_limit: rateLimitOf(headers) };
 }

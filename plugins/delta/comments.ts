@@ -62,7 +62,7 @@ export async function findComment(account: Account, address: Address, key: strin
   let cursor: string | undefined;
   for (let page = 0; page < maxPages; page++) {
     const query = { per_page: 100, cursor };
-    const { data } = await client.read({ route: `GET ${route}`, path, query, schema: shapes.listOf(shapes.comment), signal });
+    const { data } = await client.read({ route: `GET ${route}`, path, query, schema: shapes.lists.comments, signal });
     const comment = data.results.find((one) => one.external_source === externalSource && one.external_id === key);
     if (comment) return postedCommentOf(account, path, comment.id);
     if (!data.next_page_results || !data.next_cursor) return null;

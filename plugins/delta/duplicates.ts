@@ -13,7 +13,7 @@ export async function findAllComments(account: Account, address: Address, key: s
   let cursor: string | undefined;
   for (let page = 0; page < maxPages; page++) {
     const query = { per_page: 100, cursor };
-    const { data } = await client.read({ route: `GET ${route}`, path, query, schema: shapes.listOf(shapes.comment), signal });
+    const { data } = await client.read({ route: `GET ${route}`, path, query, schema: shapes.lists.comments, signal });
     found.push(...data.results.filter((one) => one.external_source === externalSource && one.external_id === key));
     if (!data.next_page_results || !data.next_cursor) break;
     cursor = data.next_cursor;

@@ -20,7 +20,7 @@ interface Member {
 export const membersOf = cacheFor(async (client: Client, signal: AbortSignal): Promise<readonly Member[]> => {
   const route = "GET /workspaces/{slug}/members/";
   try {
-    const { data } = await client.read({ route, path: { slug: client.slug }, schema: shapes.listOf(shapes.member), signal });
+    const { data } = await client.read({ route, path: { slug: client.slug }, schema: shapes.lists.members, signal });
     return data.results.map(({ id, display_name, first_name, role }) => ({
       id,
       name: display_name || first_name || "",

@@ -125,7 +125,7 @@ async function listAll({ client, project, signal }: Reading, route: string, issu
       route: `GET ${route}`,
       path,
       query: { per_page: 100, cursor },
-      schema: shapes.listOf(shapes.anything),
+      schema: shapes.lists.anything,
       signal,
     };
     const { data } = await client.read(query);

@@ -140,7 +140,7 @@ async function listChanged(
   for (let page = 0; page < maxPages; page++) {
     const query = { order_by: "-updated_at", per_page: 100, cursor: next ?? undefined };
     const path = { slug: client.slug, project };
-    const { data } = await client.read({ route, path, query, schema: shapes.listOf(shapes.listed), signal });
+    const { data } = await client.read({ route, path, query, schema: shapes.lists.issues, signal });
     head ??= data.results[0]?.updated_at ?? null;
     const fresh = data.results.filter((item) => Date.parse(item.updated_at) >= Date.parse(start.from));
     for (const item of fresh) items.set(item.id, item);

@@ -39,22 +39,21 @@ export async function projectId(client: Client, identifier: string, signal: Abor
 async function projectsOf(client: Client, signal: AbortSignal) {
   const route = "GET /workspaces/{slug}/projects/";
   const path = { slug: client.slug };
-  return (await client.read({ route, path, query: { per_page: 100 }, schema: shapes.listOf(shapes.project), signal })).data
-    .results;
+  return (await client.read({ route, path, query: { per_page: 100 }, schema: shapes.lists.projects, signal })).data.results;
 }
 
 /** The states of a project; lists of issues contain only their ids. */
 export const statesOf = cacheFor(async (client: Client, project: string, signal: AbortSignal) => {
   const route = "GET /workspaces/{slug}/projects/{project}/states/";
   const path = { slug: client.slug, project };
-  return (await client.read({ route, path, query: { per_page: 100 }, schema: shapes.listOf(shapes.state), signal })).data.results;
+  return (await client.read({ route, path, query: { per_page: 100 }, schema: shapes.lists.states, signal })).data.results;
 });
 
 /** The first hundred labels of a project. */
 export const labelsOf = cacheFor(async (client: Client, project: string, signal: AbortSignal) => {
   const route = "GET /workspaces/{slug}/projects/{project}/labels/";
   const path = { slug: client.slug, project };
-  return (await client.read({ route, path, query: { per_page: 100 }, schema: shapes.listOf(shapes.label), signal })).data.results;
+  return (await client.read({ route, path, query: { per_page: 100 }, schema: shapes.lists.labels, signal })).data.results;
 });
 
 /**

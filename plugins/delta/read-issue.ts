@@ -27,7 +27,7 @@ export async function readIssue({ client, signal }: Account, at: { readonly proj
     let cursor: string | undefined;
     for (let page = 0; page < maxPages; page++) {
       const query = { per_page: 100, cursor };
-      const { data } = await client.read({ route, path, query, schema: shapes.listOf(shapes.comment), signal });
+      const { data } = await client.read({ route, path, query, schema: shapes.lists.comments, signal });
       all.push(...data.results);
       if (!data.next_page_results || !data.next_cursor) break;
       cursor = data.next_cursor;

@@ -3,13 +3,6 @@ import { z } from "zod";
 
 /** The members of the platform's responses that are used. */
 const id = z.union([z.string(), z.number()]).transform(String);
-/** Lists are paged; older servers return them whole. */
-export const listOf = <T extends z.ZodType>(item: T) =>
-  z.union([
-    z.object({ results: z.array(item), next_cursor: z.string().nullish(), next_page_results: z.boolean().nullish() }),
-    z.array(item).transform((results) => ({ results, next_cursor: null, next_page_results: false })),
-  ]);
-
 export const comment = z.object({
   id,
   comment_html: z.string().nullish(),
@@ -64,3 +57,21 @@ export const hook = z.object({
 
 /** An answer without a body. */
 export const nothing = z.unknown();
+
+/** Lists are paged; older servers return them whole. */
+const listOf = <T extends z.ZodType>(item: T) =>
+  z.union([
+    z.object({ results: z.array(item), next_cursor: z.string().nullish(), next_page_results: z.boolean().nullish() }),
+    z.array(item).transform((results) => ({ results, next_cursor: null, next_page_results: false })),
+  ]);
+/** Made once, because making a schema costs more than reading an answer with it. */
+export const lists = {
+  anything: listOf(anything),
+  comments: listOf(comment),
+  hooks: listOf(hook),
+  issues: listOf(listed),
+  labels: listOf(label),
+  members: listOf(member),
+  projects: listOf(project),
+  states: listOf(state),
+};

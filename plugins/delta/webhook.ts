@@ -68,7 +68,7 @@ const isSame = (one: string, other: string): boolean =>
   URL.canParse(one) && new URL(one).href.replace(/\/+$/, "") === new URL(other).href.replace(/\/+$/, "");
 
 async function hooksOf(client: Client, path: { slug: string }, signal: AbortSignal): Promise<readonly Hook[]> {
-  const request = { route: "GET /workspaces/{slug}/webhooks/", path, schema: shapes.listOf(shapes.hook), signal };
+  const request = { route: "GET /workspaces/{slug}/webhooks/", path, schema: shapes.lists.hooks, signal };
   try {
     return (await client.read(request)).data.results;
   } catch (error) {
