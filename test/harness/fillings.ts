@@ -3,9 +3,18 @@ import fc from "fast-check";
 /** Content with which a stranger fills a body. */
 export interface Filling {
   readonly text: string;
-  readonly list: readonly unknown[];
-  readonly members: Readonly<Record<string, unknown>>;
+  /** The JSON of an array, because writing millions of items costs more than what a test measures. */
+  readonly list: string;
+  /** The JSON of an object, for the same reason. */
+  readonly members: string;
 }
+
+/** A member with this value has the value of a filling in the JSON of `jsonAround`. */
+export const here = "<filling>";
+
+/** The JSON of an object, with the JSON of a filling in each place that is `here`. */
+export const jsonAround = (object: unknown, filling: string): string =>
+  JSON.stringify(object).replaceAll(JSON.stringify(here), () => filling);
 
 /** A list in a list, so many levels deep. */
 const nested = (levels: number): unknown[] => (levels === 0 ? [] : [nested(levels - 1)]);
@@ -57,10 +66,13 @@ export const filled = (size: number): fc.Arbitrary<LazyFilling> => {
       const each = JSON.stringify(piece).length - 2;
       return piece.repeat(size / each);
     },
-    list: () => Array(Math.floor(size / (JSON.stringify(item).length + 1))).fill(item),
+    list: () => {
+      const each = `${JSON.stringify(item)},`;
+      return `[${each.repeat(size / each.length).slice(0, -1)}]`;
+    },
     members: () => {
       const each = key(size / 20).length + '"":1,'.length;
-      return Object.fromEntries(Array.from({ length: Math.floor(size / each) }, (_, i) => [key(i), 1]));
+      return `{${Array.from({ length: Math.floor(size / each) }, (_, i) => `"${key(i)}":1`)}}`;
     },
   }));
 };
@@ -68,7 +80,7 @@ export const filled = (size: number): fc.Arbitrary<LazyFilling> => {
 /** A filling of which only one member is made. */
 export const only = (name: keyof Filling, lazy: LazyFilling): Filling => ({
   text: "",
-  list: [],
-  members: {},
+  list: "[]",
+  members: "{}",
   [name]: lazy[name](),
 });

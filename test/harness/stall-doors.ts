@@ -53,8 +53,8 @@ export async function startMeasuredService(options: ServiceOptions): Promise<Mea
       used = await stall();
     }
     if (used >= most + idle) {
-      const sent = JSON.stringify(filling[takes]);
-      const what = `${name}: ${sent.slice(0, 60)} (${sent.length}), answered ${status}; idle: ${idle} ms`;
+      const sent = filling[takes];
+      const what = `${name}: ${JSON.stringify(sent.slice(0, 60))} (${sent.length}), answered ${status}; idle: ${idle} ms`;
       expect(used, what).toBeLessThan(most + idle);
     }
     expect(status, `${name}: ${service.logs().slice(-2_000)}`).toBeLessThan(500);
@@ -62,7 +62,7 @@ export async function startMeasuredService(options: ServiceOptions): Promise<Mea
   return Object.assign(service, {
     expectStallBelow,
     warmUp: async (doors: readonly Door[]) => {
-      for (const { run } of doors) for (let i = 0; i < 3; i++) await run({ text: "Hello", list: [1], members: { a: 1 } });
+      for (const { run } of doors) for (let i = 0; i < 3; i++) await run({ text: "Hello", list: "[1]", members: '{"a":1}' });
       await sleep(1_000);
       await stall();
       await sleep(500);

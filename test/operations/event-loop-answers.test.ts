@@ -2,6 +2,7 @@ import { afterAll, beforeAll, test } from "vitest";
 import type { ToolCall } from "../../examples/demo/chat.ts";
 import { type LoopbackServer, startLoopback } from "../../examples/demo/loopback-server.ts";
 import { type Model, startModel } from "../../examples/demo/model.ts";
+import { here, jsonAround } from "../harness/fillings.ts";
 import { runtimeUnderTest } from "../harness/process.ts";
 import { type Door, door, few, type MeasuredService, mebibyte, startMeasuredService } from "../harness/stall-doors.ts";
 import { token } from "../harness/world.ts";
@@ -15,7 +16,7 @@ const bound = 50;
 let model: Model;
 /** An MCP server, the endpoint of a tool and a tracker, which answer what a door tells them. */
 let outside: LoopbackServer;
-let answer: unknown = null;
+let answer = "null";
 /** Whether the MCP server answers with server-sent events. */
 let isStream = false;
 /** What the model calls. */
@@ -43,26 +44,27 @@ afterAll(async () => {
 }, 60_000);
 
 async function answerFromOutside(request: Request): Promise<Response> {
-  if (new URL(request.url).pathname !== "/mcp") return Response.json(answer);
+  if (new URL(request.url).pathname !== "/mcp") return ofJson(answer);
   if (request.method !== "POST") return new Response(null, { status: 405 });
   const { id, method } = (await request.json()) as { id?: number; method: string };
   if (id === undefined) return new Response(null, { status: 202 });
   const results: Record<string, unknown> = {
     initialize: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "o", version: "1" } },
     "tools/list": { tools: [{ name: "tool", inputSchema: { type: "object" } }] },
-    "tools/call": answer,
+    "tools/call": here,
   };
-  const message = { jsonrpc: "2.0", id, result: results[method] };
-  if (!isStream || method !== "tools/call") return Response.json(message);
+  const message = jsonAround({ jsonrpc: "2.0", id, result: results[method] }, answer);
+  if (!isStream || method !== "tools/call") return ofJson(message);
   const headers = { "content-type": "text/event-stream" };
-  return new Response(`event: message\ndata: ${JSON.stringify(message)}\n\n`, { headers });
+  return new Response(`event: message\ndata: ${message}\n\n`, { headers });
 }
+const ofJson = (json: string) => new Response(json, { headers: { "content-type": "application/json" } });
 
 /** Its answer is refused, or is not what the caller expects. */
 const refused = (status: number): number => (status === 502 || status === 503 ? 413 : status);
 
 /** Calls a tool that answers so. */
-async function execute(tool: string, answered: unknown, parameters: object = {}): Promise<number> {
+async function execute(tool: string, answered: string, parameters: object = {}): Promise<number> {
   answer = answered;
   return refused((await service.post(`/api/tools/${tool}/execute`, { parameters })).status);
 }
@@ -82,27 +84,41 @@ const issue = { issue: "outside/a#1" };
 const answers = (name: string, takes: Door["takes"], run: Door["run"]) => door(name, takes, run, few);
 const doors: readonly Door[] = [
   answers("an MCP server's text", "text", ({ text }) =>
-    execute("outside-mcp.tool", { content: [{ type: "text", text: text.slice(0, mebibyte / 2) }] }),
+    execute("outside-mcp.tool", JSON.stringify({ content: [{ type: "text", text: text.slice(0, mebibyte / 2) }] })),
   ),
-  answers("members of an MCP server", "members", ({ members }) => execute("outside-mcp.tool", { structuredContent: members })),
-  answers("a list of an MCP server", "list", ({ list }) => execute("outside-mcp.tool", { structuredContent: { list } })),
-  answers("parts of an MCP server", "list", ({ list }) => execute("outside-mcp.tool", { content: list })),
+  answers("members of an MCP server", "members", ({ members }) =>
+    execute("outside-mcp.tool", jsonAround({ structuredContent: here }, members)),
+  ),
+  answers("a list of an MCP server", "list", ({ list }) =>
+    execute("outside-mcp.tool", jsonAround({ structuredContent: { list: here } }, list)),
+  ),
+  answers("parts of an MCP server", "list", ({ list }) => execute("outside-mcp.tool", jsonAround({ content: here }, list))),
   answers("a stream of an MCP server", "list", async ({ list }) => {
     isStream = true;
-    return execute("outside-mcp.tool", { structuredContent: { list } }).finally(() => {
+    return execute("outside-mcp.tool", jsonAround({ structuredContent: { list: here } }, list)).finally(() => {
       isStream = false;
     });
   }),
   answers("members of an endpoint", "members", ({ members }) => execute("outside.endpoint", members)),
   answers("a list of an endpoint", "list", ({ list }) => execute("outside.endpoint", list)),
   answers("members of alpha", "members", ({ members }) => execute("alpha.get_issue", members, issue)),
-  answers("a list of alpha", "list", ({ list }) => execute("alpha.get_issue", { list }, issue)),
+  answers("a list of alpha", "list", ({ list }) => execute("alpha.get_issue", jsonAround({ list: here }, list), issue)),
   answers("members of beta", "members", ({ members }) => execute("beta.get_issue", members, issue)),
   answers("a list of beta", "list", ({ list }) => execute("beta.get_issue", list, issue)),
-  answers("members in a model's call", "members", ({ members }) => chat([{ name: "outside-mcp__tool", arguments: members }])),
-  answers("a list in a model's call", "list", ({ list }) => chat([{ name: "outside-mcp__tool", arguments: { list } }])),
+  answers("members in a model's call", "members", ({ members }) =>
+    chat([{ name: "outside-mcp__tool", arguments: JSON.parse(members) }]),
+  ),
+  answers("a list in a model's call", "list", ({ list }) =>
+    chat([{ name: "outside-mcp__tool", arguments: { list: JSON.parse(list) } }]),
+  ),
   // As many calls as fit into 1 MiB.
-  answers("a model's calls", "list", ({ list }) => chat(list.slice(0, 10_000).map(() => ({ name: "none", arguments: {} })))),
+  answers("a model's calls", "list", ({ list }) =>
+    chat(
+      JSON.parse(list)
+        .slice(0, 10_000)
+        .map(() => ({ name: "none", arguments: {} })),
+    ),
+  ),
 ];
 
 const onNode = test.skipIf(runtimeUnderTest() === "deno");

@@ -6,7 +6,7 @@ import { startTracker, type Tracker } from "../../examples/demo/tracker.ts";
 import * as alpha from "../harness/alpha-payloads.ts";
 import * as beta from "../harness/beta-payloads.ts";
 import * as delta from "../harness/delta-payloads.ts";
-import { filled, only } from "../harness/fillings.ts";
+import { filled, here, jsonAround, only } from "../harness/fillings.ts";
 import * as gamma from "../harness/gamma-payloads.ts";
 import { runtimeUnderTest } from "../harness/process.ts";
 import { type Door, door, few, type MeasuredService, mebibyte, seed, startMeasuredService } from "../harness/stall-doors.ts";
@@ -45,8 +45,8 @@ async function post(path: string, body: string | Uint8Array<ArrayBuffer>, header
   await response.arrayBuffer();
   return response.status;
 }
-const signed = (payload: object, event = "issues") => {
-  const body = JSON.stringify(payload);
+const signed = (json: string, event = "issues") => {
+  const body = Buffer.from(json);
   return post("/webhook/alpha", body, { "x-alpha-event": event, "x-hub-signature-256": signature(body, secret) });
 };
 let number = 1;
@@ -59,19 +59,25 @@ const manyMessages = (() => {
   return Buffer.concat(Array(200).fill([head, message]).flat());
 })();
 const register = "/signalbox.gateway.v1.AgentGateway/RegisterAgent";
-const call = (method: string, message: object) => post(`/signalbox.gateway.v1.AgentGateway/${method}`, JSON.stringify(message));
-const mcp = (params: object) =>
-  post("/mcp", JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }), {
+const call = (method: string, json: string) => post(`/signalbox.gateway.v1.AgentGateway/${method}`, json);
+const mcp = (params: object, filling: string) =>
+  post("/mcp", jsonAround({ jsonrpc: "2.0", id: 1, method: "tools/call", params }, filling), {
     accept: "application/json, text/event-stream",
   });
 
 const signedDoors: readonly Door[] = [
-  door("alpha: the text of an issue", "text", ({ text }) => signed(alpha.issueOpened({ number: number++, body: text }))),
-  door("alpha: a comment", "text", ({ text }) =>
-    signed(alpha.issueCommented({ number: number++, comment: text }), "issue_comment"),
+  door("alpha: the text of an issue", "text", ({ text }) =>
+    signed(JSON.stringify(alpha.issueOpened({ number: number++, body: text }))),
   ),
-  door("alpha: labels", "list", ({ list }) => signed(alpha.issueOpened({ number: number++ }, { issue: { labels: list } }))),
-  door("alpha: other members", "members", ({ members }) => signed({ ...alpha.issueOpened({ number: number++ }), members })),
+  door("alpha: a comment", "text", ({ text }) =>
+    signed(JSON.stringify(alpha.issueCommented({ number: number++, comment: text })), "issue_comment"),
+  ),
+  door("alpha: labels", "list", ({ list }) =>
+    signed(jsonAround(alpha.issueOpened({ number: number++ }, { issue: { labels: here } }), list)),
+  ),
+  door("alpha: other members", "members", ({ members }) =>
+    signed(jsonAround({ ...alpha.issueOpened({ number: number++ }), members: here }, members)),
+  ),
 ];
 const doors: readonly Door[] = [
   ...signedDoors,
@@ -83,21 +89,19 @@ const doors: readonly Door[] = [
     return post("/webhook/alpha", body, { ...headers, "x-hub-signature-256": signature(body, secret) });
   }),
   door("alpha: a form of many fields", "members", ({ members }) => {
-    const body = Object.keys(members)
-      .map((name) => `${name}=1`)
-      .join("&");
+    const body = members.slice(2, -1).replaceAll('":1,"', "=1&").replace('":1', "=1");
     const headers = { "content-type": "application/x-www-form-urlencoded", "x-alpha-event": "issues" };
     return post("/webhook/alpha", body, { ...headers, "x-hub-signature-256": signature(body, secret) });
   }),
   door("beta: labels", "list", ({ list }) =>
-    post("/webhook/beta", JSON.stringify({ ...beta.issueOpened("a/b", number++), labels: list }), {
+    post("/webhook/beta", jsonAround({ ...beta.issueOpened("a/b", number++), labels: here }, list), {
       "x-gitlab-event": "Issue Hook",
     }),
   ),
   door("gamma: a rich description", "list", ({ list }) => {
     const payload = gamma.issueCreated(`APP-${number++}`);
-    Object.assign(payload.issue.fields, { description: { type: "doc", version: 1, content: list } });
-    return post("/webhook/gamma", JSON.stringify(payload));
+    Object.assign(payload.issue.fields, { description: { type: "doc", version: 1, content: here } });
+    return post("/webhook/gamma", jsonAround(payload, list));
   }),
   door("gamma: a plain description", "text", ({ text }) => {
     const payload = gamma.issueCreated(`APP-${number++}`);
@@ -114,23 +118,28 @@ const doors: readonly Door[] = [
   door("API: a task", "text", ({ text }) =>
     post("/api/tasks", JSON.stringify({ id: `t${number++}`, name: "t", description: text, actor_id: "pm_default" })),
   ),
-  door("API: members of no operation", "members", ({ members }) => post("/api/agents", JSON.stringify(members))),
-  door("API: a list for a text", "list", ({ list }) => post("/api/keys", JSON.stringify({ name: list, scopes: list }))),
-  door("gateway: registration", "list", ({ list }) => call("RegisterAgent", { agent_id: "pm_default", capabilities: list })),
+  door("API: members of no operation", "members", ({ members }) => post("/api/agents", members)),
+  door("API: a list for a text", "list", ({ list }) => post("/api/keys", jsonAround({ name: here, scopes: here }, list))),
+  door("gateway: registration", "list", ({ list }) =>
+    call("RegisterAgent", jsonAround({ agent_id: "pm_default", capabilities: here }, list)),
+  ),
   door("API: conditions of a mapping", "members", ({ members }) =>
-    post("/api/tasks/triggers", JSON.stringify({ canonical_trigger: "t", task_id: "t", conditions: members })),
+    post("/api/tasks/triggers", jsonAround({ canonical_trigger: "t", task_id: "t", conditions: here }, members)),
   ),
   door("API: a payload to explain", "members", ({ members }) =>
-    post("/api/tasks/resolve", JSON.stringify({ source: "alpha", headers: { "x-alpha-event": "issues" }, payload: members })),
+    post("/api/tasks/resolve", jsonAround({ source: "alpha", headers: { "x-alpha-event": "issues" }, payload: here }, members)),
   ),
   door("API: a list to explain", "list", ({ list }) =>
-    post("/api/tasks/resolve", JSON.stringify({ source: "alpha", headers: { "x-alpha-event": "issues" }, payload: { list } })),
+    post(
+      "/api/tasks/resolve",
+      jsonAround({ source: "alpha", headers: { "x-alpha-event": "issues" }, payload: { list: here } }, list),
+    ),
   ),
   door("gateway: unknown members", "members", ({ members }) => call("RegisterAgent", members)),
   door(
     "gateway: compressed JSON",
     "list",
-    ({ list }) => post(register, gzipSync(JSON.stringify({ capabilities: list })), { "content-encoding": "gzip" }),
+    ({ list }) => post(register, gzipSync(jsonAround({ capabilities: here }, list)), { "content-encoding": "gzip" }),
     few,
   ),
   door(
@@ -147,19 +156,24 @@ const doors: readonly Door[] = [
   ),
   door("gateway: empty messages in one call", "text", () => post(register, Buffer.alloc(mebibyte - 100), grpcWeb), 1),
   door("gateway: large messages in gzip in one call", "text", () => post(register, manyMessages, grpcWeb), 1),
-  door("gateway: a secret", "text", ({ text }) => call("RegisterAgent", { agent_id: "pm_default", secret: text })),
-  door("a mapping's filter and rules", "list", ({ list }) => post("/webhook/mapped", JSON.stringify({ type: "t", list })), few),
+  door("gateway: a secret", "text", ({ text }) =>
+    call("RegisterAgent", JSON.stringify({ agent_id: "pm_default", secret: text })),
+  ),
+  door(
+    "a mapping's filter and rules",
+    "list",
+    ({ list }) => post("/webhook/mapped", jsonAround({ type: "t", list: here }, list)),
+    few,
+  ),
   door(
     "a mapping's filter and rules, a text",
     "text",
     ({ text }) => post("/webhook/mapped", JSON.stringify({ type: "t", text })),
     few,
   ),
-  door("MCP: a text", "text", ({ text }) => mcp({ name: text, arguments: {} })),
-  door("MCP: arguments", "members", ({ members }) => mcp({ name: "agents_list", arguments: members })),
-  door("MCP: a batch", "list", ({ list }) =>
-    post("/mcp", JSON.stringify(list), { accept: "application/json, text/event-stream" }),
-  ),
+  door("MCP: a text", "text", ({ text }) => mcp({ name: here, arguments: {} }, JSON.stringify(text))),
+  door("MCP: arguments", "members", ({ members }) => mcp({ name: "agents_list", arguments: here }, members)),
+  door("MCP: a batch", "list", ({ list }) => post("/mcp", list, { accept: "application/json, text/event-stream" })),
 ];
 
 const onNode = test.skipIf(runtimeUnderTest() === "deno");
@@ -185,31 +199,33 @@ onNode.each(["[", '{"a":', "[]", '"', "\\", " ", "1", "\u0000", "é"])(
   "1 MiB and 25 MiB of %j",
   { timeout: 120_000 },
   async (piece) => {
+    const pieces = { text: piece, list: "[]", members: "{}" };
     for (const [size, most] of [
       [mebibyte - 100, bound],
       [25 * mebibyte - 100, largeBound],
     ] as const) {
       const body = Buffer.alloc(size, piece).toString("latin1");
-      const run = () =>
-        post("/webhook/alpha", body, { "x-alpha-event": "issues", "x-hub-signature-256": signature(Buffer.from(body), secret) });
-      await service.expectStallBelow(most, door("alpha", "text", run), { text: piece, list: [], members: {} });
+      const bytes = Buffer.from(body);
+      const headers = { "x-alpha-event": "issues", "x-hub-signature-256": signature(bytes, secret) };
+      const run = () => post("/webhook/alpha", bytes, headers);
+      await service.expectStallBelow(most, door("alpha", "text", run), pieces);
       if (size < mebibyte)
         await service.expectStallBelow(
           most,
           door("API", "text", () => post("/api/agents", body)),
-          { text: piece, list: [], members: {} },
+          pieces,
         );
       if (size < mebibyte)
         await service.expectStallBelow(
           most,
           door("MCP", "text", () => post("/mcp", body)),
-          { text: piece, list: [], members: {} },
+          pieces,
         );
       if (size < mebibyte)
         await service.expectStallBelow(
           most,
           door("gateway", "text", () => post("/signalbox.gateway.v1.AgentGateway/RegisterAgent", body)),
-          { text: piece, list: [], members: {} },
+          pieces,
         );
     }
   },
