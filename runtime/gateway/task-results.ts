@@ -77,8 +77,7 @@ export function taskResults({ sql, bus, alarm, settings, prices, ...retries }: T
     });
     if (used.prompt_tokens + used.completion_tokens > 0 || used.cost_usd !== undefined)
       await withdrawOffers(sql, settings, { agentId: session.agent_id, projectId: task.project_id, subject: task.subject });
-    await bus.publish("queue");
-    await bus.publish("handed-in", task.id);
+    await Promise.all([bus.publish("queue"), bus.publish("handed-in", task.id)]);
   };
 
   return {
