@@ -44,9 +44,10 @@ async function startOnce(settings: Record<string, string>, started: (service: Si
   const inherited = Object.fromEntries(
     ["PATH", "HOME", "TMPDIR"].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
   );
-  // The database lives for seconds, and optimising its code takes longer than running it.
-  const quick = "--liftoff-only";
-  const args = "Deno" in globalThis ? ["run", "-A", "--quiet", `--v8-flags=${quick}`, main] : [quick, main];
+  // The database lives for seconds: optimising its code takes longer than running it, and most of it is never called. Since
+  // version 14, V8 always validates a function only when it is called, and later versions refuse the flag.
+  const quick = ["--liftoff-only", ...(Number.parseInt(process.versions.v8, 10) < 14 ? ["--wasm-lazy-validation"] : [])];
+  const args = "Deno" in globalThis ? ["run", "-A", "--quiet", `--v8-flags=${quick}`, main] : [...quick, main];
   const child = spawn(process.execPath, args, {
     // A separate folder, because a `.env` next to the sources belongs to a real service.
     cwd: folder,
