@@ -69,7 +69,13 @@ function read(path: string, method: string, described: Described): Operation {
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 (formats as unknown as (on: Ajv2020) => void)(ajv);
-const compiled = new Map<string, ValidateFunction>();
+// Added once, so that its components are not read again for each schema that refers to them.
+ajv.addSchema(document, "openapi");
+/** The schema at this place of the document. Ajv keeps it. */
+const schemaAt = (...place: readonly string[]): ValidateFunction | undefined =>
+  ajv.getSchema(
+    `openapi#/${place.map((name) => encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/")}`,
+  );
 
 /** What of an answer's body is not as its status declares it; empty where all is. */
 export function faultsOf(id: string, status: number, body: unknown): string[] {
@@ -78,10 +84,9 @@ export function faultsOf(id: string, status: number, body: unknown): string[] {
   if (!response) return [`${id} declares no ${status}`];
   if (response.content && Object.keys(response.content).join() === "text/event-stream")
     return typeof body === "string" && (body === "" || /^(event|:)/.test(body)) ? [] : [`${id} sends no events`];
-  const schema = response.content?.["application/json"]?.schema;
-  if (!schema) return body === null ? [] : [`${id} declares no body for ${status}`];
-  const name = `${id} ${status}`;
-  const validate = compiled.get(name) ?? ajv.compile({ ...schema, components: document.components });
-  compiled.set(name, validate);
+  if (!response.content?.["application/json"]?.schema) return body === null ? [] : [`${id} declares no body for ${status}`];
+  const place = ["responses", String(status), "content", "application/json", "schema"];
+  const validate = schemaAt("paths", path, method.toLowerCase(), ...place);
+  if (!validate) throw new Error(`the schema of ${id} ${status} was not found`);
   return validate(body) ? [] : (validate.errors ?? []).map((one) => `${one.instancePath} ${one.message}`);
 }
