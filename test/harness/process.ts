@@ -38,7 +38,7 @@ const quickStart = ["--min-semi-space-size=32"];
  * The embedded database is compiled quickly instead of optimally, and each function is validated only when it is called. Only for
  * services with that database: with such a flag, Node compiles its own modules again instead of using their cached code.
  */
-const quickEmbedded = ["--liftoff-only", "--wasm-lazy-validation"];
+export const quickEmbedded = ["--liftoff-only", "--wasm-lazy-validation"];
 
 const bundles: Readonly<Record<string, string>> = { "runtime/main.ts": "main.js", "runtime/cli/main.ts": "signalbox.js" };
 

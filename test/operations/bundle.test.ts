@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePorts } from "../../sdk/testing/free-ports.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { jsonClient } from "../harness/json-client.ts";
-import { type Running, root, runProgram } from "../harness/process.ts";
+import { quickEmbedded, type Running, root, runProgram } from "../harness/process.ts";
 import { eventually } from "../harness/wait.ts";
 
 /** The published service differs from the one in other tests: one file instead of many, some of which are started by path. */
@@ -22,7 +22,8 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "signalbox-bundle-"));
   const [port = 0, grpc = 0] = await freePorts(2);
   const env = { PORT: String(port), GRPC_PORT: String(grpc), DATA_DIR: folder };
-  service = runProgram(process.execPath, [join(root, "dist/signalbox/signalbox.js"), "start"], { env, cwd: folder });
+  const args = [...quickEmbedded, join(root, "dist/signalbox/signalbox.js"), "start"];
+  service = runProgram(process.execPath, args, { env, cwd: folder });
   api = jsonClient(`http://127.0.0.1:${port}`);
   const answers = () =>
     api.get("/health").then(
