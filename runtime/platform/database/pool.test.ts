@@ -1,4 +1,5 @@
-import { connect, type Socket } from "node:net";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { ConnectionPool } from "./pool.ts";
 import { testServer } from "./test-database.ts";
@@ -8,10 +9,14 @@ describe("a pool", { tags: ["postgres"] }, () => {
   const server = new URL(testServer ?? "postgres://none");
   const sockets = new Set<Socket>();
   let broken = false;
+  /** Port of a server that answers nothing, to which every second connection goes. */
+  let silentPort = 0;
+  let attempts = 0;
   let pool: ConnectionPool;
   const openPool = (options: { max: number; deadlineMs: number; growAfterMs?: number; probe?: () => PromiseLike<unknown> }) => {
     const stream = () => {
-      const socket = connect(broken ? 9 : Number(server.port), server.hostname);
+      const isSilent = silentPort > 0 && attempts++ % 2 === 1;
+      const socket = connect(broken ? 9 : isSilent ? silentPort : Number(server.port), server.hostname);
       sockets.add(socket);
       return socket;
     };
@@ -31,6 +36,7 @@ describe("a pool", { tags: ["postgres"] }, () => {
   };
   afterEach(async () => {
     broken = false;
+    silentPort = 0;
     await pool.close();
     sockets.clear();
   });
@@ -95,6 +101,27 @@ describe("a pool", { tags: ["postgres"] }, () => {
     expect(await pidOf(sql)).not.toBe(first);
     await sql`select pg_terminate_backend(${first}::int)`;
     expect(await slow).toBe("unavailable");
+  });
+
+  test("a connection attempt without an answer delays no other", async () => {
+    const silent = createServer().listen(0, server.hostname);
+    await once(silent, "listening");
+    silentPort = (silent.address() as AddressInfo).port;
+    const sql = openPool({ max: 10, deadlineMs: 2_500 });
+    await pidOf(sql);
+    const count = 4;
+    let begun = 0;
+    const { promise: all, resolve } = Promise.withResolvers<void>();
+    const hold = () =>
+      sql.begin(async (tx) => {
+        const pid = await pidOf(tx as never);
+        if (++begun === count) resolve();
+        await all;
+        return pid;
+      });
+    const pids = await Promise.all(Array.from({ length: count }, hold)).finally(resolve);
+    expect(new Set(pids).size).toBe(count);
+    silent.close();
   });
 
   test("a long statement continues while the server answers a probe, and fails otherwise", async () => {

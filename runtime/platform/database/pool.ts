@@ -143,13 +143,11 @@ export class ConnectionPool {
     }, this.#options.growAfterMs ?? 20);
   }
 
-  /**
-   * One at a time: a new session costs the server more than most statements, and when it is ready, fewer statements wait. The
-   * next follows after `growAfterMs`. If it does not become ready, `#tick` opens others.
-   */
+  /** Opens one at a time, because a new session costs the server more than most statements. A silent attempt delays no other. */
   #grow(): void {
-    const isFull = this.#open.size >= this.#options.max;
-    if (this.#waiting.length > 0 && this.#opening.size === 0 && !isFull) this.#connect();
+    const room = this.#open.size + this.#opening.size < this.#options.max;
+    const isOpening = [...this.#opening.keys()].some(({ born }) => performance.now() - born < tickMs);
+    if (this.#waiting.length > 0 && room && !isOpening) this.#connect();
   }
 
   #connect(): void {
@@ -191,7 +189,10 @@ export class ConnectionPool {
     this.#open.delete(connection);
     // Other connections to a server that does not respond are probably dead too, so callers get new ones.
     if (late) for (const one of this.#open) if (one.load === 0 && !one.exclusive) one.close();
-    if (!this.#closed) this.#grow();
+    // Later if it was refused while others are open: the server may have too many connections.
+    if (this.#closed) return;
+    if (this.#open.size > 0) this.#growLater();
+    else this.#grow();
   }
 
   /** Rejects waiting statements if the server refused the connection. If it did not answer, another attempt may succeed. */
@@ -205,13 +206,10 @@ export class ConnectionPool {
   #tick(): void {
     for (const connection of [...this.#open, ...this.#opening.keys()]) connection.check();
     const late = this.#waiting.filter(({ until }) => until <= this.#now);
-    if (late.length > 0) {
-      this.#waiting = this.#waiting.filter(({ until }) => until > this.#now);
-      for (const { fail } of late) fail(new DatabaseUnavailable("Timed out waiting for a database connection."));
-    }
+    this.#waiting = this.#waiting.filter(({ until }) => until > this.#now);
+    for (const { fail } of late) fail(new DatabaseUnavailable("Timed out waiting for a database connection."));
     if (this.#waiting.length > 0) {
-      const room = this.#open.size + this.#opening.size < this.#options.max;
-      if (room && this.#now - this.#openedAt >= againMs) this.#connect();
+      if (this.#open.size > 0 || this.#now - this.#openedAt >= againMs) this.#grow();
       this.#serve();
     }
     for (const [connection, since] of this.#idleSince) {
