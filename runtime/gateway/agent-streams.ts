@@ -52,7 +52,7 @@ export class AgentStreams {
     try {
       const taken = await this.#options.take(slots);
       for (const one of taken) await this.#give(one);
-      // With slots left, nothing else is offered: a new offer requests a round.
+      // With slots left, the rest is offered later or locked by another replica. A message or the next sweep starts a round for it.
       if (taken.length === slots.length) this.#again = true;
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;

@@ -27,13 +27,14 @@ export const overPostgres =
   (database: Database): OpenChannel =>
   async ({ hear, reconnected }) => {
     const subscription = await database.listen?.(name, hear, reconnected);
-    // Messages that arrive during a send share the next one, because the server commits one transaction with messages at a time.
+    // Messages that arrive during a send share the next one, because the server commits transactions with messages one at a time.
+    // A send without an answer does not hold up the others.
     const send = batch(
       async (messages: string[]) => {
         await notifyListeners(database.sql, name, [...new Set(messages)]);
         return messages;
       },
-      { maxItems: 1_000, concurrency: 1 },
+      { maxItems: 1_000, concurrency: 2, beside: Number.POSITIVE_INFINITY },
     );
     return {
       send,

@@ -71,8 +71,8 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
 export type Webhooks = Awaited<ReturnType<typeof openWebhooks>>;
 
 /**
- * Called when executions were queued. Wakes the other replicas only if this one has no free slot. Each message is a separate
- * transaction, and the server commits only one at a time, so events that arrive while one is sent share the next.
+ * Called when executions were queued. Wakes the other replicas only if this one has no free slot. Events that arrive while a
+ * message is sent share the next one.
  */
 function wakerOf({ log, bus }: Core, queue: Queue): DispatcherOptions["wake"] {
   const publish = async (all: null[]) => {

@@ -85,10 +85,7 @@ async function* asConnectErrors<T>(body: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* body;
   } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    const fault = fromProblem(error);
-    // The call may be repeated, which FAILED_PRECONDITION denies.
-    throw error.code === "unavailable" ? new ConnectError(error.message, Code.Unavailable, fault.metadata) : fault;
+    throw error instanceof Problem ? fromProblem(error) : error;
   }
 }
 

@@ -44,7 +44,7 @@ export function fromProblem({ code, message, field, retryAfter }: Problem): Conn
   const value = { fieldViolations: [{ field, description: message }] };
   return new ConnectError(
     message,
-    // Clients do not repeat a call after FAILED_PRECONDITION, and a component that will be back soon is worth repeating it.
+    // Clients do not repeat a call after FAILED_PRECONDITION, but this component will be back soon.
     code === "unavailable" && retryAfter !== undefined ? Code.Unavailable : codes[problems[code].grpc],
     metadata,
     field === undefined ? [] : [{ desc: BadRequest, value }],
