@@ -1,17 +1,16 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connectEmbedded, type Database } from "../platform/database/client.ts";
 import { openEmbedded } from "../platform/database/embedded.ts";
 import { schemaText } from "../platform/database/schema-text.ts";
-import { copyCluster } from "../platform/database/test-folder.ts";
+import { copyCluster, folderInMemory } from "../platform/database/test-folder.ts";
 import { schemaSql } from "./schema-sql.ts";
 
 describe("schema.sql", () => {
   let text: string;
   let database: Database;
-  const parent = mkdtempSync(join(tmpdir(), "signalbox-schema-test-"));
+  const parent = mkdtempSync(join(folderInMemory(), "signalbox-schema-test-"));
   const folder = join(parent, "data");
   beforeAll(async () => {
     text = await schemaSql("");

@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import memoryPgvector from "@signalbox/plugin-memory-pgvector";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -7,7 +6,7 @@ import { readConfig } from "../platform/config.ts";
 import type { Database } from "../platform/database/client.ts";
 import { migrate } from "../platform/database/migrate.ts";
 import { openDatabase } from "../platform/database/open.ts";
-import { copyCluster } from "../platform/database/test-folder.ts";
+import { copyCluster, folderInMemory } from "../platform/database/test-folder.ts";
 import { silentLog } from "../transports/http/testing/door.ts";
 import { type MemoryResources, prepareMemory } from "./prepare.ts";
 import { type Progress, reembed } from "./reembed.ts";
@@ -15,7 +14,7 @@ import { createMemoryRepository } from "./repository.ts";
 import { openStores } from "./stand-alone.ts";
 import { exportMemories, importMemories, linesOf } from "./transfer.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "signalbox-moving-"));
+const folder = mkdtempSync(join(folderInMemory(), "signalbox-moving-"));
 const data = join(folder, "data");
 const configOf = (dimension: number) => readConfig({ DATA_DIR: data, EMBEDDING_DIMENSION: String(dimension) }, "none");
 let database: Database;

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import memoryPgvector from "@signalbox/plugin-memory-pgvector";
 import memoryRedis from "@signalbox/plugin-memory-redis";
@@ -12,7 +11,7 @@ import { sqlAccess } from "../platform/database/access.ts";
 import { connectEmbedded, connectPostgres, type Database } from "../platform/database/client.ts";
 import { openEmbedded } from "../platform/database/embedded.ts";
 import { migrate } from "../platform/database/migrate.ts";
-import { copyCluster } from "../platform/database/test-folder.ts";
+import { copyCluster, folderInMemory } from "../platform/database/test-folder.ts";
 import { openVectors, type VectorOptions } from "../platform/database/vectors.ts";
 import type { Log } from "../platform/log.ts";
 import { openRedis, type Redis } from "../platform/redis/client.ts";
@@ -29,7 +28,7 @@ async function openCopy(folder: string): Promise<Database> {
 }
 
 async function open(flavour: "embedded" | "postgres"): Promise<Database> {
-  const folder = mkdtempSync(join(tmpdir(), "signalbox-stores-"));
+  const folder = mkdtempSync(join(folderInMemory(), "signalbox-stores-"));
   const fresh = flavour === "postgres" ? await freshDatabase() : null;
   const database = fresh ? connectPostgres(fresh.url, { max: 10 }) : await openCopy(join(folder, "data"));
   closing.push(async () => {
@@ -73,7 +72,7 @@ for (const [flavour, tags] of flavours) {
 }
 
 describe("wide vectors", () => {
-  // The smallest dimension that an index cannot hold as `vector`, because each comparison costs the more the wider they are.
+  // The smallest dimension that an index cannot hold as `vector`, because comparing wider vectors takes longer.
   const wide = { ...base, dimension: 2001 };
   testOnDatabases("halfvec over 2,000 dimensions", async (flavour) => {
     const database = await open(flavour);

@@ -182,7 +182,7 @@ describe("with worker threads", () => {
 });
 
 describe("with a short deadline", () => {
-  // No shorter text is converted here, so the deadline is as good as a long one and costs less processor time.
+  // Both texts take longer than any deadline here, so a short one saves processor time.
   const offloadFor = useThreads({ deadlineMs: 300, queueMs: 30_000 });
   test("a text that cannot be converted in time is read as plain text, and logged once", async () => {
     const data = { id: uuid, project: uuid, description_html: `<p>Hello <b>you</b></p>${hostile}` };

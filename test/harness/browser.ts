@@ -28,7 +28,7 @@ export interface Tab {
   moved(): Promise<string[]>;
 }
 
-/** Pages live for a second, so optimising their scripts, and axe for each of them, takes longer than running them. */
+/** Pages live for a second. Optimising their scripts and axe takes longer than running them. */
 const quickScripts = "--js-flags=--no-maglev,--no-turbofan";
 
 /** Debian's chromium, started once for a file of tests. */

@@ -34,11 +34,13 @@ export const bundledService = join(root, "node_modules/.cache/signalbox/service"
 /** Makes a start cheaper, because no test runs a service for long: the space for young objects needs no garbage collection. */
 const quickStart = ["--min-semi-space-size=32"];
 
+/** Later versions of V8 always validate a function only when it is called, and refuse the flag. */
+const knowsLazyValidation = Number.parseInt(process.versions.v8, 10) < 14;
 /**
  * The embedded database is compiled quickly instead of optimally, and each function is validated only when it is called. Only for
  * services with that database: with such a flag, Node compiles its own modules again instead of using their cached code.
  */
-export const quickEmbedded = ["--liftoff-only", "--wasm-lazy-validation"];
+export const quickEmbedded = ["--liftoff-only", ...(knowsLazyValidation ? ["--wasm-lazy-validation"] : [])];
 
 const bundles: Readonly<Record<string, string>> = { "runtime/main.ts": "main.js", "runtime/cli/main.ts": "signalbox.js" };
 

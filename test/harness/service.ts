@@ -1,11 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { copyCluster } from "../../runtime/platform/database/test-folder.ts";
+import { copyCluster, folderInMemory } from "../../runtime/platform/database/test-folder.ts";
 import { freePorts } from "../../sdk/testing/free-ports.ts";
 import { anyDatabase, type Flavour, freshDatabase } from "./databases.ts";
 import { type JsonAnswer, type JsonClient, jsonClient } from "./json-client.ts";
-import { folderInMemory } from "./memory-folder.ts";
 import { type Exit, type Running, type Runtime, run, runtimeUnderTest } from "./process.ts";
 import { type Delivery, deliver, type Receipt } from "./webhooks.ts";
 

@@ -22,7 +22,7 @@ export async function eventually<T>(
   let calls = 0;
   let last: unknown;
   do {
-    if (calls++ > 0) await sleep(pause());
+    if (calls++ > 0) await sleep(Math.min(pause(), Math.max(0, end - performance.now())));
     try {
       const value = await fn();
       if (value !== false && value !== null && value !== undefined) return value as Exclude<T, false | null | undefined>;

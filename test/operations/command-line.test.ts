@@ -1,9 +1,9 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { request } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { folderInMemory } from "../../runtime/platform/database/test-folder.ts";
 import { run, runtimeUnderTest } from "../harness/process.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
@@ -12,7 +12,7 @@ import { eventually } from "../harness/wait.ts";
 let service: Service;
 let folder: string;
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "signalbox-cli-"));
+  folder = mkdtempSync(join(folderInMemory(), "signalbox-cli-"));
   service = await startService({ database: "embedded", env: { WATCHDOG_ENABLED: "true" } });
 }, 180_000);
 afterAll(async () => {

@@ -97,7 +97,7 @@ const cases = [
   { what: "a living comment", presence: "comment", describes: false, cancelled: false },
   { what: "a sign that is taken back", presence: "reaction", describes: false, cancelled: true },
 ];
-// One restart for all sources. Each has its own tracker, so no poll finds what another case wrote.
+// One restart for all sources. Each has its own tracker, so no poll finds what another source's run wrote.
 test.each(cases.map((one, at) => ({ ...one, number: 31 + at })))(
   "$what starts nothing when a poll finds it, also after a restart",
   { timeout: 60_000 },

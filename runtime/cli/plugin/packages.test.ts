@@ -59,7 +59,7 @@ describe.concurrent("packages", () => {
     expect([...new Set(kinds)]).toEqual(expect.arrayContaining(["tools", "sources", "memories", "useCases"]));
   });
   for (const path of packages)
-    test(`${path} passes`, { timeout: needs(path).length > 0 ? 300_000 : 120_000, tags: needs(path) }, async () => {
+    test(`${path} passes`, { timeout: 300_000, tags: needs(path) }, async () => {
       const folder = join(work, path);
       cpSync(join(root, path), folder, {
         recursive: true,

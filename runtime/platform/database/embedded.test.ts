@@ -1,15 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connectEmbedded } from "./client.ts";
 import { type Embedded, openEmbedded } from "./embedded.ts";
 import { FolderInUse } from "./folder-claim.ts";
-import { copyCluster } from "./test-folder.ts";
+import { copyCluster, folderInMemory } from "./test-folder.ts";
 
-const folder = join(mkdtempSync(join(tmpdir(), "signalbox-embedded-")), "data");
+const folder = join(mkdtempSync(join(folderInMemory(), "signalbox-embedded-")), "data");
 let embedded: Embedded;
 beforeAll(async () => {
   await copyCluster(folder);

@@ -1,5 +1,4 @@
 import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { silentLog } from "../../transports/http/testing/door.ts";
@@ -7,9 +6,9 @@ import { connectEmbedded, type Database } from "./client.ts";
 import { openEmbedded } from "./embedded.ts";
 import { findFolder, migrate } from "./migrate.ts";
 import { type TestDatabase, testDatabase, testServer } from "./test-database.ts";
-import { copyCluster } from "./test-folder.ts";
+import { copyCluster, folderInMemory } from "./test-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "signalbox-migrations-"));
+const folder = mkdtempSync(join(folderInMemory(), "signalbox-migrations-"));
 let database: Database;
 beforeAll(async () => {
   await copyCluster(join(folder, "data"), "empty");
@@ -42,7 +41,7 @@ describe("beside a replica that serves", { tags: ["postgres"] }, () => {
   let own: string;
   beforeAll(async () => {
     shared = await testDatabase(testServer as string, { replicas: 2, max: 3 });
-    own = mkdtempSync(join(tmpdir(), "signalbox-migrations-"));
+    own = mkdtempSync(join(folderInMemory(), "signalbox-migrations-"));
     cpSync(findFolder(), own, { recursive: true });
   });
   afterAll(async () => {

@@ -34,18 +34,18 @@ export async function createDatabase(
   state: "empty" | "migrated",
 ): Promise<{ readonly url: string; drop(): Promise<void> }> {
   const name = `test_${process.pid}_${randomBytes(4).toString("hex")}`;
-  const sql = sessionsOn(server);
+  const sql = sessionOn(server);
   await sql.unsafe(`create database ${name}${state === "migrated" ? ` template ${await template(server)}` : ""}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
   return { url: url.href, drop: async () => void (await sql.unsafe(`drop database if exists ${name} with (force)`)) };
 }
 
-let sessions: postgres.Sql | undefined;
+let session: postgres.Sql | undefined;
 
-/** Sessions that create and drop databases. All tests of this process share them; they end 30 seconds after their last use. */
-const sessionsOn = (server: string): postgres.Sql =>
-  (sessions ??= postgres(server, { max: 1, idle_timeout: 30, onnotice: () => {} }));
+/** The session that creates and drops databases. All tests of this process share it; it ends 30 seconds after its last use. */
+const sessionOn = (server: string): postgres.Sql =>
+  (session ??= postgres(server, { max: 1, idle_timeout: 30, onnotice: () => {} }));
 
 let made: Promise<string> | undefined;
 

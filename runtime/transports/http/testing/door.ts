@@ -1,10 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connectEmbedded, type Database, type Sql } from "../../../platform/database/client.ts";
 import { openEmbedded } from "../../../platform/database/embedded.ts";
 import { migrate } from "../../../platform/database/migrate.ts";
-import { copyCluster } from "../../../platform/database/test-folder.ts";
+import { copyCluster, folderInMemory } from "../../../platform/database/test-folder.ts";
 import type { Log } from "../../../platform/log.ts";
 import type { Bound } from "../../../platform/operation.ts";
 import { createApp } from "../app.ts";
@@ -37,7 +36,7 @@ export async function openDoor(
   bind: (database: Database) => readonly Bound[] | Promise<readonly Bound[]>,
   authenticate: (database: Database) => Authenticate | Promise<Authenticate> = () => anyone,
 ): Promise<Door> {
-  const folder = mkdtempSync(join(tmpdir(), "signalbox-door-"));
+  const folder = mkdtempSync(join(folderInMemory(), "signalbox-door-"));
   await copyCluster(join(folder, "data"));
   const database = connectEmbedded(await openEmbedded(join(folder, "data")));
   const { sql } = database;
