@@ -8,6 +8,8 @@ import { type JsonAnswer, type JsonClient, jsonClient } from "./json-client.ts";
 import { type Exit, type Running, type Runtime, run, runtimeUnderTest } from "./process.ts";
 import { type Delivery, deliver, type Receipt } from "./webhooks.ts";
 
+export { folderInMemory };
+
 /** Texts are compared as the model wrote them; the footer has a separate test. */
 const texts = { COMMENT_FOOTER: "false" };
 

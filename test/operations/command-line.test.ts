@@ -3,9 +3,8 @@ import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { folderInMemory } from "../../runtime/platform/database/test-folder.ts";
 import { run, runtimeUnderTest } from "../harness/process.ts";
-import { type Service, startService } from "../harness/service.ts";
+import { folderInMemory, type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
 
 /** The command line with the real service, from no keys to a service that requires them. */

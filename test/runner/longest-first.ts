@@ -4,7 +4,10 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const root = join(import.meta.dirname, "../..");
 
-/** The files that took at least 30 s in a run of all tests on a busy machine, longest first. */
+/**
+ * The longest files of a run on a busy machine, the longest first. After the first of them, files that mostly wait alternate with
+ * files that compute, so that no core is idle.
+ */
 const longest = [
   "test/runs/kill-points.test.ts",
   "test/operations/event-loop.test.ts",
@@ -14,37 +17,39 @@ const longest = [
   "test/plugins/message-buses.test.ts",
   "test/console/console.test.ts",
   "test/plugins/webhooks.test.ts",
+  "examples/demo/main.test.ts",
   "test/operations/replicas.test.ts",
   "test/api/statuses.test.ts",
-  "examples/demo/main.test.ts",
-  "test/operations/command-line.test.ts",
-  "test/runs/own-edits-polled.test.ts",
   "test/runs/replica-outages.test.ts",
+  "test/operations/command-line.test.ts",
   "test/operations/database-faults.test.ts",
-  "test/runs/living-comment.test.ts",
-  "test/api/fuzz.test.ts",
-  "test/gateway/streams.test.ts",
-  "test/runs/crash.test.ts",
-  "test/runs/outages.test.ts",
-  "test/runs/late-writes.test.ts",
-  "test/gateway/a2a-bridge.test.ts",
-  "test/operations/pgbouncer.test.ts",
-  "test/webhooks/bodies.test.ts",
-  "test/runs/long-outages.test.ts",
-  "test/webhooks/poll-sources.test.ts",
-  "test/memory/memory.test.ts",
-  "test/plugins/author.test.ts",
-  "test/runs/approval.test.ts",
-  "test/gateway/coding-agent.test.ts",
   "runtime/memory/stores.test.ts",
+  "test/runs/living-comment.test.ts",
+  "test/runs/crash.test.ts",
+  "test/gateway/streams.test.ts",
+  "runtime/plugins/offload.test.ts",
+  "test/runs/outages.test.ts",
+  "test/api/fuzz.test.ts",
+  "test/runs/late-writes.test.ts",
+  "test/memory/memory.test.ts",
+  "test/gateway/a2a-bridge.test.ts",
+  "test/plugins/author.test.ts",
+  "test/operations/pgbouncer.test.ts",
+  "runtime/platform/large-json.test.ts",
+  "test/webhooks/bodies.test.ts",
+  "test/plugins/connectors.test.ts",
+  "test/runs/long-outages.test.ts",
+  "test/runs/approval.test.ts",
+  "test/webhooks/poll-sources.test.ts",
+  "test/webhooks/recorded/issue-trackers.test.ts",
   "test/runs/mcp-servers.test.ts",
-  "test/runs/late-living-comments.test.ts",
   "test/operations/config.test.ts",
+  "test/runs/own-edits-polled.test.ts",
+  "test/gateway/coding-agent.test.ts",
+  "test/runs/late-living-comments.test.ts",
   "test/gateway/bodies.test.ts",
   "test/runs/order.test.ts",
-  "runtime/plugins/offload.test.ts",
   "test/runs/presence.test.ts",
-  "test/plugins/connectors.test.ts",
 ];
 
 /** Sorted so that no worker runs a long file alone at the end. All other files keep vitest's order. */
