@@ -1,4 +1,4 @@
-import type { Source } from "./source.ts";
+import { cyclesOf, type Source } from "./source.ts";
 
 /** The files that connect everything: those directly in `runtime/` and the stages of `start/`. */
 const composition = "composition";
@@ -34,20 +34,7 @@ function arrows(sources: readonly Source[]): Map<string, Set<string>> {
 }
 
 /** Cycles between rooms, each as the list of its rooms. Type imports count too, because a reader must follow them as well. */
-export function roomCycles(sources: readonly Source[]): string[] {
-  const next = arrows(sources);
-  const done = new Set<string>();
-  const found: string[] = [];
-  const walk = (room: string, trail: readonly string[]): void => {
-    const start = trail.indexOf(room);
-    if (start >= 0) found.push([...trail.slice(start), room].join(" → "));
-    if (start >= 0 || done.has(room)) return;
-    for (const one of next.get(room) ?? []) walk(one, [...trail, room]);
-    done.add(room);
-  };
-  for (const room of next.keys()) walk(room, []);
-  return found;
-}
+export const roomCycles = (sources: readonly Source[]): string[] => cyclesOf(arrows(sources));
 
 /** The floor of each room: 0 if it imports no other room, otherwise one above the highest that it imports. */
 export function floorsOf(sources: readonly Source[]): Map<string, number> {

@@ -96,17 +96,20 @@ const isDefaultExport = (node: ts.Statement): boolean =>
   (ts.canHaveModifiers(node) && (ts.getModifiers(node) ?? []).some((one) => one.kind === ts.SyntaxKind.DefaultKeyword));
 
 /** Import cycles, each as the list of its files. Type imports count too, because a reader must follow them as well. */
-export function cycles(all: readonly Source[]): string[] {
-  const next = new Map(all.map(({ path, imports }) => [path, imports.flatMap(({ file }) => file ?? [])]));
+export const cycles = (all: readonly Source[]): string[] =>
+  cyclesOf(new Map(all.map(({ path, imports }) => [path, imports.flatMap(({ file }) => file ?? [])])));
+
+/** The cycles of a graph, each as the list of its nodes. */
+export function cyclesOf(next: ReadonlyMap<string, Iterable<string>>): string[] {
   const done = new Set<string>();
   const found: string[] = [];
-  const walk = (path: string, trail: readonly string[]): void => {
-    const start = trail.indexOf(path);
-    if (start >= 0) found.push([...trail.slice(start), path].join(" → "));
-    if (start >= 0 || done.has(path)) return;
-    for (const one of next.get(path) ?? []) walk(one, [...trail, path]);
-    done.add(path);
+  const walk = (node: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(node);
+    if (start >= 0) found.push([...trail.slice(start), node].join(" → "));
+    if (start >= 0 || done.has(node)) return;
+    for (const one of next.get(node) ?? []) walk(one, [...trail, node]);
+    done.add(node);
   };
-  for (const path of next.keys()) walk(path, []);
+  for (const node of next.keys()) walk(node, []);
   return found;
 }

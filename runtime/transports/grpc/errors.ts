@@ -22,7 +22,8 @@ const codes: Record<(typeof problems)[ProblemCode]["grpc"], Code> = {
 /**
  * The status of an error for the caller. A `Problem` keeps its text, names the field in a google.rpc.BadRequest detail, and has
  * the time until a retry in `retry-after`. A call that was cancelled or exceeded its deadline has the status for that. If the
- * database is unavailable, the status is UNAVAILABLE: the call may be repeated. The texts of all other errors are hidden.
+ * database, or a component that will be back soon, is unavailable, the status is UNAVAILABLE: the call may be repeated. The texts
+ * of all other errors are hidden.
  */
 export function toConnectError(
   error: unknown,
