@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { type Configured, problemsOf } from "./doctor.ts";
+import { problemsOf, type ServiceConfiguration } from "./doctor.ts";
 
-const good: Configured = {
+const good: ServiceConfiguration = {
   sources: [{ source: "alpha", event_name: "issues", action: "opened", canonical_trigger: "issue.created" }],
   webhooks: [{ source: "alpha", event_type: "issues", path_pattern: null, canonical_trigger: "issue.created" }],
   triggers: [{ canonical_trigger: "issue.created", task_id: "triage" }],
@@ -13,7 +13,7 @@ const good: Configured = {
   ],
   plugins: [],
   accounts: [],
-  refused: [{ source: "unknown", reason: 'there is no webhook "x"' }],
+  refusals: [{ source: "unknown", reason: 'there is no webhook "x"' }],
 };
 
 test("doctor finds no problems in a working service", () => {
@@ -83,7 +83,7 @@ test("doctor names a source whose secret is missing or different at the platform
     { source: "alpha", reason: "the header x-hub-signature-256 is missing" },
     { source: "beta", reason: "the body is not valid JSON" },
   ];
-  expect(problemsOf({ ...good, refused: [...refused, ...good.refused] })).toEqual([
+  expect(problemsOf({ ...good, refusals: [...refused, ...good.refusals] })).toEqual([
     "2 webhooks of alpha were refused in the last day: the signature does not match. The webhook at the platform and ALPHA_WEBHOOK_SECRET (or webhook_secret of its integration) must have the same secret.",
   ]);
 });

@@ -12,7 +12,7 @@ import { stepsFor } from "./plugin/messages.ts";
 import { request, type Service } from "./request.ts";
 
 /** The configuration of a running service. */
-export interface Configured {
+export interface ServiceConfiguration {
   readonly sources: readonly Pick<
     Output<typeof mappings.createSource>,
     "source" | "event_name" | "action" | "canonical_trigger"
@@ -26,7 +26,7 @@ export interface Configured {
   readonly tasks: readonly Pick<Output<typeof tasks.get>, "id" | "actor_id" | "actor_fallback">[];
   readonly agents: readonly Pick<Output<typeof agents.get>, "id">[];
   /** Deliveries of the last day that were refused. */
-  readonly refused: readonly Pick<Output<typeof events.list>["items"][number], "source" | "reason">[];
+  readonly refusals: readonly Pick<Output<typeof events.list>["items"][number], "source" | "reason">[];
   readonly plugins: readonly (Parameters<typeof stepsFor>[0] & Pick<Output<typeof plugins.get>, "sources">)[];
   /** Stored accounts. */
   readonly accounts: readonly Pick<Output<typeof integrations.get>, "source">[];
@@ -34,34 +34,37 @@ export interface Configured {
 }
 
 /** The problems because of which events get no answer, one sentence each, with the fix. */
-export function problemsOf(found: Configured): string[] {
-  const known = { tasks: new Set(found.tasks.map(({ id }) => id)), agents: new Set(found.agents.map(({ id }) => id)) };
-  const firedTriggers = new Set(found.triggers.map((one) => one.canonical_trigger));
-  const idle = Map.groupBy(
-    eventsOf(found).filter(({ trigger }) => !firedTriggers.has(trigger)),
+export function problemsOf(configuration: ServiceConfiguration): string[] {
+  const ids = {
+    tasks: new Set(configuration.tasks.map(({ id }) => id)),
+    agents: new Set(configuration.agents.map(({ id }) => id)),
+  };
+  const firedTriggers = new Set(configuration.triggers.map((one) => one.canonical_trigger));
+  const idleTriggers = Map.groupBy(
+    eventsOf(configuration).filter(({ trigger }) => !firedTriggers.has(trigger)),
     ({ trigger }) => trigger,
   );
   return [
-    ...(found.webhooks.length > 0 || found.checks.some(isConnection) ? [] : [noTracker]),
-    ...unseeded(found),
-    ...[...idle].map(
+    ...(configuration.webhooks.length > 0 || configuration.checks.some(isConnection) ? [] : [noTracker]),
+    ...unseeded(configuration),
+    ...[...idleTriggers].map(
       ([trigger, rows]) =>
         `The trigger ${trigger} has no task, so ${anEvent(rows.length)} nothing: ${rows.map(({ event }) => event).join(", ")}. Run: ${commandToFix(trigger)}`,
     ),
-    ...found.triggers
-      .filter(({ task_id }) => !known.tasks.has(task_id))
+    ...configuration.triggers
+      .filter(({ task_id }) => !ids.tasks.has(task_id))
       .map((one) => `The trigger ${one.canonical_trigger} is mapped to the task ${one.task_id}, which does not exist.`),
-    ...found.tasks
-      .filter(({ actor_id, actor_fallback }) => !known.agents.has(actor_id) && !actor_fallback?.trim())
+    ...configuration.tasks
+      .filter(({ actor_id, actor_fallback }) => !ids.agents.has(actor_id) && !actor_fallback?.trim())
       .map(({ id, actor_id }) => `The task ${id} names the agent ${actor_id}, which does not exist, and has no actor_fallback.`),
-    ...wrongSecrets(found.refused),
-    ...found.plugins.flatMap((one) =>
+    ...wrongSecrets(configuration.refusals),
+    ...configuration.plugins.flatMap((one) =>
       stepsFor(
         one,
-        found.accounts.some(({ source }) => one.sources.includes(source)),
+        configuration.accounts.some(({ source }) => one.sources.includes(source)),
       ),
     ),
-    ...found.checks
+    ...configuration.checks
       .filter(({ state }) => state === "degraded" || state === "failed")
       .map(({ name, message }) => `${name}: ${message}`),
   ];
@@ -76,14 +79,14 @@ const noTracker =
   "No tracker is connected. Set the variables of one, for example ALPHA_TOKEN and ALPHA_WEBHOOK_SECRET for GitHub, and restart the service; the page Connections of the console lists them.";
 
 /** What a new service does not have yet. */
-function unseeded({ sources, triggers, tasks, agents }: Configured): string[] {
+function unseeded({ sources, triggers, tasks, agents }: ServiceConfiguration): string[] {
   if (sources.length > 0) return [];
   const empty = Object.entries({ agents, tasks, triggers, sources }).flatMap(([name, rows]) => (rows.length === 0 ? [name] : []));
   return [`No event is mapped to a trigger. Run: ${empty.map((name) => `signalbox ${name} seed`).join(" && ")}`];
 }
 
 /** The events that fire a trigger, from all kinds of mappings. */
-const eventsOf = ({ sources, webhooks }: Configured): { trigger: string; event: string }[] => [
+const eventsOf = ({ sources, webhooks }: ServiceConfiguration): { trigger: string; event: string }[] => [
   ...sources.map(({ source, event_name, action, canonical_trigger }) => {
     return { trigger: canonical_trigger, event: `${source} ${event_name}${action ? `/${action}` : ""}` };
   }),
@@ -103,7 +106,7 @@ function commandToFix(trigger: string): string {
 const aboutSecrets = /signature|token|secret|authentic|verif/i;
 
 /** A source whose webhooks have no signature, or one from another secret. */
-function wrongSecrets(refused: Configured["refused"]): string[] {
+function wrongSecrets(refused: ServiceConfiguration["refusals"]): string[] {
   const found = refused.filter(({ reason }) => aboutSecrets.test(reason ?? ""));
   return [...Map.groupBy(found, ({ source }) => source)].map(([source, [newest, ...others]]) => {
     const count = others.length === 0 ? "A webhook" : `${others.length + 1} webhooks`;
@@ -118,7 +121,7 @@ export async function runDoctor(service: Service, out: (text: string) => void): 
   const ask = async <T>(op: Operation, input: Record<string, unknown> = {}) =>
     (await request(op, input, service, out)).value as T;
   /** All pages of a list. */
-  const all = async <T>(op: Operation): Promise<T[]> => {
+  const list = async <T>(op: Operation): Promise<T[]> => {
     const rows: T[] = [];
     for (;;) {
       const page = await ask<T[]>(op, { limit: 1000, offset: rows.length });
@@ -126,16 +129,17 @@ export async function runDoctor(service: Service, out: (text: string) => void): 
       if (page.length < 1000) return rows;
     }
   };
-  const refusedSince = async (from: string) => ask<Configured["refused"]>(events.list, { outcome: "refused", from, limit: 1000 });
+  const refusedSince = async (from: string) =>
+    ask<ServiceConfiguration["refusals"]>(events.list, { outcome: "refused", from, limit: 1000 });
   const problems = problemsOf({
-    sources: await all(mappings.listSources),
-    webhooks: await all(webhookMappings.list),
-    triggers: await all(mappings.listTriggers),
-    tasks: await all(tasks.list),
-    agents: await all(agents.list),
-    refused: await refusedSince(new Date(Date.now() - dayMs).toISOString()),
-    plugins: await all(plugins.list),
-    accounts: await all(integrations.list),
+    sources: await list(mappings.listSources),
+    webhooks: await list(webhookMappings.list),
+    triggers: await list(mappings.listTriggers),
+    tasks: await list(tasks.list),
+    agents: await list(agents.list),
+    refusals: await refusedSince(new Date(Date.now() - dayMs).toISOString()),
+    plugins: await list(plugins.list),
+    accounts: await list(integrations.list),
     checks: (await ask<Output<typeof status.get>>(status.get)).checks,
   });
   out(problems.length === 0 ? "No problems found.\n" : problems.map((problem) => `- ${problem}\n`).join(""));

@@ -11,16 +11,16 @@ import type { Terminal } from "./terminal.ts";
  */
 export async function exitCodeOf<T>(command: (terminal: Terminal) => Promise<T>, terminal: Terminal): Promise<T | number> {
   const { out, err, ...rest } = terminal;
-  const safe: Terminal = { ...rest, out: (text) => out(printable(text)), err: (text) => err(printable(text)) };
+  const safeTerminal: Terminal = { ...rest, out: (text) => out(printable(text)), err: (text) => err(printable(text)) };
   try {
-    return await command(safe);
+    return await command(safeTerminal);
   } catch (error) {
     if (error instanceof UsageError) {
-      safe.err(`${error.message}\n`);
+      safeTerminal.err(`${error.message}\n`);
       return 2;
     }
     // It may contain text of a plugin or a tracker.
-    safe.err(`${withoutControlCharacters(plain(error))}\n`);
+    safeTerminal.err(`${withoutControlCharacters(plain(error))}\n`);
     return 1;
   }
 }

@@ -22,8 +22,8 @@ export const runOnKeys = (
 ): Promise<Answer> => {
   const inUse = "Or use that service: add --remote to this command, and set SIGNALBOX_URL to its address.";
   // The other operations have nothing to read or change in a new database.
-  const missing = create ? "create" : { remedy: addCreate, createsInEmpty: op.id === "keys.create" };
-  return onDatabase({ write, inUse, missing }, async (database, log) => {
+  const ifMissing = create ? "create" : { remedy: addCreate, createsInEmpty: op.id === "keys.create" };
+  return onDatabase({ write, inUse, ifMissing }, async (database, log) => {
     await migrate(database, log);
     const bound = offlineKeyOperations((error) => log.error("failed to record a change in the audit log", { error })).find(
       (one) => one.op === op,
@@ -40,8 +40,8 @@ export const runOnKeys = (
 
 /** Applies the missing migrations and returns their number. */
 export const runMigrate = (create: boolean, write: (text: string) => void): Promise<number> => {
-  const missing = create ? "create" : { remedy: addCreate, createsInEmpty: true };
-  return onDatabase({ write, inUse: "It applied all migrations when it started.", missing }, migrate);
+  const ifMissing = create ? "create" : { remedy: addCreate, createsInEmpty: true };
+  return onDatabase({ write, inUse: "It applied all migrations when it started.", ifMissing }, migrate);
 };
 
 const addCreate = "To create a new database there, add --create.";
@@ -55,20 +55,20 @@ export interface LocalOptions {
    * folder. A key in a new database would be useless, and an export of it empty. `createsInEmpty`: an empty `DATA_DIR` that exists
    * was made for a new database, so the command creates it there.
    */
-  readonly missing: "create" | { readonly remedy: string; readonly createsInEmpty?: boolean };
+  readonly ifMissing: "create" | { readonly remedy: string; readonly createsInEmpty?: boolean };
 }
 
 /** Opens the configured database for one command. */
 export async function onDatabase<T>(
-  { write, inUse, missing }: LocalOptions,
+  { write, inUse, ifMissing }: LocalOptions,
   run: (database: Database, log: Log) => Promise<T>,
 ): Promise<T> {
   const config = readConfig();
   const { DATABASE_URL, DATA_DIR } = config;
   const isNew = !DATABASE_URL && !hasDatabase(DATA_DIR);
-  if (isNew && missing !== "create" && !(missing.createsInEmpty && isEmptyFolder(DATA_DIR)))
+  if (isNew && ifMissing !== "create" && !(ifMissing.createsInEmpty && isEmptyFolder(DATA_DIR)))
     throw new RequestError(
-      `There is no database in ${resolve(DATA_DIR)}. Run this in the folder of the service, or set DATA_DIR or DATABASE_URL to the value that the service uses. ${missing.remedy}`.trim(),
+      `There is no database in ${resolve(DATA_DIR)}. Run this in the folder of the service, or set DATA_DIR or DATABASE_URL to the value that the service uses. ${ifMissing.remedy}`.trim(),
     );
   const log = createLog({ pretty: true, write: (line) => write(`${line}\n`) });
   let database: Database;

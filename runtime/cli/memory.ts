@@ -18,19 +18,19 @@ type Write = (text: string) => void;
 
 /** `signalbox reembed`: computes all stored vectors again with the configured model. */
 export const runReembed = async (interactive: boolean, out: Write, err: Write): Promise<void> => {
-  return onDatabase({ write: err, inUse, missing: { remedy: "" } }, async (database, log) => {
+  return onDatabase({ write: err, inUse, ifMissing: { remedy: "" } }, async (database, log) => {
     await migrate(database, log);
     const options = { config: readConfig(), database, builtIns, log, signal: new AbortController().signal };
-    let shown = "";
+    let progress = "";
     try {
       const result = await reembed(options, ({ done, total }) => {
-        shown = interactive ? bar(done, total) : `${done} of ${total}\n`;
-        err(shown);
+        progress = interactive ? bar(done, total) : `${done} of ${total}\n`;
+        err(progress);
       });
       if (interactive) err("\n");
       out(`${result.done} of ${result.total} texts embedded.\n`);
     } catch (error) {
-      if (interactive && shown !== "") err("\n");
+      if (interactive && progress !== "") err("\n");
       throw withRemedy(error, " Finished embeddings are kept. Run `signalbox reembed` again to resume.");
     }
   });
@@ -49,14 +49,14 @@ function bar(done: number, total: number): string {
 
 /** `signalbox memory export`: every memory as a line of JSON. */
 export const runExport = async (out: Write, err: Write): Promise<void> => {
-  return withStores({ write: err, inUse, missing: { remedy: "" } }, async ({ sql, stores }) => {
+  return withStores({ write: err, inUse, ifMissing: { remedy: "" } }, async ({ sql, stores }) => {
     for await (const line of exportMemories({ sql, stores })) out(`${line}\n`);
   });
 };
 
 /** `signalbox memory import <file>`: reads the output of `export`. Returns whether all lines were valid. */
 export const runImport = (file: string, out: Write, err: Write): Promise<boolean> =>
-  withStores({ write: err, inUse, missing: { remedy: createFirst } }, async ({ repository }) => {
+  withStores({ write: err, inUse, ifMissing: { remedy: createFirst } }, async ({ repository }) => {
     const { created, skipped, failed } = await importMemories(
       repository,
       linesOf(file === "-" ? process.stdin : createReadStream(file)),
@@ -66,9 +66,9 @@ export const runImport = (file: string, out: Write, err: Write): Promise<boolean
     return failed.length === 0;
   });
 
-type Stored = Parameters<typeof exportMemories>[0] & { readonly repository: ReturnType<typeof createMemoryRepository> };
+type MemoryStores = Parameters<typeof exportMemories>[0] & { readonly repository: ReturnType<typeof createMemoryRepository> };
 
-const withStores = <T>(options: LocalOptions, work: (stored: Stored) => Promise<T>): Promise<T> =>
+const withStores = <T>(options: LocalOptions, work: (stored: MemoryStores) => Promise<T>): Promise<T> =>
   onDatabase(options, async (database, log) => {
     await migrate(database, log);
     const config = readConfig();

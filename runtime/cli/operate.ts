@@ -56,16 +56,16 @@ export async function runOperatorCommand(name: string, args: readonly string[], 
   const usage = `Usage: signalbox ${command.usage} [--json]`;
   const flags = ["json", ...[...command.usage.matchAll(/--([a-z]+)/g)].map(([, flag = ""]) => flag)] as (keyof typeof options)[];
   const own = Object.fromEntries(flags.map((flag) => [flag, options[flag]]));
-  let parsed: Arguments;
+  let parsedArgs: Arguments;
   try {
-    parsed = parseArgs({ args: [...args], options: own, allowPositionals: true }) as Arguments;
+    parsedArgs = parseArgs({ args: [...args], options: own, allowPositionals: true }) as Arguments;
   } catch (error) {
     throw new UsageError(`${optionFault(error, flags)}\n${usage}`);
   }
   const most = command.usage.replace(/--[a-z]+ <[^>]+>/g, "").match(/<|\[\w+\|/g)?.length ?? 0;
-  if (parsed.positionals.length > most)
-    throw new UsageError(`unexpected argument ${JSON.stringify(parsed.positionals[most])}\n${usage}`);
-  return command.run(parsed, terminal);
+  if (parsedArgs.positionals.length > most)
+    throw new UsageError(`unexpected argument ${JSON.stringify(parsedArgs.positionals[most])}\n${usage}`);
+  return command.run(parsedArgs, terminal);
 }
 
 /** Prints JSON if it was requested, otherwise text. */

@@ -62,19 +62,19 @@ export function tableOf(members: readonly string[], rows: readonly Record<string
     return { name, cells, width: Math.max(name.length, ...cells.map((cell) => cell.length)) };
   });
   let used = -2;
-  const fitting = all.filter(({ width }) => {
+  const shownColumns = all.filter(({ width }) => {
     if (used + 2 + width > columns && used >= 0) return false;
     used += 2 + width;
     return true;
   });
   const line = (cells: string[]) =>
     `${cells
-      .map((cell, i) => cell.padEnd(fitting[i]?.width ?? 0))
+      .map((cell, i) => cell.padEnd(shownColumns[i]?.width ?? 0))
       .join("  ")
       .trimEnd()}\n`;
   return [
-    line(fitting.map(({ name }) => name.toUpperCase())),
-    ...rows.map((_, i) => line(fitting.map(({ cells }) => cells[i] ?? ""))),
+    line(shownColumns.map(({ name }) => name.toUpperCase())),
+    ...rows.map((_, i) => line(shownColumns.map(({ cells }) => cells[i] ?? ""))),
   ].join("");
 }
 

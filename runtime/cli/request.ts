@@ -71,14 +71,14 @@ async function send(
 ): Promise<Response> {
   const { method, path } = httpRoute(op);
   const places = placesOf(op);
-  const filled = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(input[name])));
+  const filledPath = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(input[name])));
   const query = new URLSearchParams(
     places.query.filter((name) => input[name] !== undefined).map((name) => [name, String(input[name])]),
   );
   const body = Object.fromEntries(Object.entries(input).filter(([name]) => places.body.includes(name)));
   const sendsBody = places.body.length > 0 && (places.bodyNeeded || Object.keys(body).length > 0);
   try {
-    return await fetch(`${url.replace(/\/+$/, "")}${filled}${query.size > 0 ? `?${query}` : ""}`, {
+    return await fetch(`${url.replace(/\/+$/, "")}${filledPath}${query.size > 0 ? `?${query}` : ""}`, {
       method,
       headers: {
         ...(sendsBody && { "content-type": "application/json" }),

@@ -15,52 +15,52 @@ import { type Verb, verbsOf } from "./verbs.ts";
 export const run = (argv: readonly string[], terminal: Terminal): Promise<number | null> =>
   exitCodeOf((safe) => runCommand(argv, safe), terminal);
 
-async function runCommand([first, ...rest]: readonly string[], terminal: Terminal): Promise<number | null> {
-  if (first === "--version" || first === "-v") return say(terminal, `${version}\n`);
-  const wantsHelp = rest.includes("--help") || rest.includes("-h");
-  if (first === "migrate") return migrate(rest, wantsHelp, terminal);
-  if (first === "start") {
-    if (wantsHelp) return say(terminal, `Usage: signalbox start\n\nIt takes no arguments; ${configured}\n`);
-    if (rest.length > 0) throw new UsageError(`signalbox start takes no arguments; ${configured}`);
+async function runCommand([command, ...args]: readonly string[], terminal: Terminal): Promise<number | null> {
+  if (command === "--version" || command === "-v") return say(terminal, `${version}\n`);
+  const wantsHelp = args.includes("--help") || args.includes("-h");
+  if (command === "migrate") return migrate(args, wantsHelp, terminal);
+  if (command === "start") {
+    if (wantsHelp) return say(terminal, `Usage: signalbox start\n\nIt takes no arguments; ${configurationHint}\n`);
+    if (args.length > 0) throw new UsageError(`signalbox start takes no arguments; ${configurationHint}`);
     await import("../main.ts");
     return null;
   }
   // `status` is also a noun: `signalbox status get` is its operation.
-  if (first !== undefined && Object.hasOwn(operatorCommands, first) && rest[0] !== "get")
-    return runOperatorCommand(first, rest, terminal);
+  if (command !== undefined && Object.hasOwn(operatorCommands, command) && args[0] !== "get")
+    return runOperatorCommand(command, args, terminal);
   // The other nouns are plural, so the plural is accepted too.
-  if (first === "plugin" || first === "plugins") return (await import("./plugin/command.ts")).runPlugin(rest, terminal);
-  if (first === "reembed") {
+  if (command === "plugin" || command === "plugins") return (await import("./plugin/command.ts")).runPlugin(args, terminal);
+  if (command === "reembed") {
     if (wantsHelp)
       return say(terminal, "Usage: signalbox reembed\n\nStop the service first. If interrupted, run it again to resume.\n");
-    if (rest.length > 0)
+    if (args.length > 0)
       throw new UsageError("signalbox reembed takes no arguments; the configuration is in the environment and .env.");
     await (await import("./memory.ts")).runReembed(terminal.interactive, terminal.out, terminal.err);
     return 0;
   }
-  if (first === "doctor") return doctor(rest, wantsHelp, terminal);
-  if (first === "memory" && (rest[0] === "export" || rest[0] === "import"))
-    return wantsHelp ? say(terminal, `${transferUsage}\n`) : transfer(rest, terminal);
+  if (command === "doctor") return doctor(args, wantsHelp, terminal);
+  if (command === "memory" && (args[0] === "export" || args[0] === "import"))
+    return wantsHelp ? say(terminal, `${transferUsage}\n`) : transfer(args, terminal);
   const verbs = verbsOf(
     declaredOperations()
       .map(({ op }) => op)
       .filter(({ id }) => !id.startsWith("plugins.")),
   );
-  if (first === "--help" || first === "-h" || first === "help") return say(terminal, overview(verbs));
-  if (first === undefined) {
+  if (command === "--help" || command === "-h" || command === "help") return say(terminal, overview(verbs));
+  if (command === undefined) {
     terminal.err(overview(verbs));
     return 2;
   }
-  return runNoun(first, rest, verbs, terminal);
+  return runNoun(command, args, verbs, terminal);
 }
 
-const configured = "the configuration is in the environment and .env.";
+const configurationHint = "the configuration is in the environment and .env.";
 
 async function migrate(rest: readonly string[], wantsHelp: boolean, terminal: Terminal): Promise<number> {
   const flag = "--create creates the embedded database if there is none;";
-  if (wantsHelp) return say(terminal, `Usage: signalbox migrate [--create]\n\n${flag} ${configured}\n`);
+  if (wantsHelp) return say(terminal, `Usage: signalbox migrate [--create]\n\n${flag} ${configurationHint}\n`);
   const create = rest[0] === "--create";
-  if (rest.length > (create ? 1 : 0)) throw new UsageError(`signalbox migrate takes only --create; ${configured}`);
+  if (rest.length > (create ? 1 : 0)) throw new UsageError(`signalbox migrate takes only --create; ${configurationHint}`);
   const applied = await runMigrate(create, terminal.err);
   return say(terminal, applied === 0 ? "The database is up to date.\n" : `${applied} migrations applied.\n`);
 }
@@ -90,15 +90,15 @@ async function runNoun(noun: string, [name, ...args]: string[], verbs: readonly 
     const known = ofNoun.map((one) => one.verb).join(", ");
     throw new UsageError(`${noun}: ${name ? `unknown verb ${JSON.stringify(name)}` : "missing verb"}; expected one of ${known}`);
   }
-  const parsed = await readArguments(verb, args, terminal.read).catch((error) => {
+  const parsedArgs = await readArguments(verb, args, terminal.read).catch((error) => {
     throw error instanceof UsageError ? new UsageError(`${error.message}\nSee ${usageOf(verb)} --help.`) : error;
   });
-  if (parsed.help) return say(terminal, helpOf([verb]));
-  const local = noun === "keys" && !parsed.remote;
+  if (parsedArgs.help) return say(terminal, helpOf([verb]));
+  const local = noun === "keys" && !parsedArgs.remote;
   const answer = local
-    ? await runOnKeys(verb.op, parsed.input, { create: parsed.create, write: terminal.err })
-    : await ask(verb, parsed.input, terminal);
-  print(verb, answer, parsed.format, terminal);
+    ? await runOnKeys(verb.op, parsedArgs.input, { create: parsedArgs.create, write: terminal.err })
+    : await ask(verb, parsedArgs.input, terminal);
+  print(verb, answer, parsedArgs.format, terminal);
   if (verb.op.id === "keys.create") terminal.err("Keep the key: it is not shown again.\n");
   return 0;
 }

@@ -19,7 +19,7 @@ const maxRows = 100;
 
 /** The status as lines of text. Also requests and shows what fills the queue, what failed and which webhooks were refused. */
 export async function statusLines({ state, checks, queue, paused, replicas, agents, version }: Status): Promise<string[]> {
-  const bad = checks.filter((check) => check.state !== "ok");
+  const badChecks = checks.filter((check) => check.state !== "ok");
   return [
     `Signalbox ${version}: ${state}`,
     `Queue: ${queue ? queueLine(queue) : "unknown"}`,
@@ -31,8 +31,10 @@ export async function statusLines({ state, checks, queue, paused, replicas, agen
       ({ scope, id, reason, paused_at }) =>
         `Paused: ${[scope, id].filter(Boolean).join(" ")} since ${toSecond(paused_at)}: ${reason}`,
     ),
-    ...bad.map(({ name, state: how, since, message }) => `${how.toUpperCase()} ${name} since ${toSecond(since)}: ${message}`),
-    ...(bad.length === 0 ? [`All ${checks.length} checks are ok.`] : []),
+    ...badChecks.map(
+      ({ name, state: how, since, message }) => `${how.toUpperCase()} ${name} since ${toSecond(since)}: ${message}`,
+    ),
+    ...(badChecks.length === 0 ? [`All ${checks.length} checks are ok.`] : []),
     // These lines show the remaining rate limit and, during a rotation, when the previous secret was last used.
     ...checks
       .filter((check) => check.state === "ok" && check.name.startsWith("connection:"))
@@ -74,13 +76,13 @@ async function newestQueued({ queued }: Queue): Promise<string[]> {
 /** The failures of the last hour by error, because the check of a connection does not show that the platform refuses comments. */
 async function recentFailures({ failed_last_hour }: Queue): Promise<string[]> {
   if (failed_last_hour === 0) return [];
-  const failed = await ask<Executions>("task-executions.list", { state: "failed", limit: maxRows });
+  const failedExecutions = await ask<Executions>("task-executions.list", { state: "failed", limit: maxRows });
   const since = Date.now() - hourMs;
-  const recent = failed.filter(({ finished_at }) => finished_at !== null && Date.parse(finished_at) >= since);
+  const recent = failedExecutions.filter(({ finished_at }) => finished_at !== null && Date.parse(finished_at) >= since);
   const groups = Map.groupBy(recent, ({ error }) => error ?? "no error is stored");
   const lines = largestFirst(groups).map(
     ([error, rows]) =>
-      `Failed in the last hour: ${sizeOf(rows, failed.length)} × "${error}", most recently on ${rows[0]?.subject ?? "no issue"}`,
+      `Failed in the last hour: ${sizeOf(rows, failedExecutions.length)} × "${error}", most recently on ${rows[0]?.subject ?? "no issue"}`,
   );
   return [
     ...lines,

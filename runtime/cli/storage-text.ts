@@ -9,13 +9,13 @@ const maxDue = 10_000;
 
 /** `signalbox storage`: the size of the database, its largest tables, and what retention will remove. */
 export function storageText({ bytes, tables, retention }: Output<typeof storage>, columns: number): string {
-  const largest = [...tables].sort((a, b) => b.bytes - a.bytes).slice(0, maxTables);
-  const rows = largest.map((table) => {
+  const largestTables = [...tables].sort((a, b) => b.bytes - a.bytes).slice(0, maxTables);
+  const rows = largestTables.map((table) => {
     const growth = table.bytes_per_day;
     const per_day = growth === null ? "" : `${growth < 0 ? "-" : "+"}${sizeOf(Math.abs(growth))}`;
     return { table: table.name, rows: table.rows, size: sizeOf(table.bytes), per_day };
   });
-  const others = tables.length - largest.length;
+  const otherTables = tables.length - largestTables.length;
   const lines = retention.map(({ what, setting, days, due }) => {
     const period = days === 0 ? "kept indefinitely" : `kept for ${days} days`;
     const about = `${what}: ${period}${setting ? ` (${setting})` : ""}${due > 0 ? `; ${due}${due >= maxDue ? " or more" : ""} to remove now` : ""}`;
@@ -24,7 +24,7 @@ export function storageText({ bytes, tables, retention }: Output<typeof storage>
   return [
     `The database has ${sizeOf(bytes)}. Its largest tables:`,
     tableOf(["table", "rows", "size", "per_day"], rows, columns).trimEnd(),
-    ...(others > 0 ? [`and ${others} smaller ${others === 1 ? "table" : "tables"}`] : []),
+    ...(otherTables > 0 ? [`and ${otherTables} smaller ${otherTables === 1 ? "table" : "tables"}`] : []),
     "Retention:",
     ...lines,
     "",

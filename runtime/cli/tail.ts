@@ -10,7 +10,7 @@ import { IncompleteResponse, RequestError, request } from "./request.ts";
 import type { Terminal } from "./terminal.ts";
 
 type Change = z.output<typeof liveChange>;
-const ended = ["succeeded", "failed", "cancelled"];
+const endedStates = ["succeeded", "failed", "cancelled"];
 const maxShown = 10_000;
 
 /**
@@ -21,16 +21,16 @@ export async function follow(id: string | undefined, json: boolean, terminal: Te
   const name = id === undefined ? "events.follow" : "task-executions.events";
   const op = declaredOperations().find((bound) => bound.op.id === name)?.op as Operation;
   const { SIGNALBOX_URL: url, SIGNALBOX_API_KEY: apiKey } = readClientConfig();
-  const known = new Map<string, string>();
+  const executionNames = new Map<string, string>();
   // The last change of each execution and step: the next stream begins with some that this one contained.
-  const shown = new Map<string, string>();
+  const shownChanges = new Map<string, string>();
   const isShown = (change: Change, data: string) => {
     const key = `${change.execution_id} ${change.step?.seq ?? ""}`;
     const hash = createHash("sha256").update(data).digest("base64");
-    if (shown.get(key) === hash) return true;
-    shown.delete(key);
-    shown.set(key, hash);
-    if (shown.size > maxShown) shown.delete(shown.keys().next().value as string);
+    if (shownChanges.get(key) === hash) return true;
+    shownChanges.delete(key);
+    shownChanges.set(key, hash);
+    if (shownChanges.size > maxShown) shownChanges.delete(shownChanges.keys().next().value as string);
     return false;
   };
   let lastEventId: string | undefined;
@@ -55,8 +55,8 @@ export async function follow(id: string | undefined, json: boolean, terminal: Te
       if (data === undefined) continue;
       const change = JSON.parse(data) as Change;
       if (isShown(change, data)) continue;
-      if (id !== undefined && change.execution && ended.includes(change.execution.state)) isOver = true;
-      terminal.out(`${withoutControlCharacters(json ? data : lineOf(change, known, id)).replaceAll("\n", " ")}\n`);
+      if (id !== undefined && change.execution && endedStates.includes(change.execution.state)) isOver = true;
+      terminal.out(`${withoutControlCharacters(json ? data : lineOf(change, executionNames, id)).replaceAll("\n", " ")}\n`);
     }
   };
   if (!json && id === undefined) terminal.err("Following all executions. Ctrl+C ends it.\n");
@@ -97,23 +97,27 @@ const fieldOf = (block: string, name: string): string | undefined =>
     .replace(/^ /, "");
 
 /**
- * A line about a change. `known`: names of executions, to which this function adds. `only`: the execution that is followed, which
+ * A line about a change. `executionNames`: names, to which this function adds. `followedId`: the execution that is followed, which
  * the lines of its steps do not repeat.
  */
-function lineOf({ execution_id: id, execution, step }: Change, known: Map<string, string>, only: string | undefined): string {
+function lineOf(
+  { execution_id: id, execution, step }: Change,
+  executionNames: Map<string, string>,
+  followedId: string | undefined,
+): string {
   if (execution) {
-    known.delete(id);
-    known.set(id, `${execution.subject ?? execution.source} ${execution.task_id}`);
-    if (known.size > 1_000) known.delete(known.keys().next().value as string);
+    executionNames.delete(id);
+    executionNames.set(id, `${execution.subject ?? execution.source} ${execution.task_id}`);
+    if (executionNames.size > 1_000) executionNames.delete(executionNames.keys().next().value as string);
   }
-  const about = known.get(id) ?? `execution ${id}`;
-  const prefix = id === only ? "" : `${about}: `;
+  const executionName = executionNames.get(id) ?? `execution ${id}`;
+  const prefix = id === followedId ? "" : `${executionName}: `;
   if (!step) {
     const { state, waiting_for, error, result_url, created_at, started_at, finished_at } = execution as NonNullable<
       typeof execution
     >;
     const detail = waiting_for ?? error ?? result_url;
-    return `${toSecond(finished_at ?? started_at ?? created_at)} ${about}: ${state}${detail ? `: ${detail}` : ""}`;
+    return `${toSecond(finished_at ?? started_at ?? created_at)} ${executionName}: ${state}${detail ? `: ${detail}` : ""}`;
   }
   const { kind, name, state, error, started_at, ended_at, created_at } = step;
   const what = [kind, name].filter(Boolean).join(" ");

@@ -55,9 +55,9 @@ const defOf = (schema: z.ZodType): Def => schema.def as unknown as Def;
 
 function flagOf(member: string, schema: z.ZodType): Flag {
   const name = member.replaceAll("_", "-");
-  const { bare, about } = unwrap(schema);
-  const kind = kindOf(bare);
-  const element = kind === "list" ? unwrap(defOf(bare).element as z.ZodType).bare : bare;
+  const { innerSchema, about } = unwrap(schema);
+  const kind = kindOf(innerSchema);
+  const element = kind === "list" ? unwrap(defOf(innerSchema).element as z.ZodType).innerSchema : innerSchema;
   return {
     name,
     member,
@@ -70,14 +70,18 @@ function flagOf(member: string, schema: z.ZodType): Flag {
 }
 
 /** A schema without its `optional`, `nullable` and `default`, and the first description found among them. */
-function unwrap(schema: z.ZodType): { bare: z.ZodType; about: string } {
-  let bare = schema;
-  let about = bare.description;
-  for (let inner = defOf(bare).innerType ?? defOf(bare).in; inner; inner = defOf(bare).innerType ?? defOf(bare).in) {
-    bare = inner;
-    about ??= bare.description;
+function unwrap(schema: z.ZodType): { innerSchema: z.ZodType; about: string } {
+  let innerSchema = schema;
+  let about = innerSchema.description;
+  for (
+    let inner = defOf(innerSchema).innerType ?? defOf(innerSchema).in;
+    inner;
+    inner = defOf(innerSchema).innerType ?? defOf(innerSchema).in
+  ) {
+    innerSchema = inner;
+    about ??= innerSchema.description;
   }
-  return { bare, about: about ?? "" };
+  return { innerSchema, about: about ?? "" };
 }
 
 const texts = ["string", "enum", "literal", "template_literal"];
@@ -87,6 +91,6 @@ function kindOf(schema: z.ZodType): FlagKind {
   if (texts.includes(type)) return "text";
   if (type === "number" || type === "int") return "number";
   if (type === "boolean") return "boolean";
-  if (type === "array" && element && texts.includes(defOf(unwrap(element).bare).type)) return "list";
+  if (type === "array" && element && texts.includes(defOf(unwrap(element).innerSchema).type)) return "list";
   return "json";
 }

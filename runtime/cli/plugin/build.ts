@@ -10,12 +10,12 @@ import { bundle } from "./bundle.ts";
 import { PackageError } from "./package-error.ts";
 import { manifestOf, type PackageFile, readJson, readPackage, writeDerived } from "./package-file.ts";
 
-export interface Built {
+export interface PluginBuild {
   readonly manifest: BuiltManifest;
   /** Path of the bundle. */
   readonly bundle: string;
   /** Members of `signalbox` in package.json that were rewritten. */
-  readonly rewritten: readonly string[];
+  readonly changedMembers: readonly string[];
   readonly inputs: readonly string[];
 }
 
@@ -29,26 +29,26 @@ export const builtPathOf = (folder: string, entry: string): string => join(folde
  * that follows from the declaration into package.json, and the whole manifest with the digest and the schemas into
  * `dist/plugin.json`. `config`: the plugin's own settings for this start. Throws a `PackageError`.
  */
-export async function build(folder: string, config: Readonly<Record<string, unknown>> = {}): Promise<Built> {
+export async function build(folder: string, config: Readonly<Record<string, unknown>> = {}): Promise<PluginBuild> {
   const file = readPackage(folder);
   const { code, inputs } = await bundle(folder, file.source);
   const entry = join(folder, file.manifest.entry);
   mkdirSync(dirname(entry), { recursive: true });
   writeFileSync(entry, code);
-  const described = await describe(entry, file.manifest, config);
-  const derived = derive(file, described);
-  const rewritten = writeDerived(file, derived);
+  const declaration = await describe(entry, file.manifest, config);
+  const derivedMembers = derive(file, declaration);
+  const changedMembers = writeDerived(file, derivedMembers);
   const manifest = {
-    ...manifestOf(file.path, { ...(file.raw.signalbox as object), ...derived }),
+    ...manifestOf(file.path, { ...(file.json.signalbox as object), ...derivedMembers }),
     version: file.version,
-    contract: described.contract,
+    contract: declaration.contract,
     bundle: { sha256: sha256Of(code), bytes: code.byteLength },
-    config: described.config,
-    contributes: described.contributes,
+    config: declaration.config,
+    contributes: declaration.contributes,
   };
   const built = parseBuilt("dist/plugin.json", manifest);
   writeFileSync(builtPathOf(folder, file.manifest.entry), `${JSON.stringify(built, null, 2)}\n`);
-  return { manifest: built, bundle: entry, rewritten, inputs };
+  return { manifest: built, bundle: entry, changedMembers, inputs };
 }
 
 const notInSetup =
@@ -105,19 +105,19 @@ function derive(file: PackageFile, { plugin, contributes }: Described) {
 }
 
 /** The result of the previous build, checked against its bundle and package.json. Throws a `PackageError`. */
-export function readBuilt(folder: string): Built {
+export function readBuilt(folder: string): PluginBuild {
   const file = readPackage(folder);
   const path = builtPathOf(folder, file.manifest.entry);
   const entry = join(folder, file.manifest.entry);
   let code: Uint8Array;
-  let written: unknown;
+  let json: unknown;
   try {
     code = readFileSync(entry);
-    written = readJson(path);
+    json = readJson(path);
   } catch {
     throw new PackageError("NOT_BUILT", `Expected ${path} and the bundle next to it: run \`signalbox plugin build\`.`);
   }
-  const manifest = parseBuilt(path, written);
+  const manifest = parseBuilt(path, json);
   if (manifest.bundle.sha256 !== sha256Of(code))
     throw new PackageError(
       "NOT_BUILT",
@@ -128,7 +128,7 @@ export function readBuilt(folder: string): Built {
       "NOT_BUILT",
       `${path} has version ${manifest.version}, package.json has ${file.version}: run \`signalbox plugin build\`.`,
     );
-  return { manifest, bundle: entry, rewritten: [], inputs: [] };
+  return { manifest, bundle: entry, changedMembers: [], inputs: [] };
 }
 
 /** Throws a `PackageError` that names the member. */

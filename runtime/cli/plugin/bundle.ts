@@ -44,7 +44,7 @@ export const ownPackages = (): string[] => createRequire(import.meta.url).resolv
  * Imports of Node modules are not bundled, and keep their full names, because Deno requires them. If a CommonJS file requires
  * such a module, it gets it from an import, because the sandbox has no `require`.
  */
-const full: Plugin = {
+const fullNames: Plugin = {
   name: "runtime modules by their full names",
   setup: (build) => {
     build.onResolve({ filter: /^(node:)?[a-z_/0-9]+$/ }, ({ path, kind }) => {
@@ -119,7 +119,7 @@ export async function bundle(folder: string, source: string, { version }: { vers
     minifyWhitespace: true,
     minifySyntax: true,
     nodePaths: ownPackages(),
-    plugins: [full, ownPackage(folder), zodNamespaceImport],
+    plugins: [fullNames, ownPackage(folder), zodNamespaceImport],
   }).catch((error: BuildFailure) => {
     throw new PackageError("CANNOT_BUNDLE", failures(error), error);
   });

@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import * as plugins from "@signalbox/schema/plugins";
 import semver from "semver";
 import { UsageError } from "../arguments.ts";
-import { type Fetched, fetchPackage } from "./fetch-package.ts";
+import { type FetchedPackage, fetchPackage } from "./fetch-package.ts";
 import { checkLocked, lockFile, readLock, saveLocked } from "./lock.ts";
 import { breakingChangesText, permissionsText, singleLine } from "./messages.ts";
 import { id, type OperatorContext, type OperatorVerb, type PluginEntity } from "./operator-verb.ts";
@@ -48,20 +48,22 @@ export const rollback: OperatorVerb = async (args, context) => {
   const { version, versions } = await context.call<PluginEntity>(plugins.get, { id: name });
   const active = versions.findIndex((one) => one.version === version);
   const older = versions.slice(0, Math.max(0, active));
-  const before = older.filter(({ approved_at, rolled_back_at }) => approved_at !== null && rolled_back_at === null).at(-1);
+  const previousVersion = older
+    .filter(({ approved_at, rolled_back_at }) => approved_at !== null && rolled_back_at === null)
+    .at(-1);
   if (version === null)
     throw new PackageError("NO_PACKAGE", `No version of ${name} is approved, so there is nothing to roll back.`);
-  if (!before)
+  if (!previousVersion)
     throw new PackageError(
       "NO_PACKAGE",
       `${name} has no approved version before ${version}. Installed: ${versions.map((one) => one.version).join(", ")}.`,
     );
-  return approveVersion(name, before.version, context);
+  return approveVersion(name, previousVersion.version, context);
 };
 
-async function installFetched(fetched: Fetched, approving: boolean, context: OperatorContext): Promise<void> {
-  const { manifest, bundle, origin, integrity, publisher, signature, provenance } = fetched;
-  checkLocked(fetched);
+async function installFetched(fetchedPackage: FetchedPackage, approving: boolean, context: OperatorContext): Promise<void> {
+  const { manifest, bundle, origin, integrity, publisher, signature, provenance } = fetchedPackage;
+  checkLocked(fetchedPackage);
   const input = {
     manifest,
     bundle: gzipSync(bundle, { level: 9 }).toString("base64"),
@@ -69,23 +71,23 @@ async function installFetched(fetched: Fetched, approving: boolean, context: Ope
     publisher,
     ...(integrity !== null && { integrity }),
   };
-  const stored = await context.call<PluginEntity>(plugins.install, input);
-  saveLocked(fetched);
+  const plugin = await context.call<PluginEntity>(plugins.install, input);
+  saveLocked(fetchedPackage);
   const facts = [`sha256 ${manifest.bundle.sha256}`, integrity, signature, provenance].filter((fact) => fact != null);
   context.out(`${manifest.id} ${manifest.version} from ${origin}\n${facts.map((fact) => `  ${singleLine(fact)}\n`).join("")}`);
-  context.out(breakingChangesText(stored, manifest.version));
-  if (stored.version !== manifest.version && stored.waiting?.version !== manifest.version) {
+  context.out(breakingChangesText(plugin, manifest.version));
+  if (plugin.version !== manifest.version && plugin.waiting?.version !== manifest.version) {
     if (approving) return void (await approveVersion(manifest.id, manifest.version, context));
     context.out(
-      `Already installed; ${stored.version ?? "no version"} is active. To activate this version: signalbox plugin approve ${manifest.id} ${manifest.version}\n`,
+      `Already installed; ${plugin.version ?? "no version"} is active. To activate this version: signalbox plugin approve ${manifest.id} ${manifest.version}\n`,
     );
     return;
   }
-  if (stored.waiting === null) {
-    context.out(`It requests no new permissions; it is ${stored.state}.\n`);
+  if (plugin.waiting === null) {
+    context.out(`It requests no new permissions; it is ${plugin.state}.\n`);
     return;
   }
-  context.out(permissionsText(stored));
+  context.out(permissionsText(plugin));
   if (approving) await approveVersion(manifest.id, manifest.version, context);
   else context.out(`None of its code has run yet. To approve it: signalbox plugin approve ${manifest.id}\n`);
 }
@@ -96,7 +98,7 @@ async function approveVersion(name: string, version: string | undefined, { call,
   return 0;
 }
 
-function mustNotBeOlder({ id, version }: Pick<Fetched["manifest"], "id" | "version">, serving: string | null): void {
+function mustNotBeOlder({ id, version }: Pick<FetchedPackage["manifest"], "id" | "version">, serving: string | null): void {
   if (serving === null || !semver.lt(version, serving)) return;
   throw new PackageError(
     "OLDER",

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { UsageError } from "../arguments.ts";
 import { withoutControlCharacters } from "../output.ts";
 import type { Terminal } from "../terminal.ts";
-import type { Built } from "./build.ts";
+import type { PluginBuild } from "./build.ts";
 import type { CaseResult, Report } from "./conformance/report.ts";
 import { PackageError } from "./package-error.ts";
 import { type authorVerbs, pluginHelp } from "./verbs.ts";
@@ -59,7 +59,7 @@ const author: Record<keyof typeof authorVerbs, Verb> = {
     const { runConformance } = await import("./conformance/run.ts");
     const causes = new Map<string, string>();
     const onCase = (result: CaseResult) => terminal.out(lineOf(result, causes));
-    const report = await runConformance({ folder, built, record: values.record === true, only: values.only, onCase });
+    const report = await runConformance({ folder, built, record: values.record === true, nameFilter: values.only, onCase });
     if (report.cases.length === 0)
       throw new UsageError(`--only: no case name contains ${JSON.stringify(values.only)}; run without --only to list all cases`);
     terminal.out(summaryOf(report, values.only === undefined));
@@ -103,10 +103,10 @@ function one(positionals: readonly string[], verb: keyof typeof authorVerbs): st
 }
 const size = (bytes: number): string => (bytes < 10_240 ? `${bytes} bytes` : `${Math.round(bytes / 1024)} KiB`);
 
-function tell({ manifest, bundle, rewritten }: Built, { out }: Terminal): void {
+function tell({ manifest, bundle, changedMembers }: PluginBuild, { out }: Terminal): void {
   out(`${manifest.id} ${manifest.version}: ${bundle}, ${size(manifest.bundle.bytes)}, sha256 ${manifest.bundle.sha256}\n`);
-  if (rewritten.length > 0)
-    out(`  package.json: signalbox.${rewritten.join(", signalbox.")} were updated to what the plugin declares\n`);
+  if (changedMembers.length > 0)
+    out(`  package.json: signalbox.${changedMembers.join(", signalbox.")} were updated to what the plugin declares\n`);
   for (const [kind, all] of Object.entries(manifest.contributes)) {
     const names = Object.keys(all);
     if (names.length > 0) out(`  ${kind}: ${names.join(", ")}\n`);

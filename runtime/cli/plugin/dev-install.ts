@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import type { Operation } from "@signalbox/schema/operation";
 import * as plugins from "@signalbox/schema/plugins";
-import { type Built, sha256Of } from "./build.ts";
+import { type PluginBuild, sha256Of } from "./build.ts";
 import { bundle } from "./bundle.ts";
 import { filePublisher } from "./fetch-package.ts";
 import { requestedText } from "./messages.ts";
@@ -18,7 +18,7 @@ export interface DevService {
   call<T>(op: Operation, input?: Readonly<Record<string, unknown>>): Promise<T>;
 }
 export interface DevInstall {
-  readonly built: Built;
+  readonly built: PluginBuild;
   readonly folder: string;
   readonly service: DevService;
   readonly out: (text: string) => void;
@@ -46,21 +46,21 @@ export async function installDevVersion({ built, folder, service, out, signal }:
   const { code } = await bundle(folder, readPackage(folder).source, { version });
   const sha256 = sha256Of(code);
   const { id } = built.manifest;
-  const stored = await service.call<PluginEntity>(plugins.install, {
+  const plugin = await service.call<PluginEntity>(plugins.install, {
     manifest: { ...built.manifest, version, bundle: { sha256, bytes: code.byteLength } },
     bundle: gzipSync(code).toString("base64"),
     origin: `plugin dev in ${basename(folder)}`,
     publisher: filePublisher(readPackage(folder).name),
   });
-  if (stored.waiting?.version === version) {
-    out(requestedText(stored));
+  if (plugin.waiting?.version === version) {
+    out(requestedText(plugin));
     if (!service.approves) {
       out(`Waiting for approval: signalbox plugin approve ${id}   (--approve approves every save)\n`);
       return false;
     }
     await service.call(plugins.approve, { id, version });
   }
-  const until = Date.now() + startMs;
+  const deadline = Date.now() + startMs;
   for (;;) {
     const { sha256: serving, state, code: fault, reason } = await service.call<PluginEntity>(plugins.get, { id });
     if (serving === sha256 && (state === "ready" || state === "degraded")) {
@@ -75,7 +75,7 @@ export async function installDevVersion({ built, folder, service, out, signal }:
       out(`${service.url}: ${id} is not enabled: signalbox plugin enable ${id}\n`);
       return false;
     }
-    if (signal.aborted || Date.now() > until) {
+    if (signal.aborted || Date.now() > deadline) {
       if (!signal.aborted) out(`${service.url}: ${id} ${version} does not serve yet; it is ${state}\n`);
       return false;
     }

@@ -24,16 +24,16 @@ export async function replayLastWebhook(context: ReplayContext): Promise<void> {
 async function replay(source: string, context: ReplayContext): Promise<void> {
   const { service, out } = context;
   const known = await service.call<Event[]>(webhooks.list, { source, limit: 100 });
-  const last = known.find(({ polled, replay_of }) => !polled && replay_of === null);
-  if (!last) {
+  const lastWebhook = known.find(({ polled, replay_of }) => !polled && replay_of === null);
+  if (!lastWebhook) {
     out(`Nothing to replay: no webhook of ${source} has arrived yet. Send one to ${service.url}/webhook/${source}\n`);
     return;
   }
-  const { event_id } = await service.call<Receipt>(webhooks.replay, { id: last.id });
+  const { event_id } = await service.call<Receipt>(webhooks.replay, { id: lastWebhook.id });
   const event = await service.call<Event & { executions: readonly { id: string; task_id: string }[] }>(webhooks.get, {
     id: event_id,
   });
-  out(`Replaying the webhook received at ${last.received_at}:\n`);
+  out(`Replaying the webhook received at ${lastWebhook.received_at}:\n`);
   const read = { event: event.event_name, action: event.action, subject: event.subject, actor: event.actor };
   for (const [name, value] of Object.entries(read)) out(`  ${name.padEnd(8)} ${singleLine(value ?? "(none)")}\n`);
   out(`  triggers ${event.canonical_triggers.join(", ") || "(none)"}\n`);

@@ -6,7 +6,7 @@ import { isServiceNamed, readClientConfig } from "../../platform/config.ts";
 import { UsageError } from "../arguments.ts";
 import { request } from "../request.ts";
 import type { Terminal } from "../terminal.ts";
-import { type Built, build } from "./build.ts";
+import { build, type PluginBuild } from "./build.ts";
 import { readConformance } from "./conformance/read-conformance.ts";
 import type { CaseResult } from "./conformance/report.ts";
 import { runConformance } from "./conformance/run.ts";
@@ -40,18 +40,18 @@ export async function dev(args: readonly string[], terminal: Terminal): Promise<
   const { folder, out } = context;
   const path = join(folder, "package.json");
   requirePackageFile(path);
-  let ours = "";
+  let ownPackageFile = "";
   const packageFile = () => (existsSync(path) ? readFileSync(path, "utf8") : "");
   // The build writes the values of the declaration into package.json, which is not a save. A change by the author is one.
-  const isOwn = (path: string) => path === "package.json" && packageFile() === ours;
+  const isOwn = (path: string) => path === "package.json" && packageFile() === ownPackageFile;
   const all = watchSaves(folder, isOwn, stop.signal);
   // The address may come from an environment that was set up for another purpose.
   if (context.service) out(`Builds that pass are installed at ${context.service.url}\n`);
   const work = (async () => {
-    ours = await round(context, packageFile);
+    ownPackageFile = await round(context, packageFile);
     for await (const names of all) {
       out(`\n${names.join(", ") || "Something"} ${names.length > 1 ? "were" : "was"} saved\n`);
-      ours = await round(context, packageFile);
+      ownPackageFile = await round(context, packageFile);
     }
   })();
   const ended = new Promise<void>((done) => {
@@ -74,13 +74,13 @@ async function optionsOf(args: readonly string[], terminal: Terminal) {
     throw new UsageError(
       `unexpected argument ${JSON.stringify(more[0])}: expected a folder, or no argument for the working folder`,
     );
-  const named = readClientConfig();
-  const url = values.url ?? (isServiceNamed() ? named.SIGNALBOX_URL : undefined);
+  const clientConfig = readClientConfig();
+  const url = values.url ?? (isServiceNamed() ? clientConfig.SIGNALBOX_URL : undefined);
   const needing = (["key", "approve", "replay"] as const).find((flag) => values[flag] !== undefined);
   if (url === undefined && needing) throw new UsageError(`--${needing} needs a running service: set --url or SIGNALBOX_URL`);
   if (url !== undefined && !/^https?:$/.test(URL.parse(url)?.protocol ?? ""))
     throw new UsageError(`--url: must be an address such as http://localhost:8000; it is ${JSON.stringify(url)}`);
-  const apiKey = values.key === undefined ? named.SIGNALBOX_API_KEY : await keyIn(values.key, terminal);
+  const apiKey = values.key === undefined ? clientConfig.SIGNALBOX_API_KEY : await keyIn(values.key, terminal);
   const service: DevService | null =
     url === undefined
       ? null
@@ -102,19 +102,19 @@ async function keyIn(from: string, { read }: Terminal): Promise<string> {
 /** Returns package.json as the build wrote it. */
 async function round(context: Round, packageFile: () => string): Promise<string> {
   const { folder, service, replays, signal, out, err } = context;
-  let ours = "";
+  let ownPackageFile = "";
   try {
     const config = (await readConformance(folder))?.config ?? {};
     const built = await build(folder, config);
-    ours = packageFile();
+    ownPackageFile = packageFile();
     const isGood = await passes(built, context);
-    if (!isGood || service === null || signal.aborted) return ours;
+    if (!isGood || service === null || signal.aborted) return ownPackageFile;
     const serves = await installDevVersion({ built, folder, service, out, signal });
     if (serves && replays) await replayLastWebhook({ built, service, out, signal });
   } catch (error) {
     if (!signal.aborted) err(`${messageOf(error)}\n`);
   }
-  return ours;
+  return ownPackageFile;
 }
 
 const messageOf = (error: unknown): string => {
@@ -122,19 +122,19 @@ const messageOf = (error: unknown): string => {
   return error instanceof Error ? error.message : String(error);
 };
 
-async function passes(built: Built, { folder, signal, out }: Round): Promise<boolean> {
-  const began = performance.now();
-  const failed: CaseResult[] = [];
-  const { cases, left } = await runConformance({
+async function passes(built: PluginBuild, { folder, signal, out }: Round): Promise<boolean> {
+  const startedAt = performance.now();
+  const failures: CaseResult[] = [];
+  const { cases, skippedCases } = await runConformance({
     folder,
     built,
     record: false,
     quick: true,
     signal,
-    onCase: (result) => !result.ok && !signal.aborted && failed.push(result),
+    onCase: (result) => !result.ok && !signal.aborted && failures.push(result),
   });
   if (signal.aborted) return false;
-  for (const { name, error = "" } of failed.slice(0, shownFailures)) {
+  for (const { name, error = "" } of failures.slice(0, shownFailures)) {
     const lines = error.trimEnd().split("\n");
     out(
       `FAIL ${name}\n${lines
@@ -144,11 +144,11 @@ async function passes(built: Built, { folder, signal, out }: Round): Promise<boo
     );
     if (lines.length > shownLines) out(`     … ${lines.length - shownLines} more lines\n`);
   }
-  if (failed.length > shownFailures)
-    out(`… and ${failed.length - shownFailures} more failed; to see them: signalbox plugin test\n`);
+  if (failures.length > shownFailures)
+    out(`… and ${failures.length - shownFailures} more failed; to see them: signalbox plugin test\n`);
   const { id, version } = built.manifest;
-  const slow = left === 0 ? "" : `; ${left} slow cases run only in signalbox plugin test`;
-  const verdict = failed.length === 0 ? `good, ${cases.length} cases` : `${failed.length} of ${cases.length} cases failed`;
-  out(`${id} ${version}: ${verdict}, ${Math.round(performance.now() - began)} ms${slow}\n`);
-  return failed.length === 0;
+  const slow = skippedCases === 0 ? "" : `; ${skippedCases} slow cases run only in signalbox plugin test`;
+  const verdict = failures.length === 0 ? `good, ${cases.length} cases` : `${failures.length} of ${cases.length} cases failed`;
+  out(`${id} ${version}: ${verdict}, ${Math.round(performance.now() - startedAt)} ms${slow}\n`);
+  return failures.length === 0;
 }

@@ -12,7 +12,7 @@ import { keysOf, signatureOf } from "./signatures.ts";
 import { unpack } from "./tarball.ts";
 
 /** A plugin as it is sent to the service. None of its code has run. */
-export interface Fetched {
+export interface FetchedPackage {
   readonly manifest: BuiltManifest;
   readonly bundle: Uint8Array;
   /** The package with its version, or the file's name. */
@@ -36,7 +36,7 @@ export interface Fetched {
 export const packageSpec = /^(@[a-z0-9~][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*(@[\w.^~<>=* -]+)?$/i;
 
 /** Reads a folder, a tarball, or a package of the registry that npm is configured for. Throws a `PackageError`. */
-export async function fetchPackage(source: string): Promise<Fetched> {
+export async function fetchPackage(source: string): Promise<FetchedPackage> {
   const path = resolve(source);
   if (existsSync(path)) return { ...(statSync(path).isDirectory() ? fromFolder(path) : await fromTarball(path)), source };
   if (/^[./]|\.t(ar\.)?gz$/.test(source)) throw new PackageError("NO_PACKAGE", `There is no ${path}.`);
@@ -48,12 +48,12 @@ export async function fetchPackage(source: string): Promise<Fetched> {
   return fromRegistry(source);
 }
 
-type Contents = Pick<Fetched, "manifest" | "bundle"> & { readonly name: string };
+type Contents = Pick<FetchedPackage, "manifest" | "bundle"> & { readonly name: string };
 
 /** Reads a tarball or a folder of this machine. */
 export const filePublisher = (name: string): string => `${name} (file)`;
 
-async function fromTarball(path: string): Promise<Omit<Fetched, "source">> {
+async function fromTarball(path: string): Promise<Omit<FetchedPackage, "source">> {
   const bytes = readFileSync(path);
   const { name, ...contents } = await contentsOf(bytes, basename(path));
   return { ...contents, origin: basename(path), integrity: integrityOf(bytes), publisher: filePublisher(name) };
@@ -70,7 +70,7 @@ async function contentsOf(bytes: Uint8Array, origin: string): Promise<Contents> 
   }
 }
 
-function fromFolder(folder: string): Omit<Fetched, "source"> {
+function fromFolder(folder: string): Omit<FetchedPackage, "source"> {
   const read = (file: string) => {
     const path = join(folder, file);
     if (!path.startsWith(folder + sep) || !existsSync(path)) return undefined;
@@ -86,8 +86,8 @@ function fromFolder(folder: string): Omit<Fetched, "source"> {
 }
 
 function readFiles(read: (file: string) => Buffer | undefined): Contents {
-  const own = json(read, "package.json");
-  const { entry } = manifestOf("package.json", own.signalbox);
+  const packageJson = json(read, "package.json");
+  const { entry } = manifestOf("package.json", packageJson.signalbox);
   const path = entry.includes("/") ? `${entry.slice(0, entry.lastIndexOf("/"))}/plugin.json` : "plugin.json";
   const manifest = parseBuilt(path, json(read, path));
   const bundle = read(manifest.entry);
@@ -97,12 +97,12 @@ function readFiles(read: (file: string) => Buffer | undefined): Contents {
       "INTEGRITY",
       `${manifest.entry} has the SHA-256 ${sha256Of(bundle)}; ${path} expects ${manifest.bundle.sha256}.`,
     );
-  if (own.version !== manifest.version)
+  if (packageJson.version !== manifest.version)
     throw new PackageError(
       "MISMATCH",
-      `package.json has version ${own.version}, ${path} has ${manifest.version}: run \`signalbox plugin build\` again.`,
+      `package.json has version ${packageJson.version}, ${path} has ${manifest.version}: run \`signalbox plugin build\` again.`,
     );
-  return { manifest, bundle, name: typeof own.name === "string" ? own.name : "" };
+  return { manifest, bundle, name: typeof packageJson.name === "string" ? packageJson.name : "" };
 }
 
 function json(read: (file: string) => Buffer | undefined, file: string): Record<string, unknown> {
@@ -123,33 +123,33 @@ function json(read: (file: string) => Buffer | undefined, file: string): Record<
  * Uses npm itself, so that its registries, credentials, proxies and certificates apply. `npm pack` downloads the tarball from the
  * registry and verifies its integrity. It installs nothing and runs no scripts.
  */
-async function fromRegistry(spec: string): Promise<Fetched> {
+async function fromRegistry(spec: string): Promise<FetchedPackage> {
   const folder = mkdtempSync(join(tmpdir(), "signalbox-package-"));
   try {
     const stdout = await npm(["pack", "--ignore-scripts", "--json", "--pack-destination", folder, spec], spec);
-    const [packed] = Object.values(JSON.parse(stdout)) as {
+    const [tarball] = Object.values(JSON.parse(stdout)) as {
       filename: string;
       name: string;
       version: string;
       integrity: string;
     }[];
-    if (!packed) throw new PackageError("REGISTRY", `${spec}: npm returned no package.`);
-    const bytes = readFileSync(join(folder, basename(packed.filename)));
+    if (!tarball) throw new PackageError("REGISTRY", `${spec}: npm returned no package.`);
+    const bytes = readFileSync(join(folder, basename(tarball.filename)));
     const integrity = integrityOf(bytes);
-    if (integrity !== packed.integrity)
+    if (integrity !== tarball.integrity)
       throw new PackageError(
         "INTEGRITY",
-        `${spec}: expected a tarball with integrity ${packed.integrity}, as the registry states; got ${integrity}.`,
+        `${spec}: expected a tarball with integrity ${tarball.integrity}, as the registry states; got ${integrity}.`,
       );
-    const origin = `${packed.name}@${packed.version}`;
+    const origin = `${tarball.name}@${tarball.version}`;
     const { name, ...contents } = await contentsOf(bytes, origin);
     // The author decides the contents of the package; only the registry determines its name.
-    if (name !== packed.name) throw new PackageError("MISMATCH", `${origin}: its package.json is named ${name}.`);
-    const registry = await registryOf(packed.name);
-    const publisher = `${packed.name} (${registry})`;
+    if (name !== tarball.name) throw new PackageError("MISMATCH", `${origin}: its package.json is named ${name}.`);
+    const registry = await registryOf(tarball.name);
+    const publisher = `${tarball.name} (${registry})`;
     const keys = await keysOf(registry);
-    const signature = await signatureOf(packed.name, packed.version, integrity, keys);
-    const provenance = await provenanceOf(packed.name, packed.version, integrity, keys);
+    const signature = await signatureOf(tarball.name, tarball.version, integrity, keys);
+    const provenance = await provenanceOf(tarball.name, tarball.version, integrity, keys);
     return { ...contents, origin, source: origin, integrity, publisher, signature, provenance };
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { z } from "zod";
-import type { Fetched } from "./fetch-package.ts";
+import type { FetchedPackage } from "./fetch-package.ts";
 import { PackageError } from "./package-error.ts";
 
 /** A file in the working folder that lists the installed plugins. Keep it in version control. */
@@ -31,22 +31,22 @@ const write = (lock: Lock, file: string): void => {
 };
 
 /** Refuses a version whose contents differ from those of the last install, even if its origin is the same. */
-export function checkLocked({ manifest, integrity }: Fetched, file: string = lockFile): void {
-  const locked = readLock(file).plugins[manifest.id];
-  if (!locked || locked.version !== manifest.version) return;
-  if (locked.sha256 !== manifest.bundle.sha256)
+export function checkLocked({ manifest, integrity }: FetchedPackage, file: string = lockFile): void {
+  const lockedVersion = readLock(file).plugins[manifest.id];
+  if (!lockedVersion || lockedVersion.version !== manifest.version) return;
+  if (lockedVersion.sha256 !== manifest.bundle.sha256)
     throw new PackageError(
       "INTEGRITY",
-      `${file} locks ${manifest.id} ${manifest.version} to the SHA-256 ${locked.sha256}; got ${manifest.bundle.sha256}.`,
+      `${file} locks ${manifest.id} ${manifest.version} to the SHA-256 ${lockedVersion.sha256}; got ${manifest.bundle.sha256}.`,
     );
-  if (locked.integrity !== null && integrity !== null && locked.integrity !== integrity)
+  if (lockedVersion.integrity !== null && integrity !== null && lockedVersion.integrity !== integrity)
     throw new PackageError(
       "INTEGRITY",
-      `${file} locks ${manifest.id} ${manifest.version} to the integrity ${locked.integrity}; got ${integrity}.`,
+      `${file} locks ${manifest.id} ${manifest.version} to the integrity ${lockedVersion.integrity}; got ${integrity}.`,
     );
 }
 
-export function saveLocked({ manifest, integrity, source }: Fetched, file: string = lockFile): void {
+export function saveLocked({ manifest, integrity, source }: FetchedPackage, file: string = lockFile): void {
   const lock = readLock(file);
   lock.plugins[manifest.id] = { version: manifest.version, source, integrity, sha256: manifest.bundle.sha256 };
   write(lock, file);

@@ -83,8 +83,8 @@ const verbs: Record<OperatorVerbName, OperatorVerb> = {
   },
   doctor: async (args, { call, out }) => {
     none(args, "doctor");
-    const all = await call<PluginEntity[]>(plugins.list, { limit: 1000 });
-    const refused = await call<{ name: string; code: string; reason: string }[]>(plugins.refused);
+    const installedPlugins = await call<PluginEntity[]>(plugins.list, { limit: 1000 });
+    const refusedPlugins = await call<{ name: string; code: string; reason: string }[]>(plugins.refused);
     const { required, layers } = await call<z.output<typeof plugins.isolation.output>>(plugins.isolation);
     out(isolationText(layers));
     const { deferred_webhooks = [] } = await call<z.output<typeof health.get.output>>(health.get);
@@ -92,17 +92,17 @@ const verbs: Record<OperatorVerbName, OperatorVerb> = {
     const hasAccount = ({ sources }: PluginEntity) => accounts.some(({ source }) => sources.includes(source));
     const complaints = [
       ...(required ? missingLayers(layers) : []),
-      ...all.flatMap((one) => problemsOf(one, hasAccount(one))),
+      ...installedPlugins.flatMap((one) => problemsOf(one, hasAccount(one))),
       ...deferred_webhooks.map(waitingLine),
-      ...refused
-        .filter(({ name }) => !all.some((one) => one.id === name))
+      ...refusedPlugins
+        .filter(({ name }) => !installedPlugins.some((one) => one.id === name))
         .map(({ name, code, reason }) => `${singleLine(name)}: ${code}: ${singleLine(reason)}`),
     ];
-    for (const one of all) out(healthLine(one));
+    for (const one of installedPlugins) out(healthLine(one));
     for (const one of complaints) out(`problem: ${one}\n`);
     out(
       complaints.length === 0
-        ? `${countText(all.length, "plugin")}, no problems\n`
+        ? `${countText(installedPlugins.length, "plugin")}, no problems\n`
         : `${countText(complaints.length, "problem")}\n`,
     );
     return complaints.length === 0 ? 0 : 1;
@@ -134,17 +134,17 @@ function settingsIn(json: string): unknown {
 
 /** `api.example.com:GET,api.example.com:POST`, or JSON in the format of PUT /api/plugins/{id}/permissions. */
 function wantedOf(text: string): Record<string, unknown> {
-  const wrong = (what: string) => new UsageError(`--narrow: ${what}. Usage: signalbox plugin ${usageOf("permissions")}`);
+  const usageError = (what: string) => new UsageError(`--narrow: ${what}. Usage: signalbox plugin ${usageOf("permissions")}`);
   if (text.trim().startsWith("{")) {
     try {
       return JSON.parse(text) as Record<string, unknown>;
     } catch {
-      throw wrong("is not valid JSON");
+      throw usageError("is not valid JSON");
     }
   }
   const pairs = text.split(",").map((pair) => {
     const [, host, method] = /^\s*(\S+):([A-Za-z]+)\s*$/.exec(pair) ?? [];
-    if (host === undefined || method === undefined) throw wrong(`${JSON.stringify(pair)} is not host:METHOD`);
+    if (host === undefined || method === undefined) throw usageError(`${JSON.stringify(pair)} is not host:METHOD`);
     return { host, method: method.toUpperCase() };
   });
   const hosts = Map.groupBy(pairs, ({ host }) => host);

@@ -17,7 +17,7 @@ export interface PackResult {
   readonly bytes: number;
 }
 
-const beside = ["README.md", "LICENSE", "LICENSE.md", "CHANGELOG.md"];
+const extraFiles = ["README.md", "LICENSE", "LICENSE.md", "CHANGELOG.md"];
 /** The same for every file, as in npm, so that the same contents result in the same tarball. */
 const mtime = new Date("1985-10-26T08:15:00.000Z");
 
@@ -27,7 +27,7 @@ export async function pack(folder: string, into = folder): Promise<PackResult> {
   const { name, version } = readPackage(folder);
   const dist = dirname(manifest.entry);
   const report = reportPathOf(manifest.entry);
-  const files = ["package.json", ...beside, manifest.entry, join(dist, "plugin.json"), report].filter(
+  const files = ["package.json", ...extraFiles, manifest.entry, join(dist, "plugin.json"), report].filter(
     (file) => existsSync(join(folder, file)) && (file !== report || isOf(join(folder, report), manifest.bundle.sha256)),
   );
   const tar = tarPack();

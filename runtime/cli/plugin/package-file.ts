@@ -14,7 +14,7 @@ export interface PackageFile {
   /** The part of the manifest that the author writes, without the part that follows from the declaration. */
   readonly manifest: Omit<Manifest, "kinds" | "sdk" | "needs" | "about">;
   /** The members as they are in the file. */
-  readonly raw: Readonly<Record<string, unknown>>;
+  readonly json: Readonly<Record<string, unknown>>;
 }
 
 const sources = ["src/plugin.ts", "src/index.ts", "plugin.ts", "index.ts", "src/plugin.js", "src/index.js", "index.js"];
@@ -32,14 +32,14 @@ export function requirePackageFile(path: string): void {
 export function readPackage(folder: string): PackageFile {
   const path = join(folder, "package.json");
   requirePackageFile(path);
-  const raw = readJson(path);
-  const { name, version, type } = raw;
+  const json = readJson(path);
+  const { name, version, type } = json;
   if (typeof name !== "string" || typeof version !== "string")
     throw new PackageError("BAD_PACKAGE", `${path}: expected "name" and "version".`);
   // Without it, a program that loads the bundle as a file would treat it as CommonJS.
   if (type !== "module")
     throw new PackageError("BAD_PACKAGE", `${path}: expected "type": "module"; it is ${JSON.stringify(type)}.`);
-  if (Object.keys((raw.dependencies as object | undefined) ?? {}).length > 0)
+  if (Object.keys((json.dependencies as object | undefined) ?? {}).length > 0)
     throw new PackageError(
       "BAD_PACKAGE",
       `${path}: must not have "dependencies", because nothing is installed with a plugin. Move them to "devDependencies": they are bundled.`,
@@ -48,9 +48,9 @@ export function readPackage(folder: string): PackageFile {
     path,
     name,
     version,
-    source: sourceOf(folder, raw),
-    manifest: manifestOf(path, withDerivedMembers(raw.signalbox)),
-    raw,
+    source: sourceOf(folder, json),
+    manifest: manifestOf(path, withDerivedMembers(json.signalbox)),
+    json,
   };
 }
 
@@ -101,14 +101,16 @@ export function readJson(path: string): Record<string, unknown> {
  * Writes the part of the manifest that follows from the declaration, and does not change the author's part (permissions, secrets,
  * limits, title). Returns the members that changed.
  */
-export function writeDerived(file: PackageFile, derived: Readonly<Record<string, unknown>>): string[] {
-  const before = file.raw.signalbox as Record<string, unknown>;
+export function writeDerived(file: PackageFile, derivedMembers: Readonly<Record<string, unknown>>): string[] {
+  const before = file.json.signalbox as Record<string, unknown>;
   const after: Record<string, unknown> = { ...before };
-  for (const [member, value] of Object.entries(derived)) {
+  for (const [member, value] of Object.entries(derivedMembers)) {
     if (value === undefined) delete after[member];
     else after[member] = value;
   }
-  const changed = Object.keys(derived).filter((member) => JSON.stringify(before[member]) !== JSON.stringify(after[member]));
-  if (changed.length > 0) writeFileSync(file.path, `${JSON.stringify({ ...file.raw, signalbox: after }, null, 2)}\n`);
+  const changed = Object.keys(derivedMembers).filter(
+    (member) => JSON.stringify(before[member]) !== JSON.stringify(after[member]),
+  );
+  if (changed.length > 0) writeFileSync(file.path, `${JSON.stringify({ ...file.json, signalbox: after }, null, 2)}\n`);
   return changed;
 }

@@ -54,7 +54,7 @@ async function readStatement(url: string): Promise<z.output<typeof statement> | 
   return found ? statement.parse(JSON.parse(Buffer.from(found.bundle.dsseEnvelope.payload, "base64").toString("utf8"))) : null;
 }
 
-const installed = z.object({ packages: z.record(z.string(), z.object({ integrity: z.string().optional() })) });
+const packageLock = z.object({ packages: z.record(z.string(), z.object({ integrity: z.string().optional() })) });
 const audit = z.object({ invalid: z.array(z.unknown()), missing: z.array(z.unknown()) });
 
 /**
@@ -65,19 +65,19 @@ async function verify(name: string, version: string, integrity: string): Promise
   const folder = mkdtempSync(join(tmpdir(), "signalbox-provenance-"));
   const spec = `${name}@${version}`;
   // If npm cannot reach the keys, it waits for them only once.
-  const once = ["--fetch-retries=0", "--fetch-timeout=10000"];
+  const fetchOnce = ["--fetch-retries=0", "--fetch-timeout=10000"];
   try {
     writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies: { [name]: version } }));
     // The registry of the package and its credential may be configured in the working folder only.
     if (existsSync(".npmrc")) cpSync(".npmrc", join(folder, ".npmrc"));
-    const omitted = ["dev", "optional", "peer"].map((one) => `--omit=${one}`);
-    await npm(["install", "--ignore-scripts", "--no-audit", "--no-fund", ...omitted], spec, folder);
+    const omitFlags = ["dev", "optional", "peer"].map((one) => `--omit=${one}`);
+    await npm(["install", "--ignore-scripts", "--no-audit", "--no-fund", ...omitFlags], spec, folder);
     // A registry could return another, signed tarball this time.
-    const lock = installed.parse(JSON.parse(readFileSync(join(folder, "package-lock.json"), "utf8")));
+    const lock = packageLock.parse(JSON.parse(readFileSync(join(folder, "package-lock.json"), "utf8")));
     if (lock.packages[`node_modules/${name}`]?.integrity !== integrity)
       throw new PackageError("INTEGRITY", `${spec}: the registry returned another tarball when npm verified its signatures.`);
     const { invalid, missing } = audit.parse(
-      JSON.parse(await npm(["audit", "signatures", "--json", ...omitted, ...once], spec, folder)),
+      JSON.parse(await npm(["audit", "signatures", "--json", ...omitFlags, ...fetchOnce], spec, folder)),
     );
     if (invalid.length > 0) throw new PackageError("INTEGRITY", `${spec}: npm found an invalid signature.`);
     return missing.length > 0 ? "the registry returned no signature" : null;

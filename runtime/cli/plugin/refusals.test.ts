@@ -111,7 +111,7 @@ describe("build", () => {
     const { signalbox, ...rest } = JSON.parse(readFileSync(join(plugin, "package.json"), "utf8"));
     const { kinds: _, sdk: __, needs: ___, about: ____, ...own } = signalbox;
     writeFileSync(join(plugin, "package.json"), JSON.stringify({ ...rest, signalbox: own }));
-    expect((await build(plugin)).rewritten.toSorted()).toEqual(["about", "kinds", "needs", "sdk"]);
+    expect((await build(plugin)).changedMembers.toSorted()).toEqual(["about", "kinds", "needs", "sdk"]);
     expect(JSON.parse(readFileSync(join(plugin, "package.json"), "utf8")).signalbox).toEqual(signalbox);
   });
 

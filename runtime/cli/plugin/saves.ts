@@ -14,16 +14,16 @@ const ignoredFiles =
  * another file over them. `isOwn`: whether this program wrote the file.
  */
 export function watchSaves(folder: string, isOwn: (path: string) => boolean, signal: AbortSignal): AsyncIterable<string[]> {
-  const saved = new Set<string>();
+  const savedPaths = new Set<string>();
   const watchers = new Map<string, FSWatcher>();
-  let ready = Promise.withResolvers<void>();
+  let nextSave = Promise.withResolvers<void>();
   let failure: Error | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const note = (path: string) => {
     if (ignoredFiles.test(path) || isOwn(path)) return;
-    saved.add(path);
+    savedPaths.add(path);
     clearTimeout(timer);
-    timer = setTimeout(() => ready.resolve(), quietMs);
+    timer = setTimeout(() => nextSave.resolve(), quietMs);
   };
   const unwatch = (name: string) => {
     watchers.get(name)?.close();
@@ -47,7 +47,7 @@ export function watchSaves(folder: string, isOwn: (path: string) => boolean, sig
       // A folder that was removed is no longer watched; everything else ends the watch.
       if (name !== "" && ["ENOENT", "EPERM"].includes(error.code ?? "")) return;
       failure = error;
-      ready.resolve();
+      nextSave.resolve();
     });
     for (const one of readdirSync(join(folder, name))) {
       const path = join(name, one);
@@ -61,18 +61,18 @@ export function watchSaves(folder: string, isOwn: (path: string) => boolean, sig
   const end = () => {
     clearTimeout(timer);
     for (const watcher of watchers.values()) watcher.close();
-    ready.resolve();
+    nextSave.resolve();
   };
   signal.addEventListener("abort", end, { once: true });
   return (async function* () {
     for (;;) {
-      await ready.promise;
+      await nextSave.promise;
       if (signal.aborted) return;
       if (failure) throw failure;
-      ready = Promise.withResolvers();
+      nextSave = Promise.withResolvers();
       // Editors write a temporary file and rename it.
-      const names = [...saved].filter((path) => existsSync(join(folder, path)) && !isFolder(path)).sort();
-      saved.clear();
+      const names = [...savedPaths].filter((path) => existsSync(join(folder, path)) && !isFolder(path)).sort();
+      savedPaths.clear();
       yield names;
     }
   })();

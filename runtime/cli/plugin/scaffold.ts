@@ -63,7 +63,7 @@ const withId = (text: string, id: string): string =>
 
 /** The members of the kind and those of all plugins. The packages for development have the version of this program. */
 function packageJson(texts: readonly string[], { license, repository }: Ownership): string {
-  const [{ signalbox, ...own } = {}, every] = texts.map((text) => JSON.parse(text) as Record<string, unknown>);
+  const [{ signalbox, ...packageOfKind } = {}, commonPackage] = texts.map((text) => JSON.parse(text) as Record<string, unknown>);
   const devDependencies = {
     "@signalbox/cli": `^${version}`,
     "@signalbox/sdk": `^${version}`,
@@ -72,7 +72,7 @@ function packageJson(texts: readonly string[], { license, repository }: Ownershi
     typescript: "^5.9.0",
     zod: "^4.6.0",
   };
-  return `${JSON.stringify({ ...own, ...every, license, ...(repository && { repository: asRepository(repository) }), devDependencies, signalbox }, null, 2)}\n`;
+  return `${JSON.stringify({ ...packageOfKind, ...commonPackage, license, ...(repository && { repository: asRepository(repository) }), devDependencies, signalbox }, null, 2)}\n`;
 }
 
 /** In npm's format. */

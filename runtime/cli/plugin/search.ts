@@ -18,9 +18,9 @@ const keyword = "signalbox-plugin";
 const maxShown = 20;
 
 const hits = z.array(z.object({ name: z.string(), version: z.string(), description: z.string().optional() }));
-const seen = z.object({ signalbox: z.unknown().optional(), "dist.attestations": z.unknown().optional() });
+const packageDetails = z.object({ signalbox: z.unknown().optional(), "dist.attestations": z.unknown().optional() });
 
-const tested = z.object({
+const conformanceReport = z.object({
   plugin: z.object({ sha256: z.string() }),
   suites: z.string(),
   passed: z.number(),
@@ -50,7 +50,7 @@ async function detailsOf(spec: string): Promise<string[]> {
   // `name` is requested too, because it always exists: if a package has only one of the requested members, npm prints its value
   // without its name.
   const text = await npm(["view", "--json", spec, "name", "signalbox", "dist.attestations"], spec).catch(() => "");
-  const answer = seen.safeParse(JSON.parse(text || "{}"));
+  const answer = packageDetails.safeParse(JSON.parse(text || "{}"));
   const parsed = manifest.safeParse(answer.data?.signalbox);
   if (!answer.success || !parsed.success) return ["its package.json has no valid manifest, so it cannot be installed"];
   const { kinds, sdk, needs, permissions } = parsed.data;
@@ -73,7 +73,7 @@ async function reportOf(spec: string): Promise<string> {
     const [file = ""] = readdirSync(work);
     const files = await unpack(readFileSync(join(work, file)));
     const bundle = files.get("dist/plugin.js");
-    const report = tested.safeParse(JSON.parse(files.get("dist/conformance.json")?.toString("utf8") ?? "null"));
+    const report = conformanceReport.safeParse(JSON.parse(files.get("dist/conformance.json")?.toString("utf8") ?? "null"));
     if (!bundle || !report.success || report.data.plugin.sha256 !== sha256Of(bundle))
       return "conformance: no report for this bundle";
     const { passed, failed, suites } = report.data;

@@ -2,24 +2,24 @@ import { listOfKinds } from "./kinds.ts";
 
 interface PluginVerb {
   /** Arguments of the verb. */
-  readonly takes: string;
+  readonly args: string;
   readonly about: string;
   /** Lines that only this verb's help shows. */
-  readonly more?: string;
+  readonly details?: string;
 }
 type Verbs = Readonly<Record<string, PluginVerb>>;
 
 /** Verbs of authors, in the plugin's folder. Default: the working folder. */
 export const authorVerbs = {
   new: {
-    takes: "<folder> [--kind <kind>] [--license <id>] [--repository <url>]",
+    args: "<folder> [--kind <kind>] [--license <id>] [--repository <url>]",
     about: "Create a plugin that passes its tests. Default kind: tools.",
-    more: `The folder's name becomes the plugin's id. At a terminal, it asks for the license (default: MIT) and the repository. Kinds:\n${listOfKinds()}`,
+    details: `The folder's name becomes the plugin's id. At a terminal, it asks for the license (default: MIT) and the repository. Kinds:\n${listOfKinds()}`,
   },
   dev: {
-    takes: "[folder] [--url <address>] [--flags]",
+    args: "[folder] [--url <address>] [--flags]",
     about: "Build and test the plugin each time you save, and install builds that pass in a running service.",
-    more: `Runs the fast cases of its suites and shows failures on one screen.
+    details: `Runs the fast cases of its suites and shows failures on one screen.
   --url      install each build that passes in this service, as a version such as 0.1.0-dev.1767225600000. Default:
              SIGNALBOX_URL; if that is not set either, builds are not installed
   --key      @file with the API key, or - for standard input. Default: SIGNALBOX_API_KEY
@@ -29,71 +29,73 @@ export const authorVerbs = {
 Ctrl-C ends it. To return to the previous version: signalbox plugin rollback <id>.
 `,
   },
-  build: { takes: "[folder]", about: "Build the bundle dist/plugin.js and its manifest dist/plugin.json." },
+  build: { args: "[folder]", about: "Build the bundle dist/plugin.js and its manifest dist/plugin.json." },
   test: {
-    takes: "[folder] [--only <text>] [--record] [--no-build]",
+    args: "[folder] [--only <text>] [--record] [--no-build]",
     about: "Run the conformance suites against the bundle in the sandbox.",
-    more: `  --only      run only cases whose name contains this text, for example "verify"; writes no report
+    details: `  --only      run only cases whose name contains this text, for example "verify"; writes no report
   --record    send requests without a recording in test/http/ to the real server, and record the responses
   --no-build  test the build in dist/
 Exit code: 0 if every case passes, otherwise 1. The report is also written to dist/conformance.json.
 `,
   },
-  pack: { takes: "[folder]", about: "Pack the build as a tarball to publish or install." },
+  pack: { args: "[folder]", about: "Pack the build as a tarball to publish or install." },
 } as const satisfies Verbs;
 
 /** Verbs of operators, which use the service at SIGNALBOX_URL. */
 export const operatorVerbs = {
   search: {
-    takes: "[words] [--reports]",
+    args: "[words] [--reports]",
     about: "Find plugins in npm's registry and show the permissions that each requests.",
-    more: `Searches packages with the keyword signalbox-plugin. It needs no service and runs no code of a package.
+    details: `Searches packages with the keyword signalbox-plugin. It needs no service and runs no code of a package.
   --reports  download the packages and show their conformance reports, if they match the bundle
 `,
   },
   install: {
-    takes: "<package[@version] | tarball | folder> [--approve]",
+    args: "<package[@version] | tarball | folder> [--approve]",
     about: "Store a plugin and show the permissions that it requests. Nothing runs before it is approved.",
   },
-  list: { takes: "", about: "List plugins and their states." },
-  info: { takes: "<id>", about: "Show a plugin with its versions." },
+  list: { args: "", about: "List plugins and their states." },
+  info: { args: "<id>", about: "Show a plugin with its versions." },
   permissions: {
-    takes: "<id> [--narrow <host:METHOD,... | JSON>]",
+    args: "<id> [--narrow <host:METHOD,... | JSON>]",
     about: "Show a plugin's permissions, and those that a waiting version requests in addition.",
-    more: "--narrow restricts it to these methods and hosts, also in later versions. JSON form: {http, operations, open_routes}.\n",
+    details:
+      "--narrow restricts it to these methods and hosts, also in later versions. JSON form: {http, operations, open_routes}.\n",
   },
-  approve: { takes: "<id> [version]", about: "Approve a version with its permissions." },
-  enable: { takes: "<id>", about: "Start a plugin, also after a quarantine." },
-  disable: { takes: "<id>", about: "Stop a plugin." },
+  approve: { args: "<id> [version]", about: "Approve a version with its permissions." },
+  enable: { args: "<id>", about: "Start a plugin, also after a quarantine." },
+  disable: { args: "<id>", about: "Stop a plugin." },
   configure: {
-    takes: "<id> --settings <JSON | @file | ->",
+    args: "<id> --settings <JSON | @file | ->",
     about: "Set settings and secrets. They are refused if the plugin does not start with them.",
   },
   upgrade: {
-    takes: "<id | package[@version] | tarball | folder>",
+    args: "<id | package[@version] | tarball | folder>",
     about: "Install a newer version. A version that requests more, or checks less, waits for approval.",
   },
-  rollback: { takes: "<id>", about: "Go back to the last approved version that was not rolled back." },
-  remove: { takes: "<id>", about: "Remove a plugin with its settings." },
-  doctor: { takes: "", about: "Show the isolation layers, and why plugins do not run." },
-  logs: { takes: "<id>", about: "Show a plugin's log." },
+  rollback: { args: "<id>", about: "Go back to the last approved version that was not rolled back." },
+  remove: { args: "<id>", about: "Remove a plugin with its settings." },
+  doctor: { args: "", about: "Show the isolation layers, and why plugins do not run." },
+  logs: { args: "<id>", about: "Show a plugin's log." },
 } as const satisfies Verbs;
 
-const all: Verbs = { ...authorVerbs, ...operatorVerbs };
+const verbs: Verbs = { ...authorVerbs, ...operatorVerbs };
 
 /** Usage of a verb: `approve <id> [version]`. */
-export const usageOf = (verb: keyof typeof authorVerbs | keyof typeof operatorVerbs): string => written(verb, all[verb]);
+export const usageOf = (verb: keyof typeof authorVerbs | keyof typeof operatorVerbs): string => usageLine(verb, verbs[verb]);
 
-const written = (name: string, verb: PluginVerb | undefined): string => `${name} ${verb?.takes ?? ""}`.trimEnd();
+const usageLine = (name: string, verb: PluginVerb | undefined): string => `${name} ${verb?.args ?? ""}`.trimEnd();
 
 /** Help of one verb, or of all. */
 export function pluginHelp(name = ""): string {
-  const verb = Object.hasOwn(all, name) ? all[name] : undefined;
-  if (verb) return `Usage: signalbox plugin ${written(name, verb)}\n\n${verb.about}\n${verb.more ? `\n${verb.more}` : ""}`;
-  const wide = Math.max(...Object.entries(all).map(([one, { takes }]) => `${one} ${takes}`.length));
+  const verb = Object.hasOwn(verbs, name) ? verbs[name] : undefined;
+  if (verb)
+    return `Usage: signalbox plugin ${usageLine(name, verb)}\n\n${verb.about}\n${verb.details ? `\n${verb.details}` : ""}`;
+  const wide = Math.max(...Object.entries(verbs).map(([one, { args }]) => `${one} ${args}`.length));
   const lines = (verbs: Verbs) =>
     Object.entries(verbs)
-      .map(([one, of]) => `  ${written(one, of).padEnd(wide)}  ${of.about}\n`)
+      .map(([one, of]) => `  ${usageLine(one, of).padEnd(wide)}  ${of.about}\n`)
       .join("");
   return `Usage: signalbox plugin <verb>
 

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import type { Conformance, TestCase } from "@signalbox/sdk/testing";
 import { openSandbox } from "../../../plugins/sandbox/open.ts";
-import type { Built } from "../build.ts";
+import type { PluginBuild } from "../build.ts";
 import type { RunState } from "./plugin-under-test.ts";
 
 /** Cases for every bundle, independent of its kinds. */
-export function bundleCases({ manifest, bundle }: Built, config: Record<string, unknown>): TestCase[] {
+export function bundleCases({ manifest, bundle }: PluginBuild, config: Record<string, unknown>): TestCase[] {
   const start = () => openSandbox({ bundle, name: manifest.id, memoryMb: manifest.limits.memory_mb, config });
   return [
     {
@@ -36,21 +36,21 @@ export function bundleCases({ manifest, bundle }: Built, config: Record<string, 
 
 /** Runs last, because it checks what all previous cases did. */
 export function shutdownCases(
-  { manifest }: Built,
+  { manifest }: PluginBuild,
   conformance: Conformance,
   state: RunState,
-  missing: ReadonlySet<string>,
+  unansweredRequests: ReadonlySet<string>,
 ): TestCase[] {
   return [
     {
       name: "http: every request has a recording",
       run: async () =>
-        assert.deepEqual([...missing], [], "run `signalbox plugin test --record` once, or write them into test/http/"),
+        assert.deepEqual([...unansweredRequests], [], "run `signalbox plugin test --record` once, or write them into test/http/"),
     },
     {
       name: "secrets: the plugin's output contains none",
       run: async () => {
-        const all = state.written.join("\n");
+        const all = state.stderrLines.join("\n");
         for (const [name, value] of Object.entries(conformance.secrets ?? {}))
           assert.ok(value === "" || !all.includes(value), `the secret ${name} is in the console output of the plugin`);
         for (const name of Object.keys(manifest.secrets))
@@ -64,9 +64,9 @@ export function shutdownCases(
 }
 
 /** Permissions that no case used. This is not an error, but operators will ask why they are needed. */
-export const unusedPermissions = ({ manifest }: Built, state: RunState): string[] =>
+export const unusedPermissions = ({ manifest }: PluginBuild, state: RunState): string[] =>
   manifest.permissions.http.flatMap(({ host, methods }) =>
-    methods.filter((method) => !state.used.has(`${method} ${host}`)).map((method) => `${method} https://${host}`),
+    methods.filter((method) => !state.usedHosts.has(`${method} ${host}`)).map((method) => `${method} https://${host}`),
   );
 
 /**

@@ -7,6 +7,7 @@ import {
   type Source,
   type Tool,
 } from "@signalbox/sdk";
+import type { BuiltManifest } from "@signalbox/sdk/manifest";
 import type { Conformance, TestTracker } from "@signalbox/sdk/testing";
 import { z } from "zod";
 import { openTcp } from "../../../platform/network/tcp.ts";
@@ -17,27 +18,27 @@ import { openSandbox, type Sandbox } from "../../../plugins/sandbox/open.ts";
 import { createPlaceholders } from "../../../plugins/sandbox/placeholders.ts";
 import { serveCapabilities } from "../../../plugins/sandbox/serve-capabilities.ts";
 import { hostsIn, serversIn } from "../../../plugins/settings-hosts.ts";
-import type { Built } from "../build.ts";
+import type { PluginBuild } from "../build.ts";
 
 type Fetch = typeof globalThis.fetch;
 
 /** The shared state of the cases of a run: where requests are sent, and what the plugin did. */
 export interface RunState {
   /** Answers the requests for which the case has no fake tracker. */
-  readonly recorded: Fetch;
+  readonly fetch: Fetch;
   /** Fake tracker of the running case. It answers the requests to all hosts of the manifest. */
   tracker: Pick<TestTracker, "url"> | null;
   /** Hosts and methods that the plugin used: `GET api.example.com`. */
-  readonly used: Set<string>;
+  readonly usedHosts: Set<string>;
   /** Lines that the plugin wrote to standard error. */
-  readonly written: string[];
+  readonly stderrLines: string[];
 }
 
 /** The built bundle as a plugin value. Each function runs in the sandbox, as it does in the service. */
 export interface PluginUnderTest {
   readonly plugin: Plugin;
   /** Called between two cases: processes may be reused. */
-  rest(): void;
+  endCase(): void;
   close(): Promise<void>;
 }
 
@@ -54,7 +55,11 @@ interface Process {
 /** Capabilities that a suite provides; the host provides the others. */
 const suiteCapabilities: readonly string[] = ["operations", "trackers", "vectors", "embed"];
 
-export function openPluginUnderTest({ manifest, bundle }: Built, conformance: Conformance, state: RunState): PluginUnderTest {
+export function openPluginUnderTest(
+  { manifest, bundle }: PluginBuild,
+  conformance: Conformance,
+  state: RunState,
+): PluginUnderTest {
   const processes: Process[] = [];
   const needs = ["log", ...manifest.needs.filter((need) => suiteCapabilities.includes(need))] as CapabilityName[];
   const setup = async ({
@@ -87,12 +92,12 @@ export function openPluginUnderTest({ manifest, bundle }: Built, conformance: Co
   }) as unknown as Plugin;
   return {
     plugin,
-    rest: () => {
+    endCase: () => {
       for (const one of processes) one.busy = false;
     },
     close: async () => {
       const exits = await Promise.all(processes.map(({ sandbox }) => sandbox.close(2_000).then(() => sandbox.exited)));
-      state.written.push(...exits.map(({ stderr }) => stderr));
+      state.stderrLines.push(...exits.map(({ stderr }) => stderr));
     },
   };
 }
@@ -104,7 +109,7 @@ interface OpenOptions {
   readonly capabilities: Partial<Capabilities>;
 }
 
-async function open(manifest: Built["manifest"], bundle: string, { conformance, state, config, capabilities }: OpenOptions) {
+async function open(manifest: BuiltManifest, bundle: string, { conformance, state, config, capabilities }: OpenOptions) {
   const secrets = conformance.secrets ?? {};
   const placeholders = createPlaceholders(manifest.secrets, () => secrets);
   const process: Omit<Process, "sandbox" | "key"> & { sandbox?: Sandbox } = {
@@ -121,12 +126,12 @@ async function open(manifest: Built["manifest"], bundle: string, { conformance, 
     userHosts: () => [],
   };
   const hostFetch = createHostFetch(manifest.id, ways, placeholders);
-  const masked = placeholders.mask(secrets);
+  const maskedSecrets = placeholders.mask(secrets);
   const tcp = openTcp(manifest.id, () => serversIn(config));
   const serve = serveCapabilities(manifest.id, manifest, {
     fetch: hostFetch,
     tcp,
-    secret: async (name) => (typeof masked[name] === "string" ? masked[name] : null),
+    secret: async (name) => (typeof maskedSecrets[name] === "string" ? maskedSecrets[name] : null),
     embed: (texts) => process.capabilities.embed?.(texts) ?? Promise.resolve([]),
     operations: { call: (id, input) => (process.capabilities.operations as Capabilities["operations"]).call(id, input) },
     trackers: {
@@ -144,7 +149,7 @@ async function open(manifest: Built["manifest"], bundle: string, { conformance, 
     memoryMb: manifest.limits.memory_mb,
     mask: placeholders.mask,
     callMs: manifest.limits.call_ms,
-    config: { ...config, ...masked },
+    config: { ...config, ...maskedSecrets },
     facts: { ...(vectors && { vectors: JSON.parse(JSON.stringify(vectors)) }), trackers: trackers?.configured() ?? [] },
     notified: (method, params) => {
       const { message, fields } = params as { message: string; fields: Record<string, never> };
@@ -165,9 +170,9 @@ const fetchFor =
   (state: RunState): Fetch =>
   async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input);
-    state.used.add(`${init?.method ?? "GET"} ${url.host}`);
+    state.usedHosts.add(`${init?.method ?? "GET"} ${url.host}`);
     const { tracker } = state;
-    if (!tracker || url.host === new URL(tracker.url).host || tracker.url === unlisted) return state.recorded(input, init);
+    if (!tracker || url.host === new URL(tracker.url).host || tracker.url === unlisted) return state.fetch(input, init);
     return globalThis.fetch(new URL(url.pathname + url.search, tracker.url), init);
   };
 /** Address of a tracker that has no server: the recordings answer. */
@@ -177,7 +182,7 @@ const unlisted = "http://127.0.0.1:9";
  * The host checks a declared signature before it calls `verify`. Here `verify` is tested alone; otherwise a `verify` that accepts
  * everything would pass.
  */
-function bareSources({ sandbox, mask }: Process, { contributes }: Built["manifest"]): Record<string, Source> {
+function bareSources({ sandbox, mask }: Process, { contributes }: BuiltManifest): Record<string, Source> {
   const declared = Object.entries(contributes.sources);
   const unsigned = declared.map(([name, { signature: _, ...source }]) => [name, source] as const);
   const bare = contributionsOf({ ...contributes, sources: Object.fromEntries(unsigned) }, sandbox.call, mask).sources ?? {};
@@ -187,14 +192,14 @@ function bareSources({ sandbox, mask }: Process, { contributes }: Built["manifes
 }
 
 /** The sandbox's own proxies check only the kinds of values. Here the schemas are complete, because the suites read them. */
-function withSchemas(contributions: Contributions, described: Built["manifest"]["contributes"]): Contributions {
+function withSchemas(contributions: Contributions, contributes: BuiltManifest["contributes"]): Contributions {
   const schema = (jsonSchema: object) => z.fromJSONSchema(jsonSchema as never) as unknown as z.ZodObject;
   const tools = Object.entries(contributions.tools ?? {}).map(([name, tool]): [string, Tool] => {
-    const { input, output } = described.tools[name] as { input: object; output: object };
+    const { input, output } = contributes.tools[name] as { input: object; output: object };
     return [name, { ...tool, input: schema(input), output: schema(output) } as unknown as Tool];
   });
   const sources = Object.entries(contributions.sources ?? {}).map(([name, source]): [string, Source] => {
-    const { connection } = described.sources[name] as { connection: object };
+    const { connection } = contributes.sources[name] as { connection: object };
     return [name, { ...source, connection: schema(connection) } as Source];
   });
   return { ...contributions, tools: Object.fromEntries(tools), sources: Object.fromEntries(sources) };

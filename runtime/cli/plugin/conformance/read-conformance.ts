@@ -9,18 +9,18 @@ import { PackageError } from "../package-error.ts";
 
 export const conformancePath = "test/conformance.ts";
 
-const each = <S extends z.ZodType>(of: S) => z.record(z.string(), of).optional();
+const recordOf = <S extends z.ZodType>(of: S) => z.record(z.string(), of).optional();
 /** Checks only the members whose errors a suite could not explain. */
 const shape = z.looseObject({
-  config: each(z.unknown()),
-  secrets: each(z.string()),
+  config: recordOf(z.unknown()),
+  secrets: recordOf(z.string()),
   tools: z.looseObject({ tools: z.record(z.string(), z.looseObject({ inputs: z.array(z.unknown()).min(1) })) }).optional(),
-  routes: each(z.looseObject({})),
-  sources: each(z.looseObject({})),
-  memories: each(z.looseObject({})),
-  knowledge: each(z.looseObject({})),
-  queues: each(z.looseObject({})),
-  useCases: each(z.looseObject({})),
+  routes: recordOf(z.looseObject({})),
+  sources: recordOf(z.looseObject({})),
+  memories: recordOf(z.looseObject({})),
+  knowledge: recordOf(z.looseObject({})),
+  queues: recordOf(z.looseObject({})),
+  useCases: recordOf(z.looseObject({})),
 });
 
 function checkConformance(conformance: Conformance): Conformance {

@@ -59,7 +59,7 @@ test("responses to equal requests come in turn; a request without a recording is
   expect([await read(), await read(), await read()]).toEqual([[], [1], [1]]);
   await expect(recorded.fetch(url, { method: "POST", body: "other" })).rejects.toThrow("fetch failed");
   expect(await (await recorded.fetch(url, { method: "POST", body: "text" })).text()).toBe("b");
-  expect([...recorded.missing]).toEqual([`POST ${url} other`]);
+  expect([...recorded.unansweredRequests]).toEqual([`POST ${url} other`]);
   expect(await recorded.answers(`${url}/9`)).toBe(false);
 });
 

@@ -45,9 +45,9 @@ function parseJson(path: string): unknown {
 export class RecordedTracker implements TestTracker {
   readonly url = "http://127.0.0.1:9";
   readonly #recordings: readonly Recording[];
-  readonly #used = new Map<Recording, number>();
+  readonly #uses = new Map<Recording, number>();
   /** Requests that no recording answers. */
-  readonly missing = new Set<string>();
+  readonly unansweredRequests = new Set<string>();
   readonly #fault = new FaultInjector();
   #writes = 0;
 
@@ -65,7 +65,7 @@ export class RecordedTracker implements TestTracker {
   }
   async close(): Promise<void> {
     this.heal();
-    this.#used.clear();
+    this.#uses.clear();
   }
 
   readonly fetch: Fetch = async (input, init) => {
@@ -99,14 +99,14 @@ export class RecordedTracker implements TestTracker {
     const text = await request.text();
     const matching = this.#matching(request, text);
     // Recordings of the same request are used one after the other; the last one is repeated.
-    const next = matching.find((one) => !this.#used.has(one)) ?? matching.at(-1);
-    if (!next) {
-      this.missing.add(`${request.method} ${request.url}${text ? ` ${text.slice(0, 500)}` : ""}`);
+    const nextRecording = matching.find((one) => !this.#uses.has(one)) ?? matching.at(-1);
+    if (!nextRecording) {
+      this.unansweredRequests.add(`${request.method} ${request.url}${text ? ` ${text.slice(0, 500)}` : ""}`);
       throw connectionDropped();
     }
-    this.#used.set(next, (this.#used.get(next) ?? 0) + 1);
-    if (!next.reads && request.method !== "GET" && request.method !== "HEAD") this.#writes += 1;
-    return responseOf(next.response);
+    this.#uses.set(nextRecording, (this.#uses.get(nextRecording) ?? 0) + 1);
+    if (!nextRecording.reads && request.method !== "GET" && request.method !== "HEAD") this.#writes += 1;
+    return responseOf(nextRecording.response);
   }
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { SDK_VERSION } from "@signalbox/sdk";
 import type { TestCase } from "@signalbox/sdk/testing";
 import { z } from "zod";
-import type { Built } from "../build.ts";
+import type { PluginBuild } from "../build.ts";
 import { bundleCases, shutdownCases, untestedSources, unusedPermissions } from "./own-cases.ts";
 import { openPluginUnderTest, type RunState } from "./plugin-under-test.ts";
 import { readConformance } from "./read-conformance.ts";
@@ -13,44 +13,45 @@ import { suitesOf } from "./suites.ts";
 
 export interface RunOptions {
   readonly folder: string;
-  readonly built: Built;
+  readonly built: PluginBuild;
   /** Send requests without a recording to the real server, and record the responses. */
   readonly record: boolean;
   /** Run only the cases that do not wait; no report is written. */
   readonly quick?: boolean;
   /** Run only the cases whose name contains this text; no report is written. */
-  readonly only?: string | undefined;
+  readonly nameFilter?: string | undefined;
   /** Stops the run: no further case is started. */
   readonly signal?: AbortSignal;
   readonly onCase: (result: CaseResult) => void;
 }
-/** The result of a run; `left`: skipped cases. */
+/** The result of a run; `skippedCases`: skipped cases. */
 export interface Outcome extends Report {
-  readonly left: number;
+  readonly skippedCases: number;
 }
 
 /** Runs the suites of the plugin's kinds on its built bundle, in the sandbox, and writes the report next to the bundle. */
 export async function runConformance(options: RunOptions): Promise<Outcome> {
-  const { folder, built, record, quick = false, only = "", signal, onCase } = options;
+  const { folder, built, record, quick = false, nameFilter = "", signal, onCase } = options;
   const conformance = (await readConformance(folder)) ?? {};
   const http = join(folder, "test/http");
   const recordings = readRecordings(http);
-  const recorded = new RecordedTracker(recordings);
+  const recordedTracker = new RecordedTracker(recordings);
   const real = recordingFetch(http, recordings);
-  const ask: typeof real = async (input, init) => ((await recorded.answers(input, init)) ? recorded.fetch : real)(input, init);
-  const state: RunState = { recorded: record ? ask : recorded.fetch, tracker: null, used: new Set(), written: [] };
+  const ask: typeof real = async (input, init) =>
+    ((await recordedTracker.answers(input, init)) ? recordedTracker.fetch : real)(input, init);
+  const state: RunState = { fetch: record ? ask : recordedTracker.fetch, tracker: null, usedHosts: new Set(), stderrLines: [] };
   const process = openPluginUnderTest(built, conformance, state);
   const results: CaseResult[] = [];
-  let left = 0;
+  let skippedCases = 0;
   const runCases = async (cases: readonly TestCase[]) => {
     for (const one of cases) {
       if (signal?.aborted) return;
-      if ((quick && one.slow) || !one.name.includes(only)) {
-        left += 1;
+      if ((quick && one.slow) || !one.name.includes(nameFilter)) {
+        skippedCases += 1;
         continue;
       }
       const result = await outcome(one);
-      process.rest();
+      process.endCase();
       state.tracker = null;
       results.push(result);
       onCase(result);
@@ -58,16 +59,16 @@ export async function runConformance(options: RunOptions): Promise<Outcome> {
   };
   try {
     await runCases(bundleCases(built, conformance.config ?? {}));
-    for (const suite of suitesOf({ built, conformance, plugin: process.plugin, state, recorded })) await suite(runCases);
+    for (const suite of suitesOf({ built, conformance, plugin: process.plugin, state, recordedTracker })) await suite(runCases);
   } finally {
     await process.close();
   }
-  await runCases(shutdownCases(built, conformance, state, recorded.missing));
-  const isWhole = !quick && only === "" && !signal?.aborted;
+  await runCases(shutdownCases(built, conformance, state, recordedTracker.unansweredRequests));
+  const isWhole = !quick && nameFilter === "" && !signal?.aborted;
   const unused = unusedPermissions(built, state).map((one) => `the permission ${one} was not used by any case`);
   const report = reportOf(built, results, isWhole ? [...unused, ...untestedSources(conformance)] : []);
   if (isWhole) writeFileSync(reportPathOf(built.bundle), `${JSON.stringify(report, null, 2)}\n`);
-  return { ...report, left };
+  return { ...report, skippedCases };
 }
 
 async function outcome({ name, run }: TestCase): Promise<CaseResult> {
@@ -93,7 +94,7 @@ const withoutStack = (text: string): string =>
     .filter((line) => !/^\s+at .*(\(|:\d+:\d+)/.test(line))
     .join("\n");
 
-function reportOf({ manifest }: Built, cases: readonly CaseResult[], warnings: readonly string[]): Report {
+function reportOf({ manifest }: PluginBuild, cases: readonly CaseResult[], warnings: readonly string[]): Report {
   const failed = cases.filter(({ ok }) => !ok).length;
   return {
     plugin: { id: manifest.id, version: manifest.version, sha256: manifest.bundle.sha256 },

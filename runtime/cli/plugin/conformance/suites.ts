@@ -10,18 +10,18 @@ import {
   testTools,
   testUseCase,
 } from "@signalbox/sdk/testing";
-import type { Built } from "../build.ts";
+import type { PluginBuild } from "../build.ts";
 import type { RunState } from "./plugin-under-test.ts";
 import { conformancePath } from "./read-conformance.ts";
 import type { RecordedTracker } from "./recordings.ts";
 
 export interface SuiteContext {
-  readonly built: Built;
+  readonly built: PluginBuild;
   readonly conformance: Conformance;
   /** The bundle, in the sandbox. */
   readonly plugin: Plugin;
   readonly state: RunState;
-  readonly recorded: RecordedTracker;
+  readonly recordedTracker: RecordedTracker;
 }
 type RunCases = (cases: readonly TestCase[]) => Promise<void>;
 type Suite = (runCases: RunCases) => Promise<void>;
@@ -34,28 +34,28 @@ export function suitesOf(context: SuiteContext): Suite[] {
   const { built, conformance, plugin, state } = context;
   const { contributes } = built.manifest;
   const config = conformance.config ?? {};
-  const each = <K extends "sources" | "memories" | "knowledge" | "queues" | "useCases">(
+  const suitesOfKind = <K extends "sources" | "memories" | "knowledge" | "queues" | "useCases">(
     kind: K,
     suite: (name: string, fixtures: NonNullable<Conformance[K]>[string]) => Suite,
   ): Suite[] =>
     Object.keys(contributes[kind]).map((name) => {
       const fixtures = conformance[kind]?.[name];
       return fixtures === undefined
-        ? plain([absent(`${kind}.${name}`)])
+        ? suiteOf([absent(`${kind}.${name}`)])
         : suite(name, fixtures as NonNullable<Conformance[K]>[string]);
     });
-  const plain =
+  const suiteOf =
     (cases: readonly TestCase[]): Suite =>
     (runCases) =>
       runCases(cases);
   return [
     ...(Object.keys(contributes.tools).length > 0
-      ? [plain(conformance.tools ? toolCases(context, conformance.tools) : [absent("tools")])]
+      ? [suiteOf(conformance.tools ? toolCases(context, conformance.tools) : [absent("tools")])]
       : []),
-    ...each("sources", (source, fixtures) =>
-      plain(testSource(plugin, { ...fixtures, source, config, tracker: withTracker(state, fixtures.tracker) })),
+    ...suitesOfKind("sources", (source, fixtures) =>
+      suiteOf(testSource(plugin, { ...fixtures, source, config, tracker: withTracker(state, fixtures.tracker) })),
     ),
-    ...each("memories", (store, { start, ...fixtures }) => async (runCases) => {
+    ...suitesOfKind("memories", (store, { start, ...fixtures }) => async (runCases) => {
       const server = await start?.();
       try {
         await runCases(testMemory(plugin, { ...fixtures, store, config: { ...config, ...server?.config } }));
@@ -63,12 +63,14 @@ export function suitesOf(context: SuiteContext): Suite[] {
         await server?.close();
       }
     }),
-    ...each("knowledge", (knowledge, fixtures) =>
-      plain(testKnowledge(plugin, { ...fixtures, knowledge, config, wiki: withTracker(state, fixtures.wiki) })),
+    ...suitesOfKind("knowledge", (knowledge, fixtures) =>
+      suiteOf(testKnowledge(plugin, { ...fixtures, knowledge, config, wiki: withTracker(state, fixtures.wiki) })),
     ),
-    ...each("queues", (queue, fixtures) => plain(testQueues(plugin, { ...fixtures, queue, config }))),
-    ...(Object.keys(contributes.routes).length > 0 ? [plain(conformance.routes ? routeCases(context) : [absent("routes")])] : []),
-    ...each("useCases", (useCase, fixtures) => plain(testUseCase(plugin, { ...fixtures, useCase, config }))),
+    ...suitesOfKind("queues", (queue, fixtures) => suiteOf(testQueues(plugin, { ...fixtures, queue, config }))),
+    ...(Object.keys(contributes.routes).length > 0
+      ? [suiteOf(conformance.routes ? routeCases(context) : [absent("routes")])]
+      : []),
+    ...suitesOfKind("useCases", (useCase, fixtures) => suiteOf(testUseCase(plugin, { ...fixtures, useCase, config }))),
   ];
 }
 
@@ -79,10 +81,10 @@ function routeCases({ conformance, plugin }: SuiteContext): TestCase[] {
 
 /** Without a fake server, the recordings answer. */
 function toolCases(
-  { built, conformance, plugin, state, recorded }: SuiteContext,
+  { built, conformance, plugin, state, recordedTracker }: SuiteContext,
   fixtures: NonNullable<Conformance["tools"]>,
 ): TestCase[] {
-  const start = fixtures.tracker ?? (built.manifest.needs.includes("fetch") ? async () => recorded : undefined);
+  const start = fixtures.tracker ?? (built.manifest.needs.includes("fetch") ? async () => recordedTracker : undefined);
   return testTools(plugin, {
     ...fixtures,
     config: conformance.config ?? {},

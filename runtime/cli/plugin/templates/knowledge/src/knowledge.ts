@@ -9,7 +9,7 @@ const settings = z.object({
 });
 type Settings = z.output<typeof settings>;
 
-const listed = z.array(z.object({ id: z.string(), version: z.number() }));
+const pageList = z.array(z.object({ id: z.string(), version: z.number() }));
 const read = z.array(z.object({ id: z.string(), version: z.number(), title: z.string(), markdown: z.string(), url: z.string() }));
 /** Pages per request to the list. */
 const portion = 100;
@@ -38,7 +38,7 @@ export function knowledge(fetch: typeof globalThis.fetch): KnowledgeConnector<ty
     list: async ({ cursor }, call) => {
       const after = cursor === null ? 0 : Number(/^after-(\d{1,9})$/.exec(cursor)?.[1] ?? Number.NaN);
       if (Number.isNaN(after)) throw new PluginError("invalid_input", "This cursor was not made by this connector.");
-      const entries = await pages(call, { offset: after, limit: portion }, listed);
+      const entries = await pages(call, { offset: after, limit: portion }, pageList);
       return {
         pages: entries.map(({ id, version }) => ({ id, revision: String(version) })),
         cursor: entries.length < portion ? null : `after-${after + portion}`,

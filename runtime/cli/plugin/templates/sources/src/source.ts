@@ -34,7 +34,7 @@ export function source(fetch: typeof globalThis.fetch): Source<typeof connection
       fetch,
       secrets: [token, webhook_secret].filter((secret) => secret !== undefined),
     });
-  const posted = ({ id, url }: z.output<typeof comment>): PostedComment => ({ id: String(id), url });
+  const toPostedComment = ({ id, url }: z.output<typeof comment>): PostedComment => ({ id: String(id), url });
   const login = async (call: CallContext<Settings>) =>
     (await client(call).read({ route: "GET /me", schema: me, signal: call.signal })).data.login;
 
@@ -68,7 +68,7 @@ export function source(fetch: typeof globalThis.fetch): Source<typeof connection
         schema: comment,
         signal: call.signal,
       });
-      return posted(data);
+      return toPostedComment(data);
     },
     find: async ({ subject }: NewComment, call) => {
       const { data } = await client(call).read({
@@ -78,7 +78,7 @@ export function source(fetch: typeof globalThis.fetch): Source<typeof connection
         signal: call.signal,
       });
       const found = data.find(({ body }) => readMarker(body) === call.key);
-      return found ? posted(found) : null;
+      return found ? toPostedComment(found) : null;
     },
   };
 }

@@ -21,7 +21,7 @@ export const triage = (operations: OperationsAccess): UseCase => {
     };
     return items.find((one) => one.source === source && one.source_project_id === project);
   };
-  const made = async (state: State): Promise<Project> =>
+  const findOrCreate = async (state: State): Promise<Project> =>
     (await find(state)) ??
     ((await operations.call("projects.create", {
       name,
@@ -39,23 +39,23 @@ export const triage = (operations: OperationsAccess): UseCase => {
           `The agent "${agent}" does not exist. Run the default seed first: POST /api/agents/seed`,
         );
       });
-      const own = (state as unknown as State | null) ?? choose(request);
+      const chosen = (state as unknown as State | null) ?? choose(request);
       if (state === null) {
-        if (await find(own))
+        if (await find(chosen))
           throw new PluginError(
             "conflict",
-            `${own.source} already has the project ${own.project}. Set project_id to another one.`,
+            `${chosen.source} already has the project ${chosen.project}. Set project_id to another one.`,
           );
         // Saved before the project is created, so that a later call knows that a project with this name is ours.
-        await save({ ...own });
+        await save({ ...chosen });
       }
-      const project = await made(own);
+      const project = await findOrCreate(chosen);
       return {
         status: "ready",
-        project: { project_id: own.project, name: project.name, id: project.id },
+        project: { project_id: chosen.project, name: project.name, id: project.id },
         agents_verified: [agent],
         tracker_issue: null,
-        next_steps: [`Open an issue in ${own.project}.`],
+        next_steps: [`Open an issue in ${chosen.project}.`],
       };
     },
     teardown: async ({ state }) => {
