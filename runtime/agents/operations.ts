@@ -7,7 +7,7 @@ import { defaultAgents } from "./defaults.ts";
 import { deleteAgent, findAgent, insertAgent, listAgents, updateAgent } from "./queries.ts";
 import { hashSecret } from "./secret.ts";
 
-const absent = (id: string) => problem("not_found", `There is no agent "${id}".`);
+const notFound = (id: string) => problem("not_found", `There is no agent "${id}".`);
 
 /** Columns of an agent from its input: the secret is stored as a hash. */
 async function toRow<T extends { auth_secret?: string | undefined }>({ auth_secret, ...members }: T) {
@@ -21,16 +21,16 @@ async function toRow<T extends { auth_secret?: string | undefined }>({ auth_secr
 const minSecretLength = 16;
 
 /** Path segments below /api/agents, which an agent's id must not shadow. */
-const reserved = ["seed", "capabilities"];
+const reservedIds = ["seed", "capabilities"];
 
 /** A change of an agent is published before the request is answered, so that the next event uses the new policy. */
 export function agentOperations(bus: Bus): Bound[] {
   const publishChange = () => bus.publish("policy");
   return [
     handle(agents.list, (page, { sql }) => listAgents(sql, page)),
-    handle(agents.get, async ({ id }, { sql }) => (await findAgent(sql, id)) ?? Promise.reject(absent(id))),
+    handle(agents.get, async ({ id }, { sql }) => (await findAgent(sql, id)) ?? Promise.reject(notFound(id))),
     handle(agents.create, async (input, { sql }) => {
-      if (reserved.includes(input.id))
+      if (reservedIds.includes(input.id))
         throw problem("bad_request", `id: "${input.id}" is reserved; choose another`, { field: "id" });
       const agent = await insertAgent(sql, await toRow(input));
       if (!agent) throw problem("conflict", `id: an agent with the id "${input.id}" already exists`, { field: "id" });
@@ -39,12 +39,12 @@ export function agentOperations(bus: Bus): Bound[] {
     }),
     handle(agents.update, async ({ id, ...change }, { sql }) => {
       const agent = await updateAgent(sql, id, await toRow(change));
-      if (!agent) throw absent(id);
+      if (!agent) throw notFound(id);
       if (change.policy) await publishChange();
       return agent;
     }),
     handle(agents.remove, async ({ id }, { sql }) => {
-      if (!(await deleteAgent(sql, id))) throw absent(id);
+      if (!(await deleteAgent(sql, id))) throw notFound(id);
       await publishChange();
       return {};
     }),

@@ -4,7 +4,7 @@ import type { z } from "zod";
 import type { Queryable } from "../platform/database/client.ts";
 
 export type Agent = Output<typeof get>;
-type Stored = Omit<z.output<(typeof create)["input"]>, "auth_secret"> & SecretColumns;
+type StoredAgent = Omit<z.output<(typeof create)["input"]>, "auth_secret"> & SecretColumns;
 interface SecretColumns {
   readonly auth_secret_hash?: string;
   readonly auth_secret_short?: boolean;
@@ -35,7 +35,7 @@ export async function findAgent(sql: Queryable, id: string): Promise<Agent | und
 }
 
 /** Returns `undefined` if the id is taken. */
-export async function insertAgent(sql: Queryable, agent: Stored): Promise<Agent | undefined> {
+export async function insertAgent(sql: Queryable, agent: StoredAgent): Promise<Agent | undefined> {
   const [row] = await sql<Agent[]>`insert into agents ${sql(agent)} on conflict (id) do nothing returning ${columns(sql)}`;
   return row;
 }

@@ -18,8 +18,9 @@ export function listLog(
   sql: Queryable,
   { subjects, ...filter }: Omit<Input<typeof list>, "subject"> & { readonly subjects?: readonly string[] | undefined },
 ): Promise<HistoryPage<AuditLogEntry>> {
-  const equal = (column: string, value: string | undefined) => (value === undefined ? sql`` : sql`and ${sql(column)} = ${value}`);
-  const about = subjects
+  const equals = (column: string, value: string | undefined) =>
+    value === undefined ? sql`` : sql`and ${sql(column)} = ${value}`;
+  const aboutSubjects = subjects
     ? sql`and (object in (
         select 'task-executions/' || e.id from task_executions e where e.subject = any(${subjects as string[]}::text[])
         union all select 'tasks/' || e.id from task_executions e where e.subject = any(${subjects as string[]}::text[])
@@ -33,7 +34,7 @@ export function listLog(
     time: sql`created_at`,
     columns: sql`seq, actor, operation, object, entry -> 'before' as before, entry -> 'after' as after, entry ->> 'request_id' as request_id,
       created_at, encode(hash, 'hex') as hash`,
-    where: sql`${equal("actor", filter.actor)} ${equal("operation", filter.operation)} ${equal("object", filter.object)} ${about}`,
+    where: sql`${equals("actor", filter.actor)} ${equals("operation", filter.operation)} ${equals("object", filter.object)} ${aboutSubjects}`,
     text: sql`entry::text`,
   };
   return readHistory<AuditLogEntry>(sql, history, filter);

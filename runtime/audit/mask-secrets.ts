@@ -29,13 +29,13 @@ const maskedText = (text: string): string =>
  */
 function maskedQueries(text: string): string {
   const value = /[^&#\s]+/y;
-  let shown = "";
+  let masked = "";
   let from = 0;
   for (const { index, 0: start, 1: name = "" } of text.matchAll(/[?&]([^=&#?\s]+)=/g)) {
     value.lastIndex = index + start.length;
     if (index < from || !isSecretInAuditLog(name) || !value.test(text)) continue;
-    shown += text.slice(from, index + start.length) + mask;
+    masked += text.slice(from, index + start.length) + mask;
     from = value.lastIndex;
   }
-  return shown + text.slice(from);
+  return masked + text.slice(from);
 }

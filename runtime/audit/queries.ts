@@ -15,28 +15,28 @@ export type UsageStats = Output<typeof usageStats>;
  */
 const entries = (sql: Queryable, where: { agent: string; execution?: readonly string[] }, first: number | null) => {
   const of = (id: string) => (where.execution ? sql`and ${sql(id)} = any(${where.execution as string[]})` : sql``);
-  const newest = first === null ? sql`` : sql`order by created_at desc, rank desc, seq desc, id limit ${first}`;
+  const newestFirst = first === null ? sql`` : sql`order by created_at desc, rank desc, seq desc, id limit ${first}`;
   const ofAgent = sql`agent_id = ${where.agent}`;
-  const nothing = sql`0 as prompt_tokens, 0 as completion_tokens`;
+  const noTokens = sql`0 as prompt_tokens, 0 as completion_tokens`;
   return sql`
     (select id || '.started' as id, agent_id, id as execution_id, 'execution.started' as event,
       task_id || coalesce(' (hop ' || hop || ' in a row' || coalesce(', answers a write of execution ' || answers, '') || ')', '') as detail,
-      ${nothing}, null::bigint as duration_ms, started_at as created_at, 0 as rank, 0 as seq
-    from task_executions where ${ofAgent} and started_at is not null ${of("id")} ${newest})
+      ${noTokens}, null::bigint as duration_ms, started_at as created_at, 0 as rank, 0 as seq
+    from task_executions where ${ofAgent} and started_at is not null ${of("id")} ${newestFirst})
     union all
     (select id || '.' || state || '.' || attempts as id, agent_id, id as execution_id, 'execution.' || state, case state when 'failed' then error when 'cancelled' then coalesce(reason, task_id) else task_id end,
-      ${nothing}, (extract(epoch from finished_at - started_at) * 1000)::bigint, finished_at as created_at, 2 as rank, attempts as seq
-    from task_executions where ${ofAgent} and finished_at is not null and state in ('succeeded', 'failed', 'cancelled') ${of("id")} ${newest})
+      ${noTokens}, (extract(epoch from finished_at - started_at) * 1000)::bigint, finished_at as created_at, 2 as rank, attempts as seq
+    from task_executions where ${ofAgent} and finished_at is not null and state in ('succeeded', 'failed', 'cancelled') ${of("id")} ${newestFirst})
     union all
     (select execution_id || substr(event, 10) || '.' || attempts || case when event in ('execution.held', 'execution.released') then '.' || n else '' end as id, agent_id, execution_id, event, detail,
-      ${nothing}, duration_ms, created_at, case when event = 'execution.restarted' then 3 else 2 end as rank, attempts as seq
-    from execution_history where ${ofAgent} ${of("execution_id")} ${newest})
+      ${noTokens}, duration_ms, created_at, case when event = 'execution.restarted' then 3 else 2 end as rank, attempts as seq
+    from execution_history where ${ofAgent} ${of("execution_id")} ${newestFirst})
     union all
     (select id::text as id, agent_id, execution_id,
       case kind when 'model' then 'model.called' when 'tool' then 'tool.called' else 'answer.posted' end,
       concat_ws(': ', name, case when kind <> 'model' then state end, error),
       prompt_tokens, completion_tokens, duration_ms, created_at, 1 as rank, seq
-    from execution_steps where ${ofAgent} and kind <> 'prompt' and (kind <> 'model' or state <> 'started') ${of("execution_id")} ${newest})`;
+    from execution_steps where ${ofAgent} and kind <> 'prompt' and (kind <> 'model' or state <> 'started') ${of("execution_id")} ${newestFirst})`;
 };
 const members = (sql: Queryable) =>
   sql`id, agent_id, execution_id, event, detail, prompt_tokens, completion_tokens, duration_ms, created_at`;

@@ -15,7 +15,7 @@ const maxLength = 65_536;
  * answered. The `get` operation of the noun reads the object before the change, so the log contains no value that responses omit,
  * such as a secret.
  */
-export function recordChanges(bound: readonly Bound[], failed: (error: unknown) => void): Bound[] {
+export function recordChanges(operations: readonly Bound[], onError: (error: unknown) => void): Bound[] {
   const append = batch(
     async (changes: { sql: Sql; entry: string }[]) => {
       const [first] = changes;
@@ -28,8 +28,8 @@ export function recordChanges(bound: readonly Bound[], failed: (error: unknown) 
     },
     { maxItems: 64, concurrency: 1 },
   );
-  const readers = new Map(bound.map((one) => [one.op.id, one]));
-  return bound.map((one) => {
+  const readers = new Map(operations.map((one) => [one.op.id, one]));
+  return operations.map((one) => {
     if (!isChange(one.op)) return one;
     const read = readerOf(one.op, readers);
     const run: Bound["run"] = async (input, context) => {
@@ -48,7 +48,7 @@ export function recordChanges(bound: readonly Bound[], failed: (error: unknown) 
         after: storedValue(after),
       };
       const entry = { at: new Date().toISOString(), ...change, request_id: context.request_id ?? newId() };
-      await append({ sql: context.sql, entry: JSON.stringify(storable(entry)) }).catch(failed);
+      await append({ sql: context.sql, entry: JSON.stringify(storable(entry)) }).catch(onError);
       return answer;
     };
     return { op: one.op, run };

@@ -30,7 +30,7 @@ export async function claimExecution(sql: Sql) {
 }
 
 /** A step with default values. */
-export const step = (given: Partial<StepRow>): StepRow => ({
+export const step = (members: Partial<StepRow>): StepRow => ({
   id: newId(),
   seq: 0,
   kind: "model",
@@ -48,7 +48,7 @@ export const step = (given: Partial<StepRow>): StepRow => ({
   in_flight_ms: null,
   started_at: null,
   ended_at: null,
-  ...given,
+  ...members,
 });
 
 /** Steps of each kind that the audit distinguishes. */

@@ -86,11 +86,11 @@ export class Breakers {
   #known: ReadonlyMap<string, Breaker> = new Map();
   #cache: { refresh(): Promise<void>; close(): void } | undefined;
   /** Time of the last successful call of this replica, by effect and key; `performance.now()`. */
-  readonly #succeeded = new Map<string, number>();
+  readonly #lastSuccesses = new Map<string, number>();
   /** Time of the first failure of each postponed execution. */
-  readonly #failed = new Map<string, number>();
+  readonly #firstFailures = new Map<string, number>();
   /** The latest failure of each key that may have been caused by the issue itself. */
-  readonly #suspected = new Map<string, { about: string; at: number }>();
+  readonly #ambiguousFailures = new Map<string, { issue: string; at: number }>();
 
   constructor(options: BreakerOptions) {
     this.#options = options;
@@ -129,7 +129,7 @@ export class Breakers {
    */
   async guard<T>(caller: Caller, target: Target, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
     if (this.#known.has(target.key) && caller.probes !== target.key) await this.#pass(caller, target);
-    const began = performance.now();
+    const startedAt = performance.now();
     try {
       const result = await call();
       await this.#answered(caller, target, true);
@@ -140,12 +140,12 @@ export class Breakers {
         await this.#answered(caller, target, false);
         throw error;
       }
-      throw await this.#failure(caller, target, error, began);
+      throw await this.#failure(caller, target, error, startedAt);
     }
   }
 
   /** The execution has succeeded: closes the breaker that it probed. */
-  async succeeded({ probes }: Caller): Promise<void> {
+  async executionSucceeded({ probes }: Caller): Promise<void> {
     if (probes !== null) await this.#close(probes);
   }
 
@@ -156,16 +156,16 @@ export class Breakers {
     else if (!found.is_probe) throw new OutageError(found, null);
   }
 
-  async #failure(caller: Caller, target: Target, failure: Failure, began: number): Promise<Error> {
+  async #failure(caller: Caller, target: Target, failure: Failure, startedAt: number): Promise<Error> {
     const affectsAll = (failure.retryAfterMs ?? 0) > longWaitMs;
-    const own = `${caller.id} ${target.key}`;
-    const since = this.#failed.get(own) ?? began;
+    const key = `${caller.id} ${target.key}`;
+    const firstFailure = this.#firstFailures.get(key) ?? startedAt;
     const known = this.#known.has(target.key);
     // Calls of other executions succeed, so only this execution fails or must wait.
-    if (this.#lastSuccess(target) > since && !known) return affectsAll ? new OutageError(null, failure) : failure;
+    if (this.#lastSuccess(target) > firstFailure && !known) return affectsAll ? new OutageError(null, failure) : failure;
     if (failure.isAmbiguous && !affectsAll && !known && !this.#othersFail(caller, target)) return failure;
-    if (this.#failed.size >= maxRemembered) this.#failed.clear();
-    this.#failed.set(own, since);
+    if (this.#firstFailures.size >= maxRemembered) this.#firstFailures.clear();
+    this.#firstFailures.set(key, firstFailure);
     return this.#open(caller, target, failure);
   }
 
@@ -188,23 +188,23 @@ export class Breakers {
    * affected, its executions fail and are retried as usual.
    */
   #othersFail({ id, subject }: Caller, target: Target): boolean {
-    const about = subject ?? id;
-    const before = this.#suspected.get(target.key);
+    const issue = subject ?? id;
+    const previous = this.#ambiguousFailures.get(target.key);
     const now = performance.now();
-    this.#suspected.set(target.key, { about, at: now });
+    this.#ambiguousFailures.set(target.key, { issue, at: now });
     return (
-      before !== undefined &&
-      before.about !== about &&
-      now - before.at < ambiguousFailureMs &&
-      this.#lastSuccess(target) < before.at
+      previous !== undefined &&
+      previous.issue !== issue &&
+      now - previous.at < ambiguousFailureMs &&
+      this.#lastSuccess(target) < previous.at
     );
   }
 
   /** The server has responded, even if it refused the call, so it is available. */
   async #answered(caller: Caller, target: Target, succeeded: boolean): Promise<void> {
     if (succeeded) {
-      this.#failed.delete(`${caller.id} ${target.key}`);
-      this.#succeeded.set(`${target.effect} ${target.key}`, performance.now());
+      this.#firstFailures.delete(`${caller.id} ${target.key}`);
+      this.#lastSuccesses.set(`${target.effect} ${target.key}`, performance.now());
     }
     const effect = this.#known.get(target.key)?.effect;
     if (caller.probes === target.key || (effect !== undefined && (effect === "read" || target.effect === "write")))
@@ -212,7 +212,7 @@ export class Breakers {
   }
 
   #lastSuccess({ key, effect }: Target): number {
-    const at = (one: string) => this.#succeeded.get(`${one} ${key}`) ?? Number.NEGATIVE_INFINITY;
+    const at = (one: string) => this.#lastSuccesses.get(`${one} ${key}`) ?? Number.NEGATIVE_INFINITY;
     return effect === "write" ? at("write") : Math.max(at("read"), at("write"));
   }
 

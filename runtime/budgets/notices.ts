@@ -37,7 +37,7 @@ export interface NoticeOptions {
 
 export interface Notices extends Loop {
   /** Notifies the people on an issue and the operator that work is held, once an hour per issue. Never throws. */
-  held(work: HeldWork, reason: string, until: string | null): Promise<void>;
+  notifyHeld(work: HeldWork, reason: string, until: string | null): Promise<void>;
 }
 
 /** Timeout of one call to a source. */
@@ -59,7 +59,7 @@ export function startNotices(options: NoticeOptions): Notices {
     claim: (lease) => claimNotice(sql, lease, leaseSeconds),
     handle: (notice, leaseLost, stopping) => post(notice, AbortSignal.any([leaseLost, stopping]), options),
   });
-  const held = async (work: HeldWork, reason: string, until: string | null) => {
+  const notifyHeld = async (work: HeldWork, reason: string, until: string | null) => {
     const context = { execution_id: work.id, task_id: work.task_id, subject: work.subject, reason, held_until: until };
     const { subject, project, issue } = work;
     if (subject === null || project === null || issue === null) return warn("executions are held", context);
@@ -75,13 +75,13 @@ export function startNotices(options: NoticeOptions): Notices {
       log.warn("failed to store a notice", { ...context, error });
     }
   };
-  return { ...worker, held };
+  return { ...worker, notifyHeld };
 }
 
 const bodyOf = (reason: string, until: string | null): string =>
   `Work on this issue is paused: ${reason}. ${until === null ? "It waits until it is released" : `It continues at ${new Date(until).toISOString().slice(0, 16).replace("T", " ")} UTC`}; a comment \`/continue\` releases it now.`;
 
-async function post(notice: Notice, ended: AbortSignal, options: NoticeOptions): Promise<void> {
+async function post(notice: Notice, signal: AbortSignal, options: NoticeOptions): Promise<void> {
   const { sql, log } = options;
   const { project, issue, body, thread } = notice;
   try {
@@ -91,7 +91,7 @@ async function post(notice: Notice, ended: AbortSignal, options: NoticeOptions):
       const text = { subject: { project, issue }, body, ...(notice.private && { private: true }), ...(thread && { thread }) };
       const key = `${notice.id}.0`;
       const call = () => ({
-        signal: AbortSignal.any([ended, AbortSignal.timeout(callMs)]),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(callMs)]),
         connection: connection.settings,
         key,
       });
@@ -99,14 +99,14 @@ async function post(notice: Notice, ended: AbortSignal, options: NoticeOptions):
       await reconcile(
         () => source.find(text, call()),
         () => source.deliver(text, call()),
-        ended,
+        signal,
         again,
       );
     }
     await endNotice(sql, notice, null);
   } catch (error) {
     log.warn("failed to post a notice", { subject: notice.subject, error });
-    const again = notice.attempts < maxAttempts || ended.aborted;
+    const again = notice.attempts < maxAttempts || signal.aborted;
     await endNotice(sql, notice, again ? retryMs : null).catch((second) =>
       log.warn("failed to postpone a notice", { error: second }),
     );

@@ -24,7 +24,7 @@ const maxReportedModels = 1_000;
  */
 export function readPrices(text: string | undefined, warn: Report = () => {}): Prices {
   const prices = text === undefined ? {} : parse(text);
-  const reported = new Map<string, number>();
+  const lastReports = new Map<string, number>();
   const prefixes = Object.keys(prices)
     .filter((name) => name.endsWith("*"))
     .sort((a, b) => b.length - a.length);
@@ -43,10 +43,10 @@ export function readPrices(text: string | undefined, warn: Report = () => {}): P
     },
     reportUnpriced: (model) => {
       const now = performance.now();
-      const last = reported.get(model);
+      const last = lastReports.get(model);
       if (last !== undefined && now - last < reportEveryMs) return;
-      if (reported.size >= maxReportedModels) reported.clear();
-      reported.set(model, now);
+      if (lastReports.size >= maxReportedModels) lastReports.clear();
+      lastReports.set(model, now);
       const reason = "the proxy reports no cost, and MODEL_PRICES has no price";
       warn("budgets in US dollars do not count a model without a price", { model, reason });
     },

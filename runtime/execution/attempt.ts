@@ -87,7 +87,7 @@ async function attempt(execution: ClaimedExecution, bounds: AttemptBounds, deps:
     const outcome = await runExecution({ execution, transcript, signal, limits }, { ...deps, log });
     if (outcome.kind === "offered") await deps.bus.publish("gateway", outcome.to);
     else log.info("execution succeeded", { attempts: execution.attempts });
-    await deps.breakers.succeeded(execution).catch((error) => log.warn("failed to close a breaker", { error }));
+    await deps.breakers.executionSucceeded(execution).catch((error) => log.warn("failed to close a breaker", { error }));
     attempts.inc({ outcome: outcome.kind === "offered" ? "offered" : "succeeded" });
     if (transcript.steps.some(isOpen)) deps.presence.wake();
     return { kind: "recorded", isDone: outcome.kind !== "offered" };

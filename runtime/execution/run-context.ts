@@ -24,7 +24,7 @@ export interface RunDeps extends ConversationDeps, BudgetDeps, LateStandingDeps 
   readonly connected: (agentId: string) => boolean;
   readonly policies: Pick<Policies, "of">;
   readonly outbox: Outbox;
-  readonly breakers: Pick<Breakers, "guard" | "succeeded">;
+  readonly breakers: Pick<Breakers, "guard" | "executionSucceeded">;
   /** How long a proposal can be approved, in milliseconds; `null`: without limit. */
   readonly approvalTtlMs: number | null;
   /** Looks up facts about an issue that the payload of its event does not contain. */

@@ -78,7 +78,7 @@ export async function startQueue(core: Core, { connections, standings }: Plugins
     settings: settingsPolicy(config),
     // A dry run posts nothing on its issue.
     onHeld: async (execution) => {
-      if (!execution.dry_run) await notices.held(execution, execution.held_reason ?? "", execution.held_until);
+      if (!execution.dry_run) await notices.notifyHeld(execution, execution.held_reason ?? "", execution.held_until);
     },
   });
   const checks = startWriteChecks({ sql, log, warn, connectionFor, leaseSeconds, tools: conversation.tools });
