@@ -3,6 +3,7 @@ import { maxCalls } from "../llm/answer.ts";
 import type { ChatAnswer, ChatRequest, Message, ToolCall } from "../llm/chat-messages.ts";
 import type { Llm } from "../llm/client.ts";
 import { measureChat } from "../llm/measure-chat.ts";
+import { linkSignals } from "../platform/abortable.ts";
 import { Failure, maxRetryMs, retry } from "../platform/retry.ts";
 import { toFunction } from "../tools/eligible.ts";
 import type { RegisteredTool } from "../tools/registered-tool.ts";
@@ -32,20 +33,45 @@ export function beginStep({ plan, log }: Conversation, call?: ToolCall): StepRow
 const isUnanswered = ({ kind, state, output, prompt_tokens }: StepRow): boolean =>
   kind === "model" && (state === "started" || (state === "failed" && output === null && prompt_tokens === 0));
 
-/**
- * The step of the next request to the model, stored as started. Outside of executions nothing can resume it, so it is stored only
- * at its end.
- */
-async function beginRequest(conversation: Conversation): Promise<StepRow> {
-  const { plan, log, limits } = conversation;
+/** The step of the next request to the model. `isStored`: it is already stored as started. */
+function beginRequest(conversation: Conversation): { readonly step: StepRow; readonly isStored: boolean } {
+  const { plan, log } = conversation;
   const last = log.steps.at(-1);
   const unanswered = last && isUnanswered(last) ? last : null;
-  if (unanswered && log.isOfThisAttempt(unanswered)) return unanswered;
+  if (unanswered && log.isOfThisAttempt(unanswered)) return { step: unanswered, isStored: true };
   const step = unanswered ?? beginStep(conversation);
   if (unanswered)
     log.complete(unanswered, { state: "started", error: null, name: plan.model, started_at: new Date().toISOString() });
-  if (limits) await log.flush({ agent_id: plan.agent_id });
-  return step;
+  return { step, isStored: false };
+}
+
+/**
+ * Sends the first request of an attempt while its step and the plan are being stored: if a crash loses both, the next attempt
+ * plans and asks again. If they cannot be stored, for example because the lease is lost, the request is aborted. Outside of
+ * executions nothing can resume a request, so it is stored only at its end.
+ */
+async function sendWhileStoring(
+  conversation: Conversation,
+  isStored: boolean,
+  request: ChatRequest,
+  llm: Llm,
+): Promise<ChatAnswer> {
+  const { plan, log, limits } = conversation;
+  if (isStored || !limits) return send(conversation, request, llm);
+  limits.lease.check();
+  const failed = new AbortController();
+  const { signal, unlink } = linkSignals([conversation.signal, failed.signal]);
+  // A write is progress of its own, after which the request still takes its time.
+  const storing = log.flush({ agent_id: plan.agent_id }).then(() => limits.lease.progress(maxRetryMs(llm.timeoutMs)));
+  storing.catch((error) => failed.abort(error));
+  try {
+    const [stored, answer] = await Promise.allSettled([storing, send({ ...conversation, signal }, request, llm)]);
+    if (stored.status === "rejected") throw stored.reason;
+    if (answer.status === "rejected") throw answer.reason;
+    return answer.value;
+  } finally {
+    unlink();
+  }
 }
 
 /** The tool steps that belong to one answer of the model, in the order of its calls. */
@@ -81,9 +107,9 @@ export async function askModel(
     ],
     tools: tools.map(toFunction),
   };
-  const step = await beginRequest(conversation);
+  const { step, isStored } = beginRequest(conversation);
   const began = performance.now();
-  const answer = await send(conversation, request, llm);
+  const answer = await sendWhileStoring(conversation, isStored, request, llm);
   const cost = answer.costUsd ?? deps.prices.of(answer.model, answer.promptTokens, answer.completionTokens);
   if (cost === null) conversation.budget?.unpriced(answer.model);
   const output = limit === null ? outputOf(answer) : { content: withLimitNotice(answer.content, limit), tool_calls: [] };

@@ -1,0 +1,102 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { ChatAnswer } from "../llm/chat-messages.ts";
+import type { Conversation } from "./conversation.ts";
+import { Lease, LeaseLost } from "./lease.ts";
+import { askModel } from "./model-step.ts";
+import { Transcript } from "./steps/transcript.ts";
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+const answer: ChatAnswer = {
+  content: "Done.",
+  toolCalls: [],
+  finishReason: "stop",
+  refusal: null,
+  model: "m",
+  promptTokens: 1,
+  completionTokens: 1,
+  costUsd: null,
+};
+
+/** The first request of an attempt. The test answers the write of its step and the request. */
+function firstRequest() {
+  const write = Promise.withResolvers<boolean>();
+  const written: unknown[] = [];
+  const response = Promise.withResolvers<ChatAnswer>();
+  const lease = new Lease(600, performance.now());
+  const chat = vi.fn((_: unknown, signal: AbortSignal) => {
+    signal.addEventListener("abort", () => response.reject(signal.reason));
+    return response.promise;
+  });
+  const log = new Transcript({ id: "e", lease: "l" }, [], (change) => {
+    written.push(structuredClone(change));
+    return write.promise;
+  });
+  const conversation = {
+    id: "e",
+    plan: { agent_id: null, model: "m", temperature: null, messages: [], tools: [] },
+    log,
+    signal: lease.signal,
+    limits: { lease, stopping: new AbortController().signal, windowMs: 10_000, unconfirmed: new Set() },
+  } as unknown as Conversation;
+  const deps = { llm: { chat, timeoutMs: 120_000 }, tools: new Map(), prices: { of: () => null } };
+  const ask = () => askModel(conversation, [], null, deps as never);
+  return { ask, chat, write, written, response, lease, log };
+}
+
+test("the first request is sent while its step is being stored, and answered after it", async () => {
+  const { ask, chat, write, written, response, log } = firstRequest();
+  const asked = ask();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(chat).toHaveBeenCalledTimes(1);
+  expect(written).toMatchObject([{ steps: [{ kind: "model", state: "started" }] }]);
+  response.resolve(answer);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(log.steps[0]?.state).toBe("started");
+  write.resolve(true);
+  expect((await asked).state).toBe("succeeded");
+});
+
+test("if the step cannot be stored, the request is aborted", async () => {
+  const { ask, chat, write } = firstRequest();
+  const asked = ask();
+  await vi.advanceTimersByTimeAsync(0);
+  write.resolve(false);
+  await expect(asked).rejects.toThrow(LeaseLost);
+  expect(chat.mock.lastCall?.[1].aborted).toBe(true);
+});
+
+test("a failed request fails the attempt once its step is stored", async () => {
+  const { ask, write, response } = firstRequest();
+  let isOver = false;
+  const asked = ask().finally(() => {
+    isOver = true;
+  });
+  asked.catch(() => {});
+  response.reject(new Error("refused"));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(isOver).toBe(false);
+  write.resolve(true);
+  await expect(asked).rejects.toThrow("refused");
+});
+
+test("an attempt whose lease has ended sends nothing", async () => {
+  const { ask, chat, lease } = firstRequest();
+  lease.lose("cancelled");
+  await expect(ask()).rejects.toThrow(LeaseLost);
+  expect(chat).not.toHaveBeenCalled();
+});
+
+test("storing the step does not shorten the time for the request", async () => {
+  const { ask, write, response, lease } = firstRequest();
+  const asked = ask();
+  await vi.advanceTimersByTimeAsync(0);
+  // As the writes of an attempt do.
+  lease.progress(60_000);
+  write.resolve(true);
+  await vi.advanceTimersByTimeAsync(110_000);
+  expect(lease.isStalled()).toBe(false);
+  response.resolve(answer);
+  await asked;
+});
