@@ -1,6 +1,6 @@
 import { bindAll, type Parts } from "./operations.ts";
-import type { Bound } from "./platform/operation.ts";
+import type { BoundOperation } from "./platform/operation.ts";
 
 /** Every operation, for its declaration only: the handlers have no dependencies here and must not run. */
-export const declaredOperations = (): Bound[] =>
+export const declaredOperations = (): BoundOperation[] =>
   bindAll(new Proxy({}, { get: () => new Proxy({}, { get: () => () => {} }) }) as unknown as Parts);

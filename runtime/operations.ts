@@ -21,7 +21,7 @@ import type { Queues } from "./message-queues/open.ts";
 import { queueOperations } from "./message-queues/operations.ts";
 import { pauseOperations } from "./pauses/operations.ts";
 import type { Bus } from "./platform/bus.ts";
-import type { Bound } from "./platform/operation.ts";
+import type { BoundOperation } from "./platform/operation.ts";
 import type { Setting } from "./platform/settings.ts";
 import type { Connections } from "./plugins/connections.ts";
 import { type PluginDeps, pluginOperations } from "./plugins/operations.ts";
@@ -78,7 +78,7 @@ export interface Parts {
 }
 
 /** All operations. HTTP, gRPC and the generated files are derived from this list. */
-export const bindAll = (parts: Parts): Bound[] => [
+export const bindAll = (parts: Parts): BoundOperation[] => [
   ...agentOperations(parts.bus),
   ...capabilityOperations,
   ...auditOperations(parts.sources),
@@ -115,5 +115,5 @@ export const bindAll = (parts: Parts): Bound[] => [
   ...pauseOperations(parts.bus, parts.sources),
   statusOperation(parts.status),
   configurationOperation(parts.settings),
-  healthOperation(parts.health, { plugins: () => parts.plugins.manager.notServing(), deferred: parts.deferredWebhooks }),
+  healthOperation(parts.health, { plugins: () => parts.plugins.manager.notServing(), deferredWebhooks: parts.deferredWebhooks }),
 ];

@@ -103,12 +103,12 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, shutd
     webhooks,
     background,
   };
-  const bound = bindOperations({ ...opened, status: openStatus(opened, queue) });
-  plugins.access.use({ bound, receiver: webhooks.receiver });
+  const operations = bindOperations({ ...opened, status: openStatus(opened, queue) });
+  plugins.access.use({ operations, receiver: webhooks.receiver });
   const sessions = openSessions(core.sql, keyring);
   const server = await serve({
     config,
-    bound,
+    bound: operations,
     log,
     keyring,
     sql: core.sql,

@@ -58,10 +58,10 @@ async function patient(send: () => Promise<Response>): Promise<Response> {
  */
 export async function serveTasks(access: Access, work: (task: Task) => Promise<string>): Promise<never> {
   for (let wait = 1; ; ) {
-    const began = performance.now();
+    const startedAt = performance.now();
     await session(access, work).catch((error: Error) => console.warn(error.message));
     // Exponential backoff, reset after a session that lasted.
-    wait = performance.now() - began > 60_000 ? 1 : Math.min(wait * 2, 30);
+    wait = performance.now() - startedAt > 60_000 ? 1 : Math.min(wait * 2, 30);
     await pause(jittered(wait));
   }
 }
@@ -164,8 +164,8 @@ async function report(session: Session, task: Task, method: "CompleteTask" | "Fa
   const { executionId } = task;
   const { url, sessionId } = session;
   // Heartbeats go on meanwhile, and each renews the lease.
-  const began = performance.now();
-  const end = began + secondsLeft(session) * 1000;
+  const startedAt = performance.now();
+  const end = startedAt + secondsLeft(session) * 1000;
   const left = () => (end - performance.now()) / 1000;
   let internalErrors = 0;
   for (let wait = 0.5; ; wait = Math.min(wait * 2, 5)) {
@@ -190,7 +190,7 @@ async function report(session: Session, task: Task, method: "CompleteTask" | "Fa
       }
       if (left() <= 0) {
         const what = method === "CompleteTask" ? "result" : "failure";
-        const seconds = Math.round((performance.now() - began) / 1000);
+        const seconds = Math.round((performance.now() - startedAt) / 1000);
         throw new Error(`task ${executionId}: its ${what} could not be delivered within ${seconds} s: ${reason}`);
       }
       const what = isInternal ? "failed" : "was not answered";

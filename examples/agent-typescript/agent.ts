@@ -116,10 +116,10 @@ async function main(): Promise<never> {
   });
   const gateway = createClient(AgentGateway, transport);
   for (let wait = 1; ; ) {
-    const began = performance.now();
+    const startedAt = performance.now();
     await serve(gateway).catch((error) => console.warn(ConnectError.from(error).message));
     // Exponential backoff, reset after a successful session.
-    wait = performance.now() - began > 60_000 ? 1 : Math.min(wait * 2, 30);
+    wait = performance.now() - startedAt > 60_000 ? 1 : Math.min(wait * 2, 30);
     // A random time, so that agents that lost the service together do not return together.
     await sleep(wait * 1000 * (0.5 + Math.random()));
   }

@@ -2,7 +2,7 @@ import * as agents from "@signalbox/schema/agents";
 import type { Policy } from "@signalbox/schema/policy";
 import { problem } from "@signalbox/schema/problem";
 import type { Bus } from "../platform/bus.ts";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import { defaultAgents } from "./defaults.ts";
 import { deleteAgent, findAgent, insertAgent, listAgents, updateAgent } from "./queries.ts";
 import { hashSecret } from "./secret.ts";
@@ -24,7 +24,7 @@ const minSecretLength = 16;
 const reservedIds = ["seed", "capabilities"];
 
 /** A change of an agent is published before the request is answered, so that the next event uses the new policy. */
-export function agentOperations(bus: Bus): Bound[] {
+export function agentOperations(bus: Bus): BoundOperation[] {
   const publishChange = () => bus.publish("policy");
   return [
     handle(agents.list, (page, { sql }) => listAgents(sql, page)),

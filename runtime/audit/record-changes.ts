@@ -3,7 +3,7 @@ import { batch } from "../platform/database/batch.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import { storable } from "../platform/json.ts";
-import { type Bound, type Context, Events } from "../platform/operation.ts";
+import { type BoundOperation, type Context, Events } from "../platform/operation.ts";
 import { appendToLog } from "./log-queries.ts";
 import { maskSecrets } from "./mask-secrets.ts";
 
@@ -15,7 +15,7 @@ const maxLength = 65_536;
  * answered. The `get` operation of the noun reads the object before the change, so the log contains no value that responses omit,
  * such as a secret.
  */
-export function recordChanges(operations: readonly Bound[], onError: (error: unknown) => void): Bound[] {
+export function recordChanges(operations: readonly BoundOperation[], onError: (error: unknown) => void): BoundOperation[] {
   const append = batch(
     async (changes: { sql: Sql; entry: string }[]) => {
       const [first] = changes;
@@ -32,7 +32,7 @@ export function recordChanges(operations: readonly Bound[], onError: (error: unk
   return operations.map((one) => {
     if (!isChange(one.op)) return one;
     const read = readerOf(one.op, readers);
-    const run: Bound["run"] = async (input, context) => {
+    const run: BoundOperation["run"] = async (input, context) => {
       const before = await read(input, context);
       const answer = await (one.run(input, context) as Promise<unknown>);
       // The transcript contains the conversation with a model.
@@ -80,7 +80,7 @@ const nounOf = (op: Operation): string => op.id.split(".")[0] as string;
 type Reader = (input: Record<string, unknown>, context: Context) => Promise<unknown>;
 
 /** Reads an object with the `get` operation of its noun, or if there is none, finds it in the list by its id. */
-function readerOf(op: Operation, all: ReadonlyMap<string, Bound>): Reader {
+function readerOf(op: Operation, all: ReadonlyMap<string, BoundOperation>): Reader {
   const { params } = httpRoute(op);
   if (params.length === 0) return async () => null;
   const get = all.get(`${nounOf(op)}.get`);

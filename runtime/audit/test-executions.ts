@@ -17,11 +17,11 @@ export async function claimExecution(sql: Sql) {
   await sql`update task_executions set run_after = now() where state = 'queued'`;
   const [execution] = await claimExecutions(sql, {
     worker: newId(),
-    most: 1,
+    maxExecutions: 1,
     leaseSeconds: 30,
     limits: {},
     share: null,
-    busy: [],
+    heldExecutions: [],
   });
   if (!execution) throw new Error("nothing to claim");
   const write = (steps: Partial<StepRow>[], patch: Patch) =>

@@ -29,11 +29,11 @@ type Request = typeof request extends fc.Arbitrary<infer T> ? T : never;
 const claim = async (replica: number, count: number): Promise<ClaimedExecution[]> =>
   claimExecutions(pools[replica % 2]?.sql as Database["sql"], {
     worker: newId(),
-    most: count,
+    maxExecutions: count,
     leaseSeconds: 60,
     limits: {},
     share: null,
-    busy: [],
+    heldExecutions: [],
   });
 
 async function fresh(count: number): Promise<number> {

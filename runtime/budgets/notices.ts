@@ -57,7 +57,7 @@ export function startNotices(options: NoticeOptions): Notices {
     sweepMs: 15_000,
     log,
     claim: (lease) => claimNotice(sql, lease, leaseSeconds),
-    handle: (notice, leaseLost, stopping) => post(notice, AbortSignal.any([leaseLost, stopping]), options),
+    handle: (notice, leaseLost, stopSignal) => post(notice, AbortSignal.any([leaseLost, stopSignal]), options),
   });
   const notifyHeld = async (work: HeldWork, reason: string, until: string | null) => {
     const context = { execution_id: work.id, task_id: work.task_id, subject: work.subject, reason, held_until: until };

@@ -1,7 +1,7 @@
 import { events } from "@signalbox/schema/bulk";
 import { Problem, problem } from "@signalbox/schema/problem";
 import { confirmationOf, countFirst } from "../platform/confirmation.ts";
-import { type Bound, type Context, handle } from "../platform/operation.ts";
+import { type BoundOperation, type Context, handle } from "../platform/operation.ts";
 import { possibleSubjects } from "../platform/subject.ts";
 import type { ReplayOptions } from "../webhooks/incoming.ts";
 import type { Receiver } from "../webhooks/receiver.ts";
@@ -12,10 +12,10 @@ import { replayEvent, replayIdOf, requireReplayable } from "./replay.ts";
 const max = 2_000;
 const portion = 20;
 const samples = 10;
-const first = "00000000-0000-0000-0000-000000000000";
+const firstId = "00000000-0000-0000-0000-000000000000";
 
 /** Replays the events that match a filter, oldest first, after confirmation. */
-export const bulkOfEvents = (receiver: Receiver, sources: () => Iterable<string>): Bound =>
+export const bulkOfEvents = (receiver: Receiver, sources: () => Iterable<string>): BoundOperation =>
   handle(events, async ({ action, filter, expect, confirm, ...replay }, context) => {
     const { sql } = context;
     await requireReplayable(sql, replay);
@@ -26,38 +26,38 @@ export const bulkOfEvents = (receiver: Receiver, sources: () => Iterable<string>
     const { count, upTo, token } = await countFirst({ request, confirm, expect, max, noun: "events" }, (id) =>
       countReplayable(sql, upToId(id), max),
     );
-    const selected = upToId(upTo);
-    const answer = { action, filter, count, samples: await sampleReplayable(sql, selected, samples) };
+    const selection = upToId(upTo);
+    const answer = { action, filter, count, samples: await sampleReplayable(sql, selection, samples) };
     if (token === null) {
       const nothing = { changed: 0, skipped: 0, first_error: null };
       return { ...answer, ...nothing, confirm: confirmationOf(request, { count, upTo }) };
     }
-    return { ...answer, ...(await replayAll(selected, { replay, token }, receiver, context)), confirm: null };
+    return { ...answer, ...(await replayAll(selection, { replay, token }, receiver, context)), confirm: null };
   });
 
 async function replayAll(
-  selected: Replayable,
+  selection: Replayable,
   { replay, token }: { readonly replay: ReplayOptions; readonly token: string },
   receiver: Receiver,
   { sql, signal }: Context,
 ) {
-  const all = { changed: 0, skipped: 0, first_error: null as string | null };
-  for (let after = first; ; ) {
+  const totals = { changed: 0, skipped: 0, first_error: null as string | null };
+  for (let afterId = firstId; ; ) {
     signal.throwIfAborted();
-    const rows = await nextReplayable(sql, selected, after, portion);
+    const rows = await nextReplayable(sql, selection, afterId, portion);
     const last = rows.at(-1);
-    if (!last) return all;
+    if (!last) return totals;
     for (const event of rows) {
       try {
-        const receipt = await replayEvent(event, replay, receiver, replayIdOf(event.id, token, selected.upTo));
+        const receipt = await replayEvent(event, replay, receiver, replayIdOf(event.id, token, selection.upTo));
         if (receipt.status === "duplicate") throw problem("conflict", "This confirmation has already replayed the event.");
-        all.changed++;
+        totals.changed++;
       } catch (error) {
         if (!(error instanceof Problem)) throw error;
-        all.skipped++;
-        all.first_error ??= error.message;
+        totals.skipped++;
+        totals.first_error ??= error.message;
       }
     }
-    after = last.id;
+    afterId = last.id;
   }
 }

@@ -3,7 +3,7 @@ import { problem } from "@signalbox/schema/problem";
 import * as webhooks from "@signalbox/schema/webhooks";
 import type { Json } from "@signalbox/sdk";
 import { depthOf, maxDepth, storable } from "../platform/json.ts";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import { unpack } from "../platform/packing/packed.ts";
 import { possibleSubjects } from "../platform/subject.ts";
 import { readable, unreadableOf } from "../transcripts/stored-steps.ts";
@@ -12,7 +12,7 @@ import { bulkOfEvents } from "./bulk.ts";
 import { findEvent, findRefused, listEvents, listExecutionsOfEvent, listRefused } from "./queries.ts";
 import { replayEvent, requireReplayable } from "./replay.ts";
 
-const absent = (id: string) => problem("not_found", `There is no webhook event ${id}.`);
+const notFound = (id: string) => problem("not_found", `There is no webhook event ${id}.`);
 /** The payload as JSON, or as text if it is nested too deeply to be serialized again. Null if it was removed or cannot be read. */
 function toBody(event: { readonly body_removed_at: string | null }, body: Uint8Array) {
   if (event.body_removed_at !== null) return { payload: null };
@@ -24,7 +24,7 @@ function toBody(event: { readonly body_removed_at: string | null }, body: Uint8A
 }
 
 /** `sources`: names of the sources that a subject may belong to. */
-export function eventOperations(receiver: Receiver, sources: () => Iterable<string>): Bound[] {
+export function eventOperations(receiver: Receiver, sources: () => Iterable<string>): BoundOperation[] {
   return [
     handle(webhooks.list, async ({ subject, fields, ...filter }, { sql }) => {
       const subjects = subject === undefined ? undefined : possibleSubjects(subject, sources());
@@ -41,7 +41,7 @@ export function eventOperations(receiver: Receiver, sources: () => Iterable<stri
       const event = await findEvent(sql, id);
       const refused = event ? undefined : await findRefused(sql, id);
       if (refused) return { ...refused, payload: null, executions: [] };
-      if (!event) throw absent(id);
+      if (!event) throw notFound(id);
       const { headers: _, body, ...members } = event;
       return { ...members, ...toBody(event, body), executions: await listExecutionsOfEvent(sql, id) };
     }),
@@ -49,7 +49,7 @@ export function eventOperations(receiver: Receiver, sources: () => Iterable<stri
       const event = await findEvent(sql, id);
       if (!event && (await findRefused(sql, id)))
         throw problem("conflict", "The delivery was refused, so its payload is not stored; send it again from the platform.");
-      if (!event) throw absent(id);
+      if (!event) throw notFound(id);
       await requireReplayable(sql, replay);
       return replayEvent(event, replay, receiver);
     }),

@@ -70,9 +70,9 @@ export function attemptExecution(execution: ClaimedExecution, bounds: AttemptBou
 
 async function attempt(execution: ClaimedExecution, bounds: AttemptBounds, deps: AttemptDeps): Promise<AttemptOutcome> {
   const log = deps.log.with({ execution_id: execution.id, task_id: execution.task_id, event_id: execution.event_id });
-  const { lease, stopping } = bounds;
+  const { lease, stopSignal } = bounds;
   const limits: AttemptLimits = { ...bounds, unconfirmed: new Set() };
-  const { signal, unlink } = linkSignals([lease.signal, stopping]);
+  const { signal, unlink } = linkSignals([lease.signal, stopSignal]);
   let transcript: Transcript | undefined;
   const interruptedOutcome = (): AttemptOutcome => {
     const clean = transcript?.steps.every(({ state, in_flight_ms }) => state !== "started" || in_flight_ms === null) ?? false;
@@ -138,20 +138,20 @@ function openTranscript(execution: ClaimedExecution, bounds: AttemptBounds, deps
  * Writes a change. While the database is unavailable, it retries for as long as the lease is valid: if the attempt ended
  * here, the next one would have to look for its writes at trackers. Each retry counts as progress.
  */
-async function retryDuringOutage(change: Change, { lease, stopping }: AttemptBounds, deps: AttemptDeps): Promise<boolean> {
+async function retryDuringOutage(change: Change, { lease, stopSignal }: AttemptBounds, deps: AttemptDeps): Promise<boolean> {
   const end = performance.now() + maxOutageMs;
   for (let write = deps.write; ; write = deps.writeAgain) {
     lease.progress(betweenStepsMs);
     try {
       return await write(change);
     } catch (error) {
-      if (!isUnavailable(error) || stopping.aborted || performance.now() > end) throw error;
+      if (!isUnavailable(error) || stopSignal.aborted || performance.now() > end) throw error;
       if (write === deps.write)
         deps.log.warn("the database did not answer; the attempt tries again while it holds its lease", {
           execution: change.id,
           error,
         });
-      await sleep(databaseAgainMs, AbortSignal.any([lease.signal, stopping]));
+      await sleep(databaseAgainMs, AbortSignal.any([lease.signal, stopSignal]));
     } finally {
       lease.progress(betweenStepsMs);
     }

@@ -34,9 +34,9 @@ const holdOf = ({ reason, until, member }: Exceeded): Hold => ({ reason, until, 
 /** The budget of an execution. */
 export interface RunBudget {
   /** Why the run ends with one last request without tools; `null` if it may continue. */
-  exhausted(log: StepLog): string | null;
+  exhaustedLimit(log: StepLog): string | null;
   /** Why a tool must not write again; `null` if it may. */
-  writesExhausted(log: StepLog, isWrite: (tool: string) => boolean): string | null;
+  exhaustedWriteLimit(log: StepLog, isWrite: (tool: string) => boolean): string | null;
   /**
    * Reserves a request in the daily and monthly budgets. Waits while others have reserved the rest. Throws `HoldExecution` if a
    * budget is used up.
@@ -45,7 +45,7 @@ export interface RunBudget {
   /** Frees the reservation of a failed request. */
   release(): Promise<void>;
   /** Reports an answered request whose cost is unknown. */
-  unpriced(model: string): void;
+  reportUnpriced(model: string): void;
 }
 
 export interface BudgetDeps {
@@ -70,10 +70,10 @@ export function runBudget(
 ): RunBudget {
   const { project_id, source, project } = execution;
   const policy = policies.of(agentId, project_id ?? (project === null ? null : { source, project }));
-  const began = performance.now();
+  const startedAt = performance.now();
   let earlierMs: number | null = null;
-  const windows = policy.day_tokens.value + policy.day_usd.value + policy.month_usd.value > 0;
-  const over = (member: "run_tokens" | "run_seconds" | "run_writes", used: number): string | null => {
+  const hasWindows = policy.day_tokens.value + policy.day_usd.value + policy.month_usd.value > 0;
+  const exceededLimit = (member: "run_tokens" | "run_seconds" | "run_writes", used: number): string | null => {
     const { value, level } = policy[member];
     if (value === 0 || used < value) return null;
     const noun = value === 1 ? nouns[member].slice(0, -1) : nouns[member];
@@ -88,24 +88,24 @@ export function runBudget(
     usd,
   });
   return {
-    exhausted: (log) => {
+    exhaustedLimit: (log) => {
       earlierMs ??= log.steps.reduce((sum, step) => sum + step.duration_ms, 0);
       const tokens = log.steps.reduce((sum, step) => sum + step.prompt_tokens + step.completion_tokens, 0);
-      const seconds = (earlierMs + performance.now() - began) / 1000;
+      const seconds = (earlierMs + performance.now() - startedAt) / 1000;
       const refused = log.steps.some((step) => step.kind === "tool" && step.error?.startsWith(noMoreWrites));
       return (
-        over("run_tokens", tokens) ??
-        over("run_seconds", seconds) ??
-        (refused ? over("run_writes", policy.run_writes.value) : null)
+        exceededLimit("run_tokens", tokens) ??
+        exceededLimit("run_seconds", seconds) ??
+        (refused ? exceededLimit("run_writes", policy.run_writes.value) : null)
       );
     },
-    writesExhausted: (log, isWrite) => {
+    exhaustedWriteLimit: (log, isWrite) => {
       const writes = log.steps.filter((step) => step.kind === "tool" && wasCarriedOut(step) && isWrite(step.name ?? ""));
-      const limit = over("run_writes", writes.length);
+      const limit = exceededLimit("run_writes", writes.length);
       return limit && `${noMoreWrites}the run has made its ${limit}.`;
     },
     reserve: async (request, signal) => {
-      if (!windows) return;
+      if (!hasWindows) return;
       const tokens = Math.ceil(JSON.stringify(request.messages).length / charactersPerToken) + answerTokens;
       const usd = prices.of(request.model, tokens - answerTokens, answerTokens) ?? 0;
       if (execution.is_released) {
@@ -120,9 +120,9 @@ export function runBudget(
       }
     },
     release: async () => {
-      if (windows) await cancelReservation(sql, execution.id, execution.lease);
+      if (hasWindows) await cancelReservation(sql, execution.id, execution.lease);
     },
-    unpriced: (model) => {
+    reportUnpriced: (model) => {
       if (policy.day_usd.value + policy.month_usd.value > 0) prices.reportUnpriced(model);
     },
   };

@@ -19,8 +19,15 @@ async function queue(subjects: readonly (string | null)[], secondsAgo = 3_600): 
     from json_to_recordset(${JSON.stringify(rows)}::text::json) as x (id uuid, subject text, at interval)`;
   return rows.map(({ id }) => id);
 }
-const claimAll = (most: number) =>
-  claimExecutions(database().sql, { worker: newId(), most, leaseSeconds: 60, limits: {}, share: null, busy: [] });
+const claimAll = (maxExecutions: number) =>
+  claimExecutions(database().sql, {
+    worker: newId(),
+    maxExecutions,
+    leaseSeconds: 60,
+    limits: {},
+    share: null,
+    heldExecutions: [],
+  });
 const claim = async (most: number) => (await claimAll(most)).map(({ id }) => id);
 const finish = (ids: readonly string[]) =>
   database()

@@ -30,14 +30,14 @@ export interface Conversation {
   /**
    * When the event that started it happened, in milliseconds since the epoch. Tool results mark texts that were written later.
    */
-  readonly since?: number | null;
+  readonly eventTime?: number | null;
   readonly connectionFor: (source: string) => Promise<Connection | null>;
   /** Calls a service that executions share, and postpones the run while it is unavailable. Absent outside of executions. */
-  readonly guarded?: <T>(target: Target, call: () => Promise<T>) => Promise<T>;
+  readonly guard?: <T>(target: Target, call: () => Promise<T>) => Promise<T>;
   /** An empty or invisible answer is a failure. */
   readonly mustAnswer?: boolean;
   /** Returns the arguments of a call as they may be sent. Throws a `Failure` if the call is refused. */
-  readonly outgoing?: (tool: RegisteredTool, input: Parameters) => Promise<Parameters>;
+  readonly argumentsToSend?: (tool: RegisteredTool, input: Parameters) => Promise<Parameters>;
   /** Why it may not call tools that write; absent or `null` if it may. */
   readonly readOnly?: string | null;
   /** Which of its writes wait for approval; absent outside of executions. */

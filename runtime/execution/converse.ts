@@ -14,7 +14,7 @@ export async function converse(conversation: Conversation, deps: ConversationDep
   const tools = conversation.plan.tools.map((name) => deps.tools.get(name)).filter((tool) => tool !== undefined);
   for (let round = 0; ; round++) {
     const done = modelSteps(conversation.log)[round];
-    const limit = done ? null : (conversation.budget?.exhausted(conversation.log) ?? null);
+    const limit = done ? null : (conversation.budget?.exhaustedLimit(conversation.log) ?? null);
     const withTools = round < deps.maxToolRounds && limit === null;
     const answer = done ?? (await askModel(conversation, withTools ? tools : [], limit, deps));
     const { tool_calls } = answer.output as ModelOutput;
@@ -22,7 +22,10 @@ export async function converse(conversation: Conversation, deps: ConversationDep
     for (const [i, call] of tool_calls.entries()) {
       const done = toolStepsAfter(conversation.log, answer)[i];
       if (done && done.state !== "started") continue;
-      const step = await callTool(conversation, call, done, { ...deps, next: () => beginStep(conversation, tool_calls[i + 1]) });
+      const step = await callTool(conversation, call, done, {
+        ...deps,
+        addNextStep: () => beginStep(conversation, tool_calls[i + 1]),
+      });
       conversation.onToolCall?.(step);
     }
   }
@@ -31,10 +34,10 @@ export async function converse(conversation: Conversation, deps: ConversationDep
 /** The text of the last answer. If it was cut off, it is requested once more. */
 async function finish(conversation: Conversation, answer: StepRow, round: number, deps: ConversationDeps): Promise<string> {
   const { log } = conversation;
-  const first = answer.output as ModelOutput;
-  if (!isCut(first)) {
-    if (conversation.mustAnswer) requireAnswer(await yieldIfLong(first.content), answer, log);
-    return first.content;
+  const firstOutput = answer.output as ModelOutput;
+  if (!isCut(firstOutput)) {
+    if (conversation.mustAnswer) requireAnswer(await yieldIfLong(firstOutput.content), answer, log);
+    return firstOutput.content;
   }
   const known = modelSteps(log)[round + 1];
   if (!known) {
@@ -42,7 +45,7 @@ async function finish(conversation: Conversation, answer: StepRow, round: number
     await log.flush({ agent_id: conversation.plan.agent_id });
   }
   const second = known ?? (await askModel(conversation, [], null, deps));
-  const text = joinAnswer([first, second.output as ModelOutput]);
+  const text = joinAnswer([firstOutput, second.output as ModelOutput]);
   if (conversation.mustAnswer) requireAnswer(await yieldIfLong(text), second, log);
   return text;
 }

@@ -25,10 +25,10 @@ export class FairShare {
    * Call after a claim, with all executions that the worker holds. If one project or author exceeds its share, the claim has looked
    * for others and found none, so the next claims do not look.
    */
-  claimed(held: readonly Owners[]): void {
+  noteClaim(executions: readonly Owners[]): void {
     if (this.limit === null) return;
     const counts = new Map<string, number>();
-    for (const execution of held) for (const owner of ownersOf(execution)) counts.set(owner, (counts.get(owner) ?? 0) + 1);
+    for (const execution of executions) for (const owner of ownersOf(execution)) counts.set(owner, (counts.get(owner) ?? 0) + 1);
     const owners = [...counts].flatMap(([owner, count]) => (count > this.#slots ? owner : []));
     if (owners.length > 0) this.#noOthersWaiting = { until: performance.now() + noOthersMs, owners };
   }

@@ -17,16 +17,16 @@ export interface HeldExecutionsOptions {
   /** Called when an execution can be claimed, because it waits for another attempt or a lease has expired. */
   readonly wake: () => void;
   /** Called when a slot and a subject become free. */
-  readonly freed: () => void;
+  readonly onFreed: () => void;
 }
 
-interface Running {
+interface RunningAttempt {
   readonly execution: ClaimedExecution;
   readonly lease: Lease;
   readonly stop: AbortController;
   readonly done: Promise<void>;
 }
-interface Interrupted {
+interface InterruptedAttempt {
   readonly execution: ClaimedExecution;
   readonly clean: boolean;
   readonly unconfirmed: readonly string[];
@@ -35,12 +35,12 @@ interface Interrupted {
 /** The executions that this worker holds. Renews their leases, and queues executions again if their attempts were interrupted. */
 export class HeldExecutions {
   readonly #options: HeldExecutionsOptions;
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Map<string, RunningAttempt>();
   /**
    * Interrupted attempts that are not yet stored in the database, by execution and lease: executions claimed together share a
    * lease.
    */
-  readonly #interrupted = new Map<string, Interrupted>();
+  readonly #interrupted = new Map<string, InterruptedAttempt>();
   /** Why no attempt may begin a further write; `null` until the service stops. */
   #stopReason: Error | null = null;
 
@@ -52,12 +52,12 @@ export class HeldExecutions {
     return this.#running.size;
   }
 
-  all(): ClaimedExecution[] {
+  executions(): ClaimedExecution[] {
     return [...this.#running.values()].map(({ execution }) => execution);
   }
 
   /** Holds an execution while its attempt runs. */
-  add(execution: ClaimedExecution, lease: Lease, attempt: (stopping: AbortSignal) => Promise<AttemptOutcome>): void {
+  add(execution: ClaimedExecution, lease: Lease, attempt: (stopSignal: AbortSignal) => Promise<AttemptOutcome>): void {
     // Its lease was lost unnoticed, and this worker has claimed it again. The earlier attempt can no longer record anything.
     this.#running.get(execution.id)?.lease.lose("claimed again");
     // Each attempt has its own signal: adding a listener to a signal takes as long as it has listeners.
@@ -78,7 +78,7 @@ export class HeldExecutions {
   }
 
   /** Resolves when all attempts have ended. */
-  async ended(): Promise<void> {
+  async whenEnded(): Promise<void> {
     await Promise.all([...this.#running.values()].map(({ done }) => done));
   }
 
@@ -96,15 +96,15 @@ export class HeldExecutions {
     const any = this.#interrupted.size > 0;
     while (this.#interrupted.size > 0) {
       // An execution may be here twice, with two leases that it lost.
-      const ended = new Map([...this.#interrupted].map((entry) => [entry[1].execution.id, entry]));
-      const unconfirmed = [...ended.values()].flatMap(([, one]) => one.unconfirmed);
+      const attempts = new Map([...this.#interrupted].map((entry) => [entry[1].execution.id, entry]));
+      const unconfirmed = [...attempts.values()].flatMap(([, one]) => one.unconfirmed);
       if (unconfirmed.length > 0) await scheduleWriteChecks(sql, unconfirmed, windowMs);
       await releaseExecutions(
         sql,
-        [...ended.values()].map(([, { execution, clean }]) => ({ id: execution.id, lease: execution.lease, clean })),
+        [...attempts.values()].map(([, { execution, clean }]) => ({ id: execution.id, lease: execution.lease, clean })),
       );
       // A released attempt may have ended since, with more details.
-      for (const [key, one] of ended.values()) if (this.#interrupted.get(key) === one) this.#interrupted.delete(key);
+      for (const [key, one] of attempts.values()) if (this.#interrupted.get(key) === one) this.#interrupted.delete(key);
     }
     return any;
   }
@@ -116,7 +116,7 @@ export class HeldExecutions {
     return startLoop({
       everyMs,
       // A renewal whose response is lost must not prevent the next one.
-      run: (stopping) => abortable(this.#renew(), AbortSignal.any([AbortSignal.timeout(everyMs), stopping])),
+      run: (stopSignal) => abortable(this.#renew(), AbortSignal.any([AbortSignal.timeout(everyMs), stopSignal])),
       failed: (error) => {
         log.warn("failed to renew leases", { error });
         return { pauseMs: Math.min(1_000, everyMs / 4) };
@@ -141,7 +141,7 @@ export class HeldExecutions {
   }
 
   /** The attempt waits for a response that was lost. It is ended, and the execution is queued again. */
-  #letGo({ execution, lease }: Running): void {
+  #letGo({ execution, lease }: RunningAttempt): void {
     this.#options.log.error("execution released: it made no progress within its timeouts", { execution: execution.id });
     lease.lose("it made no progress within its timeouts");
     this.#running.delete(execution.id);
@@ -153,11 +153,11 @@ export class HeldExecutions {
     lease.end();
     if (this.#running.get(execution.id)?.lease === lease) this.#running.delete(execution.id);
     if (outcome.kind === "interrupted") this.#noteInterrupted({ execution, ...outcome });
-    if (outcome.kind === "recorded" && outcome.isDone) this.#options.freed();
+    if (outcome.kind === "recorded" && outcome.isDone) this.#options.onFreed();
     else this.#options.wake();
   }
 
-  #noteInterrupted(one: Interrupted): void {
+  #noteInterrupted(one: InterruptedAttempt): void {
     this.#interrupted.set(`${one.execution.id} ${one.execution.lease}`, one);
   }
 }

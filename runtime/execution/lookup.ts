@@ -24,15 +24,15 @@ export function createLookup(sql: Sql, concurrency: number): Lookup {
 const maxCached = 1_000;
 
 function cachedByVersion<T>(read: (id: string) => Promise<T | undefined>) {
-  const known = new Map<string, { version: string; row: T }>();
+  const cache = new Map<string, { version: string; row: T }>();
   return async (id: string, version: string | null): Promise<T | undefined> => {
-    const before = known.get(id);
+    const before = cache.get(id);
     if (before && before.version === version) return before.row;
     const row = await read(id);
     // The row may have a later version already. The next claim then returns that version, and the row is read again.
     if (row && version !== null) {
-      if (known.size >= maxCached) known.clear();
-      known.set(id, { version, row });
+      if (cache.size >= maxCached) cache.clear();
+      cache.set(id, { version, row });
     }
     return row;
   };

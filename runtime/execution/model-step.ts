@@ -111,7 +111,7 @@ export async function askModel(
   const began = performance.now();
   const answer = await sendWhileStoring(conversation, isStored, request, llm);
   const cost = answer.costUsd ?? deps.prices.of(answer.model, answer.promptTokens, answer.completionTokens);
-  if (cost === null) conversation.budget?.unpriced(answer.model);
+  if (cost === null) conversation.budget?.reportUnpriced(answer.model);
   const output = limit === null ? outputOf(answer) : { content: withLimitNotice(answer.content, limit), tool_calls: [] };
   const tooMany = output.tool_calls.length > maxCalls ? `The LLM's answer has more than ${maxCalls} tool calls.` : null;
   log.complete(step, {
@@ -145,7 +145,7 @@ const outputOf = ({ content, toolCalls, finishReason, refusal }: ChatAnswer): Mo
  * cost that much.
  */
 async function send(
-  { budget, limits, signal, guarded, ...conversation }: Conversation,
+  { budget, limits, signal, guard, ...conversation }: Conversation,
   request: ChatRequest,
   llm: Llm,
 ): Promise<ChatAnswer> {
@@ -154,7 +154,7 @@ async function send(
   try {
     const maxWaitMs = conversation.maxRetryWaitMs;
     const call = () => retry(() => measureChat(llm, request, signal, conversation.onDelta), signal, { maxWaitMs });
-    return await (guarded ? guarded(modelTarget, call) : call());
+    return await (guard ? guard(modelTarget, call) : call());
   } catch (error) {
     if (!signal.aborted) await budget?.release();
     throw error;
@@ -162,7 +162,7 @@ async function send(
 }
 
 /** The rounds so far, as messages to the model. */
-function dialogue({ log, since }: Conversation, tools: ConversationDeps["tools"]): Message[] {
+function dialogue({ log, eventTime }: Conversation, tools: ConversationDeps["tools"]): Message[] {
   const rounds = modelSteps(log).map((step) => {
     const output = step.output as ModelOutput;
     const toolSteps = output.tool_calls.length === 0 ? [] : toolStepsAfter(log, step);
@@ -170,7 +170,7 @@ function dialogue({ log, since }: Conversation, tools: ConversationDeps["tools"]
   });
   const results = toolResults(
     rounds.flatMap(({ steps }) => steps),
-    since ?? null,
+    eventTime ?? null,
     (name) => tools.get(name),
   );
   return rounds.flatMap(({ output }): Message[] => {

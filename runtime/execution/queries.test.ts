@@ -22,7 +22,9 @@ async function queueOne(sql: Database["sql"], project: string, issue = "1"): Pro
 }
 
 const claimOne = async (sql: Database["sql"], worker = newId()): Promise<ClaimedExecution> =>
-  (await claimExecutions(sql, { worker, most: 1, leaseSeconds: 600, limits: {}, share: null, busy: [] }))[0] as ClaimedExecution;
+  (
+    await claimExecutions(sql, { worker, maxExecutions: 1, leaseSeconds: 600, limits: {}, share: null, heldExecutions: [] })
+  )[0] as ClaimedExecution;
 
 test("writing steps, renewing leases and releasing them do not deadlock", {
   tags: ["postgres"],
@@ -40,7 +42,14 @@ test("writing steps, renewing leases and releasing them do not deadlock", {
     content: "",
   }));
   await sql`insert into task_executions ${sql(rows)}`;
-  const held = await claimExecutions(sql, { worker: "w", most: 200, leaseSeconds: 60, limits: {}, share: null, busy: [] });
+  const held = await claimExecutions(sql, {
+    worker: "w",
+    maxExecutions: 200,
+    leaseSeconds: 60,
+    limits: {},
+    share: null,
+    heldExecutions: [],
+  });
   expect(held).toHaveLength(200);
   const shuffled = () => held.map((one) => ({ one, at: Math.random() })).sort((a, b) => a.at - b.at);
   const change = ({ one: { id, lease } }: ReturnType<typeof shuffled>[number]) => ({
@@ -77,9 +86,14 @@ test("an execution that is stored during a claim is claimed with its event", { t
   await sql.begin(async (tx) => {
     // The claim begins and waits; then the event arrives.
     await tx`lock table task_executions in exclusive mode`;
-    claimed = claimExecutions(sql, { worker: "w", most: 9, leaseSeconds: 60, limits: {}, share: null, busy: [] }).then(
-      (all) => all,
-    );
+    claimed = claimExecutions(sql, {
+      worker: "w",
+      maxExecutions: 9,
+      leaseSeconds: 60,
+      limits: {},
+      share: null,
+      heldExecutions: [],
+    }).then((all) => all);
     const waiting = () => tx<{ waits: boolean }[]>`
       select exists (select 1 from pg_locks where not granted and relation = 'task_executions'::regclass) as waits`;
     while (!(await waiting())[0]?.waits) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -164,7 +178,14 @@ test.runIf(testServer)(
     const row = { task_id: "t", canonical_trigger: "x", source: "alpha", slug: "alpha", project: "w/w", content: "" };
     const rows = [1, 2].map((n) => ({ ...row, id: newId(), subject: `alpha:w/w#${n}`, issue: String(n) }));
     await sql`insert into task_executions ${sql(rows)}`;
-    const held = await claimExecutions(sql, { worker: newId(), most: 2, leaseSeconds: 60, limits: {}, share: null, busy: [] });
+    const held = await claimExecutions(sql, {
+      worker: newId(),
+      maxExecutions: 2,
+      leaseSeconds: 60,
+      limits: {},
+      share: null,
+      heldExecutions: [],
+    });
     for (const { id, lease } of held) {
       const step = newStep({ kind: "post", state: "started", in_flight_ms: 20_000 }, 0);
       await writeChanges(sql, [{ id, lease, steps: [step], completed: [], patch: {} }]);

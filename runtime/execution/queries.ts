@@ -73,14 +73,14 @@ export interface ClaimedExecution {
 /** The request of a worker: how many executions it wants, and what it already runs. */
 export interface ClaimRequest {
   readonly worker: string;
-  readonly most: number;
+  readonly maxExecutions: number;
   readonly leaseSeconds: number;
   /** The limits of the settings. */
   readonly limits: Policy;
   /** Maximum number of slots for one project or author while others wait; `null`: no limit. */
   readonly share: number | null;
   /** Project and author of each execution that the worker holds. */
-  readonly busy: readonly Pick<ClaimedExecution, "source" | "project" | "author">[];
+  readonly heldExecutions: readonly Pick<ClaimedExecution, "source" | "project" | "author">[];
 }
 
 /**
@@ -94,9 +94,9 @@ export async function claimExecutions(sql: Sql, request: ClaimRequest): Promise<
     select id, event_id, task_id, agent_id, project_id, source, slug, canonical_trigger, subject, project, issue, content, packed_content, changes, attempts,
       failures, deaths, handovers, lease, state, author, author_standing, held_reason, held_until, released_at is not null as is_released, dry_run, overrides,
       w.task_version, w.agent_version, w.probes, w.place, w.origin
-    from claim_executions(${request.worker}, ${request.most}, ${request.leaseSeconds}, ${JSON.stringify(request.limits)}::text::jsonb,
-      ${request.share}, ${request.busy.flatMap(({ source, project }) => (project === null ? [] : [`${source}:${project}`]))}::text[],
-      ${request.busy.flatMap(({ author }) => author ?? [])}::text[]) c, claimed_with(c.id, c.event_id, c.task_id, c.agent_id) w`;
+    from claim_executions(${request.worker}, ${request.maxExecutions}, ${request.leaseSeconds}, ${JSON.stringify(request.limits)}::text::jsonb,
+      ${request.share}, ${request.heldExecutions.flatMap(({ source, project }) => (project === null ? [] : [`${source}:${project}`]))}::text[],
+      ${request.heldExecutions.flatMap(({ author }) => author ?? [])}::text[]) c, claimed_with(c.id, c.event_id, c.task_id, c.agent_id) w`;
   return rows.map(({ packed_content, ...row }) => ({ ...row, ...textOf(row.content, packed_content) }));
 }
 

@@ -92,7 +92,7 @@ class LeasedQueue implements ExecutionQueue {
       ...options,
       windowMs: this.#windowMs,
       wake: () => this.wake(),
-      freed: () => this.#idle || this.wake(),
+      onFreed: () => this.#idle || this.wake(),
     });
     options.bus.on("queue", () => this.wake());
     options.bus.on("cancel", (id) => this.#held.cancel(id));
@@ -129,7 +129,7 @@ class LeasedQueue implements ExecutionQueue {
     const ending = async () => {
       // A claim in flight may still return executions.
       await this.#claims?.stop();
-      await this.#held.ended();
+      await this.#held.whenEnded();
     };
     await abortable(ending(), drainDeadline).catch(() => {});
     this.#held.interruptAll("the service is stopping");
@@ -177,7 +177,7 @@ class LeasedQueue implements ExecutionQueue {
       else await this.#options.onHeld(execution);
     }
     if (free > 0) {
-      this.#share.claimed(this.#held.all());
+      this.#share.noteClaim(this.#held.executions());
       this.#isFull = claimed.length === free;
     }
     if (claimed.length > 0) this.#recheckMs = minSleepMs;
@@ -218,14 +218,21 @@ class LeasedQueue implements ExecutionQueue {
     return breakers.admit();
   }
 
-  #request(most: number): ClaimRequest {
+  #request(maxExecutions: number): ClaimRequest {
     const { leaseSeconds, settings, workers } = this.#options;
     const { limit } = this.#share;
-    return { worker: workers.worker, most, leaseSeconds, limits: settings, share: limit, busy: this.#held.all() };
+    return {
+      worker: workers.worker,
+      maxExecutions,
+      leaseSeconds,
+      limits: settings,
+      share: limit,
+      heldExecutions: this.#held.executions(),
+    };
   }
 
   #start(execution: ClaimedExecution, lease: Lease): void {
     const windowMs = this.#windowMs;
-    this.#held.add(execution, lease, (stopping) => attemptExecution(execution, { lease, stopping, windowMs }, this.#deps));
+    this.#held.add(execution, lease, (stopSignal) => attemptExecution(execution, { lease, stopSignal, windowMs }, this.#deps));
   }
 }

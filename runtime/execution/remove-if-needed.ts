@@ -8,7 +8,7 @@ const lookValidMs = 2_000;
  * its rate, `isNeeded` looks again immediately before the request. Returns no error if the removal was not needed.
  */
 export async function removeIfNeeded(remove: () => Promise<void>, isNeeded: () => Promise<boolean>, signal: AbortSignal) {
-  const until = performance.now() + lookValidMs;
+  const deadline = performance.now() + lookValidMs;
   let isNeedless = false;
   let mayHaveWorked = false;
   const links = new LinksOfWrite();
@@ -17,7 +17,7 @@ export async function removeIfNeeded(remove: () => Promise<void>, isNeeded: () =
   const fence: WriteFence = {
     untilClosed,
     send: async (request) => {
-      isNeedless = performance.now() > until && !(await runFenced(allowAll, isNeeded));
+      isNeedless = performance.now() > deadline && !(await runFenced(allowAll, isNeeded));
       if (isNeedless) throw new DOMException("The duplicate no longer exists.", "AbortError");
       const response = await request(signal).catch((error) => {
         mayHaveWorked = true;

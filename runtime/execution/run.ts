@@ -59,11 +59,11 @@ export async function runExecution(initial: Run, options: RunDeps): Promise<RunO
     resumable: true,
     subject: execution.subject,
     private: execution.place?.private ?? false,
-    since: timeOf(execution),
-    guarded: <T>(target: Target, call: () => Promise<T>) => deps.breakers.guard(execution, target, signal, call),
+    eventTime: timeOf(execution),
+    guard: <T>(target: Target, call: () => Promise<T>) => deps.breakers.guard(execution, target, signal, call),
     budget: runBudget(execution, plan.agent_id, deps),
     mustAnswer: true,
-    outgoing: async (tool: RegisteredTool, input: Parameters) =>
+    argumentsToSend: async (tool: RegisteredTool, input: Parameters) =>
       outbox.arguments(tool, input, await connectionFor(execution.source)),
     connectionFor,
   };

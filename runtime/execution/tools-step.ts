@@ -23,7 +23,7 @@ type Outcome = Pick<StepRow, "state"> & Partial<StepRow>;
 
 interface CallDeps extends ConversationDeps {
   /** Adds the step that follows, which is stored with the outcome of this one. */
-  readonly next: () => void;
+  readonly addNextStep: () => void;
 }
 
 /**
@@ -54,36 +54,36 @@ async function runCall(
 ): Promise<StepRow> {
   const { log, plan } = conversation;
   conversation.signal.throwIfAborted();
-  const eligible = plan.tools.find((name) => functionName(name) === call.name);
-  const tool = eligible === undefined ? undefined : deps.tools.get(eligible);
-  const before = startedStep?.key ? startedStep : undefined;
+  const toolName = plan.tools.find((name) => functionName(name) === call.name);
+  const tool = toolName === undefined ? undefined : deps.tools.get(toolName);
+  const earlierCall = startedStep?.key ? startedStep : undefined;
   const step =
     startedStep ??
-    log.add({ kind: "tool", state: "started", name: eligible ?? call.name, agent_id: plan.agent_id, input: call.arguments });
+    log.add({ kind: "tool", state: "started", name: toolName ?? call.name, agent_id: plan.agent_id, input: call.arguments });
   const work = async (): Promise<Outcome> => {
     const { readOnly } = conversation;
     if (readOnly && tool?.effect !== "read") throw toolError(`"${call.name}" cannot be called: ${readOnly}.`);
-    if (eligible === undefined) throw toolError(`There is no function "${call.name}". Use one of the functions in this request.`);
-    if (!tool) throw toolError(`The tool ${eligible} no longer exists.`);
-    if (before) refuseUnknowable(tool);
+    if (toolName === undefined) throw toolError(`There is no function "${call.name}". Use one of the functions in this request.`);
+    if (!tool) throw toolError(`The tool ${toolName} no longer exists.`);
+    if (earlierCall) refuseUnknowable(tool);
     if (conversation.private && tool.effect === "write" && !tool.keepsPrivate) throw toolError(wouldPublish(tool));
     const isWrite = (name: string) => deps.tools.get(name)?.effect === "write";
-    const refusal = tool.effect === "write" && !before ? conversation.budget?.writesExhausted(log, isWrite) : null;
+    const refusal = tool.effect === "write" && !earlierCall ? conversation.budget?.exhaustedWriteLimit(log, isWrite) : null;
     if (refusal) throw toolError(refusal);
     const input = readArguments(tool, call.arguments, conversation.project);
     step.input = input;
-    step.input = (await conversation.outgoing?.(tool, input)) ?? input;
-    const repeated = before ? null : repeatedResult(log.steps, step);
+    step.input = (await conversation.argumentsToSend?.(tool, input)) ?? input;
+    const repeated = earlierCall ? null : repeatedResult(log.steps, step);
     if (repeated) return repeated;
     if (tool.effect === "write" && !deps.trackerUpdates) return { state: "dry_run", output: { dry_run: true } };
     const { approval } = conversation;
-    if (!before && tool.effect === "write" && approval?.needs(tool.qualifiedName)) {
+    if (!earlierCall && tool.effect === "write" && approval?.needs(tool.qualifiedName)) {
       await accountFor(conversation, tool);
       return { state: "proposed", output: proposedResult, expires_ms: approval.ttlMs };
     }
-    return { state: "succeeded", output: await send(conversation, tool, step, before !== undefined) };
+    return { state: "succeeded", output: await send(conversation, tool, step, earlierCall !== undefined) };
   };
-  return finishing(conversation, step, work, deps.next);
+  return finishing(conversation, step, work, deps.addNextStep);
 }
 
 /** Maximum number of calls of one tool with the same arguments in a run. */
@@ -129,13 +129,13 @@ async function finishing(
   next?: () => void,
 ): Promise<StepRow> {
   const { log, limits, signal, resumable } = conversation;
-  const began = performance.now();
+  const startedAt = performance.now();
   const ended = await work().catch((error): Outcome => {
     signal.throwIfAborted();
     if (!(error instanceof Failure) || (error.retryable && resumable)) throw error;
     return { state: "failed", error: error.message };
   });
-  log.complete(step, { output: null, error: null, ...ended, duration_ms: Math.round(performance.now() - began) });
+  log.complete(step, { output: null, error: null, ...ended, duration_ms: Math.round(performance.now() - startedAt) });
   next?.();
   await log.flush();
   limits?.unconfirmed.delete(step.id);
@@ -163,8 +163,8 @@ async function send(conversation: Conversation, tool: RegisteredTool, step: Step
   const run = (signal: AbortSignal) => runTool(tool, step.input as Parameters, { ...use, signal }, resumed);
   const find = findFor(tool, step.input as Parameters, use);
   const limited = () => runLimited(conversation, tool, { step, log: conversation.log, resumed, find }, run);
-  if (!account || !conversation.guarded) return limited();
-  return conversation.guarded(connectionTarget(account.source.name, account.id, tool.effect), limited);
+  if (!account || !conversation.guard) return limited();
+  return conversation.guard(connectionTarget(account.source.name, account.id, tool.effect), limited);
 }
 
 /** Runs a read directly, and a write of an execution under its fence. */
@@ -196,16 +196,16 @@ function readArguments(tool: RegisteredTool, text: string, project: string | nul
     throw toolError(
       `The arguments have more than ${maxArguments.length} characters or ${maxArguments.values} members and list items; send less in one call.`,
     );
-  let parsed: unknown;
+  let parsedArguments: unknown;
   try {
-    parsed = JSON.parse(text.trim() === "" ? "{}" : text);
+    parsedArguments = JSON.parse(text.trim() === "" ? "{}" : text);
   } catch {
     throw toolError("The arguments are not valid JSON.");
   }
-  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
+  if (typeof parsedArguments !== "object" || parsedArguments === null || Array.isArray(parsedArguments))
     throw toolError("The arguments must be a JSON object.");
   try {
-    return tool.parse(withProject(tool, parsed as Parameters, project));
+    return tool.parse(withProject(tool, parsedArguments as Parameters, project));
   } catch (error) {
     if (error instanceof BadParameter) throw toolError(`The argument ${error.path || "list"} is not valid: ${error.message}`);
     throw error;

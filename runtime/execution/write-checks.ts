@@ -75,25 +75,27 @@ export function startWriteChecks(options: WriteCheckOptions): Loop {
     sweepMs,
     log,
     claim: (lease) => claimWriteCheck(sql, lease, leaseSeconds),
-    handle: (check, leaseLost, stopping) => carryOut(check, AbortSignal.any([leaseLost, stopping]), options),
+    handle: (check, leaseLost, stopSignal) => carryOut(check, AbortSignal.any([leaseLost, stopSignal]), options),
   });
 }
 
-async function carryOut(check: WriteCheck, ended: AbortSignal, options: WriteCheckOptions): Promise<void> {
+async function carryOut(check: WriteCheck, signal: AbortSignal, options: WriteCheckOptions): Promise<void> {
   const { sql, log } = options;
-  const within = (ms: number) => AbortSignal.any([ended, AbortSignal.timeout(ms)]);
+  const limitedSignal = (ms: number) => AbortSignal.any([signal, AbortSignal.timeout(ms)]);
   try {
     if (check.unreadable !== undefined) throw new Error(check.unreadable);
     // An attempt is still running, and finds the first write itself.
     if (check.state === "started" && check.attempts <= maxWaits) return await postponeWriteCheck(sql, check, retryMs);
-    const isCounted = await keepOldest(check, within(checkMs), options);
-    const isKnown = check.is_living ? (await correctAnswer(check, within(livingCheckMs), options)) || isCounted : isCounted;
+    const isCounted = await keepOldest(check, limitedSignal(checkMs), options);
+    const isKnown = check.is_living
+      ? (await correctAnswer(check, limitedSignal(livingCheckMs), options)) || isCounted
+      : isCounted;
     const wait = recheckDelaysMs[check.looks];
     await (wait === undefined || !isKnown ? finishWriteCheck(sql, check) : recordCheck(sql, check, wait));
   } catch (error) {
     log.warn("failed to check for duplicate writes", { execution: check.execution_id, step: check.step_id, error });
-    await (check.attempts < maxAttempts || ended.aborted
-      ? postponeWriteCheck(sql, check, ended.aborted ? 0 : retryMs)
+    await (check.attempts < maxAttempts || signal.aborted
+      ? postponeWriteCheck(sql, check, signal.aborted ? 0 : retryMs)
       : abandon(check, error, options)
     ).catch((second) => log.warn("failed to postpone a check for duplicate writes", { error: second }));
   }
@@ -138,18 +140,18 @@ async function keepOldest(check: WriteCheck, signal: AbortSignal, options: Write
   const writes = await writesOf(check, signal, options);
   if (!writes) return false;
   const { find, remove, write } = writes;
-  let found = await find();
-  if (found.length < 2) {
+  let copies = await find();
+  if (copies.length < 2) {
     // An earlier check may have removed the stored one, and then failed.
-    if (found.length === 1 && isOther(check, found[0])) await replaceOutput(sql, check, found[0], urlOf(found[0]));
+    if (copies.length === 1 && isOther(check, copies[0])) await replaceOutput(sql, check, copies[0], urlOf(copies[0]));
     return true;
   }
   const context = {
     execution_id: check.execution_id,
     step: check.step_id,
     write: check.kind === "post" ? check.source : check.name,
-    kept: urlOf(found[0]),
-    duplicates: found.slice(1).map(urlOf),
+    kept: urlOf(copies[0]),
+    duplicates: copies.slice(1).map(urlOf),
   };
   if (!remove) {
     warn("a write was made twice, and the platform cannot remove it: remove the duplicate by hand", context);
@@ -158,20 +160,20 @@ async function keepOldest(check: WriteCheck, signal: AbortSignal, options: Write
   let hasRemoved = false;
   // Looks before each removal and after the last one, because a person may remove the oldest at any time. A platform with a
   // delayed list still lists removed comments, so the number of removals is limited.
-  for (let removals = found.length - 1; removals > 0 && found.length > 1; removals--) {
+  for (let removals = copies.length - 1; removals > 0 && copies.length > 1; removals--) {
     const removal = await removeIfNeeded(
-      () => remove(found.at(-1)),
+      () => remove(copies.at(-1)),
       async () => (await find()).length > 1,
       signal,
     );
     hasRemoved ||= removal.mayHaveWorked;
     const left = await find();
-    if (removal.error !== null && left.length >= found.length) throw removal.error;
-    found = left;
+    if (removal.error !== null && left.length >= copies.length) throw removal.error;
+    copies = left;
   }
-  const isLost = found.length === 0 && hasRemoved;
+  const isLost = copies.length === 0 && hasRemoved;
   if (isLost) {
-    found = await reconcile(async () => (await find())[0] ?? null, write, signal, false).then(
+    copies = await reconcile(async () => (await find())[0] ?? null, write, signal, false).then(
       (written) => [written],
       (error) => {
         warn("a write was made twice, and both were removed at the same time: write it again by hand", {
@@ -182,11 +184,11 @@ async function keepOldest(check: WriteCheck, signal: AbortSignal, options: Write
       },
     );
   }
-  const [remaining] = found;
+  const [remaining] = copies;
   if (remaining !== undefined && check.state === "succeeded") await replaceOutput(sql, check, remaining, urlOf(remaining));
   const outcome = isLost ? "both were removed at the same time, so it was written again" : "the newer one was removed";
   if (hasRemoved) warn(`a write was made twice; ${outcome}`, { ...context, kept: urlOf(remaining) });
-  if (found.length > 1) throw new Error("the platform still lists a duplicate after its removal");
+  if (copies.length > 1) throw new Error("the platform still lists a duplicate after its removal");
   return true;
 }
 
@@ -203,7 +205,7 @@ async function correctAnswer(check: WriteCheck, signal: AbortSignal, options: Wr
   const post = postOf(check);
   if (!connection || !post || subject === null || key === null) return false;
   const again = { key: `${key}.${newId()}`, firstKey: key, executionId: execution_id, agentId: agent_id, subject, post };
-  const corrected = await correctLiving(
+  const correction = await correctLiving(
     {
       ...again,
       sql: options.sql,
@@ -215,7 +217,7 @@ async function correctAnswer(check: WriteCheck, signal: AbortSignal, options: Wr
     },
     signal,
   );
-  warnOfLateWrites(corrected, { execution_id, step: check.step_id, write: source }, options.warn);
+  warnOfLateWrites(correction, { execution_id, step: check.step_id, write: source }, options.warn);
   return true;
 }
 

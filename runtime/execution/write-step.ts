@@ -9,7 +9,7 @@ import { WriteWindow } from "./write-window.ts";
 export interface AttemptLimits {
   readonly lease: Lease;
   /** The service stops. */
-  readonly stopping: AbortSignal;
+  readonly stopSignal: AbortSignal;
   /** How long a request that writes may be in flight, in milliseconds. */
   readonly windowMs: number;
   /** Ids of steps that sent a write and whose outcome is not stored yet. */
@@ -34,22 +34,22 @@ export interface WriteStep<T = unknown> {
  */
 export async function runWrite<T>(
   { step, log, resumed, patch, find }: WriteStep<T>,
-  { lease, stopping, windowMs, unconfirmed }: AttemptLimits,
+  { lease, stopSignal, windowMs, unconfirmed }: AttemptLimits,
   call: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   // `null`: the earlier attempt ended with no request in flight.
   const wasLost = resumed && step.in_flight_ms !== null;
   const waitMs = wasLost ? (step.in_flight_ms ?? 0) : 0;
   if (waitMs > 0) {
-    const signal = AbortSignal.any([lease.signal, stopping]);
-    const began = performance.now();
+    const signal = AbortSignal.any([lease.signal, stopSignal]);
+    const startedAt = performance.now();
     const existing = await findAtOnce(find, signal, waitMs);
     if (existing !== null) {
       // The earlier attempt may have sent it twice.
       log.complete(step, { in_flight_ms: null, check_ms: Math.max(windowMs, waitMs) });
       return existing;
     }
-    await sleep(Math.max(0, waitMs - (performance.now() - began)), signal);
+    await sleep(Math.max(0, waitMs - (performance.now() - startedAt)), signal);
   }
   const store = async (ms: number) => {
     log.complete(step, { in_flight_ms: ms });
@@ -60,7 +60,7 @@ export async function runWrite<T>(
       throw error;
     }
   };
-  const window = new WriteWindow({ lease, stopping, windowMs, store });
+  const window = new WriteWindow({ lease, stopSignal, windowMs, store });
   try {
     if (!resumed) await window.open();
   } catch (error) {

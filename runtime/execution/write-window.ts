@@ -11,7 +11,7 @@ const answerGraceMs = 2_000;
 export interface WindowOptions {
   readonly lease: Lease;
   /** Aborted when the service stops: a request that was sent may finish, and no further one is sent. */
-  readonly stopping: AbortSignal;
+  readonly stopSignal: AbortSignal;
   readonly windowMs: number;
   /** Stores that a request of this step may be in flight for `windowMs` from now. Throws `LeaseLost` if the lease is lost. */
   readonly store: (windowMs: number) => Promise<void>;
@@ -37,11 +37,11 @@ export class WriteWindow implements WriteFence {
 
   constructor(options: WindowOptions) {
     this.#options = options;
-    const { lease, stopping } = options;
+    const { lease, stopSignal } = options;
     if (lease.signal.aborted) this.#abort.abort(lease.signal.reason);
     lease.signal.addEventListener("abort", this.#leaseEnded, { once: true });
-    if (stopping.aborted) this.#stop();
-    else stopping.addEventListener("abort", this.#stop, { once: true });
+    if (stopSignal.aborted) this.#stop();
+    else stopSignal.addEventListener("abort", this.#stop, { once: true });
   }
 
   /**
@@ -49,7 +49,7 @@ export class WriteWindow implements WriteFence {
    */
   close(): void {
     this.#options.lease.signal.removeEventListener("abort", this.#leaseEnded);
-    this.#options.stopping.removeEventListener("abort", this.#stop);
+    this.#options.stopSignal.removeEventListener("abort", this.#stop);
     this.#links.close();
   }
 
@@ -91,12 +91,12 @@ export class WriteWindow implements WriteFence {
   }
 
   async send(request: (signal: AbortSignal) => Promise<Response>): Promise<Response> {
-    const { lease, stopping, windowMs } = this.#options;
-    stopping.throwIfAborted();
+    const { lease, stopSignal, windowMs } = this.#options;
+    stopSignal.throwIfAborted();
     // The request has waited for the throttle, for a Retry-After, or for the database.
     while (this.#until - performance.now() < windowMs / 2) {
       await this.open();
-      stopping.throwIfAborted();
+      stopSignal.throwIfAborted();
     }
     lease.check();
     const leftMs = Math.max(1, Math.floor(this.#until - performance.now()));
@@ -117,7 +117,7 @@ export class WriteWindow implements WriteFence {
       if (status === null) this.#lost++;
       if (status === null || status >= 500) this.#unknown++;
       this.#answeredAt = performance.now();
-      if (stopping.aborted) this.#stop();
+      if (stopSignal.aborted) this.#stop();
     }
   }
 
@@ -125,7 +125,7 @@ export class WriteWindow implements WriteFence {
 
   readonly #stop = () => {
     if (this.#underWay > 0) return;
-    const { reason } = this.#options.stopping;
+    const { reason } = this.#options.stopSignal;
     const readUntil = this.#answeredAt + answerGraceMs - performance.now();
     if (readUntil <= 0) this.#abort.abort(reason);
     else setTimeout(() => this.#abort.abort(reason), readUntil).unref();

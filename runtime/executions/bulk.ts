@@ -5,7 +5,7 @@ import { recordDecision } from "../audit/record-decision.ts";
 import type { Bus } from "../platform/bus.ts";
 import { confirmationOf, countFirst } from "../platform/confirmation.ts";
 import type { Sql } from "../platform/database/client.ts";
-import { type Bound, type Context, handle } from "../platform/operation.ts";
+import { type BoundOperation, type Context, handle } from "../platform/operation.ts";
 import { possibleSubjects } from "../platform/subject.ts";
 import { type BulkSelection, countSelected, nextSelected, sampleSelected } from "./bulk-queries.ts";
 import { decide } from "./proposals/decide.ts";
@@ -18,13 +18,13 @@ type Answer = Output<typeof executions>;
 const max = 20_000;
 const portion = 200;
 const samples = 10;
-const first = "00000000-0000-0000-0000-000000000000";
+const firstId = "00000000-0000-0000-0000-000000000000";
 
 /**
  * Changes the executions that match a filter. The first call returns their number and examples; after confirmation, they are
  * changed in portions.
  */
-export const bulkOfExecutions = (bus: Bus, sources: () => Iterable<string>): Bound =>
+export const bulkOfExecutions = (bus: Bus, sources: () => Iterable<string>): BoundOperation =>
   handle(executions, async (request, context) => {
     const { action, filter, reason, expect, confirm } = request;
     const confirmedRequest = { action, filter, reason };
@@ -36,29 +36,29 @@ export const bulkOfExecutions = (bus: Bus, sources: () => Iterable<string>): Bou
       { request: confirmedRequest, confirm, expect, max, noun: "executions" },
       (id) => countSelected(sql, upToId(id), max),
     );
-    const selected = upToId(upTo);
-    const answer = { action, filter, count, samples: await sampleSelected(sql, selected, samples) };
+    const selection = upToId(upTo);
+    const answer = { action, filter, count, samples: await sampleSelected(sql, selection, samples) };
     if (token === null) {
       const nothing = { changed: 0, skipped: 0, first_error: null };
       return { ...answer, ...nothing, confirm: confirmationOf(confirmedRequest, { count, upTo }) };
     }
-    return { ...answer, ...(await changeAll(selected, request, bus, context)), confirm: null };
+    return { ...answer, ...(await changeAll(selection, request, bus, context)), confirm: null };
   });
 
-type Changed = Pick<Answer, "changed" | "skipped" | "first_error">;
+type ChangeTotals = Pick<Answer, "changed" | "skipped" | "first_error">;
 
-async function changeAll(selected: BulkSelection, request: Request, bus: Bus, context: Context): Promise<Changed> {
-  const all = { changed: 0, skipped: 0, first_error: null as string | null };
-  for (let after = first; ; ) {
+async function changeAll(selection: BulkSelection, request: Request, bus: Bus, context: Context): Promise<ChangeTotals> {
+  const totals = { changed: 0, skipped: 0, first_error: null as string | null };
+  for (let afterId = firstId; ; ) {
     context.signal.throwIfAborted();
-    const ids = await nextSelected(context.sql, selected, after, portion);
+    const ids = await nextSelected(context.sql, selection, afterId, portion);
     const last = ids.at(-1);
-    if (last === undefined) return all;
+    if (last === undefined) return totals;
     const { changed, error } = await changeSome(ids, request, bus, context);
-    all.changed += changed;
-    all.skipped += ids.length - changed;
-    all.first_error ??= error;
-    after = last;
+    totals.changed += changed;
+    totals.skipped += ids.length - changed;
+    totals.first_error ??= error;
+    afterId = last;
   }
 }
 

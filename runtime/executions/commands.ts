@@ -28,16 +28,16 @@ const proceed: Carry = async (tx, { subject, by }) => {
 const decision =
   (verdict: "approve" | "reject"): Carry =>
   async (tx, { subject, by }, reason) => {
-    const decided = await decideAtIssue(tx, { subject, verdict, by, reason });
+    const executionIds = await decideAtIssue(tx, { subject, verdict, by, reason });
     const done = verdict === "approve" ? "approved" : "rejected";
     return {
-      summary: `/${verdict} by ${by}: proposals of ${count(decided.length)} ${done}`,
-      cancelled: verdict === "reject" ? decided : [],
-      isDone: decided.length > 0,
+      summary: `/${verdict} by ${by}: proposals of ${count(executionIds.length)} ${done}`,
+      cancelled: verdict === "reject" ? executionIds : [],
+      isDone: executionIds.length > 0,
     };
   };
 
-const all: Readonly<Record<CommandName, Carry>> = {
+const handlers: Readonly<Record<CommandName, Carry>> = {
   stop,
   retry,
   continue: proceed,
@@ -47,4 +47,4 @@ const all: Readonly<Record<CommandName, Carry>> = {
 
 /** Carries out a command in the transaction that stores its event, so that both happen exactly once or not at all. */
 export const runCommand = (tx: Queryable, { name, rest }: Command, place: CommandPlace): Promise<Effect> =>
-  all[name](tx, place, rest);
+  handlers[name](tx, place, rest);

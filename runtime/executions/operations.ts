@@ -4,7 +4,7 @@ import { problem } from "@signalbox/schema/problem";
 import { restart } from "@signalbox/schema/tasks";
 import type { Bus } from "../platform/bus.ts";
 import type { Queryable, Sql } from "../platform/database/client.ts";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import { possibleSubjects } from "../platform/subject.ts";
 import { findTask } from "../tasks/queries.ts";
 import { bulkOfExecutions } from "./bulk.ts";
@@ -23,25 +23,25 @@ import {
   requeueFailed,
 } from "./queries.ts";
 
-const absent = (id: string) => problem("not_found", `There is no task execution ${id}.`);
+const notFound = (id: string) => problem("not_found", `There is no task execution ${id}.`);
 
 async function decideOn(sql: Sql, bus: Bus, id: string, decision: Decision) {
-  if (!(await decide(sql, bus, id, decision))) throw absent(id);
+  if (!(await decide(sql, bus, id, decision))) throw notFound(id);
   const execution = await findExecution(sql, id);
-  if (!execution) throw absent(id);
+  if (!execution) throw notFound(id);
   return { ...execution, proposals: await listProposals(sql, id) };
 }
 
 /** Why an execution was not changed: it does not exist, or `rule` excludes its state. */
 async function refusal(sql: Queryable, id: string, rule: string) {
   const execution = await findExecution(sql, id);
-  return execution ? problem("conflict", `The execution is ${execution.state}; ${rule}.`) : absent(id);
+  return execution ? problem("conflict", `The execution is ${execution.state}; ${rule}.`) : notFound(id);
 }
 
 const isUuid = (id: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id);
 
 /** `sources`: names of the sources that a subject may belong to. */
-export function executionOperations(bus: Bus, sources: () => Iterable<string>): Bound[] {
+export function executionOperations(bus: Bus, sources: () => Iterable<string>): BoundOperation[] {
   return [
     handle(executions.list, ({ subject, fields, ...filter }, { sql }) =>
       listExecutions(sql, {
@@ -52,7 +52,7 @@ export function executionOperations(bus: Bus, sources: () => Iterable<string>): 
     ),
     handle(executions.get, async ({ id }, { sql }) => {
       const execution = await findExecution(sql, id);
-      if (!execution) throw absent(id);
+      if (!execution) throw notFound(id);
       const [memories, history, proposals, transcript] = await Promise.all([
         listMemories(sql, id),
         listAttemptEvents(sql, id),

@@ -19,7 +19,7 @@ export type ExecutionFilter = Omit<Input<typeof list>, "subject" | "fields"> & {
 };
 
 /** Why it does not run. Computed when it is shown, because a pause or a free worker changes no row. */
-const waiting = (sql: Queryable, row: Fragment) => sql`case state
+const waitingReason = (sql: Queryable, row: Fragment) => sql`case state
   when 'queued' then coalesce(pause_of(${row}), waiting_for,
     (select b.name || ', which is unavailable until it answers a probe at ' || to_char(b.next_probe_at at time zone 'UTC', 'HH24:MI:SS') || ' UTC: ' || b.reason
       from breakers b where b.key = blocking_key(${row}) and b.probe is distinct from ${row}.id),
@@ -32,13 +32,13 @@ const waiting = (sql: Queryable, row: Fragment) => sql`case state
   when 'waiting' then waiting_for end`;
 
 /** When a queued execution may run; null if it waits only for a free worker. */
-const due = (sql: Queryable, row: Fragment) => sql`greatest(case when run_after > now() then run_after end,
+const nextAttemptAt = (sql: Queryable, row: Fragment) => sql`greatest(case when run_after > now() then run_after end,
     (select b.next_probe_at from breakers b where b.key = blocking_key(${row}) and b.probe is distinct from ${row}.id))`;
 
 const members = (sql: Queryable, of: "" | "e." = "") => sql`
   ${sql.unsafe(`${of}id`)}, task_id, event_id, agent_id, project_id, source, canonical_trigger, subject,
-  (select w.title from webhook_events w where w.id = event_id) as subject_title, state, held_reason, held_until, ${waiting(sql, of === "" ? sql`task_executions` : sql`e`)} as waiting_for,
-  case when state = 'queued' then ${due(sql, of === "" ? sql`task_executions` : sql`e`)} when state = 'held' then held_until end as next_attempt_at, reason, hop, answers, attempts, result_url, error,
+  (select w.title from webhook_events w where w.id = event_id) as subject_title, state, held_reason, held_until, ${waitingReason(sql, of === "" ? sql`task_executions` : sql`e`)} as waiting_for,
+  case when state = 'queued' then ${nextAttemptAt(sql, of === "" ? sql`task_executions` : sql`e`)} when state = 'held' then held_until end as next_attempt_at, reason, hop, answers, attempts, result_url, error,
   prompt_tokens, completion_tokens, tool_calls, model, cost_usd, unpriced_tokens, dry_run, created_at, started_at, finished_at, transcript_removed_at,
   (extract(epoch from finished_at - started_at) * 1000)::bigint as duration_ms`;
 /** The members that lists show. */

@@ -10,7 +10,7 @@ export interface AgentStreamsOptions {
   readonly take: (slots: readonly string[]) => Promise<readonly AssignedExecution[]>;
   /** Returns the execution of a stream that ended before it received it. */
   readonly release: (streamId: string) => Promise<void>;
-  readonly failed: (error: unknown) => void;
+  readonly onError: (error: unknown) => void;
 }
 
 /** The streams of one agent on this replica. Takes executions for them, one round at a time. */
@@ -32,7 +32,7 @@ export class AgentStreams {
     this.#again = true;
     if (this.#running) return;
     this.#running = true;
-    this.#runRounds().catch(this.#options.failed);
+    this.#runRounds().catch(this.#options.onError);
   }
 
   async #runRounds(): Promise<void> {

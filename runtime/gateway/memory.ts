@@ -4,7 +4,7 @@ import { problem } from "@signalbox/schema/problem";
 import type { MemoryMatch, StoredMemory } from "@signalbox/sdk";
 import type { Memory } from "../memory/open.ts";
 import type { Sql } from "../platform/database/client.ts";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import { deleteMemoryAuthor, insertMemoryAuthor, isMemoryAuthor, type Session } from "./queries.ts";
 import { requireSession, type SessionOptions } from "./sessions.ts";
 
@@ -12,13 +12,13 @@ type Filter = Pick<Input<typeof gateway.memoryList>, "scope" | "agent_id" | "pro
 
 /** The memories that an agent may see: its own, those of its tasks, those of every project, and the organisation's. */
 export function visibleTo(agentId: string, { scope, agent_id, project_id }: Filter): MemoryMatch[] {
-  const all: MemoryMatch[] = [
+  const visibleMatches: MemoryMatch[] = [
     { scope: "organizational" },
     { scope: "project" },
     { scope: "agent", agent_id: agentId },
     { scope: "task", agent_id: agentId },
   ];
-  return all
+  return visibleMatches
     .filter((match) => scope === undefined || match.scope === scope)
     .filter((match) => agent_id === undefined || match.agent_id === undefined || match.agent_id === agent_id)
     .map((match) => ({ ...match, ...(agent_id !== undefined && { agent_id }), ...(project_id !== undefined && { project_id }) }));
@@ -28,7 +28,7 @@ const sees = (session: Session, memory: StoredMemory): boolean =>
   memory.scope === "organizational" || memory.scope === "project" || memory.agent_id === session.agent_id;
 
 /** The memory calls of external agents, on the same stores as the HTTP API. */
-export function gatewayMemoryOperations(memory: Memory, options: SessionOptions): Bound[] {
+export function gatewayMemoryOperations(memory: Memory, options: SessionOptions): BoundOperation[] {
   const find = async (session: Session, key: string) => {
     const entry = await memory.get(key);
     // Not "forbidden", which would tell the agent that the memory exists.

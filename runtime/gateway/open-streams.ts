@@ -47,7 +47,7 @@ export class OpenStreams {
       // If this fails, the stream must be closed, because other replicas would offer it nothing.
       if (agent.streams.size === 1) await this.#options.bus.publish("streams");
       agent.startRound();
-      yield* stream.until(signal);
+      yield* stream.executions(signal);
     } finally {
       const left = this.#leave(agent, stream);
       this.#leaving.add(left);
@@ -62,7 +62,7 @@ export class OpenStreams {
 
   #finished(executionId: string): void {
     for (const agent of this.#agents.values())
-      for (const stream of agent.streams.values()) if (stream.held.delete(executionId)) agent.startRound();
+      for (const stream of agent.streams.values()) if (stream.heldIds.delete(executionId)) agent.startRound();
   }
 
   async #join(stream: TaskStream): Promise<AgentStreams> {
@@ -80,7 +80,7 @@ export class OpenStreams {
     const agent: AgentStreams = new AgentStreams(agentId, {
       take: (slots) => queries.claimOffered(sql, agentId, { slots, leaseSeconds, keys }),
       release: (streamId) => this.#release(agent, streamId),
-      failed: (error) => log.warn("failed to take offered executions; retrying", { agent_id: agentId, error }),
+      onError: (error) => log.warn("failed to take offered executions; retrying", { agent_id: agentId, error }),
     });
     return agent;
   }
@@ -108,11 +108,11 @@ export class OpenStreams {
     const streams = [...this.#agents.values()].flatMap((agent) => [...agent.streams.values()]);
     if (streams.length === 0) return;
     const ids = streams.map(({ id }) => id);
-    const assumed = streams.flatMap((stream) => [...stream.held].map((id) => ({ stream, id })));
+    const assumed = streams.flatMap((stream) => [...stream.heldIds].map((id) => ({ stream, id })));
     const renewed = await queries.renewStreams(sql, { ids, seconds: streamSeconds, keys });
     await queries.extendOffers(sql, [...this.#agents.keys()], offerSeconds);
     const held = await queries.listHeldBy(sql, ids);
-    for (const { stream, id } of assumed) if (!held.has(id)) stream.held.delete(id);
+    for (const { stream, id } of assumed) if (!held.has(id)) stream.heldIds.delete(id);
     for (const stream of streams) if (!renewed.has(stream.id)) stream.end(await this.#whyEnded(stream));
     for (const agent of this.#agents.values()) agent.startRound();
   }

@@ -2,7 +2,7 @@ import type { receiveTasks } from "@signalbox/schema/gateway";
 import * as gateway from "@signalbox/schema/gateway";
 import type { Output } from "@signalbox/schema/operation";
 import type { Memory } from "../memory/open.ts";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import { gatewayMemoryOperations } from "./memory.ts";
 import type { OpenStreams } from "./open-streams.ts";
 import { type AssignedExecution, renew } from "./queries.ts";
@@ -17,7 +17,7 @@ export interface GatewayParts extends SessionOptions {
 }
 
 /** The operations for external agents: registration, tasks, heartbeat, memory. */
-export function gatewayOperations(parts: GatewayParts): Bound[] {
+export function gatewayOperations(parts: GatewayParts): BoundOperation[] {
   const { streams, results, memory, leaseSeconds } = parts;
   return [
     handle(gateway.register, (input, context) => register(input, context, parts)),

@@ -40,31 +40,31 @@ export interface Secrets {
  */
 export function createSecrets(make: MakeCounter, pauseMs = slowMs, matches = matchesSecret): Secrets {
   const counter = make("wrong_secrets", wrongSecrets.points, wrongSecrets.seconds);
-  const known = new Map<string, { readonly hash: string; readonly mac: string }>();
+  const verifiedSecrets = new Map<string, { readonly hash: string; readonly mac: string }>();
   const macKey = randomBytes(32);
   const macOf = (secret: string) => createHmac("sha256", macKey).update(secret).digest("base64");
-  const serialized = keyedMutex();
+  const runSerially = keyedMutex();
   const ofNetwork = limitPerName(maxWaitingOfNetwork);
   const hashes = new Semaphore(maxHashes);
   const check = async ({ agentId, secret, hash }: Attempt, network: string): Promise<boolean> => {
     const name = `${agentId}@${network}`;
-    const used = await counter.get(name);
-    const slow = used !== null && used.consumedPoints >= wrongSecrets.points;
+    const usage = await counter.get(name);
+    const slow = usage !== null && usage.consumedPoints >= wrongSecrets.points;
     if (slow) await sleep(pauseMs);
     if (await hashes.run(() => matches(secret, hash), { name: network })) {
-      known.set(agentId, { hash: hash as string, mac: macOf(secret) });
+      verifiedSecrets.set(agentId, { hash: hash as string, mac: macOf(secret) });
       return true;
     }
     await counter.consume(name).catch(() => {});
-    if (slow) throw tooMany((used?.msBeforeNext ?? 0) / 1000);
+    if (slow) throw tooMany((usage?.msBeforeNext ?? 0) / 1000);
     return false;
   };
   return {
     isRight: async (attempt) => {
-      const seen = known.get(attempt.agentId);
+      const seen = verifiedSecrets.get(attempt.agentId);
       if (seen && seen.hash === attempt.hash && seen.mac === macOf(attempt.secret)) return true;
       const network = attempt.address === null ? "unknown" : networkOf(attempt.address);
-      return ofNetwork(network, () => serialized(`${attempt.agentId}@${network}`, () => check(attempt, network)));
+      return ofNetwork(network, () => runSerially(`${attempt.agentId}@${network}`, () => check(attempt, network)));
     },
   };
 }
@@ -76,14 +76,14 @@ const tooMany = (retryAfter: number) =>
 
 /** One at a time for each name, so that concurrent guesses are counted one after the other. */
 function keyedMutex(): <T>(name: string, work: () => Promise<T>) => Promise<T> {
-  const queues = new Map<string, { last: Promise<unknown>; length: number }>();
+  const queues = new Map<string, { lastTurn: Promise<unknown>; length: number }>();
   return (name, work) => {
-    const queue = queues.get(name) ?? { last: Promise.resolve(), length: 0 };
+    const queue = queues.get(name) ?? { lastTurn: Promise.resolve(), length: 0 };
     if (queue.length >= maxWaiting) throw crowded;
     queue.length++;
     queues.set(name, queue);
-    const turn = queue.last.then(work, work);
-    queue.last = turn
+    const turn = queue.lastTurn.then(work, work);
+    queue.lastTurn = turn
       .catch(() => {})
       .finally(() => {
         queue.length--;

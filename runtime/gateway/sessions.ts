@@ -24,7 +24,7 @@ const hashOf = (sessionId: string) => createHash("sha256").update(sessionId).dig
 export interface GatewayKeys {
   /** Whether there are no API keys. */
   isOpen(): Promise<boolean>;
-  readonly configured: ConfiguredKeys;
+  readonly configuredHashes: ConfiguredKeys;
 }
 
 export interface SessionOptions {
@@ -54,7 +54,7 @@ export async function register(input: Registration, context: Context, options: S
   return { session_id, trust_level: agent.trust_level, expires_at, requests_per_minute };
 }
 
-const none = { secret_hash: null, key_hash: null };
+const noProof = { secret_hash: null, key_hash: null };
 
 /**
  * The proof of a registration: an API key of the scope `agent`, or the agent's secret. Without API keys an agent with
@@ -67,12 +67,12 @@ async function prove(
   { secrets, keys }: SessionOptions,
 ): Promise<{ secret_hash: string | null; key_hash: string | null }> {
   const open = await keys.isOpen();
-  if (!open && mayRegister(actor, agent_id)) return { ...none, key_hash: actor.key_hash ?? null };
-  if (open && !agent?.auth_enabled) return none;
+  if (!open && mayRegister(actor, agent_id)) return { ...noProof, key_hash: actor.key_hash ?? null };
+  if (open && !agent?.auth_enabled) return noProof;
   const hash = agent?.auth_secret_hash ?? null;
   const checked = open || secret !== "";
   if (checked && (await secrets.isRight({ agentId: agent_id, address: address?.() ?? null, secret, hash })))
-    return { ...none, secret_hash: hash };
+    return { ...noProof, secret_hash: hash };
   if (open || checked) throw problem("unauthenticated", `The secret of the agent "${agent_id}" is wrong.`, { field: "secret" });
   if (actor.kind === "key") throw problem("forbidden", `The API key "${actor.name}" cannot register the agent "${agent_id}".`);
   throw problem(
@@ -87,7 +87,7 @@ const mayRegister = ({ kind, scopes, agents }: Actor, agentId: string): boolean 
 
 /** The session of a call, counted against the agent's rate limit. */
 export async function requireSession(sql: Sql, { limits, keys }: SessionOptions, sessionId: string): Promise<Session> {
-  const session = await findSession(sql, hashOf(sessionId), keys.configured);
+  const session = await findSession(sql, hashOf(sessionId), keys.configuredHashes);
   if (!session)
     throw problem("unauthenticated", "The session is unknown, has expired or was revoked. Call RegisterAgent for a new one.");
   await limits.count(session.agent_id, session.trust_level);

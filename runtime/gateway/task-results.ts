@@ -14,8 +14,13 @@ import { findHeld, type HeldTask, type Session } from "./queries.ts";
 
 /** Ends the executions that connected agents hold. */
 export interface TaskResults {
-  complete(session: Session, executionId: string, result: string, used: ReportedUsage): Promise<void>;
-  fail(session: Session, executionId: string, failure: { error: string; retryable: boolean }, used: ReportedUsage): Promise<void>;
+  complete(session: Session, executionId: string, result: string, usage: ReportedUsage): Promise<void>;
+  fail(
+    session: Session,
+    executionId: string,
+    failure: { error: string; retryable: boolean },
+    usage: ReportedUsage,
+  ): Promise<void>;
 }
 
 /** The usage of the agent's model, as the agent reports it. */
@@ -25,10 +30,10 @@ export interface ReportedUsage {
   readonly cost_usd?: number | undefined;
 }
 
-interface Ending {
+interface TaskEnd {
   readonly task: HeldTask;
   readonly session: Session;
-  readonly used: ReportedUsage;
+  readonly usage: ReportedUsage;
 }
 
 export interface TaskResultParts {
@@ -57,45 +62,45 @@ export function taskResults({ sql, bus, alarm, settings, prices, ...retries }: T
     transcript: Transcript,
     { agent_id }: Session,
     step: Pick<NewStep, "state" | "output" | "error">,
-    used: ReportedUsage,
+    usage: ReportedUsage,
   ) => {
-    const { prompt_tokens, completion_tokens } = used;
+    const { prompt_tokens, completion_tokens } = usage;
     const name = `agent:${agent_id}`;
     const any = prompt_tokens + completion_tokens > 0;
-    const cost_usd = used.cost_usd ?? (any ? prices.of(name, prompt_tokens, completion_tokens) : null);
+    const cost_usd = usage.cost_usd ?? (any ? prices.of(name, prompt_tokens, completion_tokens) : null);
     const answer = { name, agent_id, prompt_tokens, completion_tokens, cost_usd, ...step };
     // The LLM may have received a request before the agent connected, and have given no answer.
     const modelStep = transcript.steps.find(({ kind, state }) => kind === "model" && state === "started");
     if (modelStep) transcript.complete(modelStep, { error: null, ...answer, is_answered: true });
     else transcript.add({ kind: "model", ...answer });
   };
-  const close = async (transcript: Transcript, { task, session, used }: Ending, patch: Patch) => {
+  const close = async (transcript: Transcript, { task, session, usage }: TaskEnd, patch: Patch) => {
     await transcript.flush({ ...transcript.totals(), ...patch }).catch((error) => {
       if (!(error instanceof LeaseLost)) throw error;
       const message = `The lease of the execution ${task.id} expired, and the execution went back to the queue.`;
       throw problem("not_found", message, { field: "execution_id" });
     });
-    if (used.prompt_tokens + used.completion_tokens > 0 || used.cost_usd !== undefined)
+    if (usage.prompt_tokens + usage.completion_tokens > 0 || usage.cost_usd !== undefined)
       await withdrawOffers(sql, settings, { agentId: session.agent_id, projectId: task.project_id, subject: task.subject });
     await Promise.all([bus.publish("queue"), bus.publish("handed-in", task.id)]);
   };
 
   return {
-    complete: async (session, executionId, result, used) => {
+    complete: async (session, executionId, result, usage) => {
       const { task, transcript } = await open(session, executionId);
       // Recorded like an answer of the LLM, so the worker that claims the execution next posts it.
-      add(transcript, session, { state: "succeeded", output: { content: result, tool_calls: [] } }, used);
-      await close(transcript, { task, session, used }, { state: "queued", is_paid: true });
+      add(transcript, session, { state: "succeeded", output: { content: result, tool_calls: [] } }, usage);
+      await close(transcript, { task, session, usage }, { state: "queued", is_paid: true });
     },
-    fail: async (session, executionId, { error: reason, retryable }, used) => {
+    fail: async (session, executionId, { error: reason, retryable }, usage) => {
       const { task, transcript } = await open(session, executionId);
       const error = `${session.agent_id}: ${reason}`;
       const again = retryable && task.failures < retries.retryLimit;
-      if (used.prompt_tokens + used.completion_tokens > 0)
-        add(transcript, session, { state: "failed", output: null, error }, used);
+      if (usage.prompt_tokens + usage.completion_tokens > 0)
+        add(transcript, session, { state: "failed", output: null, error }, usage);
       await close(
         transcript,
-        { task, session, used },
+        { task, session, usage },
         {
           ...(again ? { state: "queued", delay_ms: retries.retryDelaySeconds * 1000 * 2 ** task.failures } : { state: "failed" }),
           error,

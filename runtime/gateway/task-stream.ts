@@ -5,7 +5,7 @@ export class TaskStream {
   readonly id: string;
   readonly session: Session;
   /** Ids of the executions that the agent has not finished, including those not sent yet. */
-  readonly held = new Set<string>();
+  readonly heldIds = new Set<string>();
   readonly #maxHeld: number;
   readonly #waiting: AssignedExecution[] = [];
   #ended: Error | null = null;
@@ -19,11 +19,11 @@ export class TaskStream {
 
   /** How many more executions it can receive. */
   get room(): number {
-    return this.#ended ? 0 : this.#maxHeld - this.held.size;
+    return this.#ended ? 0 : this.#maxHeld - this.heldIds.size;
   }
 
   give(one: AssignedExecution): void {
-    this.held.add(one.id);
+    this.heldIds.add(one.id);
     this.#waiting.push(one);
     this.#wake();
   }
@@ -35,7 +35,7 @@ export class TaskStream {
   }
 
   /** Its executions, one at a time, until `signal` is aborted. */
-  async *until(signal: AbortSignal): AsyncGenerator<AssignedExecution> {
+  async *executions(signal: AbortSignal): AsyncGenerator<AssignedExecution> {
     const wake = () => this.#wake();
     signal.addEventListener("abort", wake, { once: true });
     try {

@@ -18,7 +18,7 @@ interface JsonSchema {
   readonly additionalProperties?: boolean | JsonSchema;
 }
 
-interface Described {
+interface OperationDocument {
   readonly operationId: string;
   readonly parameters?: readonly { name: string; in: string; required?: boolean; schema?: JsonSchema }[];
   readonly requestBody?: { readonly content?: Content };
@@ -32,7 +32,11 @@ export function clientTypes(document: Document): string {
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, schema]) => `export type ${name} = ${typeOf(schema as JsonSchema)};`);
   const operations = Object.entries(document.paths ?? {}).flatMap(([path, methods]) =>
-    Object.entries(methods as object).map(([method, one]) => ({ path, method: method.toUpperCase(), ...(one as Described) })),
+    Object.entries(methods as object).map(([method, one]) => ({
+      path,
+      method: method.toUpperCase(),
+      ...(one as OperationDocument),
+    })),
   );
   operations.sort((a, b) => (a.operationId < b.operationId ? -1 : 1));
   const types = operations.map((one) => `  "${one.operationId}": { input: ${inputOf(one)}; output: ${outputOf(one)} };`);
@@ -46,7 +50,7 @@ export function clientTypes(document: Document): string {
   ].join("\n\n");
 }
 
-function inputOf({ parameters = [], requestBody }: Described): string {
+function inputOf({ parameters = [], requestBody }: OperationDocument): string {
   const members = parameters
     .filter((one) => one.in === "path" || one.in === "query")
     .map((one) => member(one.name, one.schema ?? {}, one.required === true));
@@ -55,7 +59,7 @@ function inputOf({ parameters = [], requestBody }: Described): string {
   return [own, body && typeOf(body)].filter(Boolean).join(" & ");
 }
 
-function outputOf({ responses }: Described): string {
+function outputOf({ responses }: OperationDocument): string {
   const [, success] = Object.entries(responses).find(([status]) => status.startsWith("2")) ?? [];
   const schema = success?.content?.["application/json"]?.schema;
   return schema ? typeOf(schema) : "null";

@@ -14,15 +14,15 @@ import { schemaSql } from "./schema-sql.ts";
  */
 const folder = fileURLToPath(new URL("../../schema/gen/", import.meta.url));
 
-const bound = declaredOperations();
+const operations = declaredOperations();
 const document = documentOf(
-  bound.filter(({ op }) => op.http !== null),
+  operations.filter(({ op }) => op.http !== null),
   version,
 );
 write("openapi.json", `${JSON.stringify(document, null, 2)}\n`);
 write("client.ts", clientTypes(document));
 
-const { files, fieldNumbers } = generateProto(bound.map(({ op }) => op));
+const { files, fieldNumbers } = generateProto(operations.map(({ op }) => op));
 for (const old of readdirSync(folder)) if (old.endsWith(".proto") && !(old in files)) rmSync(`${folder}${old}`);
 for (const [name, text] of Object.entries(files)) write(name, text);
 writeFileSync(fileURLToPath(new URL("../../schema/field-numbers.json", import.meta.url)), fieldNumbers);

@@ -95,9 +95,9 @@ const comment = (about: string | undefined): string =>
 
 /** Names are relative to the package, unless a nested type has the same name. */
 function typePrinter(pkg: PackageModel): TypePrinter {
-  const nested = new Set<string>();
+  const nestedNames = new Set<string>();
   const visit = (message: MessageModel) => {
-    for (const inner of [...message.messages, ...message.enums]) nested.add(shortName(inner.name));
+    for (const inner of [...message.messages, ...message.enums]) nestedNames.add(shortName(inner.name));
     message.messages.forEach(visit);
   };
   pkg.messages.forEach(visit);
@@ -105,6 +105,6 @@ function typePrinter(pkg: PackageModel): TypePrinter {
     if (type.kind === "scalar") return type.scalar;
     if (type.kind === "value") return "google.protobuf.Value";
     const relative = type.name.slice(pkg.name.length + 1);
-    return nested.has(relative.split(".")[0] as string) ? `.${type.name}` : relative;
+    return nestedNames.has(relative.split(".")[0] as string) ? `.${type.name}` : relative;
   };
 }

@@ -15,14 +15,17 @@ type Health = Output<typeof health.get>;
 /** Problems that do not make the service unhealthy, but that operators should know about. */
 export interface HealthWarnings {
   readonly plugins?: () => NonNullable<Health["plugins"]>;
-  readonly deferred?: () => Readonly<NonNullable<Health["deferred_webhooks"]>>;
+  readonly deferredWebhooks?: () => Readonly<NonNullable<Health["deferred_webhooks"]>>;
 }
 
-export function healthOperation(parts: readonly Part[], { plugins = () => [], deferred = () => [] }: HealthWarnings = {}) {
+export function healthOperation(
+  parts: readonly Part[],
+  { plugins = () => [], deferredWebhooks = () => [] }: HealthWarnings = {},
+) {
   return handle(health.get, async () => {
     const down = await unavailableParts(parts);
     const timestamp = new Date().toISOString();
-    const [notServing, deferred_webhooks] = [plugins(), [...deferred()]];
+    const [notServing, deferred_webhooks] = [plugins(), [...deferredWebhooks()]];
     const also = {
       ...(notServing.length > 0 && { plugins: notServing }),
       ...(deferred_webhooks.length > 0 && { deferred_webhooks }),

@@ -22,7 +22,7 @@ export interface CredentialDeps {
   readonly environment: (source: string) => Connection | undefined;
 }
 
-const wrong = (field: string, what: string) => problem("bad_request", `${field}: ${what}`, { field });
+const fieldProblem = (field: string, what: string) => problem("bad_request", `${field}: ${what}`, { field });
 
 /**
  * Validates credentials against the schema of the source's own plugin. Errors contain no value. Missing members are allowed,
@@ -32,10 +32,10 @@ export async function checkCredentials(source: string, credentials: Credentials,
   const entry = deps.sources().get(source);
   if (!entry) {
     const loaded = [...deps.sources().keys()].join(", ") || "none";
-    throw wrong("source", `no loaded plugin provides a source with this name; available: ${loaded}`);
+    throw fieldProblem("source", `no loaded plugin provides a source with this name; available: ${loaded}`);
   }
   const empty = Object.keys(credentials).find((name) => credentials[name] === mask);
-  if (empty !== undefined) throw wrong(`credentials.${empty}`, "is the mask of a value; send the value itself");
+  if (empty !== undefined) throw fieldProblem(`credentials.${empty}`, "is the mask of a value; send the value itself");
   await checkSettings(credentials, {
     field: "credentials",
     owner: source,
@@ -68,5 +68,8 @@ export async function restoreMasked(before: StoredIntegration, credentials: Cred
   const after = { ...credentials, ...Object.fromEntries(maskedNames.map((name) => [name, stored[name]])) } as Credentials;
   const moved = changedHost(stored, after);
   if (moved === undefined) return after;
-  throw wrong(`credentials.${maskedNames[0]}`, `must be sent again, because credentials.${moved} points to another server`);
+  throw fieldProblem(
+    `credentials.${maskedNames[0]}`,
+    `must be sent again, because credentials.${moved} points to another server`,
+  );
 }

@@ -8,7 +8,7 @@ import { constraintOf, type Queryable } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import type { Guard } from "../platform/network/guard.ts";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import type { Vault } from "../platform/vault.ts";
 import type { Accounts } from "../plugins/accounts.ts";
 import type { Connection } from "../plugins/connections.ts";
@@ -27,21 +27,21 @@ export interface IntegrationDeps {
   /** The connection that the environment configures. */
   readonly environment: (source: string) => Connection | undefined;
   /** The connection of a stored integration. Rejects if its credentials cannot be used. */
-  readonly stored: (id: string) => Promise<Connection | undefined>;
+  readonly storedConnection: (id: string) => Promise<Connection | undefined>;
   readonly accounts: Pick<Accounts, "of">;
   readonly log: Log;
 }
 
-type Shown = Output<typeof integrations.get>;
-const absent = (id: string) => problem("not_found", `There is no integration ${id}.`);
+type IntegrationOutput = Output<typeof integrations.get>;
+const notFound = (id: string) => problem("not_found", `There is no integration ${id}.`);
 /** Timeout of a test of a connection. */
 const testMs = 15_000;
 
 /** The operations on integrations. Every change is published before the request is answered, so the next webhook uses it. */
-export function integrationOperations(deps: IntegrationDeps): Bound[] {
+export function integrationOperations(deps: IntegrationDeps): BoundOperation[] {
   const { bus, vault } = deps;
   const publishChange = () => bus.publish("integrations");
-  const toOutput = (stored: queries.StoredIntegration): Shown => {
+  const toOutput = (stored: queries.StoredIntegration): IntegrationOutput => {
     const { credentials: _, members, ...row } = stored;
     return {
       ...row,
@@ -56,7 +56,7 @@ export function integrationOperations(deps: IntegrationDeps): Bound[] {
     }),
     handle(integrations.get, async ({ id }, { sql }) => {
       const row = await queries.findIntegration(sql, id);
-      if (!row) throw absent(id);
+      if (!row) throw notFound(id);
       return toOutput(row);
     }),
     handle(integrations.create, async ({ source, name, credentials, agent_id, project_id }, { sql }) => {
@@ -72,41 +72,41 @@ export function integrationOperations(deps: IntegrationDeps): Bound[] {
     }),
     handle(integrations.update, async ({ id, ...input }, { sql }) => {
       if (input.credentials) vault.requireKey();
-      const before = await queries.findIntegration(sql, id);
-      if (!before) throw absent(id);
-      const credentials = input.credentials && (await restoreMasked(before, input.credentials, vault));
-      if (credentials) await checkCredentials(before.source, credentials, deps);
+      const storedIntegration = await queries.findIntegration(sql, id);
+      if (!storedIntegration) throw notFound(id);
+      const credentials = input.credentials && (await restoreMasked(storedIntegration, input.credentials, vault));
+      if (credentials) await checkCredentials(storedIntegration.source, credentials, deps);
       const row = {
-        ...before,
-        name: input.name ?? before.name,
-        agent_id: input.agent_id === undefined ? before.agent_id : input.agent_id,
-        project_id: input.project_id === undefined ? before.project_id : input.project_id,
+        ...storedIntegration,
+        name: input.name ?? storedIntegration.name,
+        agent_id: input.agent_id === undefined ? storedIntegration.agent_id : input.agent_id,
+        project_id: input.project_id === undefined ? storedIntegration.project_id : input.project_id,
         ...(credentials && {
           credentials: await vault.seal(credentials, purposeOf(id)),
           members: Object.keys(credentials),
         }),
       };
       const integration = await queries.updateIntegration(sql, row).catch(unknownReference(row));
-      if (!integration) throw absent(id);
+      if (!integration) throw notFound(id);
       await publishChange();
       return toOutput(integration);
     }),
     handle(integrations.rotate, async ({ id, webhook_secret }, { sql }) => {
       const before = await queries.findIntegration(sql, id);
       const rotated = before && (await rotateSecret(sql, before, webhook_secret, deps));
-      if (!rotated) throw absent(id);
+      if (!rotated) throw notFound(id);
       await publishChange();
       return { ...toOutput(rotated.row), webhook_secret: rotated.generatedSecret };
     }),
     handle(integrations.remove, async ({ id }, { sql }) => {
-      if (!(await queries.deleteIntegration(sql, id))) throw absent(id);
+      if (!(await queries.deleteIntegration(sql, id))) throw notFound(id);
       await publishChange();
       return {};
     }),
     handle(integrations.test, async ({ source }, { signal }) => ({ source, status: await tryConnection(source, signal, deps) })),
     handle(integrations.testStored, async ({ id }, { sql, signal }) => {
       const row = await queries.findIntegration(sql, id);
-      if (!row) throw absent(id);
+      if (!row) throw notFound(id);
       return { id, source: row.source, ...(await tryStored(row, signal, deps)) };
     }),
     handle(integrations.reencrypt, async (_, { sql }) => {
@@ -156,7 +156,7 @@ async function tryStored(
   if (missing.length > 0)
     return { status: "not_configured", account: null, message: `credentials are missing: ${missing.join(", ")}` };
   try {
-    const connection = await deps.stored(row.id);
+    const connection = await deps.storedConnection(row.id);
     if (!connection) throw new Error(`no loaded plugin provides the source ${row.source}`);
     const limit = AbortSignal.any([signal, AbortSignal.timeout(testMs)]);
     await connection.source.adapter.check({ connection: connection.settings, key: "test", signal: limit });

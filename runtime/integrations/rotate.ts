@@ -18,21 +18,29 @@ export interface RotatedSecret {
  */
 export async function rotateSecret(
   sql: Queryable,
-  before: queries.StoredIntegration,
+  storedIntegration: queries.StoredIntegration,
   newSecret: string | undefined,
   { vault, sources }: Pick<CredentialDeps, "sources"> & { readonly vault: Vault },
 ): Promise<RotatedSecret | undefined> {
-  const name = sources().get(before.source)?.adapter.signature?.secret ?? "webhook_secret";
-  const stored = (await vault.open(before.credentials, purposeOf(before.id)).catch(() => {
+  const name = sources().get(storedIntegration.source)?.adapter.signature?.secret ?? "webhook_secret";
+  const storedCredentials = (await vault.open(storedIntegration.credentials, purposeOf(storedIntegration.id)).catch(() => {
     throw problem("conflict", "The stored credentials cannot be decrypted; update the integration with all of them.");
   })) as Record<string, unknown>;
   const generatedSecret = newSecret === undefined ? randomBytes(32).toString("base64url") : null;
   const secret = newSecret ?? generatedSecret;
-  if (stored[name] === secret) throw problem("conflict", "webhook_secret: is the same as the stored secret");
-  const { [`${name}_previous`]: _, ...others } = stored;
-  const credentials = { ...others, [name]: secret, ...(stored[name] !== undefined && { [`${name}_previous`]: stored[name] }) };
-  const sealed = await vault.seal(credentials, purposeOf(before.id));
-  const row = await queries.updateIntegration(sql, { ...before, credentials: sealed, members: Object.keys(credentials) });
-  await queries.deletePreviousUse(sql, before.id);
+  if (storedCredentials[name] === secret) throw problem("conflict", "webhook_secret: is the same as the stored secret");
+  const { [`${name}_previous`]: _, ...others } = storedCredentials;
+  const credentials = {
+    ...others,
+    [name]: secret,
+    ...(storedCredentials[name] !== undefined && { [`${name}_previous`]: storedCredentials[name] }),
+  };
+  const sealed = await vault.seal(credentials, purposeOf(storedIntegration.id));
+  const row = await queries.updateIntegration(sql, {
+    ...storedIntegration,
+    credentials: sealed,
+    members: Object.keys(credentials),
+  });
+  await queries.deletePreviousUse(sql, storedIntegration.id);
   return row && { row, generatedSecret };
 }

@@ -37,11 +37,11 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Reads the integrations once, and again whenever one changes on any replica. */
 export async function openIntegrations(options: StoreOptions, sweepMs?: number): Promise<IntegrationStore> {
   const { sql, bus, log } = options;
-  const opened = performance.now();
+  const openedAt = performance.now();
   let entries: readonly Entry[] = [];
   let byId: ReadonlyMap<string, Entry> = new Map();
   /** Rows that cannot be used, by their ciphertext, so that each is reported once. */
-  const failed = new Set<string>();
+  const reportedCredentials = new Set<string>();
   const entryOf = async (row: StoredIntegration): Promise<Entry> => {
     const known = byId.get(row.id);
     const source = options.sourceOf(row.source);
@@ -49,13 +49,13 @@ export async function openIntegrations(options: StoreOptions, sweepMs?: number):
     const isSame = known?.connection && known.connection.source === source && known.row.credentials === row.credentials;
     if (isSame) return { ...known, row };
     // Third-party plugins are loaded after the integrations.
-    if (!source && performance.now() - opened < startMs) return { row, connection: null };
+    if (!source && performance.now() - openedAt < startMs) return { row, connection: null };
     try {
       return { row, connection: await connect(row, source, options) };
     } catch (error) {
-      if (failed.has(row.credentials)) return { row, connection: null };
-      if (failed.size > 10_000) failed.clear();
-      failed.add(row.credentials);
+      if (reportedCredentials.has(row.credentials)) return { row, connection: null };
+      if (reportedCredentials.size > 10_000) reportedCredentials.clear();
+      reportedCredentials.add(row.credentials);
       const reason = error instanceof Error ? error.message : String(error);
       options.alarm("the credentials of an integration cannot be used", {
         integration: row.id,
@@ -70,9 +70,9 @@ export async function openIntegrations(options: StoreOptions, sweepMs?: number):
     entries = await Promise.all(rows.map(entryOf));
     byId = new Map(entries.map((entry) => [entry.row.id, entry]));
   };
-  const fresh = await openCachedValue({ name: "integrations", topic: "integrations", read, bus, log, sweepMs });
+  const cache = await openCachedValue({ name: "integrations", topic: "integrations", read, bus, log, sweepMs });
   return {
-    ...fresh,
+    ...cache,
     find: async (id) => {
       if (!uuid.test(id)) return undefined;
       // Another replica may have created it a moment ago.
@@ -82,14 +82,14 @@ export async function openIntegrations(options: StoreOptions, sweepMs?: number):
     },
     forWork: (source, { slug, project_id }, agentId) => {
       const ofSource = entries.filter(({ row }) => row.source === source);
-      const found =
+      const entry =
         (slug !== null && ofSource.find(({ row }) => row.id === slug.toLowerCase())) ||
         (agentId !== null && ofSource.find(({ row }) => row.agent_id === agentId)) ||
         (project_id !== null && ofSource.find(({ row }) => row.agent_id === null && row.project_id === project_id));
-      if (!found) return null;
+      if (!entry) return null;
       // Never uses another integration instead.
-      if (!found.connection) throw unusable(found.row);
-      return found.connection;
+      if (!entry.connection) throw unusable(entry.row);
+      return entry.connection;
     },
     ofPlugin: (plugin) => entries.flatMap(({ connection: one }) => (one?.source.plugin === plugin ? [one] : [])),
   };

@@ -18,7 +18,7 @@ export interface Keyring {
   /** The same by the SHA-256 of the key, in hexadecimal. */
   findByHash(hash: string, lenient?: boolean): Promise<Actor | undefined>;
   /** SHA-256 of each key of `API_KEYS`, in hexadecimal. */
-  readonly configured: readonly string[];
+  readonly configuredHashes: readonly string[];
 }
 
 /** Maximum age of the view of the keys, in milliseconds: a message may be lost, and the command line sends none. */
@@ -50,28 +50,28 @@ const hasExpired = ({ expires_at }: StoredKey): boolean => expires_at !== null &
 
 export async function openKeyring(sql: Sql, bus: Bus, log: Log, configured: readonly string[]): Promise<Keyring> {
   const configuredKeys = new Map(configured.map((key) => [hexOf(key), actor(configuredName, hexOf(key), ["admin"])]));
-  let stored = new Map<string, StoredKey>();
+  let storedKeys = new Map<string, StoredKey>();
   let hasExisted = false;
   let readAt = 0;
-  let reading: Promise<void> | null = null;
+  let currentRead: Promise<void> | null = null;
 
   const read = async () => {
-    const began = performance.now();
+    const startedAt = performance.now();
     const all = await allKeys(sql);
-    stored = new Map(all.filter((key) => !key.revoked).map((key) => [key.hash, key]));
+    storedKeys = new Map(all.filter((key) => !key.revoked).map((key) => [key.hash, key]));
     if (!hasExisted && all.length > 0 && readAt > 0 && configuredKeys.size === 0)
       log.info("the first API key was created: requests need a key from now on");
     hasExisted ||= all.length > 0;
-    readAt = began;
+    readAt = startedAt;
   };
   /** One read at a time; concurrent callers wait for the same one. */
   const reload = () => {
-    reading ??= read().finally(() => {
-      reading = null;
+    currentRead ??= read().finally(() => {
+      currentRead = null;
     });
-    return reading;
+    return currentRead;
   };
-  const fresh = (lenient: boolean) => {
+  const refresh = (lenient: boolean) => {
     if (performance.now() - readAt <= maxAgeMs) return undefined;
     return reload().catch((error) => {
       if (!lenient || !isUnavailable(error)) throw error;
@@ -80,30 +80,30 @@ export async function openKeyring(sql: Sql, bus: Bus, log: Log, configured: read
 
   // A read in progress may have missed the change, so another one follows.
   bus.on("keys", async () => {
-    await reading?.catch(() => {});
+    await currentRead?.catch(() => {});
     await reload();
   });
   await reload();
   const findByHash = async (hash: string, lenient = false) => {
     const known = configuredKeys.get(hash);
     if (known) return known;
-    await fresh(lenient);
-    const row = stored.get(hash);
+    await refresh(lenient);
+    const row = storedKeys.get(hash);
     if (!row || hasExpired(row)) return undefined;
     if (row.last_used_at === null || Date.now() - Date.parse(row.last_used_at) > 60_000) {
-      stored.set(hash, { ...row, last_used_at: new Date().toISOString() });
+      storedKeys.set(hash, { ...row, last_used_at: new Date().toISOString() });
       markUsed(sql, row.id).catch((error) => log.warn("failed to record the use of an API key", { key: row.name, error }));
     }
     return actor(row.name, hash, row.scopes, { agents: row.agent_ids, projects: row.projects });
   };
   return {
-    configured: [...configuredKeys.keys()],
+    configuredHashes: [...configuredKeys.keys()],
     get open() {
       return configuredKeys.size === 0 && !hasExisted;
     },
     async isOpen(lenient = false) {
       if (configuredKeys.size > 0 || hasExisted) return false;
-      await fresh(lenient);
+      await refresh(lenient);
       return !hasExisted;
     },
     find: (key, lenient) => findByHash(hexOf(key), lenient),

@@ -3,14 +3,14 @@ import type { Input } from "@signalbox/schema/operation";
 import { problem } from "@signalbox/schema/problem";
 import type { Bus } from "../platform/bus.ts";
 import type { Queryable } from "../platform/database/client.ts";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import { hashOf, keyHint, newKey } from "./key.ts";
 import { findAbsentAgent, findAbsentProject, insertKey, listKeys, revokeKey } from "./queries.ts";
 
 /**
  * Changes are published before the request is answered. A replica that misses the message reads the keys again within seconds.
  */
-export function keyOperations(bus: Pick<Bus, "publish">): Bound[] {
+export function keyOperations(bus: Pick<Bus, "publish">): BoundOperation[] {
   return [
     handle(keys.list, (page, { sql }) => listKeys(sql, page)),
     handle(keys.create, async ({ name, scopes, ...bounds }, { sql }) => {

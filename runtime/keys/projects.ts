@@ -1,22 +1,24 @@
 import { problem } from "@signalbox/schema/problem";
 import type { Queryable } from "../platform/database/client.ts";
-import type { Bound, Context } from "../platform/operation.ts";
+import type { BoundOperation, Context } from "../platform/operation.ts";
 import { projectOfExecution } from "./queries.ts";
 
-type Allowed = ReadonlySet<number>;
+type AllowedProjects = ReadonlySet<number>;
 /** Checks an input and returns it, restricted to the projects of the key if the caller names none. */
-type Bounds = (input: Record<string, unknown>, allowed: Allowed, context: Context) => Promise<unknown>;
+type Bounds = (input: Record<string, unknown>, allowed: AllowedProjects, context: Context) => Promise<unknown>;
 
 /** Checks the member `project_id`. A key for one project does not have to name it. */
-const byMember: Bounds = async (input, allowed, { actor }) => {
+const byMember: Bounds = async (input, allowedProjects, { actor }) => {
   const { project_id } = input;
   if (typeof project_id === "number") {
-    if (allowed.has(project_id)) return input;
-    throw problem("forbidden", `project_id: ${restriction(actor.name, allowed)}`, { field: "project_id" });
+    if (allowedProjects.has(project_id)) return input;
+    throw problem("forbidden", `project_id: ${restriction(actor.name, allowedProjects)}`, { field: "project_id" });
   }
-  const [only, ...others] = allowed;
+  const [only, ...others] = allowedProjects;
   if (only === undefined || others.length > 0)
-    throw problem("forbidden", `project_id: ${restriction(actor.name, allowed)}; name one of them`, { field: "project_id" });
+    throw problem("forbidden", `project_id: ${restriction(actor.name, allowedProjects)}; name one of them`, {
+      field: "project_id",
+    });
   return { ...input, project_id: only };
 };
 
@@ -48,8 +50,8 @@ const bounds: Readonly<Record<string, Bounds>> = {
 };
 
 /** The same operations, restricted to the projects of the calling key. */
-export const withinProjects = (bound: readonly Bound[]): Bound[] =>
-  bound.map((one) => {
+export const withinProjects = (operations: readonly BoundOperation[]): BoundOperation[] =>
+  operations.map((one) => {
     const { op } = one;
     if (op.scope === "open") return one;
     const check = async (input: unknown, context: Context): Promise<unknown> => {
@@ -66,7 +68,10 @@ export const withinProjects = (bound: readonly Bound[]): Bound[] =>
     };
   });
 
-const withCheckedInput = (one: Bound, check: (input: unknown, context: Context) => Promise<unknown>): Bound["run"] =>
+const withCheckedInput = (
+  one: BoundOperation,
+  check: (input: unknown, context: Context) => Promise<unknown>,
+): BoundOperation["run"] =>
   async function* (input, context) {
     yield* one.run(await check(input, context), context) as AsyncIterable<unknown>;
   };
@@ -75,7 +80,7 @@ const withCheckedInput = (one: Bound, check: (input: unknown, context: Context) 
 export const restriction = (name: string, projects: Iterable<number>): string =>
   `the API key "${name}" is restricted to the projects ${[...projects].join(", ")}`;
 
-async function isWithin(sql: Queryable, id: string, allowed: Allowed): Promise<boolean> {
+async function isWithin(sql: Queryable, id: string, allowed: AllowedProjects): Promise<boolean> {
   if (!/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id)) return false;
   const project = await projectOfExecution(sql, id);
   return project !== null && allowed.has(project);

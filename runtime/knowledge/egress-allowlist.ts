@@ -6,13 +6,13 @@ export interface EgressAllowlist {
 }
 
 export function openEgressAllowlist(): EgressAllowlist {
-  const all = new Set<{ plugin: string; hosts: readonly string[] }>();
+  const grants = new Set<{ plugin: string; hosts: readonly string[] }>();
   return {
     open: (plugin, hosts) => {
       const one = { plugin, hosts };
-      all.add(one);
-      return () => void all.delete(one);
+      grants.add(one);
+      return () => void grants.delete(one);
     },
-    hostsOf: (plugin) => [...all].flatMap((one) => (one.plugin === plugin ? one.hosts : [])),
+    hostsOf: (plugin) => [...grants].flatMap((one) => (one.plugin === plugin ? one.hosts : [])),
   };
 }

@@ -23,10 +23,10 @@ import { holdSource } from "./queries.ts";
 export interface IngestDeps {
   readonly sql: Sql;
   /** Called when chunks wait for their vectors. */
-  readonly written: () => void;
+  readonly onChunksAdded: () => void;
 }
 
-export interface Connected {
+export interface OpenSource {
   readonly knowledge: KnowledgeConnector;
   readonly settings: Readonly<Record<string, unknown>>;
 }
@@ -46,7 +46,7 @@ const callMs = 120_000;
  * transaction with the job's progress, so after a crash another replica resumes after it. Returns the pages that could not be
  * read, with the reason; the next sync tries them again.
  */
-export async function ingest(job: ClaimedJob, { knowledge, settings }: Connected, signal: AbortSignal, deps: IngestDeps) {
+export async function ingest(job: ClaimedJob, { knowledge, settings }: OpenSource, signal: AbortSignal, deps: IngestDeps) {
   const ask = async <T>(run: (call: CallContext) => Promise<T>): Promise<T> => {
     const within = AbortSignal.any([signal, AbortSignal.timeout(callMs)]);
     within.throwIfAborted();
@@ -54,17 +54,17 @@ export async function ingest(job: ClaimedJob, { knowledge, settings }: Connected
   };
   const read = async (ids: readonly string[]) => checkedPages(await ask((call) => knowledge.read(ids, call)), ids);
   if (!job.listed) await listAll(job, (cursor) => ask((call) => knowledge.list({ cursor }, call)), deps);
-  const reading: Reading = { job, read, failedPages: new Map(), answered: false, failure: null };
-  await readWaiting(reading, deps);
-  await removeUnlisted(reading, deps);
-  if (reading.failure && !reading.answered) throw reading.failure;
-  return reading.failedPages;
+  const progress: IngestProgress = { job, read, failedPages: new Map(), answered: false, failure: null };
+  await readWaiting(progress, deps);
+  await removeUnlisted(progress, deps);
+  if (progress.failure && !progress.answered) throw progress.failure;
+  return progress.failedPages;
 }
 
 type Read = (ids: readonly string[]) => Promise<KnowledgePage[]>;
 
 /** Progress of a job since it was claimed. */
-interface Reading {
+interface IngestProgress {
   readonly job: ClaimedJob;
   readonly read: Read;
   /** Pages that could not be read, with the reason. */
@@ -89,7 +89,7 @@ async function listAll(
     const pages = next.pages.map(({ id, revision }) => ({ id: storableText(id), revision: storableText(revision) }));
     if (!forward(cursor, pages)) throw new PluginError("failed", "The listing loops: it returns the same pages again and again.");
     await advance(job, deps.sql, async (tx) => ({
-      seen: await notePages(tx, job.knowledge_source_id, job.id, pages),
+      pagesSeen: await notePages(tx, job.knowledge_source_id, job.id, pages),
       cursor,
       listed,
     }));
@@ -115,7 +115,7 @@ function goesForward(): (cursor: string | null, pages: readonly { readonly id: s
   };
 }
 
-async function readWaiting(reading: Reading, deps: IngestDeps): Promise<void> {
+async function readWaiting(reading: IngestProgress, deps: IngestDeps): Promise<void> {
   const { job, failedPages } = reading;
   for (;;) {
     const rows = await waitingPages(deps.sql, job.knowledge_source_id, [...failedPages.keys()], portion);
@@ -125,7 +125,7 @@ async function readWaiting(reading: Reading, deps: IngestDeps): Promise<void> {
 }
 
 /** A deletion during the listing may shift a page into an earlier batch; only a page that the server does not find is deleted. */
-async function removeUnlisted(reading: Reading, deps: IngestDeps): Promise<void> {
+async function removeUnlisted(reading: IngestProgress, deps: IngestDeps): Promise<void> {
   const { job, failedPages } = reading;
   for (;;) {
     const rows = await unlistedPages(deps.sql, job.knowledge_source_id, job.id, [...failedPages.keys()], portion);
@@ -135,22 +135,22 @@ async function removeUnlisted(reading: Reading, deps: IngestDeps): Promise<void>
 }
 
 /** Synchronises some pages; those that no longer exist leave the index. */
-async function readPortion(reading: Reading, rows: readonly { page_id: string }[], deps: IngestDeps): Promise<void> {
+async function readPortion(progress: IngestProgress, rows: readonly { page_id: string }[], deps: IngestDeps): Promise<void> {
   const ids = rows.map(({ page_id }) => page_id);
-  const pages = await readOrOneByOne(reading, ids);
+  const pages = await readOrOneByOne(progress, ids);
   const foundIds = new Set(pages.map(({ id }) => id));
-  const deletedIds = ids.filter((id) => !foundIds.has(id) && !reading.failedPages.has(id));
+  const deletedIds = ids.filter((id) => !foundIds.has(id) && !progress.failedPages.has(id));
   // An empty batch is not progress and must not reset the failure count.
-  if (pages.length > 0 || deletedIds.length > 0) await store(reading.job, pages, deletedIds, deps);
+  if (pages.length > 0 || deletedIds.length > 0) await store(progress.job, pages, deletedIds, deps);
 }
 
 /** After two failures of a batch, reads its pages one by one, so a broken page does not block the others. */
-async function readOrOneByOne(reading: Reading, ids: readonly string[]): Promise<KnowledgePage[]> {
-  const { job, read, failedPages } = reading;
+async function readOrOneByOne(progress: IngestProgress, ids: readonly string[]): Promise<KnowledgePage[]> {
+  const { job, read, failedPages } = progress;
   let failure: Error;
   try {
     const pages = await read(ids);
-    reading.answered = true;
+    progress.answered = true;
     return pages;
   } catch (error) {
     if (job.attempts < 2 || !isOfOnePage(error)) throw error;
@@ -171,15 +171,15 @@ async function readOrOneByOne(reading: Reading, ids: readonly string[]): Promise
   }
   // So many failures are not the pages' fault. If there are only a few pages, this is decided after others have been read.
   if (answers === 0 && ids.length >= portion) throw failure;
-  if (answers === 0) reading.failure = failure;
-  else reading.answered = true;
+  if (answers === 0) progress.failure = failure;
+  else progress.answered = true;
   return pages;
 }
 
 const isOfOnePage = (error: unknown): boolean =>
   ["unavailable", "timeout", "failed", "invalid_input", "conflict"].includes(String((error as { code?: unknown } | null)?.code));
 
-async function store(job: ClaimedJob, pages: KnowledgePage[], deleted: readonly string[], deps: IngestDeps): Promise<void> {
+async function store(job: ClaimedJob, pages: KnowledgePage[], deletedIds: readonly string[], deps: IngestDeps): Promise<void> {
   const source = job.knowledge_source_id;
   const ids = pages.map(({ id }) => id);
   const before = Map.groupBy(await chunksOf(deps.sql, source, ids), ({ page_id }) => page_id);
@@ -190,24 +190,24 @@ async function store(job: ClaimedJob, pages: KnowledgePage[], deleted: readonly 
     await nextTurn();
   }
   const change: ChunkChange = {
-    added: changes.flatMap(({ added }) => added),
-    moved: changes.flatMap(({ moved }) => moved),
+    addedChunks: changes.flatMap(({ addedChunks }) => addedChunks),
+    movedChunks: changes.flatMap(({ movedChunks }) => movedChunks),
     deletedIds: changes.flatMap((one) => one.deletedIds),
   };
   await advance(job, deps.sql, async (tx) => {
     await storeRevisions(tx, source, job.id, pages);
     await changeChunks(tx, source, change);
-    const count = deleted.length === 0 ? 0 : await deletePages(tx, source, deleted);
-    return { changed: pages.length, deleted: count, chunks: change.added.length };
+    const count = deletedIds.length === 0 ? 0 : await deletePages(tx, source, deletedIds);
+    return { pagesChanged: pages.length, pagesDeleted: count, chunks: change.addedChunks.length };
   });
-  if (change.added.length > 0) deps.written();
+  if (change.addedChunks.length > 0) deps.onChunksAdded();
 }
 
 /** Unchanged chunks keep their rows, and therefore their vectors. */
-export function changeOf(page: KnowledgePage, before: readonly StoredChunk[]): ChunkChange {
-  const known = Map.groupBy(before, ({ content }) => content);
-  const added: StoredChunk[] = [];
-  const moved: ChunkChange["moved"][number][] = [];
+export function changeOf(page: KnowledgePage, storedChunks: readonly StoredChunk[]): ChunkChange {
+  const chunksByContent = Map.groupBy(storedChunks, ({ content }) => content);
+  const addedChunks: StoredChunk[] = [];
+  const movedChunks: ChunkChange["movedChunks"][number][] = [];
   const title = storableText(page.title);
   const { space, url, author, edited_at } = page;
   const about = { space, url, ...(author && { author }), ...(edited_at && { edited_at }) };
@@ -216,12 +216,12 @@ export function changeOf(page: KnowledgePage, before: readonly StoredChunk[]): C
     const headings = heading_path[0] === oneLine(title) ? heading_path.slice(1) : heading_path;
     const content = [[title, ...headings].filter((part) => part !== "").join(" › "), text].join("\n\n").trimStart();
     const metadata = { ...about, title, heading_path: headings };
-    const old = known.get(content)?.shift();
-    if (!old) added.push({ id: newId(), page_id: page.id, content, metadata, chunk_index });
+    const old = chunksByContent.get(content)?.shift();
+    if (!old) addedChunks.push({ id: newId(), page_id: page.id, content, metadata, chunk_index });
     else if (old.chunk_index !== chunk_index || !isDeepStrictEqual(old.metadata, metadata))
-      moved.push({ id: old.id, metadata, chunk_index });
+      movedChunks.push({ id: old.id, metadata, chunk_index });
   }
-  return { added, moved, deletedIds: [...known.values()].flat().map(({ id }) => id) };
+  return { addedChunks, movedChunks, deletedIds: [...chunksByContent.values()].flat().map(({ id }) => id) };
 }
 
 const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();

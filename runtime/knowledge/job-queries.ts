@@ -83,9 +83,9 @@ export const releaseJob = (sql: Queryable, { id, lease }: ClaimedJob): Promise<u
   sql`update ingestion_jobs set lease = null, lease_expires_at = null where id = ${id} and lease = ${lease}`;
 
 export interface JobChange {
-  readonly seen?: number;
-  readonly changed?: number;
-  readonly deleted?: number;
+  readonly pagesSeen?: number;
+  readonly pagesChanged?: number;
+  readonly pagesDeleted?: number;
   readonly chunks?: number;
   readonly cursor?: string | null;
   readonly listed?: boolean;
@@ -94,8 +94,8 @@ export interface JobChange {
 /** Adds to a job's progress in the transaction of the step. `false` if this replica no longer holds it. */
 export async function advanceJob(sql: Queryable, { id, lease }: ClaimedJob, by: JobChange): Promise<boolean> {
   const result = await sql`
-    update ingestion_jobs set pages_seen = pages_seen + ${by.seen ?? 0}, pages_changed = pages_changed + ${by.changed ?? 0},
-      pages_deleted = pages_deleted + ${by.deleted ?? 0}, chunks_written = chunks_written + ${by.chunks ?? 0},
+    update ingestion_jobs set pages_seen = pages_seen + ${by.pagesSeen ?? 0}, pages_changed = pages_changed + ${by.pagesChanged ?? 0},
+      pages_deleted = pages_deleted + ${by.pagesDeleted ?? 0}, chunks_written = chunks_written + ${by.chunks ?? 0},
       cursor = case when ${by.cursor === undefined} then cursor else ${by.cursor ?? null} end,
       listed = listed or ${by.listed ?? false}, attempts = 0, error = null
     where id = ${id} and lease = ${lease}`;

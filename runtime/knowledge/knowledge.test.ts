@@ -40,7 +40,7 @@ async function run(until: (job: Job) => boolean = ({ status }) => status === "su
     vault: createVault([]),
     knowledge: connectors,
     egress: openEgressAllowlist(),
-    written: () => {},
+    onChunksAdded: () => {},
     warn: (message) => void warnings.push(message),
     leaseSeconds: 30,
     everyMinutes: 0,
@@ -210,21 +210,23 @@ describe("jobs", () => {
 
 test("a page whose first heading equals its title has the title once", () => {
   const page = { id: "p", revision: "1", title: "Day  one", url: null, space: null };
-  const { added } = changeOf({ ...page, body: "# Day one\na\n## Noon\nb\n# Day two\nc" }, []);
-  expect(added.map(({ content, metadata }) => [content, metadata.heading_path])).toEqual([
+  const { addedChunks } = changeOf({ ...page, body: "# Day one\na\n## Noon\nb\n# Day two\nc" }, []);
+  expect(addedChunks.map(({ content, metadata }) => [content, metadata.heading_path])).toEqual([
     ["Day  one\n\na", []],
     ["Day  one › Noon\n\nb", ["Noon"]],
     ["Day  one › Day two\n\nc", ["Day two"]],
   ]);
-  expect(changeOf({ ...page, title: "", body: "a" }, []).added.map(({ content }) => content)).toEqual(["a"]);
+  expect(changeOf({ ...page, title: "", body: "a" }, []).addedChunks.map(({ content }) => content)).toEqual(["a"]);
 });
 
 test("chunks with unchanged text keep their rows", () => {
   const page = { id: "p", revision: "1", title: "T", url: null, space: null };
   const first = changeOf({ ...page, body: "# A\na\n# B\nb\n# C\nc" }, []);
-  expect(first.added.map(({ content }) => content)).toEqual(["T › A\n\na", "T › B\n\nb", "T › C\n\nc"]);
-  const second = changeOf({ ...page, body: "# A\na\n# New\nn\n# B\nb" }, first.added);
-  expect(second.added.map(({ content }) => content)).toEqual(["T › New\n\nn"]);
-  expect(second.moved).toEqual([{ id: first.added[1]?.id, chunk_index: 2, metadata: first.added[1]?.metadata }]);
-  expect(second.deletedIds).toEqual([first.added[2]?.id]);
+  expect(first.addedChunks.map(({ content }) => content)).toEqual(["T › A\n\na", "T › B\n\nb", "T › C\n\nc"]);
+  const second = changeOf({ ...page, body: "# A\na\n# New\nn\n# B\nb" }, first.addedChunks);
+  expect(second.addedChunks.map(({ content }) => content)).toEqual(["T › New\n\nn"]);
+  expect(second.movedChunks).toEqual([
+    { id: first.addedChunks[1]?.id, chunk_index: 2, metadata: first.addedChunks[1]?.metadata },
+  ]);
+  expect(second.deletedIds).toEqual([first.addedChunks[2]?.id]);
 });

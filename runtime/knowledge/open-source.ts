@@ -1,6 +1,6 @@
 import type { Vault } from "../platform/vault.ts";
 import type { KnowledgeEntry } from "../plugins/host.ts";
-import type { Connected } from "./ingest.ts";
+import type { OpenSource } from "./ingest.ts";
 import type { StoredSource } from "./queries.ts";
 
 /** Encryption context of a source's secrets. */
@@ -16,18 +16,20 @@ export async function settingsOf(row: Pick<StoredSource, "id" | "config" | "secr
 export async function openSource(
   row: StoredSource,
   { vault, knowledge }: { vault: Vault; knowledge: ReadonlyMap<string, KnowledgeEntry> },
-): Promise<Connected & { readonly plugin: string; readonly hidden: readonly string[] }> {
+): Promise<OpenSource & { readonly plugin: string; readonly secretValues: readonly string[] }> {
   const entry = knowledge.get(row.type);
   if (!entry) throw new Error(`no loaded plugin provides the connector ${row.type}`);
-  const raw = await settingsOf(row, vault).catch((error) => {
+  const rawSettings = await settingsOf(row, vault).catch((error) => {
     throw new Error(`its secrets cannot be decrypted: ${error.message}`, { cause: error });
   });
-  const parsed = entry.knowledge.config.safeParse(raw);
+  const parsed = entry.knowledge.config.safeParse(rawSettings);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw new Error(`its config.${issue?.path.join(".")} is no longer valid: ${issue?.message}`);
   }
   const settings = parsed.data as Record<string, unknown>;
-  const hidden = row.secret_members.flatMap((name) => (typeof raw[name] === "string" ? [raw[name] as string] : []));
-  return { knowledge: entry.knowledge, plugin: entry.plugin, settings, hidden };
+  const secretValues = row.secret_members.flatMap((name) =>
+    typeof rawSettings[name] === "string" ? [rawSettings[name] as string] : [],
+  );
+  return { knowledge: entry.knowledge, plugin: entry.plugin, settings, secretValues };
 }

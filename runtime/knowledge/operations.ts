@@ -5,7 +5,7 @@ import type { Bus } from "../platform/bus.ts";
 import { isMissingReference, type Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import type { Guard } from "../platform/network/guard.ts";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import type { Vault } from "../platform/vault.ts";
 import { checkSettings } from "../plugins/check-settings.ts";
 import type { KnowledgeEntry } from "../plugins/host.ts";
@@ -22,14 +22,14 @@ export interface KnowledgeDeps {
 }
 type Config = Readonly<Record<string, unknown>>;
 
-const absent = (id: string) => problem("not_found", `There is no knowledge source ${id}.`);
+const notFound = (id: string) => problem("not_found", `There is no knowledge source ${id}.`);
 const toOutput = ({ secrets: _, secret_members: __, ...row }: queries.StoredSource): Output<typeof knowledge.get> => row;
 
-export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
+export function knowledgeOperations(deps: KnowledgeDeps): BoundOperation[] {
   const { bus, vault } = deps;
   const mustFind = async (sql: Sql, id: string) => {
     const row = await queries.findSource(sql, id);
-    if (!row) throw absent(id);
+    if (!row) throw notFound(id);
     return row;
   };
   /** Every replica reads its secrets before the request is answered, so that none posts one. */
@@ -54,33 +54,33 @@ export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
       return toOutput(source);
     }),
     handle(knowledge.update, async ({ id, config, ...input }, { sql }) => {
-      const before = await mustFind(sql, id);
-      const stored = config && (await replaceConfig(before, config, deps));
+      const storedSource = await mustFind(sql, id);
+      const sealedConfig = config && (await replaceConfig(storedSource, config, deps));
       const row = {
-        ...before,
-        ...stored,
-        name: input.name ?? before.name,
-        enabled: input.enabled ?? before.enabled,
-        project_id: input.project_id === undefined ? before.project_id : input.project_id,
+        ...storedSource,
+        ...sealedConfig,
+        name: input.name ?? storedSource.name,
+        enabled: input.enabled ?? storedSource.enabled,
+        project_id: input.project_id === undefined ? storedSource.project_id : input.project_id,
       };
       const source = await sql
         .begin(async (tx) => {
           const updated = await queries.updateSource(tx, row);
-          if (stored) await queries.forgetProgress(tx, id);
+          if (sealedConfig) await queries.forgetProgress(tx, id);
           return updated;
         })
         .catch(unknownProject(row.project_id));
-      if (!source) throw absent(id);
-      if (stored) await publishChange();
+      if (!source) throw notFound(id);
+      if (sealedConfig) await publishChange();
       return toOutput(source);
     }),
     handle(knowledge.remove, async ({ id }, { sql }) => {
-      if (!(await queries.deleteSource(sql, id))) throw absent(id);
+      if (!(await queries.deleteSource(sql, id))) throw notFound(id);
       return {};
     }),
     handle(knowledge.sync, async ({ id }, { sql }) => {
       const job = await openJob(sql, newId(), id);
-      if (!job) throw absent(id);
+      if (!job) throw notFound(id);
       await bus.publish("knowledge");
       return job;
     }),
@@ -91,12 +91,12 @@ export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
   ];
 
   /** An omitted secret is kept, unless an address now points to another server, which would receive it. */
-  async function replaceConfig(before: queries.StoredSource, config: Config, { connectors }: KnowledgeDeps) {
-    const entry = connectors().get(before.type);
-    if (!entry) throw problem("unavailable", `No loaded plugin provides the connector ${before.type}.`);
-    const omittedSecrets = before.secret_members.filter((name) => config[name] === undefined);
-    if (omittedSecrets.length === 0) return seal(before.id, before.type, entry, config, deps);
-    const moved = changedHost(before.config, config);
+  async function replaceConfig(storedSource: queries.StoredSource, config: Config, { connectors }: KnowledgeDeps) {
+    const entry = connectors().get(storedSource.type);
+    if (!entry) throw problem("unavailable", `No loaded plugin provides the connector ${storedSource.type}.`);
+    const omittedSecrets = storedSource.secret_members.filter((name) => config[name] === undefined);
+    if (omittedSecrets.length === 0) return seal(storedSource.id, storedSource.type, entry, config, deps);
+    const moved = changedHost(storedSource.config, config);
     if (moved !== undefined)
       throw problem(
         "bad_request",
@@ -106,11 +106,11 @@ export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
         },
       );
     vault.requireKey();
-    const settings: Config = await settingsOf(before, vault).catch((error) => {
+    const settings: Config = await settingsOf(storedSource, vault).catch((error) => {
       throw problem("unavailable", `The stored secrets of this source cannot be decrypted (${error.message}). Send them again.`);
     });
     const secrets = Object.fromEntries(omittedSecrets.map((name) => [name, settings[name]]));
-    return seal(before.id, before.type, entry, { ...config, ...secrets }, deps);
+    return seal(storedSource.id, storedSource.type, entry, { ...config, ...secrets }, deps);
   }
 }
 

@@ -77,25 +77,29 @@ export const chunksOf = (sql: Queryable, source: string, pages: readonly string[
     where knowledge_source_id = ${source} and page_id = any(${[...pages]}::text[]) order by page_id, chunk_index`;
 
 export interface ChunkChange {
-  readonly added: readonly StoredChunk[];
+  readonly addedChunks: readonly StoredChunk[];
   /** The same text at another position: it keeps its vector. */
-  readonly moved: readonly Pick<StoredChunk, "id" | "metadata" | "chunk_index">[];
+  readonly movedChunks: readonly Pick<StoredChunk, "id" | "metadata" | "chunk_index">[];
   readonly deletedIds: readonly string[];
 }
 
 /** Chunks per statement: full-text indexing of thousands at once would delay webhooks. */
 const maxBatch = 250;
 
-export async function changeChunks(sql: Queryable, source: string, { added, moved, deletedIds }: ChunkChange): Promise<void> {
+export async function changeChunks(
+  sql: Queryable,
+  source: string,
+  { addedChunks, movedChunks, deletedIds }: ChunkChange,
+): Promise<void> {
   if (deletedIds.length > 0) await sql`delete from document_chunks where id = any(${[...deletedIds]}::uuid[])`;
-  if (moved.length > 0)
+  if (movedChunks.length > 0)
     await sql`
       update document_chunks c set metadata = e.metadata, chunk_index = e.chunk_index
-      from jsonb_to_recordset(${JSON.stringify(moved)}::text::jsonb) e (id uuid, metadata jsonb, chunk_index int) where c.id = e.id`;
-  for (let i = 0; i < added.length; i += maxBatch)
+      from jsonb_to_recordset(${JSON.stringify(movedChunks)}::text::jsonb) e (id uuid, metadata jsonb, chunk_index int) where c.id = e.id`;
+  for (let i = 0; i < addedChunks.length; i += maxBatch)
     await sql`
       insert into document_chunks (id, knowledge_source_id, page_id, content, metadata, chunk_index)
       select e.id, ${source}::uuid, e.page_id, e.content, e.metadata, e.chunk_index
-      from jsonb_to_recordset(${JSON.stringify(added.slice(i, i + maxBatch))}::text::jsonb)
+      from jsonb_to_recordset(${JSON.stringify(addedChunks.slice(i, i + maxBatch))}::text::jsonb)
         e (id uuid, page_id text, content text, metadata jsonb, chunk_index int)`;
 }

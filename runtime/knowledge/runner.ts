@@ -50,7 +50,7 @@ export function startRunner(options: RunnerOptions): { stop(): Promise<void> } {
     log,
     ...(everyMinutes > 0 && { prepare: () => jobs.openDueJobs(sql, everyMinutes, newId) }),
     claim: (lease) => jobs.claimJob(sql, lease, leaseSeconds),
-    handle: (job, leaseLost, stopping) => syncLeased(job, leaseLost, stopping, options),
+    handle: (job, leaseLost, stopSignal) => syncLeased(job, leaseLost, stopSignal, options),
   });
   bus.on("knowledge", worker.wake);
   return worker;
@@ -59,17 +59,17 @@ export function startRunner(options: RunnerOptions): { stop(): Promise<void> } {
 async function syncLeased(
   job: jobs.ClaimedJob,
   leaseLost: AbortSignal,
-  stopping: AbortSignal,
+  stopSignal: AbortSignal,
   options: RunnerOptions,
 ): Promise<void> {
   const { sql } = options;
   const log = options.log.with({ knowledge_source: job.knowledge_source_id, job: job.id });
   try {
-    const note = await work(job, AbortSignal.any([stopping, leaseLost]), options);
+    const note = await work(job, AbortSignal.any([stopSignal, leaseLost]), options);
     if (await jobs.succeedJob(sql, job, note)) log.info("knowledge source synced", { ...(note !== null && { note }) });
   } catch (error) {
     if (leaseLost.aborted || error instanceof LostJob) return log.warn("sync stopped: another replica took the job");
-    if (stopping.aborted) return void (await jobs.releaseJob(sql, job).catch(() => {}));
+    if (stopSignal.aborted) return void (await jobs.releaseJob(sql, job).catch(() => {}));
     await record(job, error, options).catch((second) => log.warn("failed to record the failure of a sync", { error: second }));
   }
 }
@@ -97,11 +97,11 @@ async function work(job: jobs.ClaimedJob, signal: AbortSignal, options: RunnerOp
     if (failedPages.size === 0) return null;
     const [[id, reason] = []] = failedPages;
     const text = `failed to read ${failedPages.size} page${failedPages.size > 1 ? "s" : ""}; first ${id}: ${reason}`;
-    return storableText(redact(text, source.hidden));
+    return storableText(redact(text, source.secretValues));
   } catch (error) {
     if (signal.aborted || error instanceof LostJob || !isConnectors(error)) throw error;
     const failure = toFailure(error);
-    const message = storableText(redact(failure.message, source.hidden));
+    const message = storableText(redact(failure.message, source.secretValues));
     throw new SourceFailure(message, { retryable: failure.retryable, retryAfterMs: failure.retryAfterMs, cause: error });
   } finally {
     close();

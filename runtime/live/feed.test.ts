@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import type { Execution } from "../executions/queries.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { firstIdAt } from "../platform/ids.ts";
-import type { Bound, Context, Events } from "../platform/operation.ts";
+import type { BoundOperation, Context, Events } from "../platform/operation.ts";
 import { LiveFeed } from "./feed.ts";
 import { liveOperations } from "./operations.ts";
 import { type Change, changeOf, LiveStream } from "./stream.ts";
@@ -45,7 +45,7 @@ async function take(stream: LiveStream, count: number): Promise<Change[]> {
 /** Opens a stream. The feed has read all executions when it has begun. */
 async function begun(feed: LiveFeed, since?: number): Promise<LiveStream> {
   const stream = feed.open(undefined, since);
-  await stream.begun(signal);
+  await stream.waitUntilBegun(signal);
   return stream;
 }
 
@@ -58,7 +58,7 @@ test("200 streams need as many reads of the database as two", async () => {
   const { sql, statements } = database(() => [running]);
   const feed = new LiveFeed(sql);
   const streams = Array.from({ length: 200 }, () => feed.open());
-  expect(await Promise.all(streams.map((stream) => stream.begun(signal)))).toEqual(streams.map(() => true));
+  expect(await Promise.all(streams.map((stream) => stream.waitUntilBegun(signal)))).toEqual(streams.map(() => true));
   // The first stream starts a read; the others, which came meanwhile, share the next one. Each read has executions and steps.
   expect(statements.length).toBeLessThanOrEqual(4);
   for (const stream of streams) {
@@ -79,10 +79,10 @@ test("an error of the database ends all streams, and the next stream reads again
   });
   const feed = new LiveFeed(sql);
   const streams = [feed.open(), feed.open()];
-  for (const stream of streams) await expect(stream.begun(signal)).rejects.toThrow("no connection");
+  for (const stream of streams) await expect(stream.waitUntilBegun(signal)).rejects.toThrow("no connection");
   isAway = false;
   const next = feed.open();
-  expect(await next.begun(signal)).toBe(true);
+  expect(await next.waitUntilBegun(signal)).toBe(true);
   feed.close(next);
 });
 
@@ -119,7 +119,7 @@ test("a stream ends when 50,000 changes wait, even if its reader takes a missed 
   for (; n < 60_000 && !stream.isOver; n++) {
     stream.push(changeOf(execution("queued", n), ""));
     if (n % 1_000 === 0) vi.advanceTimersByTime(10_000);
-    if (n % 1_000 === 0) stream.taken();
+    if (n % 1_000 === 0) stream.noteRead();
   }
   expect(n).toBe(50_001);
 });
@@ -233,7 +233,7 @@ test("a reader that reconnects receives an execution whose end was stored with a
   const since = Date.now();
   const ended = { ...execution("succeeded", since - minuteMs), finished_at: new Date(since - 5_000).toISOString() } as Execution;
   const { sql } = database(() => [ended]);
-  const follow = liveOperations.find(({ op }) => op.id === "events.follow") as Bound;
+  const follow = liveOperations.find(({ op }) => op.id === "events.follow") as BoundOperation;
   const stop = new AbortController();
   const context = { sql, signal: stop.signal, last_event_id: new Date(since).toISOString() } as Partial<Context>;
   const { all } = (await follow.run({ seconds: 60 }, context as Context)) as Events;

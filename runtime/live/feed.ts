@@ -14,12 +14,12 @@ const rowsPerTurn = 500;
 /** Time without streams after which the feed begins anew. Readers that reconnect before it miss nothing. */
 const keepMs = 60_000;
 
-interface Known {
+interface KnownExecution {
   readonly change: Change;
   readonly json: string;
-  /** States of the steps from `first` on. The steps before it have ended. */
+  /** States of the steps from `firstStep` on. The steps before it have ended. */
   readonly steps: Map<number, string>;
-  first: number;
+  firstStep: number;
 }
 
 const markOf = ({ state, error }: Pick<StepMark, "state" | "error">): string => `${state} ${error ?? ""}`;
@@ -36,7 +36,7 @@ function send(streams: readonly LiveStream[], change: Change): void {
 export class LiveFeed {
   readonly #sql: Sql;
   readonly #streams = new Set<LiveStream>();
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, KnownExecution>();
   /** Executions that have not ended. */
   readonly #tracked = new Set<string>();
   /** Executions with a greater id are new. Empty until the first read has succeeded. */
@@ -104,53 +104,53 @@ export class LiveFeed {
 
   async #turn(): Promise<void> {
     const now = Date.now();
-    const at = new Date(now).toISOString();
+    const readAt = new Date(now).toISOString();
     const isFirst = this.#after === "";
-    const newest = firstIdAt(now - newMs);
-    const after = this.#after || newest;
+    const newestId = firstIdAt(now - newMs);
+    const afterId = this.#after || newestId;
     for (const stream of this.#streams) if (stream.isOver) this.#streams.delete(stream);
     const streams = [...this.#streams];
-    const asked = new Set([...this.#tracked, ...streams.flatMap(({ only }) => only ?? [])]);
-    const rows = await listAllLive(this.#sql, after, [...asked]);
-    const joining = streams.filter(({ hasBegun }) => !hasBegun);
+    const askedIds = new Set([...this.#tracked, ...streams.flatMap(({ executionId }) => executionId ?? [])]);
+    const rows = await listAllLive(this.#sql, afterId, [...askedIds]);
+    const newStreams = streams.filter(({ hasBegun }) => !hasBegun);
     // Streams of one execution read its earlier steps themselves, and other streams do not need an execution that is not running.
-    const begins = new Set(joining.map(({ only }) => only));
-    const silent = new Set<string>();
+    const begins = new Set(newStreams.map(({ executionId }) => executionId));
+    const silentIds = new Set<string>();
     const ids = new Set(rows.map(({ id }) => id));
     for (const id of this.#known.keys()) if (!ids.has(id)) this.#known.delete(id);
     for (const row of rows) {
       await this.#yieldTurn();
-      const before = this.#known.get(row.id);
+      const known = this.#known.get(row.id);
       const isAsked = isFirst || (begins.has(row.id) && row.state !== "running");
-      if (!before && row.id <= after && isAsked) silent.add(row.id);
+      if (!known && row.id <= afterId && isAsked) silentIds.add(row.id);
       const json = JSON.stringify(row);
-      if (before?.json === json) continue;
-      const change = changeOf(row, at);
+      if (known?.json === json) continue;
+      const change = changeOf(row, readAt);
       // A restart may repeat a step that had failed.
-      const isRestarted = before?.change.data.execution && isEnded(before.change.data.execution.state) && !isEnded(row.state);
-      const { steps, first } = before && !isRestarted ? before : { steps: new Map<number, string>(), first: 0 };
-      this.#known.set(row.id, { change, json, steps, first });
-      if (!silent.has(row.id)) send(streams, change);
+      const isRestarted = known?.change.data.execution && isEnded(known.change.data.execution.state) && !isEnded(row.state);
+      const { steps, firstStep } = known && !isRestarted ? known : { steps: new Map<number, string>(), firstStep: 0 };
+      this.#known.set(row.id, { change, json, steps, firstStep });
+      if (!silentIds.has(row.id)) send(streams, change);
     }
     // With the time of this read. An earlier time would make a reader that reconnects receive these changes again.
-    for (const { change } of joining.length > 0 ? this.#known.values() : []) {
+    for (const { change } of newStreams.length > 0 ? this.#known.values() : []) {
       await this.#yieldTurn();
-      const begun = joining.filter((stream) => stream.beginsWith(change, newest));
-      if (begun.length > 0) send(begun, { at, data: change.data });
+      const begun = newStreams.filter((stream) => stream.beginsWith(change, newestId));
+      if (begun.length > 0) send(begun, { at: readAt, data: change.data });
     }
-    await this.#readSteps(silent, streams, at);
+    await this.#readSteps(silentIds, streams, readAt);
     // Others may have been added during the read.
-    for (const id of asked) this.#tracked.delete(id);
+    for (const id of askedIds) this.#tracked.delete(id);
     for (const { id, state } of rows) if (!isEnded(state)) this.#tracked.add(id);
     const last = rows.at(-1);
     // Another replica may store an execution a moment after it generated its id, and its clock may be slow. The last execution can
     // be a running one that is older than those that were new before.
     const next = firstIdAt(Math.max(last ? timeOfId(last.id) : 0, now - storeMs) - overlapMs);
-    this.#after = after;
-    if (next > after) this.#after = next;
+    this.#after = afterId;
+    if (next > afterId) this.#after = next;
     // A stream that begins may read earlier steps itself. A step that changed between its read and this one would be lost.
-    for (const stream of joining) stream.begin();
-    for (const stream of streams) if (stream.only !== undefined && !this.#isOpen(stream.only)) stream.end();
+    for (const stream of newStreams) stream.begin();
+    for (const stream of streams) if (stream.executionId !== undefined && !this.#isOpen(stream.executionId)) stream.end();
   }
 
   #isOpen(id: string): boolean {
@@ -163,21 +163,21 @@ export class LiveFeed {
   }
 
   /** The steps of executions are read after them, so that those of an ended execution are complete. */
-  async #readSteps(silent: ReadonlySet<string>, streams: readonly LiveStream[], at: string): Promise<void> {
-    const marks = await listMarks(this.#sql, new Map([...this.#known].map(([id, { first }]) => [id, first])));
+  async #readSteps(silentIds: ReadonlySet<string>, streams: readonly LiveStream[], readAt: string): Promise<void> {
+    const marks = await listMarks(this.#sql, new Map([...this.#known].map(([id, { firstStep }]) => [id, firstStep])));
     const note = (step: StepMark | LiveStep) => this.#known.get(step.execution_id)?.steps.set(step.seq, markOf(step));
     const changed: StepMark[] = [];
     for (const mark of marks) {
-      if (silent.has(mark.execution_id)) note(mark);
+      if (silentIds.has(mark.execution_id)) note(mark);
       else if (this.#known.get(mark.execution_id)?.steps.get(mark.seq) !== markOf(mark)) changed.push(mark);
     }
     for await (const step of readSteps(this.#sql, changed)) {
       await this.#yieldTurn();
       note(step);
-      send(streams, stepChangeOf(step, at));
+      send(streams, stepChangeOf(step, readAt));
     }
     for (const one of this.#known.values())
-      for (let mark = one.steps.get(one.first); mark !== undefined && !mayChange(mark); mark = one.steps.get(one.first))
-        one.steps.delete(one.first++);
+      for (let mark = one.steps.get(one.firstStep); mark !== undefined && !mayChange(mark); mark = one.steps.get(one.firstStep))
+        one.steps.delete(one.firstStep++);
   }
 }

@@ -2,7 +2,7 @@ import * as live from "@signalbox/schema/live";
 import { problem } from "@signalbox/schema/problem";
 import type { Sql } from "../platform/database/client.ts";
 import { firstIdAt } from "../platform/ids.ts";
-import { type Bound, Events, handle, type ServerEvent } from "../platform/operation.ts";
+import { type BoundOperation, Events, handle, type ServerEvent } from "../platform/operation.ts";
 import { Semaphore } from "../platform/semaphore.ts";
 import { LiveFeed } from "./feed.ts";
 import { findLive, listEndedSince, listLive, listMarks, listMarksSince, readSteps } from "./queries.ts";
@@ -13,7 +13,7 @@ const maxStreams = 200;
 let open = 0;
 
 /** Changes of executions as server-sent events. */
-export const liveOperations: Bound[] = [
+export const liveOperations: BoundOperation[] = [
   handle(live.ofExecution, async ({ id, seconds }, { sql, signal, last_event_id }) => {
     if (!(await findLive(sql, id))) throw problem("not_found", `There is no task execution ${id}.`);
     return new Events(countStream(followExecution(sql, id, Number.parseInt(last_event_id ?? "-1", 10), until(signal, seconds))));
@@ -58,30 +58,30 @@ const eventOf = ({ data }: Change, id: string): ServerEvent => ({ event: data.st
 async function* followExecution(sql: Sql, id: string, after: number, signal: AbortSignal): AsyncGenerator<ServerEvent> {
   const feed = feedOf(sql);
   const stream = feed.open(id);
-  let last = Number.isInteger(after) ? after : -1;
+  let lastSeq = Number.isInteger(after) ? after : -1;
   const states = new Map<number, string>();
-  let ending: Change | undefined;
+  let endChange: Change | undefined;
   function* eventsOf(change: Change): Generator<ServerEvent> {
     const { execution, step } = change.data;
-    if (execution && isEnded(execution.state)) ending = change;
-    else if (execution) yield eventOf(change, String(last));
+    if (execution && isEnded(execution.state)) endChange = change;
+    else if (execution) yield eventOf(change, String(lastSeq));
     if (!step) return;
     const state = `${step.state} ${step.error ?? ""}`;
-    if (step.seq <= last || states.get(step.seq) === state) return;
+    if (step.seq <= lastSeq || states.get(step.seq) === state) return;
     states.set(step.seq, state);
-    yield eventOf(change, String(last));
-    if (step.state !== "started" && step.seq === last + 1) last = step.seq;
+    yield eventOf(change, String(lastSeq));
+    if (step.state !== "started" && step.seq === lastSeq + 1) lastSeq = step.seq;
   }
   try {
-    if (!(await stream.begun(signal))) return;
-    const earlier = await catchUp(signal)(() => listMarks(sql, new Map([[id, last + 1]])));
+    if (!(await stream.waitUntilBegun(signal))) return;
+    const earlier = await catchUp(signal)(() => listMarks(sql, new Map([[id, lastSeq + 1]])));
     for await (const step of readSteps(sql, earlier, catchUp(signal))) {
       yield* eventsOf(stepChangeOf(step, ""));
-      stream.taken();
+      stream.noteRead();
     }
     for await (const change of stream.changes(signal)) yield* eventsOf(change);
     // The steps of an ended execution come before it.
-    if (ending && !signal.aborted) yield eventOf(ending, String(last));
+    if (endChange && !signal.aborted) yield eventOf(endChange, String(lastSeq));
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
@@ -94,11 +94,11 @@ async function* followService(sql: Sql, since: number, signal: AbortSignal): Asy
   const feed = feedOf(sql);
   const stream = feed.open(undefined, Number.isFinite(since) ? since : undefined);
   try {
-    if (!(await stream.begun(signal))) return;
+    if (!(await stream.waitUntilBegun(signal))) return;
     if (Number.isFinite(since))
       for await (const event of missedSince(sql, feed, since, signal)) {
         yield event;
-        stream.taken();
+        stream.noteRead();
       }
     for await (const change of stream.changes(signal)) yield eventOf(change, change.at);
   } catch (error) {

@@ -17,14 +17,14 @@ export const listLive = (sql: Queryable, after: string, ids: readonly string[]):
 /** The same with all executions that have a greater id, in the order of their ids. After a burst, they are more than a query reads. */
 export async function listAllLive(sql: Queryable, after: string, ids: readonly string[]): Promise<Execution[]> {
   const first = await listLive(sql, after, ids);
-  const found = new Map(first.map((row) => [row.id, row]));
+  const rowsById = new Map(first.map((row) => [row.id, row]));
   let part = first.filter(({ id }) => id > after).slice(0, limit);
   for (let last = part[limit - 1]; last; last = part[limit - 1]) {
     part = await sql<Execution[]>`
       select ${shortMembers(sql)} from task_executions where id > ${last.id} order by id limit ${limit}`;
-    for (const row of part) found.set(row.id, row);
+    for (const row of part) rowsById.set(row.id, row);
   }
-  return [...found.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  return [...rowsById.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 /** Executions that ended after a time, the last ones first, among those with an id greater than the given one. */

@@ -33,7 +33,7 @@ const maxPending = 50_000;
 /** What one reader has not received yet. Of several changes of one execution or step, only the last one waits. */
 export class LiveStream {
   /** The only execution that it follows; absent: all. */
-  readonly only: string | undefined;
+  readonly executionId: string | undefined;
   /** Time of the last change that the reader received before, in milliseconds; absent: none. */
   readonly #since: number | undefined;
   /** Whether it has received the executions with which it begins. */
@@ -46,7 +46,7 @@ export class LiveStream {
   #wake = Promise.withResolvers<void>();
 
   constructor(only?: string, since?: number) {
-    this.only = only;
+    this.executionId = only;
     this.#since = since;
   }
 
@@ -55,15 +55,15 @@ export class LiveStream {
    * after the reader's last change, which another replica may have sent. Others are too many if the queue is long.
    */
   beginsWith({ at, data }: Change, newest: string): boolean {
-    if (this.only !== undefined || !data.execution) return data.execution_id === this.only;
+    if (this.executionId !== undefined || !data.execution) return data.execution_id === this.executionId;
     if (data.execution.state === "running" || data.execution_id >= newest) return true;
     return this.#since !== undefined && !isEnded(data.execution.state) && Date.parse(at) >= this.#since - storeMs;
   }
 
   push(change: Change): void {
     const { execution_id, step } = change.data;
-    if (this.#isOver || (this.only !== undefined && this.only !== execution_id)) return;
-    if (this.#pending.size === 0) this.taken();
+    if (this.#isOver || (this.executionId !== undefined && this.executionId !== execution_id)) return;
+    if (this.#pending.size === 0) this.noteRead();
     const key = `${execution_id} ${step?.seq ?? ""}`;
     // The last change is the newest, so that a reader that continues behind it misses none.
     this.#pending.delete(key);
@@ -74,7 +74,7 @@ export class LiveStream {
   }
 
   /** Notes that the reader took an event, from here or from elsewhere. */
-  taken(): void {
+  noteRead(): void {
     this.#idleSince = performance.now();
   }
 
@@ -86,7 +86,7 @@ export class LiveStream {
   /** All that the stream begins with is pushed. */
   begin(): void {
     this.hasBegun = true;
-    this.taken();
+    this.noteRead();
     this.#wake.resolve();
   }
 
@@ -108,7 +108,7 @@ export class LiveStream {
   }
 
   /** Resolves once the stream has begun; `false` if the signal is aborted or the stream is over. Throws its error. */
-  async begun(signal: AbortSignal): Promise<boolean> {
+  async waitUntilBegun(signal: AbortSignal): Promise<boolean> {
     while (!this.hasBegun && !this.#isOver && !signal.aborted) await this.#change(signal);
     if (this.#failure !== null) throw this.#failure;
     return this.hasBegun && !signal.aborted;
@@ -122,7 +122,7 @@ export class LiveStream {
       const [next] = this.#pending;
       if (next) {
         this.#pending.delete(next[0]);
-        this.taken();
+        this.noteRead();
         yield next[1];
       } else if (this.#isOver) return;
       else await this.#change(signal);

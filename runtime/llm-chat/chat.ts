@@ -54,7 +54,7 @@ export async function runChat(
       log,
       signal,
       connectionFor,
-      outgoing: async (tool: RegisteredTool, input: Parameters) => deps.outbox.withoutSecrets(tool, input),
+      argumentsToSend: async (tool: RegisteredTool, input: Parameters) => deps.outbox.withoutSecrets(tool, input),
       project: null,
       resumable: false,
       maxRetryWaitMs,
@@ -87,14 +87,14 @@ async function makePlan(agent: Agent, messages: readonly Message[], deps: ChatDe
 
 /** Outside of events, the model gets the tools of every configured source and of all other providers. */
 async function eligibleNames(agent: Agent, deps: ChatDeps): Promise<string[]> {
-  const all = deps.tools.eligible({ source: null, agentId: agent.id, allowed: agent.allowed_tools ?? null });
-  const sources = new Set(all.flatMap((tool) => (tool.source ? [tool.source.name] : [])));
+  const tools = deps.tools.eligible({ source: null, agentId: agent.id, allowed: agent.allowed_tools ?? null });
+  const sources = new Set(tools.flatMap((tool) => (tool.source ? [tool.source.name] : [])));
   const configured = new Set<string>();
   for (const source of sources) {
     const connection = await deps.connectionFor(source, agent.id);
     if (connection && connection.missing.length === 0) configured.add(source);
   }
-  return all.filter((tool) => !tool.source || configured.has(tool.source.name)).map((tool) => tool.qualifiedName);
+  return tools.filter((tool) => !tool.source || configured.has(tool.source.name)).map((tool) => tool.qualifiedName);
 }
 
 function answerOf(agent_id: string, content: string, log: UnattachedSteps): ChatAnswer {

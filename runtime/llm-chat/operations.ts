@@ -27,7 +27,7 @@ function events(
   signal: AbortSignal,
   run: (signal: AbortSignal, listeners: Listeners) => Promise<ServerEvent>,
 ): AsyncIterable<ServerEvent> {
-  const disconnected = new AbortController();
+  const disconnect = new AbortController();
   type Item = { readonly kind: "event"; readonly event: ServerEvent } | { readonly kind: "error"; readonly error: unknown };
   let queue: ReadableStreamDefaultController<Item> | undefined;
   const start = (controller: typeof queue) => {
@@ -39,7 +39,7 @@ function events(
     onDelta: (delta) => emit("delta", { delta }),
     onToolCall: (step) => emit("tool_call", toolCallOf(step)),
   };
-  run(AbortSignal.any([signal, disconnected.signal]), listeners)
+  run(AbortSignal.any([signal, disconnect.signal]), listeners)
     .then(
       ({ event, data }) => emit(event, data),
       // Emits events in order.
@@ -55,7 +55,7 @@ function events(
         return { done: false, value: value.event };
       },
       return: async () => {
-        disconnected.abort(new Error("the client disconnected"));
+        disconnect.abort(new Error("the client disconnected"));
         return { done: true, value: undefined };
       },
     }),

@@ -2,7 +2,7 @@ import { sources } from "@signalbox/schema/common";
 import * as mappings from "@signalbox/schema/mappings";
 import { problem } from "@signalbox/schema/problem";
 import type { Bus } from "../platform/bus.ts";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import { findTask } from "../tasks/queries.ts";
 import { hasMappingOfSource } from "../webhook-mappings/queries.ts";
 import { defaultSourceMappings, defaultTriggerMappings, optionalSourceMappings, optionalTriggerMappings } from "./defaults.ts";
@@ -13,7 +13,7 @@ import * as queries from "./queries.ts";
  * The operations on both kinds of mappings. Every change is published before the request is answered, so the next webhook uses
  * it.
  */
-export function mappingOperations(bus: Bus, loadedSources: () => Iterable<string>): Bound[] {
+export function mappingOperations(bus: Bus, loadedSources: () => Iterable<string>): BoundOperation[] {
   const publishChange = () => bus.publish("mappings");
   return [
     handle(mappings.listTriggers, (page, { sql }) => queries.listTriggerMappings(sql, page)),

@@ -4,7 +4,7 @@ import { findAgent } from "../agents/queries.ts";
 import type { Bus } from "../platform/bus.ts";
 import { isMissingReference } from "../platform/database/client.ts";
 import { addressFor } from "../platform/network/masked-url.ts";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import type { McpTool } from "./client/list-tools.ts";
 import type { Discovery, McpServer } from "./discovery.ts";
 import { approveTools, deleteServer, findServer, insertServer, listServers, type ServerRow } from "./queries.ts";
@@ -20,7 +20,7 @@ export interface McpServerDeps {
   readonly isTaken: (provider: string) => boolean;
 }
 
-export const mcpServerOperations = ({ discovery, bus, checkAddress, isTaken }: McpServerDeps): Bound[] => [
+export const mcpServerOperations = ({ discovery, bus, checkAddress, isTaken }: McpServerDeps): BoundOperation[] => [
   handle(servers.list, async (page, { sql, actor }) => {
     const { items, total } = await listServers(sql, page);
     return { items: items.map((row) => ({ ...asEntity(row), url: addressFor(actor, row.url) })), total };
@@ -49,15 +49,15 @@ export const mcpServerOperations = ({ discovery, bus, checkAddress, isTaken }: M
     return {};
   }),
   handle(servers.approve, async ({ id, version }, { sql }) => {
-    const absent = () => problem("not_found", `There is no MCP server ${id}.`);
+    const notFound = () => problem("not_found", `There is no MCP server ${id}.`);
     const row = await findServer(sql, id);
-    if (!row) throw absent();
+    if (!row) throw notFound();
     if (version !== undefined && version !== versionOf(row))
       throw problem("conflict", "version: the tools of the server have changed since. Read them again before you approve them.", {
         field: "version",
       });
     const approved = await approveTools(sql, id, approvedWith(row));
-    if (!approved) throw absent();
+    if (!approved) throw notFound();
     await bus.publish("tools");
     return asEntity(approved);
   }),

@@ -30,12 +30,12 @@ export function startMaintenance(deps: MaintainDeps): Loop {
   const holder = newId();
   const postponed = new PostponedTexts();
   const hold = () => holdLease(sql, lease, holder, leaseSeconds);
-  const run = async (stopping: AbortSignal) => {
+  const run = async (stopSignal: AbortSignal) => {
     if (!(await hold())) return undefined;
     const renewing = startLoop({ everyMs: renewMs, run: async () => void (await hold()), failed: () => {} });
     try {
       await sweep(deps);
-      return (await embedWaiting(deps, postponed, stopping)) ? { pauseMs: 0 } : undefined;
+      return (await embedWaiting(deps, postponed, stopSignal)) ? { pauseMs: 0 } : undefined;
     } finally {
       await renewing.stop();
     }

@@ -1,6 +1,6 @@
 import * as memory from "@signalbox/schema/memory";
 import type { MemoryMatch } from "@signalbox/sdk";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import type { Memory } from "./open.ts";
 import { listUses } from "./use-queries.ts";
 
@@ -13,7 +13,7 @@ const matchOf = ({ scope, agent_id, project_id }: Filter): MemoryMatch => ({
   ...(project_id !== undefined && { project_id }),
 });
 
-export function memoryOperations(service: Memory): Bound[] {
+export function memoryOperations(service: Memory): BoundOperation[] {
   return [
     handle(memory.search, async ({ query, mode, limit, ...filter }) => {
       const items = await service.search({ text: query, mode, filter: [matchOf(filter)], ...(limit !== undefined && { limit }) });

@@ -49,7 +49,7 @@ export interface MemoryRepository {
   remove(key: string): Promise<void>;
 }
 
-const absent = (key: string) => problem("not_found", `There is no memory with the key ${quoteKey(key)}.`);
+const notFound = (key: string) => problem("not_found", `There is no memory with the key ${quoteKey(key)}.`);
 
 export function createMemoryRepository(deps: MemoryRepositoryDeps): MemoryRepository {
   const { sql, log } = deps;
@@ -59,7 +59,7 @@ export function createMemoryRepository(deps: MemoryRepositoryDeps): MemoryReposi
     get: async (key) => {
       const store = await storeOf(deps, key);
       const memory = store && (await withStore(store, (backend) => backend.get(key)));
-      if (!memory) throw absent(key);
+      if (!memory) throw notFound(key);
       return memory;
     },
     remove: async (key) => {
@@ -68,7 +68,7 @@ export function createMemoryRepository(deps: MemoryRepositoryDeps): MemoryReposi
       const wasDeleted = store && (await withStore(store, (backend) => backend.delete(key)));
       if (row)
         await releaseKey(sql, key, row.id).catch((error) => log.warn("failed to release the key of a deleted memory", { error }));
-      if (!wasDeleted) throw absent(key);
+      if (!wasDeleted) throw notFound(key);
     },
   };
 }
@@ -136,7 +136,7 @@ async function apart(
   const { key } = memory;
   // Refuse a taken key before paying for an embedding.
   await holdKey(deps, one, memory);
-  const began = performance.now();
+  const startedAt = performance.now();
   const embedding = await embed();
   let stored: boolean;
   try {
@@ -151,7 +151,7 @@ async function apart(
     confirmed.catch(() => {});
     throw keyTaken(key);
   }
-  if (performance.now() - began > pendingMs / 2) await keepIfConfirmed(store, key, confirmed);
+  if (performance.now() - startedAt > pendingMs / 2) await keepIfConfirmed(store, key, confirmed);
   else confirmed.catch((error) => deps.log.warn("failed to confirm the key of a new memory", { error }));
   return embedding === null;
 }

@@ -1,11 +1,11 @@
 import { problem } from "@signalbox/schema/problem";
 import * as queues from "@signalbox/schema/queues";
 import type { PluginErrorShape } from "@signalbox/sdk";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import type { OpenQueue, Queues } from "./open.ts";
 
 /** The operations on message queues, by name of a loaded queue. */
-export function queueOperations(loaded: Queues): Bound[] {
+export function queueOperations(loaded: Queues): BoundOperation[] {
   const queueNamed = (name: string): OpenQueue => {
     const queue = loaded.get(name);
     if (queue) return queue;

@@ -3,11 +3,11 @@ import * as pauses from "@signalbox/schema/pauses";
 import { problem } from "@signalbox/schema/problem";
 import type { Bus } from "../platform/bus.ts";
 import type { Queryable } from "../platform/database/client.ts";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import { deletePause, existsFor, insertPause, listPauses } from "./queries.ts";
 
 /** The claim reads the pauses itself, so a pause applies on every replica from its next claim on. */
-export function pauseOperations(bus: Bus, sources: () => Iterable<string>): Bound[] {
+export function pauseOperations(bus: Bus, sources: () => Iterable<string>): BoundOperation[] {
   return [
     handle(pauses.list, (page, { sql }) => listPauses(sql, page)),
     handle(pauses.create, async (input, { sql, actor }) => {

@@ -22,8 +22,8 @@ export interface LeasedWork<Key extends string, Item extends Leased<Key>> {
   prepare?(): Promise<unknown>;
   /** Claims one item that is due and that no live replica holds. */
   claim(lease: string): Promise<Item | undefined>;
-  /** Never throws. `leaseLost`: this replica has lost the item; `stopping`: release it. */
-  handle(item: Item, leaseLost: AbortSignal, stopping: AbortSignal): Promise<void>;
+  /** Never throws. `leaseLost`: this replica has lost the item; `stopSignal`: release it. */
+  handle(item: Item, leaseLost: AbortSignal, stopSignal: AbortSignal): Promise<void>;
 }
 
 const minWaitMs = 50;
@@ -32,12 +32,12 @@ const minWaitMs = 50;
 export function startLeasedWork<Key extends string, Item extends Leased<Key>>(work: LeasedWork<Key, Item>): Loop {
   const { name, sql, rows, concurrency, sweepMs = 15_000, log } = work;
   const held = new Set<Promise<void>>();
-  const poll = async (stopping: AbortSignal) => {
+  const poll = async (stopSignal: AbortSignal) => {
     await work.prepare?.();
     if (held.size >= concurrency) return undefined;
     const item = await work.claim(newId());
     if (!item) return { pauseMs: Math.min(sweepMs, Math.max(minWaitMs, (await untilDue(sql, rows)) ?? sweepMs)) };
-    const run = whileHeld(work, item, stopping).finally(() => {
+    const run = whileHeld(work, item, stopSignal).finally(() => {
       held.delete(run);
       loop.wake();
     });
@@ -59,7 +59,7 @@ export function startLeasedWork<Key extends string, Item extends Leased<Key>>(wo
 async function whileHeld<Key extends string, Item extends Leased<Key>>(
   { name, sql, rows, leaseSeconds, log, handle }: LeasedWork<Key, Item>,
   item: Item,
-  stopping: AbortSignal,
+  stopSignal: AbortSignal,
 ): Promise<void> {
   const leaseLost = new AbortController();
   const renewing = startLoop({
@@ -70,7 +70,7 @@ async function whileHeld<Key extends string, Item extends Leased<Key>>(
     failed: (error) => log.warn(`the lease of ${name} could not be renewed`, { error }),
   });
   try {
-    await handle(item, leaseLost.signal, stopping);
+    await handle(item, leaseLost.signal, stopSignal);
   } finally {
     await renewing.stop();
   }

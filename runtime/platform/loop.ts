@@ -11,10 +11,10 @@ export interface LoopOptions {
   /** Pause before the first run, in milliseconds. Default: `everyMs`. */
   readonly firstMs?: number;
   /**
-   * May return another pause. `stopping`: aborted when the loop is about to end; `isWoken`: whether another run follows
+   * May return another pause. `stopSignal`: aborted when the loop is about to end; `isWoken`: whether another run follows
    * immediately.
    */
-  readonly run: (stopping: AbortSignal, isWoken: () => boolean) => Promise<Pause | undefined> | Promise<void>;
+  readonly run: (stopSignal: AbortSignal, isWoken: () => boolean) => Promise<Pause | undefined> | Promise<void>;
   /** Handles the error of a run, and may return another pause. A run that fails during a stop is not reported. */
   readonly failed: ((error: unknown) => Pause) | ((error: unknown) => void);
 }

@@ -57,29 +57,29 @@ export class Events {
 }
 
 /** An operation with its handler. It is independent of transports. */
-export interface Bound {
+export interface BoundOperation {
   readonly op: Operation;
   // biome-ignore lint/suspicious/noExplicitAny: a list of operations mixes input types; `handle` checks each pair
   readonly run: (input: any, context: Context) => Promise<unknown> | AsyncIterable<unknown>;
 }
 
-export const handle = <O extends Operation>(op: O, run: Handler<O>): Bound => Object.freeze({ op, run });
+export const handle = <O extends Operation>(op: O, run: Handler<O>): BoundOperation => Object.freeze({ op, run });
 
 /** Parses the input, runs the operation and parses its output, so that only declared members are returned. */
-export async function invoke(bound: Bound, raw: unknown, context: Context): Promise<unknown> {
-  const answer = await invokeWithEvents(bound, raw, context);
+export async function invoke(operation: BoundOperation, raw: unknown, context: Context): Promise<unknown> {
+  const answer = await invokeWithEvents(operation, raw, context);
   if (!(answer instanceof Events)) return answer;
   let last: unknown;
   for await (const { data } of answer.all) last = data;
-  return bound.op.output.parse(last);
+  return operation.op.output.parse(last);
 }
 
 /** The same for a transport that can send events. */
-export async function invokeWithEvents(bound: Bound, raw: unknown, context: Context): Promise<unknown> {
-  const answer = await bound.run(parseInput(bound.op, raw), context);
-  if (!(answer instanceof Events)) return bound.op.output.parse(answer);
-  const { serverSentEvents: events } = bound.op;
-  if (!events) throw new Error(`${bound.op.id} answers with events that it does not declare`);
+export async function invokeWithEvents(operation: BoundOperation, raw: unknown, context: Context): Promise<unknown> {
+  const answer = await operation.run(parseInput(operation.op, raw), context);
+  if (!(answer instanceof Events)) return operation.op.output.parse(answer);
+  const { serverSentEvents: events } = operation.op;
+  if (!events) throw new Error(`${operation.op.id} answers with events that it does not declare`);
   return new Events(parseEvents(answer.all, events));
 }
 
@@ -98,9 +98,9 @@ function parseOnce(data: unknown, schema: z.ZodType): unknown {
 }
 
 /** The same for a server stream, which yields parsed outputs. */
-export async function* invokeStream(bound: Bound, raw: unknown, context: Context): AsyncIterable<unknown> {
-  const input = parseInput(bound.op, raw);
-  for await (const output of bound.run(input, context) as AsyncIterable<unknown>) yield bound.op.output.parse(output);
+export async function* invokeStream(operation: BoundOperation, raw: unknown, context: Context): AsyncIterable<unknown> {
+  const input = parseInput(operation.op, raw);
+  for await (const output of operation.run(input, context) as AsyncIterable<unknown>) yield operation.op.output.parse(output);
 }
 
 function parseInput(op: Operation, raw: unknown): unknown {

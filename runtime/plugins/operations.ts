@@ -2,7 +2,7 @@ import * as plugins from "@signalbox/schema/plugins";
 import { problem } from "@signalbox/schema/problem";
 import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import type { Vault } from "../platform/vault.ts";
 import { Refusal } from "./admit.ts";
 import { configure, requireSettings, settingsToKeep, storedSettings } from "./configure.ts";
@@ -34,14 +34,14 @@ export interface PluginDeps {
   readonly environment: (id: string) => Readonly<Record<string, string>>;
 }
 
-const absent = (id: string) => problem("not_found", `There is no plugin "${id}".`);
+const notFound = (id: string) => problem("not_found", `There is no plugin "${id}".`);
 
-export function pluginOperations(deps: PluginDeps): Bound[] {
+export function pluginOperations(deps: PluginDeps): BoundOperation[] {
   const { manager, bus, logs } = deps;
   const publishChange = () => bus.publish("plugins");
   const pluginOf = async (sql: Sql, id: string): Promise<PluginEntity> => {
     const plugin = (await everything(sql, deps)).find((one) => one.id === id);
-    if (!plugin) throw absent(id);
+    if (!plugin) throw notFound(id);
     return plugin;
   };
   return [
@@ -69,7 +69,7 @@ export function pluginOperations(deps: PluginDeps): Bound[] {
           `There is no version ${version} of ${id}; installed: ${versions.map((one) => one.version).join(", ")}.`,
         );
       const bytes = await findBundle(sql, id, chosen.version);
-      if (!bytes) throw absent(id);
+      if (!bytes) throw notFound(id);
       const row = await findPlugin(sql, id);
       const settings = await settingsToKeep(id, row?.settings ?? null, deps.vault);
       requireSettings(chosen.manifest, { ...deps.environment(id), ...settings });
@@ -93,7 +93,7 @@ export function pluginOperations(deps: PluginDeps): Bound[] {
         return pluginOf(sql, id);
       }
       const row = await findPlugin(sql, id);
-      if (!row) throw absent(id);
+      if (!row) throw notFound(id);
       if (row.version === null)
         throw problem("conflict", `No version of ${id} was approved; see its permissions and approve one first.`);
       await setEnabled(sql, id, true);
@@ -117,7 +117,7 @@ export function pluginOperations(deps: PluginDeps): Bound[] {
       const versions = await requireInstalled(sql, id, manager);
       const row = await findPlugin(sql, id);
       const shown = versions.find((one) => one.version === row?.version) ?? versions.at(-1);
-      if (!row || !shown) throw absent(id);
+      if (!row || !shown) throw notFound(id);
       await saveDenied(sql, id, denialsFor(wanted, shown.manifest, row.denied));
       await publishChange();
       return pluginOf(sql, id);
@@ -160,7 +160,7 @@ async function requireInstalled(sql: Sql, id: string, manager: PluginManager): P
   if (manager.fromEnvironment().some((one) => one.manifest.id === id))
     throw problem("conflict", `${id} is named by SIGNALBOX_PLUGINS; change it there.`);
   const versions = await findVersions(sql, id);
-  if (versions.length === 0) throw absent(id);
+  if (versions.length === 0) throw notFound(id);
   return versions;
 }
 

@@ -1,10 +1,10 @@
 import * as policy from "@signalbox/schema/policy";
 import { problem } from "@signalbox/schema/problem";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import type { Policies } from "./policies.ts";
 import { findLevels } from "./queries.ts";
 
-export const policyOperations = (policies: Policies): Bound[] => [
+export const policyOperations = (policies: Policies): BoundOperation[] => [
   handle(policy.get, async ({ agent_id = null, project_id = null }, { sql }) => {
     const { agent, project } = await findLevels(sql, agent_id, project_id);
     if (agent_id !== null && !agent)

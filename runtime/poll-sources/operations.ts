@@ -1,11 +1,11 @@
 import * as pollSources from "@signalbox/schema/poll-sources";
 import { problem } from "@signalbox/schema/problem";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import type { Host } from "../plugins/host.ts";
 import { type PollDeps, pollOnce } from "./poll.ts";
 import { deletePollSource, findPollSource, insertPollSource, listPollSources, updatePollSource } from "./queries.ts";
 
-const absent = (id: number) => problem("not_found", `There is no poll source ${id}.`);
+const notFound = (id: number) => problem("not_found", `There is no poll source ${id}.`);
 
 export interface PollParts extends Omit<PollDeps, "sql"> {
   readonly host: Pick<Host, "sources">;
@@ -13,7 +13,7 @@ export interface PollParts extends Omit<PollDeps, "sql"> {
   readonly changed: () => void;
 }
 
-export function pollSourceOperations({ host, changed, ...deps }: PollParts): Bound[] {
+export function pollSourceOperations({ host, changed, ...deps }: PollParts): BoundOperation[] {
   const mustPoll = (source: string | undefined) => {
     if (source === undefined || host.sources.get(source)?.adapter.poll) return;
     const able = [...host.sources.values()].filter((entry) => entry.adapter.poll).map((entry) => entry.name);
@@ -24,7 +24,7 @@ export function pollSourceOperations({ host, changed, ...deps }: PollParts): Bou
     handle(pollSources.list, (page, { sql }) => listPollSources(sql, page)),
     handle(pollSources.get, async ({ id }, { sql }) => {
       const row = await findPollSource(sql, id);
-      if (!row) throw absent(id);
+      if (!row) throw notFound(id);
       return row;
     }),
     handle(pollSources.create, async (input, { sql }) => {
@@ -36,17 +36,17 @@ export function pollSourceOperations({ host, changed, ...deps }: PollParts): Bou
     handle(pollSources.update, async ({ id, ...change }, { sql }) => {
       mustPoll(change.source);
       const row = await updatePollSource(sql, id, change);
-      if (!row) throw absent(id);
+      if (!row) throw notFound(id);
       changed();
       return row;
     }),
     handle(pollSources.remove, async ({ id }, { sql }) => {
-      if (!(await deletePollSource(sql, id))) throw absent(id);
+      if (!(await deletePollSource(sql, id))) throw notFound(id);
       return {};
     }),
     handle(pollSources.poll, async ({ id }, { sql, signal }) => {
       const row = await findPollSource(sql, id);
-      if (!row) throw absent(id);
+      if (!row) throw notFound(id);
       return pollOnce(row, null, signal, { sql, ...deps });
     }),
   ];

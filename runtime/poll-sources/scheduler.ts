@@ -30,24 +30,24 @@ export function startScheduler(options: SchedulerOptions): Loop {
     sweepMs,
     log,
     claim: (lease) => claimDue(sql, lease, leaseSeconds),
-    handle: (source, leaseLost, stopping) => pollLeased(source, leaseLost, stopping, options),
+    handle: (source, leaseLost, stopSignal) => pollLeased(source, leaseLost, stopSignal, options),
   });
 }
 
 async function pollLeased(
   pollSource: ClaimedPollSource,
   leaseLost: AbortSignal,
-  stopping: AbortSignal,
+  stopSignal: AbortSignal,
   options: SchedulerOptions,
 ): Promise<void> {
   const { sql } = options;
   const log = options.log.with({ poll_source: pollSource.id, source: pollSource.source, project: pollSource.project_id });
   try {
-    const result = await pollOnce(pollSource, pollSource.lease, AbortSignal.any([stopping, leaseLost]), options);
+    const result = await pollOnce(pollSource, pollSource.lease, AbortSignal.any([stopSignal, leaseLost]), options);
     if (result.fetched > 0) log.info("polled", { ...result });
   } catch (error) {
     if (leaseLost.aborted) return log.warn("poll aborted: another replica has the source, or it was deleted");
-    if (stopping.aborted) return void (await releaseLease(sql, pollSource.id, pollSource.lease).catch(() => {}));
+    if (stopSignal.aborted) return void (await releaseLease(sql, pollSource.id, pollSource.lease).catch(() => {}));
     await record(pollSource, error, options).catch((second) => log.warn("failed to record a failed poll", { error: second }));
   }
 }

@@ -4,12 +4,12 @@ import { findAgent } from "../agents/queries.ts";
 import { listExecutions } from "../executions/queries.ts";
 import type { Bus } from "../platform/bus.ts";
 import { isUniqueViolation, type Queryable } from "../platform/database/client.ts";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import { findTasks } from "../tasks/queries.ts";
 import type { Project, WorkflowContext } from "./queries.ts";
 import * as queries from "./queries.ts";
 
-const absent = (id: number) => problem("not_found", `There is no project ${id}.`);
+const notFound = (id: number) => problem("not_found", `There is no project ${id}.`);
 const takenProblem = () =>
   problem("conflict", "source_project_id: a project with this source and source_project_id already exists", {
     field: "source_project_id",
@@ -19,11 +19,11 @@ const takenProblem = () =>
 export type MemoriesOf = (sql: Queryable, projectId: number, limit: number) => Promise<WorkflowContext["memories"]>;
 
 /** A change of a project is published before the request is answered, so that the next event uses the new policy. */
-export function projectOperations(bus: Bus, memoriesOf: MemoriesOf): Bound[] {
+export function projectOperations(bus: Bus, memoriesOf: MemoriesOf): BoundOperation[] {
   const publishChange = () => bus.publish("policy");
   return [
     handle(projects.list, (page, { sql }) => queries.listProjects(sql, page)),
-    handle(projects.get, async ({ id }, { sql }) => (await queries.findProject(sql, id)) ?? Promise.reject(absent(id))),
+    handle(projects.get, async ({ id }, { sql }) => (await queries.findProject(sql, id)) ?? Promise.reject(notFound(id))),
     handle(projects.create, async (input, { sql }) => {
       const project = await queries.insertProject(sql, input);
       if (!project) throw takenProblem();
@@ -35,19 +35,19 @@ export function projectOperations(bus: Bus, memoriesOf: MemoriesOf): Bound[] {
       const project = await queries.updateProject(sql, id, known).catch((error) => {
         throw isUniqueViolation(error) ? takenProblem() : error;
       });
-      if (!project) throw absent(id);
+      if (!project) throw notFound(id);
       // Its source and id may have changed too, so that its policy applies to other events.
       await publishChange();
       return project;
     }),
     handle(projects.remove, async ({ id }, { sql }) => {
-      if (!(await queries.deleteProject(sql, id))) throw absent(id);
+      if (!(await queries.deleteProject(sql, id))) throw notFound(id);
       await publishChange();
       return {};
     }),
     handle(projects.getWorkflowContext, async ({ id }, { sql }) => {
       const project = await queries.findProject(sql, id);
-      if (!project) throw absent(id);
+      if (!project) throw notFound(id);
       return contextOf(sql, project, memoriesOf);
     }),
   ];

@@ -3,7 +3,7 @@ import { problem } from "@signalbox/schema/problem";
 import * as retention from "@signalbox/schema/retention";
 import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import { possibleSubjects } from "../platform/subject.ts";
 import {
   cancelForErasure,
@@ -27,7 +27,7 @@ export interface RetentionParts {
   readonly removeMemory: (key: string) => Promise<void>;
 }
 
-export function retentionOperations({ days, bus, sources, removeMemory }: RetentionParts): Bound[] {
+export function retentionOperations({ days, bus, sources, removeMemory }: RetentionParts): BoundOperation[] {
   return [
     handle(retention.storage, (_, { sql }) => storageOf(sql, days)),
     handle(retention.erase, async (input, { sql }) => {

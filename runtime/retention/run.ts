@@ -46,9 +46,9 @@ export function startRetention(options: RetentionOptions): Retention {
   const { sql, log, everyMs = hourMs, firstMs = 10_000 } = options;
   const holder = newId();
   let last: { at: string; error: string | null } | null = null;
-  const run = async (stopping: AbortSignal) => {
+  const run = async (stopSignal: AbortSignal) => {
     if (!(await holdRetention(sql, holder, leaseSeconds))) return;
-    const removed = await pass(options, holder, stopping);
+    const removed = await pass(options, holder, stopSignal);
     last = { at: new Date().toISOString(), error: null };
     if (Object.values(removed).some((count) => count > 0)) log.info("retention removed expired data", removed);
   };
@@ -97,12 +97,12 @@ async function inPortions(
   let changed = 0;
   for (let after: string | null = null; ; ) {
     signal.throwIfAborted();
-    const began = performance.now();
+    const startedAt = performance.now();
     const portion = await remove(after);
     changed += portion.changed;
     if (portion.last === null) return changed;
     after = portion.last;
-    await sleep(Math.max(pauseMs, performance.now() - began), signal);
+    await sleep(Math.max(pauseMs, performance.now() - startedAt), signal);
     if (!(await holdRetention(sql, holder, leaseSeconds))) throw new Error("another replica took over retention");
   }
 }

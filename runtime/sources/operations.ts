@@ -5,7 +5,7 @@ import { allSourceMappings } from "../mappings/queries.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import { storableText } from "../platform/json.ts";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import { toFailure } from "../platform/reconcile.ts";
 import type { Connection, Connections } from "../plugins/connections.ts";
 import { allWebhookMappings } from "../webhook-mappings/queries.ts";
@@ -19,7 +19,7 @@ export interface SourceDeps {
 /** Maximum duration of a check of a platform's webhook, in milliseconds. */
 const checkMs = 60_000;
 
-export const sourceOperations = ({ connections, publicUrl }: SourceDeps): Bound[] => [
+export const sourceOperations = ({ connections, publicUrl }: SourceDeps): BoundOperation[] => [
   handle(sources.check, async ({ source, integration_id, ...input }, { sql, signal }) => {
     const slug = integration_id ?? source;
     const connection = await connections.bySlug(slug);

@@ -27,7 +27,7 @@ export function startBackground(core: Core, plugins: Plugins, memory: Memory, { 
     egress: egress,
     warn,
     knowledge: host.knowledge,
-    written: memory.written,
+    onChunksAdded: memory.written,
     everyMinutes: config.KNOWLEDGE_SYNC_MINUTES,
   });
   const relay = startRelay({ sql, queues: host.queues, log });

@@ -33,7 +33,7 @@ const integrationDeps = ({
   log,
   sources: () => host.sources,
   environment: connections.environment,
-  stored: connections.bySlug,
+  storedConnection: connections.bySlug,
   accounts,
 });
 
@@ -100,7 +100,7 @@ const explainDeps = ({ core, plugins, webhooks }: Stages) => ({
 function openGateway({ core, keyring, resources, memory, conversation }: Stages) {
   const { config, log, sql, bus, alarm, shutdown } = core;
   const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
-  const streams = new OpenStreams({ sql, bus, log, leaseSeconds, keys: keyring.configured });
+  const streams = new OpenStreams({ sql, bus, log, leaseSeconds, keys: keyring.configuredHashes });
   shutdown.add(() => streams.close());
   const counters = countersOf(sql, resources.redis);
   const perMinute = {

@@ -26,14 +26,14 @@ export const partProbe = ({ name, probe }: Part, host: string, full: () => strin
   everyMs: 5_000,
   asks: true,
   run: async () => {
-    const began = performance.now();
+    const startedAt = performance.now();
     const failure = await probe().then(
       () => null,
       (error: unknown) => causeOf(error),
     );
     const problem = failure ?? full();
     if (problem !== null) return [{ name, state: "failed", message: `${host}: ${problem}` }];
-    return [{ name, state: "ok", message: `${host} answers in ${Math.ceil(performance.now() - began)} ms` }];
+    return [{ name, state: "ok", message: `${host} answers in ${Math.ceil(performance.now() - startedAt)} ms` }];
   },
 });
 

@@ -4,13 +4,13 @@ import * as subjects from "@signalbox/schema/subjects";
 import { listEvents, listRefused } from "../events/queries.ts";
 import { listExecutionsOfEvents } from "../executions/queries.ts";
 import type { Sql } from "../platform/database/client.ts";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import { possibleSubjects } from "../platform/subject.ts";
 import { findDeferred, findNumbered, findSubjects, findTitle, searchSubjects } from "./queries.ts";
 import { eventVerdict, executionVerdict, subjectVerdict } from "./verdict.ts";
 
 /** `sources`: names of the sources that a subject may belong to. */
-export function subjectOperations(sources: () => Iterable<string>): Bound[] {
+export function subjectOperations(sources: () => Iterable<string>): BoundOperation[] {
   return [
     handle(subjects.search, async ({ q, limit }, { sql }) => {
       const number = /^[#!]?(\d+)$/.exec(q)?.[1];

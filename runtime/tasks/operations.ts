@@ -1,13 +1,13 @@
 import { problem } from "@signalbox/schema/problem";
 import * as tasks from "@signalbox/schema/tasks";
 import type { Bus } from "../platform/bus.ts";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import { defaultTasks } from "./defaults.ts";
 import { deleteTask, findTask, findTasks, insertTask, listTasks, updateTask } from "./queries.ts";
 
-const absent = (id: string) => problem("not_found", `There is no task "${id}".`);
+const notFound = (id: string) => problem("not_found", `There is no task "${id}".`);
 /** Path segments below /api/tasks, which a task's id must not shadow. */
-const reserved = ["triggers", "sources", "seed", "resolve"];
+const reservedIds = ["triggers", "sources", "seed", "resolve"];
 
 /** Looks up the triggers and tasks of an event, like `webhooks/routing.ts`. */
 export interface TriggerLookup {
@@ -15,12 +15,12 @@ export interface TriggerLookup {
   tasksOf(trigger: string): { readonly tasks: readonly { readonly task_id: string }[] };
 }
 
-export function taskOperations(bus: Bus, routing: TriggerLookup): Bound[] {
+export function taskOperations(bus: Bus, routing: TriggerLookup): BoundOperation[] {
   return [
     handle(tasks.list, (page, { sql }) => listTasks(sql, page)),
-    handle(tasks.get, async ({ id }, { sql }) => (await findTask(sql, id)) ?? Promise.reject(absent(id))),
+    handle(tasks.get, async ({ id }, { sql }) => (await findTask(sql, id)) ?? Promise.reject(notFound(id))),
     handle(tasks.create, async (input, { sql }) => {
-      if (reserved.includes(input.id))
+      if (reservedIds.includes(input.id))
         throw problem("bad_request", `id: "${input.id}" is reserved; choose another`, { field: "id" });
       const task = await insertTask(sql, input);
       if (!task) throw problem("conflict", `id: a task "${input.id}" exists already`, { field: "id" });
@@ -30,13 +30,13 @@ export function taskOperations(bus: Bus, routing: TriggerLookup): Bound[] {
     handle(tasks.update, async ({ id, ...change }, { sql }) => {
       const known = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
       const task = await updateTask(sql, id, known);
-      if (!task) throw absent(id);
+      if (!task) throw notFound(id);
       // The policy of its agent decides which events start the task.
       await bus.publish("mappings");
       return task;
     }),
     handle(tasks.remove, async ({ id }, { sql }) => {
-      if (!(await deleteTask(sql, id))) throw absent(id);
+      if (!(await deleteTask(sql, id))) throw notFound(id);
       await bus.publish("mappings");
       return {};
     }),
@@ -48,13 +48,19 @@ export function taskOperations(bus: Bus, routing: TriggerLookup): Bound[] {
     }),
     handle(tasks.resolve, async ({ source, event, action }, { sql }) => {
       const mapping = routing.find(source, event, action ?? null);
-      const fired = mapping
+      const firedTasks = mapping
         ? await findTasks(
             sql,
             routing.tasksOf(mapping.canonical_trigger).tasks.map(({ task_id }) => task_id),
           )
         : [];
-      return { source, event, action: action ?? null, canonical_trigger: mapping?.canonical_trigger ?? null, tasks: fired };
+      return {
+        source,
+        event,
+        action: action ?? null,
+        canonical_trigger: mapping?.canonical_trigger ?? null,
+        tasks: firedTasks,
+      };
     }),
   ];
 }

@@ -34,8 +34,8 @@ export async function executeTool(
   } else {
     if (write) step.wrote = toolWrite(step, tool, input, { execution_id: null, subject: null });
     if (write) await log.flush();
-    const began = performance.now();
-    const took = () => Math.round(performance.now() - began);
+    const startedAt = performance.now();
+    const took = () => Math.round(performance.now() - startedAt);
     try {
       // A write continues even if its caller disconnects, so that its outcome is stored.
       const until = write ? new AbortController().signal : signal;

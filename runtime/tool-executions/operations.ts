@@ -1,7 +1,7 @@
 import { namesIn } from "@signalbox/schema/history";
 import { problem } from "@signalbox/schema/problem";
 import { execute, listExecutions } from "@signalbox/schema/tools";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import { possibleSubjects } from "../platform/subject.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import { type ExecuteDeps, executeTool } from "./execute.ts";
@@ -14,7 +14,7 @@ export interface ToolExecutionDeps extends ExecuteDeps {
 }
 
 /** Runs a tool once at an operator's request, and lists previous runs. */
-export function toolExecutionOperations({ registry, sources, ...deps }: ToolExecutionDeps): Bound[] {
+export function toolExecutionOperations({ registry, sources, ...deps }: ToolExecutionDeps): BoundOperation[] {
   const isListed = (name: string) => registry.listed().some((one) => one.qualified_name === name);
   return [
     handle(listExecutions, ({ subject, fields, ...filter }, { sql }) =>

@@ -2,7 +2,7 @@ import { Problem, problem } from "@signalbox/schema/problem";
 import * as tools from "@signalbox/schema/tools";
 import type { Bus } from "../platform/bus.ts";
 import { addressFor } from "../platform/network/masked-url.ts";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import { defaultTools } from "./defaults.ts";
 import { deleteTool, insertTools, type ToolChange, updateTool } from "./queries.ts";
 import type { ListedTool, ToolRegistry } from "./registry.ts";
@@ -17,7 +17,7 @@ export interface ToolDeps {
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 /** The operations on tools. Every change is published before the request is answered, so the next run uses it. */
-export function toolOperations({ registry, bus, checkAddress }: ToolDeps): Bound[] {
+export function toolOperations({ registry, bus, checkAddress }: ToolDeps): BoundOperation[] {
   const publishChange = () => bus.publish("tools");
   const find = (name: string) => registry.listed().find((one) => one.qualified_name === name);
   const toListed = (name: string): ListedTool => {

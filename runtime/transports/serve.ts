@@ -12,7 +12,7 @@ import type { Log, Report } from "../platform/log.ts";
 import { clientAddress } from "../platform/network/client-address.ts";
 import type { Exposure } from "../platform/network/exposure.ts";
 import { type Networks, parseNetworks } from "../platform/network/networks.ts";
-import { type Bound, requestIdOf } from "../platform/operation.ts";
+import { type BoundOperation, requestIdOf } from "../platform/operation.ts";
 import { version } from "../platform/version.ts";
 import type { RouteEntry } from "../plugins/host.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
@@ -37,7 +37,7 @@ import { mountMcp } from "./mcp/mount.ts";
 
 export interface ServeOptions {
   readonly config: Config;
-  readonly bound: readonly Bound[];
+  readonly bound: readonly BoundOperation[];
   readonly receiver: Receiver;
   readonly tools: Pick<ToolRegistry, "eligible">;
   readonly pluginRoutes: ReadonlyMap<string, RouteEntry>;
@@ -153,7 +153,7 @@ export async function serve(serving: ServeOptions) {
 const pages = "(console: /, reference: /docs)";
 
 /** The gRPC routes, created once for both ports. */
-function routesOf(bound: readonly Bound[], context: GrpcContext): () => Promise<Routes> {
+function routesOf(bound: readonly BoundOperation[], context: GrpcContext): () => Promise<Routes> {
   let routes: Promise<Routes> | undefined;
   const make = async () => (await import("./grpc/routes.ts")).grpcRoutes(bound, context);
   return () => {

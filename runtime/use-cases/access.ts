@@ -2,7 +2,7 @@ import { Problem, type ProblemCode } from "@signalbox/schema/problem";
 import { type Json, type OperationsAccess, PluginError, type PluginErrorCode, type TrackersAccess } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
-import { type Actor, type Bound, invoke } from "../platform/operation.ts";
+import { type Actor, type BoundOperation, invoke } from "../platform/operation.ts";
 import type { Connection, Connections } from "../plugins/connections.ts";
 import type { Receiver } from "../webhooks/receiver.ts";
 
@@ -13,7 +13,7 @@ interface AccessOptions {
   readonly trackerUpdates: boolean;
 }
 interface Started {
-  readonly bound: readonly Bound[];
+  readonly operations: readonly BoundOperation[];
   readonly receiver: Receiver;
 }
 
@@ -33,10 +33,15 @@ export function openAccess({ sql, log, connections, trackerUpdates }: AccessOpti
   };
   const operations: OperationsAccess = {
     call: async (id, input, { on_behalf_of: name = actor.name } = {}) => {
-      const bound = ready().bound.find(({ op }) => op.id === id);
-      if (!bound || bound.op.streaming) throw new PluginError("invalid_input", `There is no operation ${id} to call.`);
+      const operation = ready().operations.find(({ op }) => op.id === id);
+      if (!operation || operation.op.streaming) throw new PluginError("invalid_input", `There is no operation ${id} to call.`);
       try {
-        return (await invoke(bound, input, { sql, log, actor: { ...actor, name }, signal: AbortSignal.timeout(callMs) })) as Json;
+        return (await invoke(operation, input, {
+          sql,
+          log,
+          actor: { ...actor, name },
+          signal: AbortSignal.timeout(callMs),
+        })) as Json;
       } catch (error) {
         throw error instanceof Problem ? asPluginError(error) : error;
       }

@@ -2,11 +2,11 @@ import { type ProblemCode, problem } from "@signalbox/schema/problem";
 import * as useCases from "@signalbox/schema/use-cases";
 import type { PluginErrorCode, PluginErrorShape, UseCase, UseCaseResult } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import { deleteState, findState, saveState } from "./queries.ts";
 
 /** The operations on use cases. Those on one use case run one after the other on this replica. */
-export function useCaseOperations(loaded: ReadonlyMap<string, UseCase>): Bound[] {
+export function useCaseOperations(loaded: ReadonlyMap<string, UseCase>): BoundOperation[] {
   const last = new Map<string, Promise<unknown>>();
   const runSerialized = <T>(name: string, run: (useCase: UseCase) => Promise<T>): Promise<T> => {
     const useCase = loaded.get(name);

@@ -5,7 +5,7 @@ import * as mappings from "@signalbox/schema/webhook-mappings";
 import type { Bus } from "../platform/bus.ts";
 import { isUniqueViolation } from "../platform/database/client.ts";
 import type { Evaluator } from "../platform/evaluator.ts";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import type { Vault } from "../platform/vault.ts";
 import { checkAuth, checkMapping, type Draft } from "./check.ts";
 import { defaultWebhookMappings } from "./defaults.ts";
@@ -19,7 +19,7 @@ export interface WebhookMappingDeps {
   readonly loadedSources: () => Iterable<string>;
 }
 
-const absent = (id: number) => problem("not_found", `There is no webhook mapping ${id}.`);
+const notFound = (id: number) => problem("not_found", `There is no webhook mapping ${id}.`);
 const same = () =>
   problem(
     "conflict",
@@ -27,7 +27,7 @@ const same = () =>
   );
 
 /** The operations on webhook mappings. Every change is published before the request is answered, so the next webhook uses it. */
-export function webhookMappingOperations({ bus, vault, evaluator, loadedSources }: WebhookMappingDeps): Bound[] {
+export function webhookMappingOperations({ bus, vault, evaluator, loadedSources }: WebhookMappingDeps): BoundOperation[] {
   const publishChange = () => bus.publish("mappings");
   const check = (draft: Draft) => checkMapping(draft, new Set([...sources, ...loadedSources()]), evaluator);
   const protect = async (auth: Input<typeof mappings.update>["auth"], before?: queries.StoredMapping) => {
@@ -43,7 +43,7 @@ export function webhookMappingOperations({ bus, vault, evaluator, loadedSources 
   };
   return [
     handle(mappings.list, (page, { sql }) => queries.listWebhookMappings(sql, page)),
-    handle(mappings.get, async ({ id }, { sql }) => (await queries.findWebhookMapping(sql, id)) ?? Promise.reject(absent(id))),
+    handle(mappings.get, async ({ id }, { sql }) => (await queries.findWebhookMapping(sql, id)) ?? Promise.reject(notFound(id))),
     handle(mappings.create, async (input, { sql }) => {
       const draft = toDraft(input);
       await check(draft);
@@ -54,19 +54,19 @@ export function webhookMappingOperations({ bus, vault, evaluator, loadedSources 
     }),
     handle(mappings.update, async ({ id, ...input }, { sql }) => {
       const before = await queries.findWebhookMapping(sql, id);
-      if (!before) throw absent(id);
+      if (!before) throw notFound(id);
       const draft = toDraft({ ...before, ...definedMembers(input), source: input.source ?? before.source });
       await check(draft);
       const auth = input.auth === undefined ? { auth: before.auth, secret: before.secret } : await protect(input.auth, before);
       const row = await queries.updateWebhookMapping(sql, id, { ...draft, ...auth }).catch((error) => {
         throw isUniqueViolation(error) ? same() : error;
       });
-      if (!row) throw absent(id);
+      if (!row) throw notFound(id);
       await publishChange();
       return row;
     }),
     handle(mappings.remove, async ({ id }, { sql }) => {
-      if (!(await queries.deleteWebhookMapping(sql, id))) throw absent(id);
+      if (!(await queries.deleteWebhookMapping(sql, id))) throw notFound(id);
       await publishChange();
       return {};
     }),

@@ -6,7 +6,7 @@ import type { Json } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import type { Evaluator } from "../platform/evaluator.ts";
 import type { Log } from "../platform/log.ts";
-import { type Bound, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import type { Accounts } from "../plugins/accounts.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Standings } from "../plugins/standings.ts";
@@ -35,7 +35,7 @@ type Explanation = Output<typeof explain>;
 type Check = Explanation["checks"][number];
 type Task = Explanation["tasks"][number];
 
-export const explainOperation = (deps: ExplainDeps): Bound =>
+export const explainOperation = (deps: ExplainDeps): BoundOperation =>
   handle(explain, (input, { sql }) => explainWebhook(input, sql, deps));
 
 /** Follows the path of a webhook without storing anything. Each result comes from the function that handles real webhooks. */

@@ -94,11 +94,11 @@ async function expires({ backend, put, agent, vector, memory }: MemoryHarness): 
   const filter = [{ agent_id: agent }];
   const kept = await put("harbour stays", { embedding: vector(0), ttl_ms: 600_000 });
   const putBrief = async (ttl_ms: number) => {
-    const began = performance.now();
+    const startedAt = performance.now();
     const brief = await put("harbour goes", { embedding: vector(1), ttl_ms });
     const waits = await put("harbour goes too", { ttl_ms });
     const found = await backend.get(brief.key);
-    return { brief, waits, found, isLate: performance.now() - began >= ttl_ms };
+    return { brief, waits, found, isLate: performance.now() - startedAt >= ttl_ms };
   };
   let ttl_ms = 400;
   let last = await putBrief(ttl_ms);

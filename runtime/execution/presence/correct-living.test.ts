@@ -126,7 +126,7 @@ test("a lost first answer that arrives after a later run's is removed, until the
   expect(onLost).toHaveBeenCalled();
   tracker.carryOutLate();
   expect(tracker.texts()).toEqual([second, first]);
-  expect(await look(two, second)).toMatchObject({ restored: null, removed: [{ body: first }], left: [] });
+  expect(await look(two, second)).toMatchObject({ restoredComment: null, removedCopies: [{ body: first }], remainingCopies: [] });
   expect(tracker.texts()).toEqual([second]);
   expect(await lostKeys()).toEqual([`${one}.1`]);
   await look(two, second, true);
@@ -147,7 +147,7 @@ test.each([
   const { adapter } = tracker.connection.source;
   const found = await adapter.find({} as NewComment, { signal, connection: {}, key: `${one}.1` });
   await storeStep(one, state, state === "succeeded" ? (found?.id ?? null) : null);
-  expect(await look(two, second)).toMatchObject({ removed: [] });
+  expect(await look(two, second)).toMatchObject({ removedCopies: [] });
   expect(tracker.texts()).toEqual([second, first]);
 });
 
@@ -165,7 +165,7 @@ test("a look at an issue with a long list does not keep other runs from their an
   await vi.waitFor(() => expect(tracker.onList).toHaveBeenCalled());
   await answer(newId(), "Answer of third");
   release();
-  expect(await looked).toMatchObject({ restored: null, removed: [{ body: first }] });
+  expect(await looked).toMatchObject({ restoredComment: null, removedCopies: [{ body: first }] });
   expect(tracker.texts()).toEqual(["Answer of third"]);
 });
 
@@ -178,6 +178,6 @@ test("a lost edit that arrives after the answer is replaced by the answer", { ta
   await answer(two, second);
   tracker.carryOutLate();
   expect(tracker.texts()).toEqual([first]);
-  expect(await look(two, second)).toMatchObject({ restored: { id: expect.any(String) }, removed: [] });
+  expect(await look(two, second)).toMatchObject({ restoredComment: { id: expect.any(String) }, removedCopies: [] });
   expect(tracker.texts()).toEqual([second]);
 });

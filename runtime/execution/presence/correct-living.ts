@@ -15,13 +15,13 @@ export interface Correction extends Omit<LivingWrite, "isAnswer" | "editsOnly" |
   readonly isLastCheck: boolean;
 }
 
-export interface Corrected {
+export interface CorrectionResult {
   /** The comment, if its text was written again: an earlier edit was carried out late and had replaced it. */
-  readonly restored: PostedComment | null;
+  readonly restoredComment: PostedComment | null;
   /** Comments that a late first write had made; they were deleted. */
-  readonly removed: readonly PostedComment[];
+  readonly removedCopies: readonly PostedComment[];
   /** The same, but the platform cannot delete them. */
-  readonly left: readonly PostedComment[];
+  readonly remainingCopies: readonly PostedComment[];
 }
 
 /** What the platform shows. It is read without the lease of the comment, because it may take longer than a lease. */
@@ -29,37 +29,37 @@ interface ShownComments {
   /** The comments of each lost write. */
   readonly copies: ReadonlyMap<string, readonly PostedComment[]>;
   /** The key of the last write, if no comment shows it. */
-  readonly missing: string | null;
+  readonly missingKey: string | null;
 }
 
 /**
  * Looks for requests that the platform carried out late: deletes comments of lost first writes, and writes the text again that a lost
  * edit replaced. A comment that a person has deleted is not posted again.
  */
-export async function correctLiving(write: Correction, signal: AbortSignal): Promise<Corrected> {
+export async function correctLiving(write: Correction, signal: AbortSignal): Promise<CorrectionResult> {
   const { connection, post, isShown, firstKey, isLastCheck } = write;
   const { adapter } = connection.source;
-  const [removed, left]: [PostedComment[], PostedComment[]] = [[], []];
-  const { copies, missing } = await readShown(write, signal);
-  if (missing === null && !isLastCheck && [...copies.values()].every((all) => all.length === 0))
-    return { restored: null, removed, left };
+  const [removedCopies, remainingCopies]: [PostedComment[], PostedComment[]] = [[], []];
+  const { copies, missingKey } = await readShown(write, signal);
+  if (missingKey === null && !isLastCheck && [...copies.values()].every((all) => all.length === 0))
+    return { restoredComment: null, removedCopies, remainingCopies };
   let isRestored = false as boolean;
-  const content = async (found: LivingComment) => {
-    for (const key of found.lost_keys) {
+  const content = async (livingComment: LivingComment) => {
+    for (const key of livingComment.lost_keys) {
       for (const copy of copies.get(key) ?? []) {
-        if (copy.id === found.comment_id || !(await isCopy(write.sql, key, copy.id))) continue;
+        if (copy.id === livingComment.comment_id || !(await isCopy(write.sql, key, copy.id))) continue;
         await adapter.retract?.(post, copy, { signal, connection: connection.settings, key });
-        (adapter.retract ? removed : left).push(copy);
+        (adapter.retract ? removedCopies : remainingCopies).push(copy);
       }
     }
     // Another writer may have changed the comment since the check.
-    isRestored = isShown(found) && found.key !== null && found.key === missing;
-    return isRestored ? write.content(found) : undefined;
+    isRestored = isShown(livingComment) && livingComment.key !== null && livingComment.key === missingKey;
+    return isRestored ? write.content(livingComment) : undefined;
   };
   const isOurs = (key: string) => key === firstKey || key.startsWith(`${firstKey}.`);
   const forgetsLost = (lost: string, shown: string) => isLastCheck && copies.has(lost) && isOurs(shown);
   const comment = await writeLiving({ ...write, content, isAnswer: false, editsOnly: true, forgetsLost }, signal);
-  return { restored: isRestored ? comment : null, removed, left };
+  return { restoredComment: isRestored ? comment : null, removedCopies, remainingCopies };
 }
 
 async function readShown(write: Correction, signal: AbortSignal): Promise<ShownComments> {
@@ -71,22 +71,26 @@ async function readShown(write: Correction, signal: AbortSignal): Promise<ShownC
   for (const key of seen?.lost_keys ?? []) copies.set(key, (await adapter.findAll?.(post, call(key))) ?? []);
   const key = seen?.key ?? null;
   const isMissing = key !== null && (await adapter.find(post, call(key))) === null;
-  return { copies, missing: isMissing ? key : null };
+  return { copies, missingKey: isMissing ? key : null };
 }
 
 /** Tells the watchdog what was carried out late. */
-export function warnOfLateWrites({ restored, removed, left }: Corrected, context: Record<string, unknown>, warn: Report): void {
-  if (restored)
+export function warnOfLateWrites(
+  { restoredComment, removedCopies, remainingCopies }: CorrectionResult,
+  context: Record<string, unknown>,
+  warn: Report,
+): void {
+  if (restoredComment)
     warn("an earlier edit arrived late and replaced the text of a living comment; it was written again", {
       ...context,
-      comment: restored.url,
+      comment: restoredComment.url,
     });
   const urls = (comments: readonly PostedComment[]) => comments.map(({ url }) => url);
-  if (removed.length > 0)
-    warn("a living comment was posted late a second time; the copy was removed", { ...context, duplicates: urls(removed) });
-  if (left.length > 0)
+  if (removedCopies.length > 0)
+    warn("a living comment was posted late a second time; the copy was removed", { ...context, duplicates: urls(removedCopies) });
+  if (remainingCopies.length > 0)
     warn("a living comment was posted late a second time, and the platform cannot remove the copy: remove it by hand", {
       ...context,
-      duplicates: urls(left),
+      duplicates: urls(remainingCopies),
     });
 }

@@ -15,13 +15,13 @@ export interface LivingComment {
   readonly url: string | null;
   readonly key: string | null;
   /** The key of a write that was left unfinished. */
-  readonly unfinished: string | null;
+  readonly pending_key: string | null;
   /** The keys of earlier writes whose requests the platform may still carry out, oldest first. */
   readonly lost_keys: readonly string[];
   readonly answered_by: string | null;
 }
 
-const at = (sql: Queryable, { subject, agent, place, connection }: LivingPlace) =>
+const atPlace = (sql: Queryable, { subject, agent, place, connection }: LivingPlace) =>
   sql`l.subject = ${subject} and l.agent = ${agent} and l.place = ${place} and l.connection = ${connection}`;
 
 interface Taking {
@@ -38,31 +38,31 @@ interface Taking {
 /** Reads a living comment without its lease; `undefined` if there is none. */
 export async function readLiving(sql: Sql, living: LivingPlace): Promise<LivingComment | undefined> {
   const [row] = await sql<LivingComment[]>`
-    select comment_id, url, key, pending_key as unfinished, settled_by as answered_by, lost_keys from living_comments l where ${at(sql, living)}`;
+    select comment_id, url, key, pending_key, settled_by as answered_by, lost_keys from living_comments l where ${atPlace(sql, living)}`;
   return row;
 }
 
 /** Leases a living comment for one write under `key`; `undefined` if another writer has the lease. */
 export async function takeLiving(
   sql: Sql,
-  living: LivingPlace,
+  livingPlace: LivingPlace,
   { lease, key, leaseMs, answeredBy }: Taking,
 ): Promise<LivingComment | undefined> {
   const take = async () => {
     const [row] = await sql<LivingComment[]>`
       with free as (
         select l.ctid as at, comment_id, url, key, pending_key, settled_by, lost_keys from living_comments l
-        where ${at(sql, living)} and (lease is null or lease_expires_at < now()) for update
+        where ${atPlace(sql, livingPlace)} and (lease is null or lease_expires_at < now()) for update
       )
       update living_comments l
       set ${leaseFor(sql, lease, leaseMs / 1000)}, pending_key = coalesce(l.pending_key, ${key}), settled_by = coalesce(${answeredBy}::uuid, l.settled_by)
       from free where l.ctid = free.at
-      returning free.comment_id, free.url, free.key, free.pending_key as unfinished, free.settled_by as answered_by, free.lost_keys`;
+      returning free.comment_id, free.url, free.key, free.pending_key, free.settled_by as answered_by, free.lost_keys`;
     return row;
   };
   const taken = await take();
   if (taken) return taken;
-  const { subject, agent, place, connection } = living;
+  const { subject, agent, place, connection } = livingPlace;
   const rows = await sql`
     insert into living_comments (subject, agent, place, connection) values (${subject}, ${agent}, ${place}, ${connection})
     on conflict do nothing`;
@@ -76,7 +76,7 @@ type Change = Partial<Pick<LivingComment, "comment_id" | "url" | "key" | "answer
 };
 
 /** Stores the new state of a living comment. Absent members keep their value. */
-export async function storeLiving(sql: Sql, living: LivingPlace, lease: string, change: Change): Promise<void> {
+export async function storeLiving(sql: Sql, livingPlace: LivingPlace, lease: string, change: Change): Promise<void> {
   const isSet = (name: "comment_id" | "url" | "key" | "answered_by") => name in change;
   await sql`
     update living_comments l
@@ -88,7 +88,7 @@ export async function storeLiving(sql: Sql, living: LivingPlace, lease: string, 
       pending_key = ${change.pending_key},
       lease = case when ${change.ends} then null else lease end,
       lease_expires_at = case when ${change.ends} then null else lease_expires_at end
-    where ${at(sql, living)} and lease = ${lease}`;
+    where ${atPlace(sql, livingPlace)} and lease = ${lease}`;
 }
 
 /** The key of an answer: that of its execution, and the number of its step. */

@@ -45,28 +45,28 @@ export const isLiving = (presence: string, { source: { adapter: source } }: Conn
  */
 export async function writeLiving(write: LivingWrite, signal: AbortSignal): Promise<PostedComment | null> {
   const { sql, key, windowMs } = write;
-  const living = placeOf(write);
+  const livingPlace = placeOf(write);
   const lease = newId();
   for (;;) {
     signal.throwIfAborted();
     // Its requests end before its lease does.
-    const until = performance.now() + windowMs * 0.9;
+    const deadline = performance.now() + windowMs * 0.9;
     const answeredBy = write.isAnswer ? write.executionId : null;
-    const found = await takeLiving(sql, living, { lease, key, leaseMs: windowMs, answeredBy });
-    if (!found) {
+    const livingComment = await takeLiving(sql, livingPlace, { lease, key, leaseMs: windowMs, answeredBy });
+    if (!livingComment) {
       await sleep(waitMs, signal);
       continue;
     }
-    const fence = new LivingFence(until, currentFence());
+    const fence = new LivingFence(deadline, currentFence());
     try {
-      const limited = AbortSignal.any([signal, AbortSignal.timeout(Math.max(1, Math.floor(until - performance.now())))]);
-      return await runFenced(fence, () => carryOut(write, found, { living, lease, fence, signal: limited }));
+      const limited = AbortSignal.any([signal, AbortSignal.timeout(Math.max(1, Math.floor(deadline - performance.now())))]);
+      return await runFenced(fence, () => carryOut(write, livingComment, { livingPlace, lease, fence, signal: limited }));
     } catch (error) {
       // If a request may still be in flight, the next writer must wait for the end of the lease.
       if (!fence.mayBeUnderWay) {
-        const pending_key = fence.mayHaveWritten ? key : found.unfinished;
-        const restored = write.isAnswer && !fence.hasSent ? { answered_by: found.answered_by } : {};
-        await storeLiving(sql, living, lease, { pending_key, ...restored, ends: true }).catch(() => {});
+        const pending_key = fence.mayHaveWritten ? key : livingComment.pending_key;
+        const restored = write.isAnswer && !fence.hasSent ? { answered_by: livingComment.answered_by } : {};
+        await storeLiving(sql, livingPlace, lease, { pending_key, ...restored, ends: true }).catch(() => {});
       }
       throw error;
     } finally {
@@ -88,21 +88,25 @@ export const placeOf = ({
 });
 
 interface LeasedComment {
-  readonly living: LivingPlace;
+  readonly livingPlace: LivingPlace;
   readonly lease: string;
   readonly fence: LivingFence;
   readonly signal: AbortSignal;
 }
 
-async function carryOut(write: LivingWrite, found: LivingComment, held: LeasedComment): Promise<PostedComment | null> {
+async function carryOut(
+  write: LivingWrite,
+  livingComment: LivingComment,
+  leasedComment: LeasedComment,
+): Promise<PostedComment | null> {
   const { sql, key, executionId, isAnswer } = write;
-  const { living, lease, fence } = held;
-  const before = await resolveCurrent(write, found, held);
+  const { livingPlace, lease, fence } = leasedComment;
+  const current = await resolveCurrent(write, livingComment, leasedComment);
   // A late edit replaces what the comment shows then, and a late first write makes a second comment.
-  let lost_keys = before.isOpen ? withLost(found.lost_keys, found.unfinished) : found.lost_keys;
-  if (lost_keys.length > 0 || (found.unfinished !== null && found.unfinished !== key)) write.onLost?.();
+  let lost_keys = current.isOpen ? withLost(livingComment.lost_keys, livingComment.pending_key) : livingComment.lost_keys;
+  if (lost_keys.length > 0 || (livingComment.pending_key !== null && livingComment.pending_key !== key)) write.onLost?.();
   const done = (comment: PostedComment | null) =>
-    storeLiving(sql, living, lease, {
+    storeLiving(sql, livingPlace, lease, {
       comment_id: comment?.id ?? null,
       url: comment?.url ?? null,
       key: comment && key,
@@ -111,19 +115,26 @@ async function carryOut(write: LivingWrite, found: LivingComment, held: LeasedCo
       ends: true,
       ...(isAnswer && { answered_by: executionId }),
     }).then(() => comment);
-  if (before.comment && before.key === key) return done(before.comment);
-  if (found.unfinished !== null && (found.unfinished !== key || before.isOpen)) {
-    const { id = null, url = null } = before.comment ?? {};
-    await storeLiving(sql, living, lease, { comment_id: id, url, key: before.key, pending_key: key, lost_keys, ends: false });
+  if (current.comment && current.key === key) return done(current.comment);
+  if (livingComment.pending_key !== null && (livingComment.pending_key !== key || current.isOpen)) {
+    const { id = null, url = null } = current.comment ?? {};
+    await storeLiving(sql, livingPlace, lease, {
+      comment_id: id,
+      url,
+      key: current.key,
+      pending_key: key,
+      lost_keys,
+      ends: false,
+    });
   }
-  const content = await write.content({ ...found, comment_id: before.comment?.id ?? null, key: before.key, lost_keys });
-  const { key: shown } = before;
+  const content = await write.content({ ...livingComment, comment_id: current.comment?.id ?? null, key: current.key, lost_keys });
+  const { key: shown } = current;
   if (shown !== null) lost_keys = lost_keys.filter((lost) => !write.forgetsLost?.(lost, shown));
   if (content === undefined) {
-    await storeLiving(sql, living, lease, { pending_key: null, lost_keys, ends: true });
-    return before.comment;
+    await storeLiving(sql, livingPlace, lease, { pending_key: null, lost_keys, ends: true });
+    return current.comment;
   }
-  return done(await replace(write, before.comment, content, held));
+  return done(await replace(write, current.comment, content, leasedComment));
 }
 
 const withLost = (lost: readonly string[], key: string | null): readonly string[] =>
@@ -134,12 +145,12 @@ const withLost = (lost: readonly string[], key: string | null): readonly string[
  * but still may.
  */
 async function resolveCurrent(write: LivingWrite, found: LivingComment, { signal }: LeasedComment) {
-  const { comment_id, url, key, unfinished } = found;
+  const { comment_id, url, key, pending_key } = found;
   const comment = comment_id === null ? null : { id: comment_id, url: url ?? "" };
-  if (unfinished === null) return { comment, key, isOpen: false };
+  if (pending_key === null) return { comment, key, isOpen: false };
   const { source, settings } = write.connection;
-  const written = await source.adapter.find(write.post, { signal, connection: settings, key: unfinished });
-  return written ? { comment: written, key: unfinished, isOpen: false } : { comment, key, isOpen: true };
+  const written = await source.adapter.find(write.post, { signal, connection: settings, key: pending_key });
+  return written ? { comment: written, key: pending_key, isOpen: false } : { comment, key, isOpen: true };
 }
 
 async function replace(

@@ -81,20 +81,20 @@ export async function showLiving(
 async function contentOf(
   sign: Sign,
   post: NewComment,
-  found: LivingComment,
+  livingComment: LivingComment,
   { connection, sql }: { readonly connection: Connection; readonly sql: Sql },
 ): Promise<NewComment | null | undefined> {
   // Only one writer at a time has the comment. While this one waited for it, its execution and a later one may have answered.
   if (!(await isCurrent(sql, sign))) return undefined;
-  if (found.answered_by === sign.execution_id) {
+  if (livingComment.answered_by === sign.execution_id) {
     // The answer is posted or about to be posted. If it could not be written, the failure is shown.
     const isLost = sign.sign === "failed" && (await findAnswer(sql, sign.execution_id)) === null;
     return isLost ? post : undefined;
   }
   if (sign.sign !== null) return post;
-  if (found.comment_id === null) return undefined;
+  if (livingComment.comment_id === null) return undefined;
   // Cancelled: show the previous content again.
-  const earlier = found.answered_by === null ? null : await findAnswer(sql, found.answered_by);
+  const earlier = livingComment.answered_by === null ? null : await findAnswer(sql, livingComment.answered_by);
   if (earlier !== null) return { ...post, body: earlier };
   return connection.source.adapter.retract ? null : post;
 }

@@ -15,7 +15,7 @@ export interface Presence {
 export function watchRun(
   execution: ClaimedExecution,
   begin: (execution: ClaimedExecution) => Promise<void>,
-  ended: () => void,
+  onEnd: () => void,
 ): { end(): void } {
   let hasBegun = false;
   const timer = setTimeout(
@@ -30,7 +30,7 @@ export function watchRun(
     end: () => {
       clearTimeout(timer);
       // An earlier attempt may have been shown as working.
-      if (hasBegun || execution.attempts > 1) ended();
+      if (hasBegun || execution.attempts > 1) onEnd();
     },
   };
 }

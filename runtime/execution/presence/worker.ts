@@ -76,7 +76,7 @@ export function startPresence(options: PresenceOptions): Presence & Pick<Loop, "
     log,
     prepare: () => beginSignsOfConnected(sql, quietMs / 1000),
     claim: (lease) => claimSign(sql, lease, leaseSeconds),
-    handle: (sign, leaseLost, stopping) => carryOut(sign, AbortSignal.any([leaseLost, stopping]), options),
+    handle: (sign, leaseLost, stopSignal) => carryOut(sign, AbortSignal.any([leaseLost, stopSignal]), options),
   });
   bus.on("cancel", worker.wake);
   const begin = async (execution: ClaimedExecution) => {
@@ -97,19 +97,19 @@ const presenceOf = (
   { policies }: Pick<PresenceOptions, "policies">,
 ): EffectivePolicy["presence"]["value"] => policies.of(work.agent_id, projectKeyOf(work)).presence.value;
 
-async function carryOut(sign: Sign, ended: AbortSignal, options: PresenceOptions): Promise<void> {
+async function carryOut(sign: Sign, signal: AbortSignal, options: PresenceOptions): Promise<void> {
   const { sql, log } = options;
   try {
     const connection = options.trackerUpdates ? await options.connectionFor(sign.source, sign, sign.agent_id) : null;
-    const shown = connection && connection.missing.length === 0 ? await show(sign, connection, ended, options) : null;
+    const shown = connection && connection.missing.length === 0 ? await show(sign, connection, signal, options) : null;
     await (shown === null ? finishSign(sql, sign) : postponeSign(sql, sign, shown.againMs, shown));
   } catch (error) {
     const { retryable, retryAfterMs = 0, message } = toFailure(error);
     log.info("failed to show progress on an issue", { execution: sign.execution_id, sign: sign.sign, error: message });
     const isRecheck = sign.looks !== null;
     const mayRetry = retryable || isRecheck || unavailableCause(error) !== null;
-    const again = ended.aborted || (mayRetry && sign.attempts < (isRecheck ? maxRecheckAttempts : maxAttempts));
-    const wait = ended.aborted ? 0 : Math.min(maxRetryMs, Math.max(retryMs * 2 ** sign.attempts, retryAfterMs));
+    const again = signal.aborted || (mayRetry && sign.attempts < (isRecheck ? maxRecheckAttempts : maxAttempts));
+    const wait = signal.aborted ? 0 : Math.min(maxRetryMs, Math.max(retryMs * 2 ** sign.attempts, retryAfterMs));
     await (again ? postponeSign(sql, sign, wait) : finishSign(sql, sign)).catch((second) =>
       log.warn("failed to record the progress shown on an issue", { execution: sign.execution_id, error: second }),
     );

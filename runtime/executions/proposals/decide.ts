@@ -16,15 +16,15 @@ const publishDecision = (bus: Bus, executionId: string, { verdict }: Pick<Decisi
   verdict === "approve" ? bus.publish("queue") : bus.publish("cancel", executionId);
 
 async function decideLocked(tx: Queryable, executionId: string, decision: Decision): Promise<boolean> {
-  const found = await lockOpen(tx, executionId);
-  if (!found) return false;
-  if (found.state !== "waiting")
+  const openProposals = await lockOpen(tx, executionId);
+  if (!openProposals) return false;
+  if (openProposals.state !== "waiting")
     throw problem(
       "conflict",
-      `The execution is ${found.state}; only an execution that waits for approval can be approved or rejected.`,
+      `The execution is ${openProposals.state}; only an execution that waits for approval can be approved or rejected.`,
     );
   if (decision.verdict === "approve") {
-    await approveLocked(tx, executionId, approvable(found, decision), decision.by);
+    await approveLocked(tx, executionId, approvable(openProposals, decision), decision.by);
   } else {
     const suffix = decision.reason === "" ? "" : `: ${decision.reason}`;
     await endLocked(tx, executionId, { state: "rejected", by: decision.by, error: `Rejected by ${decision.by}${suffix}` });
@@ -34,16 +34,19 @@ async function decideLocked(tx: Queryable, executionId: string, decision: Decisi
 
 /** The ids to approve. Throws unless all of these proposals wait for a decision. */
 function approvable({ open }: OpenProposals, { proposals }: Decision): string[] {
-  const alive = open.filter(({ expired }) => !expired).map(({ id }) => id);
-  const expired = open.filter((one) => one.expired).map(({ id }) => id);
-  const wanted = proposals ?? alive;
-  const late = (proposals ?? expired).filter((id) => expired.includes(id));
-  if (late.length > 0 && (proposals || alive.length === 0))
-    throw problem("conflict", `It is too late to approve the proposals ${late.join(", ")}: they have expired.`);
-  const unknown = wanted.filter((id) => !alive.includes(id));
-  if (unknown.length > 0)
-    throw problem("conflict", `The execution has no open proposal ${unknown.join(", ")}; ${alive.length} of its proposals wait.`);
-  return [...new Set(wanted)];
+  const openIds = open.filter(({ expired }) => !expired).map(({ id }) => id);
+  const expiredIds = open.filter((one) => one.expired).map(({ id }) => id);
+  const chosenIds = proposals ?? openIds;
+  const lateIds = (proposals ?? expiredIds).filter((id) => expiredIds.includes(id));
+  if (lateIds.length > 0 && (proposals || openIds.length === 0))
+    throw problem("conflict", `It is too late to approve the proposals ${lateIds.join(", ")}: they have expired.`);
+  const unknownIds = chosenIds.filter((id) => !openIds.includes(id));
+  if (unknownIds.length > 0)
+    throw problem(
+      "conflict",
+      `The execution has no open proposal ${unknownIds.join(", ")}; ${openIds.length} of its proposals wait.`,
+    );
+  return [...new Set(chosenIds)];
 }
 
 /** A decision made by a comment on the issue. */
@@ -57,7 +60,7 @@ export interface DecisionAtIssue extends Pick<Decision, "verdict" | "by" | "reas
  * commit.
  */
 export async function decideAtIssue(tx: Queryable, { subject, ...decision }: DecisionAtIssue): Promise<string[]> {
-  const decided: string[] = [];
+  const executionIds: string[] = [];
   for (const { id } of await waitingOn(tx, subject)) {
     const execution = await lockOpen(tx, id);
     // It was decided meanwhile, or it has expired.
@@ -65,7 +68,7 @@ export async function decideAtIssue(tx: Queryable, { subject, ...decision }: Dec
     await decideLocked(tx, id, { ...decision, proposals: null });
     const { verdict, by, reason } = decision;
     await recordDecision(tx, { actor: by, operation: `task-executions.${verdict}`, executionId: id, reason, subject });
-    decided.push(id);
+    executionIds.push(id);
   }
-  return decided;
+  return executionIds;
 }

@@ -11,15 +11,15 @@ const minWaitMs = 50;
 /** Ends executions whose proposals were not decided in time. An approval checks the time itself. */
 export function startExpiry(sql: Sql, log: Log): Loop {
   const run = async () => {
-    const ended = await sql.begin(async (tx) => {
+    const expiredId = await sql.begin(async (tx) => {
       const id = await findExpired(tx);
       if (id === undefined) return undefined;
       await endLocked(tx, id, { state: "expired", by: null, error: "It was not approved in time." });
       await recordDecision(tx, { actor: "signalbox", operation: "task-executions.expire", executionId: id, reason: "" });
       return id;
     });
-    if (ended === undefined) return { pauseMs: Math.min(sweepMs, Math.max(minWaitMs, (await nextExpiry(sql)) ?? sweepMs)) };
-    log.info("proposals expired; the execution is cancelled", { execution: ended });
+    if (expiredId === undefined) return { pauseMs: Math.min(sweepMs, Math.max(minWaitMs, (await nextExpiry(sql)) ?? sweepMs)) };
+    log.info("proposals expired; the execution is cancelled", { execution: expiredId });
     return { pauseMs: 0 };
   };
   return startLoop({

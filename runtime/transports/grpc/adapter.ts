@@ -89,19 +89,19 @@ async function* asConnectErrors<T>(body: AsyncIterable<T>): AsyncGenerator<T> {
   }
 }
 
-const valuesOf = (stopping: AbortSignal | undefined, addressOf: AddressOf | undefined) => (request: NodeRequest) =>
+const valuesOf = (stopSignal: AbortSignal | undefined, addressOf: AddressOf | undefined) => (request: NodeRequest) =>
   createContextValues()
-    .set(stoppingKey, stopping)
+    .set(stoppingKey, stopSignal)
     .set(addressKey, () => addressOf?.(request) ?? null);
 
-function allRoutes(router: ConnectRouter, routes: Routes, options: GrpcOptions, stopping: AbortSignal): void {
+function allRoutes(router: ConnectRouter, routes: Routes, options: GrpcOptions, stopSignal: AbortSignal): void {
   routes(router);
   const services = [...new Set(router.handlers.map(({ service }) => service)), Health];
   healthRoutes(router, {
     services: new Set(services.map(({ typeName }) => typeName)),
     ready: options.ready ?? (() => true),
-    stopping,
+    stopSignal,
     everyMs: options.healthEveryMs ?? 5_000,
   });
-  reflectionRoutes(router, services, stopping);
+  reflectionRoutes(router, services, stopSignal);
 }

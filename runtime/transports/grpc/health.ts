@@ -12,7 +12,7 @@ export interface HealthOptions {
   /** Full names of the services; the empty name is the whole server. */
   readonly services: ReadonlySet<string>;
   readonly ready: () => boolean | Promise<boolean>;
-  readonly stopping: AbortSignal;
+  readonly stopSignal: AbortSignal;
   /** Interval at which Watch checks, in milliseconds. */
   readonly everyMs: number;
 }
@@ -32,7 +32,7 @@ export function healthRoutes(router: ConnectRouter, options: HealthOptions): voi
   const streams = new OpenStreams(maxWatches);
   const current = async (service: string): Promise<number> => {
     if (service !== "" && !options.services.has(service)) return status.serviceUnknown;
-    if (options.stopping.aborted) return status.notServing;
+    if (options.stopSignal.aborted) return status.notServing;
     return (await isReady()) ? status.serving : status.notServing;
   };
   router.service(Health, {
@@ -50,8 +50,8 @@ export function healthRoutes(router: ConnectRouter, options: HealthOptions): voi
         const code = await current(service);
         if (code !== last) yield answer(code);
         last = code;
-        if (options.stopping.aborted) return;
-        await pause(options.everyMs, [call.signal, options.stopping]);
+        if (options.stopSignal.aborted) return;
+        await pause(options.everyMs, [call.signal, options.stopSignal]);
       }
     },
   } as never);

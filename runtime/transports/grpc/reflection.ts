@@ -19,7 +19,7 @@ type Query = { case: string | undefined; value: unknown };
 type Answer = { case: string; value: unknown };
 
 /** grpc.reflection.v1 and v1alpha over the descriptors of the services, https://github.com/grpc/grpc/blob/master/doc/server-reflection.md */
-export function reflectionRoutes(router: ConnectRouter, described: readonly DescService[], stopping: AbortSignal): void {
+export function reflectionRoutes(router: ConnectRouter, described: readonly DescService[], stopSignal: AbortSignal): void {
   const services = [...described, ...Reflections];
   const files = new Map(services.flatMap((service) => withImports(service.file)).map((file) => [file.proto.name, file]));
   const symbols = new Map([...files.values()].flatMap(symbolsOf));
@@ -31,7 +31,7 @@ export function reflectionRoutes(router: ConnectRouter, described: readonly Desc
         using _ = streams.open();
         let requestCount = 0;
         // Clients keep this stream open for as long as they please.
-        for await (const request of untilAborted(requests, stopping)) {
+        for await (const request of untilAborted(requests, stopSignal)) {
           // One packet can hold thousands of questions.
           if (++requestCount % perTurn === 0) await setImmediate();
           const messageResponse = answer(request.messageRequest, services, files, symbols);

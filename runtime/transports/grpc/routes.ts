@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { Scope } from "@signalbox/schema/operation";
-import { type Actor, type Bound, type Context, invoke, invokeStream, requestIdOf } from "../../platform/operation.ts";
+import { type Actor, type BoundOperation, type Context, invoke, invokeStream, requestIdOf } from "../../platform/operation.ts";
 import { fromAbort, toConnectError } from "./errors.ts";
 import type { FieldNumbers } from "./field-numbers.ts";
 import { project, type Rpc } from "./projection.ts";
@@ -19,43 +19,43 @@ export const addressKey = createContextKey<() => string | null>(() => null, { de
 
 /** All operations that have an `rpc`, as Connect services. Throws when a field has no committed number. */
 export function grpcRoutes(
-  bound: readonly Bound[],
+  operations: readonly BoundOperation[],
   context: GrpcContext,
   numbers?: FieldNumbers,
 ): (router: ConnectRouter) => void {
-  const handlers = new Map(bound.map((one) => [one.op, one]));
+  const handlers = new Map(operations.map((one) => [one.op, one]));
   const services = project(
-    bound.map(({ op }) => op),
+    operations.map(({ op }) => op),
     numbers,
   );
   return (router) => {
     for (const { desc, rpcs } of services) {
       const methods = rpcs.map((rpc) => [
         rpc.method,
-        (rpc.op.streaming ? stream : unary)(rpc, handlers.get(rpc.op) as Bound, context),
+        (rpc.op.streaming ? stream : unary)(rpc, handlers.get(rpc.op) as BoundOperation, context),
       ]);
       router.service(desc, Object.fromEntries(methods));
     }
   };
 }
 
-const unary = (rpc: Rpc, bound: Bound, context: GrpcContext) => async (request: Message, call: HandlerContext) => {
+const unary = (rpc: Rpc, operation: BoundOperation, context: GrpcContext) => async (request: Message, call: HandlerContext) => {
   try {
     const actor = await authenticate(rpc, context, call);
-    const run = invoke(bound, rpc.read(request), contextOf(context, actor, call, call.signal));
+    const run = invoke(operation, rpc.read(request), contextOf(context, actor, call, call.signal));
     return rpc.write(await unlessAborted(run, call.signal));
   } catch (error) {
     throw toConnectError(error, { signal: call.signal, log: context.log, operation: rpc.op.id });
   }
 };
 
-const stream = (rpc: Rpc, bound: Bound, context: GrpcContext) =>
+const stream = (rpc: Rpc, operation: BoundOperation, context: GrpcContext) =>
   async function* (request: Message, call: HandlerContext): AsyncGenerator<Message> {
-    const stopping = call.values.get(stoppingKey);
-    const signal = stopping ? AbortSignal.any([call.signal, stopping]) : call.signal;
+    const stopSignal = call.values.get(stoppingKey);
+    const signal = stopSignal ? AbortSignal.any([call.signal, stopSignal]) : call.signal;
     try {
       const actor = await authenticate(rpc, context, call);
-      const outputs = invokeStream(bound, rpc.read(request), contextOf(context, actor, call, signal));
+      const outputs = invokeStream(operation, rpc.read(request), contextOf(context, actor, call, signal));
       for await (const output of untilAborted(outputs, signal)) yield rpc.write(output);
     } catch (error) {
       throw toConnectError(error, { signal, log: context.log, operation: rpc.op.id });

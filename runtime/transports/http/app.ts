@@ -7,7 +7,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { causeOf } from "../../platform/cause-of.ts";
 import { cannotStore, unavailableAnswer } from "../../platform/database/unavailable.ts";
 import type { Log } from "../../platform/log.ts";
-import { type Actor, type Bound, type Context, Events, invokeWithEvents } from "../../platform/operation.ts";
+import { type Actor, type BoundOperation, type Context, Events, invokeWithEvents } from "../../platform/operation.ts";
 import type { Authenticate } from "./authenticate.ts";
 import type { BodyBudget } from "./body.ts";
 import { eventStream } from "./event-stream.ts";
@@ -16,7 +16,7 @@ import { placesOf, readInput } from "./request.ts";
 import { proofOf } from "./session-cookie.ts";
 
 export interface HttpOptions {
-  readonly bound: readonly Bound[];
+  readonly bound: readonly BoundOperation[];
   readonly authenticate: Authenticate;
   readonly context: (request: Request, actor: Actor) => Context;
   readonly maxBodyBytes: number;
@@ -52,7 +52,7 @@ export function createApp(options: HttpOptions): OpenAPIHono {
   return app;
 }
 
-function endpoint(bound: Bound, options: HttpOptions) {
+function endpoint(bound: BoundOperation, options: HttpOptions) {
   const { op } = bound;
   const places = placesOf(op);
   const limits = { maxBytes: options.maxBodyBytes, budget: options.budget };
@@ -93,16 +93,19 @@ function pageOf(c: HonoContext, { items, total, total_is_minimum, next_cursor }:
  * Operations by path. At the same position, literal paths are before those with parameters. Paths that differ only in the names
  * of their parameters count as one: `GET /api/integrations/:source/test` and `POST /api/integrations/:id/test`.
  */
-function byPath(bound: readonly Bound[]): [string, Bound[]][] {
+function byPath(bound: readonly BoundOperation[]): [string, BoundOperation[]][] {
   const groups = Map.groupBy(bound, ({ op }) => httpRoute(op).path.replace(/:\w+/g, ":"));
-  const named = [...groups.values()].map((group): [string, Bound[]] => [httpRoute((group[0] as Bound).op).path, group]);
+  const named = [...groups.values()].map((group): [string, BoundOperation[]] => [
+    httpRoute((group[0] as BoundOperation).op).path,
+    group,
+  ]);
   return named.sort(([a], [b]) => (a.replaceAll(":", "~") < b.replaceAll(":", "~") ? -1 : 1));
 }
 
 /**
  * Methods of operations with an opaque last parameter that apply to a literal path: DELETE of the memory with the key "search".
  */
-function opaqueMethods(path: string, bound: readonly Bound[]): Set<string> {
+function opaqueMethods(path: string, bound: readonly BoundOperation[]): Set<string> {
   const routes = bound.filter(({ op }) => op.rawPathParameter).map(({ op }) => httpRoute(op));
   const same = (pattern: string) => pattern !== path && pattern.replace(/:\w+$/, "") === path.replace(/[^/:]+$/, "");
   return new Set(routes.filter((one) => same(one.path)).map((one) => one.method));

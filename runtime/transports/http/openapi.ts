@@ -2,7 +2,7 @@ import { OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
 import { httpRoute, type Operation } from "@signalbox/schema/operation";
 import { type ProblemCode, problems } from "@signalbox/schema/problem";
 import { receive } from "@signalbox/schema/webhooks";
-import type { Bound } from "../../platform/operation.ts";
+import type { BoundOperation } from "../../platform/operation.ts";
 import { hasTrial, placesOf } from "./request.ts";
 
 const errorBody = z.object({ error: z.string().describe("What is wrong, where, and what to do.") }).meta({ id: "Error" });
@@ -11,7 +11,7 @@ const errorBody = z.object({ error: z.string().describe("What is wrong, where, a
  * Serves the OpenAPI document of all operations. It is created at the first request, because its schemas take a part of the start
  * that few installations need.
  */
-export function describe(app: OpenAPIHono, bound: readonly Bound[], version: string): void {
+export function describe(app: OpenAPIHono, bound: readonly BoundOperation[], version: string): void {
   let document: object | undefined;
   app.get("/openapi.json", (c) => {
     document ??= documentOf(bound, version);
@@ -19,7 +19,7 @@ export function describe(app: OpenAPIHono, bound: readonly Bound[], version: str
   });
 }
 
-export function documentOf(bound: readonly Bound[], version: string) {
+export function documentOf(bound: readonly BoundOperation[], version: string) {
   const app = new OpenAPIHono();
   app.openAPIRegistry.registerComponent("securitySchemes", "apiKey", {
     type: "http",

@@ -1,16 +1,16 @@
 import { documentationOf, httpRoute, type Operation, type Scope } from "@signalbox/schema/operation";
 import { problem } from "@signalbox/schema/problem";
 import { z } from "zod";
-import { type Bound, type Context, invoke } from "../../platform/operation.ts";
+import { type BoundOperation, type Context, invoke } from "../../platform/operation.ts";
 import { hasTrial, placesOf, unknownMember } from "../http/request.ts";
 import type { McpTool } from "./tool.ts";
 
 /** Every operation that HTTP offers, as a tool: `agents.list` is `agents_list`. */
-export const operationTools = (bound: readonly Bound[]): McpTool[] =>
-  bound.filter(({ op }) => op.http !== null && !op.streaming).map(toolOf);
+export const operationTools = (operations: readonly BoundOperation[]): McpTool[] =>
+  operations.filter(({ op }) => op.http !== null && !op.streaming).map(toolOf);
 
-function toolOf(bound: Bound): McpTool {
-  const { op } = bound;
+function toolOf(operation: BoundOperation): McpTool {
+  const { op } = operation;
   const output = schemaOf(op.output, "output");
   // Structured content must be an object, so other outputs are wrapped in one.
   const wrapped = output.type !== "object";
@@ -30,7 +30,7 @@ function toolOf(bound: Bound): McpTool {
     call: async (input, context: Context) => {
       refuseNoChange(op, input);
       refuseUnknown(op, input);
-      const answer = await invoke(bound, input, context);
+      const answer = await invoke(operation, input, context);
       if (empty) return {};
       return (wrapped ? { result: answer } : answer) as Record<string, unknown>;
     },

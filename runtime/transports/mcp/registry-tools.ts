@@ -1,4 +1,4 @@
-import { type Bound, type Context, invoke } from "../../platform/operation.ts";
+import { type BoundOperation, type Context, invoke } from "../../platform/operation.ts";
 import { toFunction } from "../../tools/eligible.ts";
 import type { RegisteredTool } from "../../tools/registered-tool.ts";
 import type { ToolRegistry } from "../../tools/registry.ts";
@@ -8,10 +8,10 @@ import type { McpTool } from "./tool.ts";
  * The agents' tools, with the names that models use: `alpha__add_comment`. Each call runs `execute`, the operation
  * `tools.execute`, so it is checked and recorded, and can be a dry run.
  */
-export const registryTools = (registry: Pick<ToolRegistry, "eligible">, execute: Bound): McpTool[] =>
+export const registryTools = (registry: Pick<ToolRegistry, "eligible">, execute: BoundOperation): McpTool[] =>
   registry.eligible({ source: null, agentId: null, allowed: null }).map((tool) => toolOf(tool, execute));
 
-function toolOf(tool: RegisteredTool, execute: Bound): McpTool {
+function toolOf(tool: RegisteredTool, execute: BoundOperation): McpTool {
   const { name, description, parameters } = toFunction(tool);
   const reads = tool.effect === "read";
   return {

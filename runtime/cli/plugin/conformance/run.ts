@@ -72,8 +72,8 @@ export async function runConformance(options: RunOptions): Promise<Outcome> {
 }
 
 async function outcome({ name, run }: TestCase): Promise<CaseResult> {
-  const began = performance.now();
-  const took = () => Math.round(performance.now() - began);
+  const startedAt = performance.now();
+  const took = () => Math.round(performance.now() - startedAt);
   try {
     await run();
     return { name, ok: true, ms: took() };

@@ -1,7 +1,7 @@
 import { type Input, type Operation, operation, pageOf, paging } from "@signalbox/schema/operation";
 import { problem, problems } from "@signalbox/schema/problem";
 import { z } from "zod";
-import { type Bound, type Context, handle } from "../../../platform/operation.ts";
+import { type BoundOperation, type Context, handle } from "../../../platform/operation.ts";
 
 /** Example operations with every schema shape that a noun may use. */
 const part = z
@@ -126,7 +126,7 @@ export const register = operation({
 export const operations: readonly Operation[] = [echo, seen, list, remove, watch, fail, wait, aborted, register];
 
 /** Handlers that store only how often a call was aborted. */
-export function bindWidgets(): Bound[] {
+export function bindWidgets(): BoundOperation[] {
   let aborts = 0;
   const heard = (signal: AbortSignal) => signal.addEventListener("abort", () => (aborts += 1), { once: true });
   return [

@@ -5,7 +5,7 @@ import { openEmbedded } from "../../../platform/database/embedded.ts";
 import { migrate } from "../../../platform/database/migrate.ts";
 import { copyCluster, folderInMemory } from "../../../platform/database/test-folder.ts";
 import type { Log } from "../../../platform/log.ts";
-import type { Bound } from "../../../platform/operation.ts";
+import type { BoundOperation } from "../../../platform/operation.ts";
 import { createApp } from "../app.ts";
 import type { Authenticate } from "../authenticate.ts";
 
@@ -33,7 +33,7 @@ export interface Door {
 const anyone: Authenticate = async () => ({ kind: "anonymous", name: "anyone", scopes: ["read", "write", "admin"] });
 
 export async function openDoor(
-  bind: (database: Database) => readonly Bound[] | Promise<readonly Bound[]>,
+  bind: (database: Database) => readonly BoundOperation[] | Promise<readonly BoundOperation[]>,
   authenticate: (database: Database) => Authenticate | Promise<Authenticate> = () => anyone,
 ): Promise<Door> {
   const folder = mkdtempSync(join(folderInMemory(), "signalbox-door-"));
