@@ -44,7 +44,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   const waitMs = config.DATABASE_WAIT_SECONDS * 1000;
   let end = performance.now() + waitMs;
   let losses = 0;
-  for (const { name, suggestion } of config.mistyped)
+  for (const { name, suggestion } of config.mistypedVariables)
     log.warn(`${name} is not a variable of Signalbox${suggestion ? `; did you mean ${suggestion}?` : ""}`, {
       variable: name,
       suggestion,

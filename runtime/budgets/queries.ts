@@ -78,7 +78,7 @@ export interface Notice extends NewNotice {
   readonly lease: string;
 }
 
-export const noticeRows = { table: "issue_notices", key: "id", due: "due_at" } as const;
+export const noticeRows = { table: "issue_notices", key: "id", dueColumn: "due_at" } as const;
 
 export async function claimNotice(sql: Sql, lease: string, leaseSeconds: number): Promise<Notice | undefined> {
   const [row] = await sql<Notice[]>`

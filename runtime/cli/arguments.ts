@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { nearestName } from "@signalbox/schema/nearest";
 import type { z } from "zod";
-import { invalid } from "../platform/operation.ts";
+import { inputProblem } from "../platform/operation.ts";
 import type { Flag, Verb } from "./verbs.ts";
 
 /** A usage error: exit code 2. */
@@ -124,4 +124,4 @@ async function readObject(text: string, read: ReadText): Promise<object> {
 
 /** Changes `role_id: is required` to the name of the flag: `--role-id: is required`. */
 const complaint = (error: z.ZodError): string =>
-  invalid(error).message.replace(/^[a-z_]+(?=[:.[])/, (member) => `--${member.replaceAll("_", "-")}`);
+  inputProblem(error).message.replace(/^[a-z_]+(?=[:.[])/, (member) => `--${member.replaceAll("_", "-")}`);

@@ -82,7 +82,7 @@ const withStores = <T>(options: LocalOptions, work: (stored: MemoryStores) => Pr
         log,
         ...resources,
         shortTtlSeconds: config.REDIS_MEMORY_TTL,
-        stored: () => {},
+        onStored: () => {},
       });
       return await work({ sql, stores, repository });
     } catch (error) {

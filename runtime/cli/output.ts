@@ -1,6 +1,6 @@
 import type { Operation } from "@signalbox/schema/operation";
 import type { z } from "zod";
-import { visible } from "../platform/visible.ts";
+import { visibleText } from "../platform/visible.ts";
 
 /** JSON with all control characters escaped, because text from trackers must not control the terminal. */
 export const asJson = (value: unknown): string => `${escapeControls(JSON.stringify(value, null, 2))}\n`;
@@ -17,7 +17,9 @@ export const onOneLine = (value: unknown): string =>
  * In JSON, these characters are escaped. A carriage return at the start redraws a progress line.
  */
 export const printable = (text: string): string =>
-  text.replace(/[^\n\t]+/g, (part, at) => (at === 0 && part.startsWith("\r") ? `\r${visible(part.slice(1))}` : visible(part)));
+  text.replace(/[^\n\t]+/g, (part, at) =>
+    at === 0 && part.startsWith("\r") ? `\r${visibleText(part.slice(1))}` : visibleText(part),
+  );
 
 /** Text that may be from a plugin or a tracker, without characters that control the terminal. Line breaks are kept. */
 export const withoutControlCharacters = (text: string): string => text.replace(/[^\P{Cc}\n\t]/gu, " ");

@@ -1,6 +1,6 @@
 import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
-import { genAi, own } from "../platform/telemetry/names.ts";
+import { genAi, ownAttributes } from "../platform/telemetry/names.ts";
 import { inTrace, recordSpan, recordsSpans } from "../platform/telemetry/tracing.ts";
 import { findLostAttempt } from "./lease-queries.ts";
 import type { ClaimedExecution } from "./queries.ts";
@@ -11,10 +11,10 @@ const eventOf = ({ event_id, id, place }: ClaimedExecution) => ({ id: event_id ?
 const keyOf = ({ id }: ClaimedExecution, attempt: number) => `${id} ${attempt}`;
 const attributesOf = (execution: ClaimedExecution, attempt: number) => ({
   [genAi.operation]: name,
-  [own.event]: eventOf(execution).id,
-  [own.execution]: execution.id,
-  [own.task]: execution.task_id,
-  [own.attempt]: attempt,
+  [ownAttributes.event]: eventOf(execution).id,
+  [ownAttributes.execution]: execution.id,
+  [ownAttributes.task]: execution.task_id,
+  [ownAttributes.attempt]: attempt,
   ...(execution.agent_id !== null && { [genAi.agent]: execution.agent_id }),
 });
 
@@ -40,7 +40,7 @@ export async function recordLostAttempt(
     recordSpan(eventOf(execution), {
       key: keyOf(execution, attempt),
       name,
-      attributes: { ...attributesOf(execution, attempt), [own.lost]: true },
+      attributes: { ...attributesOf(execution, attempt), [ownAttributes.lost]: true },
       ...lostAttempt,
       error: "The worker of this attempt ended without an outcome. The span ends when another worker noticed it.",
     });

@@ -117,7 +117,7 @@ export class HeldExecutions {
       everyMs,
       // A renewal whose response is lost must not prevent the next one.
       run: (stopSignal) => abortable(this.#renew(), AbortSignal.any([AbortSignal.timeout(everyMs), stopSignal])),
-      failed: (error) => {
+      onError: (error) => {
         log.warn("failed to renew leases", { error });
         return { pauseMs: Math.min(1_000, everyMs / 4) };
       },

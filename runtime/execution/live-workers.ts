@@ -81,7 +81,7 @@ export class LiveWorkers {
         if (deadWorkers.length > 0) await release(deadWorkers);
         if (expired) await releaseExpired();
       },
-      failed: (error) => {
+      onError: (error) => {
         // Checks before an outage are not valid for the time after it.
         this.#missing.clear();
         log.warn("failed to look for workers that have ended", { error });

@@ -103,7 +103,7 @@ class LeasedQueue implements ExecutionQueue {
       everyMs: sweepMs,
       firstMs: 0,
       run: async (_, isWoken) => ({ pauseMs: await this.#claim(isWoken) }),
-      failed: (error) => this.#claimFailed(error),
+      onError: (error) => this.#claimFailed(error),
     });
     this.#renewals = this.#held.startRenewing();
     this.#options.workers.watch(

@@ -38,7 +38,7 @@ export async function scheduleWriteChecks(sql: Sql, stepIds: readonly string[], 
     on conflict (step_id) do update set due_at = greatest(write_checks.due_at, excluded.due_at), attempts = 0, looks = 0`;
 }
 
-export const checkRows = { table: "write_checks", key: "step_id", due: "due_at" } as const;
+export const checkRows = { table: "write_checks", key: "step_id", dueColumn: "due_at" } as const;
 
 /** Claims the check that has been due for the longest time. */
 export async function claimWriteCheck(sql: Sql, lease: string, leaseSeconds: number): Promise<WriteCheck | undefined> {

@@ -35,8 +35,8 @@ export class OpenStreams {
     bus.on("gateway", (agentId) => this.#agents.get(agentId)?.startRound());
     bus.on("handed-in", (executionId) => this.#finished(executionId));
     bus.on("cancel", (executionId) => this.#finished(executionId));
-    const failed = (error: unknown) => log.warn("failed to renew the streams of agents; retrying", { error });
-    this.#sweeps = startLoop({ everyMs: sweepMs, run: () => this.#sweep(), failed });
+    const onError = (error: unknown) => log.warn("failed to renew the streams of agents; retrying", { error });
+    this.#sweeps = startLoop({ everyMs: sweepMs, run: () => this.#sweep(), onError });
   }
 
   /** The executions for one stream, until `signal` is aborted. Then unfinished executions return to the queue. */

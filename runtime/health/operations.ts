@@ -1,6 +1,6 @@
 import * as health from "@signalbox/schema/health";
 import type { Output } from "@signalbox/schema/operation";
-import { within } from "../platform/abortable.ts";
+import { raceTimeout } from "../platform/abortable.ts";
 import { handle } from "../platform/operation.ts";
 
 /** A part that the service needs to answer requests. `probe` rejects while the part does not respond. */
@@ -47,5 +47,5 @@ function answers(probe: () => Promise<unknown>): Promise<boolean> {
     () => true,
     () => false,
   );
-  return within(answer, timeoutMs, false);
+  return raceTimeout(answer, timeoutMs, false);
 }

@@ -122,8 +122,8 @@ export function integrationOperations(deps: IntegrationDeps): BoundOperation[] {
 
 async function reencrypt(sql: Queryable, one: StoredSecret, { vault, log }: IntegrationDeps) {
   try {
-    const value = await vault.open(one.sealed, one.purpose);
-    if (vault.isCurrent(one.sealed)) return "unchanged";
+    const value = await vault.open(one.ciphertext, one.purpose);
+    if (vault.isCurrent(one.ciphertext)) return "unchanged";
     return (await replaceStoredSecret(sql, one, await vault.seal(value, one.purpose))) ? "reencrypted" : "unchanged";
   } catch (error) {
     log.error("failed to re-encrypt a stored secret", { of: `${one.kind} ${one.name}`, error: String(error) });

@@ -64,8 +64,8 @@ export async function openDueJobs(sql: Queryable, minutes: number, newId: () => 
 export const jobRows = {
   table: "ingestion_jobs",
   key: "id",
-  due: "next_attempt_at",
-  where: "status in ('queued', 'running')",
+  dueColumn: "next_attempt_at",
+  condition: "status in ('queued', 'running')",
 } as const;
 
 /** Claims the oldest job that is due and that no live replica holds. */

@@ -14,9 +14,9 @@ export type McpServer = z.output<typeof mcpServer>;
 /** Discovers the tools of MCP servers in the background, so no request ever waits for a server. */
 export interface Discovery {
   /** Discovers all servers now. */
-  all(): Promise<Result>;
+  discoverAll(): Promise<Result>;
   /** Discovers one server in the background. */
-  soon(server: ServerRow): void;
+  discoverSoon(server: ServerRow): void;
   close(): Promise<void>;
 }
 export interface Result {
@@ -55,7 +55,7 @@ export function startDiscovery(options: DiscoveryOptions): Discovery {
     underWay.set(server.id, request);
     return request;
   };
-  const failed = (error: unknown) => {
+  const onError = (error: unknown) => {
     if (!stop.signal.aborted) log.warn("MCP discovery failed", { error });
   };
   let isFirst = true;
@@ -64,9 +64,9 @@ export function startDiscovery(options: DiscoveryOptions): Discovery {
     isFirst = false;
     await askAll(due, ask);
   };
-  const sweeps = startLoop({ everyMs: Math.min(freshSeconds, retrySeconds) * 1000, firstMs: 0, run: sweep, failed });
+  const sweeps = startLoop({ everyMs: Math.min(freshSeconds, retrySeconds) * 1000, firstMs: 0, run: sweep, onError });
   return {
-    all: async () => {
+    discoverAll: async () => {
       const servers = await allServers(sql);
       const answers = await askAll(servers, ask);
       return {
@@ -77,7 +77,7 @@ export function startDiscovery(options: DiscoveryOptions): Discovery {
         ),
       };
     },
-    soon: (server) => void ask(server).catch(failed),
+    discoverSoon: (server) => void ask(server).catch(onError),
     close: async () => {
       stop.abort();
       await Promise.allSettled([sweeps.stop(), ...underWay.values()]);

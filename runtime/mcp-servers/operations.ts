@@ -34,13 +34,13 @@ export const mcpServerOperations = ({ discovery, bus, checkAddress, isTaken }: M
       throw problem("conflict", `name: the plugin "${provider}" already uses this name. Choose another name.`, {
         field: "name",
       });
-    const absent = () => problem("bad_request", `agent_id: there is no agent "${agent_id}"`, { field: "agent_id" });
-    if (agent_id !== null && !(await findAgent(sql, agent_id))) throw absent();
+    const unknownAgent = () => problem("bad_request", `agent_id: there is no agent "${agent_id}"`, { field: "agent_id" });
+    if (agent_id !== null && !(await findAgent(sql, agent_id))) throw unknownAgent();
     const row = await insertServer(sql, { name, provider, url, agent_id }).catch((error) => {
-      throw isMissingReference(error) ? absent() : error;
+      throw isMissingReference(error) ? unknownAgent() : error;
     });
     if (!row) throw problem("conflict", `name: an MCP server with tools named ${provider}.* already exists`, { field: "name" });
-    discovery.soon(row);
+    discovery.discoverSoon(row);
     return asEntity(row);
   }),
   handle(servers.remove, async ({ id }, { sql }) => {
@@ -61,7 +61,7 @@ export const mcpServerOperations = ({ discovery, bus, checkAddress, isTaken }: M
     await bus.publish("tools");
     return asEntity(approved);
   }),
-  handle(servers.discover, () => discovery.all()),
+  handle(servers.discover, () => discovery.discoverAll()),
 ];
 
 /** A server's name as the first part of its tools' names: `My Server (EU)` is `my-server-eu`. */
@@ -74,14 +74,14 @@ export function providerName(name: string): string {
 
 function asEntity({ provider, tools, approved, ...row }: ServerRow): McpServer {
   const changes = changesOf({ tools, approved });
-  const changed = new Set(changes.map(({ after }) => after));
+  const changedTools = new Set(changes.map(({ after }) => after));
   return {
     ...row,
     tools: tools.map((tool) => ({
       name: tool.remote_name,
       qualified_name: qualifiedName({ provider }, tool),
       description: tool.description,
-      approved: !changed.has(tool),
+      approved: !changedTools.has(tool),
     })),
     version: versionOf({ tools }),
     changes: changes.map(({ before, after }) => ({

@@ -66,7 +66,7 @@ export function matchChunks(
   const distance = query.vector
     ? sql`c.embedding ${sql.unsafe(vectors.operator)} ${toSql([...query.vector])}::${sql.unsafe(vectors.type)}`
     : sql`null::float8`;
-  const those = (wanted: string) => sql`
+  const candidates = (wanted: string) => sql`
     (select c.id from document_chunks c where c.words @@ (select ${sql(wanted)} from q) and ${ofSources(sql, filter)} limit ${maxRanked})`;
   const rank = all
     ? sql`ts_rank_cd(c.words, q.strict, 33)::float8`
@@ -76,7 +76,7 @@ export function matchChunks(
       select ${sql.unsafe(all ? "websearch_to_tsquery" : "plainto_tsquery")}('english', ${query.text}) as strict,
         (select coalesce(string_agg(quote_literal(lexeme), ' | '), '')::tsquery from unnest(to_tsvector('english', ${query.text}))) as loose)
     select c.id, c.content, c.metadata, c.chunk_index, c.created_at, s.name as source, s.project_id, ${rank} as rank, ${distance} as distance
-    from (${all ? those("strict") : sql`${those("strict")} union ${those("loose")}`}) candidates
+    from (${all ? candidates("strict") : sql`${candidates("strict")} union ${candidates("loose")}`}) candidates
       join document_chunks c using (id) join knowledge_sources s on s.id = c.knowledge_source_id, q
     order by rank desc, c.id limit ${limit}`;
 }

@@ -5,9 +5,9 @@ import { embedChunks, listUnembeddedChunks } from "./chunk-queries.ts";
 import type { Embedder } from "./embedder.ts";
 
 /** Rows that wait for their vectors: those of a memory store, or document chunks. */
-export type Waiting = Pick<MemoryStore, "unembedded" | "embed">;
+export type EmbeddingSource = Pick<MemoryStore, "unembedded" | "embed">;
 
-export const waitingChunks = (sql: Sql, vectors: VectorSettings): Waiting => ({
+export const chunksToEmbed = (sql: Sql, vectors: VectorSettings): EmbeddingSource => ({
   unembedded: (limit) => listUnembeddedChunks(sql, limit),
   embed: (entries) => embedChunks(sql, entries, vectors),
 });
@@ -38,18 +38,20 @@ export class PostponedTexts {
 
 /** Embeds the oldest waiting rows and returns how many it processed. Throws while the model is unavailable. */
 export async function embedBatch(
-  waiting: Waiting,
+  source: EmbeddingSource,
   embedder: Embedder,
-  postponed: PostponedTexts,
+  postponedTexts: PostponedTexts,
   stop: AbortSignal,
 ): Promise<number> {
-  const rows = (await waiting.unembedded(batchSize + postponed.size)).filter(({ id }) => !postponed.has(id)).slice(0, batchSize);
+  const rows = (await source.unembedded(batchSize + postponedTexts.size))
+    .filter(({ id }) => !postponedTexts.has(id))
+    .slice(0, batchSize);
   if (rows.length === 0) return 0;
   const signal = AbortSignal.any([stop, AbortSignal.timeout(embedMs)]);
   const embed = async (some: typeof rows) => {
     const texts = some.map(({ content }) => content);
     const vectors = await embedder.embedAll(texts, signal);
-    await waiting.embed(some.map(({ id }, i) => ({ id, embedding: vectors[i] as number[] })));
+    await source.embed(some.map(({ id }, i) => ({ id, embedding: vectors[i] as number[] })));
   };
   /** If the model embeds a single word, it is available, and the text is the problem. */
   const blameText = async (error: unknown) => {
@@ -65,7 +67,7 @@ export async function embedBatch(
         await embed([row]);
       } catch (failure) {
         await blameText(failure);
-        postponed.add(row.id);
+        postponedTexts.add(row.id);
       }
     }
   }

@@ -38,7 +38,7 @@ export const localEmbedder = (dimension: number): Embedder =>
 export function createEmbedder(model: string, dimension: number, embed: Embed, local = false): Embedder {
   let backoffUntil = 0;
   const isBackingOff = () => Date.now() < backoffUntil;
-  const guarded = async (texts: readonly string[], signal: AbortSignal): Promise<number[][]> => {
+  const embedWithBackoff = async (texts: readonly string[], signal: AbortSignal): Promise<number[][]> => {
     try {
       const vectors = await embedOrShorten(embed, texts, signal);
       backoffUntil = 0;
@@ -48,7 +48,7 @@ export function createEmbedder(model: string, dimension: number, embed: Embed, l
       throw error;
     }
   };
-  const together = batch((texts: string[]) => guarded(texts, AbortSignal.timeout(embedWaitMs)), {
+  const embedBatched = batch((texts: string[]) => embedWithBackoff(texts, AbortSignal.timeout(embedWaitMs)), {
     maxItems: batchSize,
     concurrency: 4,
   });
@@ -62,14 +62,15 @@ export function createEmbedder(model: string, dimension: number, embed: Embed, l
     isBackingOff,
     embedAll: async (texts, signal) => {
       const vectors: number[][] = [];
-      for (let i = 0; i < texts.length; i += batchSize) vectors.push(...(await guarded(texts.slice(i, i + batchSize), signal)));
+      for (let i = 0; i < texts.length; i += batchSize)
+        vectors.push(...(await embedWithBackoff(texts.slice(i, i + batchSize), signal)));
       return vectors;
     },
-    embedSoon: (text) => (isBackingOff() ? Promise.resolve(null) : together(text).catch(() => null)),
+    embedSoon: (text) => (isBackingOff() ? Promise.resolve(null) : embedBatched(text).catch(() => null)),
     embedQuery: (text) => {
       const known = queries.get(text);
       if (known) return known;
-      const request = guarded([text], timeout()).then(([vector]) => vector as number[]);
+      const request = embedWithBackoff([text], timeout()).then(([vector]) => vector as number[]);
       queries.set(text, request);
       request.catch(() => queries.delete(text));
       // The tasks of one event embed the same query. Evicts the oldest entry.

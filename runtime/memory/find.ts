@@ -119,11 +119,11 @@ export async function inStores<T>(
 ): Promise<T[]> {
   const short = filter.some((match) => match.scope === undefined || match.scope === "task");
   const onlyShort = filter.length > 0 && filter.every((match) => match.scope === "task");
-  const searchedStores = stores.all.filter((store) => store === stores.long || short);
+  const searchedStores = stores.all.filter((store) => store === stores.longTerm || short);
   const results = await Promise.allSettled(searchedStores.map(ask));
   return results.flatMap((result, i) => {
     if (result.status === "fulfilled") return result.value;
-    if (searchedStores[i] === stores.long || onlyShort) throw result.reason;
+    if (searchedStores[i] === stores.longTerm || onlyShort) throw result.reason;
     log.warn("short-term memories omitted from a search", { error: String(result.reason) });
     return [];
   });

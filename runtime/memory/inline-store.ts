@@ -21,16 +21,16 @@ export type InlineStore = (
 /** A store whose memories are in the same database as their keys. */
 export const inDatabase = "pgvector";
 
-interface Waiting {
+interface PendingMemory {
   readonly store: NamedStore;
   readonly memory: NewMemory;
 }
 
 /** Limits of one statement: memories, and characters of their texts. */
-const most = { maxItems: 16, maxSize: 1_000_000, sizeOf: ({ memory }: Waiting) => memory.content.length };
+const batchLimits = { maxItems: 16, maxSize: 1_000_000, sizeOf: ({ memory }: PendingMemory) => memory.content.length };
 
 export function createInlineStore({ sql, embedder }: { sql: Sql; embedder: Embedder }): InlineStore {
-  const write = batch((all: Waiting[]) => writeAll(sql, all), { ...most, concurrency: 8 });
+  const write = batch((all: PendingMemory[]) => writeAll(sql, all), { ...batchLimits, concurrency: 8 });
   return async (store, memory, ttl_ms, embed) => {
     if (store.name !== inDatabase || !store.backend.insertReserved) return null;
     if (!embedder.local) {
@@ -53,8 +53,8 @@ export function createInlineStore({ sql, embedder }: { sql: Sql; embedder: Embed
 }
 
 /** In the order given; `null` for a memory whose key another one of the batch has taken. */
-async function writeAll(sql: Sql, all: readonly Waiting[]): Promise<(Outcome | null)[]> {
-  const byKey = new Map<string, Waiting>();
+async function writeAll(sql: Sql, all: readonly PendingMemory[]): Promise<(Outcome | null)[]> {
+  const byKey = new Map<string, PendingMemory>();
   for (const one of all) if (!byKey.has(one.memory.key)) byKey.set(one.memory.key, one);
   const first = [...byKey.values()];
   const outcomes = new Map<string, Outcome>();

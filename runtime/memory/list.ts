@@ -13,21 +13,23 @@ export async function listMemories(
   filter: MemoryFilter,
   page: Page,
 ): Promise<{ items: StoredMemory[]; total: number }> {
-  const { long, short } = stores;
+  const { longTerm, shortTerm } = stores;
   const wantsShort = filter.some(({ scope }) => scope === undefined || scope === "task");
-  if (short === long || !wantsShort) return withStore(long, (backend) => backend.list(filter, page));
+  if (shortTerm === longTerm || !wantsShort) return withStore(longTerm, (backend) => backend.list(filter, page));
   const upTo = page.offset + page.limit;
-  const recent = await withStore(short, (backend) => backend.list(filter, { limit: upTo, offset: 0 })).catch((error) => {
-    // Only the short-term store holds them.
-    if (filter.every(({ scope }) => scope === "task")) throw error;
-    log.warn("short-term memories omitted from a list", { error: String(error) });
-    return { items: [], total: 0 };
-  });
+  const shortTermPage = await withStore(shortTerm, (backend) => backend.list(filter, { limit: upTo, offset: 0 })).catch(
+    (error) => {
+      // Only the short-term store holds them.
+      if (filter.every(({ scope }) => scope === "task")) throw error;
+      log.warn("short-term memories omitted from a list", { error: String(error) });
+      return { items: [], total: 0 };
+    },
+  );
   // However the two lists interleave, at least this many long-term memories precede the page.
-  const start = Math.max(0, page.offset - recent.items.length);
-  const rest = await withStore(long, (backend) => backend.list(filter, { limit: upTo - start, offset: start }));
-  const items = merge(recent.items, rest.items, page.offset - start, page.limit);
-  return { items, total: recent.total + rest.total };
+  const start = Math.max(0, page.offset - shortTermPage.items.length);
+  const longTermPage = await withStore(longTerm, (backend) => backend.list(filter, { limit: upTo - start, offset: start }));
+  const items = merge(shortTermPage.items, longTermPage.items, page.offset - start, page.limit);
+  return { items, total: shortTermPage.total + longTermPage.total };
 }
 
 /** Merges two lists sorted newest first, skips `skip` entries and returns the next `limit`. */

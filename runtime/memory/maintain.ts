@@ -4,7 +4,7 @@ import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { type Loop, startLoop } from "../platform/loop.ts";
 import { Failure } from "../platform/retry.ts";
-import { batchSize, embedBatch, PostponedTexts, waitingChunks } from "./embed-waiting.ts";
+import { batchSize, chunksToEmbed, embedBatch, PostponedTexts } from "./embed-waiting.ts";
 import type { Embedder } from "./embedder.ts";
 import { dropLease, holdLease, sweepKeys } from "./queries.ts";
 import type { MemoryStores } from "./stores.ts";
@@ -28,21 +28,21 @@ const renewMs = 3_000;
 export function startMaintenance(deps: MaintainDeps): Loop {
   const { sql, log, intervalMs = everyMs } = deps;
   const holder = newId();
-  const postponed = new PostponedTexts();
+  const postponedTexts = new PostponedTexts();
   const hold = () => holdLease(sql, lease, holder, leaseSeconds);
   const run = async (stopSignal: AbortSignal) => {
     if (!(await hold())) return undefined;
-    const renewing = startLoop({ everyMs: renewMs, run: async () => void (await hold()), failed: () => {} });
+    const renewal = startLoop({ everyMs: renewMs, run: async () => void (await hold()), onError: () => {} });
     try {
       await sweep(deps);
-      return (await embedWaiting(deps, postponed, stopSignal)) ? { pauseMs: 0 } : undefined;
+      return (await embedWaiting(deps, postponedTexts, stopSignal)) ? { pauseMs: 0 } : undefined;
     } finally {
-      await renewing.stop();
+      await renewal.stop();
     }
   };
-  const failed = (error: unknown) =>
+  const onError = (error: unknown) =>
     log.warn("memory maintenance failed; retrying", { error: error instanceof Failure ? error.message : error });
-  const loop = startLoop({ everyMs: intervalMs, firstMs: 0, run, failed });
+  const loop = startLoop({ everyMs: intervalMs, firstMs: 0, run, onError });
   return {
     wake: loop.wake,
     stop: async () => {
@@ -67,7 +67,7 @@ async function sweep({ sql, stores, log }: MaintainDeps): Promise<void> {
 /** Processes one batch of each kind; `true` if more is pending. */
 async function embedWaiting(deps: MaintainDeps, postponed: PostponedTexts, signal: AbortSignal): Promise<boolean> {
   let more = false;
-  for (const waiting of [...deps.stores.all.map(({ backend }) => backend), waitingChunks(deps.sql, deps.vectors)]) {
+  for (const waiting of [...deps.stores.all.map(({ backend }) => backend), chunksToEmbed(deps.sql, deps.vectors)]) {
     const count = await embedBatch(waiting, deps.embedder, postponed, signal).catch((error) => {
       if ((error as { code?: string }).code === "unavailable") return 0;
       throw error;

@@ -38,7 +38,7 @@ async function open(dimension: number) {
     stores,
     shortTtlSeconds: 3600,
     log: silentLog,
-    stored: () => {},
+    onStored: () => {},
   });
   return { stores, keep, vectors: resources.vectors, embedder: resources.embedder };
 }
@@ -114,7 +114,7 @@ test("another model is refused until reembed has finished; an interrupted reembe
   const { stores, embedder } = await open(96);
   const [vector = []] = await embedder.embedAll(['content "33"\n☃'], AbortSignal.timeout(5000));
   expect(vector).toHaveLength(96);
-  const [first] = await stores.long.backend.nearest(vector, [{}], 1);
+  const [first] = await stores.longTerm.backend.nearest(vector, [{}], 1);
   expect(first?.similarity).toBeGreaterThan(0.999);
   expect(first?.key).toBe("k33");
 });

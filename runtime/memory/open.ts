@@ -34,7 +34,7 @@ export interface Memory extends MemoryRepository {
   search(query: Omit<Query, "limit"> & { limit?: number }): Promise<SearchHit[]>;
   readonly recall: Recall;
   /** Call after storing document chunks: they wait for their vectors. */
-  written(): void;
+  noteChunks(): void;
   close(): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export async function openMemory(options: MemoryOptions): Promise<Memory> {
   const maintenance = startMaintenance(options);
   const keep = createMemoryRepository({
     ...options,
-    stored: (waits) => {
+    onStored: (waits) => {
       storedKinds.note("memories");
       if (waits) maintenance.wake();
     },
@@ -54,8 +54,8 @@ export async function openMemory(options: MemoryOptions): Promise<Memory> {
     ...keep,
     list: (filter, page) => listMemories(options, filter, page),
     search: ({ limit = options.topK, ...query }) => find(finding, { ...query, limit }),
-    recall: createRecall(finding, { limit: options.promptLimit, occupied: storedKinds, warn: options.warn }),
-    written: () => {
+    recall: createRecall(finding, { limit: options.promptLimit, storedKinds, warn: options.warn }),
+    noteChunks: () => {
       storedKinds.note("chunks");
       maintenance.wake();
     },

@@ -82,7 +82,7 @@ export async function storeWithKeys(
     const refers = `${add(agent_id)}::text, ${add(project_id)}::int`;
     return `(${add(key)}::text, ${add(id)}::uuid, ${add(store)}::text, ${add(ttl_ms)}::bigint, ${refers})`;
   });
-  const stored = put(values.length);
+  const putStatement = put(values.length);
   const text = `with given as materialized (
       select *, (agent_id is null or exists (select 1 from agents where agents.id = agent_id)) as agent,
         (project_id is null or exists (select 1 from projects where projects.id = project_id)) as project
@@ -92,9 +92,9 @@ export async function storeWithKeys(
       select key, id, store, now() + ttl_ms * interval '1 millisecond' from given where agent and project order by key
       on conflict (key) do update set id = excluded.id, store = excluded.store, expires_at = excluded.expires_at, pending_until = null
       where memory_keys.expires_at <= now() returning id),
-    stored as (${stored.text})
+    stored as (${putStatement.text})
     select id, agent, project, id in (select id from held) as held, id in (select id from stored) as stored from given`;
-  return [...(await sql.unsafe<Outcome[]>(text, [...values, ...stored.parameters] as never[], { prepare: true }))];
+  return [...(await sql.unsafe<Outcome[]>(text, [...values, ...putStatement.parameters] as never[], { prepare: true }))];
 }
 
 /** Checks before a memory is stored: whether its agent and project exist, and whether its key is taken. */

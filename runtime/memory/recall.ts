@@ -28,21 +28,21 @@ export type Recall = (content: string, viewer: Viewer) => Promise<SearchHit[]>;
 /** Deadline for recalling the memories of a prompt, milliseconds. */
 const recallTimeoutMs = 12_000;
 
-export function createRecall(deps: FindDeps, options: { limit: number; occupied: StoredKinds; warn: Report }): Recall {
+export function createRecall(deps: FindDeps, options: { limit: number; storedKinds: StoredKinds; warn: Report }): Recall {
   return async (content, viewer) => {
-    if (options.limit === 0 || !options.occupied.maybe()) return [];
+    if (options.limit === 0 || !options.storedKinds.maybe()) return [];
     let timer: ReturnType<typeof setTimeout> | undefined;
     try {
-      const late = new Promise<never>((_, fail) => {
+      const timeout = new Promise<never>((_, fail) => {
         timer = setTimeout(() => fail(new Error(`no answer within ${recallTimeoutMs / 1000} s`)), recallTimeoutMs);
       });
       const text = content.slice(0, maxQueryLength).toWellFormed();
       if (text.trim() === "") return [];
       const query = { text, mode: "hybrid" as const, limit: options.limit, filter: visibleTo(viewer) };
-      const found = await Promise.race([find(deps, query), late]);
+      const found = await Promise.race([find(deps, query), timeout]);
       // A memory without similarity to the task would only distract the model.
       const relevant = found.filter((memory) => memory.similarity > 0);
-      return relevant.length > 0 ? await Promise.race([withAuthors(deps.sql, relevant), late]) : [];
+      return relevant.length > 0 ? await Promise.race([withAuthors(deps.sql, relevant), timeout]) : [];
     } catch (error) {
       options.warn("memory recall failed; the execution continues without memories", {
         ...viewer,
@@ -83,29 +83,29 @@ export interface StoredKinds {
 
 const pollMs = 10_000;
 
-export async function watchStoredKinds(sql: Sql, bus: Bus, failed: (error: unknown) => void): Promise<StoredKinds> {
-  const some = { memories: false, chunks: false };
+export async function watchStoredKinds(sql: Sql, bus: Bus, onError: (error: unknown) => void): Promise<StoredKinds> {
+  const isStored = { memories: false, chunks: false };
   const readKinds = async () => {
     const kinds = await anythingStored(sql);
-    some.memories ||= kinds.memories;
-    some.chunks ||= kinds.chunks;
+    isStored.memories ||= kinds.memories;
+    isStored.chunks ||= kinds.chunks;
   };
   await readKinds();
   bus.on("memory", (what) => {
-    some[what === "chunks" ? "chunks" : "memories"] = true;
+    isStored[what === "chunks" ? "chunks" : "memories"] = true;
   });
   // In case a notification is lost.
   const run = async () => {
-    if (!some.memories || !some.chunks) await readKinds();
+    if (!isStored.memories || !isStored.chunks) await readKinds();
   };
-  const loop = startLoop({ everyMs: pollMs, run, failed });
+  const loop = startLoop({ everyMs: pollMs, run, onError });
   return {
-    maybe: () => some.memories || some.chunks,
-    chunks: () => some.chunks,
+    maybe: () => isStored.memories || isStored.chunks,
+    chunks: () => isStored.chunks,
     note: (what) => {
-      if (some[what]) return;
-      some[what] = true;
-      bus.publish("memory", what).catch(failed);
+      if (isStored[what]) return;
+      isStored[what] = true;
+      bus.publish("memory", what).catch(onError);
     },
     close: () => void loop.stop(),
   };

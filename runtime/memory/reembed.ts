@@ -2,7 +2,7 @@ import type { Plugin } from "@signalbox/sdk";
 import type { Config } from "../platform/config.ts";
 import type { Database } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
-import { embedBatch, PostponedTexts, type Waiting, waitingChunks } from "./embed-waiting.ts";
+import { chunksToEmbed, type EmbeddingSource, embedBatch, PostponedTexts } from "./embed-waiting.ts";
 import { inDatabase } from "./inline-store.ts";
 import { embedderOf, prepareMemory, vectorTables } from "./prepare.ts";
 import { changeModel, countUnembedded, findSettings } from "./queries.ts";
@@ -37,25 +37,26 @@ export async function reembed(
   try {
     const stores = await openStores(resources, options.builtIns, config, log);
     // Vectors in the database were dropped with their column.
-    if (changed && stores.short !== stores.long) await stores.short.backend.clearVectors();
+    if (changed && stores.shortTerm !== stores.longTerm) await stores.shortTerm.backend.clearVectors();
     // The database counts its rows; short-term memories elsewhere are few.
     const elsewhere = stores.all.filter(({ name }) => name !== inDatabase);
     const waiting = await Promise.all(elsewhere.map(({ backend }) => backend.unembedded(maxElsewhere)));
     let total = (await countUnembedded(sql)).total + waiting.flat().length;
     let done = 0;
     onProgress({ done, total });
-    const refused = new PostponedTexts();
-    const everything: Waiting[] = [...stores.all.map(({ backend }) => backend), waitingChunks(sql, resources.vectors)];
-    for (const waiting of everything) {
+    const refusedTexts = new PostponedTexts();
+    const sources: EmbeddingSource[] = [...stores.all.map(({ backend }) => backend), chunksToEmbed(sql, resources.vectors)];
+    for (const source of sources) {
       for (let count = -1; count !== 0; done += count) {
         signal.throwIfAborted();
-        count = await embedBatch(waiting, resources.embedder, refused, signal);
+        count = await embedBatch(source, resources.embedder, refusedTexts, signal);
         total = Math.max(total, done + count);
         if (count > 0) onProgress({ done: done + count, total });
       }
     }
-    if (refused.size > 0) log.warn("the model refused some texts; only keyword search finds them", { texts: refused.size });
-    return { done: done - refused.size, total };
+    if (refusedTexts.size > 0)
+      log.warn("the model refused some texts; only keyword search finds them", { texts: refusedTexts.size });
+    return { done: done - refusedTexts.size, total };
   } finally {
     await resources.redis?.close();
   }

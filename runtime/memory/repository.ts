@@ -27,7 +27,7 @@ export interface MemoryRepositoryDeps {
   readonly shortTtlSeconds: number;
   readonly log: Log;
   /** Called after a memory was stored; `waits` if its vector is pending. */
-  readonly stored: (waits: boolean) => void;
+  readonly onStored: (waits: boolean) => void;
 }
 
 export interface MemoryInput {
@@ -53,9 +53,9 @@ const notFound = (key: string) => problem("not_found", `There is no memory with 
 
 export function createMemoryRepository(deps: MemoryRepositoryDeps): MemoryRepository {
   const { sql, log } = deps;
-  const ways = { confirm: confirmLater(sql), together: createInlineStore(deps) };
+  const writers = { confirm: confirmLater(sql), storeInline: createInlineStore(deps) };
   return {
-    create: (input) => create(deps, input, ways),
+    create: (input) => create(deps, input, writers),
     get: async (key) => {
       const store = await storeOf(deps, key);
       const memory = store && (await withStore(store, (backend) => backend.get(key)));
@@ -97,7 +97,7 @@ async function storeOf(
 ): Promise<NamedStore | undefined> {
   const row = known ?? (await findKey(sql, key));
   if (!row || row.free) return undefined;
-  const store = stores.named(row.store);
+  const store = stores.byName(row.store);
   if (!store) throw problem("unavailable", `The memory is in the store ${row.store}, which is not configured.`);
   return store;
 }
@@ -105,7 +105,7 @@ async function storeOf(
 async function create(
   deps: MemoryRepositoryDeps,
   input: MemoryInput,
-  ways: { readonly confirm: Confirm; readonly together: InlineStore },
+  writers: { readonly confirm: Confirm; readonly storeInline: InlineStore },
 ): Promise<StoredMemory> {
   const { key, content, scope, agent_id = null, project_id = null, task_id = null } = input;
   const store = storeFor(deps.stores, scope);
@@ -116,8 +116,9 @@ async function create(
   const memory = { id: one.id, key, content, scope, agent_id, project_id, task_id, created_at, updated_at: now };
   const embed = () => deps.embedder.embedSoon(content);
   const waits =
-    (await ways.together(store, memory, one.ttl_ms, embed)) ?? (await apart(deps, store, memory, one, embed, ways.confirm));
-  deps.stored(waits);
+    (await writers.storeInline(store, memory, one.ttl_ms, embed)) ??
+    (await storeInSteps(deps, store, memory, one, embed, writers.confirm));
+  deps.onStored(waits);
   return memory;
 }
 
@@ -125,7 +126,7 @@ async function create(
  * For a store outside the database, in three steps: reserve the key, write the memory, confirm. Returns whether it waits for its
  * vector.
  */
-async function apart(
+async function storeInSteps(
   deps: MemoryRepositoryDeps,
   store: NamedStore,
   memory: StoredMemory,
@@ -145,20 +146,20 @@ async function apart(
     await markKeyUnconfirmed(deps.sql, key, one.id).catch(() => {});
     throw error;
   }
-  const confirmed = confirm(one);
+  const confirmation = confirm(one);
   // An earlier attempt whose answer was lost may have stored the memory under this key.
   if (!stored) {
-    confirmed.catch(() => {});
+    confirmation.catch(() => {});
     throw keyTaken(key);
   }
-  if (performance.now() - startedAt > pendingMs / 2) await keepIfConfirmed(store, key, confirmed);
-  else confirmed.catch((error) => deps.log.warn("failed to confirm the key of a new memory", { error }));
+  if (performance.now() - startedAt > pendingMs / 2) await keepIfConfirmed(store, key, confirmation);
+  else confirmation.catch((error) => deps.log.warn("failed to confirm the key of a new memory", { error }));
   return embedding === null;
 }
 
 /** If creation took so long that another one may have taken the key, undo it. */
-async function keepIfConfirmed(store: NamedStore, key: string, confirmed: Promise<boolean>): Promise<void> {
-  if (await confirmed) return;
+async function keepIfConfirmed(store: NamedStore, key: string, confirmation: Promise<boolean>): Promise<void> {
+  if (await confirmation) return;
   await withStore(store, (backend) => backend.delete(key));
   throw keyTaken(key);
 }
@@ -181,7 +182,7 @@ async function holdKey({ sql, stores }: MemoryRepositoryDeps, one: Reservation, 
     throw keyTaken(one.key);
   }
   if (holder.pending) throw keyTaken(one.key);
-  const store = stores.named(holder.store);
+  const store = stores.byName(holder.store);
   const there = store ? await withStore(store, (backend) => backend.get(one.key)) : null;
   if (there || !(await takeKey(sql, holder.id, one))) throw keyTaken(one.key);
 }

@@ -15,7 +15,7 @@ export async function openStores(
   log: Log,
 ): Promise<MemoryStores> {
   const usable = builtIns.filter(({ needs }) => needs.includes("vectors") && (redis || !needs.includes("redis")));
-  const loaded = await loadBuiltIns({
+  const loadedPlugins = await loadBuiltIns({
     builtIns: usable,
     configOf: config.variablesOf,
     hostsOf: () => [],
@@ -23,5 +23,5 @@ export async function openStores(
     grants,
     log,
   });
-  return storesFrom(createHost(loaded), redis !== null, config.MEMORY_STORE);
+  return storesFrom(createHost(loadedPlugins), redis !== null, config.MEMORY_STORE);
 }

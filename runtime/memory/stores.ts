@@ -9,20 +9,21 @@ export interface NamedStore {
 
 /** Memory stores: scope `task` in the short-term store, all others in the long-term one. */
 export interface MemoryStores {
-  readonly long: NamedStore;
+  readonly longTerm: NamedStore;
   /** The long-term store itself if short-term memories are kept in the database. */
-  readonly short: NamedStore;
+  readonly shortTerm: NamedStore;
   /** All stores, without duplicates. */
   readonly all: readonly NamedStore[];
-  readonly named: (name: string) => NamedStore | undefined;
+  readonly byName: (name: string) => NamedStore | undefined;
 }
 
-export function storesOf(long: NamedStore, short: NamedStore): MemoryStores {
-  const all = long.name === short.name ? [long] : [long, short];
-  return { long, short, all, named: (name) => all.find((store) => store.name === name) };
+export function storesOf(longTerm: NamedStore, shortTerm: NamedStore): MemoryStores {
+  const all = longTerm.name === shortTerm.name ? [longTerm] : [longTerm, shortTerm];
+  return { longTerm, shortTerm, all, byName: (name) => all.find((store) => store.name === name) };
 }
 
-export const storeFor = (stores: MemoryStores, scope: MemoryScope): NamedStore => (scope === "task" ? stores.short : stores.long);
+export const storeFor = (stores: MemoryStores, scope: MemoryScope): NamedStore =>
+  scope === "task" ? stores.shortTerm : stores.longTerm;
 
 /** An unavailable store is reported to the caller; any other error is internal. */
 export function asStoreProblem(error: unknown, store: string): unknown {

@@ -2,7 +2,7 @@ import { create } from "@signalbox/schema/memory";
 import { Problem } from "@signalbox/schema/problem";
 import { z } from "zod";
 import type { Sql } from "../platform/database/client.ts";
-import { invalid, refuseUnstorable } from "../platform/operation.ts";
+import { inputProblem, refuseUnstorable } from "../platform/operation.ts";
 import { listKeys } from "./queries.ts";
 import type { MemoryRepository } from "./repository.ts";
 import { type MemoryStores, withStore } from "./stores.ts";
@@ -14,11 +14,11 @@ const pageSize = 200;
  * lifetime. Sorted by key, so concurrent writes and deletions do not shift the pages.
  */
 export async function* exportMemories({ sql, stores }: { sql: Sql; stores: MemoryStores }): AsyncGenerator<string> {
-  for (let after = ""; ; ) {
-    const keys = await listKeys(sql, after, pageSize);
+  for (let lastKey = ""; ; ) {
+    const keys = await listKeys(sql, lastKey, pageSize);
     const memories = await Promise.all(
       keys.map(async ({ key, store }) => {
-        const place = stores.named(store);
+        const place = stores.byName(store);
         return place ? withStore(place, (backend) => backend.get(key)) : null;
       }),
     );
@@ -28,11 +28,11 @@ export async function* exportMemories({ sql, stores }: { sql: Sql; stores: Memor
       yield JSON.stringify({ ...members, ttl_seconds: keys[i]?.ttl_seconds ?? null });
     }
     if (keys.length < pageSize) return;
-    after = keys.at(-1)?.key ?? "";
+    lastKey = keys.at(-1)?.key ?? "";
   }
 }
 
-export interface Imported {
+export interface ImportResult {
   readonly created: number;
   /** Skipped because the key already exists. */
   readonly skipped: number;
@@ -46,16 +46,16 @@ const maxConcurrent = 32;
 /** Lines of a text file. Only a line feed ends a line, because JSON may contain other line separators. */
 export async function* linesOf(file: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  let rest: string[] = [];
+  let lineParts: string[] = [];
   for await (const bytes of file) {
     const [first = "", ...more] = decoder.decode(bytes, { stream: true }).split("\n");
-    rest.push(first);
+    lineParts.push(first);
     for (const next of more) {
-      yield rest.join("");
-      rest = [next];
+      yield lineParts.join("");
+      lineParts = [next];
     }
   }
-  const last = rest.join("") + decoder.decode();
+  const last = lineParts.join("") + decoder.decode();
   if (last !== "") yield last;
 }
 
@@ -64,7 +64,7 @@ export async function importMemories(
   keep: MemoryRepository,
   lines: AsyncIterable<string>,
   onProgress: (done: number) => void = () => {},
-): Promise<Imported> {
+): Promise<ImportResult> {
   const result = { created: 0, skipped: 0, failed: [] as { line: number; error: string }[] };
   const refuse = (number: number, { message }: Error) => void result.failed.push({ line: number, error: message });
   const store = async (memory: Line, number: number) => {
@@ -104,7 +104,7 @@ function read(text: string): Line | Problem {
   try {
     const value = parseJson(text);
     const checked = line.safeParse(value);
-    if (!checked.success) throw invalid(checked.error);
+    if (!checked.success) throw inputProblem(checked.error);
     refuseUnstorable(value, []);
     return checked.data;
   } catch (error) {

@@ -10,7 +10,7 @@ import { Loops, loopEach, type RunResult } from "./loops.ts";
 import type { QueueWorker } from "./relay.ts";
 
 export interface IntakeOptions {
-  /** Queues of the loaded plugins; call `changed` after a change. */
+  /** Queues of the loaded plugins; call `refresh` after a change. */
   readonly queues: ReadonlyMap<string, Queue | ForwardingQueue>;
   readonly receiver: Receiver;
   readonly log: Log;
@@ -48,12 +48,12 @@ export function startIntake({ queues, receiver, log }: IntakeOptions): QueueWork
   };
   const loops = new Loops(log);
   const failure = (name: string) => `failed to take webhooks from the queue ${name}`;
-  const changed = loopEach(loops, { queues, failure, everyMs, run: take });
+  const refresh = loopEach(loops, { queues, failure, everyMs, run: take });
   const stop = async () => {
     await loops.stop();
     json.close();
   };
-  return { changed, failureOf: (name) => loops.failureOf(name, intakeFailure), stop };
+  return { refresh, failureOf: (name) => loops.failureOf(name, intakeFailure), stop };
 }
 
 interface Result {
@@ -94,17 +94,17 @@ async function accept(webhook: IncomingWebhook, inOrder: InOrder, receiver: Rece
  */
 function inOrderOf(count: number) {
   const starts = Array.from({ length: count }, () => Promise.withResolvers<void>());
-  return async <T>(at: number, run: (inOrder: InOrder) => Promise<T>): Promise<T> => {
-    const begin = () => starts[at]?.resolve();
+  return async <T>(index: number, run: (inOrder: InOrder) => Promise<T>): Promise<T> => {
+    const begin = () => starts[index]?.resolve();
     try {
       return await run(async (store) => {
-        await starts[at - 1]?.promise;
+        await starts[index - 1]?.promise;
         const storing = store();
         begin();
         return storing;
       });
     } finally {
-      await starts[at - 1]?.promise;
+      await starts[index - 1]?.promise;
       begin();
     }
   };

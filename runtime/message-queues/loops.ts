@@ -26,7 +26,7 @@ export class Loops {
    */
   start(name: string, failure: string, everyMs: number, run: () => Promise<RunResult>): Promise<void> | null {
     if (this.#isStopping || this.#running.has(name)) return null;
-    const over = Promise.withResolvers<void>();
+    const loopEnd = Promise.withResolvers<void>();
     let failures = 0;
     const loop = startLoop({
       everyMs,
@@ -35,17 +35,17 @@ export class Loops {
         const result = await run();
         failures = 0;
         this.#failing.delete(name);
-        if (result === "over") over.resolve(loop.stop());
+        if (result === "over") loopEnd.resolve(loop.stop());
         return result === "more" ? { pauseMs: 0 } : undefined;
       },
-      failed: (error) => {
+      onError: (error) => {
         this.#log.warn(failure, { error: causeOf(error) });
         this.#failing.set(name, error);
         return { pauseMs: Math.max(everyMs, Math.min(maxBackoffMs, everyMs * 2 ** failures++)) };
       },
     });
     this.#running.set(name, loop);
-    return over.promise.finally(() => this.#running.delete(name));
+    return loopEnd.promise.finally(() => this.#running.delete(name));
   }
 
   /** Why the loop with this name fails now, in the words of `describe`; `null` if it does not. */
@@ -70,13 +70,13 @@ export interface LoopEach<Q> {
 export function loopEach<Q>(loops: Loops, { queues, failure, everyMs, run }: LoopEach<Q>): () => void {
   const start = () => {
     for (const name of queues.keys()) {
-      const ended = loops.start(name, failure(name), everyMs, async () => {
+      const loopEnd = loops.start(name, failure(name), everyMs, async () => {
         // Looked up each time, because an upgrade replaces it.
         const queue = queues.get(name);
         return queue === undefined ? "over" : run(queue, name);
       });
       // The queue may have been added again while its loop was ending.
-      void ended?.then(() => queues.has(name) && start());
+      void loopEnd?.then(() => queues.has(name) && start());
     }
   };
   start();

@@ -228,7 +228,7 @@ test("plugins' queues get every message once, also after they were unavailable",
   plugins.set("outside", { ...plugin, publish: async (messages) => void later.push(...messages) });
   plugins.set("more", plugin);
   outside.got.length = 0;
-  keeper.changed();
+  keeper.refresh();
   await expect.poll(() => ids(later), { timeout: 5000 }).toEqual([third]);
   await expect.poll(() => ids(outside.got), { timeout: 5000 }).toEqual([first, second, third]);
   await keeper.stop();

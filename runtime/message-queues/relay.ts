@@ -8,7 +8,7 @@ import { ackMessages, keptDays, releaseMessages, sweepQueues, takeMessages } fro
 
 export interface KeepOptions {
   readonly sql: Sql;
-  /** Queues of the loaded plugins; call `changed` after a change. */
+  /** Queues of the loaded plugins; call `refresh` after a change. */
   readonly queues: ReadonlyMap<string, Queue | ForwardingQueue>;
   readonly log: Log;
   /** Interval of the relay, milliseconds. */
@@ -17,7 +17,7 @@ export interface KeepOptions {
 }
 export interface QueueWorker {
   /** Call after queues were loaded; removed queues stop by themselves. */
-  changed(): void;
+  refresh(): void;
   /** Why a queue fails now, in words; `null` if it does not. */
   failureOf(name: string): string | null;
   stop(): Promise<void>;
@@ -61,23 +61,23 @@ export function startRelay({ sql, queues, log, relayMs = 1000, sweepMs = 30_000 
   };
   const loops = new Loops(log);
   const failure = (name: string) => `failed to copy messages to the queue ${name}`;
-  const changed = loopEach(loops, { queues, failure, everyMs: relayMs, run: relay });
+  const refresh = loopEach(loops, { queues, failure, everyMs: relayMs, run: relay });
   // No queue can have this name.
   void loops.start("", "failed to sweep queues", sweepMs, sweep);
-  return { changed, failureOf: (name) => loops.failureOf(name, publishFailure), stop: () => loops.stop() };
+  return { refresh, failureOf: (name) => loops.failureOf(name, publishFailure), stop: () => loops.stop() };
 }
 
 function portionsOf(messages: readonly CloudEvent[]): CloudEvent[][] {
   const portions: CloudEvent[][] = [];
   let size = Number.POSITIVE_INFINITY;
   for (const message of messages) {
-    const own = JSON.stringify(message).length;
-    if (size + own > portionSize) {
+    const length = JSON.stringify(message).length;
+    if (size + length > portionSize) {
       portions.push([]);
       size = 0;
     }
     portions.at(-1)?.push(message);
-    size += own;
+    size += length;
   }
   return portions;
 }

@@ -9,7 +9,7 @@ export interface Rewrites {
   /** For text that people read. */
   readonly text: (text: string) => string;
   /** For all other strings. */
-  readonly other: (text: string) => string;
+  readonly identifier: (text: string) => string;
 }
 
 /**
@@ -31,7 +31,7 @@ function rewriteValue(name: string, value: unknown, rewrites: Rewrites, depth: n
   if (typeof value === "string") {
     const called = name.toLowerCase();
     const isText = texts.has(called) || (!identifiers.has(called) && /\s/.test(value.trim()));
-    return isText ? rewrites.text(value) : rewrites.other(value);
+    return isText ? rewrites.text(value) : rewrites.identifier(value);
   }
   if (typeof value !== "object" || value === null || depth > maxDepth) return value;
   if (Array.isArray(value)) return value.map((one) => rewriteValue(name, one, rewrites, depth + 1));

@@ -3,10 +3,10 @@ import { withoutInvisible } from "../untrusted/invisible.ts";
 import { withoutForeignImages } from "./images.ts";
 
 /** Content that a policy can allow in a text. */
-export type Allowed = "mentions" | "images" | "closing" | "commands";
+export type AllowedContent = "mentions" | "images" | "closing" | "commands";
 
 export interface DefuseOptions {
-  readonly allow: readonly Allowed[];
+  readonly allow: readonly AllowedContent[];
   /** Names of those who take part in the issue, in lower case: they may be notified. */
   readonly participants: ReadonlySet<string>;
   /** Hosts whose images are shown. */
@@ -25,11 +25,11 @@ const zeroWidthJoiner = "\u200d";
  */
 export function defuse(text: string, { allow, participants, hosts }: DefuseOptions): string {
   return rewriteProse(withoutInvisible(text, { keepsCrlf: true }), (prose) => {
-    let safe = prose;
-    if (!allow.includes("images")) safe = withoutForeignImages(safe, hosts);
-    if (!allow.includes("mentions")) safe = withoutMentions(safe, participants);
-    if (!allow.includes("closing")) safe = withoutClosing(safe);
-    return allow.includes("commands") ? safe : withoutCommands(safe);
+    let result = prose;
+    if (!allow.includes("images")) result = withoutForeignImages(result, hosts);
+    if (!allow.includes("mentions")) result = withoutMentions(result, participants);
+    if (!allow.includes("closing")) result = withoutClosing(result);
+    return allow.includes("commands") ? result : withoutCommands(result);
   });
 }
 
@@ -42,23 +42,23 @@ const mentionByReference = new RegExp(`${notInAddress}(${asReference})${account}
 /** Accounts that carry out commands in comments. They are never notified, even if they participate in the issue. */
 const bots =
   /^(?:dependabot|renovate|mergify(?:io)?|coderabbitai|codecov|github-actions|homu|allcontributors|netlify|vercel|snyk|stale|pre-commit-ci|azure-pipelines)\b|bot$|\[bot\]$/i;
-const everyone = /^(?:everyone|here|channel|all|team|group)$/i;
+const groupNames = /^(?:everyone|here|channel|all|team|group)$/i;
 
 /** Maximum number of mentions that are checked. A text with more notifies no one. */
 const maxMentions = 20_000;
 
 function withoutMentions(text: string, participants: ReadonlySet<string>): string {
-  const notified = new Set([...participants].filter((name) => !bots.test(name) && !everyone.test(name)));
+  const notifiable = new Set([...participants].filter((name) => !bots.test(name) && !groupNames.test(name)));
   const isCrowded = hasMore(text, "@", maxMentions);
   const source = isCrowded ? text.replace(/@(?=[A-Za-z0-9_])/g, `@${zeroWidthJoiner}`) : text;
-  const safe =
+  const result =
     (!isCrowded && source.includes("@")) || source.includes("&")
       ? source.replace(isCrowded ? mentionByReference : mention, (whole, sign: string, name: string, team?: string) => {
-          const known = !team && notified.has(name.toLowerCase());
+          const known = !team && notifiable.has(name.toLowerCase());
           return known ? whole : `${sign}${zeroWidthJoiner}`;
         })
       : source;
-  return withoutAccounts(safe, notified);
+  return withoutAccounts(result, notifiable);
 }
 
 /** A pattern for a word in each spelling that Markdown recognises in the address of a link. */
@@ -83,27 +83,27 @@ const anyCase = (words: string) =>
     .map((word) => word.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`))
     .join("|");
 const github = "closes closed closing close fixes fixed fixing fix resolves resolved resolving resolve";
-const between = "[:\\s*_(<\\[\\\\]{1,12}(?:[Ii]ssues?\\s{1,4})?";
+const separator = "[:\\s*_(<\\[\\\\]{1,12}(?:[Ii]ssues?\\s{1,4})?";
 const reference =
   "(?:#|&#35;|&#[xX]23;|&num;|!|&|[Gg][HhLl]-)\\d|[\\w.-]{1,100}(?:/[\\w.-]{1,100}){1,20}[#!]\\d|https?://[^\\s<>()]{1,300}/(?:issues|work_items|merge_requests|pull|browse|projects)/";
 const key = "[A-Z][A-Z0-9_]{1,20}-\\d";
 /** GitHub's and GitLab's keywords before a reference, and those before the key of an issue at Jira or Plane. */
-const closing = [
+const closingPatterns = [
   new RegExp(
-    `(?<![A-Za-z0-9])(?:${anyCase(`${github} implements implemented implementing implement`)})(?=${between}(?:${reference}))`,
+    `(?<![A-Za-z0-9])(?:${anyCase(`${github} implements implemented implementing implement`)})(?=${separator}(?:${reference}))`,
     "g",
   ),
-  new RegExp(`(?<![A-Za-z0-9])(?:${anyCase(`${github} completes completed completing complete`)})(?=${between}${key})`, "g"),
+  new RegExp(`(?<![A-Za-z0-9])(?:${anyCase(`${github} completes completed completing complete`)})(?=${separator}${key})`, "g"),
 ];
 /** Jira's smart commits: `CONF-1 #close`. */
 const smartCommit = /^.*(?<![A-Za-z0-9])[A-Z][A-Z0-9_]{1,20}-\d.*$/gm;
 
 function withoutClosing(text: string): string {
-  let safe = text;
-  if (/clos|fix|resolv|implement|complet/i.test(safe))
-    for (const pattern of closing) safe = safe.replace(pattern, (word) => word[0] + zeroWidthJoiner + word.slice(1));
-  if (!/\s#[A-Za-z]/.test(safe)) return safe;
-  return safe.replace(smartCommit, (line) => line.replace(/(?<=\s)#(?=[A-Za-z])/g, `#${zeroWidthJoiner}`));
+  let result = text;
+  if (/clos|fix|resolv|implement|complet/i.test(result))
+    for (const pattern of closingPatterns) result = result.replace(pattern, (word) => word[0] + zeroWidthJoiner + word.slice(1));
+  if (!/\s#[A-Za-z]/.test(result)) return result;
+  return result.replace(smartCommit, (line) => line.replace(/(?<=\s)#(?=[A-Za-z])/g, `#${zeroWidthJoiner}`));
 }
 
 /** Lines that platforms and bots execute, by platform or bot. `bots` covers mentions of bots. */

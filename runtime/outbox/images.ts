@@ -16,7 +16,7 @@ const dataImage = new RegExp(
   "gi",
 );
 /** Elements that cause a browser to load a resource. */
-const loading =
+const loadingElement =
   /<(?=\/?(?:img|image|picture|source|video|audio|iframe|frame|embed|object|input|svg|link|script|style|meta|base|track|portal)\b)/gi;
 /**
  * An attribute that causes a browser to load a resource, with its value. A value without quotes is a part of the match, so that a run
@@ -38,13 +38,13 @@ const maxImages = 1_000;
 
 /** Replaces images from other hosts with links. Loading an image would reveal the reader, and data in the URL, to its host. */
 export function withoutForeignImages(text: string, hosts: readonly string[]): string {
-  let safe = text;
-  if (hasMore(safe, "![", maxImages)) safe = safe.replace(/!+(?=\[)/g, "");
-  else if (safe.includes("![")) {
-    safe = safe.replace(dataImage, (whole: string, alt: string, end?: string) =>
+  let result = text;
+  if (hasMore(result, "![", maxImages)) result = result.replace(/!+(?=\[)/g, "");
+  else if (result.includes("![")) {
+    result = result.replace(dataImage, (whole: string, alt: string, end?: string) =>
       end === undefined ? whole : `[image${alt ? `: ${alt}` : ""}]`,
     );
-    safe = safe.replace(/!+(?=\[)/g, (signs: string, before: number, whole: string) => {
+    result = result.replace(/!+(?=\[)/g, (signs: string, before: number, whole: string) => {
       const at = before + signs.length - 1;
       if (isEscaped(whole, at)) return signs;
       image.lastIndex = at;
@@ -54,10 +54,10 @@ export function withoutForeignImages(text: string, hosts: readonly string[]): st
       // The sign before it would make an image of the link.
       return signs.length === 1 ? "" : `${signs.slice(1)} `;
     });
-    safe = safe.replace(/(?<!\\)\[\](?=[[(])/g, "[image]");
+    result = result.replace(/(?<!\\)\[\](?=[[(])/g, "[image]");
   }
-  if (!safe.includes("<")) return safe;
-  return withoutLoadingAttributes(withoutForeignElements(safe, hosts));
+  if (!result.includes("<")) return result;
+  return withoutLoadingAttributes(withoutForeignElements(result, hosts));
 }
 
 /**
@@ -79,12 +79,12 @@ function withoutLoadingAttributes(text: string): string {
 
 function withoutForeignElements(text: string, hosts: readonly string[]): string {
   let out = "";
-  let copied = 0;
-  loading.lastIndex = 0;
+  let copiedTo = 0;
+  loadingElement.lastIndex = 0;
   let elements = 0;
-  for (const { index } of text.matchAll(loading)) {
-    if (index < copied) continue;
-    if (++elements > maxImages) return out + text.slice(copied).replace(loading, "&lt;");
+  for (const { index } of text.matchAll(loadingElement)) {
+    if (index < copiedTo) continue;
+    if (++elements > maxImages) return out + text.slice(copiedTo).replace(loadingElement, "&lt;");
     const tag = tagAt(text, index);
     const attributeOf = (name: string) => tag?.attributes.find((one) => one.name === name)?.value ?? null;
     const sources = tag?.attributes.filter(({ name }) => /^(?:src|srcset|href|xlink:href|data|poster|content)$/.test(name)) ?? [];
@@ -94,11 +94,11 @@ function withoutForeignElements(text: string, hosts: readonly string[]): string 
     const src = tag && !tag.isEnd ? attributeOf("src") : null;
     const link =
       src && /^https?:/i.test(src) ? `[${attributeOf("alt")?.replace(/[[\]\n]/g, " ") || "image"}](${encodeURI(src)})` : null;
-    const before = text.slice(copied, index);
+    const before = text.slice(copiedTo, index);
     out += before + (link && before.endsWith("!") ? ` ${link}` : (link ?? "&lt;"));
-    copied = link && tag ? tag.end : index + 1;
+    copiedTo = link && tag ? tag.end : index + 1;
   }
-  return copied === 0 ? text : out + text.slice(copied);
+  return copiedTo === 0 ? text : out + text.slice(copiedTo);
 }
 
 /** Whether an address is relative or belongs to one of the hosts. Returns false for ambiguous addresses. */

@@ -36,13 +36,13 @@ const shapes: Readonly<Record<string, string>> = {
   "private key": `-----${"BEGIN"} [A-Z ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----[A-Za-z0-9+/=\\s\\\\:,.-]{0,4000}`,
 };
 
-const all = new RegExp(
+const anyShape = new RegExp(
   `(?<![A-Za-z0-9])(?:${Object.entries(shapes)
     .map(([, shape]) => shape)
     .join("|")})`,
   "g",
 );
-const each = Object.entries(shapes).map(([name, shape]) => [name, new RegExp(`^(?:${shape})`)] as const);
+const shapePatterns = Object.entries(shapes).map(([name, shape]) => [name, new RegExp(`^(?:${shape})`)] as const);
 
 export interface FoundKey {
   readonly from: number;
@@ -53,8 +53,8 @@ export interface FoundKey {
 
 /** Patterns of text that looks like a key. */
 export const findKeys = (text: string): FoundKey[] =>
-  [...text.matchAll(all)].map((match) => {
+  [...text.matchAll(anyShape)].map((match) => {
     const [found] = match;
-    const name = each.find(([, shape]) => shape.test(found))?.[0] ?? "password in a URL";
+    const name = shapePatterns.find(([, shape]) => shape.test(found))?.[0] ?? "password in a URL";
     return { from: match.index, to: match.index + found.length, name };
   });

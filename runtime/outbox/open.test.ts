@@ -9,7 +9,7 @@ const outbox = openOutbox({
   secrets: () => secrets,
   footer: { enabled: false, publicUrl: null },
   alarm: () => {},
-  refused: async () => {},
+  recordRefusal: async () => {},
 });
 const run = { id: "1", event_id: null, project_id: null, source: "alpha", project: null, issue: null };
 

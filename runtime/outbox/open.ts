@@ -47,7 +47,7 @@ export interface OutboxOptions {
   /** Writes an error to the watchdog. */
   readonly alarm: Report;
   /** Records a refused call in the audit log. */
-  readonly refused: (call: { execution: string; agent: string | null; tool: string; reason: string }) => Promise<void>;
+  readonly recordRefusal: (call: { execution: string; agent: string | null; tool: string; reason: string }) => Promise<void>;
 }
 
 export interface Outbox {
@@ -60,16 +60,16 @@ export const openOutbox = (options: OutboxOptions): Outbox => ({
   of: (run, agentId) => new RunOutbox(run, agentId, options),
   withoutSecrets: (tool, input) => {
     const clean = (text: string) => reporting(redact(text, options.secrets()), { tool: tool.qualifiedName }, options);
-    return rewriteArguments(input, { text: clean, other: clean });
+    return rewriteArguments(input, { text: clean, identifier: clean });
   },
 });
 
 function reporting(
-  { text, found }: ReturnType<typeof redact>,
+  { text, names }: ReturnType<typeof redact>,
   context: Record<string, unknown>,
   { alarm }: Pick<OutboxOptions, "alarm">,
 ): string {
-  if (found.length > 0) alarm("a secret was removed from an agent's text", { ...context, secrets: found });
+  if (names.length > 0) alarm("a secret was removed from an agent's text", { ...context, secrets: names });
   return text;
 }
 
@@ -102,16 +102,16 @@ class RunOutbox implements OutboxFilter {
   }
 
   withoutSecrets(text: string): string {
-    return this.#redacted(text, "answer");
+    return this.#redact(text, "answer");
   }
 
   async comment(text: string, connection: Connection | null): Promise<string> {
-    return this.#fit(await yieldIfLong(await this.#safe(text, connection)), connection, "");
+    return this.#fit(await yieldIfLong(await this.#makeSafe(text, connection)), connection, "");
   }
 
   async answer(text: string, connection: Connection | null): Promise<string> {
     const footer = footerOf(this.#run, this.#agentId, this.#options.footer);
-    return this.#fit(await yieldIfLong(await this.#safe(text, connection)), connection, footer);
+    return this.#fit(await yieldIfLong(await this.#makeSafe(text, connection)), connection, footer);
   }
 
   async arguments(tool: RegisteredTool, input: Parameters, connection: Connection | null): Promise<Parameters> {
@@ -119,7 +119,7 @@ class RunOutbox implements OutboxFilter {
     const { source, project, issue, event_id, id } = this.#run;
     const verdict = await checkTarget(tool, input, {
       source,
-      own: { project, issue },
+      eventPlace: { project, issue },
       hosts: hostsOf(connection),
       targets: policy.targets.value,
       reads: policy.reads.value,
@@ -127,21 +127,24 @@ class RunOutbox implements OutboxFilter {
     });
     if (verdict.kind === "refused") {
       const { reason } = verdict;
-      await this.#options.refused({ execution: id, agent: this.#agentId, tool: tool.qualifiedName, reason });
+      await this.#options.recordRefusal({ execution: id, agent: this.#agentId, tool: tool.qualifiedName, reason });
       throw new Failure(reason, { retryable: false });
     }
     // The arguments of a read also reach another service, so they must not contain a secret either.
-    const other = (text: string) => this.#redacted(text, tool.qualifiedName);
-    if (tool.effect !== "write") return rewriteArguments(verdict.input, { text: other, other });
-    const written = JSON.stringify(verdict.input);
-    const participants = await this.#participantsFor(written);
-    const same = (text: string) => text;
-    await yieldIfLong(written);
-    const clean = rewriteArguments(verdict.input, { text: other, other });
-    await yieldIfLong(written);
-    const safe = rewriteArguments(clean, { text: (text) => this.#defused(text, participants, connection), other: same });
-    await yieldIfLong(written);
-    return rewriteArguments(safe, { text: (text) => this.#fit(text, tool.source && connection, ""), other: same });
+    const redactSecrets = (text: string) => this.#redact(text, tool.qualifiedName);
+    if (tool.effect !== "write") return rewriteArguments(verdict.input, { text: redactSecrets, identifier: redactSecrets });
+    const json = JSON.stringify(verdict.input);
+    const participants = await this.#participantsFor(json);
+    const unchanged = (text: string) => text;
+    await yieldIfLong(json);
+    const redacted = rewriteArguments(verdict.input, { text: redactSecrets, identifier: redactSecrets });
+    await yieldIfLong(json);
+    const defused = rewriteArguments(redacted, {
+      text: (text) => this.#defuse(text, participants, connection),
+      identifier: unchanged,
+    });
+    await yieldIfLong(json);
+    return rewriteArguments(defused, { text: (text) => this.#fit(text, tool.source && connection, ""), identifier: unchanged });
   }
 
   #policy(): EffectivePolicy {
@@ -149,28 +152,28 @@ class RunOutbox implements OutboxFilter {
     return this.#options.policies.of(this.#agentId, project_id ?? (project === null ? null : { source, project }));
   }
 
-  async #safe(text: string, connection: Connection | null): Promise<string> {
-    const clean = await yieldIfLong(this.#redacted(text, "comment"));
-    return this.#defused(clean, await this.#participantsFor(clean), connection);
+  async #makeSafe(text: string, connection: Connection | null): Promise<string> {
+    const clean = await yieldIfLong(this.#redact(text, "comment"));
+    return this.#defuse(clean, await this.#participantsFor(clean), connection);
   }
 
-  #redacted(text: string, place: string): string {
+  #redact(text: string, place: string): string {
     const secrets = this.#options.secrets();
     if (this.#clean?.text === text && this.#clean.secrets === secrets) return text;
     const result = redact(text, secrets);
-    if (result.found.length === 0) this.#clean = { text, secrets };
+    if (result.names.length === 0) this.#clean = { text, secrets };
     const context = { execution_id: this.#run.id, agent_id: this.#agentId, in: place };
     return reporting(result, context, this.#options);
   }
 
-  #defused(text: string, participants: ReadonlySet<string>, connection: Connection | null): string {
+  #defuse(text: string, participants: ReadonlySet<string>, connection: Connection | null): string {
     const allow = this.#policy().allow.value;
     return defuse(text, { allow, participants, hosts: hostsOf(connection) });
   }
 
   #fit(text: string, connection: Connection | null, footer: string): string {
-    const most = connection?.source.adapter.maxCommentLength ?? Number.POSITIVE_INFINITY;
-    return cutMarkdown(text, most - footer.length - markerLength) + footer;
+    const maxLength = connection?.source.adapter.maxCommentLength ?? Number.POSITIVE_INFINITY;
+    return cutMarkdown(text, maxLength - footer.length - markerLength) + footer;
   }
 
   /** Reads the participants only if a text mentions someone. */
@@ -199,9 +202,9 @@ const cloudHosts: Readonly<Record<string, readonly string[]>> = {
 /** The hosts of the platform of a connection. */
 function hostsOf(connection: Connection | null): string[] {
   if (!connection) return [];
-  const named = hostsIn(connection.settings).map((host) => host.replace(/:\d+$/, ""));
-  const isCloud = named.length === 0 || named.some((host) => cloudHosts[connection.source.name]?.includes(host));
-  return [...named, ...(isCloud ? (cloudHosts[connection.source.name] ?? []) : [])];
+  const settingsHosts = hostsIn(connection.settings).map((host) => host.replace(/:\d+$/, ""));
+  const isCloud = settingsHosts.length === 0 || settingsHosts.some((host) => cloudHosts[connection.source.name]?.includes(host));
+  return [...settingsHosts, ...(isCloud ? (cloudHosts[connection.source.name] ?? []) : [])];
 }
 
 interface FooterOptions {
@@ -210,7 +213,7 @@ interface FooterOptions {
   /** `PUBLIC_URL`, without a slash at its end. */
   readonly publicUrl: string | null;
 }
-interface Signed {
+interface FooterRun {
   readonly id: string;
   readonly source: string;
 }
@@ -219,7 +222,7 @@ interface Signed {
 const withSmallPrint = new Set(["alpha", "beta"]);
 
 /** The line at the end of an answer that names its agent and run; empty if footers are off. */
-function footerOf({ id, source }: Signed, agent: string | null, { enabled, publicUrl }: FooterOptions): string {
+function footerOf({ id, source }: FooterRun, agent: string | null, { enabled, publicUrl }: FooterOptions): string {
   if (!enabled) return "";
   const run = publicUrl === null ? `run ${id}` : `[run ${id}](${publicUrl}/console/run/${id})`;
   const line = `${cleanLine(agent ?? "fallback prompt", 100)

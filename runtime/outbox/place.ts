@@ -13,18 +13,18 @@ export function placeOf(
   { issue, project }: { readonly issue?: unknown; readonly project?: unknown },
   hosts: readonly string[],
 ): Place {
-  const inIssue = issue === undefined || issue === null || issue === "" ? none : readIssue(String(issue), hosts);
+  const inIssue = issue === undefined || issue === null || issue === "" ? noPlace : readIssue(String(issue), hosts);
   const inProject = project === undefined || project === null || project === "" ? null : readProject(String(project), hosts);
-  const named = inIssue.project ?? inProject;
+  const namedProject = inIssue.project ?? inProject;
   const number = inIssue.issue;
-  if (source !== "gamma" || number === null) return { project: named, issue: number };
+  if (source !== "gamma" || number === null) return { project: namedProject, issue: number };
   // Jira's keys contain the project.
   const key = /^([a-z][a-z0-9_]{0,99})-(\d+)$/.exec(number);
   if (key) return { project: key[1] as string, issue: number };
-  return { project: named, issue: named !== null && /^\d+$/.test(number) ? `${named}-${number}` : number };
+  return { project: namedProject, issue: namedProject !== null && /^\d+$/.test(number) ? `${namedProject}-${number}` : number };
 }
 
-const none: Place = { project: null, issue: null };
+const noPlace: Place = { project: null, issue: null };
 
 function readIssue(value: string, hosts: readonly string[]): Place {
   const text = tidy(value);

@@ -32,9 +32,9 @@ describe("values of our secrets are redacted", () => {
     ["split by invisible characters", inPieces(secret, "\u200b")],
     ["a half of them", secret.slice(0, 16)],
   ])("%s", (_, written) => {
-    const { text, found } = clean(`The token is ${written} indeed.`);
+    const { text, names } = clean(`The token is ${written} indeed.`);
     expect(text).toMatch(/^The token is .{0,12}\[redacted\].{0,8} indeed\.$/s);
-    expect(found).toEqual(["ALPHA_TOKEN"]);
+    expect(names).toEqual(["ALPHA_TOKEN"]);
   });
   test("a secret is redacted, the words that it consists of are not", () => {
     expect(clean("The tracker token is set.").text).toBe("The tracker token is set.");
@@ -74,14 +74,14 @@ describe("what looks like a key is redacted", () => {
     ["private key", `-----${"BEGIN"} RSA PRIVATE KEY-----\n${body}\n-----END RSA PRIVATE KEY-----`],
   ])("%s", (name, key) => {
     const text = name.includes("URL") ? `postgres://user:${key}@db.example.com/app` : `Key: ${key}`;
-    const { text: shown, found } = clean(text);
+    const { text: shown, names } = clean(text);
     expect(shown).toContain("[redacted]");
     expect(shown).not.toContain(key.slice(-8));
-    expect(found).toEqual([`a key (${name})`]);
+    expect(names).toEqual([`a key (${name})`]);
   });
   test("hashes, ids and prose remain", () => {
     const text =
       "Commit 3f2a9c1b7d5e4f60a8b9c0d1e2f3a4b5c6d7e8f9, id 0199b1a2-7c3d-7e4f-8a9b-0c1d2e3f4a5b, task-force, https://a@b.c";
-    expect(clean(text)).toEqual({ text, found: [] });
+    expect(clean(text)).toEqual({ text, names: [] });
   });
 });

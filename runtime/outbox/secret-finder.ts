@@ -1,4 +1,4 @@
-import { plainOf, reversed, rot13, spellingsOf } from "./spellings.ts";
+import { plainOf, reverse, rot13, spellingsOf } from "./spellings.ts";
 
 /** A secret of this service, with the name that an operator knows. */
 export interface KnownSecret {
@@ -43,16 +43,16 @@ export class SecretFinder {
   constructor(secrets: readonly KnownSecret[]) {
     for (const { name, value } of new Map(secrets.toReversed().map((one) => [one.value, one])).values()) {
       if (!isTelling(value)) continue;
-      const cut = value.slice(0, maxLength);
-      const uri = encodeURIComponent(cut.toWellFormed());
-      const hasParts = plainOf(cut).length >= gram && /\d/.test(cut) && /[a-z]/i.test(cut);
-      const texts = [...new Set([cut, reversed(cut), uri].map((one) => withoutMarkup(one).plain))];
+      const shortValue = value.slice(0, maxLength);
+      const uri = encodeURIComponent(shortValue.toWellFormed());
+      const hasParts = plainOf(shortValue).length >= gram && /\d/.test(shortValue) && /[a-z]/i.test(shortValue);
+      const texts = [...new Set([shortValue, reverse(shortValue), uri].map((one) => withoutMarkup(one).plainText))];
       const exact = texts.filter((text) => text.length >= minLength).map((text) => ({ text, name }));
       this.#exact.push(...exact);
       if (!hasParts) this.#withoutParts.push(...exact);
-      for (const text of spellingsOf(cut)) this.#add({ text, name }, () => true);
+      for (const text of spellingsOf(shortValue)) this.#add({ text, name }, () => true);
       if (hasParts)
-        for (const text of [cut, reversed(cut), rot13(cut), uri])
+        for (const text of [shortValue, reverse(shortValue), rot13(shortValue), uri])
           this.#add({ text: plainOf(text), name }, (part) => /\d/.test(part));
     }
   }
@@ -77,11 +77,11 @@ export class SecretFinder {
   #findExact(text: string, spellings: readonly Spelling[]): FoundSecret[] {
     const spans: FoundSecret[] = [];
     if (spellings.length === 0) return spans;
-    const { plain, positions } = withoutMarkup(text);
+    const { plainText, positions } = withoutMarkup(text);
     for (const { text: wanted, name } of spellings) {
-      for (let at = plain.indexOf(wanted); at >= 0; at = plain.indexOf(wanted, at + wanted.length)) {
+      for (let at = plainText.indexOf(wanted); at >= 0; at = plainText.indexOf(wanted, at + wanted.length)) {
         const end = at + wanted.length;
-        if (wanted.length < gram && (isWord(plain[at - 1]) || isWord(plain[end]))) continue;
+        if (wanted.length < gram && (isWord(plainText[at - 1]) || isWord(plainText[end]))) continue;
         spans.push({ from: positions?.[at] ?? at, to: (positions?.[end - 1] ?? end - 1) + 1, name });
       }
     }
@@ -112,14 +112,14 @@ export class SecretFinder {
   }
 
   #longestAt(hash: number, codes: Uint8Array, start: number, end: number): { length: number; name: string } | null {
-    let best: { length: number; name: string } | null = null;
+    let longest: { length: number; name: string } | null = null;
     for (const { spelling, at } of this.#grams.get(hash) ?? []) {
       const { text, name } = spelling;
       let length = 0;
       while (start + length < end && codes[start + length] === text.charCodeAt(at + length)) length++;
-      if (length >= gram && length > (best?.length ?? 0)) best = { length, name };
+      if (length >= gram && length > (longest?.length ?? 0)) longest = { length, name };
     }
-    return best;
+    return longest;
   }
 }
 
@@ -150,20 +150,20 @@ function lettersAndDigits(text: string, codes: Uint8Array, positions: Uint32Arra
 }
 
 /** A text without Markdown's formatting characters and without invisible characters. */
-export function withoutMarkup(text: string): { plain: string; positions: Uint32Array | null } {
-  if (!markup.test(text)) return { plain: text, positions: null };
+export function withoutMarkup(text: string): { plainText: string; positions: Uint32Array | null } {
+  if (!markup.test(text)) return { plainText: text, positions: null };
   const positions = new Uint32Array(text.length);
-  let plain = "";
-  let copied = 0;
+  let plainText = "";
+  let copiedTo = 0;
   for (let at = 0; at <= text.length; at++) {
     if (at < text.length && !isMarkup(text.charCodeAt(at))) {
-      positions[plain.length + at - copied] = at;
+      positions[plainText.length + at - copiedTo] = at;
       continue;
     }
-    plain += text.slice(copied, at);
-    copied = at + 1;
+    plainText += text.slice(copiedTo, at);
+    copiedTo = at + 1;
   }
-  return { plain, positions };
+  return { plainText, positions };
 }
 
 const markup = /[*`~\\\u00ad\u200b-\u200d\u2060\ufeff]/u;

@@ -67,14 +67,14 @@ export const addressSecrets = (addresses: readonly StoredAddress[]): KnownSecret
  * created again only if one was replaced, and for each text only references are compared.
  */
 export function secretsFinder(parts: () => readonly object[], read: () => readonly KnownSecret[]): () => SecretFinder {
-  let known: readonly object[] | null = null;
+  let lastParts: readonly object[] | null = null;
   let finder = new SecretFinder([]);
   return () => {
     const now = parts();
-    const isSame = known?.length === now.length && now.every((part, at) => part === known?.[at]);
+    const isSame = lastParts?.length === now.length && now.every((part, at) => part === lastParts?.[at]);
     if (!isSame) {
       finder = new SecretFinder(read());
-      known = now;
+      lastParts = now;
     }
     return finder;
   };

@@ -4,7 +4,7 @@ export function spellingsOf(value: string): string[] {
   const codes = [...bytes];
   const hex = (prefix: string) => codes.map((code) => prefix + code.toString(16).padStart(2, "0")).join("");
   const base64 = bytes.toString("base64");
-  const all = [
+  const spellings = [
     hex(""),
     hex("x"),
     hex("0x"),
@@ -16,13 +16,13 @@ export function spellingsOf(value: string): string[] {
     Buffer.from(base64).toString("base64"),
     ...[0, 1, 2].map((offset) => shiftedBase64(bytes, offset)),
   ];
-  return [...new Set(all.map(plainOf))].filter((spelling) => spelling.length >= 12);
+  return [...new Set(spellings.map(plainOf))].filter((spelling) => spelling.length >= 12);
 }
 
 /** Letters and digits of a text in lower case, so that other characters between them have no effect. */
 export const plainOf = (text: string): string => text.replace(/[^A-Za-z0-9]/g, "").toLowerCase();
 
-export const reversed = (text: string): string => [...text].reverse().join("");
+export const reverse = (text: string): string => [...text].reverse().join("");
 
 export const rot13 = (text: string): string =>
   text.replace(/[A-Za-z]/g, (letter) => {

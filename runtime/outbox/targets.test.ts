@@ -8,7 +8,7 @@ describe("where a call may go", () => {
     ({ qualifiedName: `${source ?? "mcp"}.x`, effect, source: source === null ? null : { name: source } }) as never;
   const rules = (given: Partial<TargetRules> = {}): TargetRules => ({
     source: "alpha",
-    own: { project: "Octo/App", issue: "12" },
+    eventPlace: { project: "Octo/App", issue: "12" },
     hosts: ["github.com"],
     targets: "issue",
     reads: "project",
@@ -64,16 +64,16 @@ describe("where a call may go", () => {
     expect(await checkTarget(tool("write", null), { city: "Oslo" } as never, rules())).toMatchObject({ kind: "allowed" });
   });
   test("Jira's keys, GitLab's merge requests, Plane's ids", async () => {
-    const gamma = { source: "gamma", own: { project: "CONF", issue: "CONF-12" }, hosts: ["x.atlassian.net"] };
+    const gamma = { source: "gamma", eventPlace: { project: "CONF", issue: "CONF-12" }, hosts: ["x.atlassian.net"] };
     for (const issue of ["conf-12", "CONF-12", 12, "https://x.atlassian.net/browse/CONF-12"])
       expect(await check("write", { issue, project: "CONF" }, gamma), String(issue)).toMatchObject({ kind: "allowed" });
     for (const issue of ["CONF-13", "OPS-12"]) expect(await check("write", { issue }, gamma)).toMatchObject({ kind: "refused" });
-    const beta = { source: "beta", own: { project: "g/s/p", issue: "!7" }, hosts: ["gitlab.com"] };
+    const beta = { source: "beta", eventPlace: { project: "g/s/p", issue: "!7" }, hosts: ["gitlab.com"] };
     for (const issue of ["!7", "g/s/p!7", "https://gitlab.com/g/s/p/-/merge_requests/7"])
       expect(await check("write", { issue }, beta), issue).toMatchObject({ kind: "allowed" });
     expect(await check("write", { issue: "7" }, beta)).toMatchObject({ kind: "refused" });
     const id = "0f8fad5b-d9cb-469f-a165-70867728950e";
-    const delta = { source: "delta", own: { project: "-", issue: id }, hosts: [] };
+    const delta = { source: "delta", eventPlace: { project: "-", issue: id }, hosts: [] };
     expect(await check("write", { issue: id.toUpperCase(), project: "x" }, delta)).toMatchObject({
       kind: "allowed",
       input: { project: "-" },

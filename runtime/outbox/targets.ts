@@ -6,7 +6,7 @@ import { type Place, placeOf } from "./place.ts";
 export interface TargetRules {
   readonly source: string;
   /** The issue of its event, as the platform names it. */
-  readonly own: Place;
+  readonly eventPlace: Place;
   /** Hosts of the platform: its URLs name issues too. */
   readonly hosts: readonly string[];
   readonly targets: EffectivePolicy["targets"]["value"];
@@ -29,30 +29,38 @@ export async function checkTarget(tool: RegisteredTool, input: Parameters, rules
   const { issue, project } = input;
   if (limit === "any" || (!tool.source && isAbsent(issue) && isAbsent(project))) return { kind: "allowed", input };
   const verb = isWrite ? "write to" : "read from";
-  const bounds = limit === "issue" && !isAbsent(issue) ? targetText(rules) : `the project ${rules.own.project ?? "of its event"}`;
-  const refused = (detail: string): Verdict => ({
+  const bounds =
+    limit === "issue" && !isAbsent(issue) ? targetText(rules) : `the project ${rules.eventPlace.project ?? "of its event"}`;
+  const refuse = (detail: string): Verdict => ({
     kind: "refused",
     reason: `Refused by policy: ${tool.qualifiedName} may ${verb} ${bounds} only, and ${detail}. Nothing was ${isWrite ? "written" : "read"}.`,
   });
   if (tool.source && tool.source.name !== rules.source)
-    return refused(`it belongs to ${tool.source.name}, not to ${rules.source}`);
-  const own = placeOf(rules.source, rules.own, rules.hosts);
-  const named = placeOf(rules.source, input, rules.hosts);
+    return refuse(`it belongs to ${tool.source.name}, not to ${rules.source}`);
+  const ownPlace = placeOf(rules.source, rules.eventPlace, rules.hosts);
+  const namedPlace = placeOf(rules.source, input, rules.hosts);
   const target = JSON.stringify({ ...(isAbsent(issue) ? {} : { issue }), ...(isAbsent(project) ? {} : { project }) });
   const isIssue = !isAbsent(issue);
-  if (isIssue && named.issue === own.issue && isGlobal(named.issue)) return { kind: "allowed", input: withOwn(input, rules.own) };
-  if (own.project === null) return refused("the event names no project");
-  if (!(await isOwnProject(named.project, own.project, rules))) return refused(`this call names ${target.slice(0, 300)}`);
-  if (!isIssue) return { kind: "allowed", input: { ...input, ...(isAbsent(project) ? {} : { project: rules.own.project }) } };
-  if (named.issue === own.issue && own.issue !== null) return { kind: "allowed", input: withOwn(input, rules.own) };
-  if (limit === "issue" || !isReadable(rules.source, named.issue)) return refused(`this call names ${target.slice(0, 300)}`);
-  const spelled = rules.source === "gamma" ? named.issue?.toUpperCase() : named.issue;
-  return { kind: "allowed", input: { ...input, issue: spelled, ...(isAbsent(project) ? {} : { project: rules.own.project }) } };
+  if (isIssue && namedPlace.issue === ownPlace.issue && isGlobal(namedPlace.issue))
+    return { kind: "allowed", input: withOwn(input, rules.eventPlace) };
+  if (ownPlace.project === null) return refuse("the event names no project");
+  if (!(await isOwnProject(namedPlace.project, ownPlace.project, rules)))
+    return refuse(`this call names ${target.slice(0, 300)}`);
+  if (!isIssue)
+    return { kind: "allowed", input: { ...input, ...(isAbsent(project) ? {} : { project: rules.eventPlace.project }) } };
+  if (namedPlace.issue === ownPlace.issue && ownPlace.issue !== null)
+    return { kind: "allowed", input: withOwn(input, rules.eventPlace) };
+  if (limit === "issue" || !isReadable(rules.source, namedPlace.issue)) return refuse(`this call names ${target.slice(0, 300)}`);
+  const spelled = rules.source === "gamma" ? namedPlace.issue?.toUpperCase() : namedPlace.issue;
+  return {
+    kind: "allowed",
+    input: { ...input, issue: spelled, ...(isAbsent(project) ? {} : { project: rules.eventPlace.project }) },
+  };
 }
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === "";
-const targetText = ({ own }: TargetRules): string =>
-  own.issue === null ? "the issue of its event" : `${own.project ?? ""} ${own.issue}`.trim();
+const targetText = ({ eventPlace }: TargetRules): string =>
+  eventPlace.issue === null ? "the issue of its event" : `${eventPlace.project ?? ""} ${eventPlace.issue}`.trim();
 
 /** Plane's ids and Jira's keys identify an issue without its project. */
 const isGlobal = (issue: string | null): boolean =>

@@ -20,14 +20,14 @@ export interface LinkedSignal {
  * times as much.
  */
 export function linkSignals(signals: readonly AbortSignal[]): LinkedSignal {
-  const linked = new AbortController();
-  const abort = () => linked.abort(signals.find(({ aborted }) => aborted)?.reason);
+  const controller = new AbortController();
+  const abort = () => controller.abort(signals.find(({ aborted }) => aborted)?.reason);
   const unlink = () => {
     for (const signal of signals) signal.removeEventListener("abort", abort);
   };
   if (signals.some(({ aborted }) => aborted)) abort();
   else for (const signal of signals) signal.addEventListener("abort", abort, { once: true });
-  return { signal: linked.signal, unlink };
+  return { signal: controller.signal, unlink };
 }
 
 /**
@@ -35,16 +35,16 @@ export function linkSignals(signals: readonly AbortSignal[]): LinkedSignal {
  * `AbortSignal.timeout` would keep its objects until it fires.
  */
 export function deadlineOf(signal: AbortSignal, ms: number): LinkedSignal {
-  const ended = new AbortController();
-  const end = () => ended.abort(signal.reason);
-  const timer = setTimeout(() => ended.abort(new DOMException("The operation timed out.", "TimeoutError")), ms).unref();
+  const controller = new AbortController();
+  const end = () => controller.abort(signal.reason);
+  const timer = setTimeout(() => controller.abort(new DOMException("The operation timed out.", "TimeoutError")), ms).unref();
   if (signal.aborted) end();
   else signal.addEventListener("abort", end, { once: true });
   const unlink = () => {
     clearTimeout(timer);
     signal.removeEventListener("abort", end);
   };
-  return { signal: ended.signal, unlink };
+  return { signal: controller.signal, unlink };
 }
 
 /** Makes a call with a deadline, as `deadlineOf` describes. Nothing remains after the call. */
@@ -57,9 +57,9 @@ export async function withDeadline<T>(signal: AbortSignal, ms: number, call: (si
   }
 }
 
-/** The result of the work, or `late` if it takes longer than `ms` milliseconds. The work continues. */
-export function within<T, L>(work: Promise<T>, ms: number, late: L): Promise<T | L> {
+/** The result of the work, or `fallback` if it takes longer than `ms` milliseconds. The work continues. */
+export function raceTimeout<T, L>(work: Promise<T>, ms: number, fallback: L): Promise<T | L> {
   const timeout = Promise.withResolvers<L>();
-  const timer = setTimeout(() => timeout.resolve(late), ms).unref();
+  const timer = setTimeout(() => timeout.resolve(fallback), ms).unref();
   return Promise.race([work, timeout.promise]).finally(() => clearTimeout(timer));
 }

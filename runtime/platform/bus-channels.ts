@@ -12,9 +12,9 @@ export interface Channel {
 
 export interface ChannelEvents {
   /** Handles a message of any replica, including this one. */
-  readonly hear: (message: string) => void;
+  readonly onMessage: (message: string) => void;
   /** The connection was restored; messages may have been missed. */
-  readonly reconnected: () => void;
+  readonly onReconnect: () => void;
   /** Reloads all cached values. */
   readonly refresh: () => void;
 }
@@ -25,8 +25,8 @@ const pollMs = 2_000;
 
 export const overPostgres =
   (database: Database): OpenChannel =>
-  async ({ hear, reconnected }) => {
-    const subscription = await database.listen?.(name, hear, reconnected);
+  async ({ onMessage, onReconnect }) => {
+    const subscription = await database.listen?.(name, onMessage, onReconnect);
     // Messages that arrive during a send share the next one, because the server commits transactions with messages one at a time.
     // A send without an answer does not hold up the others.
     const send = batch(

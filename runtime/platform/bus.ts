@@ -48,26 +48,26 @@ export interface Bus {
 }
 
 /** After a message about one of these topics, no replica may use the old state. */
-const decisive: ReadonlySet<Topic> = new Set(["mappings", "integrations", "policy", "tools", "keys", "secrets"]);
+const decisiveTopics: ReadonlySet<Topic> = new Set(["mappings", "integrations", "policy", "tools", "keys", "secrets"]);
 /** Topics that may have changed while the connection was lost. */
-const cached: readonly Topic[] = [...decisive, "queue", "breakers", "streams", "plugins", "knowledge"];
+const cachedTopics: readonly Topic[] = [...decisiveTopics, "queue", "breakers", "streams", "plugins", "knowledge"];
 const maxWaitMs = 500;
 
 export async function openBus(database: Database, log: Log, openChannel: OpenChannel = overPostgres(database)): Promise<Bus> {
-  const self = crypto.randomUUID();
+  const senderId = crypto.randomUUID();
   const listeners = new Map<Topic, Listener[]>();
   const tell = async (topic: Topic, payload: string) => {
     const results = await Promise.allSettled((listeners.get(topic) ?? []).map(async (listener) => listener(payload)));
     const failed = results.find((one) => one.status === "rejected");
     if (failed) throw failed.reason;
   };
-  const waiting = new Map<string, () => void>();
-  const hear = (message: string) => {
+  const pendingAnswers = new Map<string, () => void>();
+  const onMessage = (message: string) => {
     const [sender, topic, ...rest] = message.split(" ");
     const payload = rest.join(" ");
-    if (sender === self) return;
-    if (topic === "heard") return waiting.get(payload)?.();
-    const heard = () => (decisive.has(topic as Topic) && payload ? channel?.send(`${self} heard ${payload}`) : null);
+    if (sender === senderId) return;
+    if (topic === "heard") return pendingAnswers.get(payload)?.();
+    const heard = () => (decisiveTopics.has(topic as Topic) && payload ? channel?.send(`${senderId} heard ${payload}`) : null);
     tell(topic as Topic, payload)
       .then(heard)
       .catch((error) => log.error("notification failed", { topic, error }));
@@ -76,33 +76,34 @@ export async function openBus(database: Database, log: Log, openChannel: OpenCha
   const sendAndWait = async (to: Channel, topic: Topic) => {
     const id = crypto.randomUUID();
     let others = (await to.members()) - 1;
-    const all = Promise.withResolvers<void>();
-    const timer = setTimeout(all.resolve, maxWaitMs);
-    if (others <= 0) all.resolve();
-    waiting.set(id, () => --others <= 0 && all.resolve());
+    const allAnswered = Promise.withResolvers<void>();
+    const timer = setTimeout(allAnswered.resolve, maxWaitMs);
+    if (others <= 0) allAnswered.resolve();
+    pendingAnswers.set(id, () => --others <= 0 && allAnswered.resolve());
     try {
-      await to.send(`${self} ${topic} ${id}`);
-      await all.promise;
+      await to.send(`${senderId} ${topic} ${id}`);
+      await allAnswered.promise;
     } finally {
       clearTimeout(timer);
-      waiting.delete(id);
+      pendingAnswers.delete(id);
     }
   };
   const refresh = () => {
-    for (const topic of cached) tell(topic, "").catch((error) => log.error("refresh failed", { topic, error }));
+    for (const topic of cachedTopics) tell(topic, "").catch((error) => log.error("refresh failed", { topic, error }));
   };
-  const reconnected = () => {
+  const onReconnect = () => {
     log.info("listening to other replicas again; cached values are reloaded");
     refresh();
   };
-  const channel = database.kind === "embedded" ? null : await openChannel({ hear, reconnected, refresh });
+  const channel = database.kind === "embedded" ? null : await openChannel({ onMessage, onReconnect, refresh });
   return {
     publish: async (topic, payload = "") => {
       try {
         await tell(topic, payload);
       } finally {
         // The change is stored, so the others must be notified even if a listener of this replica fails.
-        if (channel) await (decisive.has(topic) ? sendAndWait(channel, topic) : channel.send(`${self} ${topic} ${payload}`));
+        if (channel)
+          await (decisiveTopics.has(topic) ? sendAndWait(channel, topic) : channel.send(`${senderId} ${topic} ${payload}`));
       }
     },
     on: (topic, listener) => void listeners.set(topic, [...(listeners.get(topic) ?? []), listener]),

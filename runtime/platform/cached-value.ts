@@ -34,21 +34,21 @@ export async function openCachedValue({
   log,
   sweepMs = 30_000,
 }: CachedValueOptions): Promise<CachedValue> {
-  let last: Promise<void> = Promise.resolve();
-  let next: Promise<void> | null = null;
+  let lastRead: Promise<void> = Promise.resolve();
+  let nextRead: Promise<void> | null = null;
   const refresh = () => {
-    if (next) return next;
-    next = last
+    if (nextRead) return nextRead;
+    nextRead = lastRead
       .catch(() => {})
       .then(() => {
-        next = null;
+        nextRead = null;
         return read();
       });
-    last = next;
-    return next;
+    lastRead = nextRead;
+    return nextRead;
   };
   for (const one of [topic].flat()) bus.on(one, refresh);
   await refresh();
-  const sweeps = startLoop({ everyMs: sweepMs, run: refresh, failed: (error) => log.warn(`${name} not refreshed`, { error }) });
+  const sweeps = startLoop({ everyMs: sweepMs, run: refresh, onError: (error) => log.warn(`${name} not refreshed`, { error }) });
   return { refresh, close: () => void sweeps.stop() };
 }

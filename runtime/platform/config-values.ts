@@ -2,7 +2,7 @@ import { z } from "zod";
 import { parseNetworks } from "./network/networks.ts";
 
 /** Kinds of values of environment variables. */
-export const whole = (fallback: number, min: number, max: number) =>
+export const integer = (fallback: number, min: number, max: number) =>
   z
     .string()
     .refine(
@@ -29,7 +29,7 @@ export const amount = (fallback: number) =>
     .refine((text) => /^\d+(\.\d+)?$/.test(text) && Number(text) <= 1_000_000_000, "must be a number from 0 to 1000000000")
     .transform(Number)
     .default(fallback);
-export const standing = (fallback: "none" | "collaborator") =>
+export const minStanding = (fallback: "none" | "collaborator") =>
   z.enum(["owner", "member", "collaborator", "contributor", "none"]).default(fallback);
 export const maxTokens = 1_000_000_000_000;
 /** The previous secret, which remains valid until the platform uses the new one. */

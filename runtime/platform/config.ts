@@ -20,10 +20,10 @@ const clientSchema = z.object(clientVariables);
 
 export type Variable = keyof typeof variables;
 const schema = z.object(variables);
-type Parsed = Readonly<z.output<typeof schema>>;
+type ParsedVariables = Readonly<z.output<typeof schema>>;
 
 /** The parsed variables by their own names, and values derived from groups of them. */
-export interface Config extends Parsed {
+export interface Config extends ParsedVariables {
   /** Raw settings of a plugin's default connection, from `<ID>_<SETTING>`: `ALPHA_API_URL` is `api_url` of alpha. */
   readonly variablesOf: (plugin: string) => Readonly<Record<string, string>>;
   /**
@@ -34,7 +34,7 @@ export interface Config extends Parsed {
   /** Variables that begin with `PLUGIN_` but are ignored, because they do not contain two underscores in a row. */
   readonly unusedPluginVariables: readonly string[];
   /** Variables that are probably misspelled. */
-  readonly mistyped: readonly MistypedVariable[];
+  readonly mistypedVariables: readonly MistypedVariable[];
   /** Every variable with its value in effect, without secrets. */
   readonly settings: readonly Setting[];
   /** Standard error is a terminal, and neither NO_COLOR nor CI is set. */
@@ -52,17 +52,20 @@ export class StartError extends Error {
 
 /** Reads `.env`, if it exists, and the environment, which takes precedence. Throws a `ConfigError` with one line per problem. */
 export function readConfig(environment: Environment = process.env, file = ".env"): Config {
-  const merged = readEnvironment(environment, file);
-  const parsed = parse(schema, { ...uncheckedLimit(merged), ...merged });
-  const setVariables = { environment: new Set(Object.keys(environment).filter((name) => environment[name]?.trim())), merged };
+  const values = readEnvironment(environment, file);
+  const parsed = parse(schema, { ...uncheckedLimit(values), ...values });
+  const setVariables = {
+    environment: new Set(Object.keys(environment).filter((name) => environment[name]?.trim())),
+    values,
+  };
   return Object.freeze({
     ...parsed,
     settings: settingsOf(variables, parsed, setVariables),
-    variablesOf: (plugin: string) => withPrefix(merged, `${plugin.toUpperCase().replaceAll("-", "_")}_`),
-    pluginSettingsOf: (plugin: string) => withPrefix(merged, `PLUGIN_${plugin.toUpperCase().replaceAll("-", "_")}__`),
-    unusedPluginVariables: Object.keys(merged).filter((name) => name.startsWith("PLUGIN_") && !/__|^PLUGIN_WALLS$/.test(name)),
-    mistyped: mistypedIn(Object.keys(merged), [...Object.keys(variables), ...Object.keys(clientVariables)]),
-    terminal: process.stderr.isTTY === true && !merged.CI,
+    variablesOf: (plugin: string) => withPrefix(values, `${plugin.toUpperCase().replaceAll("-", "_")}_`),
+    pluginSettingsOf: (plugin: string) => withPrefix(values, `PLUGIN_${plugin.toUpperCase().replaceAll("-", "_")}__`),
+    unusedPluginVariables: Object.keys(values).filter((name) => name.startsWith("PLUGIN_") && !/__|^PLUGIN_WALLS$/.test(name)),
+    mistypedVariables: mistypedIn(Object.keys(values), [...Object.keys(variables), ...Object.keys(clientVariables)]),
+    terminal: process.stderr.isTTY === true && !values.CI,
     startedByNpm: environment.npm_package_name === "signalbox" && /^start\b/.test(environment.npm_lifecycle_event ?? ""),
   });
 }

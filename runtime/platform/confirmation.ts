@@ -3,7 +3,7 @@ import { problem } from "@signalbox/schema/problem";
 import { newId } from "./ids.ts";
 
 /** The items that a preview showed and that its confirmation refers to. */
-export interface Confirmed {
+export interface ConfirmedPreview {
   readonly count: number;
   /** Items up to this id were counted. Later items are excluded. */
   readonly upTo: string;
@@ -12,14 +12,14 @@ export interface Confirmed {
 }
 
 /** The value for `confirm` that a preview returns. It is valid for the same request and the same count only. */
-export const confirmationOf = (request: unknown, { count, upTo }: Omit<Confirmed, "token">): string =>
+export const confirmationOf = (request: unknown, { count, upTo }: Omit<ConfirmedPreview, "token">): string =>
   `${count}.${upTo}.${createHash("sha256")
     .update(JSON.stringify([request, count, upTo]))
     .digest("base64url")
     .slice(0, 22)}`;
 
 /** Reads a `confirm`. Throws `bad_request` if it belongs to another request, so that only what was shown is changed. */
-function readConfirmation(request: unknown, token: string): Confirmed {
+function readConfirmation(request: unknown, token: string): ConfirmedPreview {
   const [count, upTo = ""] = token.split(".");
   const isWhole = /^\d{1,9}$/.test(count ?? "") && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(upTo);
   const preview = { count: Number(count), upTo };
@@ -51,24 +51,24 @@ export async function countFirst(
   { request, confirm, expect, max, noun }: CountRequest,
   countUpTo: (id: string) => Promise<number>,
 ) {
-  const confirmed = confirm === undefined ? null : readConfirmation(request, confirm);
-  const upTo = confirmed?.upTo ?? newId();
+  const preview = confirm === undefined ? null : readConfirmation(request, confirm);
+  const upTo = preview?.upTo ?? newId();
   const count = await countUpTo(upTo);
   if (count > max)
     throw problem("bad_request", `filter: matches more than ${max} ${noun}; narrow it, for example with from and to`, {
       field: "filter",
     });
-  requireCount(count, confirmed?.count ?? null, expect);
-  return { count, upTo, token: confirmed?.token ?? null };
+  requireCount(count, preview?.count ?? null, expect);
+  return { count, upTo, token: preview?.token ?? null };
 }
 
 /** Refuses if there are now more items than shown, or a different number than the caller expects. */
-function requireCount(count: number, shown: number | null, expected: number | undefined): void {
-  if (expected !== undefined && count !== expected)
-    throw problem("conflict", `The filter matches ${count} items, not ${expected}; nothing was changed.`);
-  if (shown !== null && count > shown)
+function requireCount(count: number, shownCount: number | null, expectedCount: number | undefined): void {
+  if (expectedCount !== undefined && count !== expectedCount)
+    throw problem("conflict", `The filter matches ${count} items, not ${expectedCount}; nothing was changed.`);
+  if (shownCount !== null && count > shownCount)
     throw problem(
       "conflict",
-      `The filter matches ${count} items now; the preview showed ${shown}. Nothing was changed; look again.`,
+      `The filter matches ${count} items now; the preview showed ${shownCount}. Nothing was changed; look again.`,
     );
 }

@@ -16,15 +16,15 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  */
 export function readEnvironment(environment: Environment, file: string): Record<string, string> {
   const stored = existsSync(file) ? (parseEnv(readText(file)) as Record<string, string>) : {};
-  const merged: Record<string, string> = {};
+  const values: Record<string, string> = {};
   for (const [name, value] of [...Object.entries(stored), ...Object.entries(environment)]) {
     // An empty variable counts as unset, because compose files and CI systems pass unset variables as empty ones.
     if (!value) continue;
     const text = value.trim();
     // A secret of only spaces is a mistake: if it counted as unset, the service would be open without a warning.
-    if (text !== "" || isSecretVariable(name.replaceAll("_TOKENS", ""))) merged[name] = text;
+    if (text !== "" || isSecretVariable(name.replaceAll("_TOKENS", ""))) values[name] = text;
   }
-  return merged;
+  return values;
 }
 
 function readText(file: string): string {
@@ -36,25 +36,25 @@ function readText(file: string): string {
 }
 
 /** Throws a `ConfigError` with one line for each problem. */
-export function parse<S extends z.ZodObject>(known: S, merged: Readonly<Record<string, string | undefined>>): z.output<S> {
-  const parsed = known.safeParse(merged);
+export function parse<S extends z.ZodObject>(schema: S, values: Readonly<Record<string, string | undefined>>): z.output<S> {
+  const parsed = schema.safeParse(values);
   // Other programs' variables, which this one does not read, may contain anything.
-  const useless = new Map<string, string>();
-  for (const name of Object.keys(merged).filter((name) => name in known.shape || pluginSetting.test(name))) {
-    if (merged[name] === "") useless.set(name, "contains only spaces");
+  const flaws = new Map<string, string>();
+  for (const name of Object.keys(values).filter((name) => name in schema.shape || pluginSetting.test(name))) {
+    if (values[name] === "") flaws.set(name, "contains only spaces");
     else if (
       isSecretSetting(name) &&
-      isPlaceholder(merged[name] ?? "") &&
+      isPlaceholder(values[name] ?? "") &&
       !parsed.error?.issues.some(({ path }) => path[0] === name)
     )
-      useless.set(name, "is a placeholder that was not replaced");
+      flaws.set(name, "is a placeholder that was not replaced");
   }
-  if (parsed.success && useless.size === 0) return parsed.data;
-  const lines = [...useless].map(([name, flaw]) => `${name}: ${flaw}; set a value, or leave it empty to unset it`);
+  if (parsed.success && flaws.size === 0) return parsed.data;
+  const lines = [...flaws].map(([name, flaw]) => `${name}: ${flaw}; set a value, or leave it empty to unset it`);
   for (const { path, message } of parsed.error?.issues ?? []) {
     const name = String(path[0]);
-    if (useless.has(name)) continue;
-    lines.push(`${name}: ${message}${isSecretVariable(name) ? "" : ` (it is ${JSON.stringify(merged[name])})`}`);
+    if (flaws.has(name)) continue;
+    lines.push(`${name}: ${message}${isSecretVariable(name) ? "" : ` (it is ${JSON.stringify(values[name])})`}`);
   }
   throw new ConfigError(lines.join("\n"));
 }

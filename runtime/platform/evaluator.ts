@@ -42,38 +42,38 @@ const isolatedForMs = 600_000;
  * delays only itself.
  */
 export function createEvaluator(limitMs = baseMs): Evaluator {
-  const quick = createProcess(limitMs);
-  const slow = createProcess(limitMs);
-  const late = new Map<string, number>();
+  const quickProcess = createProcess(limitMs);
+  const slowProcess = createProcess(limitMs);
+  const slowUntil = new Map<string, number>();
   const ask = async (expression: string, question: Question): Promise<Answer> => {
-    const until = late.get(expression) ?? 0;
-    const chosen = until > Date.now() ? slow : quick;
-    const answer = await chosen.ask(question).catch((error) => {
+    const isolatedUntil = slowUntil.get(expression) ?? 0;
+    const chosenProcess = isolatedUntil > Date.now() ? slowProcess : quickProcess;
+    const answer = await chosenProcess.ask(question).catch((error) => {
       if (error instanceof OutOfTime) {
-        if (late.size > 1000) late.clear();
-        late.set(expression, Date.now() + isolatedForMs);
+        if (slowUntil.size > 1000) slowUntil.clear();
+        slowUntil.set(expression, Date.now() + isolatedForMs);
       }
       throw error;
     });
     if (answer.error !== undefined) throw new Error(answer.error);
     return answer;
   };
-  const nothing = new Uint8Array(0);
+  const noBody = new Uint8Array(0);
   return {
     matches: async (filter, body) => (await ask(filter, { kind: "filter", body, program: filter, rules: {} })).matched === true,
-    compile: async (filter) => void (await ask(filter, { kind: "compile", body: nothing, program: filter, rules: {} })),
+    compile: async (filter) => void (await ask(filter, { kind: "compile", body: noBody, program: filter, rules: {} })),
     extract: async (rules, body) => (await ask(JSON.stringify(rules), { kind: "paths", body, program: "", rules })).found ?? {},
-    warm: quick.warm,
+    warm: quickProcess.warm,
     close: () => {
-      quick.close();
-      slow.close();
+      quickProcess.close();
+      slowProcess.close();
     },
   };
 }
 
 class OutOfTime extends Error {}
 
-interface Waiting {
+interface PendingQuestion {
   readonly question: Question;
   readonly since: number;
   readonly done: (answer: Answer) => void;
@@ -83,17 +83,17 @@ interface Waiting {
 /** One process and the queue of evaluations that wait for it. */
 function createProcess(limitMs: number) {
   let child: { process: ChildProcess; ready: boolean } | null = null;
-  let current: Waiting | null = null;
+  let current: PendingQuestion | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let closed = false;
-  const queue: Waiting[] = [];
+  const queue: PendingQuestion[] = [];
 
-  const complete = (act: (one: Waiting) => void) => {
+  const complete = (act: (one: PendingQuestion) => void) => {
     clearTimeout(timer);
     const one = current;
     current = null;
     if (one) act(one);
-    next();
+    sendNext();
   };
   const drop = (error: Error) => {
     const dead = child;
@@ -127,14 +127,14 @@ function createProcess(limitMs: number) {
     evaluator.process.channel?.unref();
     return evaluator;
   };
-  const send = (one: Waiting) => {
+  const send = (one: PendingQuestion) => {
     const limit = limitMs + (one.question.body.byteLength / 1e6) * perMegabyteMs;
     timer = setTimeout(() => drop(new OutOfTime(`it did not finish within ${Math.round(limit)} ms`)), limit);
     child?.process.send(one.question);
   };
-  const next = () => {
+  const sendNext = () => {
     while (!current && queue.length > 0 && !closed) {
-      const one = queue.shift() as Waiting;
+      const one = queue.shift() as PendingQuestion;
       if (Date.now() - one.since > maxWaitMs) {
         one.fail(new Error("it waited too long behind other filters"));
         continue;
@@ -150,7 +150,7 @@ function createProcess(limitMs: number) {
       new Promise<Answer>((done, fail) => {
         if (closed) return fail(new Error("the service is stopping"));
         queue.push({ question, since: Date.now(), done, fail });
-        next();
+        sendNext();
       }),
     warm: () => {
       if (!closed) child ??= start();

@@ -4,15 +4,15 @@ export const maxDepth = 200;
 const [quote, comma, colon, backslash, open, close] = [34, 44, 58, 92, [91, 123], [93, 125]] as const;
 const [tab, newline, carriageReturn, space] = [9, 10, 13, 32] as const;
 
-/** Whether arrays and objects in a JSON text are nested deeper than `most`. Stops there, and creates no objects. */
-export function isDeeperThan(most: number, utf8: Uint8Array): boolean {
-  if (!hasMoreThan(most, utf8, open)) return false;
+/** Whether arrays and objects in a JSON text are nested deeper than `depthLimit`. Stops there, and creates no objects. */
+export function isDeeperThan(depthLimit: number, utf8: Uint8Array): boolean {
+  if (!hasMoreThan(depthLimit, utf8, open)) return false;
   let depth = 0;
   for (let i = 0; i < utf8.length; i++) {
     const byte = utf8[i];
     if (byte === quote) i = endOfString(utf8, i);
     else if (byte === open[0] || byte === open[1]) {
-      if (++depth > most) return true;
+      if (++depth > depthLimit) return true;
     } else if (byte === close[0] || byte === close[1]) depth--;
   }
   return false;
@@ -42,9 +42,9 @@ export function hasMoreValuesThan(most: number, utf8: Uint8Array): boolean {
 /** Maximum number of members of one object in such a text: validating them takes much longer than that many list items. */
 export const maxMembers = 10_000;
 
-/** Whether one object in a JSON text has more members than `most`. Creates no objects. */
-export function hasWiderObjectThan(most: number, utf8: Uint8Array): boolean {
-  if (!hasMoreThan(most, utf8, [colon])) return false;
+/** Whether one object in a JSON text has more members than `memberLimit`. Creates no objects. */
+export function hasWiderObjectThan(memberLimit: number, utf8: Uint8Array): boolean {
+  if (!hasMoreThan(memberLimit, utf8, [colon])) return false;
   /** The members of each object that is open. A colon outside of strings belongs to the innermost one. */
   const members: number[] = [];
   for (let i = 0; i < utf8.length; i++) {
@@ -54,7 +54,7 @@ export function hasWiderObjectThan(most: number, utf8: Uint8Array): boolean {
     else if (byte === close[1]) members.pop();
     else if (byte === colon) {
       const count = (members.pop() ?? 0) + 1;
-      if (count > most) return true;
+      if (count > memberLimit) return true;
       members.push(count);
     }
   }
@@ -122,13 +122,13 @@ export function depthOf(text: string): number {
 export const storableText = (text: string): string => text.replaceAll("\0", "\uFFFD").toWellFormed();
 
 /** How JSON writes the characters that PostgreSQL cannot store: it escapes surrogates only if they are unpaired. */
-const unstorable = /(?<=(?:^|[^\\])(?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
+const unstorableEscape = /(?<=(?:^|[^\\])(?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
 
 /** The same for every text in a JSON value. Searches its JSON, because copying a large value would block the event loop. */
 export function storable<T>(value: T): T {
   if (typeof value === "string") return storableText(value) as T;
   const json = JSON.stringify(value) ?? "";
-  return json.search(unstorable) < 0 ? value : JSON.parse(json.replace(unstorable, "\\ufffd"));
+  return json.search(unstorableEscape) < 0 ? value : JSON.parse(json.replace(unstorableEscape, "\\ufffd"));
 }
 
 /** Why a text is not acceptable JSON: not UTF-8, nested too deeply, or invalid at a position. */

@@ -30,20 +30,20 @@ export interface LargeJson {
 
 export function createLargeJson(): LargeJson {
   let worker: Worker | null = null;
-  let idle: ReturnType<typeof setTimeout> | undefined;
-  let last: Promise<unknown> = Promise.resolve();
+  let idleTimer: ReturnType<typeof setTimeout> | undefined;
+  let lastTask: Promise<unknown> = Promise.resolve();
   const end = () => {
-    clearTimeout(idle);
+    clearTimeout(idleTimer);
     void worker?.terminate();
     worker = null;
   };
   const ask = async (bytes: Uint8Array): Promise<Read> => {
-    clearTimeout(idle);
+    clearTimeout(idleTimer);
     worker ??= startWorker();
     try {
       const answer = await answerOf(worker, bytes);
-      idle = setTimeout(end, idleMs);
-      idle.unref();
+      idleTimer = setTimeout(end, idleMs);
+      idleTimer.unref();
       return "text" in answer ? { value: JSON.parse(answer.text) } : answer;
     } catch (error) {
       end();
@@ -56,8 +56,8 @@ export function createLargeJson(): LargeJson {
   return {
     parse: (bytes) => {
       if (bytes.byteLength <= smallBytes) return readJson(bytes);
-      const result = last.then(() => ask(bytes));
-      last = result.catch(() => {});
+      const result = lastTask.then(() => ask(bytes));
+      lastTask = result.catch(() => {});
       return result;
     },
     close: end,
@@ -77,14 +77,14 @@ function startWorker(): Worker {
 function answerOf(worker: Worker, bytes: Uint8Array): Promise<Answer> {
   return new Promise((done, fail) => {
     const timer = setTimeout(() => complete(() => fail(new Error(`no answer within ${limitMs} ms`))), limitMs);
-    const answered = (answer: Answer) => complete(() => done(answer));
-    const failed = (error: unknown) => complete(() => fail(error));
+    const onAnswer = (answer: Answer) => complete(() => done(answer));
+    const onFailure = (error: unknown) => complete(() => fail(error));
     const complete = (act: () => void) => {
       clearTimeout(timer);
-      worker.off("message", answered).off("error", failed).off("exit", failed);
+      worker.off("message", onAnswer).off("error", onFailure).off("exit", onFailure);
       act();
     };
-    worker.on("message", answered).on("error", failed).on("exit", failed);
+    worker.on("message", onAnswer).on("error", onFailure).on("exit", onFailure);
     worker.postMessage({ bytes } satisfies Question);
   });
 }

@@ -5,19 +5,19 @@ export interface LeasedRows {
   readonly table: string;
   readonly key: string;
   /** Column with the time at which a row becomes due; null if it never does. */
-  readonly due: string;
+  readonly dueColumn: string;
   /** SQL condition of the rows that represent work. Default: all. */
-  readonly where?: string;
+  readonly condition?: string;
 }
 
-const isWork = (sql: Queryable, { due, where = "true" }: LeasedRows): Fragment =>
-  sql`${sql.unsafe(where)} and ${sql(due)} is not null`;
+const isWork = (sql: Queryable, { dueColumn, condition = "true" }: LeasedRows): Fragment =>
+  sql`${sql.unsafe(condition)} and ${sql(dueColumn)} is not null`;
 
 /** Part of a claim: the row that has been due for the longest time and that no live replica holds, locked, as `due`. */
 export const dueRow = (sql: Queryable, rows: LeasedRows): Fragment => sql`due as (
     select ${sql(rows.key)} from ${sql(rows.table)}
-    where ${isWork(sql, rows)} and ${sql(rows.due)} <= now() and (lease_expires_at is null or lease_expires_at < now())
-    order by ${sql(rows.due)} limit 1 for update skip locked
+    where ${isWork(sql, rows)} and ${sql(rows.dueColumn)} <= now() and (lease_expires_at is null or lease_expires_at < now())
+    order by ${sql(rows.dueColumn)} limit 1 for update skip locked
   )`;
 
 /** Part of a claim: the assignments of a lease. */
@@ -27,7 +27,7 @@ export const leaseFor = (sql: Queryable, lease: string, seconds: number): Fragme
 /** Milliseconds until a row can be claimed; `null` if none will become due. */
 export async function untilDue(sql: Queryable, rows: LeasedRows): Promise<number | null> {
   const [row] = await sql<{ wait: number | null }[]>`
-    select (extract(epoch from min(greatest(${sql(rows.due)}, lease_expires_at)) - now()) * 1000)::float8 as wait
+    select (extract(epoch from min(greatest(${sql(rows.dueColumn)}, lease_expires_at)) - now()) * 1000)::float8 as wait
     from ${sql(rows.table)} where ${isWork(sql, rows)}`;
   return row?.wait ?? null;
 }

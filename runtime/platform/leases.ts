@@ -31,26 +31,26 @@ const minWaitMs = 50;
 /** Works on due items. The replica with the lease owns an item; another takes it over if that replica dies. */
 export function startLeasedWork<Key extends string, Item extends Leased<Key>>(work: LeasedWork<Key, Item>): Loop {
   const { name, sql, rows, concurrency, sweepMs = 15_000, log } = work;
-  const held = new Set<Promise<void>>();
+  const heldItems = new Set<Promise<void>>();
   const poll = async (stopSignal: AbortSignal) => {
     await work.prepare?.();
-    if (held.size >= concurrency) return undefined;
+    if (heldItems.size >= concurrency) return undefined;
     const item = await work.claim(newId());
     if (!item) return { pauseMs: Math.min(sweepMs, Math.max(minWaitMs, (await untilDue(sql, rows)) ?? sweepMs)) };
     const run = whileHeld(work, item, stopSignal).finally(() => {
-      held.delete(run);
+      heldItems.delete(run);
       loop.wake();
     });
-    held.add(run);
+    heldItems.add(run);
     return { pauseMs: 0 };
   };
-  const failed = (error: unknown) => log.warn(`failed to read what is due for ${name}`, { error });
-  const loop = startLoop({ everyMs: sweepMs, firstMs: 0, run: poll, failed });
+  const onError = (error: unknown) => log.warn(`failed to read what is due for ${name}`, { error });
+  const loop = startLoop({ everyMs: sweepMs, firstMs: 0, run: poll, onError });
   return {
     wake: loop.wake,
     stop: async () => {
       await loop.stop();
-      await Promise.allSettled(held);
+      await Promise.allSettled(heldItems);
     },
   };
 }
@@ -62,16 +62,16 @@ async function whileHeld<Key extends string, Item extends Leased<Key>>(
   stopSignal: AbortSignal,
 ): Promise<void> {
   const leaseLost = new AbortController();
-  const renewing = startLoop({
+  const renewal = startLoop({
     everyMs: (leaseSeconds * 1000) / 3,
     run: async () => {
       if (!(await renewLease(sql, rows, { id: item[rows.key], lease: item.lease }, leaseSeconds))) leaseLost.abort();
     },
-    failed: (error) => log.warn(`the lease of ${name} could not be renewed`, { error }),
+    onError: (error) => log.warn(`the lease of ${name} could not be renewed`, { error }),
   });
   try {
     await handle(item, leaseLost.signal, stopSignal);
   } finally {
-    await renewing.stop();
+    await renewal.stop();
   }
 }

@@ -1,5 +1,5 @@
 import { currentTrace } from "./telemetry/tracing.ts";
-import { visible } from "./visible.ts";
+import { visibleText } from "./visible.ts";
 
 export const logLevels = ["info", "warn", "error"] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -30,7 +30,7 @@ export function createLog(
     write(
       options.pretty
         ? readable(level, message, all)
-        : visible(JSON.stringify({ time: new Date().toISOString(), level, message, ...plain(all) })),
+        : visibleText(JSON.stringify({ time: new Date().toISOString(), level, message, ...plain(all) })),
     );
   };
   return {
@@ -58,22 +58,22 @@ process.on("exit", flush);
 process.stderr.on("error", () => {});
 
 function readable(level: LogLevel, message: string, fields: Fields): string {
-  const tail = Object.entries(fields).map(([name, value]) => ` ${visible(name)}=${formatValue(value)}`);
+  const tail = Object.entries(fields).map(([name, value]) => ` ${visibleText(name)}=${formatValue(value)}`);
   const time = new Date().toISOString().slice(11, 23);
-  return `${time} ${level === "info" ? "" : `${level.toUpperCase()} `}${visible(message)}${tail.join("")}`;
+  return `${time} ${level === "info" ? "" : `${level.toUpperCase()} `}${visibleText(message)}${tail.join("")}`;
 }
 
 function formatValue(value: unknown): string {
   if (value instanceof Error) return shownError(value);
-  return visible(typeof value === "string" ? value : (JSON.stringify(value) ?? String(value)));
+  return visibleText(typeof value === "string" ? value : (JSON.stringify(value) ?? String(value)));
 }
 
 /** Keeps the lines of the stack's frames. The message before them may be external text, so it becomes one line. */
 function shownError({ name, message, stack = "" }: Error): string {
   const head = message === "" ? name : `${name}: ${message}`;
-  if (!stack.startsWith(head)) return visible(stack || head);
-  const frames = stack.slice(head.length).split("\n").map(visible);
-  return visible(head) + frames.join("\n");
+  if (!stack.startsWith(head)) return visibleText(stack || head);
+  const frames = stack.slice(head.length).split("\n").map(visibleText);
+  return visibleText(head) + frames.join("\n");
 }
 
 /** Replaces errors with their text, because JSON turns an Error into `{}`. */

@@ -13,7 +13,7 @@ function start(options: Partial<LoopOptions> = {}) {
       runs.push(run);
       return run.promise;
     },
-    failed: (error) => void errors.push(error),
+    onError: (error) => void errors.push(error),
     ...options,
   });
   return { loop, runs, errors, begun: (count: number) => expect.poll(() => runs.length).toBe(count) };

@@ -16,7 +16,7 @@ export interface LoopOptions {
    */
   readonly run: (stopSignal: AbortSignal, isWoken: () => boolean) => Promise<Pause | undefined> | Promise<void>;
   /** Handles the error of a run, and may return another pause. A run that fails during a stop is not reported. */
-  readonly failed: ((error: unknown) => Pause) | ((error: unknown) => void);
+  readonly onError: ((error: unknown) => Pause) | ((error: unknown) => void);
 }
 
 /** Milliseconds until the next run. */
@@ -25,9 +25,9 @@ export interface Pause {
 }
 
 /** Repeats `run` until it is stopped, one run at a time. Its timer does not keep the process alive. */
-export function startLoop({ everyMs, firstMs = everyMs, run, failed }: LoopOptions): Loop {
-  const stopping = new AbortController();
-  const { signal } = stopping;
+export function startLoop({ everyMs, firstMs = everyMs, run, onError }: LoopOptions): Loop {
+  const stopController = new AbortController();
+  const { signal } = stopController;
   let isWoken = false;
   let endPause = () => {};
   const pause = (ms: number) =>
@@ -47,20 +47,20 @@ export function startLoop({ everyMs, firstMs = everyMs, run, failed }: LoopOptio
       try {
         wait = (await run(signal, () => isWoken))?.pauseMs ?? everyMs;
       } catch (error) {
-        if (!signal.aborted) wait = failed(error)?.pauseMs ?? everyMs;
+        if (!signal.aborted) wait = onError(error)?.pauseMs ?? everyMs;
       }
     }
   };
-  const ended = repeat();
+  const loopEnd = repeat();
   return {
     wake: () => {
       isWoken = true;
       endPause();
     },
     stop: async () => {
-      stopping.abort(new Error("the service is stopping"));
+      stopController.abort(new Error("the service is stopping"));
       endPause();
-      await ended;
+      await loopEnd;
     },
   };
 }

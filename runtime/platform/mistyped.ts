@@ -1,7 +1,7 @@
 import { nearestName } from "@signalbox/schema/nearest";
 
 /** Groups of variables that the service shares with others. */
-const shared = /^(?:OTEL|NODE|GRPC|MAX|LOG|API|DATABASE|PLUGIN|PORT|HOST|DATA)_/;
+const sharedPrefix = /^(?:OTEL|NODE|GRPC|MAX|LOG|API|DATABASE|PLUGIN|PORT|HOST|DATA)_/;
 
 export interface MistypedVariable {
   readonly name: string;
@@ -14,7 +14,7 @@ export interface MistypedVariable {
  * ours.
  */
 export function mistypedIn(names: Iterable<string>, known: readonly string[]): MistypedVariable[] {
-  const groups = new Set(known.flatMap((name) => (shared.test(name) ? [] : (/^[A-Z]+_/.exec(name)?.[0] ?? []))));
+  const groups = new Set(known.flatMap((name) => (sharedPrefix.test(name) ? [] : (/^[A-Z]+_/.exec(name)?.[0] ?? []))));
   return [...names].flatMap((name) => {
     if (known.includes(name) || /__/.test(name) || name.length > 100) return [];
     const suggestion = nearestName(name, known);

@@ -114,7 +114,7 @@ function parseInput(op: Operation, raw: unknown): unknown {
   // A request without a session is always answered as unauthenticated, even if it has other errors.
   if (parsed.error.issues.some(({ path }) => path[0] === "session_id"))
     throw problem("unauthenticated", "session_id: is required. Call RegisterAgent to open a session.", { field: "session_id" });
-  throw invalid(parsed.error);
+  throw inputProblem(parsed.error);
 }
 
 /** Otherwise, the answer would be empty, as if nothing had happened. */
@@ -126,7 +126,7 @@ function refuseEmptyPeriod(input: unknown, path: string): void {
 }
 
 /** The first error of an input as a message for the caller: `messages[0].role: must be user or assistant`. */
-export function invalid(error: z.ZodError): Problem {
+export function inputProblem(error: z.ZodError): Problem {
   const [first] = error.issues;
   if (!first) return problem("bad_request", "The request is not valid.");
   const field = pathText(first.path);

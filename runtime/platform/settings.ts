@@ -18,7 +18,7 @@ export interface SetVariables {
   /** Names of the environment variables that are not empty. */
   readonly environment: ReadonlySet<string>;
   /** Environment and `.env` together. */
-  readonly merged: Readonly<Record<string, string>>;
+  readonly values: Readonly<Record<string, string>>;
 }
 
 /** Every variable in the order of declaration, then the settings of plugins. */
@@ -27,14 +27,14 @@ export function settingsOf(
   parsed: Readonly<Record<string, unknown>>,
   setVariables: SetVariables,
 ): Setting[] {
-  const known = Object.entries(variables).map(([name, schema]): Setting => {
+  const ownSettings = Object.entries(variables).map(([name, schema]): Setting => {
     const value = textOf(parsed[name]);
     const about = schema.description ?? "";
     return { name, ...maskedValue(name, value), default: textOf(defaultOf(schema)), source: sourceOf(name, setVariables), about };
   });
-  const ofPlugins = Object.keys(setVariables.merged).filter((name) => /^PLUGIN_.*__/.test(name));
+  const ofPlugins = Object.keys(setVariables.values).filter((name) => /^PLUGIN_.*__/.test(name));
   // The name of a plugin's setting does not show whether it is secret.
-  const hidden = ofPlugins.sort().map((name): Setting => {
+  const pluginSettings = ofPlugins.sort().map((name): Setting => {
     return {
       name,
       value: mask,
@@ -44,7 +44,7 @@ export function settingsOf(
       about: "Setting of a plugin.",
     };
   });
-  return [...known, ...hidden];
+  return [...ownSettings, ...pluginSettings];
 }
 
 /** The default of a variable; `undefined` if it has none. */
@@ -53,8 +53,8 @@ export function defaultOf(schema: z.ZodType): unknown {
   return empty.success ? empty.data : undefined;
 }
 
-const sourceOf = (name: string, { environment, merged }: SetVariables): Setting["source"] =>
-  environment.has(name) ? "environment" : name in merged ? "file" : "default";
+const sourceOf = (name: string, { environment, values }: SetVariables): Setting["source"] =>
+  environment.has(name) ? "environment" : name in values ? "file" : "default";
 
 /** Database URLs are shown without credentials, so that an operator can identify the database. */
 function maskedValue(name: string, value: string | null): Pick<Setting, "value" | "secret"> {

@@ -1,7 +1,7 @@
 const uuid = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 
 /** Project and issue, as the source's plugin names them. `source`: `null` if any source is possible. */
-interface Meant {
+interface SubjectReference {
   readonly source: string | null;
   readonly project: string;
   readonly issue: string;
@@ -13,13 +13,13 @@ interface Meant {
  */
 export function possibleSubjects(text: string, sources: Iterable<string>): string[] {
   const names = [...sources];
-  const all = meantBy(text.trim()).flatMap(({ source, project, issue }) =>
+  const all = referencesIn(text.trim()).flatMap(({ source, project, issue }) =>
     (source === null ? names : [source]).map((name) => `${name}:${project}#${issue}`),
   );
   return [...new Set(all)];
 }
 
-function meantBy(text: string): Meant[] {
+function referencesIn(text: string): SubjectReference[] {
   if (/^https?:\/\//i.test(text)) return inAddress(text);
   const match = /^([a-z][a-z0-9_-]{0,62}):(.+)#([^#]+)$/.exec(text);
   if (match?.[1] && match[2] && match[3]) return [{ source: match[1], project: match[2], issue: match[3] }];
@@ -29,12 +29,12 @@ function meantBy(text: string): Meant[] {
 }
 
 /** `CONF-7`: the project is the part before the number. */
-function byKey(text: string, source: string | null = null): Meant[] {
+function byKey(text: string, source: string | null = null): SubjectReference[] {
   const key = /^([a-z][a-z0-9_]*)-(\d+)$/i.exec(text);
   return key?.[1] && key[2] ? [{ source, project: key[1].toUpperCase(), issue: `${key[1].toUpperCase()}-${key[2]}` }] : [];
 }
 
-function inAddress(text: string): Meant[] {
+function inAddress(text: string): SubjectReference[] {
   if (!URL.canParse(text)) return [];
   const { pathname, searchParams } = new URL(text);
   let path: string;

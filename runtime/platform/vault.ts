@@ -17,9 +17,9 @@ export interface Vault {
 /** JWE in compact form: `dir`, A256GCM. The first key encrypts, each decrypts; `kid` is the beginning of a key's digest. */
 export function createVault(keys: readonly string[]): Vault {
   const ring = new Map(keys.map(bytesOf).map((bytes) => [kidOf(bytes), bytes] as const));
-  const current = ring.entries().next().value;
+  const currentKey = ring.entries().next().value;
   const requireKey = () => {
-    if (current) return current;
+    if (currentKey) return currentKey;
     throw problem(
       "unavailable",
       "ENCRYPTION_KEY is not set, so no credential can be stored. Set it to 32 random bytes: openssl rand -hex 32",
@@ -45,7 +45,7 @@ export function createVault(keys: readonly string[]): Vault {
       });
       return JSON.parse(new TextDecoder().decode(plaintext));
     },
-    isCurrent: (sealed) => headerOf(sealed).kid === current?.[0],
+    isCurrent: (sealed) => headerOf(sealed).kid === currentKey?.[0],
   };
 }
 

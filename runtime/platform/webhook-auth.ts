@@ -11,14 +11,14 @@ export interface SentRequest extends WebhookRequest {
 }
 export type AuthCheck = (request: SentRequest) => VerificationResult;
 
-const refused = (reason: string): VerificationResult => ({ ok: false, reason });
-const accepted: VerificationResult = { ok: true };
+const refuse = (reason: string): VerificationResult => ({ ok: false, reason });
+const acceptance: VerificationResult = { ok: true };
 
 /** The check of a mapping's `auth`. `secret` is `null` for methods without one. All comparisons take constant time. */
 export function authCheck(auth: Auth, secret: string | null): AuthCheck {
   switch (auth.method) {
     case "none":
-      return () => accepted;
+      return () => acceptance;
     case "hmac_sha256":
       return hmacCheck(auth.header, auth.prefix ?? "", secret ?? "");
     case "token":
@@ -27,8 +27,8 @@ export function authCheck(auth: Auth, secret: string | null): AuthCheck {
       const networks = parseNetworks(auth.cidrs);
       return ({ address }) => {
         const from = address();
-        if (from === null) return refused("the address of the sender is not known");
-        return networks.has(from) ? accepted : refused(`the address ${from} is not in the allowlist`);
+        if (from === null) return refuse("the address of the sender is not known");
+        return networks.has(from) ? acceptance : refuse(`the address ${from} is not in the allowlist`);
       };
     }
   }
@@ -44,22 +44,22 @@ function tokenCheck(header: string, secret: string): AuthCheck {
   const expected = digest(secret);
   return (request) => {
     const value = headerOf(request, header);
-    if (value === undefined) return refused(`missing header ${header}`);
-    return timingSafeEqual(digest(value), expected) ? accepted : refused(`header ${header} does not contain the secret`);
+    if (value === undefined) return refuse(`missing header ${header}`);
+    return timingSafeEqual(digest(value), expected) ? acceptance : refuse(`header ${header} does not contain the secret`);
   };
 }
 
 function hmacCheck(header: string, prefix: string, secret: string): AuthCheck {
   return (request) => {
     const value = headerOf(request, header)?.trim();
-    if (value === undefined) return refused(`missing header ${header}`);
-    if (!value.toLowerCase().startsWith(prefix.toLowerCase())) return refused(`header ${header} must begin with "${prefix}"`);
+    if (value === undefined) return refuse(`missing header ${header}`);
+    if (!value.toLowerCase().startsWith(prefix.toLowerCase())) return refuse(`header ${header} must begin with "${prefix}"`);
     const bytes = signatureOf(value.slice(prefix.length).trim());
-    if (!bytes) return refused(`header ${header} must contain an HMAC-SHA256 as 64 hexadecimal digits or base64`);
+    if (!bytes) return refuse(`header ${header} must contain an HMAC-SHA256 as 64 hexadecimal digits or base64`);
     const expected = createHmac("sha256", secret).update(request.body).digest();
     return timingSafeEqual(bytes, expected)
-      ? accepted
-      : refused(`header ${header} does not match the body: the secret differs, or the body was changed`);
+      ? acceptance
+      : refuse(`header ${header} does not match the body: the secret differs, or the body was changed`);
   };
 }
 

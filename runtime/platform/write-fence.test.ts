@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
-import { currentFence, fencedFetch, joined, LinksOfWrite, runFenced, sendUnder, type WriteFence } from "./write-fence.ts";
+import { currentFence, fencedFetch, joinFences, LinksOfWrite, runFenced, sendUnder, type WriteFence } from "./write-fence.ts";
 
 const fence = (name: string, passed: string[], refuses = false): WriteFence => ({
   send: (request) => {
@@ -64,7 +64,7 @@ test("a response that arrives in parts leaves no listener when the writes of all
   const fetch = fencedFetch(async () => new Response(new ReadableStream()));
   const links = [new LinksOfWrite(), new LinksOfWrite()];
   const fences = links.map((one): WriteFence => ({ ...fence("a", []), untilClosed: (unlink) => one.add(unlink) }));
-  await runFenced(joined(fences), () => fetch("http://tracker", { method: "POST", signal: caller.signal }));
+  await runFenced(joinFences(fences), () => fetch("http://tracker", { method: "POST", signal: caller.signal }));
   const listeners = links.map((one) => {
     one.close();
     return getEventListeners(caller.signal, "abort").length;

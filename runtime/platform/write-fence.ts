@@ -74,7 +74,7 @@ async function underBoth(
 }
 
 /** Several fences as one. A request is sent if all of them allow it, and its write has ended when all of theirs have ended. */
-export const joined = (all: readonly WriteFence[]): WriteFence => ({
+export const joinFences = (all: readonly WriteFence[]): WriteFence => ({
   send: (request) => sendUnder(all, request),
   untilClosed: (unlink) => {
     let open = all.length;

@@ -1,4 +1,4 @@
-import { within } from "../platform/abortable.ts";
+import { raceTimeout } from "../platform/abortable.ts";
 import type { Log } from "../platform/log.ts";
 import type { Connection, Connections } from "./connections.ts";
 
@@ -54,7 +54,7 @@ export function createAccounts(log: Log, connections: Pick<Connections, "ofSourc
     const entry = known.get(connection) ?? { login: null, at: 0, asking: null };
     known.set(connection, entry);
     if (!entry.asking && Date.now() - entry.at > freshMs) ask(connection, entry);
-    if (entry.login === null && entry.asking && entry.at === 0) await within(entry.asking, waitMs, null);
+    if (entry.login === null && entry.asking && entry.at === 0) await raceTimeout(entry.asking, waitMs, null);
     return entry.login;
   };
   return {

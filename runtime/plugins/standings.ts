@@ -1,5 +1,5 @@
 import type { EventAuthor } from "@signalbox/sdk";
-import { within } from "../platform/abortable.ts";
+import { raceTimeout } from "../platform/abortable.ts";
 import type { Log } from "../platform/log.ts";
 import type { Connection } from "./connections.ts";
 
@@ -84,7 +84,7 @@ export function createStandings(log: Log): Standings {
     find: async (connection, project, author) => {
       if (author.standing !== "unknown") return author.standing;
       const entry = lookUp(connection, project, author, () => true);
-      if (entry?.standing === "unknown" && entry.asked) await within(entry.asked, maxWaitMs, undefined);
+      if (entry?.standing === "unknown" && entry.asked) await raceTimeout(entry.asked, maxWaitMs, undefined);
       return entry?.standing ?? "unknown";
     },
     close: () => stop.abort(),

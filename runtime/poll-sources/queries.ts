@@ -75,7 +75,7 @@ export async function deletePollSource(sql: Queryable, id: number): Promise<bool
   return (await sql`delete from poll_sources where id = ${id}`).count > 0;
 }
 
-export const pollRows = { table: "poll_sources", key: "id", due: "next_poll_at", where: "enabled" } as const;
+export const pollRows = { table: "poll_sources", key: "id", dueColumn: "next_poll_at", condition: "enabled" } as const;
 
 /** Claims one source whose poll is due and that no live replica holds; the longest overdue first. */
 export async function claimDue(sql: Queryable, lease: string, leaseSeconds: number): Promise<ClaimedPollSource | undefined> {

@@ -52,11 +52,11 @@ export function startRetention(options: RetentionOptions): Retention {
     last = { at: new Date().toISOString(), error: null };
     if (Object.values(removed).some((count) => count > 0)) log.info("retention removed expired data", removed);
   };
-  const failed = (error: unknown) => {
+  const onError = (error: unknown) => {
     last = { at: new Date().toISOString(), error: String(error) };
     log.warn("retention failed; retrying in an hour", { error });
   };
-  const loop = startLoop({ everyMs, firstMs, run, failed });
+  const loop = startLoop({ everyMs, firstMs, run, onError });
   return { last: () => last, stop: loop.stop };
 }
 

@@ -27,12 +27,12 @@ export function startBackground(core: Core, plugins: Plugins, memory: Memory, { 
     egress: egress,
     warn,
     knowledge: host.knowledge,
-    onChunksAdded: memory.written,
+    onChunksAdded: memory.noteChunks,
     everyMinutes: config.KNOWLEDGE_SYNC_MINUTES,
   });
   const relay = startRelay({ sql, queues: host.queues, log });
   const intake = startIntake({ queues: host.queues, receiver, log });
-  changed.push(relay.changed, intake.changed);
+  changed.push(relay.refresh, intake.refresh);
   const retention = startRetention({ sql, log, days: config, embedded: database.kind === "embedded" });
   shutdown.add(() => Promise.all([polls.stop(), syncs.stop(), relay.stop(), intake.stop(), retention.stop()]));
   /** Why a queue fails now, in each direction. */

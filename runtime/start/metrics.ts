@@ -5,7 +5,7 @@ import {
   measureProcess,
   oldestQueued,
   pluginUp,
-  running,
+  runningExecutions,
   tableBytes,
 } from "../platform/telemetry/metrics.ts";
 import { tableSizes } from "../retention/queries.ts";
@@ -30,7 +30,7 @@ export function openMetrics({ sql, database, log }: Core, { manager }: Plugins, 
     sizesAt = performance.now();
   };
   return async () => {
-    running.set(queue?.running() ?? 0);
+    runningExecutions.set(queue?.running() ?? 0);
     const { busy, idle, waiting } = database.usage();
     connections.set({ state: "busy" }, busy);
     connections.set({ state: "idle" }, idle);

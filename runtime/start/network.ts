@@ -12,7 +12,7 @@ import type { Core } from "./core.ts";
 export function openNetwork({ config, shutdown }: Core, keyring: Keyring) {
   const exposure = exposureOf(config, keyring.open);
   const guardFor = (loopback: () => boolean) => {
-    const guard = createGuard({ allowed: config.ALLOW_PRIVATE_ADDRESSES, loopback });
+    const guard = createGuard({ allowedNetworks: config.ALLOW_PRIVATE_ADDRESSES, loopback });
     shutdown.add(() => guard.close());
     return { ...guard, fetch: countRequests(fencedFetch(guard.fetch)) };
   };

@@ -18,17 +18,17 @@ export async function openOutbox(
   { connections, host }: Plugins,
 ) {
   const ofConfig = configSecrets(config);
-  const stored = await openStoredSecrets({ sql, bus, log, vault });
-  shutdown.add(() => stored.close());
+  const secretList = await openStoredSecrets({ sql, bus, log, vault });
+  shutdown.add(() => secretList.close());
   const settings = () => [...pluginsOf(host)].map((plugin) => connections.pluginSettings(plugin));
   const secrets = secretsFinder(
-    () => [stored.all(), stored.addresses(), ...connections.everyAccount(), ...settings()],
+    () => [secretList.all(), secretList.addresses(), ...connections.everyAccount(), ...settings()],
     () => [
       ...ofConfig,
       ...connectionSecrets(connections.everyAccount()),
       ...[...pluginsOf(host)].flatMap((plugin) => settingSecrets(plugin, connections.pluginSettings(plugin))),
-      ...storedSecrets(stored.all()),
-      ...addressSecrets(stored.addresses()),
+      ...storedSecrets(secretList.all()),
+      ...addressSecrets(secretList.addresses()),
     ],
   );
   return open({
@@ -37,7 +37,7 @@ export async function openOutbox(
     alarm,
     secrets,
     footer: { enabled: config.COMMENT_FOOTER, publicUrl: config.PUBLIC_URL?.replace(/\/+$/, "") ?? null },
-    refused: ({ execution, agent, tool, reason }) =>
+    recordRefusal: ({ execution, agent, tool, reason }) =>
       recordDecision(sql, {
         actor: agent === null ? "signalbox" : `agent:${agent}`,
         operation: "tools.refused",

@@ -87,7 +87,7 @@ function sharedBy({ config, log, database, shutdown, holds }: Core, network: Net
   return {
     capabilities: {
       embed: (texts: readonly string[]) => resources.embedder.embedAll(texts, AbortSignal.timeout(embedMs)),
-      throttle: holds.recorded(openThrottle(database, resources.redis, log)),
+      throttle: holds.recordHolds(openThrottle(database, resources.redis, log)),
     },
     inProcess: {
       hostsOf,

@@ -62,7 +62,7 @@ function probesOf({ core, needed, network, resources, plugins, background }: Sta
       all: () => allConnections(sql, plugins),
       previousUses: () => listPreviousUses(sql),
       accounts,
-      heldUntil: core.holds.until,
+      heldUntil: core.holds.heldUntil,
     }),
     pluginProbe(plugins.manager),
     ...(config.SIGNALBOX_ROLE === "api" ? [workersProbe(sql)] : []),

@@ -43,7 +43,7 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
   const forgetting = startLoop({
     everyMs: forgetEveryMs,
     run: async () => ((await forgetWrites(sql)) ? { pauseMs: 0 } : undefined),
-    failed: (error) => log.warn("failed to remove records of own writes", { error }),
+    onError: (error) => log.warn("failed to remove records of own writes", { error }),
   });
   shutdown.add(forgetting.stop);
   const deferred = createDeferred(sql, { log, alarm, ttl: config.DEFERRED_WEBHOOK_TTL });

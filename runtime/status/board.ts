@@ -1,6 +1,6 @@
 import type { Output } from "@signalbox/schema/operation";
 import type { get } from "@signalbox/schema/status";
-import { within } from "../platform/abortable.ts";
+import { raceTimeout } from "../platform/abortable.ts";
 import { causeOf } from "../platform/cause-of.ts";
 
 export type Check = Output<typeof get>["checks"][number];
@@ -64,7 +64,7 @@ export class Board {
   /** The findings. Renews old ones in the background, and waits briefly for those that are much too old. */
   async read(): Promise<Check[]> {
     const late = this.#renew();
-    if (late.length > 0) await within(Promise.all(late), waitMs, null);
+    if (late.length > 0) await raceTimeout(Promise.all(late), waitMs, null);
     return this.#probes.flatMap((probe) => {
       const findings = this.#states.get(probe)?.findings ?? [];
       return findings.length > 0 ? findings : this.#missing(probe);

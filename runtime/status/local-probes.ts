@@ -71,8 +71,8 @@ export const credentialsProbe = (sql: Sql, vault: Vault): Probe => ({
   everyMs: 60_000,
   run: async () => {
     const failures: string[] = [];
-    for (const { kind, name, sealed, purpose } of await listStoredSecrets(sql))
-      await vault.open(sealed, purpose).catch((error) => failures.push(`${kind} ${name}: ${causeOf(error)}`));
+    for (const { kind, name, ciphertext, purpose } of await listStoredSecrets(sql))
+      await vault.open(ciphertext, purpose).catch((error) => failures.push(`${kind} ${name}: ${causeOf(error)}`));
     if (failures.length === 0) return [{ name: "credentials", state: "ok", message: "all stored credentials can be decrypted" }];
     const message = `${failures.length} cannot be decrypted: ${failures.slice(0, 3).join("; ")}`;
     return [{ name: "credentials", state: "failed", message }];

@@ -2,7 +2,7 @@ import type { Output } from "@signalbox/schema/operation";
 import * as status from "@signalbox/schema/status";
 import { type Breaker, listBreakers } from "../breakers/queries.ts";
 import { listPauses } from "../pauses/queries.ts";
-import { within } from "../platform/abortable.ts";
+import { raceTimeout } from "../platform/abortable.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { handle } from "../platform/operation.ts";
 import { version } from "../platform/version.ts";
@@ -57,7 +57,7 @@ async function readStored(sql: Sql, replica: string): Promise<Stored | null> {
     agents: await listConnectedAgents(sql),
     breakers: await listBreakers(sql),
   });
-  return within(
+  return raceTimeout(
     read().catch(() => null),
     timeoutMs,
     null,

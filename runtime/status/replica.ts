@@ -16,7 +16,7 @@ const everyMs = 10_000;
 export function startHeartbeat(sql: Sql, role: OwnReplica["role"], running: () => number): Heartbeat {
   const own = { id: newId(), host: hostname().slice(0, 200), role, version, started_at: new Date().toISOString() };
   const run = async () => void (await saveReplica(sql, { ...own, running: running() }));
-  const beats = startLoop({ everyMs, firstMs: 0, run, failed: () => {} });
+  const beats = startLoop({ everyMs, firstMs: 0, run, onError: () => {} });
   return {
     id: own.id,
     stop: async () => {

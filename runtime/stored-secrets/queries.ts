@@ -6,7 +6,7 @@ export interface StoredSecret {
   readonly id: string;
   /** The name of its owner, as operators know it. */
   readonly name: string;
-  readonly sealed: string;
+  readonly ciphertext: string;
   /** The context with which it was encrypted. */
   readonly purpose: string;
 }
@@ -17,7 +17,7 @@ export interface StoredSecret {
  */
 export const listStoredSecrets = (sql: Queryable): Promise<StoredSecret[]> =>
   sql<StoredSecret[]>`
-    select 'integration' as kind, id::text as id, name, credentials as sealed, 'integration ' || id as purpose from integrations
+    select 'integration' as kind, id::text as id, name, credentials as ciphertext, 'integration ' || id as purpose from integrations
     union all select 'webhook mapping', id::text, id::text, secret, 'webhook_mapping' from webhook_mappings where secret is not null
     union all select 'knowledge source', id::text, name, secrets, 'knowledge ' || id from knowledge_sources where secrets is not null
     union all select 'plugin', id, id, settings, 'plugin ' || id from plugins where settings is not null`;
@@ -36,13 +36,19 @@ export const listStoredAddresses = (sql: Queryable): Promise<StoredAddress[]> =>
     order by owner`;
 
 /** Replaces an encrypted value by the same value encrypted with another key. `false` if it was changed meanwhile. */
-export async function replaceStoredSecret(sql: Queryable, { kind, id, sealed }: StoredSecret, after: string): Promise<boolean> {
+export async function replaceStoredSecret(
+  sql: Queryable,
+  { kind, id, ciphertext }: StoredSecret,
+  newCiphertext: string,
+): Promise<boolean> {
   const update = {
-    integration: () => sql`update integrations set credentials = ${after} where id = ${id}::uuid and credentials = ${sealed}`,
+    integration: () =>
+      sql`update integrations set credentials = ${newCiphertext} where id = ${id}::uuid and credentials = ${ciphertext}`,
     "webhook mapping": () =>
-      sql`update webhook_mappings set secret = ${after} where id = ${id}::text::integer and secret = ${sealed}`,
-    "knowledge source": () => sql`update knowledge_sources set secrets = ${after} where id::text = ${id} and secrets = ${sealed}`,
-    plugin: () => sql`update plugins set settings = ${after} where id = ${id} and settings = ${sealed}`,
+      sql`update webhook_mappings set secret = ${newCiphertext} where id = ${id}::text::integer and secret = ${ciphertext}`,
+    "knowledge source": () =>
+      sql`update knowledge_sources set secrets = ${newCiphertext} where id::text = ${id} and secrets = ${ciphertext}`,
+    plugin: () => sql`update plugins set settings = ${newCiphertext} where id = ${id} and settings = ${ciphertext}`,
   };
   return (await update[kind]()).count > 0;
 }

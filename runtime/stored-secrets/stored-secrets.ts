@@ -32,23 +32,25 @@ export interface StoredSecretsOptions {
  * decrypted cannot be recognised.
  */
 export async function openStoredSecrets({ sql, bus, log, vault }: StoredSecretsOptions): Promise<StoredSecrets> {
-  let opened: readonly OpenedSecret[] = [];
+  let openedSecrets: readonly OpenedSecret[] = [];
   let addresses: readonly StoredAddress[] = [];
-  let known = new Map<string, readonly OpenedSecret[]>();
-  const open = async ({ kind, name, sealed, purpose }: StoredSecret): Promise<readonly OpenedSecret[]> =>
-    known.get(sealed) ?? valuesOf(await vault.open(sealed, purpose).catch(() => null)).map((one) => ({ kind, name, ...one }));
+  let secretsByCiphertext = new Map<string, readonly OpenedSecret[]>();
+  const open = async ({ kind, name, ciphertext, purpose }: StoredSecret): Promise<readonly OpenedSecret[]> =>
+    secretsByCiphertext.get(ciphertext) ??
+    valuesOf(await vault.open(ciphertext, purpose).catch(() => null)).map((one) => ({ kind, name, ...one }));
   const read = async () => {
     const [rows, named] = await Promise.all([listStoredSecrets(sql), listStoredAddresses(sql)]);
     if (JSON.stringify(named) !== JSON.stringify(addresses)) addresses = named;
     const found = new Map<string, readonly OpenedSecret[]>();
-    for (const row of rows) found.set(row.sealed, await open(row));
-    const isSame = found.size === known.size && [...found.keys()].every((sealed) => known.has(sealed));
-    known = found;
-    if (!isSame) opened = [...found.values()].flat();
+    for (const row of rows) found.set(row.ciphertext, await open(row));
+    const isSame =
+      found.size === secretsByCiphertext.size && [...found.keys()].every((sealed) => secretsByCiphertext.has(sealed));
+    secretsByCiphertext = found;
+    if (!isSame) openedSecrets = [...found.values()].flat();
   };
   const topic = ["integrations", "mappings", "secrets", "tools"] as const;
   const cached = await openCachedValue({ name: "stored secrets", topic, read, bus, log });
-  return { all: () => opened, addresses: () => addresses, close: () => cached.close() };
+  return { all: () => openedSecrets, addresses: () => addresses, close: () => cached.close() };
 }
 
 /** The texts in a decrypted value: the value itself, or its members. */

@@ -4,7 +4,7 @@ import { batch } from "../platform/database/batch.ts";
 import type { Queryable, Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
-import { own } from "../platform/telemetry/names.ts";
+import { ownAttributes } from "../platform/telemetry/names.ts";
 import { inSpan, inTrace, validTraceparent } from "../platform/telemetry/tracing.ts";
 import type { Arrival, NewEvent, StoredEvent } from "./arrival.ts";
 import { type Command, commandOf, type Effect, pendingReason, placeOf, type RunCommand, refusalOf } from "./command.ts";
@@ -60,7 +60,11 @@ class EventDispatcher implements Dispatcher {
   accept(webhook: Incoming): Promise<Receipt> {
     const incoming = { ...webhook, id: webhook.id ?? newId() };
     const event = { id: incoming.id, traceparent: validTraceparent(webhook.traceparent ?? undefined) };
-    const attributes = { [own.event]: event.id, [own.source]: webhook.source, "signalbox.event_name": webhook.event.event_name };
+    const attributes = {
+      [ownAttributes.event]: event.id,
+      [ownAttributes.source]: webhook.source,
+      "signalbox.event_name": webhook.event.event_name,
+    };
     return inTrace(event, "webhook", attributes, () => this.#accept(incoming));
   }
 

@@ -1,4 +1,4 @@
-import { within } from "../platform/abortable.ts";
+import { raceTimeout } from "../platform/abortable.ts";
 import { batch } from "../platform/database/batch.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
@@ -49,7 +49,7 @@ export function createRefusals(sql: Sql, log: Pick<Log, "warn">): Refusals {
       underWay.add(storing);
     },
     stored: async () => {
-      await within(Promise.all(underWay), waitMs, null);
+      await raceTimeout(Promise.all(underWay), waitMs, null);
     },
   };
 }

@@ -46,7 +46,7 @@ export async function beginSignsOfConnected(sql: Sql, seconds: number): Promise<
     insert into execution_signs (execution_id, sign) select id, 'working' from marked on conflict (execution_id) do nothing`;
 }
 
-export const signRows = { table: "execution_signs", key: "execution_id", due: "due_at" } as const;
+export const signRows = { table: "execution_signs", key: "execution_id", dueColumn: "due_at" } as const;
 
 export async function claimSign(sql: Sql, lease: string, leaseSeconds: number): Promise<Sign | undefined> {
   const [row] = await sql<Sign[]>`

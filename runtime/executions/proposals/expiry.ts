@@ -26,6 +26,6 @@ export function startExpiry(sql: Sql, log: Log): Loop {
     everyMs: sweepMs,
     firstMs: 0,
     run,
-    failed: (error) => log.warn("failed to end expired proposals", { error }),
+    onError: (error) => log.warn("failed to end expired proposals", { error }),
   });
 }

@@ -3,7 +3,7 @@ import { maxDepth } from "../../platform/json.ts";
 import { ServerFault } from "./server-fault.ts";
 import { type SessionOptions, withSession } from "./session.ts";
 
-const anything = z.looseObject({});
+const anyObject = z.looseObject({});
 
 /**
  * Calls a tool and returns its structured content, or else its texts. Images, audio and files
@@ -16,7 +16,7 @@ export async function callMcpTool(
   parameters: Readonly<Record<string, unknown>>,
 ): Promise<unknown> {
   const answer = await withSession(options, (client) =>
-    client.request({ method: "tools/call", params: { name, arguments: parameters } }, anything, { timeout: options.timeoutMs }),
+    client.request({ method: "tools/call", params: { name, arguments: parameters } }, anyObject, { timeout: options.timeoutMs }),
   );
   return readResult(answer);
 }

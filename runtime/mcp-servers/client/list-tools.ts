@@ -17,7 +17,7 @@ export interface McpTool {
   readonly idempotent: boolean;
 }
 
-export interface Discovered {
+export interface ToolList {
   readonly tools: readonly McpTool[];
   /** The omitted tools with reasons; `null` if there are none. */
   readonly left_out: string | null;
@@ -34,11 +34,11 @@ const maxListLength = 131_072;
 const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional().catch(undefined) });
 
 /** Lists the tools of a server. Throws `ServerFault`. */
-export function listTools(options: SessionOptions): Promise<Discovered> {
+export function listTools(options: SessionOptions): Promise<ToolList> {
   return withSession(options, async (client) => {
     if (!client.getServerCapabilities()?.tools) return { tools: [], left_out: null };
     const entries: unknown[] = [];
-    const seen = new Set<string>();
+    const seenCursors = new Set<string>();
     let cursor: string | undefined;
     do {
       const params = cursor === undefined ? {} : { cursor };
@@ -51,9 +51,9 @@ export function listTools(options: SessionOptions): Promise<Discovered> {
         });
       entries.push(...answer.tools);
       cursor = answer.nextCursor;
-      if (cursor === undefined || seen.has(cursor)) break;
-      seen.add(cursor);
-    } while (seen.size < maxPages && entries.length <= maxTools);
+      if (cursor === undefined || seenCursors.has(cursor)) break;
+      seenCursors.add(cursor);
+    } while (seenCursors.size < maxPages && entries.length <= maxTools);
     return readTools(entries);
   });
 }
@@ -67,7 +67,7 @@ const toolShape = z.object({
 });
 
 /** Selects the tools that can be offered, with reasons for the others. */
-export function readTools(entries: readonly unknown[]): Discovered {
+export function readTools(entries: readonly unknown[]): ToolList {
   const tools = new Map<string, McpTool>();
   const reasons: string[] = [];
   let size = 0;
@@ -91,13 +91,13 @@ function readTool(entry: unknown): McpTool | string {
   const parsed = toolShape.safeParse(entry);
   if (!parsed.success) return "a tool without a name of at most 256 characters";
   const { name, description, inputSchema, annotations, execution } = parsed.data;
-  const shown = JSON.stringify(name.slice(0, 80));
-  if (name.includes("\0") || !name.isWellFormed()) return `${shown}: the name contains invalid characters`;
-  if (execution?.taskSupport === "required") return `${shown}: it requires task execution, which is not supported`;
+  const shownName = JSON.stringify(name.slice(0, 80));
+  if (name.includes("\0") || !name.isWellFormed()) return `${shownName}: the name contains invalid characters`;
+  if (execution?.taskSupport === "required") return `${shownName}: it requires task execution, which is not supported`;
   const parameters = safeSchema(inputSchema);
-  if (!parameters) return `${shown}: its inputSchema must describe an object`;
+  if (!parameters) return `${shownName}: its inputSchema must describe an object`;
   if (JSON.stringify(parameters).length > maxSchemaLength)
-    return `${shown}: its inputSchema is larger than ${maxSchemaLength} characters`;
+    return `${shownName}: its inputSchema is larger than ${maxSchemaLength} characters`;
   return {
     name: toolName(name),
     remote_name: name,

@@ -33,27 +33,27 @@ export async function withSession<T>(options: SessionOptions, use: (client: Clie
   // This time is not part of the server's deadline.
   const { Client, StreamableHTTPClientTransport } = await loadClient();
   const late = AbortSignal.timeout(options.timeoutMs);
-  const over = AbortSignal.any([options.signal, late]);
-  const broken = Promise.withResolvers<never>();
-  broken.promise.catch(() => {});
+  const endSignal = AbortSignal.any([options.signal, late]);
+  const failure = Promise.withResolvers<never>();
+  failure.promise.catch(() => {});
   const stop = () =>
-    broken.reject(late.aborted ? new ServerFault(`did not answer within ${options.timeoutMs / 1000} s`) : over.reason);
-  over.addEventListener("abort", stop, { once: true });
+    failure.reject(late.aborted ? new ServerFault(`did not answer within ${options.timeoutMs / 1000} s`) : endSignal.reason);
+  endSignal.addEventListener("abort", stop, { once: true });
 
   const transport = new StreamableHTTPClientTransport(new URL(options.url), {
-    fetch: limitedFetch(options, over, broken.reject),
+    fetch: limitedFetch(options, endSignal, failure.reject),
     reconnectionOptions: { maxRetries: 0, initialReconnectionDelay: 1, maxReconnectionDelay: 1, reconnectionDelayGrowFactor: 1 },
   });
   const client = new Client({ name: "signalbox", version }, { capabilities: {}, jsonSchemaValidator: trusting });
   try {
     options.signal.throwIfAborted();
     const run = client.connect(transport, { timeout: options.timeoutMs }).then(() => use(client));
-    return await Promise.race([run, broken.promise]);
+    return await Promise.race([run, failure.promise]);
   } catch (error) {
     options.signal.throwIfAborted();
     throw error instanceof ServerFault ? error : new ServerFault(withoutUrlSecrets(reason(error), options.url), error);
   } finally {
-    over.removeEventListener("abort", stop);
+    endSignal.removeEventListener("abort", stop);
     void endSession(transport, client);
   }
 }
@@ -83,15 +83,15 @@ async function endSession(transport: StreamableHTTPClientTransport, client: Clie
   await client.close().catch(() => {});
 }
 
-function limitedFetch(options: SessionOptions, over: AbortSignal, broken: (fault: ServerFault) => void): Fetch {
-  let left = options.maxBytes;
+function limitedFetch(options: SessionOptions, endSignal: AbortSignal, onFault: (fault: ServerFault) => void): Fetch {
+  let remainingBytes = options.maxBytes;
   const counter = new ValueCounter();
   let requests = 0;
   return async (input, init = {}) => {
     // The server's notification stream is not used, so it is never opened.
     if ((init.method ?? "GET") === "GET") return new Response(null, { status: 405 });
     if (++requests > maxRequests) throw fail(new ServerFault(`caused more than ${maxRequests} requests in one session`));
-    const signal = init.method === "DELETE" ? init.signal : AbortSignal.any([over, ...(init.signal ? [init.signal] : [])]);
+    const signal = init.method === "DELETE" ? init.signal : AbortSignal.any([endSignal, ...(init.signal ? [init.signal] : [])]);
     const response = await options.fetch(input, {
       ...init,
       headers: { ...plain(init.headers), ...traceHeaders() },
@@ -99,9 +99,9 @@ function limitedFetch(options: SessionOptions, over: AbortSignal, broken: (fault
     });
     const count = new TransformStream<Uint8Array, Uint8Array>({
       transform: (chunk, controller) => {
-        left -= chunk.byteLength;
-        if (left >= 0) counter.add(chunk);
-        if (left < 0) controller.error(fail(new ServerFault(`sent more than ${options.maxBytes} bytes`)));
+        remainingBytes -= chunk.byteLength;
+        if (remainingBytes >= 0) counter.add(chunk);
+        if (remainingBytes < 0) controller.error(fail(new ServerFault(`sent more than ${options.maxBytes} bytes`)));
         else if (counter.values > maxValues)
           controller.error(fail(new ServerFault(`sent more than ${maxValues} members and list items`)));
         else controller.enqueue(chunk);
@@ -111,7 +111,7 @@ function limitedFetch(options: SessionOptions, over: AbortSignal, broken: (fault
     return new Response(body, { status: response.status, statusText: response.statusText, headers: plain(response.headers) });
   };
   function fail(fault: ServerFault): ServerFault {
-    broken(fault);
+    onFault(fault);
     return fault;
   }
 }

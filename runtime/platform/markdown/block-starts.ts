@@ -1,7 +1,7 @@
 /** The marker of a list item with a text, or of a heading. */
 const marker = /^( {0,3})(?:([-*+])|(\d{1,9})([.)])|#{1,6})( {1,4})(?=[^ \t])/;
 /** A line that can end a list, if it is not inside of an item. */
-const ending = /^[ \t]*(?:[-*+>#<|=~_`]|$)/;
+const listEnd = /^[ \t]*(?:[-*+>#<|=~_`]|$)/;
 
 /** The last item of the numbered list that may be open. */
 interface Item {
@@ -25,7 +25,7 @@ export class BlockStarts {
     this.#isAfterHeading = false;
     if (!found) {
       const indent = line.search(/[^ ]/);
-      if (ending.test(line) && indent < (this.#item?.width ?? 0)) this.#item = null;
+      if (listEnd.test(line) && indent < (this.#item?.width ?? 0)) this.#item = null;
       return isAfterHeading;
     }
     const [{ length: width }, { length: indent } = "", bullet, number, sign] = found;

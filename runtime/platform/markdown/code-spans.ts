@@ -1,24 +1,24 @@
 /** What decides whether the backticks after it are code: what it is, and how it ends in its plain form. */
-const constructs: readonly { readonly begins: RegExp; readonly plain: RegExp }[] = [
+const constructs: readonly { readonly begins: RegExp; readonly plainForm: RegExp }[] = [
   // An element with plain attributes, an address in angle brackets, a comment.
   {
     begins: /^<[A-Za-z/!?]/,
-    plain: /(?:<\/?[A-Za-z][A-Za-z0-9-]*(?:\s+[\w-]+="[^"<>`]*")*\s*\/?>|<[A-Za-z][\w+.-]*:[^\s<>`]*>|<!--[^`]*?-->)/y,
+    plainForm: /(?:<\/?[A-Za-z][A-Za-z0-9-]*(?:\s+[\w-]+="[^"<>`]*")*\s*\/?>|<[A-Za-z][\w+.-]*:[^\s<>`]*>|<!--[^`]*?-->)/y,
   },
   // The address and title of a link, the name of its definition, a footnote.
   {
     begins: /^\]\(/,
-    plain: /\]\([ \t]*(?:<[^<>`\\]*>|[^\s()<>`\\]*)(?:[ \t]+(?:"[^"`\\]*"|'[^'`\\]*'))?[ \t]*\)/y,
+    plainForm: /\]\([ \t]*(?:<[^<>`\\]*>|[^\s()<>`\\]*)(?:[ \t]+(?:"[^"`\\]*"|'[^'`\\]*'))?[ \t]*\)/y,
   },
-  { begins: /^(?:\]\[|\[\^)/, plain: /[[\]]{1,2}\^?[^\][`\\]*\]/y },
+  { begins: /^(?:\]\[|\[\^)/, plainForm: /[[\]]{1,2}\^?[^\][`\\]*\]/y },
   // An address that platforms make a link.
-  { begins: /^(?:h|f|w)/i, plain: /[^\s<`]*(?![^\s<])/y },
+  { begins: /^(?:h|f|w)/i, plainForm: /[^\s<`]*(?![^\s<])/y },
   // A formula, see below.
-  { begins: /^\$/, plain: /\$/y },
+  { begins: /^\$/, plainForm: /\$/y },
 ];
 const tokens = /`+|<[A-Za-z/!?]|\]\(|\]\[|\[\^|\$|https?:\/\/|ftp:\/\/|www\./gi;
 /** Elements whose content platforms do not read as Markdown, also after an empty line; a comment is another. */
-const raw = /<(?:!(?!--)|\?|\/?(?:pre|script|style|textarea)\b)/i;
+const rawHtml = /<(?:!(?!--)|\?|\/?(?:pre|script|style|textarea)\b)/i;
 /** A line that can make a table of the lines around it. */
 const tableRule = /^[ \t>*+\d.)]*[|:-][|:\- \t>]*$/m;
 
@@ -60,7 +60,7 @@ export class CodeSpans {
     const spans = isHtml || this.#isAmbiguous || this.isRaw || this.#hasOddLabel ? [] : this.#unambiguous(line, start);
     // An element that is named in code begins nothing.
     const rest = withoutSpans(line, spans);
-    if (rest.includes("<")) this.isRaw ||= raw.test(rest) || rest.lastIndexOf("<!--") > rest.lastIndexOf("-->");
+    if (rest.includes("<")) this.isRaw ||= rawHtml.test(rest) || rest.lastIndexOf("<!--") > rest.lastIndexOf("-->");
     return this.isRaw ? [] : spans;
   }
 
@@ -118,7 +118,7 @@ export class CodeSpans {
   }
 
   #endOf(line: string, at: number, token: string): number | null {
-    const plain = constructs.find(({ begins }) => begins.test(token))?.plain;
+    const plain = constructs.find(({ begins }) => begins.test(token))?.plainForm;
     if (!plain) return null;
     plain.lastIndex = at;
     return plain.test(line) ? Math.max(plain.lastIndex, at + 1) : null;

@@ -44,7 +44,7 @@ export function hasMore(text: string, sign: string, most: number): boolean {
 }
 
 /** A line that ends HTML and paragraphs. One with a no-break space does not. */
-const blank = /^[ \t]*$/;
+const blankLine = /^[ \t]*$/;
 /** The first line of HTML, also in a quotation, a list, a definition or a footnote. */
 const htmlBlock = /^(?:[ \t>:]|[-*+][ \t]|\d{1,9}[.)][ \t]|\[\^[^\]]{1,1000}\]:)*<[A-Za-z/!?]/;
 
@@ -61,7 +61,7 @@ function codeOf(text: string): [number, number][] {
     const end = text[lineEnd - 1] === "\r" ? lineEnd - 1 : lineEnd;
     const line = text.slice(start, end);
     const beginsBlock = blocks.begins(line);
-    if (blank.test(line)) {
+    if (blankLine.test(line)) {
       inHtml = spans.isRaw;
       spans.endParagraph();
     } else if (beginsBlock) spans.endParagraph();

@@ -30,7 +30,7 @@ const lookup: LookupFunction = (name, _options, done) => {
   );
 };
 const guard = (options: { loopback?: boolean; allowed?: string[] } = {}) => {
-  const made = createGuard({ allowed: options.allowed ?? [], loopback: options.loopback ?? false, lookup });
+  const made = createGuard({ allowedNetworks: options.allowed ?? [], loopback: options.loopback ?? false, lookup });
   guards.push(made);
   return made;
 };
@@ -80,7 +80,7 @@ describe("check", () => {
   });
 
   it("does not wait for a name server that is silent", async () => {
-    const silent = createGuard({ allowed: [], loopback: false, lookup: () => {} });
+    const silent = createGuard({ allowedNetworks: [], loopback: false, lookup: () => {} });
     await silent.check("https://slow.test/");
   });
 });

@@ -7,7 +7,7 @@ import { isLoopback, isPublic, parseAddress, parseNetworks } from "./networks.ts
 
 export interface GuardOptions {
   /** Networks (CIDR) that the service may contact although they are not public: `ALLOW_PRIVATE_ADDRESSES`. */
-  readonly allowed: readonly string[];
+  readonly allowedNetworks: readonly string[];
   /** Whether it may contact this machine's own addresses: only while the service listens on loopback without API keys. */
   readonly loopback: boolean | (() => boolean);
   /** Resolves names. Default: the system's resolver. */
@@ -34,17 +34,17 @@ export interface Guard {
 const checkMs = 2_000;
 
 export function createGuard(options: GuardOptions): Guard {
-  const allowed = parseNetworks(options.allowed);
+  const allowedNetworks = parseNetworks(options.allowedNetworks);
   const permits = (address: string) => {
     const loopback = typeof options.loopback === "function" ? options.loopback() : options.loopback;
-    return isPublic(address) || allowed.has(address) || (loopback && isLoopback(address));
+    return isPublic(address) || allowedNetworks.has(address) || (loopback && isLoopback(address));
   };
   const lookup = checkedLookup(options.lookup ?? (systemLookup as LookupFunction), permits);
   const connect = buildConnector({ lookup, timeout: 10_000, autoSelectFamily: true });
   const agent = new Agent({
     connect: (target, done) => {
       // An address in place of a name is connected to without a lookup.
-      const literal = bare(target.hostname);
+      const literal = withoutBrackets(target.hostname);
       if (parseAddress(literal) && !permits(literal)) done(refusal(literal, literal), null);
       else connect(target, done);
     },
@@ -79,7 +79,7 @@ function problemIn(error: unknown): Problem | null {
   return null;
 }
 
-const bare = (hostname: string) => hostname.replace(/^\[|\]$/g, "");
+const withoutBrackets = (hostname: string) => hostname.replace(/^\[|\]$/g, "");
 
 function parse(text: string): URL {
   const shown = JSON.stringify(text.slice(0, 200));
@@ -96,19 +96,19 @@ function parse(text: string): URL {
 }
 
 async function check(text: string, permits: (address: string) => boolean, lookup: LookupFunction): Promise<void> {
-  const hostname = bare(parse(text).hostname);
+  const hostname = withoutBrackets(parse(text).hostname);
   if (parseAddress(hostname)) {
     if (!permits(hostname)) throw refusal(hostname, hostname);
     return;
   }
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<void>((done) => {
+  const timeout = new Promise<void>((done) => {
     timer = setTimeout(done, checkMs);
   });
   const resolved = new Promise<void>((done, fail) => {
     lookup(hostname, { all: true }, (error) => (error instanceof Problem ? fail(error) : done()));
   });
-  await Promise.race([resolved, late]).finally(() => clearTimeout(timer));
+  await Promise.race([resolved, timeout]).finally(() => clearTimeout(timer));
 }
 
 /** Resolves a name and refuses it if any of its addresses is refused, because a name with both kinds is an attack. */

@@ -25,16 +25,17 @@ const redirectOptions = { maxRedirections: 20, throwOnMaxRedirect: true };
  */
 export function leanFetch(config: Pick<Config, "NODE_USE_ENV_PROXY">, isDeno = "Deno" in globalThis): Fetch {
   // Looked up at each call, so that a replaced global fetch is used.
-  const once = fetchOnce((input, init) => globalThis.fetch(input, init), isDeno);
-  const usual: Fetch = async (input, init) => withStatus(boundedResponse(await once(input, init), init?.signal), init?.signal);
-  if (isDeno) return usual;
+  const fetchWhole = fetchOnce((input, init) => globalThis.fetch(input, init), isDeno);
+  const standardFetch: Fetch = async (input, init) =>
+    withStatus(boundedResponse(await fetchWhole(input, init), init?.signal), init?.signal);
+  if (isDeno) return standardFetch;
   const limits = { headersTimeout: 0, bodyTimeout: 0 };
-  const staying = config.NODE_USE_ENV_PROXY ? new EnvHttpProxyAgent(limits) : new Agent(limits);
-  const following = staying.compose(interceptors.redirect(redirectOptions));
+  const agent = config.NODE_USE_ENV_PROXY ? new EnvHttpProxyAgent(limits) : new Agent(limits);
+  const redirectingAgent = agent.compose(interceptors.redirect(redirectOptions));
   return async (input, init = {}) => {
     const { body, signal } = init;
     if (input instanceof Request || !(body == null || typeof body === "string" || body instanceof Uint8Array))
-      return usual(input, init);
+      return standardFetch(input, init);
     const headers = recordOf(init.headers);
     if (typeof body === "string") headers["content-type"] ??= "text/plain;charset=UTF-8";
     headers["accept-encoding"] = "gzip";
@@ -47,7 +48,7 @@ export function leanFetch(config: Pick<Config, "NODE_USE_ENV_PROXY">, isDeno = "
         headers,
         ...(body != null && { body }),
         ...(signal && { signal }),
-        dispatcher: (init.redirect ?? "follow") === "follow" ? following : staying,
+        dispatcher: (init.redirect ?? "follow") === "follow" ? redirectingAgent : agent,
       });
       if (init.redirect === "error" && redirects.includes(answer.statusCode)) {
         await answer.body.dump();
@@ -118,7 +119,7 @@ async function bodyOf(
 function wholeIfSmall(body: Readable): Promise<ArrayBuffer | AsyncIterable<Uint8Array>> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  const all = async function* () {
+  const allChunks = async function* () {
     try {
       yield* chunks;
       yield* body;
@@ -134,7 +135,7 @@ function wholeIfSmall(body: Readable): Promise<ArrayBuffer | AsyncIterable<Uint8
       if (bytes <= smallBytes) return;
       body.pause();
       body.off("data", add).off("end", end);
-      done(all());
+      done(allChunks());
     };
     const end = () => done(new Uint8Array(Buffer.concat(chunks)).buffer);
     body.on("data", add).once("end", end).once("error", fail);

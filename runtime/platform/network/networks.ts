@@ -19,13 +19,13 @@ export function parseNetworks(list: readonly string[]): Networks {
 }
 
 function parseNetwork(text: string): [Address, number] {
-  const wrong = new Error(`${JSON.stringify(text.slice(0, 100))} is not a network such as 10.0.0.0/8, fd00::/8 or 192.0.2.7`);
+  const error = new Error(`${JSON.stringify(text.slice(0, 100))} is not a network such as 10.0.0.0/8, fd00::/8 or 192.0.2.7`);
   const [address = "", bits, ...rest] = text.trim().split("/");
-  if (rest.length > 0 || !isAddress(address) || (bits !== undefined && !/^\d{1,3}$/.test(bits))) throw wrong;
+  if (rest.length > 0 || !isAddress(address) || (bits !== undefined && !/^\d{1,3}$/.test(bits))) throw error;
   const base = ipaddr.parse(address);
   const most = base.kind() === "ipv4" ? 32 : 128;
   const prefixLength = bits === undefined ? most : Number(bits);
-  if (prefixLength > most) throw wrong;
+  if (prefixLength > most) throw error;
   // ::ffff:10.0.0.0/104 means 10.0.0.0/8: addresses are compared in their own family.
   if (base instanceof ipaddr.IPv6 && base.isIPv4MappedAddress() && prefixLength >= 96)
     return [base.toIPv4Address(), prefixLength - 96];

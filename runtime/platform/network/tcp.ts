@@ -28,7 +28,7 @@ export function openTcp(name: string, servers: () => readonly string[]): TcpConn
       const connection = new Connection(host, port, tls);
       open.add(connection);
       void connection.closed.then(() => open.delete(connection));
-      await connection.opened();
+      await connection.whenOpen();
       return connection;
     },
     closeAll: () => {
@@ -58,7 +58,7 @@ class Connection implements TcpConnection {
     return this.#closing.promise;
   }
 
-  async opened(): Promise<void> {
+  async whenOpen(): Promise<void> {
     const signal = AbortSignal.timeout(connectMs);
     try {
       await once(this.#socket, this.#encrypted ? "secureConnect" : "connect", { signal });
@@ -96,7 +96,7 @@ class Connection implements TcpConnection {
     if (this.#encrypted) return;
     this.#encrypted = true;
     this.#socket = this.#watch(connectTls({ socket: this.#socket, ...this.#serverName() }));
-    await this.opened();
+    await this.whenOpen();
   }
 
   async close(): Promise<void> {

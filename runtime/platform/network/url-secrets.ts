@@ -9,14 +9,14 @@ export function secretsInUrl(text: string): string[] {
   const { username, password, searchParams, search } = new URL(text);
   const login = password || username;
   const members = [...searchParams].filter(([name]) => isSecretParameter(name)).map(([, value]) => value);
-  const written = search
+  const rawValues = search
     .slice(1)
     .split("&")
     .flatMap((pair) => {
       const [name = "", ...value] = pair.split("=");
       return isSecretParameter(name) ? [value.join("=")] : [];
     });
-  const all = [login, decode(login), ...members, ...written];
+  const all = [login, decode(login), ...members, ...rawValues];
   return [...new Set(all)].filter((one) => one.length >= minLength).sort((a, b) => b.length - a.length);
 }
 

@@ -10,10 +10,10 @@ const probeMs = 2_000;
  */
 export const overRedis =
   (url: string | undefined, name: string): OpenChannel =>
-  async ({ hear, reconnected, refresh }) => {
-    const subscription = await subscribe(url, name, hear, reconnected);
+  async ({ onMessage, onReconnect, refresh }) => {
+    const subscription = await subscribe(url, name, onMessage, onReconnect);
     // While the connection is lost, this replica polls.
-    const probes = startLoop({ everyMs: probeMs, run: async () => void (await subscription.count()), failed: refresh });
+    const probes = startLoop({ everyMs: probeMs, run: async () => void (await subscription.count()), onError: refresh });
     return {
       send: (message) => subscription.publish(message).catch(() => {}),
       members: () => subscription.count().catch(() => 1),

@@ -23,7 +23,7 @@ const connectMs = 2_000;
  */
 const silentMs = 3_000;
 /** Default address of Redis. */
-const local = "redis://127.0.0.1:6379";
+const localUrl = "redis://127.0.0.1:6379";
 const noRedis = "no Redis: short-term memories are kept in the database; set REDIS_URL to use one";
 
 /**
@@ -31,13 +31,13 @@ const noRedis = "no Redis: short-term memories are kept in the database; set RED
  * the default address once, and returns `null` if there is no Redis.
  */
 export async function openRedis(url: string | undefined, prefix: string, log: Log): Promise<Redis | null> {
-  const address = addressOf(url ?? local);
+  const address = addressOf(url ?? localUrl);
   // Checked before the client package is loaded.
   if (url === undefined && !(await listens(address))) {
     log.info(noRedis, { tried: address });
     return null;
   }
-  const client = await createClient(url ?? local);
+  const client = await createClient(url ?? localUrl);
   let up = false;
   let closing = false;
   const note = (now: boolean, error?: unknown) => {
@@ -94,17 +94,17 @@ export interface Subscription {
 export async function subscribe(
   url: string | undefined,
   channel: string,
-  hear: (message: string) => void,
-  reconnected: () => void,
+  onMessage: (message: string) => void,
+  onReconnect: () => void,
 ): Promise<Subscription> {
-  const [sender, receiver] = await Promise.all([createClient(url ?? local), createClient(url ?? local)]);
+  const [sender, receiver] = await Promise.all([createClient(url ?? localUrl), createClient(url ?? localUrl)]);
   let heard = false;
-  receiver.on("message", (_, message: string) => hear(message));
+  receiver.on("message", (_, message: string) => onMessage(message));
   for (const client of [sender, receiver]) client.on("error", () => {});
   receiver.on("ready", () => {
     receiver.subscribe(channel).then(
       () => {
-        if (heard) reconnected();
+        if (heard) onReconnect();
         heard = true;
       },
       () => receiver.disconnect(true),
@@ -142,7 +142,7 @@ async function createClient(url: string): Promise<Client> {
 }
 
 function access(client: Client, prefix: string, address: string): Omit<Redis, "close"> {
-  const guarded = async <T>(run: () => Promise<T>): Promise<T> => {
+  const withUnavailability = async <T>(run: () => Promise<T>): Promise<T> => {
     try {
       return await run();
     } catch (error) {
@@ -171,8 +171,8 @@ function access(client: Client, prefix: string, address: string): Omit<Redis, "c
     prefix,
     address,
     connection: client,
-    call: (command, ...args) => guarded(async () => (await client.call(command, ...args.map(String))) as RedisReply),
-    script: (source, keys, args) => guarded(() => script(source, keys, args)),
+    call: (command, ...args) => withUnavailability(async () => (await client.call(command, ...args.map(String))) as RedisReply),
+    script: (source, keys, args) => withUnavailability(() => script(source, keys, args)),
   };
 }
 

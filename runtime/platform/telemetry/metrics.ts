@@ -78,7 +78,11 @@ export const oldestQueued = new Gauge({
   help: "Age of the oldest queued execution that is due.",
   registers,
 });
-export const running = new Gauge({ name: "signalbox_running", help: "Executions that this replica runs now.", registers });
+export const runningExecutions = new Gauge({
+  name: "signalbox_running",
+  help: "Executions that this replica runs now.",
+  registers,
+});
 export const tableBytes = new Gauge({
   name: "signalbox_table_bytes",
   help: "Size of each table with its indexes.",

@@ -17,7 +17,7 @@ export const genAi = {
 } as const;
 
 /** Our own attributes: the same names as in the log. */
-export const own = {
+export const ownAttributes = {
   event: "signalbox.event_id",
   execution: "signalbox.execution_id",
   task: "signalbox.task_id",

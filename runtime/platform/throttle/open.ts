@@ -53,7 +53,7 @@ if interval > 0 then redis.call('SET', KEYS[1], now + interval, 'PX', interval +
 return 0`;
 
 /** KEYS: the throttle. ARGV: milliseconds without a start. */
-const hold = `
+const holdScript = `
 local time = redis.call('TIME')
 local ends = time[1] * 1000 + math.floor(time[2] / 1000) + math.ceil(tonumber(ARGV[1]))
 if ends > tonumber(redis.call('GET', KEYS[1]) or '0') then
@@ -65,6 +65,6 @@ function redisThrottle(redis: RedisAccess): SharedThrottle {
   const keyOf = (key: string) => `${redis.prefix}pace:${key}`;
   return {
     reserve: async (key, interval) => Number(await redis.script(take, [keyOf(key)], [interval])),
-    block: async (key, ms) => void (await redis.script(hold, [keyOf(key)], [ms])),
+    block: async (key, ms) => void (await redis.script(holdScript, [keyOf(key)], [ms])),
   };
 }

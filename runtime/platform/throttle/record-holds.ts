@@ -3,15 +3,15 @@ import type { SharedThrottle } from "@signalbox/sdk";
 /** Records the times until which platforms asked plugins to wait. */
 export interface Holds {
   /** The same throttle, which also records its holds. Its keys begin with the id of a plugin. */
-  recorded(throttle: SharedThrottle): SharedThrottle;
+  recordHolds(throttle: SharedThrottle): SharedThrottle;
   /** The time until which requests are held, in milliseconds since 1970; `null` if none are. */
-  until(plugin: string): number | null;
+  heldUntil(plugin: string): number | null;
 }
 
 export function createHolds(): Holds {
   const holds = new Map<string, number>();
   return {
-    recorded: (throttle) => ({
+    recordHolds: (throttle) => ({
       ...throttle,
       block: (key, ms) => {
         const plugin = key.slice(0, Math.max(0, key.indexOf("/"))) || key;
@@ -19,7 +19,7 @@ export function createHolds(): Holds {
         return throttle.block(key, ms);
       },
     }),
-    until: (plugin) => {
+    heldUntil: (plugin) => {
       const until = holds.get(plugin) ?? 0;
       return until > Date.now() ? until : null;
     },

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { address, isEncryptionKey, isPlaceholder, items, list, networks, whole, yesNo } from "../config-values.ts";
+import { address, integer, isEncryptionKey, isPlaceholder, items, list, networks, yesNo } from "../config-values.ts";
 import { logLevels } from "../log.ts";
 
 /** Addresses, storage, access and observability of the service. */
 export const service = {
-  PORT: whole(8000, 0, 65535).describe("Port of the HTTP API and the webhooks."),
-  GRPC_PORT: whole(9090, 0, 65535).describe("Port of the gRPC gateway."),
+  PORT: integer(8000, 0, 65535).describe("Port of the HTTP API and the webhooks."),
+  GRPC_PORT: integer(9090, 0, 65535).describe("Port of the gRPC gateway."),
   HOST: z
     .string()
     .optional()
@@ -31,7 +31,7 @@ export const service = {
     .describe(
       "How replicas learn of changes. `postgres`: LISTEN and NOTIFY; `redis`: channels of `REDIS_URL`; `polling`: each replica looks for changes every two seconds; for a PostgreSQL without LISTEN.",
     ),
-  DATABASE_WAIT_SECONDS: whole(20, 0, 3600).describe(
+  DATABASE_WAIT_SECONDS: integer(20, 0, 3600).describe(
     "Seconds that the service waits for PostgreSQL at startup before the start fails. The time begins again each time that PostgreSQL answers. 0: do not wait.",
   ),
   DATA_DIR: z.string().default("./data").describe("Folder of the embedded database."),
@@ -63,15 +63,15 @@ export const service = {
     .describe(
       "API keys with all scopes, comma-separated. Default: none; the API is then open and the service listens on 127.0.0.1.",
     ),
-  MAX_BODY_BYTES: whole(1_048_576, 1024, 1 << 30).describe("Maximum size of an API request body, in bytes."),
-  MAX_WEBHOOK_BYTES: whole(26_214_400, 1024, 1 << 30).describe("Maximum size of a webhook body, in bytes."),
-  MAX_UNCHECKED_WEBHOOK_BYTES: whole(5_242_880, 1024, 1 << 30).describe(
+  MAX_BODY_BYTES: integer(1_048_576, 1024, 1 << 30).describe("Maximum size of an API request body, in bytes."),
+  MAX_WEBHOOK_BYTES: integer(26_214_400, 1024, 1 << 30).describe("Maximum size of a webhook body, in bytes."),
+  MAX_UNCHECKED_WEBHOOK_BYTES: integer(5_242_880, 1024, 1 << 30).describe(
     "Maximum size of a webhook body that needs no secret or signature, in bytes. Default: `MAX_WEBHOOK_BYTES` if set, otherwise 5 MiB.",
   ),
-  MAX_CONNECTIONS: whole(10_000, 10, 1_000_000).describe(
+  MAX_CONNECTIONS: integer(10_000, 10, 1_000_000).describe(
     "Maximum number of connections to `PORT`. Above it, the connection that has gone longest without a request is closed.",
   ),
-  MAX_INFLIGHT_BODY_BYTES: whole(268_435_456, 1024, 2 ** 40).describe(
+  MAX_INFLIGHT_BODY_BYTES: integer(268_435_456, 1024, 2 ** 40).describe(
     "Maximum total size of all request bodies in memory, in bytes. Further requests are answered with 503.",
   ),
   ENCRYPTION_KEY: list

@@ -1,5 +1,5 @@
 import { PluginError } from "@signalbox/sdk";
-import { currentFence, joined, runFenced, type WriteFence } from "../../platform/write-fence.ts";
+import { currentFence, joinFences, runFenced, type WriteFence } from "../../platform/write-fence.ts";
 import type { Caller } from "./caller.ts";
 import type { Child } from "./child.ts";
 import { limits } from "./limits.ts";
@@ -66,7 +66,7 @@ export class Calls {
     const own = this.#fences.get((params as { call?: number } | null)?.call ?? -1);
     const others = () => [...this.#fences.values()].filter((fence) => fence !== null);
     const all = own === undefined ? others() : own === null ? [] : [own];
-    return all.length === 0 ? request() : runFenced(joined(all), request);
+    return all.length === 0 ? request() : runFenced(joinFences(all), request);
   }
 
   /** Stores the state that a call has reached. */

@@ -3,7 +3,7 @@ import { problem } from "@signalbox/schema/problem";
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { z } from "zod";
-import { type Actor, invalid } from "../../platform/operation.ts";
+import { type Actor, inputProblem } from "../../platform/operation.ts";
 import { methodNotAllowed } from "./app.ts";
 import { type Authenticate, anonymous } from "./authenticate.ts";
 import type { BodyLimits } from "./body.ts";
@@ -39,7 +39,7 @@ export function mountSession(app: OpenAPIHono, options: SessionOptions): void {
   app.post(path, async (c) => {
     requireSameOrigin(c, options.publicUrl);
     const input = credentials.safeParse(await readJson(c, options.limits));
-    if (!input.success) throw invalid(input.error);
+    if (!input.success) throw inputProblem(input.error);
     const session = await options.sessions.create(input.data.key.trim());
     if (!session) throw problem("unauthenticated", "The API key is not valid, has expired, or was revoked.");
     if (!session.actor.scopes.includes("read"))

@@ -88,8 +88,8 @@ class DeferredQueue implements DeferredWebhooks {
   constructor(sql: Sql, options: DeferredOptions) {
     this.#sql = sql;
     this.#options = options;
-    const failed = (error: unknown) => options.log.warn("failed to list deferred webhooks", { error });
-    this.#sweeps = startLoop({ everyMs: sweepMs, run: () => this.#sweep(), failed });
+    const onError = (error: unknown) => options.log.warn("failed to list deferred webhooks", { error });
+    this.#sweeps = startLoop({ everyMs: sweepMs, run: () => this.#sweep(), onError });
     this.isWaiting = batch(
       async (partitions: Partition[]) => {
         const found = new Set((await findWaiting(sql, partitions)).map(keyOf));

@@ -108,7 +108,7 @@ export interface Sent {
 export function hostFor(built: Built, settings: Readonly<Record<string, string>>, operations: string[]) {
   const sent: Sent[] = [];
   const guard = createGuard({
-    allowed: [],
+    allowedNetworks: [],
     loopback: false,
     lookup: (_, options, done) => (options.all ? done(null, [{ address: "127.0.0.1", family: 4 }]) : done(null, "127.0.0.1", 4)),
   });
