@@ -1,12 +1,7 @@
 import { z } from "zod";
+import { zonedTime } from "./common.ts";
 import { nearestName } from "./nearest.ts";
 import { pageOf, paging } from "./operation.ts";
-
-/** A time with a zone, ISO 8601. */
-export const zonedTime = z.iso.datetime({
-  offset: true,
-  error: "must be a time in ISO 8601 with a zone, for example 2026-01-31T09:30:00Z",
-});
 
 /** Input of lists that only grow: of events, executions, steps and log entries. */
 export const historyFilter = {

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { rowId, slug, text, timestamp } from "./common.ts";
-import { zonedTime } from "./history.ts";
+import { rowId, slug, text, timestamp, zonedTime } from "./common.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 
 export const keyScopes = ["agent", "read", "write", "admin"] as const;

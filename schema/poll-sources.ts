@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { rowId, sourceName, text, timestamp } from "./common.ts";
+import { rowId, sourceName, text, timestamp, zonedTime } from "./common.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 
 const settings = {
@@ -8,8 +8,7 @@ const settings = {
   interval_minutes: z.int().min(1).max(525_600).describe("Minutes between two polls."),
   enabled: z.boolean().describe("Whether the project is polled on a schedule. If false, it is only polled on demand."),
 };
-const since = z.iso
-  .datetime({ offset: true })
+const since = zonedTime
   .nullish()
   .describe("The first poll returns changes since this time. Default: `interval_minutes` before the poll source was created.");
 

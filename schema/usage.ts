@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { tokens } from "./audit.ts";
-import { zonedTime } from "./history.ts";
+import { zonedTime } from "./common.ts";
 import { nearestName } from "./nearest.ts";
 import { operation } from "./operation.ts";
 

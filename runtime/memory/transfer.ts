@@ -1,6 +1,7 @@
+import { zonedTime } from "@signalbox/schema/common";
 import { create } from "@signalbox/schema/memory";
 import { Problem } from "@signalbox/schema/problem";
-import { z } from "zod";
+import type { z } from "zod";
 import type { Sql } from "../platform/database/client.ts";
 import { inputProblem, refuseUnstorable } from "../platform/operation.ts";
 import { listKeys } from "./queries.ts";
@@ -39,7 +40,7 @@ export interface ImportResult {
   readonly failed: readonly { readonly line: number; readonly error: string }[];
 }
 
-const line = create.input.extend({ created_at: z.iso.datetime({ offset: true }).optional() });
+const line = create.input.extend({ created_at: zonedTime.optional() });
 type Line = z.infer<typeof line>;
 const maxConcurrent = 32;
 

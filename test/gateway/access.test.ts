@@ -118,6 +118,8 @@ describe("with API keys, RegisterAgent", () => {
     for (const [members, named] of [
       [{ scopes: ["agent"], expires_at: "2020-01-01T00:00:00Z" }, "expires_at"],
       [{ scopes: ["agent"], expires_at: "tomorrow" }, "expires_at"],
+      // In UTC, this is in the year 10000.
+      [{ scopes: ["agent"], expires_at: "9999-12-31T23:59:59-05:00" }, "expires_at"],
       [{ scopes: ["read"], agent_ids: ["plain"] }, "agent_ids"],
       [{ scopes: ["agent"], agent_ids: ["nobody"] }, "agent_ids"],
       [{ scopes: ["agent"], agent_ids: [] }, "agent_ids"],

@@ -86,6 +86,7 @@ describeOnDatabases("poll sources", (database) => {
       [{ enabled: "yes" }, /enabled/],
       [{ project_id: undefined }, /project_id: is required/],
       [{ since: "yesterday" }, /since/],
+      [{ since: "9999-12-31T23:59:59-12:00" }, /since: must be in the years/],
     ] as const) {
       expect(await service.post("/api/poll-sources", { ...body, ...wrong })).toMatchObject({
         status: 400,

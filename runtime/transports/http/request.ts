@@ -62,9 +62,9 @@ export async function readInput(c: HonoContext, op: Operation, places: Places, l
     if (values === undefined) continue;
     if (values.length > 1)
       throw problem("bad_request", `${name}: is given ${values.length} times in the query; give it once`, { field: name });
-    put(name, fromText(op.input.shape[name], values[0] as string));
+    put(name, fromText(op, name, values[0] as string));
   }
-  for (const name of places.params) put(name, fromText(op.input.shape[name], c.req.param(name) ?? ""));
+  for (const name of places.params) put(name, fromText(op, name, c.req.param(name) ?? ""));
   return input;
 }
 
@@ -165,10 +165,14 @@ function describeFormat(headers: Headers): string | null {
 }
 
 /** Query and path contain text. A number or boolean is converted if the schema requires one. */
-function fromText(schema: z.ZodType | undefined, value: string): unknown {
-  const type = innermost(schema);
-  // Plain digits only: "0x10", "1e3" and " 1" are text, which the schema then refuses.
-  if ((type === "number" || type === "int") && /^-?\d+$/.test(value)) return Number(value);
+function fromText({ input }: Operation, name: string, value: string): unknown {
+  const type = innermost(input.shape[name]);
+  if (type === "number" || type === "int") {
+    // Plain digits only, not "0x10", "1e3" or " 1".
+    if (/^-?\d+$/.test(value)) return Number(value);
+    const given = JSON.stringify(value.slice(0, 100));
+    throw problem("bad_request", `${name}: must be a whole number, but is ${given}`, { field: name });
+  }
   if (type === "boolean" && (value === "true" || value === "false")) return value === "true";
   return value;
 }
