@@ -225,6 +225,13 @@ describe("how files are written", () => {
     );
     expect(long).toEqual([]);
   });
+  test("ids have the same names in every log line: execution_id, not execution", () => {
+    const id = /^(event|execution|task|agent|request|trace)(Id)?$/;
+    const found = within("runtime").flatMap(({ path, logFields }) =>
+      logFields.filter(({ name }) => id.test(name)).map(({ name, line }) => `${path}:${line} ${name}`),
+    );
+    expect(found).toEqual([]);
+  });
   test("kebab-case names", () => {
     const name = /^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.config|\.d)?\.[cm]?[tj]sx?$/;
     const bad = files.filter(

@@ -148,7 +148,7 @@ async function retryDuringOutage(change: Change, { lease, stopSignal }: AttemptB
       if (!isUnavailable(error) || stopSignal.aborted || performance.now() > end) throw error;
       if (write === deps.write)
         deps.log.warn("the database did not answer; the attempt tries again while it holds its lease", {
-          execution: change.id,
+          execution_id: change.id,
           error,
         });
       await sleep(databaseAgainMs, AbortSignal.any([lease.signal, stopSignal]));
@@ -176,7 +176,7 @@ async function recordHold(
     waiting_for: waitsFor,
     error: null,
   });
-  deps.log.info("execution held", { execution: execution.id, reason, until });
+  deps.log.info("execution held", { execution_id: execution.id, reason, until });
   if (!isQuiet) await deps.onHeld({ ...execution, held_reason: reason, held_until: until });
 }
 
@@ -224,7 +224,7 @@ async function recordFailure(
   // An unexpected error may be transient, and the transcript makes another attempt safe.
   const retry = (failure?.retryable ?? true) && execution.failures < deps.retryLimit;
   const retryAfterMs = Math.min(failure?.retryAfterMs ?? 0, maxRetryAfterMs);
-  if (!failure) deps.log.error("execution failed unexpectedly", { execution: execution.id, error });
+  if (!failure) deps.log.error("execution failed unexpectedly", { execution_id: execution.id, error });
   const patch = retry
     ? {
         state: "queued" as const,

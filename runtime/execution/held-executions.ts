@@ -142,7 +142,7 @@ export class HeldExecutions {
 
   /** The attempt waits for a response that was lost. It is ended, and the execution is queued again. */
   #letGo({ execution, lease }: RunningAttempt): void {
-    this.#options.log.error("execution released: it made no progress within its timeouts", { execution: execution.id });
+    this.#options.log.error("execution released: it made no progress within its timeouts", { execution_id: execution.id });
     lease.lose("it made no progress within its timeouts");
     this.#running.delete(execution.id);
     this.#noteInterrupted({ execution, clean: false, unconfirmed: [] });

@@ -63,7 +63,7 @@ export async function postAnswer(
   if (!connection && !before) {
     // The source comes from a webhook mapping, so it has no tracker.
     deps.log.info("no plugin posts for this source; the answer is stored as the result only", {
-      execution: execution.id,
+      execution_id: execution.id,
       source: execution.source,
     });
     return notPosted;
@@ -72,7 +72,7 @@ export async function postAnswer(
   const step = before ?? transcript.add({ kind: "post", state: "started", name: execution.source, agent_id: agentId, input });
   if (!deps.trackerUpdates || !connection || connection.missing.length > 0) {
     const reason = `nothing was posted: ${execution.source} is not configured (missing ${connection?.missing.join(", ") ?? "plugin"})`;
-    if (deps.trackerUpdates) deps.log.warn("answer not posted", { execution: execution.id, reason });
+    if (deps.trackerUpdates) deps.log.warn("answer not posted", { execution_id: execution.id, reason });
     const isDryRun = !deps.trackerUpdates && !before?.decided;
     transcript.complete(step, isDryRun ? { state: "dry_run" } : { state: "failed", error: reason });
     return deps.trackerUpdates ? { url: null, error: reason } : notPosted;
@@ -142,7 +142,7 @@ async function sendAnswer(
     const reason = unsupportedReason(error);
     if (reason === null) throw error;
     transcript.complete(step, { state: "failed", error: reason, in_flight_ms: null });
-    deps.log.warn("answer not posted", { execution: execution.id, reason });
+    deps.log.warn("answer not posted", { execution_id: execution.id, reason });
     return { url: null, error: reason };
   }
 }

@@ -93,7 +93,7 @@ async function carryOut(check: WriteCheck, signal: AbortSignal, options: WriteCh
     const wait = recheckDelaysMs[check.looks];
     await (wait === undefined || !isKnown ? finishWriteCheck(sql, check) : recordCheck(sql, check, wait));
   } catch (error) {
-    log.warn("failed to check for duplicate writes", { execution: check.execution_id, step: check.step_id, error });
+    log.warn("failed to check for duplicate writes", { execution_id: check.execution_id, step: check.step_id, error });
     await (check.attempts < maxAttempts || signal.aborted
       ? postponeWriteCheck(sql, check, signal.aborted ? 0 : retryMs)
       : abandon(check, error, options)

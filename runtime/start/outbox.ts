@@ -44,7 +44,9 @@ export async function openOutbox(
         executionId: execution,
         subject: tool,
         reason,
-      }).catch((error) => alarm("failed to record a refused call in the audit log", { execution, error: String(error) })),
+      }).catch((error) =>
+        alarm("failed to record a refused call in the audit log", { execution_id: execution, error: String(error) }),
+      ),
   });
 }
 

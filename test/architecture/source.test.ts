@@ -15,6 +15,13 @@ describe("the reader of sources sees", () => {
     expect(read("const a = sql`\n select 1`;\nawait sql.unsafe(text);\nconst b = html`<p>`;").sql).toEqual([1, 3]);
     expect(read("const { a } = process.env;\nDeno.env.get('x');").environment).toEqual([1, 2]);
   });
+  test("the fields of log lines", () => {
+    expect(read('log.warn("a", {\n  b: 1,\n  c });\nalarm("d", { e });\nother({ f });').logFields).toEqual([
+      { name: "b", line: 2 },
+      { name: "c", line: 3 },
+      { name: "e", line: 4 },
+    ]);
+  });
   test("long functions, barrels, default exports and cycles", () => {
     const body = "  let x = 1;\n".repeat(50);
     expect(read(`function f() {\n${body}}\n`).functions).toEqual([{ name: "f", lines: 52 }]);

@@ -21,6 +21,8 @@ export interface Source {
   readonly sql: readonly number[];
   /** Lines that read the environment. */
   readonly environment: readonly number[];
+  /** Fields that calls of a log or of the watchdog pass, by name and line. */
+  readonly logFields: readonly { readonly name: string; readonly line: number }[];
 }
 
 const statement =
@@ -33,6 +35,7 @@ export function readSource(path: string, text: string): Source {
   const functions: { name: string; lines: number }[] = [];
   const sql: number[] = [];
   const environment: number[] = [];
+  const logFields: { name: string; line: number }[] = [];
   const imports: Import[] = [];
   const visit = (node: ts.Node): void => {
     const found = importOf(node, path);
@@ -41,6 +44,7 @@ export function readSource(path: string, text: string): Source {
     if (isSql(node)) sql.push(lineOf(node));
     if (ts.isPropertyAccessExpression(node) && /^(process|Deno|import\.meta)\.env$/.test(node.getText()))
       environment.push(lineOf(node));
+    for (const field of fieldsOf(node)) logFields.push({ name: field.name?.getText() ?? "", line: lineOf(field) });
     ts.forEachChild(node, visit);
   };
   visit(file);
@@ -51,6 +55,7 @@ export function readSource(path: string, text: string): Source {
     functions,
     sql,
     environment,
+    logFields,
     lines: text.split("\n").length - (text.endsWith("\n") ? 1 : 0),
     hasDefaultExport: file.statements.some(isDefaultExport),
     isBarrel:
@@ -89,6 +94,16 @@ function isSql(node: ts.Node): boolean {
   if (ts.isTaggedTemplateExpression(node))
     return !node.tag.getText().startsWith("String") && statement.test(node.template.getText().slice(1));
   return ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression) && node.expression.name.text === "unsafe";
+}
+
+const reporters = /^(info|warn|error|alarm|inform)$/;
+
+/** The members of the object that `log.warn("…", {…})` or `alarm("…", {…})` passes. */
+function fieldsOf(node: ts.Node): readonly ts.ObjectLiteralElementLike[] {
+  if (!ts.isCallExpression(node)) return [];
+  const name = ts.isPropertyAccessExpression(node.expression) ? node.expression.name : node.expression;
+  if (!reporters.test(name.getText())) return [];
+  return node.arguments.filter(ts.isObjectLiteralExpression).flatMap(({ properties }) => [...properties]);
 }
 
 const isDefaultExport = (node: ts.Statement): boolean =>

@@ -82,7 +82,7 @@ export function startPresence(options: PresenceOptions): Presence & Pick<Loop, "
   const begin = async (execution: ClaimedExecution) => {
     if (!options.trackerUpdates || presenceOf(execution, options) === "off") return;
     await beginSign(sql, execution).then(worker.wake, (error) =>
-      log.warn("failed to record that an execution is running", { execution: execution.id, error }),
+      log.warn("failed to record that an execution is running", { execution_id: execution.id, error }),
     );
   };
   return {
@@ -105,13 +105,13 @@ async function carryOut(sign: Sign, signal: AbortSignal, options: PresenceOption
     await (shown === null ? finishSign(sql, sign) : postponeSign(sql, sign, shown.againMs, shown));
   } catch (error) {
     const { retryable, retryAfterMs = 0, message } = toFailure(error);
-    log.info("failed to show progress on an issue", { execution: sign.execution_id, sign: sign.sign, error: message });
+    log.info("failed to show progress on an issue", { execution_id: sign.execution_id, sign: sign.sign, error: message });
     const isRecheck = sign.looks !== null;
     const mayRetry = retryable || isRecheck || unavailableCause(error) !== null;
     const again = signal.aborted || (mayRetry && sign.attempts < (isRecheck ? maxRecheckAttempts : maxAttempts));
     const wait = signal.aborted ? 0 : Math.min(maxRetryMs, Math.max(retryMs * 2 ** sign.attempts, retryAfterMs));
     await (again ? postponeSign(sql, sign, wait) : finishSign(sql, sign)).catch((second) =>
-      log.warn("failed to record the progress shown on an issue", { execution: sign.execution_id, error: second }),
+      log.warn("failed to record the progress shown on an issue", { execution_id: sign.execution_id, error: second }),
     );
   }
 }

@@ -19,7 +19,7 @@ export function startExpiry(sql: Sql, log: Log): Loop {
       return id;
     });
     if (expiredId === undefined) return { pauseMs: Math.min(sweepMs, Math.max(minWaitMs, (await nextExpiry(sql)) ?? sweepMs)) };
-    log.info("proposals expired; the execution is cancelled", { execution: expiredId });
+    log.info("proposals expired; the execution is cancelled", { execution_id: expiredId });
     return { pauseMs: 0 };
   };
   return startLoop({
