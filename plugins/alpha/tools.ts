@@ -126,7 +126,7 @@ const labelInput = z.object({
   name: z.string().min(1).max(50).describe("Name of the label."),
   color: z
     .string()
-    .regex(/^#?[0-9a-fA-F]{6}$/)
+    .regex(/^#?[0-9a-fA-F]{6}$/, "must be six hexadecimal digits, for example ff0000")
     .default("ededed")
     .describe("Color as six hexadecimal digits."),
   description: z.string().max(100).optional().describe("Purpose of the label, at most 100 characters."),

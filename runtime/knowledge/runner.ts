@@ -68,7 +68,8 @@ async function syncLeased(
     const note = await work(job, AbortSignal.any([stopSignal, leaseLost]), options);
     if (await jobs.succeedJob(sql, job, note)) log.info("knowledge source synced", { ...(note !== null && { note }) });
   } catch (error) {
-    if (leaseLost.aborted || error instanceof LostJob) return log.warn("sync stopped: another replica took the job");
+    if (error instanceof LostJob) return log.warn(`sync stopped: ${error.message}`);
+    if (leaseLost.aborted) return log.warn("sync stopped: this replica lost its lease on the job");
     if (stopSignal.aborted) return void (await jobs.releaseJob(sql, job).catch(() => {}));
     await record(job, error, options).catch((second) => log.warn("failed to record the failure of a sync", { error: second }));
   }

@@ -5,7 +5,17 @@ type Issue = z.core.$ZodIssue;
 /** The error, and what would be valid. For a union, zod only reports that nothing matches; this function reports what would. */
 export function issueText(issue: Issue): string {
   if (issue.code === "invalid_union") return unionText(issue) ?? issue.message;
-  return isMissing(issue) ? required([issue.message]) : defaultText(issue);
+  if (issue.code === "invalid_key") return nameText(issue);
+  if (isMissing(issue)) return required([issue.message]);
+  return typeText([issue.message]) ?? defaultText(issue);
+}
+
+/** The error that the caller has to correct: zod also reports that a number is not a safe integer, a bound that is too wide. */
+export function decisiveIssue(issues: readonly Issue[]): Issue | undefined {
+  const [first] = issues;
+  if (!first) return undefined;
+  const same = issues.filter(({ path, code }) => code === first.code && path.join("\n") === first.path.join("\n"));
+  return same.at(-1);
 }
 
 /** A message in the words of the API instead of zod's. Messages of the schemas themselves are kept. */
@@ -16,10 +26,24 @@ function defaultText(issue: Issue): string {
     return sizeText(issue.inclusive === false ? "less than" : "at most", issue.maximum, issue.origin);
   if (issue.code === "too_small" && message.startsWith("Too small: "))
     return sizeText(issue.inclusive === false ? "more than" : "at least", issue.minimum, issue.origin);
+  const format = issue.code === "invalid_format" && message.startsWith("Invalid ") ? formats[issue.format] : undefined;
+  if (format) return `must be ${format}`;
   if (message === "Invalid UUID") return "must be a UUID such as 01a2172f-394d-7000-8f50-d95a74cff9e8";
   if (issue.code === "unrecognized_keys" && message.startsWith("Unrecognized key"))
     return `has no member ${issue.keys.map((key) => JSON.stringify(key)).join(", ")}`;
-  return message.replace("expected record", "expected object");
+  return message;
+}
+
+const formats: Readonly<Record<string, string>> = {
+  datetime: "a time in ISO 8601 with a zone, for example 2026-01-31T09:30:00Z",
+  url: "a URL",
+  email: "an email address",
+};
+
+/** A name in an object with free names, such as `parameters`. */
+function nameText({ issues }: Extract<Issue, { code: "invalid_key" }>): string {
+  const [first] = issues;
+  return first ? `the name of this member ${issueText(first)}` : "has an invalid name";
 }
 
 const anyOf = (values: readonly string[]): string =>
@@ -37,13 +61,37 @@ const required = (messages: readonly string[]) => `is required (expected ${expec
 const expected = (messages: readonly string[]) =>
   [...new Set(messages.map((message) => (typeFault.exec(message)?.[1] ?? message).replace(/^record$/, "object")))].join(" or ");
 
-function unionText({ errors }: Extract<Issue, { code: "invalid_union" }>): string | null {
+const types: Readonly<Record<string, string>> = {
+  string: "a string",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "an array",
+  object: "an object",
+  record: "an object",
+  null: "null",
+};
+
+/**
+ * What the value must be. It does not name the type that was received: in a path, a query or a command, all values are strings.
+ */
+function typeText(messages: readonly string[]): string | null {
+  const found = messages.map((message) => types[typeFault.exec(message)?.[1] ?? ""]);
+  if (found.length === 0 || found.includes(undefined)) return null;
+  const received = typeFault.exec(messages[0] ?? "")?.[2];
+  return `must be ${[...new Set(found)].join(" or ")}${received === "null" ? ", not null" : ""}`;
+}
+
+type UnionIssue = Extract<Issue, { code: "invalid_union" }>;
+
+/** `options`: the values of a discriminator. Zod's types do not declare it. */
+function unionText({ errors, options }: UnionIssue & { readonly options?: readonly unknown[] }): string | null {
+  if (options) return `must be ${anyOf(options.map(String))}`;
   const firsts = errors.flatMap(([first]) => first ?? []);
   if (firsts.length === 0) return null;
   // The branch with the right type is the intended one.
   const meant = firsts.find((first) => first.code !== "invalid_type" || first.path.length > 0);
   if (meant) return meant.path.length > 0 ? `${meant.path.join(".")}: ${issueText(meant)}` : issueText(meant);
   const messages = firsts.map(({ message }) => message);
-  if (firsts.every(isMissing)) return required(messages);
-  return `Invalid input: expected ${expected(messages)}, received ${typeFault.exec(messages[0] ?? "")?.[2] ?? "something else"}`;
+  return firsts.every(isMissing) ? required(messages) : typeText(messages);
 }

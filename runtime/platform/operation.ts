@@ -2,7 +2,7 @@ import type { Input, Operation, Output, Scope } from "@signalbox/schema/operatio
 import { type Problem, problem } from "@signalbox/schema/problem";
 import type { z } from "zod";
 import type { Sql } from "./database/client.ts";
-import { issueText } from "./issue-text.ts";
+import { decisiveIssue, issueText } from "./issue-text.ts";
 import type { Log } from "./log.ts";
 
 /** The caller: the holder of an API key, or if there are no keys, anyone who can reach the service. */
@@ -127,10 +127,11 @@ function refuseEmptyPeriod(input: unknown, path: string): void {
 
 /** The first error of an input as a message for the caller: `messages[0].role: must be user or assistant`. */
 export function inputProblem(error: z.ZodError): Problem {
-  const [first] = error.issues;
+  const first = decisiveIssue(error.issues);
   if (!first) return problem("bad_request", "The request is not valid.");
   const field = pathText(first.path);
-  const more = error.issues.length > 1 ? ` (and ${error.issues.length - 1} more)` : "";
+  const others = new Set(error.issues.map(({ path }) => pathText(path))).size - 1;
+  const more = others > 0 ? ` (and ${others} more)` : "";
   const what = issueText(first);
   return problem("bad_request", field ? `${field}: ${what}${more}` : `${what}${more}`, field ? { field } : {});
 }

@@ -18,7 +18,9 @@ export function pollSourceOperations({ host, changed, ...deps }: PollParts): Bou
     if (source === undefined || host.sources.get(source)?.adapter.poll) return;
     const able = [...host.sources.values()].filter((entry) => entry.adapter.poll).map((entry) => entry.name);
     const what = host.sources.has(source) ? `"${source}" cannot be polled` : `there is no source "${source}"`;
-    throw problem("bad_request", `source: ${what}; sources that can: ${able.join(", ") || "none"}`, { field: "source" });
+    throw problem("bad_request", `source: ${what}; sources that can be polled: ${able.join(", ") || "none"}`, {
+      field: "source",
+    });
   };
   return [
     handle(pollSources.list, (page, { sql }) => listPollSources(sql, page)),

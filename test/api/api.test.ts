@@ -104,6 +104,23 @@ describe("agents", () => {
   });
 });
 
+test.each([
+  ["GET", "/api/agents?limit=abc", /^limit: must be a number$/],
+  ["GET", "/api/projects/abc", /^id: must be a number$/],
+  ["GET", "/api/projects/9223372036854775808", /^id: must be at most 2147483647$/],
+  ["GET", "/api/webhook-events?from=2026-01-31", /^from: must be a time in ISO 8601 with a zone/],
+  ["POST", "/api/memory/search", /^limit: must be a whole number$/, { query: "x", limit: 1.5 }],
+  ["POST", "/api/memory/search", /^limit: must be a number, not null$/, { query: "x", limit: null }],
+  [
+    "POST",
+    "/api/tools",
+    /^parameters\.: the name of this member must /,
+    { name: "a", provider: "b", description: "", parameters: { "": {} } },
+  ],
+] as const)("400 of %s %s says what would be right", async (method, path, says, body?: object) => {
+  expectRefused(await (method === "GET" ? service.get(path) : service.post(path, body)), 400, says);
+});
+
 test("seeds are idempotent, also when they run at once, and say what they did", async () => {
   for (const [path, count] of [
     ["/api/tasks/triggers", 5],

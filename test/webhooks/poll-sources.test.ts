@@ -81,11 +81,11 @@ describeOnDatabases("poll sources", (database) => {
   test("invalid input is refused by name", async () => {
     const body = { source: "alpha", project_id: "octo/app", interval_minutes: 5, enabled: true };
     for (const [wrong, says] of [
-      [{ source: "nowhere" }, /source: there is no source "nowhere"; sources that can: .*alpha/],
+      [{ source: "nowhere" }, /source: there is no source "nowhere"; sources that can be polled: .*alpha/],
       [{ interval_minutes: 0 }, /interval_minutes/],
       [{ enabled: "yes" }, /enabled/],
       [{ project_id: undefined }, /project_id: is required/],
-      [{ since: "yesterday" }, /since/],
+      [{ since: "yesterday" }, /^since: must be a time in ISO 8601 with a zone/],
       [{ since: "9999-12-31T23:59:59-12:00" }, /since: must be in the years/],
     ] as const) {
       expect(await service.post("/api/poll-sources", { ...body, ...wrong })).toMatchObject({
