@@ -59,8 +59,13 @@ export async function checkTarget(tool: RegisteredTool, input: Parameters, rules
 }
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === "";
-const targetText = ({ eventPlace }: TargetRules): string =>
-  eventPlace.issue === null ? "the issue of its event" : `${eventPlace.project ?? ""} ${eventPlace.issue}`.trim();
+/** As the platform writes it: `acme/webshop#42`, `group/app!7`, `CONF-7`. */
+function targetText({ eventPlace: { project, issue } }: TargetRules): string {
+  if (issue === null) return "the issue of its event";
+  if (project === null || /^[a-z][a-z0-9_]*-\d+$/i.test(issue)) return `issue ${issue}`;
+  if (!/^!?\d+$/.test(issue)) return `issue ${issue} of project ${project}`;
+  return `${project}${issue.startsWith("!") ? "" : "#"}${issue}`;
+}
 
 /** Plane's ids and Jira's keys identify an issue without its project. */
 const isGlobal = (issue: string | null): boolean =>

@@ -140,6 +140,11 @@ test.each(sources)("the texts of a call pass the same way as an answer, on %s", 
 test("refusals and redactions are in the audit log and the watchdog, without the value", async () => {
   const log = (await service.get<{ actor: string; after: { reason: string } }[]>("/api/audit-log?operation=tools.refused")).body;
   expect(log[0]).toMatchObject({ actor: "agent:pm_default", after: { reason: expect.stringMatching(/^Refused by policy/) } });
+  // The issue that may be written to is named as its platform writes it.
+  const reasons = log.map(({ after }) => after.reason).filter((reason) => / may write to /.test(reason));
+  expect(reasons.length).toBeGreaterThan(0);
+  for (const reason of reasons)
+    expect(reason).toMatch(/ may write to (?:[\w./-]+[#!]\d+|issue \S+(?: of project \S+)?|the project \S+) only, and /);
   const entries = (await service.get<object[]>("/api/watchdog?level=error")).body;
   expect(JSON.stringify(entries)).toContain("ALPHA_TOKEN");
   expect(JSON.stringify(entries)).not.toContain(token);
