@@ -1,5 +1,6 @@
 import { Failure } from "../platform/retry.ts";
 import type { ChatAnswer } from "./chat-messages.ts";
+import { type ReportedUsage, readUsage } from "./usage.ts";
 
 /** An unchecked answer. Proxies and models differ, so every member may be missing. */
 interface Loose {
@@ -12,7 +13,7 @@ interface Loose {
       tool_calls?: { id?: unknown; function?: { name?: unknown; arguments?: unknown } }[];
     };
   }[];
-  usage?: { prompt_tokens?: unknown; completion_tokens?: unknown; cost?: unknown };
+  usage?: ReportedUsage;
 }
 
 /** Most tool calls in one answer: each is carried out and stored. An answer with more is paid for, but none of them is carried out. */
@@ -28,7 +29,6 @@ export function readAnswer(answer: unknown, model: string): ChatAnswer {
   const message = choice?.message;
   if (!message) throw new Failure("The LLM's answer has no message in its choices.", { retryable: true });
   const calls = Array.isArray(message.tool_calls) ? message.tool_calls.slice(0, maxReadCalls) : [];
-  const count = (value: unknown) => (typeof value === "number" && Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0);
   return {
     model: typeof loose.model === "string" ? loose.model : model,
     content: text(message.content),
@@ -40,9 +40,7 @@ export function readAnswer(answer: unknown, model: string): ChatAnswer {
       arguments:
         typeof call?.function?.arguments === "string" ? call.function.arguments : JSON.stringify(call?.function?.arguments ?? {}),
     })),
-    promptTokens: count(loose.usage?.prompt_tokens),
-    completionTokens: count(loose.usage?.completion_tokens),
-    costUsd: typeof loose.usage?.cost === "number" ? loose.usage.cost : null,
+    ...readUsage(loose.usage),
   };
 }
 

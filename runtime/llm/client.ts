@@ -6,6 +6,7 @@ import { traceHeaders } from "../platform/telemetry/tracing.ts";
 import { readAnswer } from "./answer.ts";
 import type { ChatAnswer, ChatRequest, Message } from "./chat-messages.ts";
 import { assembleAnswer } from "./streaming.ts";
+import { withEstimates } from "./usage.ts";
 
 export interface Llm {
   /** Timeout of one request. */
@@ -37,7 +38,7 @@ export function createLlm(options: Endpoint & { timeoutMs: number }): Llm {
     chat: async (request, signal, onDelta) => {
       if (onDelta) return streamAnswer(client, request, signal, options, onDelta);
       try {
-        return readAnswer(await post(textOf(request), signal, traceHeaders()), request.model);
+        return withEstimates(readAnswer(await post(textOf(request), signal, traceHeaders()), request.model), request);
       } catch (error) {
         throw classify(error, options);
       }
@@ -124,10 +125,11 @@ async function streamAnswer(
       { ...body(request), stream: true, stream_options: { include_usage: true } },
       { signal: AbortSignal.any([signal, late]), headers: traceHeaders() },
     );
-    return await assembleAnswer(chunks as AsyncIterable<unknown>, request.model, (text) => {
+    const answer = await assembleAnswer(chunks as AsyncIterable<unknown>, request.model, (text) => {
       hasDelta = true;
       onDelta(text);
     });
+    return withEstimates(answer, request);
   } catch (error) {
     signal.throwIfAborted();
     const fault = classify(late.aborted ? new APIConnectionTimeoutError() : error, endpoint);

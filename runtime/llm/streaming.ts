@@ -1,6 +1,7 @@
 import { Failure } from "../platform/retry.ts";
 import { maxReadCalls } from "./answer.ts";
 import type { ChatAnswer, ToolCall } from "./chat-messages.ts";
+import { type ReportedUsage, readUsage } from "./usage.ts";
 
 /** An unchecked piece of an answer: proxies and models differ, so every member may be missing. */
 interface Chunk {
@@ -13,7 +14,7 @@ interface Chunk {
     };
     finish_reason?: unknown;
   }[];
-  usage?: { prompt_tokens?: unknown; completion_tokens?: unknown; cost?: unknown } | null;
+  usage?: ReportedUsage | null;
 }
 
 /** Assembles a streamed answer. Throws a `Failure` if the stream ends before the model has finished. */
@@ -55,16 +56,13 @@ export async function assembleAnswer(
   const toolCalls = calls
     .toSorted((a, b) => a.index - b.index)
     .map(({ index: _, id, ...rest }, n): ToolCall => ({ id: id || `call_${n}`, ...rest }));
-  const count = (value: unknown) => (typeof value === "number" && Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0);
   return {
     model,
     content,
     toolCalls,
     finishReason,
     refusal: refusal || null,
-    promptTokens: count(usage?.prompt_tokens),
-    completionTokens: count(usage?.completion_tokens),
-    costUsd: typeof usage?.cost === "number" ? usage.cost : null,
+    ...readUsage(usage),
   };
 }
 

@@ -135,6 +135,28 @@ describe("budgets of authors and of money", () => {
     });
   });
 
+  test.concurrent.each<[string, object | undefined]>([
+    ["no usage", undefined],
+    ["an impossible usage", { prompt_tokens: -5, completion_tokens: 1e15, cost: -1_000 }],
+    ["a usage in texts", { prompt_tokens: "60", completion_tokens: "40", cost: "0" }],
+  ])("of a proxy that reports %s, tokens are estimated and counted", async (_, reported) => {
+    const repo = await project({ day_tokens: 10 });
+    const choices = [{ message: { content: "Done." }, finish_reason: "stop" }];
+    limited.world.model.answerWith({
+      when: `${repo}#\\d+\\.`,
+      reply: { raw: { model: "scripted", choices, usage: reported } },
+      times: 1,
+    });
+    const first = await only((await send(issueOpened({ repo, number: 1 }))).event_id, "succeeded");
+    expect(first).toMatchObject({ completion_tokens: 2, unpriced_tokens: 0 });
+    const { prompt_tokens, cost_usd } = first as unknown as { prompt_tokens: number; cost_usd: number };
+    expect(prompt_tokens).toBeGreaterThan(100);
+    expect(prompt_tokens).toBeLessThan(100_000);
+    expect(cost_usd).toBeGreaterThan(0);
+    const held_reason = expect.stringMatching(/^[\d,]+ tokens were used by the project today, and the limit is 10 /);
+    expect(await only((await send(issueOpened({ repo, number: 2 }))).event_id, "held")).toMatchObject({ held_reason });
+  });
+
   test.concurrent("a model without a price is reported where a budget in US dollars should count it", async () => {
     const repo = await project({ month_usd: 0.2 });
     const choices = [{ message: { content: "Done." }, finish_reason: "stop" }];
