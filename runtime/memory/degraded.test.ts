@@ -24,7 +24,7 @@ const embed = async (texts: readonly string[]) => {
   return texts.map((text) => hashEmbedding(text, 256));
 };
 const away = new Proxy({} as MemoryStore, {
-  get: () => () => Promise.reject(new PluginError("unavailable", "Redis at 127.0.0.1:1 does not answer.")),
+  get: () => () => Promise.reject(new PluginError("unavailable", "Redis is unavailable (127.0.0.1:1, ECONNREFUSED).")),
 });
 
 let opened: MemoryDoor;

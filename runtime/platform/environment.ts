@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import type { z } from "zod";
 import { isPlaceholder } from "./config-values.ts";
+import { issueText } from "./issue-text.ts";
 import { isSecretSetting, isSecretVariable } from "./secret-names.ts";
 
 export class ConfigError extends Error {
@@ -51,10 +52,10 @@ export function parse<S extends z.ZodObject>(schema: S, values: Readonly<Record<
   }
   if (parsed.success && flaws.size === 0) return parsed.data;
   const lines = [...flaws].map(([name, flaw]) => `${name}: ${flaw}; set a value, or leave it empty to unset it`);
-  for (const { path, message } of parsed.error?.issues ?? []) {
-    const name = String(path[0]);
+  for (const issue of parsed.error?.issues ?? []) {
+    const name = String(issue.path[0]);
     if (flaws.has(name)) continue;
-    lines.push(`${name}: ${message}${isSecretVariable(name) ? "" : ` (it is ${JSON.stringify(values[name])})`}`);
+    lines.push(`${name}: ${issueText(issue)}${isSecretVariable(name) ? "" : ` (it is ${JSON.stringify(values[name])})`}`);
   }
   throw new ConfigError(lines.join("\n"));
 }

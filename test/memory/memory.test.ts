@@ -219,6 +219,6 @@ describe("redis", { tags: ["redis-server"] }, () => {
     expect((await service.get(path("s"))).status).toBe(404);
     expect((await create(service, { key: "s", content: "anew", scope: "task" })).status).toBe(201);
     await service.stop();
-    expect(service.logs().match(/Redis is unavailable/g), "a stop of our own is no outage").toHaveLength(1);
+    expect(service.logs().match(/"message":"Redis is unavailable"/g), "a stop of our own is no outage").toHaveLength(1);
   });
 });

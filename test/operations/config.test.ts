@@ -66,6 +66,7 @@ test("bad values stop the start, with one line for each, and secrets are not sho
   expect(logs).not.toContain("hunter2");
   expect(logs).not.toContain("key-of-an-admin");
   expect(logs).toContain("fewer than 16 characters");
+  expect(logs).toContain('SIGNALBOX_ROLE: must be all, api or worker (it is "boss")');
 });
 
 test("a database that does not answer stops the start, and its password is not shown", async () => {

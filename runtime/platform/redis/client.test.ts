@@ -11,7 +11,7 @@ const sockets = new Set<Socket>();
 afterEach(async () => {
   await redis?.close();
   for (const socket of sockets) socket.destroy();
-  await new Promise((done) => way?.close(done));
+  if (way) await new Promise((done) => way?.close(done));
 });
 
 /** A proxy to Redis whose open connections can become silent, as when a router forgets them; later ones work. */
@@ -29,6 +29,14 @@ async function silenceable(url: URL): Promise<{ url: string; silence(): void }> 
   };
   return { url: through.href, silence };
 }
+
+test("an error names the address and the reason", async () => {
+  redis = await openRedis("redis://:secret@127.0.0.1:1", "test:", silentLog);
+  await expect(redis?.call("PING")).rejects.toMatchObject({
+    code: "unavailable",
+    message: "Redis is unavailable (127.0.0.1:1, ECONNREFUSED).",
+  });
+});
 
 test("a silent connection is replaced by a new one", { timeout: 30_000, tags: ["redis"] }, async () => {
   const { url, silence } = await silenceable(new URL(real as string));

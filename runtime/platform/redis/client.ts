@@ -50,7 +50,10 @@ export async function openRedis(url: string | undefined, prefix: string, log: Lo
   };
   client.on("ready", () => note(true));
   client.on("close", () => note(false));
-  client.on("error", () => {});
+  let lastError: unknown = null;
+  client.on("error", (error) => {
+    lastError = error;
+  });
   try {
     await client.connect();
     await client.ping();
@@ -60,14 +63,24 @@ export async function openRedis(url: string | undefined, prefix: string, log: Lo
       log.info(noRedis, { tried: address });
       return null;
     }
-    log.error("REDIS_URL: Redis does not answer; short-term memories fail until it does", { address, error: String(error) });
+    const reason = reasonOf(lastError ?? error);
+    log.error("REDIS_URL: Redis is unavailable; short-term memories fail until it is available", { address, error: reason });
   }
   const close = async () => {
     closing = true;
     client.disconnect();
   };
-  return { ...access(client, prefix, address), close };
+  return { ...access(client, prefix, address, () => lastError), close };
 }
+
+/** The server's refusal, or the code of a network error, for example `ECONNREFUSED`. */
+function reasonOf(error: unknown): string {
+  const { code, message } = Object(error) as { code?: unknown; message?: unknown };
+  return typeof code === "string" ? code : String(message ?? error).replace(/\.$/, "");
+}
+
+/** A server that answers with one of these cannot be used now. */
+const refusal = /^(LOADING|READONLY|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|OOM|NOAUTH|WRONGPASS)/;
 
 /** Whether anything accepts connections at a host and port. */
 function listens(address: string): Promise<boolean> {
@@ -141,18 +154,16 @@ async function createClient(url: string): Promise<Client> {
   });
 }
 
-function access(client: Client, prefix: string, address: string): Omit<Redis, "close"> {
+function access(client: Client, prefix: string, address: string, connectionError: () => unknown): Omit<Redis, "close"> {
   const withUnavailability = async <T>(run: () => Promise<T>): Promise<T> => {
     try {
       return await run();
     } catch (error) {
-      if (
-        error instanceof Error &&
-        error.name === "ReplyError" &&
-        !/^(LOADING|READONLY|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|OOM|NOAUTH|WRONGPASS)/.test(error.message)
-      )
-        throw error;
-      throw new PluginError("unavailable", `Redis at ${address} does not answer.`, { cause: error });
+      const isReply = error instanceof Error && error.name === "ReplyError";
+      if (isReply && !refusal.test(error.message)) throw error;
+      // Without a connection, the client's own error names only its options.
+      const cause = isReply || client.status === "ready" ? error : (connectionError() ?? error);
+      throw new PluginError("unavailable", `Redis is unavailable (${address}, ${reasonOf(cause)}).`);
     }
   };
   const sent = new Map<string, string>();
