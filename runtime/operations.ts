@@ -67,7 +67,7 @@ export interface Parts {
   readonly health: readonly Part[];
   readonly status: StatusParts;
   readonly settings: readonly Setting[];
-  readonly deferredWebhooks: DeferredWebhooks["waiting"];
+  readonly deferredWebhooks: DeferredWebhooks["backlogs"];
   readonly watchdogEnabled: boolean;
   readonly plugins: PluginDeps;
   readonly polls: Omit<PollParts, "receiver">;

@@ -94,7 +94,7 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, shutd
     core,
     keyring,
     network,
-    needed: requiredParts,
+    requiredParts,
     resources,
     plugins,
     memory,

@@ -7,7 +7,7 @@ import { operation } from "./operation.ts";
 import { outcome, replayOptions, webhookEvent } from "./webhooks.ts";
 
 const { from, to, subject, q } = historyFilter;
-const shared = { from, to, subject, q };
+const sharedFilters = { from, to, subject, q };
 
 /** Strict, because a misspelled member would otherwise select everything. */
 function filterOf<T extends z.ZodRawShape>(shape: T) {
@@ -22,7 +22,7 @@ function filterOf<T extends z.ZodRawShape>(shape: T) {
   return z.strictObject(shape, { error });
 }
 const executionFilter = filterOf({
-  ...shared,
+  ...sharedFilters,
   state: executionState.optional(),
   task_id: slug.optional(),
   agent_id: slug.optional(),
@@ -30,7 +30,7 @@ const executionFilter = filterOf({
   event_id: z.uuid().optional(),
 }).meta({ id: "ExecutionFilter" });
 const eventFilter = filterOf({
-  ...shared,
+  ...sharedFilters,
   source: z.string().max(64).optional(),
   outcome: outcome.exclude(["refused"]).optional(),
 }).meta({ id: "EventFilter" });

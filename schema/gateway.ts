@@ -81,7 +81,7 @@ export const receiveTasks = operation({
   problems: ["unauthenticated", "rate_limited", "bad_gateway"],
 });
 /** What a connected agent used for a task. */
-const used = {
+const usage = {
   prompt_tokens: z
     .int()
     .min(0)
@@ -107,7 +107,7 @@ export const completeTask = operation({
     session_id: sessionId,
     execution_id: z.uuid(),
     result: z.string().max(1_000_000).describe("Result in Markdown. If empty, nothing is posted."),
-    ...used,
+    ...usage,
   }),
   scope: "open",
   problems: ["unauthenticated", "not_found", "unavailable", "rate_limited"],
@@ -125,13 +125,13 @@ export const failTask = operation({
       .boolean()
       .default(false)
       .describe("Whether the task may be retried by another agent or by the LLM. Default: `false`."),
-    ...used,
+    ...usage,
   }),
   scope: "open",
   problems: ["unauthenticated", "not_found", "unavailable", "rate_limited"],
 });
 
-const seen = z.object({
+const seenMemory = z.object({
   key: z.string(),
   content: z.string(),
   scope: memoryScope,
@@ -140,7 +140,7 @@ const seen = z.object({
   created_at: timestamp,
   updated_at: timestamp,
 });
-const shared: ("unauthenticated" | "rate_limited" | "unavailable")[] = ["unauthenticated", "rate_limited", "unavailable"];
+const sharedCodes: ("unauthenticated" | "rate_limited" | "unavailable")[] = ["unauthenticated", "rate_limited", "unavailable"];
 
 export const memoryStore = operation({
   id: "gateway.memory-store",
@@ -157,9 +157,9 @@ export const memoryStore = operation({
     project_id: rowId.optional().describe("Project of the memory. Required for the scope `project`."),
     task_id: z.string().min(1).max(128).optional().describe("Id of the task execution, for the scope `task`."),
   }),
-  output: seen.extend({ id: z.uuid() }),
+  output: seenMemory.extend({ id: z.uuid() }),
   scope: "open",
-  problems: [...shared, "conflict"],
+  problems: [...sharedCodes, "conflict"],
 });
 export const memoryRetrieve = operation({
   id: "gateway.memory-retrieve",
@@ -168,9 +168,9 @@ export const memoryRetrieve = operation({
   summary: "Get a memory",
   description: "The agent must be allowed to see the memory.",
   input: z.object({ session_id: sessionId, key: z.string() }),
-  output: seen.extend({ id: z.uuid() }),
+  output: seenMemory.extend({ id: z.uuid() }),
   scope: "open",
-  problems: [...shared, "not_found"],
+  problems: [...sharedCodes, "not_found"],
 });
 export const memoryList = operation({
   id: "gateway.memory-list",
@@ -186,9 +186,9 @@ export const memoryList = operation({
     limit: z.int().min(1).max(1000).default(50),
     offset: paging.offset,
   }),
-  output: z.object({ memories: z.array(seen.meta({ id: "AgentMemory" })), total: z.int() }),
+  output: z.object({ memories: z.array(seenMemory.meta({ id: "AgentMemory" })), total: z.int() }),
   scope: "open",
-  problems: shared,
+  problems: sharedCodes,
 });
 export const memorySearch = operation({
   id: "gateway.memory-search",
@@ -205,10 +205,10 @@ export const memorySearch = operation({
     limit: z.int().min(1).max(1000).optional(),
   }),
   output: z.object({
-    memories: z.array(seen.omit({ updated_at: true }).extend({ similarity: z.number() }).meta({ id: "FoundMemory" })),
+    memories: z.array(seenMemory.omit({ updated_at: true }).extend({ similarity: z.number() }).meta({ id: "FoundMemory" })),
   }),
   scope: "open",
-  problems: [...shared, "bad_gateway"],
+  problems: [...sharedCodes, "bad_gateway"],
 });
 export const memoryDelete = operation({
   id: "gateway.memory-delete",
@@ -219,5 +219,5 @@ export const memoryDelete = operation({
     "The agent must be allowed to see the memory. Once API keys exist, it must also have written it, unless its trust level is `privileged`. Deletion is permanent.",
   input: z.object({ session_id: sessionId, key: z.string() }),
   scope: "open",
-  problems: [...shared, "forbidden", "not_found"],
+  problems: [...sharedCodes, "forbidden", "not_found"],
 });

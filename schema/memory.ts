@@ -41,7 +41,7 @@ const query = z
     `must have at most ${maxContentBytes} bytes in UTF-8 (256 KiB)`,
   );
 
-const shared = {
+const sharedMembers = {
   key: z.string(),
   content: z.string(),
   scope: memoryScope,
@@ -50,14 +50,16 @@ const shared = {
 };
 
 export const memory = z
-  .object({ id: z.uuid(), ...shared, task_id: z.string().nullable(), created_at: timestamp, updated_at: timestamp })
+  .object({ id: z.uuid(), ...sharedMembers, task_id: z.string().nullable(), created_at: timestamp, updated_at: timestamp })
   .meta({ id: "Memory" });
 
-export const memorySummary = z.object({ ...shared, created_at: timestamp, updated_at: timestamp }).meta({ id: "MemoryListed" });
+export const memorySummary = z
+  .object({ ...sharedMembers, created_at: timestamp, updated_at: timestamp })
+  .meta({ id: "MemoryListed" });
 
 export const memorySearchResult = z
   .object({
-    ...shared,
+    ...sharedMembers,
     key: z
       .string()
       .describe("Key of the memory. For a document chunk: the document's URL followed by `#chunk-` and the chunk's number."),

@@ -88,10 +88,10 @@ export type Empty = typeof empty;
 
 /** Declares an operation. Default: GET needs the scope `read`, other methods `write`; DELETE returns 204, other methods 200. */
 export function operation<I extends z.ZodObject = typeof noInput, O extends z.ZodType = Empty, const S extends boolean = false>(
-  declared: Declaration<I, O, S>,
+  declaration: Declaration<I, O, S>,
 ): Operation<I, O, S> {
-  const { method } = httpRoute(declared);
-  const output = declared.output ?? (empty as unknown as O);
+  const { method } = httpRoute(declaration);
+  const output = declaration.output ?? (empty as unknown as O);
   return Object.freeze({
     description: null,
     rpc: null,
@@ -102,10 +102,10 @@ export function operation<I extends z.ZodObject = typeof noInput, O extends z.Zo
     serverSentEvents: null,
     rawPathParameter: false,
     isPreview: null,
-    ...declared,
-    input: declared.input ?? (noInput as unknown as I),
+    ...declaration,
+    input: declaration.input ?? (noInput as unknown as I),
     output,
-    status: declared.status ?? (method === "DELETE" ? 204 : 200),
+    status: declaration.status ?? (method === "DELETE" ? 204 : 200),
     paginated: pages.has(output),
   });
 }

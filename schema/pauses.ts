@@ -15,7 +15,7 @@ export const pause = z
   })
   .meta({ id: "Pause" });
 
-const paused = {
+const pauseMembers = {
   scope: pauseScope.describe("What to pause: everything, one project, one agent, or one source."),
   id: z
     .union([z.string().min(1).max(200), z.int()])
@@ -38,7 +38,10 @@ export const create = operation({
   summary: "Pause executions",
   description:
     "Webhooks are still accepted and stored, and their executions wait. Nothing in the scope starts on any replica; executions in progress finish. Pausing again replaces the reason.",
-  input: z.object({ ...paused, reason: text(500).describe("Reason of the pause. Waiting executions and the status show it.") }),
+  input: z.object({
+    ...pauseMembers,
+    reason: text(500).describe("Reason of the pause. Waiting executions and the status show it."),
+  }),
   output: pause,
 });
 export const remove = operation({
@@ -47,7 +50,7 @@ export const remove = operation({
   rpc: "MonitoringService.Resume",
   summary: "Resume executions",
   description: "Ends one pause and returns it. Other pauses of the same executions remain.",
-  input: z.object(paused),
+  input: z.object(pauseMembers),
   output: pause,
   problems: ["not_found"],
 });

@@ -4,7 +4,7 @@ import { execution } from "./executions.ts";
 import { operation, pageOf } from "./operation.ts";
 import { webhookEvent } from "./webhooks.ts";
 
-const named = {
+const nameMembers = {
   subject: z.string().describe("Issue or pull request, as in lists, for example alpha:acme/webshop#42."),
   source: z.string(),
   project: z.string(),
@@ -13,7 +13,7 @@ const named = {
 };
 
 export const subjectSummary = z
-  .object({ ...named, events: z.int().describe("Number of stored events about the issue."), last_event_at: timestamp })
+  .object({ ...nameMembers, events: z.int().describe("Number of stored events about the issue."), last_event_at: timestamp })
   .meta({ id: "SubjectFound" });
 
 /** One delivery about an issue, with everything that followed from it. */
@@ -60,7 +60,7 @@ export const get = operation({
   }),
   output: z
     .object({
-      ...named,
+      ...nameMembers,
       verdict: z.string().describe("Why the issue is in its state, or why nothing happened, as text."),
       deliveries: z.array(subjectDelivery),
       more: z.boolean().describe("Whether there are older deliveries."),

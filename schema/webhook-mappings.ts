@@ -20,7 +20,7 @@ const header = z
   .max(100)
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, "must be a header name");
 const secret = secretText(1000);
-const none = z.object({ method: z.literal("none") });
+const noAuth = z.object({ method: z.literal("none") });
 const hmac = z.object({
   method: z.literal("hmac_sha256"),
   header: header.describe("Header with the HMAC of the raw body, in hexadecimal or base64."),
@@ -37,17 +37,17 @@ const allowlist = z.object({
 });
 
 /** How senders are authenticated. */
-export const webhookAuth = z.discriminatedUnion("method", [none, hmac.extend({ secret }), token.extend({ secret }), allowlist]);
+export const webhookAuth = z.discriminatedUnion("method", [noAuth, hmac.extend({ secret }), token.extend({ secret }), allowlist]);
 const optionalSecret = secret.optional().describe("Secret of the sender. Default: the stored secret of the same method.");
 /** `webhookAuth` of an update: a secret that is not sent keeps its value. */
 export const webhookAuthUpdate = z.discriminatedUnion("method", [
-  none,
+  noAuth,
   hmac.extend({ secret: optionalSecret }),
   token.extend({ secret: optionalSecret }),
   allowlist,
 ]);
 /** `webhookAuth` of a response: without the secret. */
-export const webhookAuthOutput = z.discriminatedUnion("method", [none, hmac, token, allowlist]);
+export const webhookAuthOutput = z.discriminatedUnion("method", [noAuth, hmac, token, allowlist]);
 
 export const webhookMapping = z
   .object({

@@ -61,7 +61,7 @@ export const builtSource = z.strictObject({
 });
 /** A knowledge connector in a built manifest. `config` is the schema of one knowledge source's settings. */
 export const builtKnowledge = z.strictObject({ about, config: objectSchema, secrets: z.array(z.string().max(100)).max(100) });
-const described = z.strictObject({ about });
+const aboutOnly = z.strictObject({ about });
 /** A queue in a built manifest. `forwards`: it is a `ForwardingQueue`; `feeds`: it is a `WebhookFeed` too. */
 export const builtQueue = z.strictObject({
   about,
@@ -82,10 +82,10 @@ export const builtRoute = z.strictObject({
 export const declaredContributions = z.strictObject({
   sources: z.record(name, builtSource).default({}),
   tools: z.record(name, builtTool).default({}),
-  memories: z.record(name, described).default({}),
+  memories: z.record(name, aboutOnly).default({}),
   knowledge: z.record(name, builtKnowledge).default({}),
   queues: z.record(name, builtQueue).default({}),
-  useCases: z.record(name, described).default({}),
+  useCases: z.record(name, aboutOnly).default({}),
   routes: z.record(name, builtRoute).default({}),
 });
 export type DeclaredContributions = z.output<typeof declaredContributions>;

@@ -32,14 +32,14 @@ export function statusError(
 }
 
 /** Creates the `PluginError` for an error of `fetch`. Errors of the host keep their code; all others are connection failures. */
-export function fetchError(platform: string, requestLine: string, thrown: unknown, secrets: readonly string[]): PluginError {
-  for (const candidate of [thrown, (thrown as { cause?: unknown } | null)?.cause]) {
+export function fetchError(platform: string, requestLine: string, error: unknown, secrets: readonly string[]): PluginError {
+  for (const candidate of [error, (error as { cause?: unknown } | null)?.cause]) {
     if (!(candidate instanceof Error) || candidate.name !== "PluginError") continue;
     const { code, message, retryable, retry_after_ms } = candidate as Error & PluginErrorShape;
     return new PluginError(code, message, { retryable, ...(retry_after_ms === undefined ? {} : { retry_after_ms }) });
   }
-  const cause = (thrown as { cause?: unknown } | null)?.cause;
-  const reason = [thrown, cause].flatMap((one) => (one instanceof Error ? one.message : [])).join(": ");
+  const cause = (error as { cause?: unknown } | null)?.cause;
+  const reason = [error, cause].flatMap((one) => (one instanceof Error ? one.message : [])).join(": ");
   return new PluginError("unavailable", `${platform} could not be reached for ${requestLine}: ${redact(reason, secrets)}`);
 }
 

@@ -127,7 +127,7 @@ const permissions = z.strictObject({
   open_routes: z.array(openRoute).max(64).optional(),
 });
 
-const declared = {
+const declaredMembers = {
   manifest: z.literal(MANIFEST_VERSION, {
     error: ({ input }) =>
       input === undefined
@@ -196,7 +196,7 @@ function check({ secrets, permissions, kinds: own, needs }: Rules, context: z.Re
  * The member `signalbox` of a plugin's package.json. It is data that is read without running the plugin. Unknown members are
  * errors.
  */
-export const manifest = z.strictObject(declared).superRefine(check);
+export const manifest = z.strictObject(declaredMembers).superRefine(check);
 export type Manifest = z.output<typeof manifest>;
 
 /** Every open route must be in the permissions that the operator approves. */
@@ -220,7 +220,7 @@ function checkRoutes(
  */
 export const builtManifest = z
   .strictObject({
-    ...declared,
+    ...declaredMembers,
     version,
     /** Contract version of the SDK in the bundle. */
     contract: z.int().min(1).default(CONTRACT_VERSION),

@@ -1,7 +1,7 @@
 import type { DeclaredContributions } from "./declared-contributions.ts";
 
 /** The members of a manifest that decide what its plugin may do. */
-interface Asking {
+interface RequestedPermissions {
   readonly permissions: {
     readonly http: readonly { readonly host: string; readonly methods: readonly string[]; readonly why: string }[];
     readonly operations: readonly { readonly id: string; readonly why: string }[];
@@ -39,7 +39,7 @@ const defaultLimits = { memory_mb: 64, concurrency: 32, call_ms: 30_000 };
  * The permissions that a version adds and the checks that it removes, compared with another version, as texts for the
  * operator. Empty if there are none. `before` is `null` for a first version.
  */
-export const permissionDiff = (before: Asking | null, after: Asking): string[] => [
+export const permissionDiff = (before: RequestedPermissions | null, after: RequestedPermissions): string[] => [
   ...permissionsOf(before, after),
   ...secretsOf(before, after),
   ...settingsOf(before, after),
@@ -48,29 +48,29 @@ export const permissionDiff = (before: Asking | null, after: Asking): string[] =
   ...limitsOf(before?.limits ?? defaultLimits, after.limits ?? defaultLimits),
 ];
 
-function permissionsOf(before: Asking | null, after: Asking): string[] {
-  const more: string[] = [];
+function permissionsOf(before: RequestedPermissions | null, after: RequestedPermissions): string[] {
+  const additions: string[] = [];
   for (const { host, methods, why } of after.permissions.http) {
     const had = before?.permissions.http.find((one) => one.host === host)?.methods ?? [];
     const fresh = methods.filter((method) => !had.includes(method));
-    if (fresh.length > 0) more.push(`http: ${fresh.join(", ")} https://${host} (${why})`);
+    if (fresh.length > 0) additions.push(`http: ${fresh.join(", ")} https://${host} (${why})`);
   }
   for (const host of defaultHostsOf(after))
     if (!before || !defaultHostsOf(before).includes(host))
-      more.push(`http: any method at ${host}, the default of a setting, unless the setting names another address`);
+      additions.push(`http: any method at ${host}, the default of a setting, unless the setting names another address`);
   for (const one of after.permissions.operations) {
-    if (!before?.permissions.operations.some((had) => had.id === one.id)) more.push(`operation: ${one.id} (${one.why})`);
+    if (!before?.permissions.operations.some((had) => had.id === one.id)) additions.push(`operation: ${one.id} (${one.why})`);
   }
   for (const { name, why } of after.permissions.open_routes ?? []) {
     if (!before?.permissions.open_routes?.some((had) => had.name === name))
-      more.push(`open route: ${name}, needs no API key (${why})`);
+      additions.push(`open route: ${name}, needs no API key (${why})`);
   }
-  for (const need of after.needs) if (!before?.needs.includes(need)) more.push(`capability: ${need}`);
-  return more;
+  for (const need of after.needs) if (!before?.needs.includes(need)) additions.push(`capability: ${need}`);
+  return additions;
 }
 
 /** JSON Schemas of the settings that a plugin receives: its own, and those of its sources and knowledge connectors. */
-const settingSchemas = ({ config, contributes }: Asking): Schema[] => [
+const settingSchemas = ({ config, contributes }: RequestedPermissions): Schema[] => [
   ...(config ? [config] : []),
   ...Object.values(contributes?.sources ?? {}).map(({ connection }) => connection),
   ...Object.values(contributes?.knowledge ?? {}).map((one) => one.config),
@@ -79,10 +79,11 @@ const propertiesOf = ({ properties }: Schema): Schema =>
   typeof properties === "object" && properties !== null ? (properties as Schema) : {};
 
 /** Names of the settings that the plugin receives. */
-const settingNames = (one: Asking): string[] => settingSchemas(one).flatMap((schema) => Object.keys(propertiesOf(schema)));
+const settingNames = (one: RequestedPermissions): string[] =>
+  settingSchemas(one).flatMap((schema) => Object.keys(propertiesOf(schema)));
 
 /** Addresses that the default of a setting allows, with their scheme: `http://10.0.0.1:8080`. */
-function defaultHostsOf(one: Asking): string[] {
+function defaultHostsOf(one: RequestedPermissions): string[] {
   const found = new Set<string>();
   const search = (value: unknown, isDefault: boolean): void => {
     if (typeof value === "string" && isDefault && /^https?:/i.test(value) && URL.canParse(value))
@@ -94,29 +95,29 @@ function defaultHostsOf(one: Asking): string[] {
   return [...found];
 }
 
-function secretsOf(before: Asking | null, after: Asking): string[] {
-  const more: string[] = [];
+function secretsOf(before: RequestedPermissions | null, after: RequestedPermissions): string[] {
+  const additions: string[] = [];
   for (const [key, one] of Object.entries(after.secrets)) {
     const had = ownMember(before?.secrets, key);
     const use = one.inject
       ? `put by the host into the header ${one.inject.name} (as ${JSON.stringify(one.inject.format)}) of requests to ${[...one.inject.hosts].sort().join(", ")}`
       : "readable by the plugin";
-    if (!had) more.push(`secret: ${key}, ${use}`);
-    else if (had.inject && (!one.inject || !isWithin(one.inject, had.inject))) more.push(`secret: ${key}, now ${use}`);
+    if (!had) additions.push(`secret: ${key}, ${use}`);
+    else if (had.inject && (!one.inject || !isWithin(one.inject, had.inject))) additions.push(`secret: ${key}, now ${use}`);
   }
   // If a secret is no longer declared but a setting still has its name, the plugin receives its value.
   for (const [key, had] of Object.entries(before?.secrets ?? {})) {
     if (had.inject && !ownMember(after.secrets, key) && settingNames(after).includes(key))
-      more.push(`secret: ${key}, now readable by the plugin as a setting`);
+      additions.push(`secret: ${key}, now readable by the plugin as a setting`);
   }
-  return more;
+  return additions;
 }
 
 const isWithin = (after: Injection, before: Injection): boolean =>
   after.name === before.name && after.format === before.format && after.hosts.every((host) => before.hosts.includes(host));
 
 /** Settings that only the new version receives, except secrets, which are listed separately. */
-function settingsOf(before: Asking | null, after: Asking): string[] {
+function settingsOf(before: RequestedPermissions | null, after: RequestedPermissions): string[] {
   const had = before ? settingNames(before) : [];
   const fresh = new Set(settingNames(after).filter((name) => !had.includes(name) && !ownMember(after.secrets, name)));
   // Not listed for a first version, because the operator sets them.
@@ -127,25 +128,25 @@ function settingsOf(before: Asking | null, after: Asking): string[] {
 
 /** Differences of sources and of their webhook checks. */
 function sourcesOf(before: Readonly<Record<string, Source>> = {}, after: Readonly<Record<string, Source>> = {}): string[] {
-  const more: string[] = [];
+  const additions: string[] = [];
   for (const [name, one] of Object.entries(after)) {
     const had = ownMember(before, name);
     const check = one.signature
       ? `the host checks ${one.signature.type} in the header ${one.signature.header} with the setting ${one.signature.secret}`
       : "the plugin alone checks its webhooks";
     if (!had) {
-      more.push(`source: ${name}, which receives webhooks; ${check}`);
+      additions.push(`source: ${name}, which receives webhooks; ${check}`);
       continue;
     }
-    if (had.signature && !isSameSignature(had.signature, one.signature)) more.push(`source: ${name}, now ${check}`);
+    if (had.signature && !isSameSignature(had.signature, one.signature)) additions.push(`source: ${name}, now ${check}`);
     const plain = had.secrets.filter(
       (secret) => !one.secrets.includes(secret) && ownMember(propertiesOf(one.connection), secret),
     );
-    for (const secret of plain) more.push(`source: ${name}, its setting ${secret} is no longer kept secret`);
+    for (const secret of plain) additions.push(`source: ${name}, its setting ${secret} is no longer kept secret`);
     for (const setting of had.required)
-      if (!one.required.includes(setting)) more.push(`source: ${name}, no longer requires the setting ${setting}`);
+      if (!one.required.includes(setting)) additions.push(`source: ${name}, no longer requires the setting ${setting}`);
   }
-  return more;
+  return additions;
 }
 
 const isSameSignature = (before: NonNullable<Source["signature"]>, after: Source["signature"]): boolean =>
@@ -161,36 +162,38 @@ function contributionsOf(
   before: Partial<DeclaredContributions> = {},
   after: Partial<DeclaredContributions> = {},
 ): string[] {
-  const more: string[] = [];
+  const additions: string[] = [];
   for (const [name, { scope }] of Object.entries(after.routes ?? {})) {
     const had = ownMember(before.routes, name)?.scope;
     // Open routes are listed with the permissions.
     if (scope === "open" || (had !== undefined && scopes.indexOf(scope) >= scopes.indexOf(had))) continue;
-    more.push(`route: ${name}, for API keys with the scope ${scope}${had === undefined ? "" : `, before ${had}`}`);
+    additions.push(`route: ${name}, for API keys with the scope ${scope}${had === undefined ? "" : `, before ${had}`}`);
   }
   for (const [name, { effect }] of Object.entries(after.tools ?? {})) {
     const had = ownMember(before.tools, name)?.effect;
     if (effect === "write" && had !== "write")
-      more.push(`tool: ${name}, which writes${had === undefined ? "" : `, before it only read`}`);
+      additions.push(`tool: ${name}, which writes${had === undefined ? "" : `, before it only read`}`);
     // The tools of a first version are listed separately.
-    else if (had === undefined && !isFirst) more.push(`tool: ${name}, which reads`);
+    else if (had === undefined && !isFirst) additions.push(`tool: ${name}, which reads`);
   }
   for (const [name, { secrets }] of Object.entries(after.knowledge ?? {})) {
     const had = ownMember(before.knowledge, name);
-    if (!had) more.push(`knowledge connector: ${name}, which receives the credentials of knowledge sources of this type`);
+    if (!had) additions.push(`knowledge connector: ${name}, which receives the credentials of knowledge sources of this type`);
     for (const secret of had?.secrets ?? [])
-      if (!secrets.includes(secret)) more.push(`knowledge connector: ${name}, its setting ${secret} is no longer kept secret`);
+      if (!secrets.includes(secret))
+        additions.push(`knowledge connector: ${name}, its setting ${secret} is no longer kept secret`);
   }
   for (const name of Object.keys(after.useCases ?? {}))
-    if (!ownMember(before.useCases, name)) more.push(`use case: ${name}, which operators can set up`);
+    if (!ownMember(before.useCases, name)) additions.push(`use case: ${name}, which operators can set up`);
   for (const [name, { feeds }] of Object.entries(after.queues ?? {})) {
     const had = ownMember(before.queues, name);
-    if (!had) more.push(`queue: ${name}, which receives every event and every execution that ends, waits or is held`);
-    if (feeds && !had?.feeds) more.push(`queue: ${name}, which brings webhooks in`);
+    if (!had) additions.push(`queue: ${name}, which receives every event and every execution that ends, waits or is held`);
+    if (feeds && !had?.feeds) additions.push(`queue: ${name}, which brings webhooks in`);
   }
   for (const name of Object.keys(after.memories ?? {}))
-    if (!ownMember(before.memories, name)) more.push(`memory store: ${name}, which receives memories if an operator chooses it`);
-  return more;
+    if (!ownMember(before.memories, name))
+      additions.push(`memory store: ${name}, which receives memories if an operator chooses it`);
+  return additions;
 }
 
 function limitsOf(before: Limits, after: Limits): string[] {

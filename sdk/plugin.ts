@@ -44,22 +44,22 @@ export function definePlugin<
 }
 
 function faults(spec: PluginDefinition<z.ZodObject, CapabilityName>): string[] {
-  const wrong: string[] = [];
+  const problems: string[] = [];
   if (!/^[a-z][a-z0-9-]{0,62}$/.test(spec.id ?? "")) {
-    wrong.push(
+    problems.push(
       `id must start with a lower-case letter and contain only lower-case letters, digits and "-"; got ${JSON.stringify(spec.id)}`,
     );
   }
   if (!semanticVersion.test(spec.version ?? "")) {
-    wrong.push(`version must be a semantic version such as 1.2.0; got ${JSON.stringify(spec.version)}`);
+    problems.push(`version must be a semantic version such as 1.2.0; got ${JSON.stringify(spec.version)}`);
   }
-  if (typeof spec.sdk !== "string" || spec.sdk.trim() === "") wrong.push('sdk must be a range such as "^0.1.0"');
-  if (typeof spec.setup !== "function") wrong.push("setup must be a function");
-  if (!Array.isArray(spec.needs)) wrong.push("needs must be an array of capability names");
+  if (typeof spec.sdk !== "string" || spec.sdk.trim() === "") problems.push('sdk must be a range such as "^0.1.0"');
+  if (typeof spec.setup !== "function") problems.push("setup must be a function");
+  if (!Array.isArray(spec.needs)) problems.push("needs must be an array of capability names");
   if (spec.offloaded !== undefined && !spec.needs?.includes("offload"))
-    wrong.push('needs must name "offload", because offloaded has functions');
-  if (spec.config?.def?.type !== "object") wrong.push("config must be a z.object");
-  return wrong;
+    problems.push('needs must name "offload", because offloaded has functions');
+  if (spec.config?.def?.type !== "object") problems.push("config must be a z.object");
+  return problems;
 }
 
 /**
@@ -67,14 +67,14 @@ function faults(spec: PluginDefinition<z.ZodObject, CapabilityName>): string[] {
  * is not idempotent and has no `find`.
  */
 export function tool<I extends z.ZodObject, O extends z.ZodType, Settings = Record<string, unknown>>(
-  declared: Tool<I, O, Settings>,
+  declaration: Tool<I, O, Settings>,
 ): Tool<I, O, Settings> {
-  const wrong = (["input", "output"] as const).filter((name) => declared[name]?.["~standard"] === undefined);
+  const wrong = (["input", "output"] as const).filter((name) => declaration[name]?.["~standard"] === undefined);
   if (wrong.length > 0) throw new TypeError(`tool: ${wrong.join(" and ")} must be a schema of zod, such as z.object({})`);
-  if (declared.effect === "write" && !declared.idempotent && !declared.find) {
+  if (declaration.effect === "write" && !declaration.idempotent && !declaration.find) {
     throw new TypeError(
       "tool: a write needs `idempotent: true` (it can be repeated) or `find` (finds the result of an earlier call with the same key)",
     );
   }
-  return Object.freeze({ ...declared });
+  return Object.freeze({ ...declaration });
 }

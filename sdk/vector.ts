@@ -5,17 +5,17 @@ export function vectorDistance(metric: DistanceMetric, a: ArrayLike<number>, b: 
   let dot = 0;
   let aa = 0;
   let bb = 0;
-  let square = 0;
+  let sumOfSquares = 0;
   for (let i = 0; i < a.length; i++) {
     const x = a[i] as number;
     const y = b[i] as number;
     dot += x * y;
     aa += x * x;
     bb += y * y;
-    square += (x - y) * (x - y);
+    sumOfSquares += (x - y) * (x - y);
   }
   if (metric === "ip") return -dot;
-  if (metric === "l2") return Math.sqrt(square);
+  if (metric === "l2") return Math.sqrt(sumOfSquares);
   return aa === 0 || bb === 0 ? 1 : 1 - dot / Math.sqrt(aa * bb);
 }
 

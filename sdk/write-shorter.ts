@@ -6,27 +6,28 @@ const maxTries = 6;
 /** Minimum length to which a text is cut, in characters. */
 const minLength = 500;
 /** Number of characters reserved for additions of a source, such as its marker. */
-const added = 300;
+const markerLength = 300;
 
 /**
  * Writes a text; if the platform refuses it for its length, writes a shorter one. An administrator can set the platform's limit, and the
  * limit can apply to the converted text. A refused request wrote nothing, so nothing is written twice.
  */
 export async function writeShorter<T>(text: string, write: (text: string) => Promise<T>): Promise<T> {
-  let shown = text;
+  let shortText = text;
   for (let tries = 1; ; tries++) {
     try {
-      return await write(shown);
+      return await write(shortText);
     } catch (error) {
-      const limit = refusedLength(error, shown.length);
-      if (limit === null || tries > maxTries || shown.length <= minLength) throw error;
-      const next = limit < shown.length ? limit - added : Math.floor(shown.length * 0.6);
-      shown = cutMarkdown(text, Math.max(minLength, next));
+      const limit = refusedLength(error, shortText.length);
+      if (limit === null || tries > maxTries || shortText.length <= minLength) throw error;
+      const next = limit < shortText.length ? limit - markerLength : Math.floor(shortText.length * 0.6);
+      shortText = cutMarkdown(text, Math.max(minLength, next));
     }
   }
 }
 
-const says = /too (?:long|large|big)|content_limit_exceeded|exceeds? (?:the )?(?:allowed |maximum )?(?:limit|length|size)/i;
+const tooLongMessage =
+  /too (?:long|large|big)|content_limit_exceeded|exceeds? (?:the )?(?:allowed |maximum )?(?:limit|length|size)/i;
 /** A number of characters, as written in different languages. */
 const number = /\d{1,3}(?:[.,'\u2019\u00a0\u202f ]\d{3})+(?!\d)|\d{3,9}/g;
 
@@ -38,8 +39,8 @@ function refusedLength(error: unknown, length: number): number | null {
   if (!(error instanceof PluginError) || error.code !== "invalid_input") return null;
   // Status and path of the request come before the colon.
   const reason = error.message.slice(error.message.indexOf(": ") + 1);
-  const isNamed = error.status === 413 || says.test(reason);
+  const isNamed = error.status === 413 || tooLongMessage.test(reason);
   const numbers = (reason.match(number) ?? []).map((one) => Number(one.replace(/\D/g, "")));
-  const limits = numbers.filter((one) => one >= minLength + added && (isNamed || one < length));
+  const limits = numbers.filter((one) => one >= minLength + markerLength && (isNamed || one < length));
   return limits.length > 0 ? Math.min(...limits) : isNamed ? Number.POSITIVE_INFINITY : null;
 }

@@ -86,7 +86,7 @@ async function post(notice: Notice, signal: AbortSignal, options: NoticeOptions)
   const { project, issue, body, thread } = notice;
   try {
     const connection = await options.connectionFor(notice.source, notice, notice.agent_id);
-    if (connection && connection.missing.length === 0 && options.trackerUpdates) {
+    if (connection && connection.missingSettings.length === 0 && options.trackerUpdates) {
       const { adapter: source } = connection.source;
       const text = { subject: { project, issue }, body, ...(notice.private && { private: true }), ...(thread && { thread }) };
       const key = `${notice.id}.0`;

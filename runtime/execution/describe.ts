@@ -35,7 +35,8 @@ export function createDescriptions(log: Log): Descriptions {
   };
   return {
     of: async (execution, connection) => {
-      if (!execution.place?.incomplete || !connection?.source.adapter.describe || connection.missing.length > 0) return null;
+      if (!execution.place?.incomplete || !connection?.source.adapter.describe || connection.missingSettings.length > 0)
+        return null;
       const key = `${connection.id} ${execution.event_id}`;
       const found = entries.get(key) ?? ask(execution, connection);
       entries.set(key, found);

@@ -155,7 +155,7 @@ async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<
       taskPrompt(task, withSubject(execution, about), about),
     ],
     tools: deps.tools
-      .eligible({ source: execution.source, agentId: agent?.id ?? null, allowed: agent?.allowed_tools ?? null })
+      .eligibleTools({ source: execution.source, agentId: agent?.id ?? null, allowedTools: agent?.allowed_tools ?? null })
       .filter(({ effect }) => effect === "read" || !isReadOnly)
       .map(nameOf),
   };

@@ -1,5 +1,5 @@
 import type { RegisteredTool } from "../tools/registered-tool.ts";
-import { cleanJson, cleanLine, type Reading } from "../untrusted/clean.ts";
+import { type CleaningState, cleanJson, cleanLine } from "../untrusted/clean.ts";
 import { fenceCleaned, newTag, type Provenance } from "../untrusted/fence.ts";
 import type { StepRow } from "./steps/rows.ts";
 
@@ -69,9 +69,9 @@ function resultOf(step: StepRow | undefined, since: number | null): string {
   const value = step?.error ? step.error : step?.output;
   const known = typeof value === "object" && value !== null ? cleanedResults.get(value) : undefined;
   if (known !== undefined) return known;
-  const reading: Reading = { left: maxReadLength, since: step?.error ? null : since };
+  const reading: CleaningState = { remainingLength: maxReadLength, eventTime: step?.error ? null : since };
   const text = JSON.stringify(cleanJson(step?.error ? { error: step.error } : (step?.output ?? null), reading));
-  const isPart = reading.left < 0;
+  const isPart = reading.remainingLength < 0;
   const length = `${isPart ? "more than " : ""}${text.length} characters in all`;
   const isCut = isPart || text.length > maxResultLength;
   const result = isCut ? `${text.slice(0, maxResultLength).toWellFormed()} [cut: ${length}]` : text;

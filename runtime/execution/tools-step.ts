@@ -222,6 +222,6 @@ function withProject(tool: RegisteredTool, parameters: Parameters, project: stri
 async function accountFor(conversation: Conversation, tool: RegisteredTool): Promise<Connection | null> {
   if (!tool.source) return null;
   const connection = await conversation.connectionFor(tool.source.name);
-  if (connection && connection.missing.length === 0) return connection;
-  throw toolError(`${tool.source.name} is not configured: missing ${connection?.missing.join(", ") ?? "all settings"}.`);
+  if (connection && connection.missingSettings.length === 0) return connection;
+  throw toolError(`${tool.source.name} is not configured: missing ${connection?.missingSettings.join(", ") ?? "all settings"}.`);
 }

@@ -18,7 +18,7 @@ export function generateProto(operations: readonly Operation[], lock: FieldNumbe
   const packages = buildModel(operations, numbers);
   return {
     files: Object.fromEntries(packages.map((pkg) => [pkg.file, printPackage(pkg)])),
-    fieldNumbers: `${JSON.stringify(numbers.grown(), null, 2)}\n`,
+    fieldNumbers: `${JSON.stringify(numbers.allNumbers(), null, 2)}\n`,
   };
 }
 

@@ -177,7 +177,7 @@ async function tryConnection(
     if ((sources as readonly string[]).includes(source)) return "not_configured";
     throw problem("not_found", `There is no source "${source}".`);
   }
-  if (connection.missing.length > 0) return "not_configured";
+  if (connection.missingSettings.length > 0) return "not_configured";
   try {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(testMs)]);
     await connection.source.adapter.check({ connection: connection.settings, key: "test", signal: limit });

@@ -87,12 +87,12 @@ async function makePlan(agent: Agent, messages: readonly Message[], deps: ChatDe
 
 /** Outside of events, the model gets the tools of every configured source and of all other providers. */
 async function eligibleNames(agent: Agent, deps: ChatDeps): Promise<string[]> {
-  const tools = deps.tools.eligible({ source: null, agentId: agent.id, allowed: agent.allowed_tools ?? null });
+  const tools = deps.tools.eligibleTools({ source: null, agentId: agent.id, allowedTools: agent.allowed_tools ?? null });
   const sources = new Set(tools.flatMap((tool) => (tool.source ? [tool.source.name] : [])));
   const configured = new Set<string>();
   for (const source of sources) {
     const connection = await deps.connectionFor(source, agent.id);
-    if (connection && connection.missing.length === 0) configured.add(source);
+    if (connection && connection.missingSettings.length === 0) configured.add(source);
   }
   return tools.filter((tool) => !tool.source || configured.has(tool.source.name)).map((tool) => tool.qualifiedName);
 }

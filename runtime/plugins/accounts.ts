@@ -17,8 +17,8 @@ const waitMs = 60;
 
 interface KnownAccount {
   login: string | null;
-  at: number;
-  asking: Promise<unknown> | null;
+  fetchedAt: number;
+  pendingRequest: Promise<unknown> | null;
 }
 
 /**
@@ -27,18 +27,18 @@ interface KnownAccount {
  */
 export function createAccounts(log: Log, connections: Pick<Connections, "ofSource">): Accounts {
   // Cached per connection, because a connection with other credentials may be another account.
-  const known = new WeakMap<Connection, KnownAccount>();
+  const cachedAccounts = new WeakMap<Connection, KnownAccount>();
   const stop = new AbortController();
   const ask = (connection: Connection, entry: KnownAccount) => {
     const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(10_000)]);
-    entry.asking = connection.source.adapter
+    entry.pendingRequest = connection.source.adapter
       .account({ signal, connection: connection.settings, key: "account" })
       .then((login) => {
         entry.login = login;
-        entry.at = Date.now();
+        entry.fetchedAt = Date.now();
       })
       .catch((error) => {
-        entry.at = Date.now() - freshMs + retryMs;
+        entry.fetchedAt = Date.now() - freshMs + retryMs;
         if (!stop.signal.aborted)
           log.warn("the tracker did not say which account the credential belongs to", {
             source: connection.source.name,
@@ -46,15 +46,16 @@ export function createAccounts(log: Log, connections: Pick<Connections, "ofSourc
           });
       })
       .finally(() => {
-        entry.asking = null;
+        entry.pendingRequest = null;
       });
   };
   const of = async (connection: Connection): Promise<string | null> => {
-    if (connection.missing.length > 0) return null;
-    const entry = known.get(connection) ?? { login: null, at: 0, asking: null };
-    known.set(connection, entry);
-    if (!entry.asking && Date.now() - entry.at > freshMs) ask(connection, entry);
-    if (entry.login === null && entry.asking && entry.at === 0) await raceTimeout(entry.asking, waitMs, null);
+    if (connection.missingSettings.length > 0) return null;
+    const entry = cachedAccounts.get(connection) ?? { login: null, fetchedAt: 0, pendingRequest: null };
+    cachedAccounts.set(connection, entry);
+    if (!entry.pendingRequest && Date.now() - entry.fetchedAt > freshMs) ask(connection, entry);
+    if (entry.login === null && entry.pendingRequest && entry.fetchedAt === 0)
+      await raceTimeout(entry.pendingRequest, waitMs, null);
     return entry.login;
   };
   return {

@@ -45,7 +45,7 @@ export const capabilityNames: readonly string[] = [
 ];
 
 /** The declarations of a plugin, from its code or its manifest. */
-export interface Declared {
+export interface PluginDeclaration {
   readonly id: string;
   readonly version: string;
   readonly sdk: string;
@@ -53,40 +53,47 @@ export interface Declared {
   readonly contract: number;
 }
 
-/** Decides whether the default export of a module may be set up. `taken`: the ids of plugins admitted before. */
-export function admit(value: unknown, taken: ReadonlySet<string>, offered: readonly string[] = capabilityNames): Plugin {
+/** Decides whether the default export of a module may be set up. `takenIds`: the ids of plugins admitted before. */
+export function admit(
+  value: unknown,
+  takenIds: ReadonlySet<string>,
+  offeredCapabilities: readonly string[] = capabilityNames,
+): Plugin {
   // Uses Symbol.for instead of instanceof, because an installed plugin has its own copy of the sdk.
   const stamp = typeof value === "object" && value !== null ? (value as Plugin)[PLUGIN_BRAND] : undefined;
   if (!stamp) throw new Refusal("NOT_A_PLUGIN", "Expected the default export to be the result of definePlugin(); it is not.");
   const plugin = value as Plugin;
-  admitDeclared({ ...plugin, contract: stamp.contract }, taken, offered);
+  admitDeclared({ ...plugin, contract: stamp.contract }, takenIds, offeredCapabilities);
   return plugin;
 }
 
 /** The same for a declaration without code. Throws a `Refusal`. */
 export function admitDeclared(
-  { id, version, sdk, needs, contract }: Declared,
-  taken: ReadonlySet<string>,
-  offered: readonly string[] = capabilityNames,
-  served: ReadonlyMap<number, string> = contracts,
+  { id, version, sdk, needs, contract }: PluginDeclaration,
+  takenIds: ReadonlySet<string>,
+  offeredCapabilities: readonly string[] = capabilityNames,
+  servedContracts: ReadonlyMap<number, string> = contracts,
 ): void {
   if (/--|-$/.test(id))
     throw new Refusal(
       "BAD_MANIFEST",
       `${id}: an id must not contain "--" or end with "-", because the variables of its settings would be ambiguous.`,
     );
-  const host = served.get(contract);
+  const host = servedContracts.get(contract);
   if (host === undefined)
     throw new Refusal(
       "UNKNOWN_CONTRACT",
-      `Expected contract ${[...served.keys()].join(" or ")}; ${id} was built for contract ${contract}.`,
+      `Expected contract ${[...servedContracts.keys()].join(" or ")}; ${id} was built for contract ${contract}.`,
     );
   if (!semver.validRange(sdk) || sdk.trim() === "*")
     throw new Refusal("SDK_RANGE", `Expected "sdk" to be a range such as "^${SDK_VERSION}"; ${id} says "${sdk}".`);
   if (!semver.satisfies(host, sdk, { includePrerelease: true }))
     throw new Refusal("SDK_RANGE", `This host has sdk ${host}; ${id} ${version} was written for ${sdk}.`);
-  if (taken.has(id)) throw new Refusal("DUPLICATE_ID", `Expected a unique id; another plugin already has the id "${id}".`);
-  const unknown = needs.filter((need) => !offered.includes(need));
+  if (takenIds.has(id)) throw new Refusal("DUPLICATE_ID", `Expected a unique id; another plugin already has the id "${id}".`);
+  const unknown = needs.filter((need) => !offeredCapabilities.includes(need));
   if (unknown.length > 0)
-    throw new Refusal("UNKNOWN_NEED", `This host offers ${offered.join(", ")}; ${id} also needs ${unknown.join(", ")}.`);
+    throw new Refusal(
+      "UNKNOWN_NEED",
+      `This host offers ${offeredCapabilities.join(", ")}; ${id} also needs ${unknown.join(", ")}.`,
+    );
 }

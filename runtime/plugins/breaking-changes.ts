@@ -35,21 +35,21 @@ const removedContributions = (before: DeclaredContributions, after: DeclaredCont
 
 const refusedInputs = (before: DeclaredContributions["tools"], after: DeclaredContributions["tools"]): string[] =>
   Object.entries(before).flatMap(([name, { input }]) =>
-    Object.hasOwn(after, name) ? narrower(input, after[name]?.input ?? {}, "").map((what) => `tool ${name}: ${what}`) : [],
+    Object.hasOwn(after, name) ? narrowedInputs(input, after[name]?.input ?? {}, "").map((what) => `tool ${name}: ${what}`) : [],
   );
 
 /**
  * The inputs that one schema accepts and another does not, as far as their plain keywords show. `at`: path of the member with
  * these schemas.
  */
-function narrower(before: Schema, after: Schema, at: string): string[] {
-  const named = at === "" ? "its input" : `the input ${at}`;
+function narrowedInputs(before: Schema, after: Schema, at: string): string[] {
+  const label = at === "" ? "its input" : `the input ${at}`;
   const [had, has] = [typesOf(before), typesOf(after)];
   const rejected = has && (had ?? ["anything"]).filter((type) => !takes(has, type));
-  if (rejected && rejected.length > 0) return [`${named} was ${rejected.join(" or ")}, and is now ${has.join(" or ")}`];
+  if (rejected && rejected.length > 0) return [`${label} was ${rejected.join(" or ")}, and is now ${has.join(" or ")}`];
   return [
-    ...values(before, after, named),
-    ...bounds(before, after, named),
+    ...values(before, after, label),
+    ...bounds(before, after, label),
     ...members(before, after, at),
     ...items(before, after, at),
   ];
@@ -66,20 +66,20 @@ function typesOf({ type, anyOf, ...rest }: Schema): string[] | null {
 const takes = (types: readonly string[], type: string): boolean =>
   types.includes(type) || (type === "integer" && types.includes("number"));
 
-function values(before: Schema, after: Schema, named: string): string[] {
+function values(before: Schema, after: Schema, label: string): string[] {
   const listOf = ({ enum: list, const: value }: Schema) => (Array.isArray(list) ? list : value === undefined ? null : [value]);
   const [had, has] = [listOf(before), listOf(after)];
   if (!has) return [];
-  if (!had) return [`${named} now accepts only ${has.map((value) => JSON.stringify(value)).join(", ")}`];
+  if (!had) return [`${label} now accepts only ${has.map((value) => JSON.stringify(value)).join(", ")}`];
   const rejected = had.filter((value) => !has.includes(value));
-  return rejected.length > 0 ? [`${named} no longer accepts ${rejected.map((value) => JSON.stringify(value)).join(", ")}`] : [];
+  return rejected.length > 0 ? [`${label} no longer accepts ${rejected.map((value) => JSON.stringify(value)).join(", ")}`] : [];
 }
 
-function bounds(before: Schema, after: Schema, named: string): string[] {
+function bounds(before: Schema, after: Schema, label: string): string[] {
   const limit = (keyword: string, isMore: (has: number, had: number) => boolean) => {
     const [had, has] = [before[keyword], after[keyword]];
     if (typeof has !== "number" || (typeof had === "number" && !isMore(has, had))) return [];
-    return [`${named} has ${keyword} ${has}, before ${typeof had === "number" ? had : "none"}`];
+    return [`${label} has ${keyword} ${has}, before ${typeof had === "number" ? had : "none"}`];
   };
   const least = ["minimum", "exclusiveMinimum", "minLength", "minItems"].flatMap((key) => limit(key, (has, had) => has > had));
   return [
@@ -97,13 +97,13 @@ function members(before: Schema, after: Schema, at: string): string[] {
       requiredOf(before).includes(name) ? [] : [`now requires the input ${path(String(name))}`],
     ),
     ...Object.keys(had).flatMap((name) => {
-      if (Object.hasOwn(has, name)) return narrower(had[name] as Schema, has[name] as Schema, path(name));
+      if (Object.hasOwn(has, name)) return narrowedInputs(had[name] as Schema, has[name] as Schema, path(name));
       return after.additionalProperties === false ? [`no longer accepts the input ${path(name)}`] : [];
     }),
   ];
 }
 const items = (before: Schema, after: Schema, at: string): string[] =>
-  isSchema(before.items) && isSchema(after.items) ? narrower(before.items, after.items, `${at}[]`) : [];
+  isSchema(before.items) && isSchema(after.items) ? narrowedInputs(before.items, after.items, `${at}[]`) : [];
 
 const isSchema = (value: unknown): value is Schema => typeof value === "object" && value !== null && !Array.isArray(value);
 const propertiesOf = ({ properties }: Schema): Schema =>

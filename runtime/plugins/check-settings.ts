@@ -16,23 +16,24 @@ export interface SettingsCheck {
 /** Validates settings with the plugin's own schema, and refuses addresses that must not be contacted. Errors contain no value. */
 export async function checkSettings(settings: Readonly<Record<string, unknown>>, check: SettingsCheck): Promise<void> {
   const { field, owner, schema } = check;
-  const wrong = (path: readonly PropertyKey[], what: string) => {
+  const settingProblem = (path: readonly PropertyKey[], what: string) => {
     const name = [field, ...path].map(String).join(".");
     return problem("bad_request", `${name}: ${what}`, { field: name });
   };
   const known = Object.keys(schema.shape);
   const unknown = check.others ? undefined : Object.keys(settings).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw wrong([unknown], `is not a setting of ${owner}; its settings are: ${known.join(", ")}`);
+  if (unknown !== undefined)
+    throw settingProblem([unknown], `is not a setting of ${owner}; its settings are: ${known.join(", ")}`);
   const parsed = schema.safeParse(settings);
   const issue = parsed.error?.issues[0];
-  const absent = (name: unknown) => settings[String(name)] === undefined || settings[String(name)] === "";
-  const missing = issue?.path.length === 1 && absent(issue.path[0]) ? issue.path[0] : undefined;
-  if (missing !== undefined) throw wrong([missing], `is required by ${owner}`);
-  if (issue) throw wrong(issue.path, issue.message);
+  const isAbsent = (name: unknown) => settings[String(name)] === undefined || settings[String(name)] === "";
+  const missing = issue?.path.length === 1 && isAbsent(issue.path[0]) ? issue.path[0] : undefined;
+  if (missing !== undefined) throw settingProblem([missing], `is required by ${owner}`);
+  if (issue) throw settingProblem(issue.path, issue.message);
   for (const [name, value] of Object.entries(settings)) {
     if (typeof value !== "string" || !/^https?:/i.test(value)) continue;
     await check.guard.check(value).catch((error) => {
-      throw wrong([name], error.message);
+      throw settingProblem([name], error.message);
     });
   }
 }

@@ -12,7 +12,7 @@ import { connectionSchema } from "./sandbox/connection-schema.ts";
 import { settingNames, settingsToStart } from "./setting-names.ts";
 
 export interface ConfigureDeps {
-  readonly manager: Pick<PluginManager, "running" | "trial">;
+  readonly manager: Pick<PluginManager, "runningPlugin" | "trial">;
   readonly vault: Vault;
   /** A plugin's settings from the environment. */
   readonly environment: (id: string) => Readonly<Record<string, string>>;
@@ -40,7 +40,7 @@ export async function configure(
   );
   const version = versions.find((one) => one.version === row?.version) ?? versions.at(-1);
   const isComplete = version ? checkTypes(version.manifest, changes, { ...deps.environment(id), ...after }) : false;
-  const serves = ["ready", "degraded"].includes(deps.manager.running(id)?.process?.status().state ?? "");
+  const serves = ["ready", "degraded"].includes(deps.manager.runningPlugin(id)?.process?.status().state ?? "");
   // Settings may be entered one by one while the plugin is not running because some are missing.
   if (version && row?.enabled && row.version === version.version && (isComplete || serves)) {
     const bytes = await findBundle(sql, id, version.version);
@@ -85,16 +85,16 @@ function refuseUnknown(id: string, changes: Changes, versions: readonly VersionR
  * Validates the changed settings with the schemas of the manifest. Returns whether every required setting of the plugin has a
  * value.
  */
-function checkTypes({ config, contributes }: BuiltManifest, changes: Changes, all: Settings): boolean {
+function checkTypes({ config, contributes }: BuiltManifest, changes: Changes, settings: Settings): boolean {
   const schemas = [config, ...Object.values(contributes.sources).map(({ connection }) => connection)];
   for (const schema of schemas) {
-    const issues = connectionSchema(schema).safeParse(all).error?.issues ?? [];
+    const issues = connectionSchema(schema).safeParse(settings).error?.issues ?? [];
     const wrong = issues.find(({ path: [name] }) => typeof changes[String(name)] === "string");
     if (!wrong) continue;
     const field = ["settings", ...wrong.path.map(String)].join(".");
     throw problem("bad_request", `${field}: ${wrong.message}`, { field });
   }
-  return connectionSchema(config).safeParse(all).success;
+  return connectionSchema(config).safeParse(settings).success;
 }
 
 async function tryWith(start: () => Promise<void>): Promise<void> {

@@ -12,19 +12,19 @@ export interface Connection {
   /** The settings as they were entered, without defaults. */
   readonly rawSettings: Readonly<Record<string, unknown>>;
   /** The settings that are missing for posting. */
-  readonly missing: readonly string[];
+  readonly missingSettings: readonly string[];
 }
 
 /** Parses raw settings by the source's own schema. Throws an Error that names the setting, never its value. */
-export function connection(id: string, source: SourceEntry, raw: Readonly<Record<string, unknown>>): Connection {
-  const parsed = source.adapter.connection.safeParse(raw);
+export function connection(id: string, source: SourceEntry, rawSettings: Readonly<Record<string, unknown>>): Connection {
+  const parsed = source.adapter.connection.safeParse(rawSettings);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw new Error(`${source.name}: the setting ${issue?.path.join(".") || "(all)"} is not valid: ${issue?.message}`);
   }
   const settings = parsed.data as Record<string, unknown>;
-  const missing = source.adapter.required.filter((name) => settings[name] === undefined || settings[name] === "");
-  return Object.freeze({ id, source, settings, rawSettings: raw, missing });
+  const missingSettings = source.adapter.required.filter((name) => settings[name] === undefined || settings[name] === "");
+  return Object.freeze({ id, source, settings, rawSettings, missingSettings });
 }
 
 /** The settings that the operator entered, without the schema's defaults. */
@@ -65,7 +65,7 @@ export interface Connections {
   /** Those from the environment and those that users stored. */
   everyAccount(): readonly Connection[];
   /** Those from the environment. */
-  all(): readonly Connection[];
+  fromEnvironment(): readonly Connection[];
   /** Every connection of a source: from the environment and from integrations. */
   ofSource(source: string): readonly Connection[];
   /** Called when plugins are loaded, and again whenever they change. */
@@ -80,37 +80,37 @@ export function connectionsOf(
   log: Pick<Log, "error">,
   pluginSettingsOf: (plugin: string) => Readonly<Record<string, string>>,
 ): Connections {
-  let all: ReadonlyMap<string, Connection> = new Map();
-  let stored: StoredConnections | null = null;
+  let environmentConnections: ReadonlyMap<string, Connection> = new Map();
+  let integrations: StoredConnections | null = null;
   const environmentOf = ({ builtIn, name, plugin }: SourceEntry) =>
     builtIn ? config.variablesOf(name) : pluginSettingsOf(plugin);
-  const ofPlugin = (plugin: string) => [...all.values()].filter((one) => one.source.plugin === plugin);
+  const ofPlugin = (plugin: string) => [...environmentConnections.values()].filter((one) => one.source.plugin === plugin);
   return {
     environmentOf,
-    bySlug: async (slug) => all.get(slug) ?? stored?.find(slug),
+    bySlug: async (slug) => environmentConnections.get(slug) ?? integrations?.find(slug),
     forExecution: async (source, work = noWork, agentId = null) =>
-      stored?.forWork(source, work, agentId) ?? all.get(source) ?? null,
-    environment: (source) => all.get(source),
+      integrations?.forWork(source, work, agentId) ?? environmentConnections.get(source) ?? null,
+    environment: (source) => environmentConnections.get(source),
     pluginSettings: pluginSettingsOf,
     everyAccount: () => {
-      const plugins = new Set([...all.values()].map(({ source }) => source.plugin));
-      return [...all.values(), ...[...plugins].flatMap((plugin) => stored?.ofPlugin(plugin) ?? [])];
+      const plugins = new Set([...environmentConnections.values()].map(({ source }) => source.plugin));
+      return [...environmentConnections.values(), ...[...plugins].flatMap((plugin) => integrations?.ofPlugin(plugin) ?? [])];
     },
-    all: () => [...all.values()],
+    fromEnvironment: () => [...environmentConnections.values()],
     ofSource: (name) => {
-      const configured = all.get(name);
-      const accounts = configured ? stored?.ofPlugin(configured.source.plugin) : undefined;
+      const configured = environmentConnections.get(name);
+      const accounts = configured ? integrations?.ofPlugin(configured.source.plugin) : undefined;
       return [...(configured ? [configured] : []), ...(accounts ?? []).filter(({ source }) => source.name === name)];
     },
     hostsOf: (plugin) => ofPlugin(plugin).flatMap((one) => hostsIn(one.source.builtIn ? one.settings : namedSettings(one))),
     userHostsOf: (plugin) => [
-      ...(stored?.ofPlugin(plugin) ?? []).flatMap((one) => hostsIn(one.settings)),
+      ...(integrations?.ofPlugin(plugin) ?? []).flatMap((one) => hostsIn(one.settings)),
       ...ofPlugin(plugin).flatMap((one) => (one.source.builtIn ? [] : hostsIn(one.settings))),
     ],
     use: (host, storedConnections) => {
-      stored = storedConnections;
+      integrations = storedConnections;
       const entries = [...host.sources].flatMap(([name, entry]) => {
-        const known = all.get(name);
+        const known = environmentConnections.get(name);
         if (known?.source === entry) return [[name, known] as const];
         try {
           return [[name, connection("environment", entry, environmentOf(entry))] as const];
@@ -121,7 +121,7 @@ export function connectionsOf(
           return [];
         }
       });
-      all = new Map(entries);
+      environmentConnections = new Map(entries);
     },
   };
 }

@@ -17,23 +17,27 @@ export function describeInstalled(
   manager: PluginManager,
   set: ReadonlySet<string>,
 ): PluginEntity {
-  const current = versions.find((one) => one.version === row.version);
-  const newest = versions.at(-1);
-  const shown = (current ?? newest) as VersionRow;
-  const waiting = newest && newest.approved_at === null && newest !== current ? newest : null;
-  const running = manager.running(row.id);
-  const enforced = restrictPermissions(shown.manifest, row.denied);
+  const currentVersion = versions.find((one) => one.version === row.version);
+  const newestVersion = versions.at(-1);
+  const shownVersion = (currentVersion ?? newestVersion) as VersionRow;
+  const waitingVersion =
+    newestVersion && newestVersion.approved_at === null && newestVersion !== currentVersion ? newestVersion : null;
+  const runningPlugin = manager.runningPlugin(row.id);
+  const enforcedManifest = restrictPermissions(shownVersion.manifest, row.denied);
   return {
-    ...describe(enforced, running, set),
-    denied: permissionDiff(enforced, shown.manifest),
-    ...stateOf(row, current, running, manager),
+    ...describe(enforcedManifest, runningPlugin, set),
+    denied: permissionDiff(enforcedManifest, shownVersion.manifest),
+    ...stateOf(row, currentVersion, runningPlugin, manager),
     origin: "installed",
     version: row.version,
-    sha256: current?.sha256 ?? null,
-    waiting: waiting && {
-      version: waiting.version,
-      widens: [...publisherDiff(current, waiting), ...permissionDiff(current?.manifest ?? null, waiting.manifest)],
-      breaks: breakingChanges(current?.manifest, waiting.manifest),
+    sha256: currentVersion?.sha256 ?? null,
+    waiting: waitingVersion && {
+      version: waitingVersion.version,
+      widens: [
+        ...publisherDiff(currentVersion, waitingVersion),
+        ...permissionDiff(currentVersion?.manifest ?? null, waitingVersion.manifest),
+      ],
+      breaks: breakingChanges(currentVersion?.manifest, waitingVersion.manifest),
     },
     versions: versions.map(({ manifest, plugin_id: _, ...one }, i) => ({
       ...one,
@@ -51,11 +55,11 @@ const publisherDiff = (before: VersionRow | undefined, after: VersionRow): strin
     : [];
 
 /** A plugin that the environment names, and so approves. */
-export function describeOwn(running: LoadedThirdParty, set: ReadonlySet<string>): PluginEntity {
-  const { manifest, sha256, process } = running;
+export function describeOwn(runningPlugin: LoadedThirdParty, set: ReadonlySet<string>): PluginEntity {
+  const { manifest, sha256, process } = runningPlugin;
   const status = process?.status();
   return {
-    ...describe(manifest, running, set),
+    ...describe(manifest, runningPlugin, set),
     denied: [],
     state: status?.state ?? "ready",
     code: status?.code ?? null,
@@ -70,15 +74,15 @@ export function describeOwn(running: LoadedThirdParty, set: ReadonlySet<string>)
   };
 }
 
-function describe(manifest: BuiltManifest, running: LoadedThirdParty | undefined, set: ReadonlySet<string>) {
+function describe(manifest: BuiltManifest, runningPlugin: LoadedThirdParty | undefined, set: ReadonlySet<string>) {
   const { id, title = null, about = null, kinds, contributes, needs, secrets } = manifest;
   const { http, operations, open_routes = [] } = manifest.permissions;
   const permissions = { http: http.filter(({ methods }) => methods.length > 0), operations, open_routes };
-  const required = requiredSettings(manifest);
-  const plain = [...settingNames(manifest)].filter((name) => !Object.hasOwn(secrets, name));
+  const requiredNames = requiredSettings(manifest);
+  const plainNames = [...settingNames(manifest)].filter((name) => !Object.hasOwn(secrets, name));
   const ofAccount = accountSettings(manifest);
   const ofSource = new Set(Object.values(contributes.sources).flatMap((source) => source.secrets));
-  const status = running?.process?.status();
+  const status = runningPlugin?.process?.status();
   return {
     id,
     title,
@@ -94,7 +98,7 @@ function describe(manifest: BuiltManifest, running: LoadedThirdParty | undefined
       scope,
       about,
     })),
-    tier: running && !running.process ? ("in_process" as const) : ("sandbox" as const),
+    tier: runningPlugin && !runningPlugin.process ? ("in_process" as const) : ("sandbox" as const),
     crashes: status?.crashes ?? 0,
     memory_bytes: status?.memory ?? null,
     settings: [
@@ -104,16 +108,16 @@ function describe(manifest: BuiltManifest, running: LoadedThirdParty | undefined
         secret: true,
         injected: one.inject !== undefined,
         set: set.has(name),
-        required: required.has(name) || !(one.optional || ofSource.has(name)),
+        required: requiredNames.has(name) || !(one.optional || ofSource.has(name)),
         of_account: ofAccount.has(name),
       })),
-      ...plain.map((name) => ({
+      ...plainNames.map((name) => ({
         name,
         title: null,
         secret: ofSource.has(name),
         injected: false,
         set: set.has(name),
-        required: required.has(name),
+        required: requiredNames.has(name),
         of_account: ofAccount.has(name),
       })),
     ],
@@ -124,27 +128,27 @@ function describe(manifest: BuiltManifest, running: LoadedThirdParty | undefined
 function clashOf(id: string, manager: PluginManager): Pick<PluginEntity, "code" | "reason"> {
   const failed = manager.failedUpgrade(id);
   if (failed) return { code: failed.code, reason: failed.reason };
-  const left = manager.skippedContributions(id);
-  if (left.length === 0) return { code: null, reason: null };
-  return { code: "NAME_TAKEN", reason: `Disabled, because another plugin uses these names: ${left.join(", ")}` };
+  const skippedNames = manager.skippedContributions(id);
+  if (skippedNames.length === 0) return { code: null, reason: null };
+  return { code: "NAME_TAKEN", reason: `Disabled, because another plugin uses these names: ${skippedNames.join(", ")}` };
 }
 
 function stateOf(
   row: PluginRow,
-  current: VersionRow | undefined,
-  running: LoadedThirdParty | undefined,
+  currentVersion: VersionRow | undefined,
+  runningPlugin: LoadedThirdParty | undefined,
   manager: PluginManager,
 ): Pick<PluginEntity, "state" | "code" | "reason"> {
-  if (!current) return { state: "installed", code: null, reason: null };
+  if (!currentVersion) return { state: "installed", code: null, reason: null };
   if (row.quarantine_code !== null) return { state: "quarantined", code: row.quarantine_code, reason: row.quarantine_reason };
   if (!row.enabled) return { state: "approved", code: null, reason: null };
-  const status = running?.process?.status();
+  const status = runningPlugin?.process?.status();
   if (status)
     return {
       state: status.state,
       ...(status.code === null ? clashOf(row.id, manager) : { code: status.code, reason: status.reason }),
     };
-  const refused = manager.refused.get(row.id);
-  if (refused) return { state: "stopped", code: refused.code, reason: refused.reason };
-  return { state: running ? "ready" : "enabled", code: null, reason: null };
+  const refusal = manager.refused.get(row.id);
+  if (refusal) return { state: "stopped", code: refusal.code, reason: refusal.reason };
+  return { state: runningPlugin ? "ready" : "enabled", code: null, reason: null };
 }

@@ -78,7 +78,7 @@ export function createHost(all: readonly LoadedPlugin[]): Host {
   const queues = new Map<string, AnyQueue>();
   const useCases = new Map<string, UseCase>();
   const routes = new Map<string, RouteEntry>();
-  const loaded: LoadedPlugin[] = [];
+  const loadedPlugins: LoadedPlugin[] = [];
   const owners = new Map<string, string>();
   const maps: Readonly<Record<string, Map<string, unknown>>> = {
     sources,
@@ -98,19 +98,20 @@ export function createHost(all: readonly LoadedPlugin[]): Host {
   };
   const add = (one: LoadedPlugin): string[] => {
     const { plugin, contributions, builtIn, schemas } = one;
-    loaded.push(one);
+    loadedPlugins.push(one);
     const own = { plugin: plugin.id, version: plugin.version, builtIn, sandboxed: schemas !== undefined };
-    const left = Object.entries(contributions.sources ?? {}).flatMap(([name, adapter]) =>
+    const skippedNames = Object.entries(contributions.sources ?? {}).flatMap(([name, adapter]) =>
       put(plugin.id, "sources", name, { name, ...own, adapter } satisfies SourceEntry),
     );
     for (const [name, knowledge] of Object.entries(contributions.knowledge ?? {}))
-      left.push(...put(plugin.id, "knowledge", name, { name, plugin: plugin.id, knowledge }));
+      skippedNames.push(...put(plugin.id, "knowledge", name, { name, plugin: plugin.id, knowledge }));
     for (const kind of ["memories", "queues", "useCases"] as const)
-      for (const [name, value] of Object.entries(contributions[kind] ?? {})) left.push(...put(plugin.id, kind, name, value));
+      for (const [name, value] of Object.entries(contributions[kind] ?? {}))
+        skippedNames.push(...put(plugin.id, kind, name, value));
     for (const [name, route] of Object.entries(contributions.routes ?? {}))
       put(plugin.id, "routes", `${plugin.id}/${name}`, { plugin: plugin.id, name, route });
     for (const entry of toolsOf(one, sources)) put(plugin.id, "tools", entry.qualifiedName, entry);
-    return left;
+    return skippedNames;
   };
   const remove = (plugin: string) => {
     for (const [key, owner] of owners) {
@@ -119,11 +120,11 @@ export function createHost(all: readonly LoadedPlugin[]): Host {
       maps[key.slice(0, dot)]?.delete(key.slice(dot + 1));
       owners.delete(key);
     }
-    loaded.splice(0, loaded.length, ...loaded.filter((one) => one.plugin.id !== plugin));
+    loadedPlugins.splice(0, loadedPlugins.length, ...loadedPlugins.filter((one) => one.plugin.id !== plugin));
   };
   for (const one of all) add(one);
   const dispose = async () => {
-    for (const { contributions } of [...loaded].reverse()) await contributions.dispose?.();
+    for (const { contributions } of [...loadedPlugins].reverse()) await contributions.dispose?.();
   };
   return { sources, tools, memories, knowledge: connectors, queues, useCases, routes, add, remove, dispose };
 }

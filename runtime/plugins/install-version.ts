@@ -47,26 +47,28 @@ export async function installVersion(
     integrity: input.integrity ?? null,
     publisher: input.publisher ?? publisherIn(input.origin),
   };
-  const before = await findVersions(sql, id);
+  const versionsBefore = await findVersions(sql, id);
   const plugin = await findPlugin(sql, id);
-  const serving = before.find((one) => one.version === plugin?.version);
+  const servingVersion = versionsBefore.find((one) => one.version === plugin?.version);
   const inherits =
-    serving !== undefined && serving.publisher === row.publisher && permissionDiff(serving.manifest, manifest).length === 0;
-  const isNew = !before.some((one) => one.version === version);
+    servingVersion !== undefined &&
+    servingVersion.publisher === row.publisher &&
+    permissionDiff(servingVersion.manifest, manifest).length === 0;
+  const isNew = !versionsBefore.some((one) => one.version === version);
   // A plugin that is disabled or quarantined has no running version that could be lost.
   if (inherits && isNew && plugin?.enabled && plugin.quarantine_code === null)
-    await asConflict(`${id} ${version} does not start, so ${serving.version} keeps serving and nothing was stored`, () =>
+    await asConflict(`${id} ${version} does not start, so ${servingVersion.version} keeps serving and nothing was stored`, () =>
       manager.trial({ name: id, bytes, manifest: restrictPermissions(manifest, plugin.denied) }),
     );
   const stored = await insertVersion(sql, manifest, row);
   const versions = await findVersions(sql, id);
-  const same = versions.find((one) => one.version === version);
-  if (!stored && same?.sha256 !== row.sha256)
+  const sameVersion = versions.find((one) => one.version === version);
+  if (!stored && sameVersion?.sha256 !== row.sha256)
     throw problem(
       "conflict",
-      `${id} ${version} is already installed with different bytes (SHA-256 ${same?.sha256}); give the changed plugin a new version.`,
+      `${id} ${version} is already installed with different bytes (SHA-256 ${sameVersion?.sha256}); give the changed plugin a new version.`,
     );
-  if (!stored && same) refuseOtherManifest(same.manifest, manifest);
+  if (!stored && sameVersion) refuseOtherManifest(sameVersion.manifest, manifest);
   if (stored && inherits) await useVersion(sql, id, version);
   await forgetDevVersions(sql, id, version);
   return manifest;
@@ -89,13 +91,13 @@ async function asConflict(what: string, run: () => Promise<void>): Promise<void>
 function refuseOtherManifest(before: BuiltManifest, after: BuiltManifest): void {
   // The manifest as this host reads it, if it can: it may know members that the host which stored the version did not.
   const had = builtManifest.safeParse(before).data ?? before;
-  const other = Object.keys({ ...had, ...after })
+  const changedMembers = Object.keys({ ...had, ...after })
     .filter((key) => !isDeepStrictEqual(had[key as keyof BuiltManifest], after[key as keyof BuiltManifest]))
     .sort();
-  if (other.length > 0)
+  if (changedMembers.length > 0)
     throw problem(
       "conflict",
-      `${after.id} ${after.version} is already installed with a different manifest (${other.join(", ")}); give the changed plugin a new version.`,
+      `${after.id} ${after.version} is already installed with a different manifest (${changedMembers.join(", ")}); give the changed plugin a new version.`,
     );
 }
 

@@ -60,17 +60,17 @@ export class InstalledPlugins {
   async follow(): Promise<void> {
     const { sql } = this.#deps;
     const [rows, versions] = await Promise.all([allPlugins(sql), allVersions(sql)]);
-    const wanted = new Map(rows.filter((row) => row.enabled && row.version !== null).map((row) => [row.id, row]));
-    for (const id of this.#loaded.keys()) if (!wanted.has(id)) await this.#unload(id);
-    for (const row of wanted.values()) {
-      const current = this.#loaded.get(row.id);
-      if (current && isSame(row, current.row)) this.#followRow(current, row);
+    const rowsById = new Map(rows.filter((row) => row.enabled && row.version !== null).map((row) => [row.id, row]));
+    for (const id of this.#loaded.keys()) if (!rowsById.has(id)) await this.#unload(id);
+    for (const row of rowsById.values()) {
+      const loadedPlugin = this.#loaded.get(row.id);
+      if (loadedPlugin && isSame(row, loadedPlugin.row)) this.#followRow(loadedPlugin, row);
       else {
         const version = versions.find((one) => one.plugin_id === row.id && one.version === row.version);
-        if (version) await this.#loadInstalled(row, version, current);
+        if (version) await this.#loadInstalled(row, version, loadedPlugin);
       }
     }
-    for (const id of this.#refused.keys()) if (!wanted.has(id)) this.#refused.delete(id);
+    for (const id of this.#refused.keys()) if (!rowsById.has(id)) this.#refused.delete(id);
   }
 
   /** Applies a decision of another replica or an operator about a plugin that is loaded here. */
@@ -82,8 +82,8 @@ export class InstalledPlugins {
   }
 
   /** Loads a version with its settings. If it replaces a running version, it is started first, and discarded if that fails. */
-  async #loadInstalled(row: PluginRow, version: VersionRow, current: InstalledPlugin | undefined): Promise<void> {
-    if (current && this.failedUpgrades.has(row)) return;
+  async #loadInstalled(row: PluginRow, version: VersionRow, loadedPlugin: InstalledPlugin | undefined): Promise<void> {
+    if (loadedPlugin && this.failedUpgrades.has(row)) return;
     let candidate: LoadedThirdParty | undefined;
     try {
       const settings = await settingsOf(row, this.#deps.vault);
@@ -92,23 +92,23 @@ export class InstalledPlugins {
       const manifest = restrictPermissions(version.manifest, row.denied);
       candidate = await this.#deps.load({ name: row.id, bytes: new Uint8Array(bytes), manifest }, row.id, settings);
       requireDigest(version, candidate.sha256);
-      if (current && serves(current) && row.quarantine_code === null) {
+      if (loadedPlugin && serves(loadedPlugin) && row.quarantine_code === null) {
         await candidate.process?.start();
         requireReady(candidate.process?.status());
       }
-      await this.#replace(row, candidate, settings, current);
+      await this.#replace(row, candidate, settings, loadedPlugin);
     } catch (error) {
       void candidate?.process?.stop();
-      if (current && serves(current)) this.failedUpgrades.add(row, current, error);
+      if (loadedPlugin && serves(loadedPlugin)) this.failedUpgrades.add(row, loadedPlugin, error);
       else {
-        if (current) await this.#unload(row.id);
+        if (loadedPlugin) await this.#unload(row.id);
         const reason = error instanceof Error ? error.message : String(error);
         if (this.#refused.get(row.id)?.reason !== reason) this.#refuse(row.id, error);
       }
     }
   }
 
-  async #replace(row: PluginRow, candidate: LoadedThirdParty, settings: Settings, current?: InstalledPlugin): Promise<void> {
+  async #replace(row: PluginRow, candidate: LoadedThirdParty, settings: Settings, loadedPlugin?: InstalledPlugin): Promise<void> {
     const { id } = row;
     this.#deps.settings.set(id, settings);
     this.#loaded.set(id, { ...candidate, row });
@@ -121,7 +121,7 @@ export class InstalledPlugins {
     await this.#deps.contributions.serve(candidate);
     if (process && isServing(process)) this.#deps.states.notify(id, process.status());
     // The old process finishes its calls while the new one already accepts calls.
-    void current?.process?.stop();
+    void loadedPlugin?.process?.stop();
   }
 
   async #unload(id: string): Promise<void> {

@@ -5,7 +5,7 @@ import { admit, admitDeclared, Refusal } from "./admit.ts";
 import { cachedBundle, sha256Of } from "./bundle-cache.ts";
 import { checkContributions, type LoadedPlugin, type LoadOptions, setUp } from "./load.ts";
 import { withSignature } from "./sandbox/contributions.ts";
-import type { Described } from "./sandbox/initialize.ts";
+import type { BundleDeclaration } from "./sandbox/initialize.ts";
 import { openSandbox } from "./sandbox/open.ts";
 import type { ProcessStatus, SupervisedProcess } from "./sandbox/supervise.ts";
 import { runSandboxed, type SandboxDependencies } from "./sandboxed-plugin.ts";
@@ -17,34 +17,34 @@ export interface LoadedThirdParty {
   readonly sha256: string;
   /** Its process; `null` if it is trusted and runs in this process. */
   readonly process: SupervisedProcess | null;
-  readonly loaded: LoadedPlugin;
+  readonly loadedPlugin: LoadedPlugin;
 }
 export interface LoadThirdPartyOptions {
   readonly dependencies: SandboxDependencies;
   /** `id@version#sha256` of the plugins that run in this process: `SIGNALBOX_TRUSTED_PLUGINS`. */
-  readonly trusted: readonly string[];
+  readonly trustedPlugins: readonly string[];
   readonly inProcess: Omit<LoadOptions, "builtIns">;
-  readonly changed: (manifest: BuiltManifest, status: ProcessStatus) => void;
+  readonly onStatus: (manifest: BuiltManifest, status: ProcessStatus) => void;
 }
 
-/** Loads a plugin without starting its process. Throws a `Refusal`. `taken`: ids of other plugins. */
+/** Loads a plugin without starting its process. Throws a `Refusal`. `takenIds`: ids of other plugins. */
 export async function loadThirdParty(
   { name, bytes, manifest }: ThirdPartyPlugin,
-  taken: ReadonlySet<string>,
+  takenIds: ReadonlySet<string>,
   options: LoadThirdPartyOptions,
 ): Promise<LoadedThirdParty> {
   const sha256 = sha256Of(bytes);
-  const trust = options.trusted.find((one) => one.endsWith(`#${sha256}`));
-  if (trust) return loadTrusted(trust, { bytes, sha256, manifest }, taken, options);
-  if (manifest) admitDeclared(manifest, taken);
-  const known = manifest ?? (await identify(name, bytes, taken, options.dependencies).catch(failWithDigest(sha256)));
-  const plugin = runSandboxed(known, bytes, options.dependencies, (status) => options.changed(known, status));
-  checkContributions(known.id, plugin.contributions);
+  const trust = options.trustedPlugins.find((one) => one.endsWith(`#${sha256}`));
+  if (trust) return loadTrusted(trust, { bytes, sha256, manifest }, takenIds, options);
+  if (manifest) admitDeclared(manifest, takenIds);
+  const knownManifest = manifest ?? (await identify(name, bytes, takenIds, options.dependencies).catch(failWithDigest(sha256)));
+  const plugin = runSandboxed(knownManifest, bytes, options.dependencies, (status) => options.onStatus(knownManifest, status));
+  checkContributions(knownManifest.id, plugin.contributions);
   const schemas = Object.fromEntries(
-    Object.entries(known.contributes.tools).map(([tool, { input }]) => [tool, input as Record<string, unknown>]),
+    Object.entries(knownManifest.contributes.tools).map(([tool, { input }]) => [tool, input as Record<string, unknown>]),
   );
-  const loaded = { plugin: known, contributions: plugin.contributions, builtIn: false, schemas };
-  return { manifest: known, sha256, process: plugin.process, loaded };
+  const loadedPlugin = { plugin: knownManifest, contributions: plugin.contributions, builtIn: false, schemas };
+  return { manifest: knownManifest, sha256, process: plugin.process, loadedPlugin };
 }
 
 /** An operator who trusts a module that was not built learns its digest here. */
@@ -57,18 +57,18 @@ const failWithDigest = (sha256: string) => (error: unknown) => {
 async function identify(
   name: string,
   bytes: Uint8Array,
-  taken: ReadonlySet<string>,
+  takenIds: ReadonlySet<string>,
   dependencies: SandboxDependencies,
 ): Promise<BuiltManifest> {
   const sandbox = await openSandbox({
     bundle: cachedBundle(bytes).file,
     name,
     deno: dependencies.deno,
-    config: (id) => (taken.has(id) ? {} : dependencies.settingsOf(id)),
+    config: (id) => (takenIds.has(id) ? {} : dependencies.settingsOf(id)),
   });
   try {
-    const found = manifestOf(sandbox.described, bytes);
-    admitDeclared(found, taken);
+    const found = manifestOf(sandbox.declaration, bytes);
+    admitDeclared(found, takenIds);
     return found;
   } finally {
     await sandbox.close();
@@ -86,7 +86,7 @@ const checkingSignatures = ({ sources = {}, ...others }: Contributions): Contrib
   ),
 });
 
-interface Trusted {
+interface TrustedModule {
   readonly bytes: Uint8Array;
   readonly sha256: string;
   readonly manifest: BuiltManifest | null;
@@ -95,14 +95,14 @@ interface Trusted {
 /** In this process, with all its permissions, because the operator named exactly this file. */
 async function loadTrusted(
   trust: string,
-  { bytes, sha256, manifest }: Trusted,
-  taken: ReadonlySet<string>,
+  { bytes, sha256, manifest }: TrustedModule,
+  takenIds: ReadonlySet<string>,
   options: LoadThirdPartyOptions,
 ): Promise<LoadedThirdParty> {
   const { file } = cachedBundle(bytes);
   const url = pathToFileURL(file).href;
   const module = (await import(url)) as { default?: unknown };
-  const plugin: Plugin = admit(module.default, taken);
+  const plugin: Plugin = admit(module.default, takenIds);
   const nameAndVersion = `${plugin.id}@${plugin.version}`;
   if (trust !== `${nameAndVersion}#${sha256}`)
     throw new Refusal(
@@ -110,12 +110,12 @@ async function loadTrusted(
       `SIGNALBOX_TRUSTED_PLUGINS: expected ${trust.split("#")[0]}; the file with this SHA-256 is ${nameAndVersion}.`,
     );
   const contributions = checkingSignatures(await setUp(plugin, { ...options.inProcess, module: url }));
-  const described = { id: plugin.id, version: plugin.version, sdk: plugin.sdk, needs: plugin.needs, hosts: plugin.hosts ?? [] };
-  const known =
+  const declaration = { id: plugin.id, version: plugin.version, sdk: plugin.sdk, needs: plugin.needs, hosts: plugin.hosts ?? [] };
+  const knownManifest =
     manifest ??
     manifestOf(
       {
-        plugin: described,
+        plugin: declaration,
         protocol: 1,
         contract: 1,
         stamped_sdk: "",
@@ -124,18 +124,18 @@ async function loadTrusted(
       },
       bytes,
     );
-  return { manifest: known, sha256, process: null, loaded: { plugin, contributions, builtIn: false } };
+  return { manifest: knownManifest, sha256, process: null, loadedPlugin: { plugin, contributions, builtIn: false } };
 }
 
 /**
  * The manifest of a plugin that was not built, derived from its declaration: its hosts with every method, and its open routes. It
  * names no secrets, so the plugin can read all of its settings. Used for modules that the operator names by path.
  */
-function manifestOf({ plugin, contract, config, contributes }: Described, bytes: Uint8Array): BuiltManifest {
+function manifestOf({ plugin, contract, config, contributes }: BundleDeclaration, bytes: Uint8Array): BuiltManifest {
   const { id, version, sdk, about, needs, hosts } = plugin;
   // Checked first, because a plugin with another contract may declare members that this host cannot read.
   admitDeclared({ id, version, sdk, needs, contract }, new Set());
-  const used = Object.entries(contributes).flatMap(([kind, all]) => (Object.keys(all).length > 0 ? [kind] : []));
+  const usedKinds = Object.entries(contributes).flatMap(([kind, all]) => (Object.keys(all).length > 0 ? [kind] : []));
   const why = "its declaration names it";
   const parsed = builtManifest.safeParse({
     manifest: 1,
@@ -147,7 +147,7 @@ function manifestOf({ plugin, contract, config, contributes }: Described, bytes:
     config,
     contributes,
     ...(about && { about }),
-    kinds: used.length > 0 ? used : ["tools"],
+    kinds: usedKinds.length > 0 ? usedKinds : ["tools"],
     bundle: { sha256: sha256Of(bytes), bytes: bytes.byteLength },
     permissions: {
       http: needs.includes("fetch") ? hosts.map((host) => ({ host, methods: [...httpMethods], why })) : [],

@@ -40,13 +40,13 @@ export function pluginOperations(deps: PluginDeps): BoundOperation[] {
   const { manager, bus, logs } = deps;
   const publishChange = () => bus.publish("plugins");
   const pluginOf = async (sql: Sql, id: string): Promise<PluginEntity> => {
-    const plugin = (await everything(sql, deps)).find((one) => one.id === id);
+    const plugin = (await describeAll(sql, deps)).find((one) => one.id === id);
     if (!plugin) throw notFound(id);
     return plugin;
   };
   return [
     handle(plugins.list, async ({ limit, offset }, { sql }) => {
-      const all = await everything(sql, deps);
+      const all = await describeAll(sql, deps);
       return { items: all.slice(offset, offset + limit), total: all.length };
     }),
     handle(plugins.refused, async ({ limit, offset }) => {
@@ -62,27 +62,27 @@ export function pluginOperations(deps: PluginDeps): BoundOperation[] {
     }),
     handle(plugins.approve, async ({ id, version }, { sql }) => {
       const versions = await requireInstalled(sql, id, manager);
-      const chosen = version === undefined ? versions.at(-1) : versions.find((one) => one.version === version);
-      if (!chosen)
+      const chosenVersion = version === undefined ? versions.at(-1) : versions.find((one) => one.version === version);
+      if (!chosenVersion)
         throw problem(
           "not_found",
           `There is no version ${version} of ${id}; installed: ${versions.map((one) => one.version).join(", ")}.`,
         );
-      const bytes = await findBundle(sql, id, chosen.version);
+      const bytes = await findBundle(sql, id, chosenVersion.version);
       if (!bytes) throw notFound(id);
       const row = await findPlugin(sql, id);
       const settings = await settingsToKeep(id, row?.settings ?? null, deps.vault);
-      requireSettings(chosen.manifest, { ...deps.environment(id), ...settings });
-      const manifest = restrictPermissions(chosen.manifest, row?.denied ?? null);
+      requireSettings(chosenVersion.manifest, { ...deps.environment(id), ...settings });
+      const manifest = restrictPermissions(chosenVersion.manifest, row?.denied ?? null);
       await asConflict(async () => {
-        checkBundle(chosen.manifest, new Uint8Array(bytes));
+        checkBundle(chosenVersion.manifest, new Uint8Array(bytes));
         await manager.trial({ name: id, bytes: new Uint8Array(bytes), manifest }, settings);
       });
       const serving = (await findPlugin(sql, id))?.version ?? null;
       // A rollback withdraws the version, so that the next rollback does not choose it again.
       const isRollback =
-        versions.findIndex((one) => one.version === chosen.version) < versions.findIndex((one) => one.version === serving);
-      await useVersion(sql, id, chosen.version, isRollback ? serving : null);
+        versions.findIndex((one) => one.version === chosenVersion.version) < versions.findIndex((one) => one.version === serving);
+      await useVersion(sql, id, chosenVersion.version, isRollback ? serving : null);
       await setEnabled(sql, id, true);
       await publishChange();
       return pluginOf(sql, id);
@@ -135,12 +135,12 @@ export function pluginOperations(deps: PluginDeps): BoundOperation[] {
   ];
 }
 
-async function everything(sql: Sql, { manager, environment, vault }: PluginDeps): Promise<PluginEntity[]> {
+async function describeAll(sql: Sql, { manager, environment, vault }: PluginDeps): Promise<PluginEntity[]> {
   const [rows, versions] = await Promise.all([allPlugins(sql), allVersions(sql)]);
-  const own = manager
+  const environmentPlugins = manager
     .fromEnvironment()
     .map((running) => describeOwn(running, new Set(Object.keys(environment(running.manifest.id)))));
-  const stored = await Promise.all(
+  const installedPlugins = await Promise.all(
     rows.map(async (row) => {
       const settings = await storedSettings(row.id, row.settings, vault).catch(() => ({}));
       const set = new Set([...Object.keys(environment(row.id)), ...Object.keys(settings)]);
@@ -152,7 +152,7 @@ async function everything(sql: Sql, { manager, environment, vault }: PluginDeps)
       );
     }),
   );
-  return [...own, ...stored];
+  return [...environmentPlugins, ...installedPlugins];
 }
 
 /** The versions of an installed plugin. Throws if there is none, or if the environment names it. */

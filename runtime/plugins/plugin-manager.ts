@@ -14,7 +14,7 @@ import { type IsolationLayer, workingIsolation } from "./sandbox/isolation.ts";
 import { ServedContributions } from "./served-contributions.ts";
 import { readThirdParty, type ThirdPartyPlugin } from "./third-party.ts";
 
-export interface PluginManagerOptions extends Omit<LoadThirdPartyOptions, "changed"> {
+export interface PluginManagerOptions extends Omit<LoadThirdPartyOptions, "onStatus"> {
   readonly sql: Sql;
   readonly bus: Bus;
   readonly log: Log;
@@ -25,7 +25,7 @@ export interface PluginManagerOptions extends Omit<LoadThirdPartyOptions, "chang
   readonly builtIns: ReadonlySet<string>;
   readonly alarm: Report;
   /** Called when the host's contributions changed. */
-  readonly contributed: () => Promise<void> | void;
+  readonly onContributions: () => Promise<void> | void;
   /** The stored settings of each running plugin. */
   readonly settings: Map<string, Settings>;
   /** A plugin's settings from the environment; stored settings take precedence. */
@@ -83,12 +83,12 @@ export class PluginManager {
   all(): readonly LoadedThirdParty[] {
     return [...this.#fromEnvironment.values(), ...this.#installed.all()];
   }
-  running(id: string): LoadedThirdParty | undefined {
+  runningPlugin(id: string): LoadedThirdParty | undefined {
     return this.#installed.find(id) ?? this.#fromEnvironment.get(id);
   }
   /** Contributions of a plugin that are not available because another plugin has their names: `queues.audit`. */
   skippedContributions(id: string): readonly string[] {
-    return this.#contributions.skipped(id);
+    return this.#contributions.skippedNames(id);
   }
   /** Why the newest version or settings of a plugin are not in use although they should be. */
   failedUpgrade(id: string): { readonly code: string; readonly reason: string } | undefined {
@@ -129,7 +129,7 @@ export class PluginManager {
   /** Starts a process that is not running, and retries a failed upgrade. */
   async restart(id: string): Promise<void> {
     if (this.#installed.failedUpgrades.forget(id)) return this.refresh();
-    const process = this.running(id)?.process;
+    const process = this.runningPlugin(id)?.process;
     if (process && !isServing(process)) await process.start();
   }
 
@@ -168,10 +168,10 @@ export class PluginManager {
       ...this.#options,
       dependencies: own ?? dependencies,
       // A process on trial reports only to its trial.
-      changed: ({ id }, status) => {
+      onStatus: ({ id }, status) => {
         const process = loaded?.process;
-        if (this.#stopping || !process || this.running(id)?.process !== process) return;
-        this.#states.changed(loaded as LoadedThirdParty, process, status, this.#installed.find(id) !== undefined);
+        if (this.#stopping || !process || this.runningPlugin(id)?.process !== process) return;
+        this.#states.recordStatus(loaded as LoadedThirdParty, process, status, this.#installed.find(id) !== undefined);
       },
     });
     return loaded;

@@ -36,7 +36,7 @@ export class ProcessStates {
   }
 
   /** `stored`: whether the plugin is in the database, so its quarantine is stored there. */
-  changed(
+  recordStatus(
     { manifest: { id, version } }: LoadedThirdParty,
     process: SupervisedProcess,
     status: ProcessStatus,

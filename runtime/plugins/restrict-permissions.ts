@@ -41,11 +41,11 @@ export function restrictPermissions(manifest: BuiltManifest, denied: DeniedPermi
   };
 }
 
-/** The permissions of a manifest that are denied if only `wanted` is kept. Throws a `Problem` if `wanted` contains others. */
+/** The permissions of a manifest that are denied if only `allowedPermissions` is kept. Throws a `Problem` if `allowedPermissions` contains others. */
 export function denialsFor(
-  wanted: AllowedPermissions,
+  allowedPermissions: AllowedPermissions,
   { id, version, permissions }: Pick<BuiltManifest, "id" | "version" | "permissions">,
-  before: DeniedPermissions | null,
+  earlierDenials: DeniedPermissions | null,
 ): DeniedPermissions {
   const requireSubset = (field: string, requested: readonly string[], all: readonly string[]) => {
     const at = requested.findIndex((one) => !all.includes(one));
@@ -66,27 +66,34 @@ export function denialsFor(
   const hosts = permissions.http.map(({ host }) => host);
   const operations = permissions.operations.map((one) => one.id);
   const routes = permissions.open_routes?.map(({ name }) => name) ?? [];
-  if (wanted.http)
+  if (allowedPermissions.http)
     requireSubset(
       "http",
-      wanted.http.map(({ host }) => host),
+      allowedPermissions.http.map(({ host }) => host),
       hosts,
     );
-  for (const [i, { host, methods }] of (wanted.http ?? []).entries())
+  for (const [i, { host, methods }] of (allowedPermissions.http ?? []).entries())
     requireSubset(`http[${i}].methods`, methods, permissions.http.find((one) => one.host === host)?.methods ?? []);
-  if (wanted.operations) requireSubset("operations", wanted.operations, operations);
-  if (wanted.open_routes) requireSubset("open_routes", wanted.open_routes, routes);
-  const allowedMethods = (host: string) => wanted.http?.flatMap((one) => (one.host === host ? [...one.methods] : [])) ?? [];
-  const deniedMethods = (host: string) => before?.http.find((one) => one.host === host)?.methods ?? [];
+  if (allowedPermissions.operations) requireSubset("operations", allowedPermissions.operations, operations);
+  if (allowedPermissions.open_routes) requireSubset("open_routes", allowedPermissions.open_routes, routes);
+  const allowedMethods = (host: string) =>
+    allowedPermissions.http?.flatMap((one) => (one.host === host ? [...one.methods] : [])) ?? [];
+  const deniedMethods = (host: string) => earlierDenials?.http.find((one) => one.host === host)?.methods ?? [];
   // Permissions that an older version requested and that were denied remain denied.
-  const older = before?.http.filter(({ host }) => !hosts.includes(host)) ?? [];
+  const older = earlierDenials?.http.filter(({ host }) => !hosts.includes(host)) ?? [];
   const http = permissions.http.map(({ host, methods }) => ({
     host,
     methods: denialsIn(methods, allowedMethods(host), deniedMethods(host)),
   }));
   return {
-    http: wanted.http ? [...older, ...http.filter(({ methods }) => methods.length > 0)] : (before?.http ?? []),
-    operations: wanted.operations ? denialsIn(operations, wanted.operations, before?.operations) : (before?.operations ?? []),
-    open_routes: wanted.open_routes ? denialsIn(routes, wanted.open_routes, before?.open_routes) : (before?.open_routes ?? []),
+    http: allowedPermissions.http
+      ? [...older, ...http.filter(({ methods }) => methods.length > 0)]
+      : (earlierDenials?.http ?? []),
+    operations: allowedPermissions.operations
+      ? denialsIn(operations, allowedPermissions.operations, earlierDenials?.operations)
+      : (earlierDenials?.operations ?? []),
+    open_routes: allowedPermissions.open_routes
+      ? denialsIn(routes, allowedPermissions.open_routes, earlierDenials?.open_routes)
+      : (earlierDenials?.open_routes ?? []),
   };
 }

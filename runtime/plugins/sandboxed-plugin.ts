@@ -27,9 +27,9 @@ export interface SandboxDependencies {
   readonly hostsOf: (id: string) => readonly string[];
   readonly userHostsOf: (id: string) => readonly string[];
   /** Connects only to public addresses and those in `ALLOW_PRIVATE_ADDRESSES`. */
-  readonly guarded: typeof globalThis.fetch;
+  readonly guardedFetch: typeof globalThis.fetch;
   /** For hosts that the operator named in settings: connects to any address. */
-  readonly direct: typeof globalThis.fetch;
+  readonly directFetch: typeof globalThis.fetch;
   readonly embed: (texts: readonly string[]) => Promise<number[][]>;
   readonly operations: OperationsAccess | undefined;
   readonly trackers: TrackersAccess | undefined;
@@ -45,12 +45,12 @@ export interface SandboxedPlugin {
   readonly process: SupervisedProcess;
 }
 
-/** A plugin in a separate process, not started yet. `changed` receives every change of its state. */
+/** A plugin in a separate process, not started yet. `onStatus` receives every change of its state. */
 export function runSandboxed(
   manifest: BuiltManifest,
   bytes: Uint8Array,
   dependencies: SandboxDependencies,
-  changed: (status: ProcessStatus) => void,
+  onStatus: (status: ProcessStatus) => void,
 ): SandboxedPlugin {
   const { id, version, limits } = manifest;
   const settings = () => declaredOnly(manifest, dependencies.settingsOf(id));
@@ -60,8 +60,8 @@ export function runSandboxed(
     id,
     {
       permissions: manifest.permissions.http,
-      guarded: dependencies.guarded,
-      direct: dependencies.direct,
+      guardedFetch: dependencies.guardedFetch,
+      directFetch: dependencies.directFetch,
       operatorHosts: () => [...dependencies.hostsOf(id), ...hostsIn(settings())],
       userHosts: () => dependencies.userHostsOf(id),
     },
@@ -92,7 +92,7 @@ export function runSandboxed(
       requiresIsolation: dependencies.requiresIsolation,
       serve,
       mask: placeholders.mask,
-      notified: logLines(id, dependencies.log, dependencies.logs),
+      onNotification: logLines(id, dependencies.log, dependencies.logs),
       memoryMb: limits.memory_mb,
       callMs: limits.call_ms,
       config: placeholders.mask(settings()),
@@ -103,8 +103,8 @@ export function runSandboxed(
     });
     warnOfMissingLayers(sandbox.layers, dependencies.log);
     let stopped = false;
-    void sandbox.exited.then(tcp.closeAll);
-    void sandbox.exited.then(({ reason, stderr }) =>
+    void sandbox.whenExited.then(tcp.closeAll);
+    void sandbox.whenExited.then(({ reason, stderr }) =>
       dependencies.logs.add(id, stopped ? `${version} was stopped` : `its process ended: ${reason}`, stderr ? { stderr } : {}),
     );
     try {
@@ -120,7 +120,7 @@ export function runSandboxed(
     };
     return { ...sandbox, close };
   };
-  const process = new SupervisedProcess({ name: id, open, concurrency: limits.concurrency, changed });
+  const process = new SupervisedProcess({ name: id, open, concurrency: limits.concurrency, onStatus });
   return { manifest, process, contributions: contributionsOf(manifest.contributes, process.call, placeholders.mask) };
 }
 
@@ -136,7 +136,7 @@ function warnOfMissingLayers(layers: readonly IsolationLayer[], log: Log): void 
 }
 
 /** Compares the declaration of the bundle with the approved manifest. Throws a `Refusal`. */
-function checkSame(manifest: BuiltManifest, { described: { plugin, contract } }: Sandbox): void {
+function checkSame(manifest: BuiltManifest, { declaration: { plugin, contract } }: Sandbox): void {
   const { id, version } = manifest;
   if (plugin.id !== id || plugin.version !== version)
     throw new Refusal("BAD_CONTRIBUTION", `Expected the bundle of ${id} ${version}; it declares ${plugin.id} ${plugin.version}.`);

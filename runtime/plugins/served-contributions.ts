@@ -6,7 +6,7 @@ interface ServedContributionsDeps {
   readonly host: Host;
   readonly alarm: Report;
   /** Called when the host's contributions changed. */
-  readonly contributed: () => Promise<void> | void;
+  readonly onContributions: () => Promise<void> | void;
 }
 
 /**
@@ -21,23 +21,23 @@ export class ServedContributions {
   }
 
   /** Contributions of a plugin that are not available: `queues.audit`. */
-  skipped(id: string): readonly string[] {
+  skippedNames(id: string): readonly string[] {
     return this.#skipped.get(id) ?? [];
   }
 
   /** Replaces the previous contributions of a plugin's id with the given ones. */
-  async serve({ manifest: { id }, loaded }: LoadedThirdParty): Promise<void> {
-    const { host, alarm, contributed } = this.#deps;
+  async serve({ manifest: { id }, loadedPlugin }: LoadedThirdParty): Promise<void> {
+    const { host, alarm, onContributions } = this.#deps;
     host.remove(id);
-    const skipped = host.add(loaded);
+    const skipped = host.add(loadedPlugin);
     this.#skipped.set(id, skipped);
     if (skipped.length > 0) alarm("another plugin already uses the names of a plugin's contributions", { plugin: id, skipped });
-    await contributed();
+    await onContributions();
   }
 
   async remove(id: string): Promise<void> {
     this.#skipped.delete(id);
     this.#deps.host.remove(id);
-    await this.#deps.contributed();
+    await this.#deps.onContributions();
   }
 }

@@ -5,7 +5,7 @@ import { createStandings } from "./standings.ts";
 
 const author = (id: string): EventAuthor => ({ id, name: id, kind: "human", standing: "unknown" });
 const connectionWith = (standing: Source["standing"]) =>
-  ({ missing: [], settings: {}, source: { name: "beta", adapter: { standing } } }) as unknown as Connection;
+  ({ missingSettings: [], settings: {}, source: { name: "beta", adapter: { standing } } }) as unknown as Connection;
 const log = { warn: vi.fn() };
 const nextTurn = () => new Promise((done) => setImmediate(done));
 

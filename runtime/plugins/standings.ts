@@ -32,59 +32,59 @@ interface CachedStanding {
   /** The current request, or the last one. */
   request?: Promise<void>;
   /** Until then, no further request is sent. */
-  until: number;
+  validUntil: number;
 }
 interface Account {
-  readonly known: Map<string, CachedStanding>;
-  asking: number;
+  readonly cache: Map<string, CachedStanding>;
+  pendingLookups: number;
 }
 
 export function createStandings(log: Log): Standings {
   const accounts = new WeakMap<Connection, Account>();
   const stop = new AbortController();
   const ask = async (connection: Connection, account: Account, project: string, author: EventAuthor, key: string) => {
-    const { known } = account;
-    const before = known.get(key);
+    const { cache } = account;
+    const before = cache.get(key);
     // Prevents a second request meanwhile.
-    const entry: CachedStanding = { standing: before?.standing ?? "unknown", until: Date.now() + freshMs };
-    if (known.size >= maxKnown) known.delete(known.keys().next().value as string);
-    known.set(key, entry);
-    account.asking += 1;
+    const entry: CachedStanding = { standing: before?.standing ?? "unknown", validUntil: Date.now() + freshMs };
+    if (cache.size >= maxKnown) cache.delete(cache.keys().next().value as string);
+    cache.set(key, entry);
+    account.pendingLookups += 1;
     try {
       const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(10_000)]);
       const call = { signal, connection: connection.settings, key: "standing" };
       entry.standing = (await connection.source.adapter.standing?.({ project, author }, call)) ?? "unknown";
     } catch (error) {
-      entry.until = Date.now() + retryMs;
+      entry.validUntil = Date.now() + retryMs;
       if (!stop.signal.aborted)
         log.warn("failed to look up the standing of an author", { source: connection.source.name, error: String(error) });
     } finally {
-      account.asking -= 1;
+      account.pendingLookups -= 1;
     }
   };
   /** The known standing of an author. If it is unknown or old, and `mayAsk` allows it, it is requested from the platform. */
   const lookUp = (connection: Connection, project: string, author: EventAuthor, mayAsk: (account: Account) => boolean) => {
     const authorId = author.id ?? author.name;
-    if (authorId === null || connection.missing.length > 0 || !connection.source.adapter.standing) return undefined;
-    const account = accounts.get(connection) ?? { known: new Map(), asking: 0 };
+    if (authorId === null || connection.missingSettings.length > 0 || !connection.source.adapter.standing) return undefined;
+    const account: Account = accounts.get(connection) ?? { cache: new Map(), pendingLookups: 0 };
     accounts.set(connection, account);
     const key = JSON.stringify([project, authorId]);
-    const found = account.known.get(key);
-    if ((found && found.until > Date.now()) || !mayAsk(account)) return found;
+    const found = account.cache.get(key);
+    if ((found && found.validUntil > Date.now()) || !mayAsk(account)) return found;
     const request = ask(connection, account, project, author, key);
-    const entry = account.known.get(key);
-    if (entry) entry.asked = request;
+    const entry = account.cache.get(key);
+    if (entry) entry.request = request;
     return entry;
   };
   return {
     of: (connection, project, author) =>
       author.standing === "unknown"
-        ? (lookUp(connection, project, author, ({ asking }) => asking < maxAsking)?.standing ?? "unknown")
+        ? (lookUp(connection, project, author, ({ pendingLookups }) => pendingLookups < maxAsking)?.standing ?? "unknown")
         : author.standing,
     find: async (connection, project, author) => {
       if (author.standing !== "unknown") return author.standing;
       const entry = lookUp(connection, project, author, () => true);
-      if (entry?.standing === "unknown" && entry.asked) await raceTimeout(entry.asked, maxWaitMs, undefined);
+      if (entry?.standing === "unknown" && entry.request) await raceTimeout(entry.request, maxWaitMs, undefined);
       return entry?.standing ?? "unknown";
     },
     close: () => stop.abort(),

@@ -36,10 +36,10 @@ const defaults: { readonly [M in PolicyMember]: Value<M> } = {
 };
 
 /** The smaller of two limits, where 0 means no limit. */
-const smaller: Narrow<number> = (above, below) => (above === 0 || (below !== 0 && below < above) ? below : above);
+const smallerLimit: Narrow<number> = (above, below) => (above === 0 || (below !== 0 && below < above) ? below : above);
 
 /** The one that is first in the order, which begins with the strictest. */
-const stricter =
+const stricterOf =
   <T>(order: readonly T[]): Narrow<T> =>
   (above, below) =>
     order.indexOf(below) < order.indexOf(above) ? below : above;
@@ -53,27 +53,27 @@ const commonNames: Narrow<string[]> = (above, below) => {
   return above.filter((name) => below.some((other) => sameName(name, other)));
 };
 
-const narrowing: { readonly [M in PolicyMember]: Narrow<Value<M>> } = {
+const narrowings: { readonly [M in PolicyMember]: Narrow<Value<M>> } = {
   trigger_allowed_bots: commonNames,
-  trigger_min_standing: stricter(requiredStandings),
-  write_min_standing: stricter(requiredStandings),
-  loop_max_hops: smaller,
-  run_tokens: smaller,
-  run_seconds: smaller,
-  run_writes: smaller,
-  issue_runs_per_hour: smaller,
-  issue_tokens_per_day: smaller,
-  author_runs_per_hour: smaller,
-  day_tokens: smaller,
-  day_usd: smaller,
-  month_usd: smaller,
-  on_close: stricter(["cancel", "finish"]),
-  targets: stricter(["issue", "project", "any"]),
-  reads: stricter(["project", "any"]),
+  trigger_min_standing: stricterOf(requiredStandings),
+  write_min_standing: stricterOf(requiredStandings),
+  loop_max_hops: smallerLimit,
+  run_tokens: smallerLimit,
+  run_seconds: smallerLimit,
+  run_writes: smallerLimit,
+  issue_runs_per_hour: smallerLimit,
+  issue_tokens_per_day: smallerLimit,
+  author_runs_per_hour: smallerLimit,
+  day_tokens: smallerLimit,
+  day_usd: smallerLimit,
+  month_usd: smallerLimit,
+  on_close: stricterOf(["cancel", "finish"]),
+  targets: stricterOf(["issue", "project", "any"]),
+  reads: stricterOf(["project", "any"]),
   allow: (above, below) => above.filter((kind) => below.includes(kind)),
   staged: (above, below) => above || below,
   approve: (above, below) => [...new Set([...above, ...below])],
-  presence: stricter(["off", "reaction", "comment"]),
+  presence: stricterOf(["off", "reaction", "comment"]),
 };
 
 /**
@@ -91,7 +91,7 @@ function effectiveMember<M extends PolicyMember>(member: M, levels: Readonly<Rec
   for (const level of policyLevels) {
     const set = levels[level][member] as Value<M> | undefined;
     if (set === undefined) continue;
-    const value: Value<M> = found ? narrowing[member](found.value, set) : set;
+    const value: Value<M> = found ? narrowings[member](found.value, set) : set;
     // A level that repeats the value of the level above does not count as setting it.
     if (!found || JSON.stringify(value) !== JSON.stringify(found.value)) found = { value, level };
   }

@@ -22,8 +22,8 @@ const maxCached = 10_000;
 export async function openPolicies(sql: Sql, bus: Bus, log: Log, settings: Policy, sweepMs?: number): Promise<Policies> {
   let agents = new Map<string, Policy>();
   let projects = new Map<number | string, Policy>();
-  const combined = new Map<string, EffectivePolicy>();
-  const plain = effectivePolicy(settings);
+  const combinedPolicies = new Map<string, EffectivePolicy>();
+  const settingsPolicy = effectivePolicy(settings);
   const read = async () => {
     const [ofProjects, ofAgents] = await Promise.all([allProjectPolicies(sql), allAgentPolicies(sql)]);
     agents = new Map(ofAgents.map(({ id, policy }) => [id, policy]));
@@ -33,7 +33,7 @@ export async function openPolicies(sql: Sql, bus: Bus, log: Log, settings: Polic
         [`${source} ${source_project_id}`, policy],
       ]),
     );
-    combined.clear();
+    combinedPolicies.clear();
   };
   const cached = await openCachedValue({ name: "policies", topic: "policy", read, bus, log, sweepMs });
   return {
@@ -42,13 +42,13 @@ export async function openPolicies(sql: Sql, bus: Bus, log: Log, settings: Polic
       const ofAgent = agentId === null ? undefined : agents.get(agentId);
       const projectKey = typeof project === "object" && project ? `${project.source} ${project.project}` : project;
       const ofProject = projectKey === null ? undefined : projects.get(projectKey);
-      if (!ofAgent && !ofProject) return plain;
+      if (!ofAgent && !ofProject) return settingsPolicy;
       const key = JSON.stringify([ofAgent && agentId, ofProject && projectKey]);
-      const known = combined.get(key);
+      const known = combinedPolicies.get(key);
       if (known) return known;
       const effective = effectivePolicy(settings, ofProject, ofAgent);
-      if (combined.size >= maxCached) combined.clear();
-      combined.set(key, effective);
+      if (combinedPolicies.size >= maxCached) combinedPolicies.clear();
+      combinedPolicies.set(key, effective);
       return effective;
     },
   };

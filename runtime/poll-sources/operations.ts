@@ -10,10 +10,10 @@ const notFound = (id: number) => problem("not_found", `There is no poll source $
 export interface PollParts extends Omit<PollDeps, "sql"> {
   readonly host: Pick<Host, "sources">;
   /** The schedule has changed, so look now. */
-  readonly changed: () => void;
+  readonly onChange: () => void;
 }
 
-export function pollSourceOperations({ host, changed, ...deps }: PollParts): BoundOperation[] {
+export function pollSourceOperations({ host, onChange, ...deps }: PollParts): BoundOperation[] {
   const mustPoll = (source: string | undefined) => {
     if (source === undefined || host.sources.get(source)?.adapter.poll) return;
     const able = [...host.sources.values()].filter((entry) => entry.adapter.poll).map((entry) => entry.name);
@@ -32,14 +32,14 @@ export function pollSourceOperations({ host, changed, ...deps }: PollParts): Bou
     handle(pollSources.create, async (input, { sql }) => {
       mustPoll(input.source);
       const row = await insertPollSource(sql, input);
-      changed();
+      onChange();
       return row;
     }),
     handle(pollSources.update, async ({ id, ...change }, { sql }) => {
       mustPoll(change.source);
       const row = await updatePollSource(sql, id, change);
       if (!row) throw notFound(id);
-      changed();
+      onChange();
       return row;
     }),
     handle(pollSources.remove, async ({ id }, { sql }) => {

@@ -27,31 +27,38 @@ export interface PollResult {
  * Polls once and passes the events to the receiver of webhooks. The cursor is stored once all events are durable, so a crash
  * loses no events. It may repeat some, which are then duplicates. Throws a `Problem` if the source cannot be polled.
  */
-export async function pollOnce(from: PollSource, lease: string | null, signal: AbortSignal, deps: PollDeps): Promise<PollResult> {
-  const { connection, poll } = await sourceOf(from, deps);
+export async function pollOnce(
+  pollSource: PollSource,
+  lease: string | null,
+  signal: AbortSignal,
+  deps: PollDeps,
+): Promise<PollResult> {
+  const { connection, poll } = await sourceOf(pollSource, deps);
   const ask = {
-    project: from.project_id,
-    since: from.since ?? new Date(Date.parse(from.created_at) - from.interval_minutes * 60_000).toISOString(),
-    cursor: from.cursor,
+    project: pollSource.project_id,
+    since: pollSource.since ?? new Date(Date.parse(pollSource.created_at) - pollSource.interval_minutes * 60_000).toISOString(),
+    cursor: pollSource.cursor,
   };
   const call = {
     signal: AbortSignal.any([signal, AbortSignal.timeout(pollMs)]),
     connection: connection.settings,
-    key: `poll-${from.id}`,
+    key: `poll-${pollSource.id}`,
   };
-  let polled: PollBatch;
+  let batch: PollBatch;
   try {
-    polled = await abortable(poll(ask, call), call.signal);
+    batch = await abortable(poll(ask, call), call.signal);
   } catch (error) {
     // The caller disconnected or this replica stops, so the source has not failed.
     signal.throwIfAborted();
     const { message, retryAfterMs } = toFailure(error);
-    const text = storableText(`${from.source} could not be polled: ${message}`.slice(0, 2000));
-    await finishPoll(deps.sql, from, lease, { error: text, waitSeconds: Math.ceil((retryAfterMs ?? 0) / 1000) });
+    const text = storableText(`${pollSource.source} could not be polled: ${message}`.slice(0, 2000));
+    await finishPoll(deps.sql, pollSource, lease, { error: text, waitSeconds: Math.ceil((retryAfterMs ?? 0) / 1000) });
     throw problem("bad_gateway", text, { cause: error });
   }
-  const receipts = await Promise.all(polled.events.map((event) => acceptPolled(connection, from.source, event, deps.receiver)));
-  await finishPoll(deps.sql, from, lease, { cursor: storableText(polled.cursor), error: null });
+  const receipts = await Promise.all(
+    batch.events.map((event) => acceptPolled(connection, pollSource.source, event, deps.receiver)),
+  );
+  await finishPoll(deps.sql, pollSource, lease, { cursor: storableText(batch.cursor), error: null });
   const count = (status: string) => receipts.filter((receipt) => receipt.status === status).length;
   return { fetched: receipts.length, accepted: count("accepted"), duplicates: count("duplicate") };
 }
@@ -66,8 +73,8 @@ async function sourceOf(from: Pick<PollSource, "source">, { connectionBySlug }: 
   if (!connection || !source?.poll) {
     throw problem("unavailable", `The source "${from.source}" cannot be polled: no loaded plugin polls it.`);
   }
-  if (connection.missing.length > 0) {
-    const names = connection.missing.map((name) => `${from.source}_${name}`.toUpperCase()).join(", ");
+  if (connection.missingSettings.length > 0) {
+    const names = connection.missingSettings.map((name) => `${from.source}_${name}`.toUpperCase()).join(", ");
     throw problem("unavailable", `The source "${from.source}" is not configured: missing ${names}.`);
   }
   return { connection, poll: source.poll.bind(source) };

@@ -54,8 +54,8 @@ export function projectOperations(bus: Bus, memoriesOf: MemoriesOf): BoundOperat
 }
 
 async function contextOf(sql: Queryable, project: Project, memoriesOf: MemoriesOf): Promise<WorkflowContext> {
-  const triggered = await queries.listTriggersOf(sql, project.source);
-  const tasks = await findTasks(sql, [...new Set(triggered.flatMap((one) => one.task_ids))]);
+  const triggers = await queries.listTriggersOf(sql, project.source);
+  const tasks = await findTasks(sql, [...new Set(triggers.flatMap((one) => one.task_ids))]);
   const required = tasks.flatMap((task) => task.required_capabilities);
   const agentIds = await queries.listAgentIds(
     sql,
@@ -67,7 +67,7 @@ async function contextOf(sql: Queryable, project: Project, memoriesOf: MemoriesO
   return {
     project,
     agents: agents.filter((agent) => agent !== undefined),
-    triggers: triggered.map(({ canonical_trigger, task_ids }) => ({
+    triggers: triggers.map(({ canonical_trigger, task_ids }) => ({
       canonical_trigger,
       tasks: task_ids.flatMap((id) => tasks.find((task) => task.id === id) ?? []),
     })),

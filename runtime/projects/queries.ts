@@ -4,7 +4,7 @@ import type { Queryable } from "../platform/database/client.ts";
 
 export type WorkflowContext = Output<typeof getWorkflowContext>;
 export type Project = Output<typeof create>;
-type Triggered = { canonical_trigger: string; task_ids: string[] };
+type TriggerTasks = { canonical_trigger: string; task_ids: string[] };
 
 const columns = (sql: Queryable) => sql`id, name, description, source, source_project_id, policy, created_at, updated_at`;
 
@@ -46,8 +46,8 @@ export async function deleteProject(sql: Queryable, id: number): Promise<boolean
 }
 
 /** The triggers of a source, each with its existing tasks in the order of their mappings. */
-export const listTriggersOf = (sql: Queryable, source: string): Promise<Triggered[]> =>
-  sql<Triggered[]>`
+export const listTriggersOf = (sql: Queryable, source: string): Promise<TriggerTasks[]> =>
+  sql<TriggerTasks[]>`
     select m.canonical_trigger, array(
       select t.id from trigger_mappings x join tasks t on t.id = x.task_id
       where x.canonical_trigger = m.canonical_trigger order by x.id) as task_ids

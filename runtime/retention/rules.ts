@@ -13,15 +13,15 @@ export const watchdogRows = 10_000;
 
 /** For each rule, the time before which its data is removed, in milliseconds; 0 if none is. */
 export function cutoffs(days: RetentionDays, now: number) {
-  const before = (count: number) => (count === 0 ? 0 : now - count * 86_400_000);
+  const cutoff = (count: number) => (count === 0 ? 0 : now - count * 86_400_000);
   return {
-    bodies: before(days.RETENTION_EVENT_DAYS),
-    discarded: before(days.RETENTION_DISCARDED_DAYS),
-    refused: before(days.RETENTION_DISCARDED_DAYS),
-    transcripts: before(days.RETENTION_TRANSCRIPT_DAYS),
-    history: before(days.RETENTION_HISTORY_DAYS),
-    audit: before(days.RETENTION_AUDIT_DAYS),
-    watchdog: before(watchdogDays),
+    bodies: cutoff(days.RETENTION_EVENT_DAYS),
+    discarded: cutoff(days.RETENTION_DISCARDED_DAYS),
+    refused: cutoff(days.RETENTION_DISCARDED_DAYS),
+    transcripts: cutoff(days.RETENTION_TRANSCRIPT_DAYS),
+    history: cutoff(days.RETENTION_HISTORY_DAYS),
+    audit: cutoff(days.RETENTION_AUDIT_DAYS),
+    watchdog: cutoff(watchdogDays),
   };
 }
 

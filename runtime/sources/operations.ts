@@ -62,15 +62,15 @@ async function mappedEvents(sql: Sql, source: string) {
 }
 
 async function ask(
-  { source, settings, missing }: Connection,
+  { source, settings, missingSettings }: Connection,
   wanted: Parameters<NonNullable<typeof source.adapter.checkWebhook>>[0],
   signal: AbortSignal,
 ): Promise<WebhookReport> {
   const { checkWebhook } = source.adapter;
   if (!checkWebhook)
     throw problem("bad_request", `source: the plugin of "${source.name}" cannot check webhooks`, { field: "source" });
-  if (missing.length > 0)
-    throw problem("unavailable", `The source "${source.name}" is not configured: missing ${missing.join(", ")}.`);
+  if (missingSettings.length > 0)
+    throw problem("unavailable", `The source "${source.name}" is not configured: missing ${missingSettings.join(", ")}.`);
   const limit = AbortSignal.any([signal, AbortSignal.timeout(checkMs)]);
   try {
     return await checkWebhook.call(source.adapter, wanted, { signal: limit, connection: settings, key: newId() });

@@ -34,9 +34,9 @@ export async function openTools({ log, sql, bus, warn, shutdown }: Core, { guard
   const { fetch } = guard;
   /** Whether a plugin or a built-in source already uses the name of a provider. */
   const isTaken = (provider: string) =>
-    manager.isTaken(provider) || manager.running(provider) !== undefined || isBuiltInSource(provider);
+    manager.isTaken(provider) || manager.runningPlugin(provider) !== undefined || isBuiltInSource(provider);
   const discoverTools = () => mcpTools(sql, fetch, isTaken);
-  const registry = await openRegistry({ host, sql, bus, log, fetch, builtIns: builtInIds, discovered: discoverTools });
+  const registry = await openRegistry({ host, sql, bus, log, fetch, builtIns: builtInIds, discoverTools: discoverTools });
   shutdown.add(() => registry.close());
   changed.push(() => registry.refresh());
   const discovery = startDiscovery({ sql, bus, log, fetch, warn });

@@ -59,10 +59,10 @@ export async function openPlugins(core: Core, network: Network, resources: Memor
     host,
     alarm,
     settings: storedSettings,
-    contributed: readContributions,
+    onContributions: readContributions,
     environment: config.pluginSettingsOf,
     specifiers: config.SIGNALBOX_PLUGINS,
-    trusted: config.SIGNALBOX_TRUSTED_PLUGINS,
+    trustedPlugins: config.SIGNALBOX_TRUSTED_PLUGINS,
     builtIns: builtInIds,
     inProcess: { ...shared.inProcess, configOf: settingsOf, grants: { ...capabilities, vectors: resources.vectors } },
     dependencies: { ...shared.sandboxed, ...capabilities, logs, settingsOf },
@@ -103,8 +103,8 @@ function sharedBy({ config, log, database, shutdown, holds }: Core, network: Net
       deno: config.SIGNALBOX_DENO,
       requiresIsolation: config.PLUGIN_WALLS === "require",
       vectors: resources.vectors,
-      guarded: pluginGuard.fetch,
-      direct: fetch,
+      guardedFetch: pluginGuard.fetch,
+      directFetch: fetch,
     },
   };
 }
@@ -113,7 +113,7 @@ function openAccounts({ log, shutdown }: Core, connections: ReturnType<typeof co
   const accounts = createAccounts(log, connections);
   shutdown.add(() => accounts.close());
   // Requested now, so that the first webhook does not wait for it.
-  for (const connection of connections.all()) void accounts.of(connection);
+  for (const connection of connections.fromEnvironment()) void accounts.of(connection);
   const standings = createStandings(log);
   shutdown.add(() => standings.close());
   return { accounts, standings };

@@ -14,7 +14,7 @@ export interface Stages {
   readonly core: Core;
   readonly keyring: Keyring;
   readonly network: Network;
-  readonly needed: readonly Part[];
+  readonly requiredParts: readonly Part[];
   readonly resources: MemoryResources;
   readonly plugins: Plugins;
   readonly memory: Memory;

@@ -44,7 +44,7 @@ async function hostOfBreaker(key: string, { core, plugins }: Stages): Promise<st
   return found ? hostOf(found.settings) : null;
 }
 
-function probesOf({ core, needed, network, resources, plugins, background }: Stages): Probe[] {
+function probesOf({ core, requiredParts, network, resources, plugins, background }: Stages): Probe[] {
   const { config, database, sql, vault } = core;
   const { LLM_BASE_URL: baseUrl, LLM_API_KEY: apiKey } = config;
   const hosts: Record<string, string> = {
@@ -53,7 +53,7 @@ function probesOf({ core, needed, network, resources, plugins, background }: Sta
   };
   const { accounts } = plugins;
   return [
-    ...needed.map((part) =>
+    ...requiredParts.map((part) =>
       partProbe(part, hosts[part.name] ?? part.name, part.name === "database" ? () => fullness(database.lastFull()) : undefined),
     ),
     modelProbe({ baseUrl, apiKey, fetch: network.fetch }),
@@ -81,15 +81,15 @@ function probesOf({ core, needed, network, resources, plugins, background }: Sta
  */
 async function allConnections(sql: Sql, { connections }: Plugins) {
   const own = connections
-    .all()
+    .fromEnvironment()
     .flatMap((connection) =>
-      connection.missing.length === 0 ? [{ name: `connection:${connection.source.name}`, connection }] : [],
+      connection.missingSettings.length === 0 ? [{ name: `connection:${connection.source.name}`, connection }] : [],
     );
   const { items } = await listIntegrations(sql, { limit: 100, offset: 0 });
   const stored = await Promise.all(
     items.map(async ({ id, name }) => {
       const connection = await Promise.resolve(connections.bySlug(id)).catch(() => undefined);
-      return connection && connection.missing.length === 0 ? [{ name: `connection:${name} (${id})`, connection }] : [];
+      return connection && connection.missingSettings.length === 0 ? [{ name: `connection:${name} (${id})`, connection }] : [];
     }),
   );
   return [...own, ...stored.flat()];

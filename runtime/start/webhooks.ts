@@ -49,7 +49,7 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
   const deferred = createDeferred(sql, { log, alarm, ttl: config.DEFERRED_WEBHOOK_TTL });
   shutdown.add(() => deferred.close());
   const refusals = createRefusals(sql, log);
-  shutdown.add(() => refusals.stored());
+  shutdown.add(() => refusals.whenStored());
   const receiver = createReceiver({
     accounts,
     standings,

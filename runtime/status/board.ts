@@ -36,8 +36,8 @@ const sweepMs = 60_000;
 
 interface ProbeState {
   findings: readonly Check[];
-  at: number;
-  running: Promise<void> | null;
+  checkedAt: number;
+  currentCheck: Promise<void> | null;
   timer?: ReturnType<typeof setTimeout>;
 }
 
@@ -50,7 +50,8 @@ export class Board {
 
   constructor(probes: readonly Probe[]) {
     this.#probes = probes;
-    for (const probe of probes) this.#states.set(probe, { findings: [], at: Number.NEGATIVE_INFINITY, running: null });
+    for (const probe of probes)
+      this.#states.set(probe, { findings: [], checkedAt: Number.NEGATIVE_INFINITY, currentCheck: null });
     this.#timer = setInterval(() => this.#renew(), sweepMs);
     this.#timer.unref();
   }
@@ -72,8 +73,8 @@ export class Board {
   }
 
   #missing({ name }: Probe): Check[] {
-    const { at } = this.#states.get(this.#probes.find((one) => one.name === name) as Probe) as ProbeState;
-    if (at !== Number.NEGATIVE_INFINITY) return [];
+    const { checkedAt } = this.#states.get(this.#probes.find((one) => one.name === name) as Probe) as ProbeState;
+    if (checkedAt !== Number.NEGATIVE_INFINITY) return [];
     const since = new Date().toISOString();
     return [{ name, state: "unknown", since, message: "the check has not answered yet", next_try_at: null, connection: null }];
   }
@@ -82,9 +83,9 @@ export class Board {
   #renew(): Promise<void>[] {
     return this.#probes.flatMap((probe) => {
       const probeState = this.#states.get(probe) as ProbeState;
-      const age = performance.now() - probeState.at;
-      if (age > probe.everyMs) probeState.running ??= this.#run(probe, probeState);
-      return probeState.running && age > 2 * probe.everyMs ? [probeState.running] : [];
+      const age = performance.now() - probeState.checkedAt;
+      if (age > probe.everyMs) probeState.currentCheck ??= this.#run(probe, probeState);
+      return probeState.currentCheck && age > 2 * probe.everyMs ? [probeState.currentCheck] : [];
     });
   }
 
@@ -103,15 +104,15 @@ export class Board {
       const since = before?.state === one.state ? before.since : new Date(now).toISOString();
       return { connection: null, ...one, next_try_at: one.next_try_at ?? (one.state === "ok" ? null : next), since };
     });
-    probeState.at = performance.now();
-    probeState.running = null;
+    probeState.checkedAt = performance.now();
+    probeState.currentCheck = null;
     if (again) this.#askAgain(probe, probeState);
   }
 
   #askAgain(probe: Probe, probeState: ProbeState): void {
     clearTimeout(probeState.timer);
     probeState.timer = setTimeout(() => {
-      if (!this.#stop.signal.aborted) probeState.running ??= this.#run(probe, probeState);
+      if (!this.#stop.signal.aborted) probeState.currentCheck ??= this.#run(probe, probeState);
     }, probe.everyMs);
     probeState.timer.unref();
   }

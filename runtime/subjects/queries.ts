@@ -1,7 +1,7 @@
 import type { Fragment, Queryable } from "../platform/database/client.ts";
 import { containsWords } from "../platform/database/history-page.ts";
 
-interface Found {
+interface FoundSubject {
   readonly subject: string;
   readonly title: string | null;
   readonly events: number;
@@ -19,8 +19,8 @@ const titleOf = (sql: Queryable, subject: Fragment) => sql`(
   order by latest.is_first desc, latest.at desc limit 1)`;
 
 /** The given subjects that have events. */
-export const findSubjects = (sql: Queryable, subjects: readonly string[], limit: number): Promise<Found[]> =>
-  sql<Found[]>`
+export const findSubjects = (sql: Queryable, subjects: readonly string[], limit: number): Promise<FoundSubject[]> =>
+  sql<FoundSubject[]>`
     select found.*, ${titleOf(sql, sql`found.subject`)} as title from (
       select subject, count(*) as events, max(received_at) as last_event_at from webhook_events
       where subject = any(${subjects as string[]}::text[]) group by subject order by last_event_at desc limit ${limit}) found
@@ -41,11 +41,11 @@ const newest = (sql: Queryable) =>
  * Subjects of the newest events whose name or title contains each of the words. A word such as `webshop#4` must match the end of
  * the name.
  */
-export function searchSubjects(sql: Queryable, words: readonly string[], limit: number): Promise<Found[]> {
+export function searchSubjects(sql: Queryable, words: readonly string[], limit: number): Promise<FoundSubject[]> {
   const isNumbered = (word: string) => /[#!]\d+$/.test(word);
   const ends = words.filter(isNumbered).map((word) => `%${word.replace(/[\\%_]/g, "\\$&")}`);
   const parts = words.filter((word) => !isNumbered(word)).join(" ");
-  return sql<Found[]>`
+  return sql<FoundSubject[]>`
     select found.*, ${titleOf(sql, sql`found.subject`)} as title from (
       select subject, count(*) as events, max(received_at) as last_event_at from (${newest(sql)}) newest group by subject
       having bool_or(subject ilike all (${ends}::text[]) and ${containsWords(sql, sql`concat(subject, ' ', title)`, parts)})
@@ -54,7 +54,7 @@ export function searchSubjects(sql: Queryable, words: readonly string[], limit: 
 }
 
 /** The issues with a number, of any age, in the projects of the newest events and in those of `/api/projects`. */
-export async function findNumbered(sql: Queryable, number: string, limit: number): Promise<Found[]> {
+export async function findNumbered(sql: Queryable, number: string, limit: number): Promise<FoundSubject[]> {
   const projects = await sql<{ project: string }[]>`
     select distinct regexp_replace(subject, '#[^#]*$', '') as project from (${newest(sql)}) newest
     union select source || ':' || source_project_id from projects`;
@@ -62,15 +62,15 @@ export async function findNumbered(sql: Queryable, number: string, limit: number
   return findSubjects(sql, subjects, limit);
 }
 
-export interface Deferred {
+export interface DeferredSummary {
   readonly count: number;
   readonly plugin: string;
   readonly oldest_at: string;
 }
 
 /** Webhooks of a source that its plugin has not parsed yet. */
-export async function findDeferred(sql: Queryable, source: string): Promise<Deferred | null> {
-  const [found] = await sql<Deferred[]>`
+export async function findDeferred(sql: Queryable, source: string): Promise<DeferredSummary | null> {
+  const [found] = await sql<DeferredSummary[]>`
     select plugin, count(*) as count, min(received_at) as oldest_at from unread_webhooks where source = ${source}
     group by plugin order by oldest_at limit 1`;
   return found ?? null;

@@ -1,6 +1,6 @@
 import type { WebhookEvent } from "../events/queries.ts";
 import type { Execution } from "../executions/queries.ts";
-import type { Deferred } from "./queries.ts";
+import type { DeferredSummary } from "./queries.ts";
 
 /** A reason to use within a sentence, without its final full stop. */
 const clause = (reason: string | null): string | undefined => reason?.replace(/\.+$/, "");
@@ -44,7 +44,7 @@ export function executionVerdict(execution: Omit<Execution, "result">): string {
   }
 }
 
-interface Judged {
+interface JudgedDelivery {
   readonly event: Pick<WebhookEvent, "received_at">;
   readonly verdict: string;
   readonly executions: readonly { readonly verdict: string; readonly task_id: string }[];
@@ -53,11 +53,11 @@ interface Judged {
 /** Webhooks of the source that may be about the issue. */
 interface Unassigned {
   readonly refused: readonly Pick<WebhookEvent, "reason" | "received_at">[];
-  readonly deferred: Deferred | null;
+  readonly deferred: DeferredSummary | null;
 }
 
 /** Explains the state of an issue: the newest delivery, and its result. */
-export function subjectVerdict(deliveries: readonly Judged[], { refused, deferred }: Unassigned): string {
+export function subjectVerdict(deliveries: readonly JudgedDelivery[], { refused, deferred }: Unassigned): string {
   const [latest] = deliveries;
   const waits = deferred ? ` ${deferredSentence(deferred)}` : "";
   const [refusal] = refused;
@@ -70,7 +70,7 @@ export function subjectVerdict(deliveries: readonly Judged[], { refused, deferre
   return `${latest.verdict}${outcomes}${waits}${latest.executions.length === 0 ? latestRefusal : ""}`;
 }
 
-function deferredSentence({ count, plugin, oldest_at }: Deferred): string {
+function deferredSentence({ count, plugin, oldest_at }: DeferredSummary): string {
   const [webhooks, them] =
     count === 1 ? ["1 webhook of this source waits", "it"] : [`${count} webhooks of this source wait`, "them"];
   return `${webhooks} since ${oldest_at} because the plugin ${plugin} is not running: GET /api/status says why; Signalbox reads ${them} once it runs.`;

@@ -67,8 +67,9 @@ function parse(tool: RegisteredTool, parameters: Parameters): Parameters {
 async function settingsFor(tool: RegisteredTool, deps: ExecuteDeps): Promise<Record<string, unknown>> {
   if (!tool.source) return {};
   const connection = await deps.connectionFor(tool.source.name);
-  if (connection && connection.missing.length === 0) return connection.settings as Record<string, unknown>;
-  const missing = connection?.missing.map((name) => `${tool.provider}_${name}`.toUpperCase()).join(", ") ?? "its settings";
+  if (connection && connection.missingSettings.length === 0) return connection.settings as Record<string, unknown>;
+  const missing =
+    connection?.missingSettings.map((name) => `${tool.provider}_${name}`.toUpperCase()).join(", ") ?? "its settings";
   throw problem("unavailable", `${tool.provider} is not configured: missing ${missing}.`);
 }
 

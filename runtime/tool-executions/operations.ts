@@ -15,7 +15,7 @@ export interface ToolExecutionDeps extends ExecuteDeps {
 
 /** Runs a tool once at an operator's request, and lists previous runs. */
 export function toolExecutionOperations({ registry, sources, ...deps }: ToolExecutionDeps): BoundOperation[] {
-  const isListed = (name: string) => registry.listed().some((one) => one.qualified_name === name);
+  const isListed = (name: string) => registry.listTools().some((one) => one.qualified_name === name);
   return [
     handle(listExecutions, ({ subject, fields, ...filter }, { sql }) =>
       listToolExecutions(sql, {

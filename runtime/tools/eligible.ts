@@ -12,7 +12,7 @@ export interface ToolQuery {
   readonly source: string | null;
   readonly agentId: string | null;
   /** The tools that the agent may use, by name or `provider.*`; null: the agent has no list. */
-  readonly allowed: readonly string[] | null;
+  readonly allowedTools: readonly string[] | null;
 }
 
 /**
@@ -24,21 +24,21 @@ export function eligibleTools(
   isSource: (provider: string) => boolean,
   query: ToolQuery,
 ): RegisteredTool[] {
-  const { source, agentId, allowed } = query;
+  const { source, agentId, allowedTools } = query;
   const names = new Set<string>();
   const fits = (tool: RegisteredTool) =>
-    allowed
-      ? allowed.includes(tool.qualifiedName) || allowed.includes(`${tool.provider}.*`)
+    allowedTools
+      ? allowedTools.includes(tool.qualifiedName) || allowedTools.includes(`${tool.provider}.*`)
       : source === null || tool.provider === source || !isSource(tool.provider);
-  const eligible: RegisteredTool[] = [];
+  const selectedTools: RegisteredTool[] = [];
   for (const tool of all) {
-    if (eligible.length === maxTools) break;
+    if (selectedTools.length === maxTools) break;
     const name = functionName(tool.qualifiedName);
     if (!tool.available || (tool.agentId !== null && tool.agentId !== agentId) || !fits(tool) || names.has(name)) continue;
     names.add(name);
-    eligible.push(tool);
+    selectedTools.push(tool);
   }
-  return eligible;
+  return selectedTools;
 }
 
 /** Whether a provider is a built-in source, even if its plugin is not loaded. */

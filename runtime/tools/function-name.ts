@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 /** The function names that OpenAI-compatible APIs accept. */
 const maxLength = 64;
-const valid = /^[A-Za-z0-9_-]{1,64}$/;
+const validName = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
  * The name under which a tool is offered to the model: `alpha__add_comment` for `alpha.add_comment`, because function names may
@@ -13,7 +13,7 @@ export function functionName(qualifiedName: string): string {
   const [provider, name] = [qualifiedName.slice(0, dot), qualifiedName.slice(dot + 1)];
   const plain = `${provider}__${name}`;
   const ambiguous = provider.includes("__") || provider.endsWith("_") || name.startsWith("_");
-  return valid.test(plain) && !ambiguous ? plain : withHash(plain, qualifiedName, maxLength);
+  return validName.test(plain) && !ambiguous ? plain : withHash(plain, qualifiedName, maxLength);
 }
 
 /** `text` in at most `max` permitted characters, ending with a hash of `whole`. */

@@ -19,7 +19,7 @@ const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 /** The operations on tools. Every change is published before the request is answered, so the next run uses it. */
 export function toolOperations({ registry, bus, checkAddress }: ToolDeps): BoundOperation[] {
   const publishChange = () => bus.publish("tools");
-  const find = (name: string) => registry.listed().find((one) => one.qualified_name === name);
+  const find = (name: string) => registry.listTools().find((one) => one.qualified_name === name);
   const toListed = (name: string): ListedTool => {
     const tool = find(name);
     if (tool?.stored) return tool;
@@ -50,7 +50,7 @@ export function toolOperations({ registry, bus, checkAddress }: ToolDeps): Bound
   };
   return [
     handle(tools.list, async ({ limit, offset }, { actor }) => {
-      const all = registry.listed();
+      const all = registry.listTools();
       const items = all.slice(offset, offset + limit).map((one) => {
         return { ...one, endpoint: one.endpoint === null ? null : addressFor(actor, one.endpoint) };
       });

@@ -40,25 +40,25 @@ export function parametersOf(schema: Schema): Record<string, z.output<typeof par
  */
 export function checkParameters(schema: Schema, values: Parameters): Parameters {
   const properties = propertiesOf(schema);
-  const checked: Record<string, unknown> = {};
+  const checkedParameters: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(values)) {
     const member = Object.hasOwn(properties, name) ? properties[name] : undefined;
     if (!member) {
-      if (schema.additionalProperties !== false) put(checked, name, value);
+      if (schema.additionalProperties !== false) put(checkedParameters, name, value);
       continue;
     }
     const types = typesOf(member);
     if (value === undefined || (value === null && types.length > 0 && !types.includes("null"))) continue;
     if (types.length > 0 && !types.some((type) => isOf(type, value)))
       throw new BadParameter(name, `must be ${types.join(" or ")}; it is ${kindOf(value)}`);
-    put(checked, name, value);
+    put(checkedParameters, name, value);
   }
   for (const name of requiredOf(schema)) {
-    if (Object.hasOwn(checked, name)) continue;
+    if (Object.hasOwn(checkedParameters, name)) continue;
     const types = Object.hasOwn(properties, name) ? typesOf(properties[name] as Schema) : [];
     throw new BadParameter(name, `is required${types.length > 0 ? ` (${types.join(" or ")})` : ""}`);
   }
-  return checked;
+  return checkedParameters;
 }
 
 /** Works also for a name such as `__proto__`, which an assignment would lose. */

@@ -19,9 +19,9 @@ export interface ToolRegistry extends CachedValue {
   /** A tool that can be run. */
   get(qualifiedName: string): RegisteredTool | undefined;
   /** The tools that an agent may use. */
-  eligible(query: ToolQuery): RegisteredTool[];
+  eligibleTools(query: ToolQuery): RegisteredTool[];
   /** The tools in the format of the API, by qualified name, including those that no plugin runs. */
-  listed(): readonly ListedTool[];
+  listTools(): readonly ListedTool[];
 }
 
 export interface RegistryOptions {
@@ -29,7 +29,7 @@ export interface RegistryOptions {
   /** Ids of the built-in plugins. */
   readonly builtIns: ReadonlySet<string>;
   /** Tools that are discovered at run time, in the order in which they are offered. */
-  readonly discovered: () => Promise<readonly RegisteredTool[]>;
+  readonly discoverTools: () => Promise<readonly RegisteredTool[]>;
   /** Reaches only addresses that users may configure. */
   readonly fetch: typeof globalThis.fetch;
   readonly sql: Sql;
@@ -42,39 +42,40 @@ export interface RegistryOptions {
 export async function openRegistry(options: RegistryOptions): Promise<ToolRegistry> {
   const { host, sql, bus, log } = options;
   let tools = new Map<string, RegisteredTool>();
-  let listed: readonly ListedTool[] = [];
+  let toolList: readonly ListedTool[] = [];
   const isSource = (provider: string) => host.sources.has(provider) || isBuiltInSource(provider);
   const read = async () => {
     const rows = await allTools(sql);
-    const found = join(hostTools(host, options.builtIns), rows, await options.discovered(), options.fetch);
-    listed = listing(found, rows);
+    const found = join(hostTools(host, options.builtIns), rows, await options.discoverTools(), options.fetch);
+    toolList = listing(found, rows);
     tools = found;
   };
   const fresh = await openCachedValue({ name: "tools", topic: "tools", read, bus, log, sweepMs: options.sweepMs });
   return {
     ...fresh,
     get: (qualifiedName) => tools.get(qualifiedName),
-    eligible: (query) => eligibleTools(tools.values(), isSource, query),
-    listed: () => listed,
+    eligibleTools: (query) => eligibleTools(tools.values(), isSource, query),
+    listTools: () => toolList,
   };
 }
 
 /** By qualified name, in the order in which they are offered: first those of plugins, then stored ones, then discovered ones. */
 function join(
-  own: readonly RegisteredTool[],
+  ownTools: readonly RegisteredTool[],
   rows: readonly ToolRow[],
-  discovered: readonly RegisteredTool[],
+  discoveredTools: readonly RegisteredTool[],
   fetch: typeof globalThis.fetch,
 ): Map<string, RegisteredTool> {
   const provided = new Map<string, RegisteredTool>();
-  for (const tool of [...own, ...discovered]) if (!provided.has(tool.qualifiedName)) provided.set(tool.qualifiedName, tool);
+  for (const tool of [...ownTools, ...discoveredTools])
+    if (!provided.has(tool.qualifiedName)) provided.set(tool.qualifiedName, tool);
   const stored = new Map(rows.map((row) => [nameOf(row), row]));
   const endpoints = rows.filter((row) => row.endpoint !== null && !provided.has(nameOf(row)));
   const withStoredDescription = (tool: RegisteredTool) => withOverrides(tool, stored.get(tool.qualifiedName));
   const all = [
-    ...own.map(withStoredDescription),
+    ...ownTools.map(withStoredDescription),
     ...endpoints.map((row) => endpointTool(row, row.endpoint as string, fetch)),
-    ...discovered.filter((tool) => provided.get(tool.qualifiedName) === tool).map(withStoredDescription),
+    ...discoveredTools.filter((tool) => provided.get(tool.qualifiedName) === tool).map(withStoredDescription),
   ];
   return new Map(all.map((tool) => [tool.qualifiedName, tool]));
 }
@@ -118,8 +119,8 @@ function endpointTool(row: ToolRow, endpoint: string, fetch: typeof globalThis.f
 
 function listing(tools: ReadonlyMap<string, RegisteredTool>, rows: readonly ToolRow[]): ListedTool[] {
   const stored = new Map(rows.map((row) => [nameOf(row), row]));
-  const idle = rows.filter((row) => !tools.has(nameOf(row))).map(idleTool);
-  const running = [...tools.values()].map((tool) => {
+  const idleTools = rows.filter((row) => !tools.has(nameOf(row))).map(idleTool);
+  const availableTools = [...tools.values()].map((tool) => {
     const row = stored.get(tool.qualifiedName);
     return {
       qualified_name: tool.qualifiedName,
@@ -136,7 +137,7 @@ function listing(tools: ReadonlyMap<string, RegisteredTool>, rows: readonly Tool
       updated_at: row?.updated_at ?? null,
     };
   });
-  return [...running, ...idle].sort((a, b) => (a.qualified_name < b.qualified_name ? -1 : 1));
+  return [...availableTools, ...idleTools].sort((a, b) => (a.qualified_name < b.qualified_name ? -1 : 1));
 }
 
 const idleTool = (row: ToolRow): ListedTool => ({

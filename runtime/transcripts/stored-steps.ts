@@ -34,7 +34,7 @@ const asJson = (value: unknown) =>
   value === null || value === undefined ? undefined : packedText("prompt", JSON.stringify(value));
 
 /** The input of a post that begins with an answer: the number of the answer's step, and the text after the answer. */
-interface Shortened {
+interface ShortenedStep {
   readonly body_after_step?: readonly [seq: number, after: string];
 }
 
@@ -43,14 +43,14 @@ interface Shortened {
  * not packed, because the database reads the number of the answer's step from it.
  */
 export function packedStep<S extends Step>(step: S): S & { packed?: string; packed_output?: string } {
-  const { body_after_step } = (step.kind === "post" && step.input ? step.input : {}) as Shortened;
+  const { body_after_step } = (step.kind === "post" && step.input ? step.input : {}) as ShortenedStep;
   const isPacked = step.kind === "prompt" || (step.kind === "post" && body_after_step === undefined);
   const packed = isPacked ? asJson(step.input) : undefined;
   const packed_output = step.kind === "model" ? asJson(step.output) : undefined;
   return { ...step, ...(packed && { input: null, packed }), ...(packed_output && { output: null, packed_output }) };
 }
 
-interface Placed extends Step {
+interface NumberedStep extends Step {
   readonly seq: number;
   readonly state: string;
   readonly is_living?: boolean;
@@ -63,33 +63,33 @@ const contentOf = (output: unknown): string => {
 };
 
 /** Number of the step of the model whose answer this text is, or begins with; `undefined` if there is none. */
-const answerStepOf = (steps: readonly Placed[], matches: (answer: string) => boolean): Placed | undefined =>
+const answerStepOf = (steps: readonly NumberedStep[], matches: (answer: string) => boolean): NumberedStep | undefined =>
   steps.findLast((step) => step.kind === "model" && step.state === "succeeded" && matches(contentOf(step.output)));
 
 /** A shorter answer is stored again: a reference to it is not shorter. */
-const shortest = 100;
+const minShortenedLength = 100;
 /** A post with a longer text after the answer is stored whole, because packed it takes about as little space as that text alone. */
 const longestAfter = 300;
 
 /** A post without the answer that it begins with, which one of the steps has. The text of a living comment stays: its next edit reads it. */
-export function withoutAnswer<S extends Placed>(step: S, steps: readonly Placed[]): S {
+export function withoutAnswer<S extends NumberedStep>(step: S, steps: readonly NumberedStep[]): S {
   if (step.kind !== "post" || step.is_living) return step;
   const { body, ...rest } = (step.input ?? {}) as { body?: unknown };
   if (typeof body !== "string") return step;
-  const of = answerStepOf(steps, (answer) => answer.length >= shortest && body.startsWith(answer));
+  const of = answerStepOf(steps, (answer) => answer.length >= minShortenedLength && body.startsWith(answer));
   if (!of) return step;
   const after = body.slice(contentOf(of.output).length);
   if (after.length > longestAfter) return step;
-  const shortened: Shortened = { body_after_step: [of.seq, after] };
+  const shortened: ShortenedStep = { body_after_step: [of.seq, after] };
   return { ...step, input: { ...rest, ...shortened } };
 }
 
 /** The result of an execution as it is stored: the number of the step that has it, or the text, packed if that is shorter. */
 export function storedResult(
   result: string,
-  steps: readonly Placed[],
+  steps: readonly NumberedStep[],
 ): { readonly answer_step?: number; readonly result?: string; readonly packed_result?: string } {
-  const of = result.length < shortest ? undefined : answerStepOf(steps, (answer) => answer === result);
+  const of = result.length < minShortenedLength ? undefined : answerStepOf(steps, (answer) => answer === result);
   if (of) return { answer_step: of.seq };
   const packed_result = packedText("prompt", result);
   return packed_result === undefined ? { result } : { packed_result };
@@ -103,11 +103,11 @@ const textOf = (packed: Uint8Array) => Buffer.from(unpack(packed)).toString();
 const answerOf = ({ packed_answer, answer_output }: StoredAnswer) => contentOf(readPacked(packed_answer, answer_output));
 
 /** The other steps of an execution, as they are stored. */
-type Others = readonly (StoredStep<Step> & { readonly seq: number })[];
+type StoredSteps = readonly (StoredStep<Step> & { readonly seq: number })[];
 
-function inputOf({ kind, input, packed, ...step }: StoredStep<Step>, others: Others = []): unknown {
+function inputOf({ kind, input, packed, ...step }: StoredStep<Step>, others: StoredSteps = []): unknown {
   const stored = readPacked(packed, input);
-  const { body_after_step: named, ...rest } = (kind === "post" && stored ? stored : {}) as Shortened;
+  const { body_after_step: named, ...rest } = (kind === "post" && stored ? stored : {}) as ShortenedStep;
   if (named === undefined) return stored;
   const [seq, after] = named;
   if (step.packed_answer !== null || step.answer_output !== null) return { ...rest, body: answerOf(step) + after };
@@ -120,17 +120,17 @@ function inputOf({ kind, input, packed, ...step }: StoredStep<Step>, others: Oth
 
 const outputOf = ({ output, packed_output }: StoredStep<Step>): unknown => readPacked(packed_output, output);
 
-const whole = <S>({ packed, packed_output, answer_output, packed_answer, ...step }: StoredStep<S>, texts: object) =>
+const withoutPacked = <S>({ packed, packed_output, answer_output, packed_answer, ...step }: StoredStep<S>, texts: object) =>
   ({ ...step, ...texts }) as S;
 
 /** The step as it was stored. Throws if a text of it is damaged, or packed by a release that has more dictionaries. */
-export const readStep = <S extends Step>(row: StoredStep<S>, others?: Others): S =>
-  whole<S>(row, { input: inputOf(row, others), output: outputOf(row) });
+export const readStep = <S extends Step>(row: StoredStep<S>, others?: StoredSteps): S =>
+  withoutPacked<S>(row, { input: inputOf(row, others), output: outputOf(row) });
 
 /** The step as it is shown: a text that cannot be read is null, and `unreadable` says why. */
-export function shownStep<S extends Step>(row: StoredStep<S>, others?: Others): S & Unreadable {
+export function shownStep<S extends Step>(row: StoredStep<S>, others?: StoredSteps): S & Unreadable {
   const [input, output] = [readable("input", () => inputOf(row, others)), readable("output", () => outputOf(row))];
-  return whole<S & Unreadable>(row, { input: input.value, output: output.value, ...unreadableOf(input, output) });
+  return withoutPacked<S & Unreadable>(row, { input: input.value, output: output.value, ...unreadableOf(input, output) });
 }
 
 /** The columns of the result of an execution: see `resultOf` of `text-queries.ts`. */

@@ -39,7 +39,7 @@ export interface ServeOptions {
   readonly config: Config;
   readonly bound: readonly BoundOperation[];
   readonly receiver: Receiver;
-  readonly tools: Pick<ToolRegistry, "eligible">;
+  readonly tools: Pick<ToolRegistry, "eligibleTools">;
   readonly pluginRoutes: ReadonlyMap<string, RouteEntry>;
   readonly sql: Sql;
   readonly log: Log;
@@ -75,8 +75,8 @@ const contextOf =
   });
 
 /** Opens both ports, which offer the same operations. */
-export async function serve(serving: ServeOptions) {
-  const { config, sql, log, alarm, authenticate, exposure, keyring, ready } = serving;
+export async function serve(serveOptions: ServeOptions) {
+  const { config, sql, log, alarm, authenticate, exposure, keyring, ready } = serveOptions;
   const worksOnly = config.SIGNALBOX_ROLE === "worker";
   const budget = new BodyBudget(config.MAX_INFLIGHT_BODY_BYTES);
   const json = createLargeJson();
@@ -85,21 +85,21 @@ export async function serve(serving: ServeOptions) {
   const trusted = parseNetworks(config.TRUSTED_PROXIES);
   const addressOf: AddressOf = ({ socket, headers }) =>
     clientAddress(socket.remoteAddress, [headers["x-forwarded-for"] ?? []].flat().join(","), trusted);
-  const bound = worksOnly ? serving.bound.filter(({ op }) => op === health) : serving.bound;
+  const bound = worksOnly ? serveOptions.bound.filter(({ op }) => op === health) : serveOptions.bound;
   const options: HttpOptions = {
     bound,
     authenticate,
     log,
     version,
-    context: contextOf(serving),
+    context: contextOf(serveOptions),
     maxBodyBytes: config.MAX_BODY_BYTES,
     budget,
     publicUrl,
   };
   const app = createApp(options);
-  mountMetrics(app, { authenticate, open: config.METRICS_OPEN, refresh: serving.metrics });
+  mountMetrics(app, { authenticate, open: config.METRICS_OPEN, refresh: serveOptions.metrics });
   if (worksOnly) app.all("*", (c) => refuse(c, problem("unavailable", onlyWorks)));
-  else mountDoors(app, serving, { ...options, budget, publicUrl, json, trusted });
+  else mountDoors(app, serveOptions, { ...options, budget, publicUrl, json, trusted });
 
   const { hostname } = exposure;
   const shutdown = new AbortController();

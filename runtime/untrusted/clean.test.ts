@@ -209,7 +209,7 @@ test("text that was edited or written after the event is marked", () => {
       { body: "new", created_at: "2026-01-01T12:10:00Z", updated_at: "2026-01-01T12:10:00Z" },
     ],
   };
-  const read = (from: number | null, left = 10_000) => cleanJson(issue, { left, since: from });
+  const read = (from: number | null, remainingLength = 10_000) => cleanJson(issue, { remainingLength, eventTime: from });
   const remarked = read(since) as { remark_of_signalbox: string; comments: object[] };
   expect(remarked.remark_of_signalbox).toMatch(/^Edited after/);
   expect(remarked.comments[0]).toEqual(issue.comments[0]);

@@ -48,42 +48,42 @@ const maxStringLength = 60_000;
 const maxDepth = 200;
 
 /** Options for cleaning a JSON value. */
-export interface Reading {
+export interface CleaningState {
   /** Number of characters of JSON that may still be read. It is negative afterwards if the value was not read completely. */
-  left: number;
+  remainingLength: number;
   /** When the event that started the run happened: text that was written or edited later is marked. */
-  readonly since: number | null;
+  readonly eventTime: number | null;
 }
 
 /** The same for every string of a JSON value, names of members included. */
 export function cleanJson(
   value: unknown,
-  reading: Reading = { left: Number.POSITIVE_INFINITY, since: null },
+  state: CleaningState = { remainingLength: Number.POSITIVE_INFINITY, eventTime: null },
   depth = 0,
 ): unknown {
   if (typeof value === "string") {
-    const length = Math.max(0, Math.min(maxStringLength, reading.left));
-    reading.left -= value.length + 3;
+    const length = Math.max(0, Math.min(maxStringLength, state.remainingLength));
+    state.remainingLength -= value.length + 3;
     return value.length > length ? `${cleanStart(value, length)} [cut: ${value.length} characters in all]` : cleanText(value);
   }
-  reading.left -= 3;
+  state.remainingLength -= 3;
   if (typeof value !== "object" || value === null) return value;
   if (depth > maxDepth) return null;
   if (Array.isArray(value)) {
     const items: unknown[] = [];
     for (const item of value) {
-      if (reading.left < 0) break;
-      items.push(cleanJson(item, reading, depth + 1));
+      if (state.remainingLength < 0) break;
+      items.push(cleanJson(item, state, depth + 1));
     }
     return items;
   }
   // The members with times may follow after the last one that is read.
-  const remark = editNote(value, reading.since);
+  const remark = editNote(value, state.eventTime);
   const members: [string, unknown][] = remark ? [remark] : [];
   for (const name in value) {
-    if (reading.left < 0) break;
-    reading.left -= name.length + 3;
-    members.push([cleanLine(name), cleanJson((value as Record<string, unknown>)[name], reading, depth + 1)]);
+    if (state.remainingLength < 0) break;
+    state.remainingLength -= name.length + 3;
+    members.push([cleanLine(name), cleanJson((value as Record<string, unknown>)[name], state, depth + 1)]);
   }
   return Object.fromEntries(members);
 }

@@ -1,7 +1,7 @@
 import type { Tag } from "./html-tag.ts";
 
 /** Elements whose content no page shows. */
-const unseen = new Set(
+const hiddenElements = new Set(
   "script style template noscript iframe object applet svg math head title datalist noembed noframes".split(" "),
 );
 /** Styles, without spaces, that hide an element. */
@@ -10,7 +10,7 @@ const unseenStyle =
 
 /** Whether readers do not see an element. */
 export function isHidden({ name, attributes }: Tag): boolean {
-  if (unseen.has(name)) return true;
+  if (hiddenElements.has(name)) return true;
   if (attributes.length === 0) return false;
   return attributes.some((attribute) => {
     const value = (attribute.value ?? "").toLowerCase();
@@ -22,14 +22,14 @@ export function isHidden({ name, attributes }: Tag): boolean {
 }
 
 /** Attributes that change the visible content or the target of a link. Readers do not see the text of all others. */
-const seen = new Set(
+const shownElements = new Set(
   "href src width height align valign colspan rowspan start type checked disabled open reversed datetime dir lang".split(" "),
 );
 
 /** The tag with only those attributes; `null` if it has no others. */
 export function withSafeAttributes({ name, attributes, isClosed }: Tag): string | null {
   if (attributes.length === 0) return null;
-  const safeAttributes = attributes.filter((attribute) => seen.has(attribute.name));
+  const safeAttributes = attributes.filter((attribute) => shownElements.has(attribute.name));
   if (safeAttributes.length === attributes.length) return null;
   return `<${[name, ...safeAttributes.map(({ raw }) => raw)].join(" ")}${isClosed ? " /" : ""}>`;
 }

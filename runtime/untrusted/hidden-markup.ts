@@ -165,7 +165,7 @@ class MarkupFilter {
   #entity(at: number, end: number): number {
     const found = readEntity(this.#text, at);
     if (!found || found.end > end) return at + 1;
-    return found.shown === null ? found.end : this.#replace(at, found.end, found.shown);
+    return found.replacement === null ? found.end : this.#replace(at, found.end, found.replacement);
   }
 
   #image(at: number, end: number): number {

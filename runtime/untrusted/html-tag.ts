@@ -14,7 +14,7 @@ export interface Tag {
 }
 
 const attribute = /\s+([A-Za-z_:@][\w.:@-]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+)))?/y;
-const closing = /\s*(\/?)>/y;
+const tagEnd = /\s*(\/?)>/y;
 
 /** The HTML tag that begins at `at`, by the rules of CommonMark; `null` if there is none. */
 export function tagAt(text: string, at: number): Tag | null {
@@ -33,10 +33,10 @@ export function tagAt(text: string, at: number): Tag | null {
     attributes.push({ name: called.toLowerCase(), value: double ?? single ?? plain ?? null, raw: raw.trim() });
     end = attribute.lastIndex;
   }
-  closing.lastIndex = end;
-  const tail = closing.exec(text);
+  tagEnd.lastIndex = end;
+  const tail = tagEnd.exec(text);
   if (!tail) return null;
-  return { name, isEnd, isClosed: tail[1] === "/", attributes, end: closing.lastIndex };
+  return { name, isEnd, isClosed: tail[1] === "/", attributes, end: tagEnd.lastIndex };
 }
 
 const openEnd = /\s*(?:=\s*(?:"[^"]*|'[^']*)?|\/)?$/y;

@@ -1,5 +1,5 @@
 /** Whether a text contains any character that `withoutInvisible` checks. */
-const suspicious = new RegExp(
+const suspiciousCharacters = new RegExp(
   [
     "[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f]",
     "[\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb\\ufffe\\uffff\\udb40-\\udb43]",
@@ -20,7 +20,7 @@ const flags = ["gbeng", "gbsct", "gbwls"].map(
  */
 export function withoutInvisible(text: string, { keepsCrlf = false } = {}): string {
   const whole = text.isWellFormed() ? text : text.toWellFormed();
-  return suspicious.test(whole) ? filterCharacters(whole, keepsCrlf) : whole;
+  return suspiciousCharacters.test(whole) ? filterCharacters(whole, keepsCrlf) : whole;
 }
 
 function filterCharacters(text: string, keepsCrlf: boolean): string {
@@ -111,7 +111,7 @@ const isKey = (point: number): boolean => (point >= 0x30 && point <= 0x39) || po
 type Ranges = readonly (readonly [number, number])[];
 const isIn = (ranges: Ranges, point: number): boolean => ranges.some(([from, to]) => point >= from && point <= to);
 
-const invisible: Ranges = [
+const invisibleRanges: Ranges = [
   [0x00, 0x1f],
   [0x7f, 0x9f],
   [0xad, 0xad],
@@ -134,8 +134,8 @@ const invisible: Ranges = [
 ];
 /** 1 for the code units that need no further check. */
 const plain = new Uint8Array(0xd800).fill(1);
-for (const [from, to] of invisible) plain.fill(0, Math.min(from, 0xd800), Math.min(to + 1, 0xd800));
-const isInvisible = (point: number): boolean => (point & 0xfffe) === 0xfffe || isIn(invisible, point);
+for (const [from, to] of invisibleRanges) plain.fill(0, Math.min(from, 0xd800), Math.min(to + 1, 0xd800));
+const isInvisible = (point: number): boolean => (point & 0xfffe) === 0xfffe || isIn(invisibleRanges, point);
 
 /**
  * Scripts in which joiners change the visible text: Arabic and related scripts, the scripts of India and South-East Asia,

@@ -59,7 +59,7 @@ const pipeToken = /<(?=[|\uff5c][\w\u2581.:/@-]{1,64}[|\uff5c]>)/g;
 const angleToken = new RegExp(`<(?=/?(?:${angleWords.join("|")})(?:\\s[^<>\\n]{0,200})?/?>)`, "gi");
 /** Llama 2's system prompt: `<<SYS>>`. */
 const doubleAngleToken = /<(?=<\/?SYS>>)/gi;
-const squared = new RegExp(`\\[(?=/?(?:${bracketTokens.join("|")})\\])`, "gi");
+const bracketedTokens = new RegExp(`\\[(?=/?(?:${bracketTokens.join("|")})\\])`, "gi");
 /** A line that begins a turn in plain text: `Human:`, `### Assistant:`, `**System:**`. */
 const turns =
   /^([ \t]{0,3}(?:>[ \t]?){0,3}(?:[*_]{0,3}(?:human|assistant|system|user|developer)|#{1,6}[ \t]{1,4}(?:human|assistant|system|user|developer|instruction|response))[*_]{0,3})(?=:)/gim;
@@ -71,6 +71,6 @@ const turns =
 export function withoutRoleTokens(text: string): string {
   let clean = text;
   if (clean.includes("<")) clean = clean.replace(pipeToken, "< ").replace(doubleAngleToken, "< ").replace(angleToken, "< ");
-  if (clean.includes("[")) clean = clean.replace(squared, "[ ");
+  if (clean.includes("[")) clean = clean.replace(bracketedTokens, "[ ");
   return clean.includes(":") ? clean.replace(turns, "$1 ") : clean;
 }

@@ -20,7 +20,7 @@ const dayMs = 86_400_000;
 const startOfDay = (ms: number) => Math.floor(ms / dayMs) * dayMs;
 const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 /** Later than all times that occur, and within the range of the database. */
-const always = { from: Date.parse("2000-01-01T00:00:00Z"), to: Date.parse("3000-01-01T00:00:00Z") };
+const allTime = { from: Date.parse("2000-01-01T00:00:00Z"), to: Date.parse("3000-01-01T00:00:00Z") };
 
 /** Days that are not summed are read in portions of this many executions: right after an upgrade, they may be those of years. */
 const portion = 100_000;
@@ -29,17 +29,17 @@ export const usageOperation = handle(usage.get, async (input, { sql, signal }) =
   const groups = [...new Set((input.group_by ?? "").split(",").map((name) => name.trim()))].filter(
     (name) => name !== "",
   ) as Group[];
-  const from = input.from ? Date.parse(input.from) : always.from;
-  const to = input.to ? Date.parse(input.to) : always.to;
-  const { summed, rest } = split(from, to, await summedDays(sql));
-  const [rows, open] = await Promise.all([readUsage(sql, groups, summed, rest, signal), countOpen(sql)]);
-  const all = fold(rows);
+  const from = input.from ? Date.parse(input.from) : allTime.from;
+  const to = input.to ? Date.parse(input.to) : allTime.to;
+  const { summedPeriod, remainingPeriods } = split(from, to, await summedDays(sql));
+  const [rows, open] = await Promise.all([readUsage(sql, groups, summedPeriod, remainingPeriods, signal), countOpen(sql)]);
+  const sums = fold(rows);
   const totals = {
-    tokens: all.tokens,
-    tasks: { total: all.runs, succeeded: all.succeeded, failed: all.failed, ...open },
-    tool_calls: { total: all.tool_calls, failed: all.failed_tool_calls },
+    tokens: sums.tokens,
+    tasks: { total: sums.runs, succeeded: sums.succeeded, failed: sums.failed, ...open },
+    tool_calls: { total: sums.tool_calls, failed: sums.failed_tool_calls },
   };
-  return Object.keys(input).length === 0 ? totals : { ...totals, ...reportOf(input, all, rows, groups) };
+  return Object.keys(input).length === 0 ? totals : { ...totals, ...reportOf(input, sums, rows, groups) };
 });
 
 /** The sums of the summed days, and of the executions of the other periods. Long ones are read in several statements, which all end in time. */
@@ -72,7 +72,7 @@ export async function* portionsOf(sql: Queryable, { from, to }: Period, most: nu
 
 function reportOf(
   input: Input<typeof usage.get>,
-  all: Folded,
+  totals: Folded,
   rows: readonly UsageRow[],
   groups: readonly Group[],
 ): Partial<Usage> {
@@ -80,20 +80,27 @@ function reportOf(
   return {
     from: time(input.from),
     to: time(input.to),
-    ...figuresOf(all),
+    ...figuresOf(totals),
     groups: groups.length > 0 ? groupsOf(rows, groups) : [],
   };
 }
 
 /** Days that are completely in the range are read from their sums, the rest from the executions themselves. */
-export function split(from: number, to: number, known: Period | null): { summed: Period | null; rest: Period[] } {
+export function split(
+  from: number,
+  to: number,
+  known: Period | null,
+): { summedPeriod: Period | null; remainingPeriods: Period[] } {
   const period = (start: number, end: number): Period[] =>
     start < end ? [{ from: new Date(start).toISOString(), to: new Date(end).toISOString() }] : [];
-  if (!known) return { summed: null, rest: period(from, to) };
+  if (!known) return { summedPeriod: null, remainingPeriods: period(from, to) };
   const first = Math.max(startOfDay(from + dayMs - 1), Date.parse(known.from));
   const last = Math.min(startOfDay(to), Date.parse(known.to) + dayMs);
-  if (first >= last) return { summed: null, rest: period(from, to) };
-  return { summed: { from: dayOf(first), to: dayOf(last - dayMs) }, rest: [...period(from, first), ...period(last, to)] };
+  if (first >= last) return { summedPeriod: null, remainingPeriods: period(from, to) };
+  return {
+    summedPeriod: { from: dayOf(first), to: dayOf(last - dayMs) },
+    remainingPeriods: [...period(from, first), ...period(last, to)],
+  };
 }
 
 interface Folded {

@@ -40,7 +40,7 @@ export interface UsageRow {
 const slackMs = 3_600_000;
 
 /** One row for each execution created in the period, and for each step outside of executions. */
-const live = (sql: Queryable, { from, to }: Period) => sql`
+const liveRows = (sql: Queryable, { from, to }: Period) => sql`
   select (created_at at time zone 'UTC')::date as day, source, project_id, agent_id, task_id, model,
     case when finished_at is not null and started_at is not null
       then ${sql.unsafe(bucketSql("extract(epoch from finished_at - started_at) * 1000"))} end as bucket,
@@ -73,42 +73,42 @@ const sums = (sql: Queryable) => sql`
   sum(unpriced_tokens)::bigint as unpriced_tokens, sum(tool_calls)::bigint as tool_calls,
   sum(failed_tool_calls)::bigint as failed_tool_calls`;
 
-/** Sums by these groups and by duration. `summed`: days (`from` to `to`, inclusive) that are read from their sums. */
+/** Sums by these groups and by duration. `summedPeriod`: days (`from` to `to`, inclusive) that are read from their sums. */
 export function sumUsage(
   sql: Queryable,
   groups: readonly Group[],
-  summed: Period | null,
+  summedPeriod: Period | null,
   periods: readonly Period[],
 ): Promise<UsageRow[]> {
   const columnOf = (group: Group) =>
     group === "month" ? sql`to_char(day, 'YYYY-MM')` : group === "day" ? sql`day::text` : sql`${sql(groupColumns[group])}`;
-  const none = sql``;
-  const named = groups.reduce((all, group) => sql`${all} ${columnOf(group)} as ${sql(groupColumns[group])},`, none);
-  const keys = groups.reduce((all, group) => sql`${all} ${columnOf(group)},`, none);
-  const days = summed
+  const noFilter = sql``;
+  const selectedGroups = groups.reduce((all, group) => sql`${all} ${columnOf(group)} as ${sql(groupColumns[group])},`, noFilter);
+  const keys = groups.reduce((all, group) => sql`${all} ${columnOf(group)},`, noFilter);
+  const days = summedPeriod
     ? sql`select day, source, project_id, agent_id, task_id, model, bucket, runs, succeeded, failed, held, prompt_tokens, completion_tokens,
         cost_usd, unpriced_tokens, tool_calls, failed_tool_calls, 0 as open
-        from usage_days where day between ${summed.from}::date and ${summed.to}::date`
+        from usage_days where day between ${summedPeriod.from}::date and ${summedPeriod.to}::date`
     : sql`select null::date as day, null::text as source, null::int as project_id, null::text as agent_id, null::text as task_id,
         null::text as model, null::int as bucket, 0 as runs, 0 as succeeded, 0 as failed, 0 as held, 0 as prompt_tokens, 0 as completion_tokens,
         0::float8 as cost_usd, 0 as unpriced_tokens, 0 as tool_calls, 0 as failed_tool_calls, 0 as open where false`;
-  const rest = periods.reduce((all, period) => sql`${all} union all ${live(sql, period)}`, none);
+  const rest = periods.reduce((all, period) => sql`${all} union all ${liveRows(sql, period)}`, noFilter);
   return sql<UsageRow[]>`
-    select ${named} bucket, ${sums(sql)} from (${days} ${rest}) r
+    select ${selectedGroups} bucket, ${sums(sql)} from (${days} ${rest}) r
     group by ${keys} bucket`;
 }
 
 /**
- * When the portion of a period ends that begins at its start and contains about `most` executions and steps outside of executions; null
+ * When the portion of a period ends that begins at its start and contains about `maxRows` executions and steps outside of executions; null
  * if the whole period contains fewer.
  */
-export async function endOfPortion(sql: Queryable, { from }: Period, most: number): Promise<string | null> {
+export async function endOfPortion(sql: Queryable, { from }: Period, maxRows: number): Promise<string | null> {
   const [row] = await sql<[{ end: string | null }]>`
     select least(
       (select created_at from task_executions where id = (
-        select id from task_executions where id >= ${firstIdOf(Date.parse(from))}::uuid order by id offset ${most} limit 1)),
+        select id from task_executions where id >= ${firstIdOf(Date.parse(from))}::uuid order by id offset ${maxRows} limit 1)),
       (select created_at from execution_steps where execution_id is null and created_at >= ${from}::timestamptz
-        order by created_at offset ${most} limit 1)) as end`;
+        order by created_at offset ${maxRows} limit 1)) as end`;
   return row.end;
 }
 
@@ -178,9 +178,9 @@ export const sumDay = (sql: Sql, day: string): Promise<void> =>
     await tx`
       insert into usage_days (day, source, project_id, agent_id, task_id, model, bucket, runs, succeeded, failed, held, prompt_tokens,
         completion_tokens, cost_usd, unpriced_tokens, tool_calls, failed_tool_calls)
-      select day, source, project_id, agent_id, task_id, model, bucket, ${sums(tx)} from (${live(tx, { from, to })}) r
+      select day, source, project_id, agent_id, task_id, model, bucket, ${sums(tx)} from (${liveRows(tx, { from, to })}) r
       group by day, source, project_id, agent_id, task_id, model, bucket`;
     await tx`
-      insert into usage_sums (day, open) select ${day}::date, coalesce(sum(open), 0) from (${live(tx, { from, to })}) r
+      insert into usage_sums (day, open) select ${day}::date, coalesce(sum(open), 0) from (${liveRows(tx, { from, to })}) r
       on conflict (day) do update set open = excluded.open, summed_at = now()`;
   });

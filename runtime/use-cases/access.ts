@@ -9,10 +9,10 @@ import type { Receiver } from "../webhooks/receiver.ts";
 interface AccessOptions {
   readonly sql: Sql;
   readonly log: Log;
-  readonly connections: Pick<Connections, "all" | "environment">;
+  readonly connections: Pick<Connections, "fromEnvironment" | "environment">;
   readonly trackerUpdates: boolean;
 }
-interface Started {
+interface StartedService {
   readonly operations: readonly BoundOperation[];
   readonly receiver: Receiver;
 }
@@ -23,9 +23,9 @@ const actor: Actor = { kind: "anonymous", name: "use case", scopes: ["read", "wr
 
 /** The capabilities `operations` and `trackers`. They can be called once the service has started. */
 export function openAccess({ sql, log, connections, trackerUpdates }: AccessOptions) {
-  let started: Started | null = null;
-  const ready = (): Started => {
-    if (started) return started;
+  let service: StartedService | null = null;
+  const requireService = (): StartedService => {
+    if (service) return service;
     throw new PluginError(
       "unavailable",
       "The service has not started yet: call operations and trackers from the plugin's functions, not from setup.",
@@ -33,7 +33,7 @@ export function openAccess({ sql, log, connections, trackerUpdates }: AccessOpti
   };
   const operations: OperationsAccess = {
     call: async (id, input, { on_behalf_of: name = actor.name } = {}) => {
-      const operation = ready().operations.find(({ op }) => op.id === id);
+      const operation = requireService().operations.find(({ op }) => op.id === id);
       if (!operation || operation.op.streaming) throw new PluginError("invalid_input", `There is no operation ${id} to call.`);
       try {
         return (await invoke(operation, input, {
@@ -49,7 +49,7 @@ export function openAccess({ sql, log, connections, trackerUpdates }: AccessOpti
   };
   const writableConnection = (name: string): Connection | null => {
     const connection = connections.environment(name);
-    return trackerUpdates && connection && connection.missing.length === 0 ? connection : null;
+    return trackerUpdates && connection && connection.missingSettings.length === 0 ? connection : null;
   };
   const callOf = (connection: Connection, { key, signal }: { key: string; signal: AbortSignal }) => ({
     key,
@@ -59,8 +59,8 @@ export function openAccess({ sql, log, connections, trackerUpdates }: AccessOpti
   const trackers: TrackersAccess = {
     configured: () =>
       connections
-        .all()
-        .filter((one) => one.missing.length === 0)
+        .fromEnvironment()
+        .filter((one) => one.missingSettings.length === 0)
         .map((one) => one.source.name),
     createIssue: async (name, issue, call) => {
       const connection = writableConnection(name);
@@ -69,16 +69,22 @@ export function openAccess({ sql, log, connections, trackerUpdates }: AccessOpti
       const { event, key, url } = await source.createIssue(issue, callOf(connection, call));
       if (event) {
         const body = new TextEncoder().encode(JSON.stringify(event.payload));
-        await ready().receiver.accept({ kind: "connection", connection }, name, { headers: event.headers, body }, event.payload, {
-          own: true,
-        });
+        await requireService().receiver.accept(
+          { kind: "connection", connection },
+          name,
+          { headers: event.headers, body },
+          event.payload,
+          {
+            own: true,
+          },
+        );
       }
       return { key, url };
     },
     projectId: async (name, project, call) => {
       const connection = connections.environment(name);
       const source = connection?.source.adapter;
-      if (!connection || connection.missing.length > 0 || !source?.projectId) return project;
+      if (!connection || connection.missingSettings.length > 0 || !source?.projectId) return project;
       return source.projectId(project, callOf(connection, call));
     },
     closeIssue: async (name, issue, call) => {
@@ -89,8 +95,8 @@ export function openAccess({ sql, log, connections, trackerUpdates }: AccessOpti
       return true;
     },
   };
-  const use = (parts: Started): void => {
-    started = parts;
+  const use = (parts: StartedService): void => {
+    service = parts;
   };
   return { operations, trackers, use };
 }

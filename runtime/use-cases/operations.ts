@@ -7,13 +7,13 @@ import { deleteState, findState, saveState } from "./queries.ts";
 
 /** The operations on use cases. Those on one use case run one after the other on this replica. */
 export function useCaseOperations(loaded: ReadonlyMap<string, UseCase>): BoundOperation[] {
-  const last = new Map<string, Promise<unknown>>();
+  const lastCalls = new Map<string, Promise<unknown>>();
   const runSerialized = <T>(name: string, run: (useCase: UseCase) => Promise<T>): Promise<T> => {
     const useCase = loaded.get(name);
     if (!useCase)
       throw problem("not_found", `There is no use case "${name}"; loaded: ${[...loaded.keys()].join(", ") || "none"}.`);
-    const turn = (last.get(name) ?? Promise.resolve()).then(() => run(useCase));
-    last.set(
+    const turn = (lastCalls.get(name) ?? Promise.resolve()).then(() => run(useCase));
+    lastCalls.set(
       name,
       turn.catch(() => {}),
     );
@@ -47,7 +47,7 @@ const toOutput = ({ agents_verified, next_steps, ...result }: UseCaseResult) => 
 });
 
 const codes: Partial<Record<PluginErrorCode, ProblemCode>> = { invalid_input: "bad_request", conflict: "conflict" };
-const outside: readonly PluginErrorCode[] = [
+const passedCodes: readonly PluginErrorCode[] = [
   "unauthorized",
   "not_found",
   "rate_limited",
@@ -62,6 +62,6 @@ const outside: readonly PluginErrorCode[] = [
 function asProblem(error: unknown): unknown {
   const { code, message } = (error ?? {}) as Partial<PluginErrorShape>;
   if (!(error instanceof Error) || error.name !== "PluginError" || !code || !message) return error;
-  const found = codes[code] ?? (outside.includes(code) ? "bad_gateway" : undefined);
+  const found = codes[code] ?? (passedCodes.includes(code) ? "bad_gateway" : undefined);
   return found ? problem(found, message, { cause: error }) : error;
 }

@@ -33,7 +33,7 @@ export function listEntries(
   // The text is searched for literally, not as a pattern.
   const pattern = `%${(filter.search ?? "").replace(/[\\%_]/g, "\\$&")}%`;
   const search = filter.search ? sql`and message ilike ${pattern}` : sql``;
-  const about = subjects
+  const aboutSubjects = subjects
     ? sql`and (context ->> 'subject' = any(${subjects as string[]}::text[]) or context ->> 'execution_id' in
         (select e.id::text from task_executions e where e.subject = any(${subjects as string[]}::text[])))`
     : sql``;
@@ -43,7 +43,7 @@ export function listEntries(
     keyType: "bigint",
     time: sql`created_at`,
     columns: sql`id, level, message, context, created_at`,
-    where: sql`${level} ${search} ${about}`,
+    where: sql`${level} ${search} ${aboutSubjects}`,
     text: sql`concat_ws(' ', message, context ->> 'reason', context ->> 'error')`,
   };
   return readHistory<WatchdogEntry>(sql, history, filter);

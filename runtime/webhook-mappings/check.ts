@@ -17,7 +17,7 @@ export interface Draft {
 }
 
 const paths = new JSONPathEnvironment();
-const wrong = (field: string, what: string) => problem("bad_request", `${field}: ${what}`, { field });
+const fieldProblem = (field: string, what: string) => problem("bad_request", `${field}: ${what}`, { field });
 const reason = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 /** Refuses a mapping that could never work, naming the member. `platforms`: the sources whose webhooks have their own paths. */
@@ -26,16 +26,16 @@ export async function checkMapping(draft: Draft, platforms: ReadonlySet<string>,
   else checkPathMapping(draft, draft.path_pattern, platforms);
   if (draft.jq_filter === null) return;
   await evaluator.compile(draft.jq_filter).catch((error) => {
-    throw wrong("jq_filter", `is not valid jq: ${reason(error)}`);
+    throw fieldProblem("jq_filter", `is not valid jq: ${reason(error)}`);
   });
 }
 
 function checkEventMapping({ event_type, canonical_trigger, extraction_rules }: Draft): void {
   if (event_type === null)
-    throw wrong("event_type", "is required, or path_pattern with extraction_rules for webhooks of another kind");
-  if (canonical_trigger === null) throw wrong("canonical_trigger", "is required with event_type");
+    throw fieldProblem("event_type", "is required, or path_pattern with extraction_rules for webhooks of another kind");
+  if (canonical_trigger === null) throw fieldProblem("canonical_trigger", "is required with event_type");
   if (extraction_rules !== null)
-    throw wrong("extraction_rules", "belong to a path_pattern; with event_type the source reads the event");
+    throw fieldProblem("extraction_rules", "belong to a path_pattern; with event_type the source reads the event");
 }
 
 function checkPathMapping(
@@ -44,27 +44,29 @@ function checkPathMapping(
   platforms: ReadonlySet<string>,
 ): void {
   if (event_type !== null)
-    throw wrong("event_type", "cannot be combined with path_pattern; extraction_rules.event_type extracts it");
+    throw fieldProblem("event_type", "cannot be combined with path_pattern; extraction_rules.event_type extracts it");
   try {
     compilePath(pattern);
   } catch (error) {
-    throw wrong("path_pattern", `${reason(error)}; it is ${JSON.stringify(pattern)}`);
+    throw fieldProblem("path_pattern", `${reason(error)}; it is ${JSON.stringify(pattern)}`);
   }
   const literal = pattern.slice("/webhook/".length);
-  if (platforms.has(literal)) throw wrong("path_pattern", `${pattern} is the webhook of ${literal} itself; choose another path`);
+  if (platforms.has(literal))
+    throw fieldProblem("path_pattern", `${pattern} is the webhook of ${literal} itself; choose another path`);
   const rules = Object.entries(extraction_rules ?? {});
   for (const [name, rule] of rules) {
     const field = `extraction_rules.${name}`;
-    if (!(extractionFields as readonly string[]).includes(name)) throw wrong(field, `is none of ${extractionFields.join(", ")}`);
+    if (!(extractionFields as readonly string[]).includes(name))
+      throw fieldProblem(field, `is none of ${extractionFields.join(", ")}`);
     try {
       paths.compile(rule);
     } catch (error) {
-      throw wrong(field, `is not a JSONPath (RFC 9535) such as $.issue.id: ${reason(error)}`);
+      throw fieldProblem(field, `is not a JSONPath (RFC 9535) such as $.issue.id: ${reason(error)}`);
     }
   }
   const named = rules.some(([name]) => name === "event_type") || /:event_type\b/.test(pattern);
   if (canonical_trigger === null && !named)
-    throw wrong(
+    throw fieldProblem(
       "extraction_rules",
       "must hold event_type, which is looked up in the source mappings, or canonical_trigger must be given",
     );
@@ -76,6 +78,6 @@ export function checkAuth(auth: z.output<typeof webhookAuthUpdate>): void {
   try {
     parseNetworks(auth.cidrs);
   } catch (error) {
-    throw wrong("auth.cidrs", reason(error));
+    throw fieldProblem("auth.cidrs", reason(error));
   }
 }

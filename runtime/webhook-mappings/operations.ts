@@ -20,7 +20,7 @@ export interface WebhookMappingDeps {
 }
 
 const notFound = (id: number) => problem("not_found", `There is no webhook mapping ${id}.`);
-const same = () =>
+const alreadyExists = () =>
   problem(
     "conflict",
     "The same webhook mapping exists: source, event_type, jq_filter, path_pattern and canonical_trigger are equal.",
@@ -30,13 +30,13 @@ const same = () =>
 export function webhookMappingOperations({ bus, vault, evaluator, loadedSources }: WebhookMappingDeps): BoundOperation[] {
   const publishChange = () => bus.publish("mappings");
   const check = (draft: Draft) => checkMapping(draft, new Set([...sources, ...loadedSources()]), evaluator);
-  const protect = async (auth: Input<typeof mappings.update>["auth"], before?: queries.StoredMapping) => {
+  const protect = async (auth: Input<typeof mappings.update>["auth"], storedMapping?: queries.StoredMapping) => {
     if (!auth) return { auth: { method: "none" as const }, secret: null };
     checkAuth(auth);
     if (auth.method === "none" || auth.method === "ip_allowlist") return { auth, secret: null };
     const { secret, ...shown } = auth;
     if (secret !== undefined) return { auth: shown, secret: await vault.seal(secret, "webhook_mapping") };
-    if (before?.auth.method === auth.method) return { auth: shown, secret: before.secret };
+    if (storedMapping?.auth.method === auth.method) return { auth: shown, secret: storedMapping.secret };
     throw problem("bad_request", `auth.secret: is required: none is stored for the method ${auth.method}`, {
       field: "auth.secret",
     });
@@ -48,7 +48,7 @@ export function webhookMappingOperations({ bus, vault, evaluator, loadedSources 
       const draft = toDraft(input);
       await check(draft);
       const row = await queries.insertWebhookMapping(sql, { ...draft, ...(await protect(input.auth)) });
-      if (!row) throw same();
+      if (!row) throw alreadyExists();
       await publishChange();
       return row;
     }),
@@ -59,7 +59,7 @@ export function webhookMappingOperations({ bus, vault, evaluator, loadedSources 
       await check(draft);
       const auth = input.auth === undefined ? { auth: before.auth, secret: before.secret } : await protect(input.auth, before);
       const row = await queries.updateWebhookMapping(sql, id, { ...draft, ...auth }).catch((error) => {
-        throw isUniqueViolation(error) ? same() : error;
+        throw isUniqueViolation(error) ? alreadyExists() : error;
       });
       if (!row) throw notFound(id);
       await publishChange();
@@ -82,8 +82,8 @@ export function webhookMappingOperations({ bus, vault, evaluator, loadedSources 
 const definedMembers = <T extends object>(object: T): Partial<T> =>
   Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as Partial<T>;
 
-type Sent = { [Name in keyof Draft]?: Draft[Name] | undefined } & { source: string };
-const toDraft = (input: Sent): Draft => ({
+type DraftInput = { [Name in keyof Draft]?: Draft[Name] | undefined } & { source: string };
+const toDraft = (input: DraftInput): Draft => ({
   source: input.source,
   event_type: input.event_type ?? null,
   jq_filter: input.jq_filter ?? null,

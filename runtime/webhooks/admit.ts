@@ -40,31 +40,31 @@ export const neededBodyBefore = (connection: Connection, headers: SentRequest["h
 /** Runs the check of a connection on a request without its body. Returns `undefined` if the check needs the body. */
 export async function verifyWithoutBody(connection: Connection, request: SentRequest): Promise<VerificationResult | undefined> {
   const { source, settings } = connection;
-  const recorded = source.sandboxed ? null : recordReads(request.headers);
-  const headers = recorded?.headers ?? request.headers;
+  const recordedHeaders = source.sandboxed ? null : recordReads(request.headers);
+  const headers = recordedHeaders?.headers ?? request.headers;
   const verdict = await checkWithoutBody<VerificationResult>(() => source.adapter.verify({ ...request, headers }, settings));
-  if (verdict === undefined && recorded)
+  if (verdict === undefined && recordedHeaders)
     seenBefore.set(
       connection,
-      [...recorded.names].map((name) => [name, request.headers[name]?.length]),
+      [...recordedHeaders.names].map((name) => [name, request.headers[name]?.length]),
     );
   return verdict;
 }
 
-const checked = new WeakMap<Connection, boolean>();
+const checkedConnections = new WeakMap<Connection, boolean>();
 
 /**
  * Whether the webhooks of a connection need authentication. A sandboxed source that declares no signature counts as needing none.
  */
 export async function needsProof(connection: Connection): Promise<boolean> {
-  const known = checked.get(connection);
+  const known = checkedConnections.get(connection);
   if (known !== undefined) return known;
   const { source, settings } = connection;
   const seen = !source.sandboxed || source.adapter.signature !== undefined;
   const bare = { headers: {}, body: unavailableBody };
   const verdict = seen ? await checkWithoutBody<VerificationResult>(() => source.adapter.verify(bare, settings)) : { ok: true };
   const needed = verdict?.ok !== true;
-  checked.set(connection, needed);
+  checkedConnections.set(connection, needed);
   return needed;
 }
 

@@ -28,14 +28,18 @@ export interface DecisionDeps {
   readonly warn: Report;
 }
 
-const closing: ReadonlySet<string> = new Set(["issue.closed", "pr.closed", "pr.merged"]);
+const closingEvents: ReadonlySet<string> = new Set(["issue.closed", "pr.closed", "pr.merged"]);
 
 /**
  * Whether the event cancels runs of earlier events on its issue. A close by our own account does not, so that the run that closed
  * the issue can finish.
  */
 const closes = ({ event, replayOf, own }: Incoming, triggers: readonly string[], reason: string | null): boolean =>
-  reason === null && !replayOf && !own && event.subject !== null && (event.closes ?? triggers.some((one) => closing.has(one)));
+  reason === null &&
+  !replayOf &&
+  !own &&
+  event.subject !== null &&
+  (event.closes ?? triggers.some((one) => closingEvents.has(one)));
 
 /**
  * Decides which tasks an event starts, or why it starts none. Triggers that webhook mappings name replace the trigger of the
@@ -120,8 +124,9 @@ function tasksOf(incoming: Incoming, triggers: readonly string[], { routing, pol
   const allowed = new Map<string, TaskMapping>();
   const refused = new Map<string, string>();
   for (const canonical_trigger of triggers) {
-    const { tasks, missing } = routing.tasksOf(canonical_trigger);
-    if (missing.length > 0) warn("a trigger is mapped to tasks that do not exist", { canonical_trigger, missing });
+    const { tasks, missingTasks } = routing.tasksOf(canonical_trigger);
+    if (missingTasks.length > 0)
+      warn("a trigger is mapped to tasks that do not exist", { canonical_trigger, missing: missingTasks });
     for (const mapping of tasks) {
       if (allowed.has(mapping.task_id)) continue;
       const refusal = refusalOf(gateInput(incoming, mapping, policies));

@@ -43,30 +43,30 @@ async function explainWebhook(input: Input<typeof explain>, sql: Sql, deps: Expl
   const { incoming, checks: ofPath } = await readWebhook(input, deps);
   const { source, event } = incoming;
   const reason = reasonToDiscard(incoming);
-  const mapped = await mappingChecks(incoming, deps);
-  const named = [...new Set([...(incoming.triggers ?? []), ...mapped.triggers])];
+  const mappingResult = await mappingChecks(incoming, deps);
+  const named = [...new Set([...(incoming.triggers ?? []), ...mappingResult.triggers])];
   const { triggers, unmapped } = triggersOf(incoming, reason, named, deps.routing);
   const found = triggers.map((trigger) => tasksOf(incoming, trigger, deps));
   const admits = found.flat().some(({ checks }) => checks.every(({ passes }) => passes));
   const tasks = await Promise.all(found.flat().map((task) => withLimits(task, incoming, sql, deps)));
   const refusals = tasks.flatMap(({ checks }) => checks.filter(({ passes }) => !passes).map((check) => check.reason));
   const starts = tasks.some((task) => task.starts);
-  const idle = triggers.length > 0 && tasks.length === 0 ? `no task is mapped to the trigger ${triggers.join(", ")}` : null;
-  const why = starts ? null : (reason ?? unmapped ?? ([...new Set(refusals)].join("; ") || idle));
+  const idleReason = triggers.length > 0 && tasks.length === 0 ? `no task is mapped to the trigger ${triggers.join(", ")}` : null;
+  const why = starts ? null : (reason ?? unmapped ?? ([...new Set(refusals)].join("; ") || idleReason));
   return {
     source,
     event: event.event_name,
     action: event.action,
     subject: subjectOf(incoming),
     author: event.author ?? null,
-    outcome: reason === null && unmapped === null && (admits || idle !== null) ? "dispatched" : "discarded",
+    outcome: reason === null && unmapped === null && (admits || idleReason !== null) ? "dispatched" : "discarded",
     reason: why,
     canonical_trigger: triggers[0] ?? null,
     canonical_triggers: [...triggers],
     checks: [
       { check: "event", passes: reason === null, reason: reason ?? "it was parsed, and Signalbox did not cause it" },
       ...ofPath,
-      ...mapped.checks,
+      ...mappingResult.checks,
       ...triggerChecks(reason, unmapped, triggers),
     ],
     tasks,
@@ -83,20 +83,20 @@ async function readWebhook(input: Input<typeof explain>, deps: ExplainDeps): Pro
   const headers = Object.fromEntries(Object.entries(input.headers).map(([name, value]) => [name.toLowerCase(), value]));
   const payload = input.payload as Json;
   const body = Buffer.from(JSON.stringify(payload));
-  const shared = { slug, headers, body, payload };
+  const sharedInput = { slug, headers, body, payload };
   const connection = await deps.connectionBySlug(slug);
   if (connection) {
     const request = { headers, payload };
     const parsed = await parseBySource(connection, request, { standings: deps.standings, log: deps.log, last: true });
     const accounts = parsed.event.actor === null ? [] : await deps.accounts.ofSource(parsed.source);
-    return { incoming: { ...parsed, ...shared, accounts }, checks: [] };
+    return { incoming: { ...parsed, ...sharedInput, accounts }, checks: [] };
   }
   const rules = path === undefined ? deps.rules.byPathOf(input.source) : deps.rules.atPath(path);
   if (rules.length === 0) throw unknown(input);
   const parsed = await parseByPath(rules, body, deps);
   const matching = await deps.rules.matching(rules, body);
   const checks = rules.map((rule) => mappingCheck(rule, matching.includes(rule)));
-  return { incoming: { ...parsed, ...shared, accounts: [], viaPath: true }, checks };
+  return { incoming: { ...parsed, ...sharedInput, accounts: [], viaPath: true }, checks };
 }
 
 const unknown = ({ source, path }: Input<typeof explain>) =>
@@ -116,7 +116,7 @@ function mappingCheck({ id, jq_filter, canonical_trigger, ...rule }: MappingRule
 
 /** Each webhook mapping of the event, with the result of its filter. */
 async function mappingChecks({ source, event, body }: Incoming, { rules }: ExplainDeps) {
-  const concerned = rules.concerning(source, event.event_name, event.action);
+  const concerned = rules.rulesFor(source, event.event_name, event.action);
   const matching = concerned.length > 0 ? await rules.matching(concerned, body) : [];
   const checks = concerned.map((rule) => mappingCheck(rule, matching.includes(rule)));
   return { checks, triggers: matching.flatMap(({ canonical_trigger }) => canonical_trigger ?? []) };
@@ -134,8 +134,8 @@ interface Candidate extends Task {
 
 /** The tasks of a trigger, with the result of each rule about who and what may start them. */
 function tasksOf(incoming: Incoming, canonical_trigger: string, { routing, policies }: ExplainDeps): Candidate[] {
-  const { tasks, missing } = routing.tasksOf(canonical_trigger);
-  const absent = missing.map((task_id): Candidate => {
+  const { tasks, missingTasks } = routing.tasksOf(canonical_trigger);
+  const missingCandidates = missingTasks.map((task_id): Candidate => {
     const reason = `the task ${task_id}, to which ${canonical_trigger} is mapped, does not exist`;
     return { task_id, canonical_trigger, starts: false, checks: [{ check: "task", passes: false, reason }], agentId: null };
   });
@@ -143,7 +143,7 @@ function tasksOf(incoming: Incoming, canonical_trigger: string, { routing, polic
     const checks = verdictsOf(gateInput(incoming, mapping, policies));
     return { task_id: mapping.task_id, canonical_trigger, starts: false, checks, agentId: mapping.agent_id };
   });
-  return [...present, ...absent];
+  return [...present, ...missingCandidates];
 }
 
 /** Adds the checks that would hold or delay the task. */

@@ -14,24 +14,25 @@ export async function extractEvent(
   body: Uint8Array,
   evaluator: Evaluator,
 ): Promise<{ event: SourceEvent; reason?: string }> {
-  const found: Partial<Record<ExtractionField, string>> = {};
+  const fields: Partial<Record<ExtractionField, string>> = {};
   let reason: string | undefined;
   for (const name of extractionFields) {
     const parameter = Object.hasOwn(rule.parameters, name) ? rule.parameters[name] : undefined;
-    if (parameter !== undefined) found[name] = parameter;
+    if (parameter !== undefined) fields[name] = parameter;
   }
   if (Object.keys(rule.rules).length > 0) {
     try {
-      Object.assign(found, await evaluator.extract(rule.rules, body));
+      Object.assign(fields, await evaluator.extract(rule.rules, body));
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       reason = `an extraction rule of webhook mapping ${rule.id} failed on the payload: ${message}`;
     }
   }
-  const value = (name: ExtractionField) => found[name]?.trim().slice(0, maxValue) || null;
+  const value = (name: ExtractionField) => fields[name]?.trim().slice(0, maxValue) || null;
   const event_name = value("event_type") ?? "";
-  const missing = event_name === "" && rule.canonical_trigger === null ? `event_type (${rule.rules.event_type ?? "path"})` : null;
-  const text = found.text ?? payloadText(rule, body);
+  const missingField =
+    event_name === "" && rule.canonical_trigger === null ? `event_type (${rule.rules.event_type ?? "path"})` : null;
+  const text = fields.text ?? payloadText(rule, body);
   const event = {
     delivery_id: value("delivery_id"),
     event_name,
@@ -42,7 +43,7 @@ export async function extractEvent(
     text,
     marked: hasMarker(text),
     occurred_at: null,
-    missing_field: missing,
+    missing_field: missingField,
   };
   return reason === undefined ? { event } : { event, reason };
 }

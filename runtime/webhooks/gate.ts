@@ -85,17 +85,20 @@ function conditionVerdicts({ event, payload, mapping }: GateInput): Verdict[] {
   return verdicts;
 }
 
-function standingVerdict(author: EventAuthor | null, required: RequiredStanding, place: string) {
+function standingVerdict(author: EventAuthor | null, requiredStanding: RequiredStanding, place: string) {
   const standing = author?.standing ?? "unknown";
   const authorName = author ? nameOf(author) : "the author";
   if (standing === "unknown")
     return {
       passes: true,
-      reason: `the standing of ${authorName} is unknown, so ${required} in ${place} does not apply`,
+      reason: `the standing of ${authorName} is unknown, so ${requiredStanding} in ${place} does not apply`,
     };
-  if (isBelow(standing, required))
-    return { passes: false, reason: `${authorName} has the standing ${standing}, and ${place} requires at least ${required}` };
-  return { passes: true, reason: `${authorName} has the standing ${standing}, which meets ${required} in ${place}` };
+  if (isBelow(standing, requiredStanding))
+    return {
+      passes: false,
+      reason: `${authorName} has the standing ${standing}, and ${place} requires at least ${requiredStanding}`,
+    };
+  return { passes: true, reason: `${authorName} has the standing ${standing}, which meets ${requiredStanding} in ${place}` };
 }
 
 const nameOf = ({ name, id }: EventAuthor): string => name ?? id ?? "the author";

@@ -31,7 +31,7 @@ export interface PathRule extends MappingRule {
 /** The webhook mappings, in memory. A mapping names an event or a path pattern. */
 export interface MappingRules extends CachedValue {
   /** Mappings for an event: their `event_type` is its name, or its name and action joined by a dot. */
-  concerning(source: string, event: string, action: string | null): readonly MappingRule[];
+  rulesFor(source: string, event: string, action: string | null): readonly MappingRule[];
   /** All mappings of a source that name an event. */
   ofSource(source: string): readonly MappingRule[];
   /** Names of the sources that have mappings, including those without a plugin. */
@@ -55,7 +55,7 @@ export interface MappingRulesOptions {
   readonly alarm: Report;
 }
 
-const none: readonly never[] = [];
+const noRules: readonly never[] = [];
 
 /** Reads the mappings once, and again whenever one changes on any replica. */
 export async function openMappingRules(options: MappingRulesOptions, sweepMs?: number): Promise<MappingRules> {
@@ -91,10 +91,10 @@ export async function openMappingRules(options: MappingRulesOptions, sweepMs?: n
   };
   return {
     ...cached,
-    concerning: (source, event, action) => {
-      if (byEvent.size === 0) return none;
-      const named = byEvent.get(keyOf(source, event)) ?? none;
-      const exact = action === null ? none : (byEvent.get(keyOf(source, `${event}.${action}`)) ?? none);
+    rulesFor: (source, event, action) => {
+      if (byEvent.size === 0) return noRules;
+      const named = byEvent.get(keyOf(source, event)) ?? noRules;
+      const exact = action === null ? noRules : (byEvent.get(keyOf(source, `${event}.${action}`)) ?? noRules);
       return exact.length === 0 ? named : [...named, ...exact].sort((a, b) => a.id - b.id);
     },
     ofSource: (source) => [...byEvent.values()].flat().filter((rule) => rule.source === source),
@@ -142,9 +142,9 @@ async function checkOf(row: StoredMapping, secrets: ReturnType<typeof createSecr
 
 /** Decrypts each secret once, and reports it once if that fails. */
 function createSecrets({ vault, alarm }: Pick<MappingRulesOptions, "vault" | "alarm">) {
-  const opened = new Map<string, string | null>();
+  const openedSecrets = new Map<string, string | null>();
   return async (id: number, sealed: string): Promise<string | null> => {
-    const known = opened.get(sealed);
+    const known = openedSecrets.get(sealed);
     if (known !== undefined) return known;
     let secret: string | null = null;
     try {
@@ -156,8 +156,8 @@ function createSecrets({ vault, alarm }: Pick<MappingRulesOptions, "vault" | "al
         error: reason,
       });
     }
-    if (opened.size > 10_000) opened.clear();
-    opened.set(sealed, secret);
+    if (openedSecrets.size > 10_000) openedSecrets.clear();
+    openedSecrets.set(sealed, secret);
     return secret;
   };
 }

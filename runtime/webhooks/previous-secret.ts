@@ -26,18 +26,18 @@ export const hasPrevious = (connection: Connection): boolean => previousSecretOf
 export const previousKeyOf = ({ id, source }: Pick<Connection, "id" | "source">): string =>
   id === "environment" ? source.name : id;
 
-const previous = new WeakMap<Connection, Connection>();
+const previousConnections = new WeakMap<Connection, Connection>();
 /** The connections that `withPreviousSecret` returned. */
 const withPrevious = new WeakSet<Connection>();
 
 /** The connection as it was before its secret was replaced. */
 export function withPreviousSecret(connection: Connection): Connection {
-  const known = previous.get(connection);
+  const known = previousConnections.get(connection);
   if (known) return known;
   const name = secretOf(connection);
   const settings = { ...connection.settings, [name]: connection.rawSettings[`${name}_previous`] };
   const previousConnection = Object.freeze({ ...connection, settings });
-  previous.set(connection, previousConnection);
+  previousConnections.set(connection, previousConnection);
   withPrevious.add(previousConnection);
   return previousConnection;
 }

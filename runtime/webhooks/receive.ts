@@ -78,7 +78,7 @@ class WebhookReceiver implements Receiver {
     this.#options.refusals.add({ source: source ?? "unknown", slug, headers: head.headers, reason });
   }
 
-  readonly refusalsStored = (): Promise<void> => this.#options.refusals.stored();
+  readonly refusalsStored = (): Promise<void> => this.#options.refusals.whenStored();
 
   async accept(
     entry: Entry,
@@ -128,7 +128,7 @@ class WebhookReceiver implements Receiver {
             { ...this.#options, last: deferred?.last ?? false },
           );
     const { source, event } = parsed;
-    const all = rules.concerning(source, event.event_name, event.action);
+    const all = rules.rulesFor(source, event.event_name, event.action);
     const concerned = deferred
       ? all.filter(({ id, check }) => check === null || deferred.proven.includes(id))
       : this.#authenticated(all, slug, request);
@@ -171,7 +171,7 @@ class WebhookReceiver implements Receiver {
   #react(connection: Connection, { subject, comment = null }: SourceEvent, isDone: boolean): void {
     const { log, trackerUpdates } = this.#options;
     const { react } = connection.source.adapter;
-    if (!react || subject === null || !trackerUpdates || connection.missing.length > 0) return;
+    if (!react || subject === null || !trackerUpdates || connection.missingSettings.length > 0) return;
     const call = { signal: AbortSignal.timeout(reactionMs), connection: connection.settings, key: newId() };
     const failed = (error: unknown) => log.warn("failed to acknowledge a command", { subject, error });
     react.call(connection.source.adapter, { subject, comment }, isDone ? "done" : "failed", call).catch(failed);

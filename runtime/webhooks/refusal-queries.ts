@@ -10,7 +10,7 @@ export interface RefusedDelivery {
 }
 
 /** Key of an advisory lock: an arbitrary number, the same on every replica. */
-const counting = 7_160_416;
+const countingLock = 7_160_416;
 
 /**
  * Stores refused deliveries of all replicas, at most `most` per source and day (UTC). Returns the sources that have reached this
@@ -19,7 +19,7 @@ const counting = 7_160_416;
 export const insertRefused = (sql: Sql, all: readonly RefusedDelivery[], dayMs: number, most: number): Promise<string[]> =>
   sql.begin(async (tx) => {
     // Locked before the statement that counts, so that it sees the rows of other replicas.
-    await tx`select pg_advisory_xact_lock(${counting})`;
+    await tx`select pg_advisory_xact_lock(${countingLock})`;
     const rows = await tx<{ source: string }[]>`
       with given as (
         select g.*, row_number() over (partition by g.source order by g.id) as n

@@ -16,7 +16,7 @@ export interface Refusals {
   /** Stores a refused delivery without its body. Never throws or delays its caller. */
   add(refused: { source: string; slug: string; headers: Readonly<Record<string, string>>; reason: string }): void;
   /** Resolves once the attempts to store all refusals so far have ended. */
-  stored(): Promise<void>;
+  whenStored(): Promise<void>;
 }
 
 /**
@@ -48,7 +48,7 @@ export function createRefusals(sql: Sql, log: Pick<Log, "warn">): Refusals {
         .finally(() => underWay.delete(storing));
       underWay.add(storing);
     },
-    stored: async () => {
+    whenStored: async () => {
       await raceTimeout(Promise.all(underWay), waitMs, null);
     },
   };

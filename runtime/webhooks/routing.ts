@@ -8,16 +8,16 @@ import type { Log } from "../platform/log.ts";
 export interface Routing extends CachedValue {
   /** The mapping of an event. A mapping with the exact action takes precedence over one for any action. */
   find(source: string, event: string, action: string | null): SourceMapping | undefined;
-  /** The mappings of a trigger to existing tasks, in their order; the ids of missing tasks in `missing`. */
+  /** The mappings of a trigger to existing tasks, in their order; the ids of missing tasks in `missingTasks`. */
   tasksOf(trigger: string): TriggeredTasks;
 }
 export interface TriggeredTasks {
   readonly tasks: readonly TaskMapping[];
-  readonly missing: readonly string[];
+  readonly missingTasks: readonly string[];
 }
 
-type Triggers = Map<string, { tasks: TaskMapping[]; missing: string[] }>;
-const none: TriggeredTasks = { tasks: [], missing: [] };
+type Triggers = Map<string, { tasks: TaskMapping[]; missingTasks: string[] }>;
+const noTasks: TriggeredTasks = { tasks: [], missingTasks: [] };
 
 /** Reads the mappings once, and again whenever they change on any replica. */
 export async function openRouting(sql: Sql, bus: Bus, log: Log, sweepMs?: number): Promise<Routing> {
@@ -28,9 +28,9 @@ export async function openRouting(sql: Sql, bus: Bus, log: Log, sweepMs?: number
     sources = new Map(mappings.map((mapping) => [key(mapping.source, mapping.event_name, mapping.action), mapping]));
     triggers = new Map();
     for (const mapping of tasks) {
-      const entry = triggers.get(mapping.canonical_trigger) ?? { tasks: [], missing: [] };
+      const entry = triggers.get(mapping.canonical_trigger) ?? { tasks: [], missingTasks: [] };
       if (mapping.task_exists) entry.tasks.push(mapping);
-      else entry.missing.push(mapping.task_id);
+      else entry.missingTasks.push(mapping.task_id);
       triggers.set(mapping.canonical_trigger, entry);
     }
   };
@@ -38,7 +38,7 @@ export async function openRouting(sql: Sql, bus: Bus, log: Log, sweepMs?: number
   return {
     ...fresh,
     find: (source, event, action) => sources.get(key(source, event, action)) ?? sources.get(key(source, event, null)),
-    tasksOf: (trigger) => triggers.get(trigger) ?? none,
+    tasksOf: (trigger) => triggers.get(trigger) ?? noTasks,
   };
 }
 

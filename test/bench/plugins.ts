@@ -85,8 +85,8 @@ const fetchFor = (host: string) =>
     "bench",
     {
       permissions: [],
-      guarded: refuse,
-      direct: (input, init) => fetch(input, init),
+      guardedFetch: refuse,
+      directFetch: (input, init) => fetch(input, init),
       operatorHosts: () => [host],
       userHosts: () => [],
     },

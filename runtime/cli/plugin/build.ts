@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { PluginError } from "@signalbox/sdk";
 import { type BuiltManifest, builtManifest, manifestError } from "@signalbox/sdk/manifest";
 import { admitDeclared, Refusal } from "../../plugins/admit.ts";
-import type { Described } from "../../plugins/sandbox/initialize.ts";
+import type { BundleDeclaration } from "../../plugins/sandbox/initialize.ts";
 import { openSandbox } from "../../plugins/sandbox/open.ts";
 import { bundle } from "./bundle.ts";
 import { PackageError } from "./package-error.ts";
@@ -58,15 +58,15 @@ async function describe(
   path: string,
   { id, limits }: PackageFile["manifest"],
   config: Readonly<Record<string, unknown>>,
-): Promise<Described> {
+): Promise<BundleDeclaration> {
   try {
     const serve = () => Promise.reject(new PluginError("failed", notInSetup));
     const sandbox = await openSandbox({ bundle: path, name: id, memoryMb: limits.memory_mb, config, serve });
     await sandbox.close();
-    const { plugin, contract } = sandbox.described;
+    const { plugin, contract } = sandbox.declaration;
     // Errors because of which every host of this version would refuse the plugin.
     admitDeclared({ ...plugin, contract }, new Set());
-    return sandbox.described;
+    return sandbox.declaration;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const way =
@@ -76,7 +76,7 @@ async function describe(
 }
 
 /** The part of the manifest that follows from the declaration. */
-function derive(file: PackageFile, { plugin, contributes }: Described) {
+function derive(file: PackageFile, { plugin, contributes }: BundleDeclaration) {
   if (plugin.id !== file.manifest.id)
     throw new PackageError("MISMATCH", `The ids differ: "${plugin.id}" in definePlugin, "${file.manifest.id}" in package.json.`);
   if (plugin.version !== file.version)

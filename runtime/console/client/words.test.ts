@@ -89,7 +89,7 @@ const said: readonly (readonly [reason: string | null, remedy: RegExp])[] = [
   [reasonToDiscard({ ...incoming, event: { ...event, actor: "bot" }, accounts: ["bot"] }), /caused this event itself/],
   [reasonToDiscard({ ...incoming, event: { ...event, missing_field: "issue.number" } }), /missing a part/],
   [
-    triggersOf(incoming, null, [], { find: () => undefined, tasksOf: () => ({ tasks: [], missing: [] }) } as never).unmapped,
+    triggersOf(incoming, null, [], { find: () => undefined, tasksOf: () => ({ tasks: [], missingTasks: [] }) } as never).unmapped,
     /No mapping/,
   ],
   [gate(author({ kind: "bot" })), /Bots and apps/],

@@ -127,7 +127,7 @@ test("no reaction says that a run is working once it has ended", { tags: ["postg
     warn: () => {},
     connectionFor: async () => {
       await end(run, "succeeded");
-      return { ...connection, missing: [], source: { adapter: { react } } } as unknown as Connection;
+      return { ...connection, missingSettings: [], source: { adapter: { react } } } as unknown as Connection;
     },
   });
   presence.wake();

@@ -44,7 +44,7 @@ async function makeRun(state: string) {
       return comment;
     },
   };
-  const connection = { id: "environment", missing: [], source: { adapter }, settings: {} } as unknown as Connection;
+  const connection = { id: "environment", missingSettings: [], source: { adapter }, settings: {} } as unknown as Connection;
   const options = {
     sql: sql(),
     log: silent,

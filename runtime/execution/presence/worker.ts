@@ -101,7 +101,7 @@ async function carryOut(sign: Sign, signal: AbortSignal, options: PresenceOption
   const { sql, log } = options;
   try {
     const connection = options.trackerUpdates ? await options.connectionFor(sign.source, sign, sign.agent_id) : null;
-    const shown = connection && connection.missing.length === 0 ? await show(sign, connection, signal, options) : null;
+    const shown = connection && connection.missingSettings.length === 0 ? await show(sign, connection, signal, options) : null;
     await (shown === null ? finishSign(sql, sign) : postponeSign(sql, sign, shown.againMs, shown));
   } catch (error) {
     const { retryable, retryAfterMs = 0, message } = toFailure(error);

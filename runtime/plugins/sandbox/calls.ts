@@ -62,7 +62,7 @@ export class Calls {
    * Runs a request of the process under the fence of the call that it belongs to. The process names that call; a request that
    * names no running call must pass the fences of all of them.
    */
-  fenced(params: unknown, request: () => Promise<unknown>): Promise<unknown> {
+  runInFence(params: unknown, request: () => Promise<unknown>): Promise<unknown> {
     const own = this.#fences.get((params as { call?: number } | null)?.call ?? -1);
     const others = () => [...this.#fences.values()].filter((fence) => fence !== null);
     const all = own === undefined ? others() : own === null ? [] : [own];
@@ -72,7 +72,7 @@ export class Calls {
   /** Stores the state that a call has reached. */
   async save(params: unknown): Promise<void> {
     const { call, state } = params as { call: number; state: never };
-    await (this.#saves.get(call) ?? unavailable)(state);
+    await (this.#saves.get(call) ?? rejectUnavailable)(state);
   }
 
   /** Accepts no new calls, and waits for the running ones. `until`: when the wait ends, by `Date.now()`. */
@@ -82,5 +82,5 @@ export class Calls {
   }
 }
 
-export const unavailable = (): Promise<never> =>
+export const rejectUnavailable = (): Promise<never> =>
   Promise.reject(new PluginError("failed", "This capability is not available here."));

@@ -18,7 +18,7 @@ const isAlive = (pid: number): boolean => {
 
 test("a process has ended even if a descendant keeps its pipes open", async () => {
   const { child, descendant } = shell("exit 3");
-  expect(await child.exited).toMatchObject({ reason: "it exited with code 3" });
+  expect(await child.whenExited).toMatchObject({ reason: "it exited with code 3" });
   process.kill(await descendant, "SIGKILL");
 });
 
@@ -27,6 +27,6 @@ test.runIf(process.platform === "linux")("a process that is killed leaves no des
   const pid = await descendant;
   expect(isAlive(pid)).toBe(true);
   child.kill("the test is over");
-  expect(await child.exited).toMatchObject({ reason: "the test is over" });
+  expect(await child.whenExited).toMatchObject({ reason: "the test is over" });
   await expect.poll(() => isAlive(pid), { timeout: 30_000 }).toBe(false);
 });

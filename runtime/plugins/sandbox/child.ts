@@ -18,7 +18,7 @@ export interface Child {
   end(): void;
   /** Ends it immediately, for this reason. */
   kill(reason: string): void;
-  readonly exited: Promise<Exit>;
+  readonly whenExited: Promise<Exit>;
   /** Resident memory in bytes; `null` if the system does not report it. */
   memory(): number | null;
 }
@@ -47,7 +47,7 @@ export function startChild({ launch, memoryMb, onLine }: ChildOptions): Child {
   readLines(child, onLine, kill);
   const tail = readErrors(child, kill);
   const stop = watchMemory(child, memoryMb, kill);
-  const exited = new Promise<Exit>((done) => {
+  const whenExited = new Promise<Exit>((done) => {
     child.once("error", (error) => {
       stop();
       done({ reason: `it could not be started: ${error.message}`, stderr: "" });
@@ -64,7 +64,7 @@ export function startChild({ launch, memoryMb, onLine }: ChildOptions): Child {
       done({ reason: reason ?? (signal ? `it was killed by ${signal}` : `it exited with code ${code}`), stderr: tail() });
     });
   });
-  // A process that ended closes its pipe; `exited` reports the end.
+  // A process that ended closes its pipe; `whenExited` reports the end.
   child.stdin?.on("error", () => {});
   return {
     pid: child.pid,
@@ -75,7 +75,7 @@ export function startChild({ launch, memoryMb, onLine }: ChildOptions): Child {
     },
     end: () => void child.stdin?.end(),
     kill,
-    exited,
+    whenExited,
     memory: () => residentBytes(child.pid),
   };
 }

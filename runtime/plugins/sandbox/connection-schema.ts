@@ -4,7 +4,7 @@ import { Refusal } from "../admit.ts";
 /**
  * Keywords that do not describe the kind of a value. Only the plugin checks patterns, because a slow one would block the host.
  */
-const left = new Set([
+const omittedKeywords = new Set([
   "pattern",
   "patternProperties",
   "$schema",
@@ -25,7 +25,10 @@ export function connectionSchema(schema: Readonly<Record<string, unknown>>): z.Z
   if (text.includes('"$ref"') || text.includes('"$dynamicRef"'))
     throw new Refusal("BAD_CONTRIBUTION", "The schema of the settings refers to itself; write its members out.");
   try {
-    const { properties = {}, required = [] } = plain(schema) as { properties?: Record<string, object>; required?: string[] };
+    const { properties = {}, required = [] } = withoutOmitted(schema) as {
+      properties?: Record<string, object>;
+      required?: string[];
+    };
     const members = Object.entries(properties).map(([name, member]) => {
       const one = z.fromJSONSchema(member as never);
       return [name, required.includes(name) || "default" in member ? one : one.optional()];
@@ -40,14 +43,14 @@ export function connectionSchema(schema: Readonly<Record<string, unknown>>): z.Z
 }
 
 /** Removes the omitted keywords. Members of `properties` are names, not keywords. */
-function plain(schema: unknown, names = false): unknown {
-  if (Array.isArray(schema)) return schema.map((one) => plain(one));
+function withoutOmitted(schema: unknown, names = false): unknown {
+  if (Array.isArray(schema)) return schema.map((one) => withoutOmitted(one));
   if (typeof schema !== "object" || schema === null) return schema;
-  const entries = Object.entries(schema).filter(([key]) => names || !left.has(key));
+  const entries = Object.entries(schema).filter(([key]) => names || !omittedKeywords.has(key));
   return Object.fromEntries(
     entries.map(([key, value]) => [
       key,
-      ["default", "const", "enum"].includes(key) && !names ? value : plain(value, key === "properties" && !names),
+      ["default", "const", "enum"].includes(key) && !names ? value : withoutOmitted(value, key === "properties" && !names),
     ]),
   );
 }

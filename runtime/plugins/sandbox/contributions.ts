@@ -24,37 +24,37 @@ import * as shapes from "./shapes.ts";
  * The contributions of a sandboxed plugin: the same values as in this process, but each function is a call of the plugin's
  * process.
  */
-export function contributionsOf(described: DeclaredContributions, call: Caller, mask: Mask): Contributions {
-  const each = <D, T>(all: Record<string, D>, make: (name: string, one: D) => T): Record<string, T> =>
+export function contributionsOf(declarations: DeclaredContributions, call: Caller, mask: Mask): Contributions {
+  const mapEach = <D, T>(all: Record<string, D>, make: (name: string, one: D) => T): Record<string, T> =>
     Object.fromEntries(Object.entries(all).map(([name, one]) => [name, make(name, one)]));
   return {
-    sources: each(described.sources, (name, one) => source(name, one, call, mask)),
-    tools: each(described.tools, (name, one) => tool(name, one, call, mask)),
-    memories: each(described.memories, (name, { about }) =>
+    sources: mapEach(declarations.sources, (name, one) => source(name, one, call, mask)),
+    tools: mapEach(declarations.tools, (name, one) => tool(name, one, call, mask)),
+    memories: mapEach(declarations.memories, (name, { about }) =>
       functions<MemoryStore>({ kind: "memories", name }, about, shapes.memoryAnswers, call),
     ),
-    knowledge: each(described.knowledge, (name, one) => knowledge(name, one, call, mask)),
-    queues: each(described.queues, (name, { about, forwards, feeds }) => {
+    knowledge: mapEach(declarations.knowledge, (name, one) => knowledge(name, one, call, mask)),
+    queues: mapEach(declarations.queues, (name, { about, forwards, feeds }) => {
       const { publish, ...consuming } = shapes.queueAnswers;
       const answers = { publish, ...(!forwards && consuming), ...(feeds && shapes.feedAnswers) };
       return functions<Queue | ForwardingQueue>({ kind: "queues", name }, about, answers, call);
     }),
-    useCases: each(described.useCases, (name, { about }) => useCase(name, about, call)),
-    routes: each(described.routes, (name, one) => route(name, one, call)),
+    useCases: mapEach(declarations.useCases, (name, { about }) => useCase(name, about, call)),
+    routes: mapEach(declarations.routes, (name, one) => route(name, one, call)),
   };
 }
 
-function source(name: string, described: DeclaredContributions["sources"][string], call: Caller, mask: Mask): Source {
+function source(name: string, declaration: DeclaredContributions["sources"][string], call: Caller, mask: Mask): Source {
   const target = (method: string): Target => ({ kind: "sources", name, method });
   const callWithArgument =
     <S extends z.ZodType>(method: string, shape: S) =>
     (first: unknown, use: AnyCall) =>
       ask(call, target(method), shape, [first], callOf(use, mask));
-  const own =
+  const callWithoutArgument =
     <S extends z.ZodType>(method: string, shape: S) =>
     (use: AnyCall) =>
       ask(call, target(method), shape, [], callOf(use, mask));
-  const { about, secrets, required, signature, has } = described;
+  const { about, secrets, required, signature, has } = declaration;
   const asVerdict = async (request: WebhookRequest, connection: Settings): Promise<VerificationResult> => {
     // The body is too long for the process, so only the host's check of the signature decides.
     if (signature && request.body.byteLength > limits.sent / 2) return { ok: true };
@@ -68,11 +68,11 @@ function source(name: string, described: DeclaredContributions["sources"][string
     secrets,
     required,
     ...(signature && { signature: signature as NonNullable<Source["signature"]> }),
-    connection: connectionSchema(described.connection),
+    connection: connectionSchema(declaration.connection),
     verify: withSignature(signature, asVerdict),
     parse: (request) => ask(call, target("parse"), shapes.sourceEvent, [request]),
-    account: own("account", shapes.account),
-    check: own("check", shapes.accountReport),
+    account: callWithoutArgument("account", shapes.account),
+    check: callWithoutArgument("check", shapes.accountReport),
     deliver: callWithArgument("deliver", shapes.postedComment),
     find: callWithArgument("find", shapes.postedComment.nullable()),
     ...(has.includes("findAll") && { findAll: callWithArgument("findAll", shapes.postedComment.array().max(1_000)) }),

@@ -6,8 +6,8 @@ import { createPlaceholders } from "./placeholders.ts";
 const reached = async () => new Response("{}");
 const ways = (methods: EgressRules["permissions"][0]["methods"]): EgressRules => ({
   permissions: [{ host: "api.example.com", methods, why: "Reads." }],
-  guarded: reached,
-  direct: reached,
+  guardedFetch: reached,
+  directFetch: reached,
   userHosts: () => [],
   // As if a setting contained this address.
   operatorHosts: () => ["api.example.com"],
@@ -30,7 +30,7 @@ test("responses that are read at the same time share a limit, which is released 
   const answer = Buffer.alloc(limits.answerBytes);
   const reads = {
     ...ways(["GET"]),
-    guarded: async () => new Response(answer),
+    guardedFetch: async () => new Response(answer),
   };
   const fetch = createHostFetch("worker", reads, createPlaceholders({}));
   const get = () =>
@@ -65,11 +65,11 @@ test.each(["host", "content-length", "x-forwarded-for"])("a stored manifest that
 /** The host's response to a request that a plugin sends without its boot file. */
 async function sentFor(asked: object): Promise<{ url: string; headers: string[] } | string> {
   let sent: { url: string; headers: string[] } | string = "nothing";
-  const guarded: typeof fetch = async (input, init) => {
+  const guardedFetch: typeof fetch = async (input, init) => {
     sent = { url: String(input), headers: [...new Headers(init?.headers).keys()] };
     return new Response("{}");
   };
-  const own = createHostFetch("worker", { ...ways(["GET"]), guarded }, createPlaceholders({}));
+  const own = createHostFetch("worker", { ...ways(["GET"]), guardedFetch }, createPlaceholders({}));
   const request = { url: "https://api.example.com/a", method: "GET", headers: [], body: null, redirect: "follow", ...asked };
   await own(request, new AbortController().signal).catch(() => {});
   return sent;
@@ -107,11 +107,11 @@ test.each([
   "javascript:1",
 ])("a redirect to %s is not followed", async (location) => {
   const seen: string[] = [];
-  const guarded: typeof fetch = async (input) => {
+  const guardedFetch: typeof fetch = async (input) => {
     seen.push(String(input));
     return new Response(null, { status: 302, headers: { location } });
   };
-  const own = createHostFetch("worker", { ...ways(["GET"]), guarded }, createPlaceholders({}));
+  const own = createHostFetch("worker", { ...ways(["GET"]), guardedFetch }, createPlaceholders({}));
   const request = { url: "https://api.example.com/a", method: "GET", headers: [], body: null, redirect: "follow" };
   await expect(own(request, new AbortController().signal)).rejects.toMatchObject({ name: "PluginError" });
   expect(seen).toEqual(["https://api.example.com/a"]);

@@ -11,9 +11,9 @@ type Fetch = typeof globalThis.fetch;
 export interface EgressRules {
   readonly permissions: Manifest["permissions"]["http"];
   /** For the hosts of the manifest and of defaults, and those that users entered: connects only to public addresses. */
-  readonly guarded: Fetch;
+  readonly guardedFetch: Fetch;
   /** For the hosts that the operator named in the plugin's settings: connects to any address. */
-  readonly direct: Fetch;
+  readonly directFetch: Fetch;
   readonly operatorHosts: () => readonly string[];
   readonly userHosts: () => readonly string[];
 }
@@ -44,13 +44,13 @@ export function createHostFetch(
   placeholders: Placeholders,
 ): (input: unknown, signal: AbortSignal) => Promise<FetchAnswer> {
   // Bytes of all responses in progress, because each may be long, and the process may send many requests.
-  const held = { bytes: 0 };
+  const openResponses = { bytes: 0 };
   return async (input, signal) => {
     const parsed = request.safeParse(input);
     if (!parsed.success) throw new PluginError("failed", `${name}: the request is not valid`);
     const { method, body, headers, redirect } = parsed.data;
     const bytes = body === null ? null : Buffer.from(body, "base64");
-    const until = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const endSignal = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     let url = readUrl(name, parsed.data.url);
     for (let hop = 0; ; hop++) {
       const fetch = fetchFor(name, url, method, rules);
@@ -60,13 +60,13 @@ export function createHostFetch(
         method,
         headers: own,
         redirect: "manual",
-        signal: until,
+        signal: endSignal,
         ...(bytes && { body: bytes }),
       });
       const location = response.headers.get("location");
       const moved = redirects.includes(response.status) && location !== null;
       if (!moved || redirect === "manual" || method !== "GET" || hop >= 5)
-        return answerOf(response, url, hop > 0, placeholders, held);
+        return answerOf(response, url, hop > 0, placeholders, openResponses);
       await response.body?.cancel();
       if (redirect === "error")
         throw new PluginError("failed", `${name}: ${url.host} redirects, and the request has redirect: "error"`);
@@ -98,7 +98,7 @@ function fetchFor(name: string, url: URL, method: string, rules: EgressRules): F
         "failed",
         `The plugin ${name} cannot send ${method} requests to ${url.host}; allowed: ${permission.methods.join(", ")}.`,
       );
-    return rules.guarded;
+    return rules.guardedFetch;
   }
   if (url.protocol === "https:" || url.protocol === "http:") {
     const isOperators = rules.operatorHosts().includes(url.host);
@@ -108,7 +108,7 @@ function fetchFor(name: string, url: URL, method: string, rules: EgressRules): F
           "failed",
           `The plugin ${name} cannot send ${method} requests to ${url.host}; allowed: ${httpMethods.join(", ")}.`,
         );
-      return isOperators ? rules.direct : rules.guarded;
+      return isOperators ? rules.directFetch : rules.guardedFetch;
     }
   }
   const where = url.origin === "null" ? url.protocol : url.origin;
@@ -135,7 +135,7 @@ async function answerOf(
   url: URL,
   redirected: boolean,
   placeholders: Placeholders,
-  held: Held,
+  held: OpenResponses,
 ): Promise<FetchAnswer> {
   const bytes = await readBytes(response, url.host, held).catch((error) => {
     if (error instanceof PluginError) throw error;
@@ -163,12 +163,12 @@ const hideBytes = (bytes: Buffer, hide: (text: string) => string): string => {
   return (shown === text ? bytes : Buffer.from(shown, "latin1")).toString("base64");
 };
 
-interface Held {
+interface OpenResponses {
   bytes: number;
 }
 
 /** The decoded body. Throws a `PluginError` if it, or all responses in progress of the plugin together, are too long. */
-async function readBytes(response: Response, host: string, held: Held): Promise<Buffer> {
+async function readBytes(response: Response, host: string, openResponses: OpenResponses): Promise<Buffer> {
   if (!response.body) return Buffer.alloc(0);
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -178,10 +178,10 @@ async function readBytes(response: Response, host: string, held: Held): Promise<
       const { done, value } = await reader.read();
       if (done) return Buffer.concat(chunks, size);
       size += value.byteLength;
-      held.bytes += value.byteLength;
+      openResponses.bytes += value.byteLength;
       if (size > limits.answerBytes)
         throw new PluginError("failed", `The response of ${host} is longer than ${limits.answerBytes} bytes`);
-      if (held.bytes > limits.answersBytes)
+      if (openResponses.bytes > limits.answersBytes)
         throw new PluginError(
           "unavailable",
           `The responses being read have more than ${limits.answersBytes} bytes together; send fewer requests at the same time`,
@@ -192,6 +192,6 @@ async function readBytes(response: Response, host: string, held: Held): Promise<
     await reader.cancel().catch(() => {});
     throw error;
   } finally {
-    held.bytes -= size;
+    openResponses.bytes -= size;
   }
 }

@@ -119,9 +119,9 @@ describe("attacks that end only its own process", () => {
       // On a busy machine, the host takes longer to end a process. Processes that it does not end have run long enough by then.
       const isEnded = hanging.includes(name) || name in costly;
       const left = isEnded ? 20_000 : began + deadline + 1_000 - performance.now();
-      await Promise.race([sandbox.exited, sleep(left)]);
+      await Promise.race([sandbox.whenExited, sleep(left)]);
       sandbox.kill("the case is over");
-      const { reason } = await sandbox.exited;
+      const { reason } = await sandbox.whenExited;
       if (hanging.includes(name)) expect(reason).toBe("it did not answer a ping within 1000 ms");
       if (costly[name]) expect(reason).toBe(costly[name]);
       process.stdout.write(`  ${name}: ${reason}\n`);

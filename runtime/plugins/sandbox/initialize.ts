@@ -10,7 +10,7 @@ import { type Peer, RemoteError } from "./peer.ts";
 export const protocols: readonly number[] = [1];
 
 /** The declaration of a bundle; only its shape is checked. */
-export interface Described {
+export interface BundleDeclaration {
   readonly plugin: {
     readonly id: string;
     readonly version: string;
@@ -60,7 +60,7 @@ export async function initialize(
   { name, config = {}, facts = {} }: InitializeOptions,
   child: Child,
   request: Peer["request"],
-): Promise<Described> {
+): Promise<BundleDeclaration> {
   try {
     const answer = await request(
       "initialize",
@@ -80,7 +80,7 @@ export async function initialize(
     return parsed.data;
   } catch (error) {
     child.kill("it was refused");
-    const { stderr } = await child.exited;
+    const { stderr } = await child.whenExited;
     throw refusalOf(name, error, stderr);
   }
 }

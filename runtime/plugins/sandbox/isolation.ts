@@ -20,7 +20,7 @@ export interface WorkingIsolation {
   readonly layers: readonly IsolationLayer[];
 }
 
-const tried = new Map<string, Promise<WorkingIsolation>>();
+const isolationByFolder = new Map<string, Promise<WorkingIsolation>>();
 
 /**
  * Finds the strongest isolation with which a process starts here. Tries once for each folder of bundles: in a container, the
@@ -28,10 +28,10 @@ const tried = new Map<string, Promise<WorkingIsolation>>();
  */
 export function workingIsolation(bundle: string, deno?: string): Promise<WorkingIsolation> {
   const key = `${join(bundle, "..")}\0${deno ?? ""}`;
-  const known = tried.get(key) ?? strongest(bundle, deno);
-  tried.set(key, known);
+  const known = isolationByFolder.get(key) ?? strongest(bundle, deno);
+  isolationByFolder.set(key, known);
   // If the machine was too busy for the trial, it is repeated.
-  known.catch(() => tried.delete(key));
+  known.catch(() => isolationByFolder.delete(key));
   return known;
 }
 
@@ -47,13 +47,13 @@ export function availableIsolation(bwrap: string | null = find("bwrap")): Isolat
 }
 
 /** From strongest to weakest. The layers that systems forbid most often are removed first. */
-function choices(all: Isolation): Isolation[] {
-  const withoutFilter = { ...all, seccomp: null };
+function choices(available: Isolation): Isolation[] {
+  const withoutFilter = { ...available, seccomp: null };
   const withoutNamespaces = { ...withoutFilter, bwrap: null };
   return [
-    all,
+    available,
     withoutFilter,
-    { ...all, ownUser: false },
+    { ...available, ownUser: false },
     { ...withoutFilter, ownUser: false },
     withoutNamespaces,
     { ...withoutNamespaces, ownUser: false },
@@ -63,23 +63,23 @@ function choices(all: Isolation): Isolation[] {
 }
 
 async function strongest(bundle: string, deno?: string): Promise<WorkingIsolation> {
-  const all = availableIsolation();
+  const available = availableIsolation();
   const seen = new Set<string>();
-  for (const one of choices(all)) {
+  for (const one of choices(available)) {
     const key = JSON.stringify(one);
     if (seen.has(key)) continue;
     seen.add(key);
-    if (await starts(bundle, one, deno)) return { isolation: one, layers: layersOf(all, one) };
+    if (await starts(bundle, one, deno)) return { isolation: one, layers: layersOf(available, one) };
   }
   // If the process does not start without any layer either, its real start reports why. If it starts after all, it must not run
   // with fewer layers.
-  return { isolation: all, layers: layersOf(all, all) };
+  return { isolation: available, layers: layersOf(available, available) };
 }
 
-const missing = (program: string, from: string) => `${program} was not found; install ${from}`;
+const notFound = (program: string, from: string) => `${program} was not found; install ${from}`;
 const forbidden = (what: string) => `${what} is not permitted here`;
 
-function layersOf(all: Isolation, working: Isolation): IsolationLayer[] {
+function layersOf(available: Isolation, working: Isolation): IsolationLayer[] {
   const linux = process.platform === "linux";
   const of = (layer: IsolationLayer["layer"], active: boolean, reason: string): IsolationLayer => ({
     layer,
@@ -88,16 +88,20 @@ function layersOf(all: Isolation, working: Isolation): IsolationLayer[] {
   });
   const root = process.getuid?.() === 0;
   return [
-    of("limits", working.prlimit !== null, all.prlimit ? forbidden("prlimit") : missing("prlimit", "util-linux")),
-    of("no_new_privileges", working.setpriv !== null, all.setpriv ? forbidden("setpriv") : missing("setpriv", "util-linux")),
+    of("limits", working.prlimit !== null, available.prlimit ? forbidden("prlimit") : notFound("prlimit", "util-linux")),
+    of(
+      "no_new_privileges",
+      working.setpriv !== null,
+      available.setpriv ? forbidden("setpriv") : notFound("setpriv", "util-linux"),
+    ),
     of("own_user", working.ownUser, root ? forbidden("another user") : "the service does not run as root"),
-    of("namespaces", working.bwrap !== null, all.bwrap ? forbidden("a new namespace") : missing("bwrap", "bubblewrap")),
-    of("seccomp", working.seccomp !== null, seccompReason(all)),
+    of("namespaces", working.bwrap !== null, available.bwrap ? forbidden("a new namespace") : notFound("bwrap", "bubblewrap")),
+    of("seccomp", working.seccomp !== null, seccompReason(available)),
   ];
 }
 
 function seccompReason({ bwrap, seccomp }: Isolation): string {
-  if (bwrap === null) return missing("bwrap", "bubblewrap");
+  if (bwrap === null) return notFound("bwrap", "bubblewrap");
   return seccomp ? forbidden("a seccomp filter") : `there is no filter for ${process.arch}`;
 }
 
@@ -140,9 +144,9 @@ async function tryStart(bundle: string, isolation: Isolation, ms: number, deno?:
   const late = new Promise<"late">((done) => {
     timer = setTimeout(() => done("late"), ms);
   });
-  const result = await Promise.race([answered, child.exited.then(() => false), late]);
+  const result = await Promise.race([answered, child.whenExited.then(() => false), late]);
   clearTimeout(timer);
   child.kill("the test of the sandbox is over");
-  await child.exited;
+  await child.whenExited;
   return result;
 }

@@ -24,7 +24,7 @@ export async function checkAlive(child: Child, peer: Peer, ms: number): Promise<
   peer.request("ping", {}, { deadlineMs: 2 * ms }).then(hear, hear);
   await pause(ms, undefined, { ref: false });
   // The response may be queued after a long message that is being measured.
-  if (!heard) await peer.idle();
+  if (!heard) await peer.whenIdle();
   // If this process was busy itself, the response may already have arrived and only has to be read.
   if (!heard) await nextTurn();
   if (!heard) child.kill(`it did not answer a ping within ${ms} ms`);

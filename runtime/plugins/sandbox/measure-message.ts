@@ -4,16 +4,16 @@ import { Worker } from "node:worker_threads";
 import { limits } from "./limits.ts";
 import type { MeasuredLine } from "./measure-message-worker.ts";
 
-type Measured = MeasuredLine | "invalid" | "slow";
+type Measurement = MeasuredLine | "invalid" | "slow";
 interface Job {
   readonly line: string;
-  done(measured: Measured): void;
+  done(measured: Measurement): void;
 }
 
 const jobs: Job[] = [];
-let running: Job | null = null;
+let runningJob: Job | null = null;
 /** The job whose result is about to be passed on. */
-let finished: Job | null = null;
+let finishedJob: Job | null = null;
 let worker: Worker | null = null;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -21,16 +21,16 @@ let timer: ReturnType<typeof setTimeout> | undefined;
  * The cost of a line of JSON, measured in a separate thread; `slow` if that took longer than `limits.measureMs`. Resolves for each
  * line in another tick of the event loop, because parsing several in one tick would block it.
  */
-export function measureInWorker(line: string): Promise<Measured> {
+export function measureInWorker(line: string): Promise<Measurement> {
   return new Promise((done) => {
     jobs.push({ line, done });
-    if (!running) runNext();
+    if (!runningJob) runNext();
   });
 }
 
 function runNext(): void {
   const job = jobs.shift() ?? null;
-  running = job;
+  runningJob = job;
   if (!job) return;
   const limit = () => {
     timer = setTimeout(() => replaceWorker("slow"), limits.measureMs);
@@ -44,26 +44,26 @@ function runNext(): void {
   worker.postMessage(job.line);
 }
 
-function finish(measured: Measured): void {
+function finish(measurement: Measurement): void {
   clearTimeout(timer);
-  const job = running;
+  const job = runningJob;
   // The thread can fail right after its answer.
-  if (!job || job === finished) return;
-  finished = job;
+  if (!job || job === finishedJob) return;
+  finishedJob = job;
   setImmediate(() => {
     runNext();
-    job.done(measured);
+    job.done(measurement);
   });
 }
 
-function replaceWorker(measured: Measured): void {
+function replaceWorker(measurement: Measurement): void {
   const old = worker;
   worker = null;
   old?.removeAllListeners();
   // An error of a worker that is being terminated would otherwise end the service.
   old?.on("error", () => {});
   void old?.terminate();
-  finish(measured);
+  finish(measurement);
 }
 
 function startWorker(): Worker {

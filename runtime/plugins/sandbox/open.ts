@@ -1,10 +1,10 @@
 import type { Contributions } from "@signalbox/sdk";
 import { Refusal } from "../admit.ts";
 import type { Caller, Mask } from "./caller.ts";
-import { Calls, unavailable } from "./calls.ts";
+import { Calls, rejectUnavailable } from "./calls.ts";
 import { type Child, type Exit, startChild } from "./child.ts";
 import { contributionsOf } from "./contributions.ts";
-import { type Described, type InitializeOptions, initialize } from "./initialize.ts";
+import { type BundleDeclaration, type InitializeOptions, initialize } from "./initialize.ts";
 import { type IsolationLayer, requireIsolation, workingIsolation } from "./isolation.ts";
 import { type Isolation, launchOf } from "./launch.ts";
 import { limits } from "./limits.ts";
@@ -25,13 +25,13 @@ export interface SandboxOptions extends InitializeOptions {
   readonly callMs?: number | undefined;
   /** Answers the plugin's requests: `fetch`, `secret` …; see `serveCapabilities`. */
   readonly serve?: Serve | undefined;
-  readonly notified?: ((method: string, params: unknown) => void) | undefined;
+  readonly onNotification?: ((method: string, params: unknown) => void) | undefined;
   readonly mask?: Mask | undefined;
 }
 
 /** A process with one plugin that is set up. */
 export interface Sandbox {
-  readonly described: Described;
+  readonly declaration: BundleDeclaration;
   readonly contributions: Contributions;
   readonly call: Caller;
   /** The isolation layers of the operating system, including missing ones. */
@@ -40,9 +40,9 @@ export interface Sandbox {
   /** Resident memory in bytes; `null` if the system does not report it. */
   memory(): number | null;
   /** Number of lines that were not valid messages. */
-  dropped(): number;
+  droppedLines(): number;
   /** Resolves when the process ended. */
-  readonly exited: Promise<Exit>;
+  readonly whenExited: Promise<Exit>;
   kill(reason: string): void;
   /** Accepts no new calls, waits for the running ones, calls `dispose` and ends the process. */
   close(drainMs?: number): Promise<void>;
@@ -60,7 +60,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   if (options.requiresIsolation) requireIsolation(layers);
   const launch = launchOf({ deno, bundle, memoryMb, isolation });
   const { config } = options;
-  const capability = options.serve ?? unavailable;
+  const capability = options.serve ?? rejectUnavailable;
   let settingsId: string | null = null;
   const serve: Serve = async (method, params, signal) => {
     if (method === "settings" && typeof config === "function" && settingsId === null) {
@@ -68,34 +68,34 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
       settingsId = String((params as { id?: unknown } | null)?.id);
       return config(settingsId);
     }
-    if (method === "fetch") return calls.fenced(params, () => capability(method, params, signal));
+    if (method === "fetch") return calls.runInFence(params, () => capability(method, params, signal));
     return method === "save" ? calls.save(params) : capability(method, params, signal);
   };
   const child: Child = startChild({ launch, memoryMb, onLine: (line) => peer.receive(line) });
-  const peer = new Peer({ name, child: () => child, serve, notified: options.notified ?? (() => {}) });
+  const peer = new Peer({ name, child: () => child, serve, onNotification: options.onNotification ?? (() => {}) });
   const calls = new Calls({ name, child, peer, callMs });
-  void child.exited.then(({ reason }) => peer.close(reason));
+  void child.whenExited.then(({ reason }) => peer.close(reason));
 
-  const described = await initialize(options, child, peer.request);
-  if (settingsId !== null && settingsId !== described.plugin.id) {
+  const declaration = await initialize(options, child, peer.request);
+  if (settingsId !== null && settingsId !== declaration.plugin.id) {
     child.kill("it was refused");
     throw new Refusal(
       "BAD_CONTRIBUTION",
-      `The plugin asked for the settings of ${settingsId} and then declared the id ${described.plugin.id}.`,
+      `The plugin asked for the settings of ${settingsId} and then declared the id ${declaration.plugin.id}.`,
     );
   }
   const watch = setInterval(() => void checkAlive(child, peer, limits.pingMs), limits.pingEveryMs);
-  void child.exited.then(() => clearInterval(watch));
+  void child.whenExited.then(() => clearInterval(watch));
   const { call } = calls;
   return {
-    described,
+    declaration,
     call,
     layers,
-    contributions: contributionsOf(described.contributes, call, options.mask ?? ((settings) => ({ ...settings }))),
-    exited: child.exited,
+    contributions: contributionsOf(declaration.contributes, call, options.mask ?? ((settings) => ({ ...settings }))),
+    whenExited: child.whenExited,
     pid: child.pid,
     memory: child.memory,
-    dropped: () => peer.dropped,
+    droppedLines: () => peer.dropped,
     kill: child.kill,
     close: async (drainMs = limits.drainMs) => {
       const until = Date.now() + drainMs;
@@ -103,7 +103,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
       await peer.request("dispose", {}, { deadlineMs: Math.max(100, until - Date.now()) }).catch(() => {});
       child.end();
       const timer = setTimeout(() => child.kill("it did not end in time"), 1_000);
-      await child.exited;
+      await child.whenExited;
       clearTimeout(timer);
     },
   };

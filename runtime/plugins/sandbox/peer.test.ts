@@ -13,14 +13,14 @@ function open() {
     write: (line: string) => void sent.push(line),
     end: () => {},
     kill: (reason: string) => void killed.push(reason),
-    exited: new Promise<never>(() => {}),
+    whenExited: new Promise<never>(() => {}),
     memory: () => null,
   };
   const peer = new Peer({
     name: "worker",
     child: () => child,
     serve: async (_, params) => params,
-    notified: () => {},
+    onNotification: () => {},
   });
   return { peer, sent, killed };
 }
@@ -58,7 +58,7 @@ test("whatever a process sends, reading it throws nothing, and a call ends with 
         (error: unknown) => error,
       );
       for (const one of lines) peer.receive(one);
-      await peer.idle();
+      await peer.whenIdle();
       peer.close("the test is over");
       const error = await call;
       expect(error === null || error instanceof RemoteError || error instanceof PluginError).toBe(true);

@@ -18,10 +18,10 @@ export interface PeerOptions {
   readonly name: string;
   readonly child: () => Child;
   readonly serve: Serve;
-  readonly notified: (method: string, params: unknown) => void;
+  readonly onNotification: (method: string, params: unknown) => void;
 }
 
-interface Pending {
+interface PendingRequest {
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }
@@ -53,7 +53,7 @@ export class RemoteError extends Error {
 /** JSON-RPC 2.0, one message per line, with an untrusted process. */
 export class Peer {
   readonly #options: PeerOptions;
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new Map<number, PendingRequest>();
   readonly #serving = new Map<unknown, AbortController>();
   readonly #messages = new TokenBucket(limits.messages);
   readonly #unasked = new TokenBucket(limits.unasked);
@@ -126,7 +126,7 @@ export class Peer {
   }
 
   /** Resolves when no line is being read. */
-  async idle(): Promise<void> {
+  async whenIdle(): Promise<void> {
     await this.#reading;
   }
 
@@ -144,7 +144,7 @@ export class Peer {
     else if (!message || typeof message.method !== "string") this.#drop();
     else if (message.id !== undefined) void this.#answer(message.id, message.method, message.params);
     else if (message.method === "cancel") this.#serving.get((message.params as { id?: unknown } | null)?.id)?.abort();
-    else this.#options.notified(message.method, message.params);
+    else this.#options.onNotification(message.method, message.params);
   }
 
   #complete({ id, result, error }: Message, values: number): void {

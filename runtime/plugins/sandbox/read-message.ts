@@ -18,7 +18,7 @@ export interface Line {
   readonly refused?: string;
 }
 
-const invalid: Line = { message: null, values: 1 };
+const invalidLine: Line = { message: null, values: 1 };
 
 /** Reads a line of at most `limits.shortLine` characters from an untrusted process. */
 export function readMessage(line: string): Line {
@@ -26,24 +26,25 @@ export function readMessage(line: string): Line {
     const value: unknown = JSON.parse(line);
     return lineOf(value, costOf(value));
   } catch {
-    return invalid;
+    return invalidLine;
   }
 }
 
 /** Reads a longer line. Another thread measures it first, because some JSON takes seconds to parse. */
 export async function readLongMessage(line: string): Promise<Line> {
   const cost = await measureInWorker(line);
-  if (cost === "invalid") return invalid;
-  if (cost === "slow") return { ...invalid, refused: "it sent a message that takes too long to read" };
-  if (cost.values > limits.values) return { ...invalid, refused: `it sent a message of more than ${limits.values} values` };
-  if (cost.keys > limits.keys) return { ...invalid, refused: `it sent a message with more than ${limits.keys} different keys` };
+  if (cost === "invalid") return invalidLine;
+  if (cost === "slow") return { ...invalidLine, refused: "it sent a message that takes too long to read" };
+  if (cost.values > limits.values) return { ...invalidLine, refused: `it sent a message of more than ${limits.values} values` };
+  if (cost.keys > limits.keys)
+    return { ...invalidLine, refused: `it sent a message with more than ${limits.keys} different keys` };
   if (cost.weight > limits.values)
-    return { ...invalid, refused: "it sent a message with too many different short texts or different objects" };
+    return { ...invalidLine, refused: "it sent a message with too many different short texts or different objects" };
   return lineOf(JSON.parse(cost.cleaned ?? line), cost);
 }
 
 function lineOf(value: unknown, cost: MessageCost): Line {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return invalid;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return invalidLine;
   if (cost.depth > limits.depth) return { message: tooDeep(value), values: limits.values };
   if (cost.hasProto) removeProto(value);
   return { message: value, values: cost.values };

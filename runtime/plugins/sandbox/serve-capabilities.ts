@@ -14,9 +14,9 @@ export interface HostCapabilities
   extends Partial<Pick<Capabilities, "tcp" | "secret" | "embed" | "operations" | "trackers" | "throttle">> {
   readonly fetch?: (request: unknown, signal: AbortSignal) => Promise<unknown>;
 }
-type Allowed = Pick<Manifest, "needs" | "permissions">;
+type AllowedAccess = Pick<Manifest, "needs" | "permissions">;
 
-const named = z.object({ name: z.string().max(100) });
+const nameShape = z.object({ name: z.string().max(100) });
 const texts = z.object({ texts: z.array(z.string().max(100_000)).max(256) });
 const operation = z.object({
   id: z.string().max(100),
@@ -43,17 +43,17 @@ const namedProject = z.object({ source: z.string().max(100), name: z.string().ma
 /** Maximum: a day. */
 const ms = z.number().nonnegative().max(86_400_000);
 const start = z.object({ key, interval: ms });
-const held = z.object({ key, ms });
+const holdShape = z.object({ key, ms });
 
 /** Answers a plugin's requests to the host, if the operator approved the permissions for them. */
-export function serveCapabilities(name: string, allowed: Allowed, capabilities: HostCapabilities): Serve {
+export function serveCapabilities(name: string, access: AllowedAccess, capabilities: HostCapabilities): Serve {
   const answers: Readonly<Record<string, (params: unknown, signal: AbortSignal) => Promise<unknown> | undefined>> = {
     fetch: (params, signal) => capabilities.fetch?.(params, signal),
-    secret: (params) => capabilities.secret?.(readParams(named, params).name),
+    secret: (params) => capabilities.secret?.(readParams(nameShape, params).name),
     embed: (params) => capabilities.embed?.(readParams(texts, params).texts),
     operations: (params) => {
       const { id, on_behalf_of } = readParams(operation, params);
-      if (!allowed.permissions.operations.some((one) => one.id === id))
+      if (!access.permissions.operations.some((one) => one.id === id))
         throw new PluginError("failed", `The plugin ${name} cannot call ${id}: its manifest does not name it.`);
       if (!isGrantable(id)) throw new PluginError("failed", `The plugin ${name} cannot call ${id}: no plugin can.`);
       // The host sets the name of the plugin, so no plugin can pretend to be another plugin or an API key.
@@ -77,7 +77,7 @@ export function serveCapabilities(name: string, allowed: Allowed, capabilities: 
       return capabilities.throttle?.reserve(`${name}/${key}`, interval);
     },
     "throttle.block": (params) => {
-      const { key, ms } = readParams(held, params);
+      const { key, ms } = readParams(holdShape, params);
       return capabilities.throttle?.block(`${name}/${key}`, ms).then(() => null);
     },
     ...(capabilities.tcp && serveTcp(capabilities.tcp)),
@@ -85,7 +85,7 @@ export function serveCapabilities(name: string, allowed: Allowed, capabilities: 
   return async (method, params, signal) => {
     const need = method.split(".")[0] as string;
     const answer = Object.hasOwn(answers, method) ? answers[method] : undefined;
-    if (!answer || !allowed.needs.includes(need))
+    if (!answer || !access.needs.includes(need))
       throw new PluginError(
         "failed",
         `The plugin ${name} has no capability ${need.slice(0, 100)}: its manifest does not name it.`,

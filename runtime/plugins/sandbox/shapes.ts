@@ -4,7 +4,7 @@ import { z } from "zod";
 
 /** The accepted members of a plugin's responses; all others are dropped. Text is truncated when it is stored. */
 const text = z.string().max(1_000_000);
-const short = z.string().max(10_000);
+const shortText = z.string().max(10_000);
 /** The value was parsed from a line, so it is JSON. Checking each value again would take as long as all other checks. */
 export const json = z.custom<Json>((value) => value !== undefined, "is missing");
 /** Stops at the first item that is not valid: describing what is wrong with each of 10,000 would block the event loop. */
@@ -26,29 +26,29 @@ const list = <S extends z.ZodType>(item: S) =>
       return read;
     });
 
-export const verdict = z.union([z.object({ ok: z.literal(true) }), z.object({ ok: z.literal(false), reason: short })]);
+export const verdict = z.union([z.object({ ok: z.literal(true) }), z.object({ ok: z.literal(false), reason: shortText })]);
 export const sourceEvent = z.object({
-  delivery_id: short.nullable(),
-  event_name: short,
-  action: short.nullable(),
-  subject: z.object({ project: short, issue: short }).nullable(),
-  title: short.nullish(),
-  actor: short.nullable(),
+  delivery_id: shortText.nullable(),
+  event_name: shortText,
+  action: shortText.nullable(),
+  subject: z.object({ project: shortText, issue: shortText }).nullable(),
+  title: shortText.nullish(),
+  actor: shortText.nullable(),
   text: z.string().max(4_000_000),
   marked: z.boolean(),
-  occurred_at: short.nullable(),
-  missing_field: short.nullable(),
-  ignored: short.nullish(),
-  change_key: short.nullish(),
-  author: author.extend({ id: short.nullable(), name: short.nullable() }).nullish(),
-  hook_id: short.nullish(),
+  occurred_at: shortText.nullable(),
+  missing_field: shortText.nullable(),
+  ignored: shortText.nullish(),
+  change_key: shortText.nullish(),
+  author: author.extend({ id: shortText.nullable(), name: shortText.nullable() }).nullish(),
+  hook_id: shortText.nullish(),
   snapshot: z.boolean().optional(),
   private: z.boolean().optional(),
   changes: z.array(z.string().max(10_000)).max(1_000).optional(),
-  comment: short.nullish(),
+  comment: shortText.nullish(),
   comment_text: text.nullish(),
   closes: z.boolean().optional(),
-  thread: short.nullish(),
+  thread: shortText.nullish(),
   incomplete: z.boolean().optional(),
 });
 export const account = z.string().max(500).nullable();
@@ -62,23 +62,23 @@ export const accountReport = z
   })
   .nullish()
   .transform((report) => report ?? undefined);
-export const postedComment = z.object({ id: short, url: short });
-const webhookPayload = z.object({ headers: z.record(z.string(), short), payload: json });
+export const postedComment = z.object({ id: shortText, url: shortText });
+const webhookPayload = z.object({ headers: z.record(z.string(), shortText), payload: json });
 export const pollResult = z.object({ events: list(webhookPayload), cursor: z.string().max(100_000) });
-export const createdIssue = z.object({ key: short, url: short, event: webhookPayload.nullable() });
+export const createdIssue = z.object({ key: shortText, url: shortText, event: webhookPayload.nullable() });
 export const subjectDetails = z.object({
-  subject: z.object({ project: short, issue: short }).optional(),
-  title: short.nullable(),
-  state: short.nullable(),
-  labels: z.array(short).max(1_000),
-  author: short.nullable(),
-  url: short.nullable(),
-  names: z.record(short, short).optional(),
+  subject: z.object({ project: shortText, issue: shortText }).optional(),
+  title: shortText.nullable(),
+  state: shortText.nullable(),
+  labels: z.array(shortText).max(1_000),
+  author: shortText.nullable(),
+  url: shortText.nullable(),
+  names: z.record(shortText, shortText).optional(),
 });
 export const standing = author.shape.standing;
-const names = z.array(short).max(1_000);
+const names = z.array(shortText).max(1_000);
 export const webhookReport = z.object({
-  id: short.nullable(),
+  id: shortText.nullable(),
   active: z.boolean(),
   configured: names,
   missing: names,
@@ -90,34 +90,34 @@ export const projectId = z.string().max(1_000);
 export const noResult = z.unknown().transform(() => undefined);
 
 export const pageList = z.object({
-  pages: list(z.object({ id: short, revision: short })),
+  pages: list(z.object({ id: shortText, revision: shortText })),
   cursor: z.string().max(100_000).nullable(),
 });
 export const pages = z
   .array(
     z.object({
-      id: short,
-      revision: short,
-      title: short,
-      url: short.nullable(),
-      space: short.nullable(),
+      id: shortText,
+      revision: shortText,
+      title: shortText,
+      url: shortText.nullable(),
+      space: shortText.nullable(),
       body: z.string().max(4_000_000),
-      author: short.nullable().default(null),
-      edited_at: short.nullable().default(null),
+      author: shortText.nullable().default(null),
+      edited_at: shortText.nullable().default(null),
     }),
   )
   .max(100);
 
 const memory = z.object({
-  id: short,
-  key: short,
+  id: shortText,
+  key: shortText,
   content: text,
   scope: z.enum(["task", "agent", "project", "organizational"]),
-  agent_id: short.nullable(),
+  agent_id: shortText.nullable(),
   project_id: z.number().nullable(),
-  task_id: short.nullable(),
-  created_at: short,
-  updated_at: short,
+  task_id: shortText.nullable(),
+  created_at: shortText,
+  updated_at: shortText,
 });
 const fraction = z.number().min(0).max(1).nullable();
 const hits = list(memory.extend({ similarity: fraction, rank: fraction }));
@@ -128,7 +128,7 @@ export const memoryAnswers = {
   list: z.object({ items: list(memory), total: z.int().min(0) }),
   nearest: hits,
   match: hits,
-  unembedded: list(z.object({ id: short, content: text })),
+  unembedded: list(z.object({ id: shortText, content: text })),
   embed: noResult,
   clearVectors: noResult,
   sweep: z.int().min(0),
@@ -137,17 +137,17 @@ export const memoryAnswers = {
 
 export const routeAnswer = z.object({
   status: z.int(),
-  headers: z.record(z.string().max(200), short).optional(),
+  headers: z.record(z.string().max(200), shortText).optional(),
   body: json,
 });
 
 const cloudEvent = z.object({
   specversion: z.literal("1.0"),
-  id: short,
-  source: short,
-  type: short,
-  subject: short.optional(),
-  time: short,
+  id: shortText,
+  source: shortText,
+  type: shortText,
+  subject: shortText.optional(),
+  time: shortText,
   datacontenttype: z.literal("application/json"),
   data: json,
 });
@@ -176,11 +176,11 @@ export const feedAnswers = {
 
 export const useCaseAnswers = {
   setup: z.object({
-    status: short,
-    project: z.object({ project_id: short, name: short, id: z.int() }),
-    agents_verified: z.array(short).max(1_000),
-    tracker_issue: z.object({ key: short, url: short }).nullable(),
-    next_steps: z.array(short).max(1_000),
+    status: shortText,
+    project: z.object({ project_id: shortText, name: shortText, id: z.int() }),
+    agents_verified: z.array(shortText).max(1_000),
+    tracker_issue: z.object({ key: shortText, url: shortText }).nullable(),
+    next_steps: z.array(shortText).max(1_000),
   }),
-  teardown: z.object({ status: short, project_deleted: z.boolean(), issue_closed: z.boolean() }),
+  teardown: z.object({ status: shortText, project_deleted: z.boolean(), issue_closed: z.boolean() }),
 } as const;

@@ -10,7 +10,7 @@ function stand() {
   const states: ProcessState[] = [];
   const open = async (): Promise<Sandbox> => {
     let ended = (_: Exit) => {};
-    const exited = new Promise<Exit>((done) => {
+    const whenExited = new Promise<Exit>((done) => {
       ended = done;
     });
     const end = (reason: string) => ended({ reason, stderr: "" });
@@ -18,7 +18,7 @@ function stand() {
     const call = async () => "answer";
     return {
       call,
-      exited,
+      whenExited,
       memory: () => 1,
       pid: processes.length,
       kill: end,
@@ -32,7 +32,7 @@ const options = (open: () => Promise<Sandbox>, states: ProcessState[]) => ({
   name: "p",
   open,
   concurrency: 1,
-  changed: ({ state }: { state: ProcessState }) => void states.push(state),
+  onStatus: ({ state }: { state: ProcessState }) => void states.push(state),
   times: { firstBackoff: 5, maxBackoff: 10, crashes: 3 },
 });
 const until = async (condition: () => boolean) => {

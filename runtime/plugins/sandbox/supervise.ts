@@ -27,7 +27,7 @@ export interface SuperviseOptions {
   readonly open: () => Promise<Sandbox>;
   /** Maximum number of concurrent calls; further ones wait in a queue. */
   readonly concurrency: number;
-  readonly changed: (status: ProcessStatus) => void;
+  readonly onStatus: (status: ProcessStatus) => void;
   readonly times?: Partial<typeof defaultTimes>;
 }
 
@@ -144,7 +144,7 @@ export class SupervisedProcess {
       if (this.#state !== "starting") return void (await sandbox.close(0));
       this.#sandbox = sandbox;
       this.#set("ready", null);
-      void sandbox.exited.then(({ reason }) => {
+      void sandbox.whenExited.then(({ reason }) => {
         if (this.#sandbox !== sandbox) return;
         this.#sandbox = null;
         this.#crashed("PLUGIN_CRASHED", reason);
@@ -182,6 +182,6 @@ export class SupervisedProcess {
   #set(state: ProcessState, cause: { code: string; reason: string } | null): void {
     this.#state = state;
     this.#why = cause;
-    this.#options.changed(this.status());
+    this.#options.onStatus(this.status());
   }
 }

@@ -27,17 +27,17 @@ interface GrpcCalls extends Calls {
 
 /** All routes, and the standard health and reflection services. */
 export async function grpcCalls(options: GrpcOptions): Promise<GrpcCalls> {
-  const stopping = new AbortController();
+  const stopController = new AbortController();
   const shutdown = new AbortController();
   const routes = await options.routes();
   const handle = adapter(options.budget, {
     shutdownSignal: shutdown.signal,
-    contextValues: valuesOf(stopping.signal, options.addressOf),
-    routes: (router) => allRoutes(router, routes, options, stopping.signal),
+    contextValues: valuesOf(stopController.signal, options.addressOf),
+    routes: (router) => allRoutes(router, routes, options, stopController.signal),
   });
   return {
     handle,
-    stop: () => stopping.abort(stoppingError()),
+    stop: () => stopController.abort(stoppingError()),
     shutDown: () => shutdown.abort(new ConnectError("The server has stopped", Code.Unavailable)),
   };
 }

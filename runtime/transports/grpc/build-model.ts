@@ -4,7 +4,7 @@ import type { Numbers } from "./field-numbers.ts";
 import { Messages } from "./messages.ts";
 import type { FieldModel, MessageModel, PackageModel, RpcModel } from "./model.ts";
 import { lowerSnake } from "./model.ts";
-import { bare, entityName } from "./zod-shape.ts";
+import { entityName, unwrapSchema } from "./zod-shape.ts";
 
 /** The gateway of external agents has a separate package, so that authors of agents generate code from one small file. */
 const gateway = { name: "signalbox.gateway.v1", file: "gateway.proto" };
@@ -43,7 +43,7 @@ function buildRpc(op: Operation, name: string, messages: Messages): RpcModel {
   const input = messages.object(`${name}Request`, op.input, "input", `Request of ${name}.`, op.id);
   const clearable = httpRoute(op).method === "PUT" ? clearableOf(input) : new Map();
   const request = clearable.size ? messages.extend(input, clearFields) : input;
-  const { def, schema } = bare(op.output, "output");
+  const { def, schema } = unwrapSchema(op.output, "output");
   const entity = entityName(schema);
   const about = `Response of ${name}.`;
   if (def.type === "object" && !def.catchall && (!entity || entity === `${name}Response`)) {

@@ -4,7 +4,7 @@ import { Fault } from "./fault.ts";
 import { fromValue, setOwnProperty, toValue } from "./json-value.ts";
 import type { EnumModel, FieldModel, FieldType, MessageModel, PackageModel } from "./model.ts";
 
-export type Plain = Record<string, unknown>;
+export type PlainObject = Record<string, unknown>;
 type Fields = Record<string, unknown>;
 interface Element {
   /** Converts a wire value to the input of zod; `undefined` if the member is absent. */
@@ -13,8 +13,8 @@ interface Element {
   write(plain: unknown): unknown;
 }
 export interface Codec {
-  read(message: Message): Plain;
-  write(plain: Plain): Message;
+  read(message: Message): PlainObject;
+  write(plain: PlainObject): Message;
 }
 
 /** The codecs of a package's messages, by full name. Members keep the names of the zod schemas. */
@@ -45,12 +45,12 @@ function messageCodec(
       local: desc.field[field.name]?.localName ?? (desc.fields.find((other) => other.name === field.name)?.localName as string),
       ...fieldCodec(field, elementCodec(field.type, codecs, enums)),
     }));
-  let prepared: ReturnType<typeof prepare> | undefined;
+  let codec: ReturnType<typeof prepare> | undefined;
   return {
     read(message) {
-      prepared ??= prepare();
-      const plain: Plain = {};
-      for (const { name, local, absentIsNull, read } of prepared) {
+      codec ??= prepare();
+      const plain: PlainObject = {};
+      for (const { name, local, absentIsNull, read } of codec) {
         const wire = (message as unknown as Fields)[local];
         if (wire === undefined) {
           if (absentIsNull) plain[name] = null;
@@ -62,9 +62,9 @@ function messageCodec(
       return plain;
     },
     write(plain) {
-      prepared ??= prepare();
+      codec ??= prepare();
       const message = create(desc);
-      for (const { name, local, write } of prepared) {
+      for (const { name, local, write } of codec) {
         const value = plain[name];
         const wire = value === undefined ? undefined : write(value);
         if (wire !== undefined) (message as unknown as Fields)[local] = wire;
@@ -112,7 +112,7 @@ function elementCodec(type: FieldType, codecs: ReadonlyMap<string, Codec>, enums
       return enumCodec(enums.get(type.name) as EnumModel);
     case "message": {
       const codec = codecs.get(type.name) as Codec;
-      return { read: (wire) => codec.read(wire as Message), write: (plain) => codec.write(plain as Plain) };
+      return { read: (wire) => codec.read(wire as Message), write: (plain) => codec.write(plain as PlainObject) };
     }
     case "scalar":
       if (type.scalar === "int64") return int64;

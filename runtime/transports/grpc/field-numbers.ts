@@ -16,7 +16,11 @@ export const fieldNumbers: FieldNumbers = committed;
 
 export interface Numbers {
   /** The numbers of `names` in `owner`, in that order, and the reserved numbers of removed names. */
-  of(kind: keyof FieldNumbers, owner: string, names: readonly string[]): { numbered: NumberedName[]; reserved: NumberedName[] };
+  of(
+    kind: keyof FieldNumbers,
+    owner: string,
+    names: readonly string[],
+  ): { numberedNames: NumberedName[]; reserved: NumberedName[] };
 }
 
 /** The committed numbers. A name without a number is an error, because a number assigned at run time could change later. */
@@ -32,8 +36,8 @@ export const lockedNumbers = (lock: FieldNumbers): Numbers => ({
   },
 });
 
-/** Numbers for the generator: the committed ones, and the next free one for each new name. `grown()` returns all of them. */
-export function growingNumbers(lock: FieldNumbers): Numbers & { grown(): FieldNumbers } {
+/** Numbers for the generator: the committed ones, and the next free one for each new name. `allNumbers()` returns all of them. */
+export function growingNumbers(lock: FieldNumbers): Numbers & { allNumbers(): FieldNumbers } {
   const all = { messages: copy(lock.messages), enums: copy(lock.enums) };
   return {
     of(kind, owner, names) {
@@ -42,16 +46,16 @@ export function growingNumbers(lock: FieldNumbers): Numbers & { grown(): FieldNu
       for (const name of names) if (!Object.hasOwn(known, name)) known[name] = nextFree(known);
       return split(known, names);
     },
-    grown: () => ({ messages: sortOwners(all.messages), enums: sortOwners(all.enums) }),
+    allNumbers: () => ({ messages: sortOwners(all.messages), enums: sortOwners(all.enums) }),
   };
 }
 
 function split(known: Readonly<Record<string, number>>, names: readonly string[]) {
-  const numbered = names.map((name) => ({ name, number: known[name] as number }));
+  const numberedNames = names.map((name) => ({ name, number: known[name] as number }));
   const reserved = Object.entries(known)
     .filter(([name]) => !names.includes(name))
     .map(([name, number]) => ({ name, number }));
-  return { numbered, reserved };
+  return { numberedNames, reserved };
 }
 
 /** 19,000 to 19,999 belong to the protobuf implementation. */

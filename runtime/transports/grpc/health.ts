@@ -30,7 +30,7 @@ export function healthRoutes(router: ConnectRouter, options: HealthOptions): voi
     return lastCheck.ready;
   };
   const streams = new OpenStreams(maxWatches);
-  const current = async (service: string): Promise<number> => {
+  const statusOf = async (service: string): Promise<number> => {
     if (service !== "" && !options.services.has(service)) return status.serviceUnknown;
     if (options.stopSignal.aborted) return status.notServing;
     return (await isReady()) ? status.serving : status.notServing;
@@ -38,7 +38,7 @@ export function healthRoutes(router: ConnectRouter, options: HealthOptions): voi
   router.service(Health, {
     async check(request: Message) {
       const { service } = request as Message & { service: string };
-      const code = await current(service);
+      const code = await statusOf(service);
       if (code === status.serviceUnknown) throw new ConnectError(`There is no service "${service}" here`, Code.NotFound);
       return answer(code);
     },
@@ -47,7 +47,7 @@ export function healthRoutes(router: ConnectRouter, options: HealthOptions): voi
       using _ = streams.open();
       let last = -1;
       while (!call.signal.aborted) {
-        const code = await current(service);
+        const code = await statusOf(service);
         if (code !== last) yield answer(code);
         last = code;
         if (options.stopSignal.aborted) return;

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { Numbers } from "./field-numbers.ts";
 import type { EnumModel, FieldModel, FieldType, MessageModel } from "./model.ts";
 import { pascal, shortName, upperSnake, zeroValue } from "./model.ts";
-import { bare, type Direction, entityName, scalarOf, type UnwrappedSchema } from "./zod-shape.ts";
+import { type Direction, entityName, scalarOf, type UnwrappedSchema, unwrapSchema } from "./zod-shape.ts";
 
 type Unnumbered = Omit<FieldModel, "number">;
 type Typed = Pick<FieldModel, "type" | "label">;
@@ -30,7 +30,11 @@ export class Messages {
   }
 
   object(name: string, schema: z.core.$ZodType, direction: Direction, about: string, where: string): MessageModel {
-    return put(this.#messages, this.#message(`${this.#pkg}.${name}`, bare(schema, direction), direction, about, where), where);
+    return put(
+      this.#messages,
+      this.#message(`${this.#pkg}.${name}`, unwrapSchema(schema, direction), direction, about, where),
+      where,
+    );
   }
 
   /** A message with one field, for an output that is a named entity, a list or a scalar. */
@@ -61,7 +65,7 @@ export class Messages {
     return {
       name: scope.name,
       about,
-      fields: fields.map((field, i) => ({ ...field, number: numbers.numbered[i]?.number as number })),
+      fields: fields.map((field, i) => ({ ...field, number: numbers.numberedNames[i]?.number as number })),
       messages: scope.messages,
       enums: scope.enums,
       reserved: numbers.reserved,
@@ -80,7 +84,7 @@ export class Messages {
 
   #field(name: string, schema: z.core.$ZodType, scope: Scope, where: string): Unnumbered {
     if (!/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(name)) throw new Error(`${where}: must be snake_case to be a protobuf field`);
-    const of = bare(schema, scope.direction);
+    const of = unwrapSchema(schema, scope.direction);
     return {
       name,
       about: of.about,
@@ -99,7 +103,7 @@ export class Messages {
 
   /** An element that may be null or is a list itself cannot be in a repeated field, so it is sent as free JSON. */
   #element(name: string, schema: z.core.$ZodType, scope: Scope, where: string): FieldType {
-    const of = bare(schema, scope.direction);
+    const of = unwrapSchema(schema, scope.direction);
     const plain = !of.optional && !of.nullable && of.def.type !== "array" && of.def.type !== "record";
     return plain ? this.#single(name, of, scope, `${where}[]`) : { kind: "value" };
   }
@@ -109,7 +113,7 @@ export class Messages {
       case "enum":
         return { kind: "enum", name: this.#enumeration(name, of, scope, where) };
       case "object":
-        return of.def.catchall && bare(of.def.catchall, scope.direction).def.type !== "never"
+        return of.def.catchall && unwrapSchema(of.def.catchall, scope.direction).def.type !== "never"
           ? { kind: "value" }
           : { kind: "message", name: this.#nested(name, of, scope, where) };
       case "string":
@@ -161,7 +165,7 @@ export class Messages {
     if (new Set([...names, zeroValue(name)]).size <= names.length)
       throw new Error(`${where}: enum values collide as ${names.join(", ")}`);
     const numbers = this.#numbers.of("enums", name, names);
-    const values = numbers.numbered.map((value, i) => ({ ...value, text: texts[i] as string }));
+    const values = numbers.numberedNames.map((value, i) => ({ ...value, text: texts[i] as string }));
     const model: EnumModel = { name, about: entity ? of.about : undefined, values, reserved: numbers.reserved };
     if (entity) put(this.#enums, model, where);
     else scope.enums.push(model);

@@ -1,7 +1,7 @@
 import type { DescFile, DescService, Message } from "@bufbuild/protobuf";
 import type { Operation } from "@signalbox/schema/operation";
 import { buildModel } from "./build-model.ts";
-import { type Codec, createCodecs, type Plain } from "./codec.ts";
+import { type Codec, createCodecs, type PlainObject } from "./codec.ts";
 import { buildFile } from "./descriptors.ts";
 import { Fault } from "./fault.ts";
 import { type FieldNumbers, fieldNumbers, lockedNumbers } from "./field-numbers.ts";
@@ -12,7 +12,7 @@ export interface Rpc {
   /** Name of the method in the service's descriptor. */
   readonly method: string;
   /** Request message → raw input of the operation. Throws a `bad_request` that names the field. */
-  readonly read: (request: Message) => Plain;
+  readonly read: (request: Message) => PlainObject;
   /** Parsed output of the operation → response message. */
   readonly write: (output: unknown) => Message;
 }
@@ -49,11 +49,11 @@ function bindRpc(model: RpcModel, desc: DescService, codecs: ReadonlyMap<string,
         throw error instanceof Fault ? error.toProblem() : error;
       }
     },
-    write: (output) => response.write(wrapped === null ? (output as Plain) : { [wrapped]: output }),
+    write: (output) => response.write(wrapped === null ? (output as PlainObject) : { [wrapped]: output }),
   };
 }
 
-function clear({ clear_fields: named, ...plain }: Plain, clearable: NonNullable<RpcModel["clearable"]>): Plain {
+function clear({ clear_fields: named, ...plain }: PlainObject, clearable: NonNullable<RpcModel["clearable"]>): PlainObject {
   for (const [i, name] of ((named ?? []) as string[]).entries())
     Fault.at("clear_fields", () =>
       Fault.at(i, () => {

@@ -31,7 +31,7 @@ export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
     ? http2.createSecureServer({ ...options.tls, ...resets, settings, allowHTTP1: true, handshakeTimeout: 20_000 }, handle)
     : http2.createServer({ ...resets, settings }, handle);
   const { keepAliveMs = 30_000, idleMs = 300_000, closeMs = 10_000, maxSessions = 1_000 } = options;
-  const sessions = keepSessions(server, { keepAliveMs, idleMs, closeMs, most: maxSessions });
+  const sessions = keepSessions(server, { keepAliveMs, idleMs, closeMs, maxConnections: maxSessions });
   await listen(server, options);
   return {
     port: (server.address() as AddressInfo).port,

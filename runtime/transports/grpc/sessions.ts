@@ -10,7 +10,7 @@ export interface SessionLimits {
   /** Milliseconds after which a connection without a call is closed. */
   readonly idleMs: number;
   /** Most connections. For a further one, the one that has been idle longest is closed. */
-  readonly most: number;
+  readonly maxConnections: number;
   /** Milliseconds that a client has to close a connection after it was asked to. */
   readonly closeMs: number;
 }
@@ -46,18 +46,21 @@ const isHandled = (call: ServerHttp2Stream): boolean => (call.readableEnded || c
 const isKept = ({ keyed }: Use): boolean => [...keyed.calls].some(isHandled);
 
 /** Tracks the open connections, and closes those that are unused, too many, or whose peer does not answer a ping. */
-export function keepSessions(server: Http2Server | Http2SecureServer, { keepAliveMs, idleMs, most, closeMs }: SessionLimits) {
+export function keepSessions(
+  server: Http2Server | Http2SecureServer,
+  { keepAliveMs, idleMs, maxConnections, closeMs }: SessionLimits,
+) {
   const open = new Map<ServerHttp2Session, Use>();
   const sockets = new Set<Socket>();
-  const silent = new WeakSet<ServerHttp2Session>();
-  const excess = new WeakSet<Stream>();
-  const ended = Promise.withResolvers<void>();
+  const silentSessions = new WeakSet<ServerHttp2Session>();
+  const excessSockets = new WeakSet<Stream>();
+  const sessionsEnd = Promise.withResolvers<void>();
   let ending = false;
   const endIfUnused = () => {
     if (!ending || [...open.values()].some(({ calls }) => calls > 0)) return;
-    if (open.size === 0) ended.resolve();
+    if (open.size === 0) sessionsEnd.resolve();
     // The last answers may still be on their way, and a client may never close its connection.
-    else setTimeout(ended.resolve, lastBytesMs).unref();
+    else setTimeout(sessionsEnd.resolve, lastBytesMs).unref();
   };
   const breakOff = (session: ServerHttp2Session, { socket }: Pick<Use, "socket">) => {
     session.destroy();
@@ -69,7 +72,7 @@ export function keepSessions(server: Http2Server | Http2SecureServer, { keepAliv
    * answer is not read, do not keep a connection, because anyone can make them.
    */
   const makeRoom = (): boolean => {
-    if (open.size < most) return true;
+    if (open.size < maxConnections) return true;
     let idlest: [ServerHttp2Session, Use] | undefined;
     for (const one of open) if (!isKept(one[1]) && !(idlest && idlest[1].keyed.since <= one[1].keyed.since)) idlest = one;
     if (!idlest) return false;
@@ -81,15 +84,15 @@ export function keepSessions(server: Http2Server | Http2SecureServer, { keepAliv
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
-  const forgetPending = limitWithoutSession(server, most);
+  const forgetPending = limitWithoutSession(server, maxConnections);
   // A session does not give its socket away; the event "session" follows in the same turn.
-  let newest: Socket | undefined;
+  let newestSocket: Socket | undefined;
   for (const event of ["connection", "secureConnection"])
     server.prependListener(event, (socket: Socket) => {
-      newest = socket;
+      newestSocket = socket;
     });
   server.on("session", (session: ServerHttp2Session) => {
-    const socket = newest;
+    const socket = newestSocket;
     if (socket) forgetPending(socket);
     session.on("error", () => session.destroy());
     if (!makeRoom()) return breakOff(session, { socket });
@@ -102,7 +105,7 @@ export function keepSessions(server: Http2Server | Http2SecureServer, { keepAliv
       use.calls++;
       if (isKeyed) use.keyed.calls.add(stream);
       const isWatch = path === watchPath;
-      if (isWatch && ++use.watches > maxWatches) excess.add(stream);
+      if (isWatch && ++use.watches > maxWatches) excessSockets.add(stream);
       stream.once("close", () => {
         if (isWatch) use.watches--;
         use.calls--;
@@ -119,15 +122,15 @@ export function keepSessions(server: Http2Server | Http2SecureServer, { keepAliv
   const check = (session: ServerHttp2Session, use: Use) => {
     const now = performance.now();
     const isIdle = use.calls === 0 && (session.closed || session.destroyed || now - use.since > idleMs);
-    if (silent.has(session)) breakOff(session, use);
+    if (silentSessions.has(session)) breakOff(session, use);
     else if (!isIdle) use.askedAt = null;
     else if (use.askedAt === null) {
       use.askedAt = now;
       session.close();
     } else if (now - use.askedAt > closeMs) breakOff(session, use);
     if (session.destroyed || session.closed || use.askedAt !== null) return;
-    silent.add(session);
-    session.ping((error) => !error && silent.delete(session));
+    silentSessions.add(session);
+    session.ping((error) => !error && silentSessions.delete(session));
   };
   const timer = setInterval(() => {
     for (const [session, use] of open) check(session, use);
@@ -136,11 +139,11 @@ export function keepSessions(server: Http2Server | Http2SecureServer, { keepAliv
   return {
     open,
     /** Whether a call is one of too many of its connection. */
-    isExcess: (stream: Stream): boolean => excess.has(stream),
+    isExcess: (stream: Stream): boolean => excessSockets.has(stream),
     ended() {
       ending = true;
       endIfUnused();
-      return ended.promise;
+      return sessionsEnd.promise;
     },
     breakAll() {
       clearInterval(timer);
@@ -154,17 +157,17 @@ export function keepSessions(server: Http2Server | Http2SecureServer, { keepAliv
  * Limits the connections that are not HTTP/2 sessions: with TLS, those that have not finished the handshake or use HTTP/1.1. Returns what
  * to call with the socket of a new session.
  */
-function limitWithoutSession(server: Http2Server | Http2SecureServer, most: number): (socket: Socket) => void {
+function limitWithoutSession(server: Http2Server | Http2SecureServer, maxConnections: number): (socket: Socket) => void {
   if (!("setSecureContext" in server)) {
     // Each connection is a session at once.
-    server.maxConnections = 2 * most;
+    server.maxConnections = 2 * maxConnections;
     return () => {};
   }
   // A TLS socket does not expose its TCP socket, but both have the same remote address and port.
   const connections = new Map<string, Socket>();
   const addressOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
   const tcpSocketOf = (socket: Socket) => connections.get(addressOf(socket));
-  const others = limitConnections(server, most, tcpSocketOf);
+  const others = limitConnections(server, maxConnections, tcpSocketOf);
   server.on("connection", (socket: Socket) => {
     const address = addressOf(socket);
     connections.set(address, socket);
@@ -182,23 +185,23 @@ const perTurn = 32;
 /** Begins further calls in the next turns: one packet can hold hundreds of them. */
 export function inTurns(handle: NodeHandler): NodeHandler {
   type Call = Parameters<NodeHandler>;
-  const waiting: Call[] = [];
-  let started = 0;
+  const waitingCalls: Call[] = [];
+  let startedCalls = 0;
   const begin = ([request, response]: Call) => {
-    if (started++ === 0) setImmediate(nextTurn);
+    if (startedCalls++ === 0) setImmediate(nextTurn);
     handle(request, response);
   };
   const nextTurn = () => {
-    started = 0;
+    startedCalls = 0;
     // The client may have withdrawn them.
-    while (started < perTurn && waiting.length > 0) {
-      const call = waiting.shift() as Call;
+    while (startedCalls < perTurn && waitingCalls.length > 0) {
+      const call = waitingCalls.shift() as Call;
       if (!call[1].destroyed && !isWithdrawn(call)) begin(call);
     }
   };
   return (...call) => {
-    if (started < perTurn && waiting.length === 0) begin(call);
-    else waiting.push(call);
+    if (startedCalls < perTurn && waitingCalls.length === 0) begin(call);
+    else waitingCalls.push(call);
   };
 }
 

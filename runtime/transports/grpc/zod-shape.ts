@@ -17,7 +17,7 @@ export interface UnwrappedSchema {
 const defOf = (schema: z.core.$ZodType): Def => (schema as z.core.$ZodTypes)._zod.def;
 
 /** Removes wrappers such as `optional`, `nullable`, `default`, `readonly` and `pipe`, and records their meaning. */
-export function bare(schema: z.core.$ZodType, direction: Direction): UnwrappedSchema {
+export function unwrapSchema(schema: z.core.$ZodType, direction: Direction): UnwrappedSchema {
   let optional = false;
   let nullable = false;
   let about: string | undefined;
@@ -74,7 +74,7 @@ export function entityName(schema: z.core.$ZodType): string | undefined {
 
 /** The protobuf scalar of a schema; `null` if there is none, so that it is sent as free JSON (google.protobuf.Value). */
 export function scalarOf(schema: z.core.$ZodType, direction: Direction): Scalar | null {
-  const { def, schema: at } = bare(schema, direction);
+  const { def, schema: at } = unwrapSchema(schema, direction);
   switch (def.type) {
     case "string":
     case "template_literal":
@@ -88,7 +88,7 @@ export function scalarOf(schema: z.core.$ZodType, direction: Direction): Scalar 
     case "literal":
       return common(def.values.map(scalarOfValue));
     case "union":
-      return common(def.options.map((option) => (bare(option, direction).nullable ? null : scalarOf(option, direction))));
+      return common(def.options.map((option) => (unwrapSchema(option, direction).nullable ? null : scalarOf(option, direction))));
     default:
       return null;
   }

@@ -16,15 +16,15 @@ const path = "/mcp";
  * MCP over Streamable HTTP, without sessions: each POST is an independent request that is answered with JSON. So any replica
  * can answer it, and no stream stays open. `?only=agents,alpha` selects the tools of these nouns and providers.
  */
-export function mountMcp(app: OpenAPIHono, registry: Pick<ToolRegistry, "eligible">, options: HttpOptions): void {
+export function mountMcp(app: OpenAPIHono, registry: Pick<ToolRegistry, "eligibleTools">, options: HttpOptions): void {
   const execute = options.bound.find(({ op }) => op.id === "tools.execute");
   if (!execute) throw new Error("there is no operation tools.execute");
   // Built at the first request, like the package for MCP: the schemas of some hundred tools would take a tenth of the start.
   let operations: readonly McpTool[] | null = null;
   const all = () => {
     operations ??= operationTools(options.bound);
-    const taken = new Set(operations.map(({ listed }) => listed.name));
-    return [...operations, ...registryTools(registry, execute).filter(({ listed }) => !taken.has(listed.name))];
+    const taken = new Set(operations.map(({ definition }) => definition.name));
+    return [...operations, ...registryTools(registry, execute).filter(({ definition }) => !taken.has(definition.name))];
   };
 
   app.post(path, async (c) => {

@@ -18,12 +18,12 @@ function toolOf(operation: BoundOperation): McpTool {
   return {
     group: op.id.split(".")[0] as string,
     scope: op.scope,
-    listed: {
+    definition: {
       name: op.id.replaceAll(/[.-]/g, "_"),
       description: documentationOf(op),
-      inputSchema: schemaOf(op.input, "input") as McpTool["listed"]["inputSchema"],
+      inputSchema: schemaOf(op.input, "input") as McpTool["definition"]["inputSchema"],
       ...(!empty && {
-        outputSchema: (wrapped ? inResult(output) : output) as NonNullable<McpTool["listed"]["outputSchema"]>,
+        outputSchema: (wrapped ? inResult(output) : output) as NonNullable<McpTool["definition"]["outputSchema"]>,
       }),
       annotations: annotationsOf(op),
     },
@@ -38,7 +38,7 @@ function toolOf(operation: BoundOperation): McpTool {
 }
 
 /** Derived from the method, or for a POST that changes nothing (search), from the scope. */
-function annotationsOf(op: Operation): McpTool["listed"]["annotations"] {
+function annotationsOf(op: Operation): McpTool["definition"]["annotations"] {
   const { method } = httpRoute(op);
   const reads: readonly Scope[] = ["open", "read"];
   if (method === "GET" || reads.includes(op.scope)) return { readOnlyHint: true };

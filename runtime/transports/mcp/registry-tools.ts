@@ -8,8 +8,8 @@ import type { McpTool } from "./tool.ts";
  * The agents' tools, with the names that models use: `alpha__add_comment`. Each call runs `execute`, the operation
  * `tools.execute`, so it is checked and recorded, and can be a dry run.
  */
-export const registryTools = (registry: Pick<ToolRegistry, "eligible">, execute: BoundOperation): McpTool[] =>
-  registry.eligible({ source: null, agentId: null, allowed: null }).map((tool) => toolOf(tool, execute));
+export const registryTools = (registry: Pick<ToolRegistry, "eligibleTools">, execute: BoundOperation): McpTool[] =>
+  registry.eligibleTools({ source: null, agentId: null, allowedTools: null }).map((tool) => toolOf(tool, execute));
 
 function toolOf(tool: RegisteredTool, execute: BoundOperation): McpTool {
   const { name, description, parameters } = toFunction(tool);
@@ -17,7 +17,7 @@ function toolOf(tool: RegisteredTool, execute: BoundOperation): McpTool {
   return {
     group: tool.provider,
     scope: execute.op.scope,
-    listed: {
+    definition: {
       name,
       description,
       title: tool.qualifiedName,

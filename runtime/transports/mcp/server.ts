@@ -49,9 +49,9 @@ function serverFor({ tools, context, version }: Serving): Server {
     { capabilities: { tools: {} }, instructions, jsonSchemaValidator: noValidator },
   );
   const may = ({ scope }: McpTool) => scope === "open" || actor.scopes.includes(scope);
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.filter(may).map(({ listed }) => listed) }));
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.filter(may).map(({ definition }) => definition) }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
-    const tool = tools.find(({ listed }) => listed.name === params.name);
+    const tool = tools.find(({ definition }) => definition.name === params.name);
     if (!tool)
       throw new McpError(ErrorCode.InvalidParams, `There is no tool ${JSON.stringify(params.name)}; tools/list names them`);
     if (!may(tool)) {

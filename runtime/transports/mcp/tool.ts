@@ -8,7 +8,7 @@ export interface McpTool {
   readonly group: string;
   /** The scope that an API key needs. Without it, a key does not see the tool. */
   readonly scope: Scope;
-  readonly listed: Tool;
+  readonly definition: Tool;
   /** Returns the structured content. Throws a `Problem`. */
   call(input: Record<string, unknown>, context: Context): Promise<Record<string, unknown>>;
 }

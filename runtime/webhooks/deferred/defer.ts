@@ -35,7 +35,7 @@ export interface DeferredWebhooks {
   /** Called when a plugin is running again. */
   wake(plugin: string): void;
   /** The deferred webhooks, as of a few seconds ago. */
-  waiting(): readonly PartitionBacklog[];
+  backlogs(): readonly PartitionBacklog[];
   close(): Promise<void>;
 }
 export interface Reader {
@@ -83,7 +83,7 @@ class DeferredQueue implements DeferredWebhooks {
   readonly #oneByOne = new Set<string>();
   readonly #reported = new Set<string>();
 
-  readonly waiting = (): readonly PartitionBacklog[] => this.#backlogs;
+  readonly backlogs = (): readonly PartitionBacklog[] => this.#backlogs;
 
   constructor(sql: Sql, options: DeferredOptions) {
     this.#sql = sql;
@@ -220,16 +220,16 @@ function readInOrder(rows: readonly DeferredRow[], { read }: Reader): Promise<vo
 
 /** A webhook that waited too long becomes a discarded event that says why. It can be replayed. */
 async function expire(sql: Sql, { discard }: Reader, { ttl, alarm }: Pick<DeferredOptions, "ttl" | "alarm">): Promise<void> {
-  const discarded = new Map<string, number>();
+  const discardedCounts = new Map<string, number>();
   for (let rows = await claimExpired(sql, ttl, concurrency); rows.length > 0; rows = await claimExpired(sql, ttl, concurrency)) {
     for (const row of rows) {
       const error = row.last_error === null ? "" : `; last error: ${row.last_error}`;
       await discard(row, `the plugin ${row.plugin} did not start running within ${spanOf(ttl)}${error}`);
       await deleteDeferred(sql, [row.id]);
-      discarded.set(row.plugin, (discarded.get(row.plugin) ?? 0) + 1);
+      discardedCounts.set(row.plugin, (discardedCounts.get(row.plugin) ?? 0) + 1);
     }
   }
-  for (const [plugin, count] of discarded)
+  for (const [plugin, count] of discardedCounts)
     alarm("webhooks were discarded because their plugin was not running in time", { plugin, count });
 }
 

@@ -4,7 +4,7 @@ import type { DeferredWebhooks } from "./defer.ts";
 
 /** The parts of parsing that depend on the plugins' processes. */
 interface Processes {
-  running(id: string): { readonly process: { status(): { readonly state: string } } | null } | undefined;
+  runningPlugin(id: string): { readonly process: { status(): { readonly state: string } } | null } | undefined;
   onState(listener: (id: string, status: { readonly state: string }) => void): void;
 }
 
@@ -29,7 +29,7 @@ export function readDeferred(deferred: DeferredWebhooks, receiver: Receiver, pro
     },
     discard: ({ headers, ...row }, reason) => receiver.storeUnreadable({ ...row, headers: JSON.parse(headers) }, reason),
     serves: (plugin) => {
-      const running = processes.running(plugin);
+      const running = processes.runningPlugin(plugin);
       return running !== undefined && (running.process === null || isServing(running.process.status().state));
     },
   });

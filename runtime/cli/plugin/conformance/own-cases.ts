@@ -14,7 +14,7 @@ export function bundleCases({ manifest, bundle }: PluginBuild, config: Record<st
       run: async () => {
         const sandbox = await start();
         await sandbox.close();
-        const { plugin, contributes } = sandbox.described;
+        const { plugin, contributes } = sandbox.declaration;
         assert.deepEqual([plugin.id, plugin.version, plugin.sdk], [manifest.id, manifest.version, manifest.sdk]);
         assert.ok(
           isDeepStrictEqual(JSON.parse(JSON.stringify(contributes)), JSON.parse(JSON.stringify(manifest.contributes))),
@@ -27,7 +27,7 @@ export function bundleCases({ manifest, bundle }: PluginBuild, config: Record<st
       run: async () => {
         const sandbox = await start();
         await sandbox.close(2_000);
-        const { reason } = await sandbox.exited;
+        const { reason } = await sandbox.whenExited;
         assert.match(reason, /exited with code 0/, `dispose must stop all timers and loops; ${reason}`);
       },
     },

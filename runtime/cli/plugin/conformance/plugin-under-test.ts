@@ -96,7 +96,7 @@ export function openPluginUnderTest(
       for (const one of processes) one.busy = false;
     },
     close: async () => {
-      const exits = await Promise.all(processes.map(({ sandbox }) => sandbox.close(2_000).then(() => sandbox.exited)));
+      const exits = await Promise.all(processes.map(({ sandbox }) => sandbox.close(2_000).then(() => sandbox.whenExited)));
       state.stderrLines.push(...exits.map(({ stderr }) => stderr));
     },
   };
@@ -120,8 +120,8 @@ async function open(manifest: BuiltManifest, bundle: string, { conformance, stat
   };
   const ways = {
     permissions: manifest.permissions.http,
-    guarded: fetchFor(state),
-    direct: directFetch,
+    guardedFetch: fetchFor(state),
+    directFetch,
     operatorHosts: () => [...hostsIn(config), ...(state.tracker ? [new URL(state.tracker.url).host] : [])],
     userHosts: () => [],
   };
@@ -151,12 +151,12 @@ async function open(manifest: BuiltManifest, bundle: string, { conformance, stat
     callMs: manifest.limits.call_ms,
     config: { ...config, ...maskedSecrets },
     facts: { ...(vectors && { vectors: JSON.parse(JSON.stringify(vectors)) }), trackers: trackers?.configured() ?? [] },
-    notified: (method, params) => {
+    onNotification: (method, params) => {
       const { message, fields } = params as { message: string; fields: Record<string, never> };
       if (method === "log") process.capabilities.log?.(message, fields);
     },
   });
-  void process.sandbox.exited.then(() => {
+  void process.sandbox.whenExited.then(() => {
     tcp.closeAll();
     process.hasExited = true;
   });

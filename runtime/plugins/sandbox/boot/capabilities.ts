@@ -25,10 +25,10 @@ export const capabilityNames: readonly string[] = [
   "trackers",
 ];
 
-type Offloaded = Readonly<Record<string, (...input: unknown[]) => unknown>>;
+type OffloadedFunctions = Readonly<Record<string, (...input: unknown[]) => unknown>>;
 
 /** The capabilities that a plugin names in `needs`. Each sends requests to the host. */
-export function proxies(needs: readonly string[], facts: Facts, offloaded: Offloaded = {}): Record<string, unknown> {
+export function proxies(needs: readonly string[], facts: Facts, offloaded: OffloadedFunctions = {}): Record<string, unknown> {
   const all: Record<string, unknown> = {
     log: (message: string, fields?: unknown) => notify("log", { message: String(message), fields: fields ?? {} }),
     fetch: hostFetch,
@@ -106,18 +106,18 @@ const writeBytes = 8_192;
 
 /** Sends bytes in the order of the calls, and combines those of several calls. */
 function inOrder(send: (bytes: Uint8Array) => Promise<unknown>): (bytes: Uint8Array) => Promise<void> {
-  let waiting: Uint8Array[] = [];
-  let sent = Promise.resolve();
+  let queuedParts: Uint8Array[] = [];
+  let lastSend = Promise.resolve();
   const flush = async () => {
-    const all = concat(waiting);
-    waiting = [];
+    const all = concat(queuedParts);
+    queuedParts = [];
     for (let at = 0; at < all.byteLength; at += writeBytes) await send(all.subarray(at, at + writeBytes));
   };
   return (bytes) => {
     // The caller may use its buffer again.
-    waiting.push(bytes.slice());
-    if (waiting.length === 1) sent = sent.then(flush);
-    return sent;
+    queuedParts.push(bytes.slice());
+    if (queuedParts.length === 1) lastSend = lastSend.then(flush);
+    return lastSend;
   };
 }
 

@@ -98,9 +98,9 @@ export class Contract1 {
     return this.#contributions.sources?.[this.#plugin.id]?.connection as Schema | undefined;
   }
 
-  described(): Record<string, unknown> {
+  declaration(): Record<string, unknown> {
     const { id, version, sdk, about, needs, hosts, config } = this.#plugin;
-    const each = (kind: string, describe: (target: Target) => unknown) =>
+    const describeEach = (kind: string, describe: (target: Target) => unknown) =>
       Object.fromEntries(
         Object.entries(this.#contributions[kind] ?? {}).map(([name, target]) => {
           try {
@@ -111,22 +111,26 @@ export class Contract1 {
         }),
       );
     const contributes = {
-      sources: each("sources", describeSource),
-      tools: each("tools", describeTool),
-      knowledge: each("knowledge", ({ about, config, secrets }) => ({ about, secrets, config: schemaOf(config, "config") })),
-      routes: each("routes", ({ about, method, scope, input, raw }) => ({
+      sources: describeEach("sources", describeSource),
+      tools: describeEach("tools", describeTool),
+      knowledge: describeEach("knowledge", ({ about, config, secrets }) => ({
+        about,
+        secrets,
+        config: schemaOf(config, "config"),
+      })),
+      routes: describeEach("routes", ({ about, method, scope, input, raw }) => ({
         about,
         method,
         scope,
         ...(input !== undefined && { input: schemaOf(input, "input") }),
         raw: raw === true,
       })),
-      queues: each("queues", ({ about, take, receive }) => ({
+      queues: describeEach("queues", ({ about, take, receive }) => ({
         about,
         forwards: typeof take !== "function",
         ...(typeof receive === "function" && { feeds: true }),
       })),
-      ...Object.fromEntries(["memories", "useCases"].map((kind) => [kind, each(kind, ({ about }) => ({ about }))])),
+      ...Object.fromEntries(["memories", "useCases"].map((kind) => [kind, describeEach(kind, ({ about }) => ({ about }))])),
     };
     return { plugin: { id, version, sdk, about, needs, hosts }, config: schemaOf(config, "config"), contributes };
   }

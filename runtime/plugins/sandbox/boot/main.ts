@@ -21,8 +21,8 @@ interface Initialize {
 }
 
 takeConsole();
-let serving: Contract1 | null = null;
-const running = new Map<number, AbortController>();
+let servingContract: Contract1 | null = null;
+const runningCalls = new Map<number, AbortController>();
 
 async function initialize(params: Initialize) {
   const protocol = highestCommon(protocols, params.protocols);
@@ -47,24 +47,24 @@ async function initialize(params: Initialize) {
     );
   const contract = new Contract(plugin);
   await contract.setUp(params.config ?? (await ask("settings", { id: plugin.id })), params.facts);
-  serving = contract;
-  return { protocol, contract: stamp.contract, stamped_sdk: stamp.sdk, ...contract.described() };
+  servingContract = contract;
+  return { protocol, contract: stamp.contract, stamped_sdk: stamp.sdk, ...contract.declaration() };
 }
 
 async function call(params: CallParams, id: number) {
-  if (!serving) throw new BootError("failed", "Not initialized.");
+  if (!servingContract) throw new BootError("failed", "Not initialized.");
   const stop = new AbortController();
-  running.set(id, stop);
+  runningCalls.set(id, stop);
   const late = setTimeout(
     () => stop.abort(new DOMException("The deadline of the call has passed.", "TimeoutError")),
     params.deadline_ms,
   );
   try {
-    const contract = serving;
+    const contract = servingContract;
     return await currentCall.run(id, () => contract.run(params, id, stop.signal));
   } finally {
     clearTimeout(late);
-    running.delete(id);
+    runningCalls.delete(id);
   }
 }
 
@@ -72,9 +72,9 @@ await serve({
   initialize: (params) => initialize(params as Initialize),
   call: (params, id) => call(params as CallParams, id),
   cancel: (params) =>
-    running.get((params as { id: number }).id)?.abort(new DOMException("The call was cancelled.", "AbortError")),
+    runningCalls.get((params as { id: number }).id)?.abort(new DOMException("The call was cancelled.", "AbortError")),
   ping: () => ({}),
   readable: () => isReadable(),
-  dispose: () => serving?.dispose(),
+  dispose: () => servingContract?.dispose(),
 });
 exit(0);

@@ -11,14 +11,14 @@ interface Message {
   readonly error?: WireError;
 }
 
-const pending = new Map<number, { done(value: unknown): void; fail(error: unknown): void }>();
+const pendingRequests = new Map<number, { done(value: unknown): void; fail(error: unknown): void }>();
 /**
  * Number of requests that the host handles, including cancelled ones until it has answered them; and the requests that wait for
  * their turn.
  */
 const underWay = new Set<number>();
-const waiting = new Map<number, Uint8Array>();
-let last = 0;
+const waitingLines = new Map<number, Uint8Array>();
+let lastId = 0;
 
 /**
  * Sends a request to the host, which refuses more than `limits.requests` at the same time; further ones wait here. Rejects with a
@@ -26,13 +26,13 @@ let last = 0;
  */
 export function ask(method: string, params: unknown, signal?: AbortSignal | null): Promise<unknown> {
   signal?.throwIfAborted();
-  last += 1;
-  const id = last;
+  lastId += 1;
+  const id = lastId;
   return new Promise((done, fail) => {
     const line = lineOf({ jsonrpc: "2.0", id, method, params });
     const stop = () => {
-      pending.delete(id);
-      if (!waiting.delete(id)) notify("cancel", { id });
+      pendingRequests.delete(id);
+      if (!waitingLines.delete(id)) notify("cancel", { id });
       fail(signal?.reason);
     };
     signal?.addEventListener("abort", stop, { once: true });
@@ -42,16 +42,16 @@ export function ask(method: string, params: unknown, signal?: AbortSignal | null
         signal?.removeEventListener("abort", stop);
         then(value);
       };
-    pending.set(id, { done: finishing(done), fail: finishing(fail) });
-    waiting.set(id, line);
+    pendingRequests.set(id, { done: finishing(done), fail: finishing(fail) });
+    waitingLines.set(id, line);
     sendWaiting();
   });
 }
 
 function sendWaiting(): void {
-  for (const [id, line] of waiting) {
+  for (const [id, line] of waitingLines) {
     if (underWay.size >= limits.requests) return;
-    waiting.delete(id);
+    waitingLines.delete(id);
     underWay.add(id);
     sendLine(line);
   }
@@ -68,8 +68,8 @@ export async function serve(handlers: Readonly<Record<string, Handler>>): Promis
 function take(message: Message, handlers: Readonly<Record<string, Handler>>): void {
   const { id, method, params } = message;
   if (method === undefined) {
-    const call = pending.get(id as number);
-    pending.delete(id as number);
+    const call = pendingRequests.get(id as number);
+    pendingRequests.delete(id as number);
     underWay.delete(id as number);
     sendWaiting();
     if (message.error) call?.fail(new HostError(message.error));

@@ -119,13 +119,13 @@ export function hostFor(built: Built, settings: Readonly<Record<string, string>>
     hostsOf: () => [],
     userHostsOf: () => [],
     // `/echo` is on a public host and repeats the request; all other requests pass the guard.
-    guarded: async (input, init) => {
+    guardedFetch: async (input, init) => {
       const authorization = new Headers(init?.headers).get("authorization");
       sent.push({ url: String(input), authorization });
       if (new URL(String(input)).pathname !== "/echo") return guard.fetch(input, init);
       return new Response(`you sent ${authorization}`, { headers: { "x-echo": authorization ?? "" } });
     },
-    direct: (input, init) => fetch(input, init),
+    directFetch: (input, init) => fetch(input, init),
     embed: async () => [],
     operations: { call: async (id) => operations.push(id) },
     trackers: undefined,
