@@ -3,7 +3,14 @@ import type { EventAuthor, Json, SourceEvent } from "@signalbox/sdk";
 import type { TaskMapping } from "../mappings/queries.ts";
 import { placeOf } from "../policy/settings.ts";
 import { isBelow } from "../policy/standing.ts";
+import { withoutHiddenMarkup } from "../untrusted/hidden-markup.ts";
 import { labelsIn, mentions, newestText } from "./conditions.ts";
+
+/**
+ * Maximum length of a text in which hidden mentions are ignored: templates of issues explain in HTML comments whom to mention. It
+ * bounds the time that this takes; the texts of people are shorter.
+ */
+const maxFilteredLength = 200_000;
 
 /** The result of one rule about one task of an event, in words. */
 export interface Verdict {
@@ -69,7 +76,8 @@ function conditionVerdicts({ event, payload, mapping }: GateInput): Verdict[] {
     });
   if (mention) {
     const name = mention.replace(/^@?/, "@");
-    const passes = mentions(newestText(event, payload), mention);
+    const text = newestText(event, payload);
+    const passes = mentions(text, mention) && (text.length > maxFilteredLength || mentions(withoutHiddenMarkup(text), mention));
     add("condition.mention", passes, `the text mentions ${name}`, `the text does not mention ${name}`);
   }
   if (label) {

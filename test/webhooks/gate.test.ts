@@ -110,6 +110,9 @@ test("conditions of a mapping are listed and checked, and refusals have a reason
     return event.reason;
   };
   expect(await reasonOf(comment("APP-2", "Hello signalbox!", ["agent"]))).toMatch(/does not mention @signalbox/);
+  const template = "It fails.\n\n<!-- Mention @signalbox to start an analysis. -->";
+  expect(await reasonOf(comment("APP-4", template, ["agent"]))).toMatch(/does not mention @signalbox/);
+  expect(await stored(comment("APP-5", `@signalbox ${template}`, ["agent"]))).toMatchObject({ outcome: "dispatched" });
   expect(await reasonOf(comment("APP-3", "Hello @signalbox!", ["other"]))).toMatch(/does not have the label "agent"/);
   for (const [bad, name] of [
     [{ mention: "" }, /conditions\.mention/],
