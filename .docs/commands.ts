@@ -61,7 +61,7 @@ const unknownScripts = ({ text, where }: Mention): string[] =>
     .map(([command]) => `${where}: there is no script for ${command}`);
 
 const verbs = verbsOf(declaredOperations().map(({ op }) => op)).filter(({ noun }) => noun !== "plugins");
-const pluginVerbs: Readonly<Record<string, { takes: string; more?: string }>> = { ...authorVerbs, ...operatorVerbs };
+const pluginVerbs: Readonly<Record<string, { args: string; details?: string }>> = { ...authorVerbs, ...operatorVerbs };
 const operating: Readonly<Record<string, { usage: string }>> = operatorCommands;
 /** Commands of one word, and what may follow. */
 const single: Readonly<Record<string, readonly string[]>> = { start: [], migrate: ["create"], reembed: [], doctor: [], help: [] };
@@ -84,7 +84,7 @@ function flagsOf(first: string, second: string): string[] | null {
   const isWord = /^[a-z][a-z-]*$/.test(second);
   if (first === "plugin" || first === "plugins") {
     const verb = pluginVerbs[second];
-    if (verb) return [...flagsIn(`${verb.takes} ${verb.more ?? ""}`), "help", "format", "json"];
+    if (verb) return [...flagsIn(`${verb.args} ${verb.details ?? ""}`), "help", "format", "json"];
     return isWord ? null : ["help"];
   }
   if (operating[first] && second !== "get") return [...flagsIn(operating[first].usage), "help"];
