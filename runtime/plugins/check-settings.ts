@@ -1,5 +1,6 @@
 import { problem } from "@signalbox/schema/problem";
 import type { z } from "zod";
+import { issueText } from "../platform/issue-text.ts";
 import type { Guard } from "../platform/network/guard.ts";
 
 export interface SettingsCheck {
@@ -29,7 +30,7 @@ export async function checkSettings(settings: Readonly<Record<string, unknown>>,
   const isAbsent = (name: unknown) => settings[String(name)] === undefined || settings[String(name)] === "";
   const missing = issue?.path.length === 1 && isAbsent(issue.path[0]) ? issue.path[0] : undefined;
   if (missing !== undefined) throw settingProblem([missing], `is required by ${owner}`);
-  if (issue) throw settingProblem(issue.path, issue.message);
+  if (issue) throw settingProblem(issue.path, issueText(issue));
   for (const [name, value] of Object.entries(settings)) {
     if (typeof value !== "string" || !/^https?:/i.test(value)) continue;
     await check.guard.check(value).catch((error) => {

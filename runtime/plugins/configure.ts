@@ -2,6 +2,7 @@ import { problem } from "@signalbox/schema/problem";
 import type { BuiltManifest } from "@signalbox/sdk/manifest";
 import { causeOf } from "../platform/cause-of.ts";
 import type { Sql } from "../platform/database/client.ts";
+import { issueText } from "../platform/issue-text.ts";
 import type { Vault } from "../platform/vault.ts";
 import { Refusal } from "./admit.ts";
 import { settingsPurpose } from "./installed-plugin.ts";
@@ -92,7 +93,7 @@ function checkTypes({ config, contributes }: BuiltManifest, changes: Changes, se
     const wrong = issues.find(({ path: [name] }) => typeof changes[String(name)] === "string");
     if (!wrong) continue;
     const field = ["settings", ...wrong.path.map(String)].join(".");
-    throw problem("bad_request", `${field}: ${wrong.message}`, { field });
+    throw problem("bad_request", `${field}: ${issueText(wrong)}`, { field });
   }
   return connectionSchema(config).safeParse(settings).success;
 }

@@ -5,6 +5,7 @@ import {
   JSONRPCMessageSchema,
   ListToolsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
+import { issueText } from "../../platform/issue-text.ts";
 
 const requests = new Map<unknown, typeof CallToolRequestSchema | typeof InitializeRequestSchema | typeof ListToolsRequestSchema>([
   ["initialize", InitializeRequestSchema],
@@ -37,7 +38,7 @@ export function messageError(body: unknown): Fault | null {
       return invalid(known, 'expected a message {"jsonrpc": "2.0", "id": string or integer, "method": string, "params": object}');
     const issue = id === undefined ? undefined : requests.get(method)?.safeParse(message).error?.issues[0];
     if (issue) {
-      const text = `${issue.path.join(".")}: ${issue.message}`;
+      const text = `${issue.path.join(".")}: ${issueText(issue)}`;
       return { status: 200, body: { jsonrpc: "2.0", id: known, error: { code: ErrorCode.InvalidParams, message: text } } };
     }
   }
