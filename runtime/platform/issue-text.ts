@@ -13,7 +13,7 @@ export function issueText(issue: Issue): string {
 /** The error that the caller has to correct: zod also reports that a number is not a safe integer, a bound that is too wide. */
 export function decisiveIssue(issues: readonly Issue[]): Issue | undefined {
   const [first] = issues;
-  if (!first) return undefined;
+  if (first?.code !== "too_big" && first?.code !== "too_small") return first;
   const same = issues.filter(({ path, code }) => code === first.code && path.join("\n") === first.path.join("\n"));
   return same.at(-1);
 }
