@@ -23,7 +23,7 @@ export function readEnvironment(environment: Environment, file: string): Record<
     if (!value) continue;
     const text = value.trim();
     // A secret of only spaces is a mistake: if it counted as unset, the service would be open without a warning.
-    if (text !== "" || isSecretVariable(name.replaceAll("_TOKENS", ""))) values[name] = text;
+    if (text !== "" || isSecretVariable(name)) values[name] = text;
   }
   return values;
 }

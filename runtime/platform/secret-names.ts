@@ -15,8 +15,11 @@ const lastWord = /^(?:key|sig|signature|pass|pwd|auth|credentials)$/i;
 /** Parameters that are not secret despite their last word. */
 const publicParameter = /^(?:project|issue|public|partition|sort|cache)[_-]?key$/i;
 
-/** An environment variable whose value must never be shown. */
-export const isSecretVariable = (name: string): boolean => variable.test(name);
+/** A parameter of the address of a database or Redis. */
+export const isSecretInConnectionUrl = (parameter: string): boolean => variable.test(parameter) || isSecretParameter(parameter);
+
+/** An environment variable whose value must never be shown. `BUDGET_RUN_TOKENS` is a number of tokens. */
+export const isSecretVariable = (name: string): boolean => variable.test(name.replaceAll("_TOKENS", ""));
 
 /**
  * A member of a stored object. Hiding too much of an audit log is better than too little, so the word may be anywhere in the

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { isSecretParameter, isSecretVariable } from "./secret-names.ts";
+import { isSecretInConnectionUrl, isSecretVariable } from "./secret-names.ts";
 
 /** A variable with its effective value, as an operator may see it. */
 export interface Setting {
@@ -60,8 +60,7 @@ const sourceOf = (name: string, { environment, values }: SetVariables): Setting[
 function maskedValue(name: string, value: string | null): Pick<Setting, "value" | "secret"> {
   const isUrl = value !== null && /^[a-z][a-z+]*:\/\//i.test(value);
   if (isUrl) return { value: withoutCredentials(value), secret: false };
-  // A number of tokens is not a token.
-  const secret = isSecretVariable(name.replaceAll("_TOKENS", ""));
+  const secret = isSecretVariable(name);
   return { value: secret && value !== null ? mask : value, secret };
 }
 
@@ -69,8 +68,7 @@ function withoutCredentials(address: string): string {
   if (!URL.canParse(address)) return mask;
   const url = new URL(address);
   if (url.username || url.password) [url.username, url.password] = [mask, ""];
-  for (const name of new Set(url.searchParams.keys()))
-    if (isSecretVariable(name) || isSecretParameter(name)) url.searchParams.set(name, mask);
+  for (const name of new Set(url.searchParams.keys())) if (isSecretInConnectionUrl(name)) url.searchParams.set(name, mask);
   return url.href;
 }
 

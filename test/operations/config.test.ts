@@ -39,6 +39,7 @@ test("bad values stop the start, with one line for each, and secrets are not sho
     LLM_TIMEOUT_SECONDS: "0",
     LLM_MAX_TOOL_ROUNDS: "1e1",
     TRACKER_UPDATES_ENABLED: "maybe",
+    BUDGET_RUN_TOKENS: "1e6",
     SIGNALBOX_ROLE: "boss",
     ENCRYPTION_KEY: "hunter2",
     TRUSTED_PROXIES: "10.0.0.0/99",
@@ -51,6 +52,7 @@ test("bad values stop the start, with one line for each, and secrets are not sho
   expect(lines.map((line) => line.split(":")[0]).sort()).toEqual([
     "ALLOWED_HOSTS",
     "API_KEYS",
+    "BUDGET_RUN_TOKENS",
     "DATABASE_URL",
     "ENCRYPTION_KEY",
     "GRPC_PORT",
@@ -67,6 +69,8 @@ test("bad values stop the start, with one line for each, and secrets are not sho
   expect(logs).not.toContain("key-of-an-admin");
   expect(logs).toContain("fewer than 16 characters");
   expect(logs).toContain('SIGNALBOX_ROLE: must be all, api or worker (it is "boss")');
+  // A number of tokens is no secret.
+  expect(logs).toMatch(/BUDGET_RUN_TOKENS: must be a whole number from 0 to \d+ \(it is "1e6"\)/);
 });
 
 test("a database that does not answer stops the start, and its password is not shown", async () => {
