@@ -23,7 +23,7 @@ export class GatewayError extends Error {
 
 const service = "signalbox.gateway.v1.AgentGateway";
 /** Errors that a new registration or a repetition does not solve. */
-const hopeless = ["not_found", "unauthenticated", "permission_denied", "invalid_argument"];
+const permanentCodes = ["not_found", "unauthenticated", "permission_denied", "invalid_argument"];
 const pause = (seconds: number) => new Promise((done) => setTimeout(done, seconds * 1000));
 /** A random time around this one, so that bridges that lost the service together do not return together. */
 const jittered = (seconds: number) => seconds * (0.5 + Math.random());
@@ -79,7 +79,7 @@ async function session(access: Access, work: (task: Task) => Promise<string>): P
   const { url, agentId, secret, heartbeatSeconds } = access;
   const registration = { agentId, ...(secret && { secret }), version: "1.0" };
   const { sessionId } = await call<{ sessionId: string }>(url, "RegisterAgent", registration).catch((error) => {
-    if (!hopeless.includes(error.code)) throw error;
+    if (!permanentCodes.includes(error.code)) throw error;
     console.error(`registration failed: ${error.message}`);
     process.exit(1);
   });
@@ -110,7 +110,7 @@ async function session(access: Access, work: (task: Task) => Promise<string>): P
   }
 }
 
-const isHopeless = (error: unknown) => error instanceof GatewayError && hopeless.includes(error.code);
+const isHopeless = (error: unknown) => error instanceof GatewayError && permanentCodes.includes(error.code);
 const reasonOf = (error: unknown) => {
   const { message, cause } = error as Error;
   return cause instanceof Error ? `${message}: ${cause.message}` : message;
@@ -166,12 +166,12 @@ async function report(session: Session, task: Task, method: "CompleteTask" | "Fa
   // Heartbeats go on meanwhile, and each renews the lease.
   const startedAt = performance.now();
   const end = startedAt + secondsLeft(session) * 1000;
-  const left = () => (end - performance.now()) / 1000;
+  const remainingSeconds = () => (end - performance.now()) / 1000;
   let internalErrors = 0;
   for (let wait = 0.5; ; wait = Math.min(wait * 2, 5)) {
     try {
       // A call that hangs leaves time for another.
-      await call(url, method, { sessionId, executionId, ...outcome }, Math.min(30, Math.max(5, left() / 2)));
+      await call(url, method, { sessionId, executionId, ...outcome }, Math.min(30, Math.max(5, remainingSeconds() / 2)));
       undelivered.delete(executionId);
       return;
     } catch (error) {
@@ -188,14 +188,14 @@ async function report(session: Session, task: Task, method: "CompleteTask" | "Fa
         const failure = `Its result was refused: ${reason}`.slice(0, maxReason);
         return report(session, task, "FailTask", { error: failure, retryable: isInternal });
       }
-      if (left() <= 0) {
+      if (remainingSeconds() <= 0) {
         const what = method === "CompleteTask" ? "result" : "failure";
         const seconds = Math.round((performance.now() - startedAt) / 1000);
         throw new Error(`task ${executionId}: its ${what} could not be delivered within ${seconds} s: ${reason}`);
       }
       const what = isInternal ? "failed" : "was not answered";
       console.warn(`task ${executionId}: ${method} ${what}, retrying: ${reason}`);
-      await pause(Math.min(jittered(wait), Math.max(left(), 0)));
+      await pause(Math.min(jittered(wait), Math.max(remainingSeconds(), 0)));
     }
   }
 }

@@ -27,7 +27,7 @@ const settings = {
 };
 type Gateway = Client<typeof AgentGateway>;
 /** Errors that a new registration does not solve. */
-const hopeless = [Code.NotFound, Code.Unauthenticated, Code.InvalidArgument];
+const permanentCodes = [Code.NotFound, Code.Unauthenticated, Code.InvalidArgument];
 
 /** The answer to a task, in Markdown. It is posted as a comment on the issue. */
 function answer(task: Task, memories: readonly FoundMemory[]): string {
@@ -85,7 +85,7 @@ async function attempt(gateway: Gateway, sessionId: string, task: Task): Promise
 async function serve(gateway: Gateway): Promise<void> {
   const { agentId, secret } = settings;
   const session = await gateway.registerAgent({ agentId, secret, version: "1.0" }).catch((error) => {
-    if (!hopeless.includes(codeOf(error))) throw error;
+    if (!permanentCodes.includes(codeOf(error))) throw error;
     console.error(`registration failed: ${error.message}`);
     process.exit(1);
   });

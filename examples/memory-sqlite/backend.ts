@@ -11,7 +11,7 @@ import type { File } from "./file.ts";
 import { allWords, anyWord } from "./words.ts";
 
 const columns = "id, key, content, scope, agent_id, project_id, task_id, created_at, updated_at";
-const alive = "(expires_at is null or expires_at > ?)";
+const notExpired = "(expires_at is null or expires_at > ?)";
 type Value = string | number;
 type Row = StoredMemory & { embedding: Uint8Array | null };
 
@@ -39,10 +39,10 @@ export function sqliteBackend(file: File, vectors: VectorSettings): MemoryStore 
       });
     },
     get: async (key) =>
-      file.all<StoredMemory>(`select ${columns} from memories where key = ? and ${alive}`, key, Date.now())[0] ?? null,
-    delete: async (key) => file.run(`delete from memories where key = ? and ${alive}`, key, Date.now()) > 0,
+      file.all<StoredMemory>(`select ${columns} from memories where key = ? and ${notExpired}`, key, Date.now())[0] ?? null,
+    delete: async (key) => file.run(`delete from memories where key = ? and ${notExpired}`, key, Date.now()) > 0,
     list: async (filter, { limit, offset }) => {
-      const [condition, values] = where(filter);
+      const [condition, values] = conditionOf(filter);
       const order = "order by created_at desc, id desc limit ? offset ?";
       const items = file.all<StoredMemory>(
         `select ${columns} from memories where ${condition} ${order}`,
@@ -54,7 +54,7 @@ export function sqliteBackend(file: File, vectors: VectorSettings): MemoryStore 
       return { items, total: count?.total ?? 0 };
     },
     nearest: async (vector, filter, limit) => {
-      const [condition, values] = where(filter);
+      const [condition, values] = conditionOf(filter);
       const found: { number: number; distance: number }[] = [];
       const rows = file.each<{ number: number; embedding: Uint8Array }>(
         `select number, embedding from memories where embedding is not null and ${condition}`,
@@ -93,7 +93,7 @@ export function sqliteBackend(file: File, vectors: VectorSettings): MemoryStore 
     },
     unembedded: async (limit) =>
       file.all(
-        `select id, content from memories where embedding is null and ${alive} order by created_at, id limit ?`,
+        `select id, content from memories where embedding is null and ${notExpired} order by created_at, id limit ?`,
         Date.now(),
         limit,
       ),
@@ -110,7 +110,7 @@ export function sqliteBackend(file: File, vectors: VectorSettings): MemoryStore 
 }
 
 /** The SQL condition of a filter on memories that have not expired, with its values. */
-function where(filter: MemoryFilter): [string, Value[]] {
+function conditionOf(filter: MemoryFilter): [string, Value[]] {
   const values: Value[] = [];
   const alternatives = filter.map((match) => {
     const parts = (["scope", "agent_id", "project_id", "task_id"] as const).flatMap((column) => {
@@ -123,12 +123,12 @@ function where(filter: MemoryFilter): [string, Value[]] {
     return `(${parts.join(" and ") || "true"})`;
   });
   values.push(Date.now());
-  return [`(${alternatives.join(" or ") || "false"}) and ${alive}`, values];
+  return [`(${alternatives.join(" or ") || "false"}) and ${notExpired}`, values];
 }
 
 /** Rows by number that match an FTS5 query, with a rank above 0 and up to 1. */
 function ranked(file: File, query: string, filter: MemoryFilter): Map<number, number> {
-  const [condition, values] = where(filter);
+  const [condition, values] = conditionOf(filter);
   const rows = file.all<{ number: number; score: number }>(
     `select w.rowid as number, -bm25(words) as score from words w join memories m on m.number = w.rowid
       where words match ? and ${condition} order by score desc limit 1000`,

@@ -22,7 +22,7 @@ export async function check(client: Client, { connection, signal }: CallContext<
     throw new PluginError("not_configured", "missing ALPHA_TOKEN: set it, or set `token` in the credentials");
   // A bad token gets 401 from both. An app's token may not read the user, but it may read its limits.
   const user = await readUser(client, signal);
-  const { headers } = user ?? (await client.read("GET /rate_limit", {}, shapes.anything, signal));
+  const { headers } = user ?? (await client.read("GET /rate_limit", {}, shapes.anyObject, signal));
   return { may_write: mayWrite(headers.get("x-oauth-scopes")), rate_limit: rateLimitOf(headers) };
 }
 

@@ -16,14 +16,14 @@ const standings: ReadonlyMap<unknown, EventAuthor["standing"]> = new Map([
 export const standingOf = (association: unknown): EventAuthor["standing"] | null => standings.get(association) ?? null;
 
 /** Members that carry an `author_association`, the most specific first. */
-const written = ["comment", "review", "discussion", "issue", "pull_request"];
+const writtenKinds = ["comment", "review", "discussion", "issue", "pull_request"];
 
 /** Login of the account that caused an event. A polled event has `sender: null` if its actor is unknown. */
 export function actorOf(payload: unknown): string | null {
   const sender = stringAt(payload, ["sender", "login"], 200);
   if (sender !== null || valueAt(payload, "sender") === null) return sender;
   // The author of the object. The actor can be someone else, but an incomplete payload names only the author.
-  const wrote = written.find((name) => valueAt(payload, name) !== undefined);
+  const wrote = writtenKinds.find((name) => valueAt(payload, name) !== undefined);
   return wrote === undefined ? null : stringAt(payload, [wrote, "user", "login"], 200);
 }
 
@@ -51,7 +51,7 @@ function kindOf(login: string, type: unknown): EventAuthor["kind"] {
  * An association describes the author of the object that carries it, and says nothing about the people who change that object.
  */
 function standingIn(payload: unknown, login: string): EventAuthor["standing"] {
-  for (const name of written) {
+  for (const name of writtenKinds) {
     if (stringAt(payload, [name, "user", "login"], 200) !== login) continue;
     const found = standingOf(valueAt(payload, name, "author_association"));
     if (found) return found;

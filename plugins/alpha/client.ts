@@ -43,10 +43,10 @@ export interface Client {
   readonly graphql: (effect: "read" | "write", query: string, variables: Parameters, signal: AbortSignal) => Promise<unknown>;
 }
 
-type Given = Pick<Capabilities, "fetch" | "log" | "throttle">;
+type ClientCapabilities = Pick<Capabilities, "fetch" | "log" | "throttle">;
 
 /** One client per account, so that all calls share its throttle. */
-export function clients(capabilities: Given): (connection: Settings) => Client {
+export function clients(capabilities: ClientCapabilities): (connection: Settings) => Client {
   const clientByKey = new Map<string, Client>();
   return (connection) => {
     const key = `${connection.api_url} ${connection.token ?? ""}`;
@@ -62,14 +62,14 @@ export function clients(capabilities: Given): (connection: Settings) => Client {
 }
 
 /** What the requests of a client have in common. */
-interface Account extends Pick<Given, "fetch" | "log"> {
+interface Account extends Pick<ClientCapabilities, "fetch" | "log"> {
   readonly base: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Values to redact in error messages. */
   readonly secrets: readonly string[];
 }
 
-function clientFor({ api_url, token, webhook_secret }: Settings, { fetch, log, throttle }: Given): Client {
+function clientFor({ api_url, token, webhook_secret }: Settings, { fetch, log, throttle }: ClientCapabilities): Client {
   const account: Account = {
     base: api_url.replace(/\/+$/, ""),
     headers: {
@@ -107,7 +107,7 @@ function graphqlBy(api_url: string, { read, write }: Pick<Client, "read" | "writ
   return async (effect, query, variables, signal) => {
     const request = effect === "read" ? read : write;
     try {
-      return dataOf((await request(route, { query, variables }, shapes.anything, signal)).data);
+      return dataOf((await request(route, { query, variables }, shapes.anyObject, signal)).data);
     } catch (error) {
       if (!(error instanceof PluginError) || error.code !== "not_found" || !error.message.includes("answered 404")) throw error;
       throw new PluginError("unsupported", "the server of alpha has no GraphQL API; discussions need it");

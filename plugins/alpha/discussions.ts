@@ -6,9 +6,9 @@ import type { Place } from "./place.ts";
 /** Discussions are read and written by the GraphQL API only. */
 type Discussion = Extract<Place, { kind: "discussion" }>;
 
-const written = z.object({ id: z.string(), url: z.string() });
+const commentShape = z.object({ id: z.string(), url: z.string() });
 const page = z.object({
-  nodes: z.array(written.extend({ body: z.string() })),
+  nodes: z.array(commentShape.extend({ body: z.string() })),
   pageInfo: z.object({ hasPreviousPage: z.boolean(), startCursor: z.string().nullish() }),
 });
 /** Maximum number of pages of 100 comments, newest first, in which to look for one of ours. */
@@ -31,7 +31,7 @@ export async function postDiscussionComment(
   signal: AbortSignal,
 ): Promise<PostedComment> {
   const answer = await client.graphql("write", postQuery, { discussion, reply_to, body }, signal);
-  return readAnswer(written, valueAt(answer, "addDiscussionComment", "comment"));
+  return readAnswer(commentShape, valueAt(answer, "addDiscussionComment", "comment"));
 }
 
 /** Comments, or replies of one comment, that carry `key`, oldest first. */
@@ -60,7 +60,7 @@ export async function updateDiscussionComment(
   signal: AbortSignal,
 ): Promise<PostedComment> {
   const answer = await client.graphql("write", updateQuery, { id, body }, signal);
-  return readAnswer(written, valueAt(answer, "updateDiscussionComment", "comment"));
+  return readAnswer(commentShape, valueAt(answer, "updateDiscussionComment", "comment"));
 }
 
 export async function deleteDiscussionComment(client: Client, id: string, signal: AbortSignal): Promise<void> {

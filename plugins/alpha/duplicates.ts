@@ -23,7 +23,7 @@ export async function deleteComment(client: Client, place: Place, id: string, si
   try {
     if (place.kind === "discussion") return await deleteDiscussionComment(client, id, signal);
     const { owner, repo } = place;
-    await client.write(`DELETE ${routesOf(place).one}`, { owner, repo, id }, shapes.nothing, signal);
+    await client.write(`DELETE ${routesOf(place).one}`, { owner, repo, id }, shapes.ignoredBody, signal);
   } catch (error) {
     if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
   }

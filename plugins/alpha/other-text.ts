@@ -2,7 +2,7 @@ import { factList, oneLine, sections, stringAt, stripMarker, valueAt } from "@si
 
 type Path = readonly string[];
 /** How to show an event that is not about an issue, a pull request or a comment: its object, and which members of it. */
-interface Shown {
+interface ShownEvent {
   readonly kind: string;
   /** Member of the payload with the object; the payload itself if absent. */
   readonly of?: string;
@@ -26,7 +26,7 @@ const alert = [
 ];
 const ref = [["Type", ["ref_type"]] as const, ["Ref", ["ref"]] as const];
 
-const events: Readonly<Record<string, Shown>> = {
+const events: Readonly<Record<string, ShownEvent>> = {
   check_run: {
     kind: "Check run",
     of: "check_run",

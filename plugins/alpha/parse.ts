@@ -8,7 +8,7 @@ import { eventText } from "./event-text.ts";
 import { commentIdOf, subjectOf, threadOf, titleOf } from "./place.ts";
 
 /** Where each mapped event has its issue number. */
-const tabled: Readonly<Record<string, "issue" | "pull_request" | "discussion">> = {
+const subjectKinds: Readonly<Record<string, "issue" | "pull_request" | "discussion">> = {
   issues: "issue",
   issue_comment: "issue",
   pull_request: "pull_request",
@@ -51,7 +51,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
 
 /** Whether the event closes or deletes its subject, whatever the mappings do with it. */
 const isClosed = (event: string, action: string | null): boolean =>
-  (action === "closed" && Object.hasOwn(tabled, event)) ||
+  (action === "closed" && Object.hasOwn(subjectKinds, event)) ||
   (action === "deleted" && (event === "issues" || event === "discussion"));
 
 /** The first header that is set; our own name comes before the platform's. Values over 200 characters are ignored. */
@@ -80,7 +80,7 @@ function occurredAt(event: string, action: string | null, payload: unknown): str
 
 function lacking(event: string, payload: unknown): string | null {
   if (event === "commit_comment" && subjectOf(event, payload) === null) return "comment.commit_id";
-  const item = Object.hasOwn(tabled, event) ? tabled[event] : undefined;
+  const item = Object.hasOwn(subjectKinds, event) ? subjectKinds[event] : undefined;
   if (!item) return null;
   if (!isNumber(valueAt(payload, item, "number"))) return `${item}.number`;
   if (!isProject(valueAt(payload, "repository", "full_name"))) return "repository.full_name";

@@ -34,7 +34,7 @@ export async function readList(
     budget.requests -= 1;
     // One second earlier, because the platform may exclude the time itself; items already seen are skipped below.
     const query = { ...repository, ...fixed, since: seconds(position.at, -1), per_page: 100, page: position.page };
-    const { data, link } = await client.read(`GET ${route}`, query, shapes.listed, signal);
+    const { data, link } = await client.read(`GET ${route}`, query, shapes.listItems, signal);
     position = advance(position, data, items);
     if (pageOf(link, "next") === null) return { items, position: { ...position, from: position.at, page: 1 } };
   }

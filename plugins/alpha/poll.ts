@@ -50,7 +50,7 @@ export async function poll(
 async function pull(client: Client, repository: Repository, issue: Item, signal: AbortSignal): Promise<Item> {
   const query = { ...repository, pull_number: Number(valueAt(issue, "number")) };
   try {
-    const { data } = await client.read("GET /repos/{owner}/{repo}/pulls/{pull_number}", query, shapes.anything, signal);
+    const { data } = await client.read("GET /repos/{owner}/{repo}/pulls/{pull_number}", query, shapes.anyObject, signal);
     return { ...data, updated_at: issue.updated_at };
   } catch (error) {
     if (!(error instanceof PluginError) || error.code !== "not_found") throw error;

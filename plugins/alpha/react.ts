@@ -24,7 +24,7 @@ export async function react(client: Client, target: ReactionTarget, reaction: Re
   for (const { id, user } of [...others, ...extra]) {
     if (user?.login !== own.user?.login) continue;
     await client
-      .write(`DELETE ${route}/{reaction_id}`, { ...address, reaction_id: String(id) }, shapes.nothing, signal)
+      .write(`DELETE ${route}/{reaction_id}`, { ...address, reaction_id: String(id) }, shapes.ignoredBody, signal)
       .catch((error) => {
         if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
       });

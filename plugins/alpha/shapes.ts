@@ -14,7 +14,7 @@ export const comments = z.array(comment);
 export const reaction = z.object({ id, content: z.string(), user });
 export const reactions = z.array(reaction);
 export const account = z.object({ login: z.string() });
-export const anything = z.record(z.string(), z.unknown());
+export const anyObject = z.record(z.string(), z.unknown());
 export const issue = z.object({
   number: z.number(),
   title: z.string(),
@@ -31,10 +31,10 @@ export const label = z.object({ name: z.string(), color: z.string(), description
 export const labels = z.array(label);
 
 /** List items keep all their members, because the poll passes them to `parse` in the shape of a webhook. */
-export const listed = z.array(z.looseObject({ updated_at: z.string() }));
+export const listItems = z.array(z.looseObject({ updated_at: z.string() }));
 
 /** An answer without a body. */
-export const nothing = z.unknown();
+export const ignoredBody = z.unknown();
 
 /** What an account may do in a repository. */
 export const permission = z.object({ permission: z.string(), role_name: z.string().nullish() });

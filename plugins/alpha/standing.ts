@@ -4,7 +4,7 @@ import type { Client } from "./client.ts";
 import * as shapes from "./shapes.ts";
 
 /** May change issues: they are of the repository. */
-const trusted = new Set(["admin", "maintain", "write", "triage"]);
+const memberPermissions = new Set(["admin", "maintain", "write", "triage"]);
 
 /**
  * The standing of an account, by its permission in a repository. Everyone can read a public repository, organisation members
@@ -21,7 +21,9 @@ export async function standingOf(
   const route = "GET /repos/{owner}/{repo}/collaborators/{username}/permission";
   try {
     const { data } = await client.read(route, { owner, repo, username: author.name }, shapes.permission, signal);
-    return trusted.has(data.role_name ?? data.permission) || trusted.has(data.permission) ? "collaborator" : "unknown";
+    return memberPermissions.has(data.role_name ?? data.permission) || memberPermissions.has(data.permission)
+      ? "collaborator"
+      : "unknown";
   } catch (error) {
     if (error instanceof PluginError && (error.code === "unauthorized" || error.code === "not_found")) return "unknown";
     throw error;

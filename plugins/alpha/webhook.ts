@@ -74,16 +74,16 @@ export async function checkWebhook(
   const repository = { ...repositoryOf(project ?? undefined) };
   // A webhook mapping may name event and action in one: "issues.opened".
   const names = [...new Set(events.map(({ event_name }) => event_name.split(".")[0] ?? event_name))].sort();
-  const unknown = names.filter((name) => !deliverable.has(name));
+  const unknownEvents = names.filter((name) => !deliverable.has(name));
   // A ping is sent whatever the webhook is configured for.
   const needed = names.filter((name) => deliverable.has(name) && name !== "ping");
   const hook = (await hooksOf(client, repository, signal)).find(({ config }) => isSame(config.url, url));
   const missing = hook ? needed.filter((name) => !hook.events.includes(name) && !hook.events.includes("*")) : needed;
   if (apply && (!hook || missing.length > 0)) {
     const savedHook = await write(client, repository, hook, { url, needed, missing }, connection, signal);
-    return { ...reportOf(savedHook, connection), missing: [], unknown, changed: hook ? "updated" : "created" };
+    return { ...reportOf(savedHook, connection), missing: [], unknown: unknownEvents, changed: hook ? "updated" : "created" };
   }
-  return { ...(hook ? reportOf(hook, connection) : absent), missing, unknown, changed: null };
+  return { ...(hook ? reportOf(hook, connection) : absent), missing, unknown: unknownEvents, changed: null };
 }
 
 const absent = { id: null, active: false, configured: [], notes: ["No webhook of the repository points to this URL."] };

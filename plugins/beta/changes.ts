@@ -8,7 +8,7 @@ const states: ReadonlyMap<unknown, string> = new Map([
   [4, "locked"],
 ]);
 /** Changes with every update, or of no meaning to a reader. */
-const silent = new Set([
+const silentActions = new Set([
   "updated_at",
   "updated_by_id",
   "last_edited_at",
@@ -35,7 +35,7 @@ export function changesOf(event: string, action: string | null, payload: unknown
   const changes = valueAt(payload, "changes");
   const names = typeof changes === "object" && changes !== null ? Object.keys(changes) : [];
   const ownChanges = names
-    .filter((name) => !silent.has(name) && /^\w{1,50}$/.test(name))
+    .filter((name) => !silentActions.has(name) && /^\w{1,50}$/.test(name))
     .slice(0, 20)
     .flatMap((name) => changeOf(name, valueAt(changes, name)));
   return [...ownChanges, ...changesOfPush(payload)];

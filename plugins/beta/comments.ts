@@ -68,7 +68,7 @@ export async function updateComment(
 /** Succeeds where the note no longer exists. */
 export async function deleteComment(account: Account, place: Place, id: string): Promise<void> {
   const { route, path } = await noteAt(account, place, id);
-  const request = { route: `DELETE ${route}`, path, schema: shapes.nothing, signal: account.signal };
+  const request = { route: `DELETE ${route}`, path, schema: shapes.ignoredBody, signal: account.signal };
   try {
     await account.client.write(request);
   } catch (error) {

@@ -14,7 +14,7 @@ export async function createIssue(client: HttpClient, issue: NewIssue, signal: A
   const request = { route: "POST /projects/{project}/issues", path: { project }, body, schema: shapes.createdIssue, signal };
   const { data } = await client.write(request);
   const path = pathOf(project, data);
-  const created = {
+  const createdEvent = {
     object_kind: "issue",
     event_type: "issue",
     user: data.author ?? null,
@@ -22,7 +22,7 @@ export async function createIssue(client: HttpClient, issue: NewIssue, signal: A
     object_attributes: { ...data, action: "open" },
     labels: data.labels.map((name) => ({ title: name })),
   };
-  const payload = JSON.parse(JSON.stringify(created)) as Json;
+  const payload = JSON.parse(JSON.stringify(createdEvent)) as Json;
   return { key: `${path}#${data.iid}`, url: data.web_url, event: { headers: { "x-beta-event": "Issue Hook" }, payload } };
 }
 

@@ -5,7 +5,7 @@ type Path = readonly string[];
  * How to show an event that is not about an issue, a merge request or a note. A fact is the first of its paths that has a
  * value.
  */
-interface Shown {
+interface ShownEvent {
   readonly kind: string;
   readonly title?: readonly Path[];
   readonly facts: readonly (readonly [string, ...Path[]])[];
@@ -15,12 +15,12 @@ interface Shown {
 const attribute = (name: string): Path => ["object_attributes", name];
 const user: readonly [string, Path, Path] = ["By", ["user", "username"], ["user_username"]];
 
-const push: Shown = {
+const push: ShownEvent = {
   kind: "Push",
   facts: [user, ["Ref", ["ref"]], ["Before", ["before"]], ["After", ["after"]]],
 };
 
-const events: Readonly<Record<string, Shown>> = {
+const events: Readonly<Record<string, ShownEvent>> = {
   "Pipeline Hook": {
     kind: "Pipeline",
     title: [attribute("name"), attribute("ref")],

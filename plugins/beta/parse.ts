@@ -24,7 +24,7 @@ const kinds: ReadonlyMap<unknown, string> = new Map([
   ["note", "Note Hook"],
 ]);
 /** Hooks about an issue or merge request itself. */
-const tabled = new Set(["Issue Hook", "Confidential Issue Hook", "Merge Request Hook"]);
+const subjectEvents = new Set(["Issue Hook", "Confidential Issue Hook", "Merge Request Hook"]);
 
 /** Parses any event. Never throws, whatever the payload is. */
 export function parse({ headers, payload }: WebhookPayload): SourceEvent {
@@ -60,7 +60,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
     incomplete: isIncomplete(event_name, payload),
     comment_text: action !== "update" && typeof note === "string" ? sanitizeText(note) : null,
     // Whatever the mappings say of the event.
-    ...(tabled.has(event_name) && (action === "close" || action === "merge") && { closes: true }),
+    ...(subjectEvents.has(event_name) && (action === "close" || action === "merge") && { closes: true }),
   };
 }
 
@@ -94,7 +94,7 @@ function occurredAt(action: string | null, payload: unknown): string | null {
 
 function lacking(event: string, payload: unknown): string | null {
   const isNote = event === "Note Hook" || event === "Confidential Note Hook";
-  if (!tabled.has(event) && !isNote) return null;
+  if (!subjectEvents.has(event) && !isNote) return null;
   const item = valueAt(payload, "object_attributes");
   if (!isNote && !isNumber(valueAt(item, "iid"))) return "object_attributes.iid";
   const isOfGroup = [item, valueAt(payload, "issue")].some(isEpic) || valueAt(payload, "epic") !== undefined;

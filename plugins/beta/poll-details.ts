@@ -6,11 +6,11 @@ import { type LabelChange, labelChanges } from "./label-changes.ts";
 import * as shapes from "./shapes.ts";
 
 export type Kind = Address["kind"];
-export type Item = z.output<typeof shapes.listed>[number];
+export type Item = z.output<typeof shapes.listItems>[number];
 export interface PolledEvent extends WebhookPayload {
   readonly when: string;
 }
-export interface Reading {
+export interface PollContext {
   readonly client: HttpClient;
   readonly project: string;
   readonly signal: AbortSignal;
@@ -25,27 +25,27 @@ const close = 2_000;
  * The events of an item since then: opened; closed or merged; each edit of its labels; each new note. If none of these
  * explains a change, it is an update by an unknown actor.
  */
-export async function detailsOf(reading: Reading, kind: Kind, item: Item, since: number): Promise<PolledEvent[]> {
-  const events = milestones(reading, kind, item, since);
+export async function detailsOf(context: PollContext, kind: Kind, item: Item, since: number): Promise<PolledEvent[]> {
+  const events = milestones(context, kind, item, since);
   const isKnown = events.length > 0;
-  for (const change of labelChanges(await labelEvents(reading, kind, item), item, since)) {
-    events.push(labelsEvent(reading, kind, item, change));
+  for (const change of labelChanges(await labelEvents(context, kind, item), item, since)) {
+    events.push(labelsEvent(context, kind, item, change));
   }
-  const notes = Number(valueAt(item, "user_notes_count")) > 0 ? await notesOf(reading, kind, item) : [];
-  events.push(...newNotes(reading, kind, item, notes, since));
+  const notes = Number(valueAt(item, "user_notes_count")) > 0 ? await notesOf(context, kind, item) : [];
+  events.push(...newNotes(context, kind, item, notes, since));
   // An edited note moves the time of its item, too.
   const isExplained =
     isKnown ||
     events.some(({ when }) => isClose(when, item.updated_at)) ||
     notes.some(({ system, updated_at }) => !system && updated_at && isClose(updated_at, item.updated_at));
   if (!isExplained && Date.parse(item.updated_at) >= since)
-    events.push(polledEvent(reading, kind, item, "update", null, item.updated_at));
+    events.push(polledEvent(context, kind, item, "update", null, item.updated_at));
   return events;
 }
 
 const isClose = (one: string, other: string): boolean => Math.abs(Date.parse(one) - Date.parse(other)) <= close;
 
-function milestones(reading: Reading, kind: Kind, item: Item, since: number): PolledEvent[] {
+function milestones(reading: PollContext, kind: Kind, item: Item, since: number): PolledEvent[] {
   const events: PolledEvent[] = [];
   const addStateEvent = (member: string, action: string, user: unknown) => {
     const when = timestampAt(item, member);
@@ -61,35 +61,35 @@ function milestones(reading: Reading, kind: Kind, item: Item, since: number): Po
 
 type Notes = z.output<typeof shapes.notes>;
 
-async function notesOf(reading: Reading, kind: Kind, item: Item): Promise<Notes> {
+async function notesOf(context: PollContext, kind: Kind, item: Item): Promise<Notes> {
   const request = {
     route: "GET /projects/{project}/{kind}/{iid}/notes",
-    path: { project: reading.project, kind, iid: item.iid },
+    path: { project: context.project, kind, iid: item.iid },
   };
   const query = { per_page: 100, sort: "desc", order_by: "created_at" };
-  return (await reading.client.read({ ...request, query, schema: shapes.notes, signal: reading.signal })).data;
+  return (await context.client.read({ ...request, query, schema: shapes.notes, signal: context.signal })).data;
 }
 
-function newNotes(reading: Reading, kind: Kind, item: Item, notes: Notes, since: number): PolledEvent[] {
+function newNotes(context: PollContext, kind: Kind, item: Item, notes: Notes, since: number): PolledEvent[] {
   const fresh = notes.filter((note) => !note.system && Date.parse(note.created_at ?? "") >= since);
   return fresh.map((note) => {
     const { body, author, ...attributes } = note;
     const member = kind === "issues" ? "issue" : "merge_request";
     const payload = { object_attributes: { ...attributes, note: body, action: "create" }, [member]: item, user: author ?? null };
     const isSecret = isConfidential(item) || note.internal === true || note.confidential === true;
-    return webhook(reading, { hook: "Note Hook", kind: "note", isSecret }, payload, item, note.created_at ?? item.updated_at);
+    return webhook(context, { hook: "Note Hook", kind: "note", isSecret }, payload, item, note.created_at ?? item.updated_at);
   });
 }
 
 /** Empty if the item was deleted meanwhile. */
-async function labelEvents(reading: Reading, kind: Kind, item: Item): Promise<Json[]> {
+async function labelEvents(context: PollContext, kind: Kind, item: Item): Promise<Json[]> {
   const route = "GET /projects/{project}/{kind}/{iid}/resource_label_events";
-  const path = { project: reading.project, kind, iid: item.iid };
+  const path = { project: context.project, kind, iid: item.iid };
   const events: Json[] = [];
   try {
     for (let page = 1; page <= maxPages; page++) {
-      const request = { route, path, query: { per_page: 100, page }, schema: shapes.labelEvents, signal: reading.signal };
-      const { data } = await reading.client.read(request);
+      const request = { route, path, query: { per_page: 100, page }, schema: shapes.labelEvents, signal: context.signal };
+      const { data } = await context.client.read(request);
       events.push(...(data as Json[]));
       if (data.length < 100) break;
     }
@@ -100,7 +100,7 @@ async function labelEvents(reading: Reading, kind: Kind, item: Item): Promise<Js
 }
 
 /** The webhook of that edit: with the labels at that time, and with the item's `updated_at` if the edit is its last change. */
-function labelsEvent(reading: Reading, kind: Kind, item: Item, { when, user, previous, current }: LabelChange): PolledEvent {
+function labelsEvent(reading: PollContext, kind: Kind, item: Item, { when, user, previous, current }: LabelChange): PolledEvent {
   const labels = [...current];
   const updated_at = isClose(when, item.updated_at) ? item.updated_at : when;
   const changes = { labels: { previous: previous.map(titled), current: current.map(titled) } };
@@ -110,7 +110,7 @@ function labelsEvent(reading: Reading, kind: Kind, item: Item, { when, user, pre
 const titled = (title: unknown) => ({ title });
 
 function polledEvent(
-  reading: Reading,
+  context: PollContext,
   kind: Kind,
   item: Item,
   action: string,
@@ -123,22 +123,22 @@ function polledEvent(
   const payload = { object_attributes: { ...item, action }, labels: titles, ...more, user: user ?? null };
   const isSecret = isConfidential(item);
   return kind === "issues"
-    ? webhook(reading, { hook: "Issue Hook", kind: "issue", isSecret }, payload, item, when)
-    : webhook(reading, { hook: "Merge Request Hook", kind: "merge_request", isSecret }, payload, item, when);
+    ? webhook(context, { hook: "Issue Hook", kind: "issue", isSecret }, payload, item, when)
+    : webhook(context, { hook: "Merge Request Hook", kind: "merge_request", isSecret }, payload, item, when);
 }
 
 const isConfidential = (item: Item): boolean => valueAt(item, "confidential") === true;
 
 /** Confidential events have hook names of their own, which no default mapping handles. */
 function webhook(
-  reading: Reading,
+  context: PollContext,
   { hook, kind, isSecret }: { readonly hook: string; readonly kind: string; readonly isSecret: boolean },
   content: Record<string, unknown>,
   item: Item,
   when: string,
 ): PolledEvent {
   const [event, event_type] = isSecret ? [`Confidential ${hook}`, `confidential_${kind}`] : [hook, kind];
-  const project = { id: valueAt(item, "project_id"), path_with_namespace: pathOf(reading.project, item) };
+  const project = { id: valueAt(item, "project_id"), path_with_namespace: pathOf(context.project, item) };
   const payload = JSON.parse(JSON.stringify({ object_kind: kind, event_type, project, ...content })) as Json;
   const key = changeKey(event, String(valueAt(payload, "object_attributes", "action")), payload);
   return { headers: { "x-beta-event": event, ...(key === null ? {} : { "x-beta-event-uuid": `poll:${key}` }) }, payload, when };

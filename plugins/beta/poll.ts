@@ -1,7 +1,7 @@
 import type { HttpClient, PollBatch } from "@signalbox/sdk";
 import { z } from "zod";
 import { projectOf } from "./address.ts";
-import { detailsOf, type Item, type Kind, type PolledEvent, type Reading } from "./poll-details.ts";
+import { detailsOf, type Item, type Kind, type PollContext, type PolledEvent } from "./poll-details.ts";
 import * as shapes from "./shapes.ts";
 
 /** Pages of 100 per list and poll; the next poll continues from there. */
@@ -36,14 +36,14 @@ export async function poll(
   from: { project: string; since: string; cursor: string | null },
   signal: AbortSignal,
 ): Promise<PollBatch> {
-  const reading: Reading = { client, project: projectOf(from.project), signal };
+  const context: PollContext = { client, project: projectOf(from.project), signal };
   const cursor = cursorOf(from.cursor, from.since);
   const until = Date.now() + maxReadingMs;
   const found: PolledEvent[] = [];
   const ends = { issues: cursor.issues, merge_requests: cursor.merge_requests };
   for (const kind of ["issues", "merge_requests"] as const) {
-    const { items, end } = await listChanged(reading, kind, cursor[kind]);
-    const rest = await readDetails(reading, kind, { items, start: cursor[kind], until }, found);
+    const { items, end } = await listChanged(context, kind, cursor[kind]);
+    const rest = await readDetails(context, kind, { items, start: cursor[kind], until }, found);
     ends[kind] = rest ?? end;
   }
   const events = found.sort((a, b) => Date.parse(a.when) - Date.parse(b.when));
@@ -62,7 +62,7 @@ function cursorOf(text: string | null, since: string): z.output<typeof cursorSha
 const early = (time: string): string => new Date(Date.parse(time) - overlap).toISOString();
 
 /** Lists items by time of change. Pages are requested by time, not by number: an item that changes meanwhile moves to the end. */
-async function listChanged(reading: Reading, kind: Kind, start: Position): Promise<{ items: Item[]; end: Position }> {
+async function listChanged(context: PollContext, kind: Kind, start: Position): Promise<{ items: Item[]; end: Position }> {
   const items = new Map<string, Item>();
   let { at: reached, page } = start;
   let after = early(reached);
@@ -70,11 +70,11 @@ async function listChanged(reading: Reading, kind: Kind, start: Position): Promi
     const query = { updated_after: after, order_by: "updated_at", sort: "asc", per_page: 100, page };
     const request = {
       route: "GET /projects/{project}/{kind}",
-      path: { project: reading.project, kind },
+      path: { project: context.project, kind },
       query,
-      signal: reading.signal,
+      signal: context.signal,
     };
-    const { data } = await reading.client.read({ ...request, schema: shapes.listed });
+    const { data } = await context.client.read({ ...request, schema: shapes.listItems });
     for (const item of data) items.set(`${item.iid}`, item);
     const last = data.at(-1);
     if (last && Date.parse(last.updated_at) > Date.parse(reached)) reached = last.updated_at;
@@ -87,26 +87,26 @@ async function listChanged(reading: Reading, kind: Kind, start: Position): Promi
 
 /** Reads the details of as many items as one poll may, oldest change first. If some are left, returns the position to continue from. */
 async function readDetails(
-  reading: Reading,
+  context: PollContext,
   kind: Kind,
   { items, start, until }: { items: readonly Item[]; start: Position; until: number },
   found: PolledEvent[],
 ): Promise<Position | null> {
-  const known = new Set(start.done);
+  const processedKeys = new Set(start.done);
   const due = items
-    .filter((item) => !known.has(nameOf(item)))
+    .filter((item) => !processedKeys.has(nameOf(item)))
     .sort((a, b) => Date.parse(a.updated_at) - Date.parse(b.updated_at));
   const processed: Item[] = [];
   let reached = start.at;
   for (const [count, item] of due.entries()) {
     if (count >= maxDetails || Date.now() > until) {
       const again = Date.parse(early(reached));
-      const listed = items.filter((one) => known.has(nameOf(one))).concat(processed);
+      const listed = items.filter((one) => processedKeys.has(nameOf(one))).concat(processed);
       const done = listed.filter((one) => Date.parse(one.updated_at) >= again).map(nameOf);
       return { from: start.from, at: reached, page: reached === start.at ? start.page : 1, done };
     }
     const isOlder = Date.now() - Date.parse(item.updated_at) > overlap;
-    found.push(...(await detailsOf(reading, kind, item, Date.parse(start.from))));
+    found.push(...(await detailsOf(context, kind, item, Date.parse(start.from))));
     if (isOlder) processed.push(item);
     if (Date.parse(item.updated_at) > Date.parse(reached)) reached = item.updated_at;
   }

@@ -4,7 +4,7 @@
  */
 export function withoutQuickActions(markdown: string): string {
   let escaped = "";
-  let copied = 0;
+  let copiedTo = 0;
   let hasFences = true;
   for (let start = 0; start < markdown.length; ) {
     if (markdown[start] === "\n") {
@@ -24,12 +24,12 @@ export function withoutQuickActions(markdown: string): string {
     }
     const slash = slashAt(markdown, start);
     if (slash !== null) {
-      escaped += `${markdown.slice(copied, slash)}\\`;
-      copied = slash;
+      escaped += `${markdown.slice(copiedTo, slash)}\\`;
+      copiedTo = slash;
     }
     start = end + 1;
   }
-  return escaped + markdown.slice(copied);
+  return escaped + markdown.slice(copiedTo);
 }
 
 interface Fence {

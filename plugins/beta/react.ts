@@ -18,11 +18,11 @@ export async function react({ client, signal }: Account, target: ReactionTarget,
   const own = signs.filter(({ user }) => user?.username === account);
   if (reaction && !own.some(({ name }) => name === names[reaction])) {
     const body = { name: names[reaction] };
-    await client.write({ route: `POST ${route}`, path, body, schema: shapes.nothing, signal });
+    await client.write({ route: `POST ${route}`, path, body, schema: shapes.ignoredBody, signal });
   }
   for (const { id, name } of own) {
     if (reaction && name === names[reaction]) continue;
-    const one = { route: `DELETE ${route}/{id}`, path: { ...path, id }, schema: shapes.nothing, signal };
+    const one = { route: `DELETE ${route}/{id}`, path: { ...path, id }, schema: shapes.ignoredBody, signal };
     await client.write(one).catch((error) => {
       if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
     });

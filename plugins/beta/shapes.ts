@@ -35,13 +35,13 @@ export const issue = z.object({
 export const createdIssue = issue.loose();
 
 /** List items keep all their members, because the poll passes them to `parse` in the shape of a webhook. */
-export const listed = z.array(z.looseObject({ iid: z.number(), updated_at: z.string() }));
+export const listItems = z.array(z.looseObject({ iid: z.number(), updated_at: z.string() }));
 
 /** Label events, one label each. */
 export const labelEvents = z.array(z.looseObject({}));
 
 /** An answer without a body. */
-export const nothing = z.unknown();
+export const ignoredBody = z.unknown();
 
 /** A thread; that of a commit has its notes with it. */
 const threadNote = z.object({ id: z.number(), body: z.string() });

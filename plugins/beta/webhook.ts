@@ -36,20 +36,20 @@ export async function checkWebhook(
   const path = { project: projectOf(project ?? undefined) };
   // A webhook mapping may name event and action in one: "Issue Hook.open".
   const names = [...new Set(events.map(({ event_name }) => event_name.split(".")[0] ?? event_name))].sort();
-  const unknown = names.filter((name) => !Object.hasOwn(switches, name));
-  const needed = names.flatMap((name) => (Object.hasOwn(switches, name) ? (switches[name] ?? []) : []));
+  const unknownEvents = names.filter((name) => !Object.hasOwn(switches, name));
+  const switchNames = names.flatMap((name) => (Object.hasOwn(switches, name) ? (switches[name] ?? []) : []));
   const hook = (await hooksOf(client, path, signal)).find((one) => isSame(one.url, url));
-  const missing = hook ? needed.filter((name) => hook[name] !== true) : needed;
-  if (apply && (!hook || missing.length > 0)) {
-    const savedHook = await write(client, path, hook, { url, needed }, connection, signal);
+  const missingSwitches = hook ? switchNames.filter((name) => hook[name] !== true) : switchNames;
+  if (apply && (!hook || missingSwitches.length > 0)) {
+    const savedHook = await write(client, path, hook, { url, needed: switchNames }, connection, signal);
     return {
       ...reportOf(savedHook),
-      missing: needed.filter((name) => savedHook[name] !== true),
-      unknown,
+      missing: switchNames.filter((name) => savedHook[name] !== true),
+      unknown: unknownEvents,
       changed: hook ? "updated" : "created",
     };
   }
-  return { ...(hook ? reportOf(hook) : absent), missing, unknown, changed: null };
+  return { ...(hook ? reportOf(hook) : absent), missing: missingSwitches, unknown: unknownEvents, changed: null };
 }
 
 const absent = { id: null, active: false, configured: [], notes: ["No webhook of the project points to this URL."] };

@@ -2,7 +2,14 @@ import { stringAt, valueAt } from "@signalbox/sdk";
 import { isNone } from "./names.ts";
 
 /** Fields that change with every other one. */
-const bookkeeping = new Set(["last_activity_at", "updated_at", "updated_by", "updated_by_id", "sort_order", "completed_at"]);
+const bookkeepingFields = new Set([
+  "last_activity_at",
+  "updated_at",
+  "updated_by",
+  "updated_by_id",
+  "sort_order",
+  "completed_at",
+]);
 /** Too long for a line: it has its own section. */
 const long = /^(?:description|comment)(?:_|$)/;
 const maxChanges = 50;
@@ -19,7 +26,7 @@ export function changesOf(event: string, payload: unknown): string[] {
   const found = new Map<string, string>();
   const add = (field: string, from: unknown, to: unknown) => {
     const name = field.replace(/_ids?$/, "");
-    if (!/^\w{1,50}$/.test(field) || bookkeeping.has(field) || found.has(name) || found.size >= maxChanges) return;
+    if (!/^\w{1,50}$/.test(field) || bookkeepingFields.has(field) || found.has(name) || found.size >= maxChanges) return;
     found.set(name, long.test(name) ? `${name.split("_")[0]}: edited` : `${name}: ${valueText(from)} → ${valueText(to)}`);
   };
   for (const [name, change] of members(valueAt(data, "changes"))) add(name, valueAt(change, "old"), valueAt(change, "new"));

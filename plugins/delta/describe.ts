@@ -14,7 +14,7 @@ export async function describe(account: Account, address: Address, text: string)
   const project = await projectOf(account, address);
   const path = { slug: client.slug, project, issue: address.issue };
   const route = "GET /workspaces/{slug}/projects/{project}/issues/{issue}/";
-  const item = (await client.read({ route, path, schema: shapes.described, signal })).data;
+  const item = (await client.read({ route, path, schema: shapes.describedIssue, signal })).data;
   const ids = new Set(text.slice(0, 200_000).match(uuid));
   const names = new Map<string, string>();
   const learn = (rows: readonly { readonly id: string; readonly name: string }[]) => {

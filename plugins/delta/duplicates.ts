@@ -26,7 +26,7 @@ export async function deleteComment(account: Account, address: Address, id: stri
   const { client, signal } = account;
   const path = { slug: client.slug, project: await projectOf(account, address), issue: address.issue, id };
   try {
-    await client.write({ route: `DELETE ${route}{id}/`, path, schema: shapes.nothing, signal });
+    await client.write({ route: `DELETE ${route}{id}/`, path, schema: shapes.ignoredBody, signal });
   } catch (error) {
     if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
   }

@@ -17,7 +17,7 @@ const maxDepth = 60;
 const maxSpan = 50;
 
 /** HTML that may be posted: no styles, ids or scripts, and only links to safe URLs. */
-const allowed = {
+const allowedMarkup = {
   ...defaultSchema,
   clobberPrefix: "",
   attributes: { a: ["href"], code: [["className", /^language-[\w+#-]{1,30}$/] as [string, RegExp]], ol: ["start"] },
@@ -27,7 +27,7 @@ const allowed = {
 export function markdownToHtml(markdown: string): string {
   const root: Root = fromMarkdown(markdown, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] });
   readable(root, 0);
-  return toHtml(sanitize(toHast(root), allowed) as HtmlRoot);
+  return toHtml(sanitize(toHast(root), allowedMarkup) as HtmlRoot);
 }
 
 /** Turns HTML nodes into text and checkboxes into `[x] `, and drops what is nested too deep. */

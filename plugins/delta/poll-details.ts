@@ -3,10 +3,10 @@ import type { z } from "zod";
 import type { Client } from "./client.ts";
 import * as shapes from "./shapes.ts";
 
-export type Item = z.output<typeof shapes.listed>;
+export type Item = z.output<typeof shapes.listItem>;
 export type PolledEvent = WebhookPayload & { readonly when: string };
 
-export interface Reading {
+export interface PollContext {
   readonly client: Client;
   readonly project: string;
   readonly signal: AbortSignal;
@@ -31,7 +31,7 @@ const after = (value: unknown, member: string, time: string): boolean =>
   Date.parse(timestampAt(value, member) ?? "") > Date.parse(time);
 
 /** The creation of an issue, in the shape of its webhook. */
-export const createdEvent = (reading: Reading, item: Item): PolledEvent =>
+export const createdEvent = (reading: PollContext, item: Item): PolledEvent =>
   polledEvent(reading, item, { event: "issue", action: "created" }, valueAt(item, "created_by"), "created", item.created_at);
 
 /**
@@ -39,22 +39,22 @@ export const createdEvent = (reading: Reading, item: Item): PolledEvent =>
  * comments. `newest`: time of the last activity read.
  */
 export async function detailsOf(
-  reading: Reading,
+  context: PollContext,
   item: Item,
-  known: PollBounds,
+  bounds: PollBounds,
 ): Promise<{ events: PolledEvent[]; newest: string | null }> {
-  const activities = await activitiesOf(reading, item.id);
-  const listedComments = await listAll(reading, `${base}/comments/`, item.id);
-  const written = new Date(Math.max(Date.parse(known.from) - commentDelayMs, Date.parse(reading.since))).toISOString();
+  const activities = await activitiesOf(context, item.id);
+  const listedComments = await listAll(context, `${base}/comments/`, item.id);
+  const written = new Date(Math.max(Date.parse(bounds.from) - commentDelayMs, Date.parse(context.since))).toISOString();
   const events = listedComments.filter((one) => after(one, "created_at", written)).map((one) => commentEvent(item, one));
-  const fresh = (activities ?? []).filter((one) => after(one, "created_at", known.reported));
+  const fresh = (activities ?? []).filter((one) => after(one, "created_at", bounds.reported));
   const changes = fresh.filter((one) => valueAt(one, "field") !== "comment" && valueAt(one, "verb") !== "created");
   // A comment also changes its issue. If an activity explains a change, only the activity is reported.
   const about = new Date(Date.parse(item.updated_at) - activityDelayMs).toISOString();
   const isExplained = activities?.some((one) => after(one, "created_at", about)) ?? false;
-  const isNew = Date.parse(item.created_at) >= Date.parse(known.from);
-  const unknown = !isExplained && !isNew && Date.parse(item.updated_at) >= Date.parse(known.from);
-  if (changes.length > 0 || unknown) events.push(updatedEvent(reading, item, changes));
+  const isNew = Date.parse(item.created_at) >= Date.parse(bounds.from);
+  const unknown = !isExplained && !isNew && Date.parse(item.updated_at) >= Date.parse(bounds.from);
+  if (changes.length > 0 || unknown) events.push(updatedEvent(context, item, changes));
   const newest =
     fresh
       .map((one) => timestampAt(one, "created_at") ?? "")
@@ -63,7 +63,7 @@ export async function detailsOf(
   return { events, newest };
 }
 
-function updatedEvent(reading: Reading, item: Item, changes: readonly Json[]): PolledEvent {
+function updatedEvent(context: PollContext, item: Item, changes: readonly Json[]): PolledEvent {
   const last = changes.toSorted((a, b) => (timestampAt(a, "created_at") ?? "").localeCompare(timestampAt(b, "created_at") ?? ""));
   const move = last.findLast((one) => valueAt(one, "field") === "state");
   const shown = move ?? last.at(-1);
@@ -73,7 +73,7 @@ function updatedEvent(reading: Reading, item: Item, changes: readonly Json[]): P
   const actor = valueAt(shown, "actor") ?? valueAt(item, "updated_by");
   const when = `updated@${new Date(item.updated_at).toISOString().slice(0, 19)}`;
   return polledEvent(
-    reading,
+    context,
     { ...item, ...moved },
     { event: "issue", action: "updated", activity },
     actor,
@@ -91,7 +91,7 @@ function commentEvent(item: Item, comment: Json): PolledEvent {
 }
 
 function polledEvent(
-  { project, states }: Reading,
+  { project, states }: PollContext,
   item: Item,
   content: { readonly event: string; readonly action: string; readonly activity?: object },
   actor: unknown,
@@ -107,7 +107,7 @@ function polledEvent(
 }
 
 /** `null` on servers without this endpoint. */
-async function activitiesOf(reading: Reading, issue: string): Promise<Json[] | null> {
+async function activitiesOf(reading: PollContext, issue: string): Promise<Json[] | null> {
   try {
     return await listAll(reading, `${base}/activities/`, issue);
   } catch (error) {
@@ -116,7 +116,7 @@ async function activitiesOf(reading: Reading, issue: string): Promise<Json[] | n
   }
 }
 
-async function listAll({ client, project, signal }: Reading, route: string, issue: string): Promise<Json[]> {
+async function listAll({ client, project, signal }: PollContext, route: string, issue: string): Promise<Json[]> {
   const path = { slug: client.slug, project, issue };
   const found: Json[] = [];
   let cursor: string | undefined;

@@ -2,7 +2,7 @@ import { PluginError, type PollBatch } from "@signalbox/sdk";
 import { z } from "zod";
 import { isId } from "./address.ts";
 import type { Client } from "./client.ts";
-import { createdEvent, detailsOf, type Item, type PollBounds, type PolledEvent, type Reading } from "./poll-details.ts";
+import { createdEvent, detailsOf, type Item, type PollBounds, type PollContext, type PolledEvent } from "./poll-details.ts";
 import { projectId, statesOf } from "./projects.ts";
 import * as shapes from "./shapes.ts";
 
@@ -45,23 +45,23 @@ export async function poll(
 ): Promise<PollBatch> {
   const project = await projectOf(client, from.project, signal);
   const cursor = cursorOf(from.cursor, from.since);
-  const known: PollBounds = { from: cursor.from, reported: cursor.reported ?? cursor.from };
+  const bounds: PollBounds = { from: cursor.from, reported: cursor.reported ?? cursor.from };
   const started = Date.now();
   const swept = await listChanged(client, project, cursor, signal);
-  const waited = cursor.rest.flatMap(({ ids, ...before }): Due[] => ids.map((id) => ({ id, item: null, known: before })));
+  const waited = cursor.rest.flatMap(({ ids, ...before }): DueItem[] => ids.map((id) => ({ id, item: null, bounds: before })));
   const waits = new Set(waited.map(({ id }) => id));
   const items = swept.items.filter(({ id, updated_at }) => !waits.has(id) && cursor.done[id] !== updated_at);
-  const due: Due[] = [...waited, ...items.map((item) => ({ id: item.id, item, known }))];
-  const states = due.length > 0 ? await statesOf(client, project, signal) : [];
+  const dueItems: DueItem[] = [...waited, ...items.map((item) => ({ id: item.id, item, bounds }))];
+  const states = dueItems.length > 0 ? await statesOf(client, project, signal) : [];
   const names = new Map(states.map(({ id, name }) => [id, name]));
-  const reading: Reading = { client, project, signal, since: from.since, states: names };
+  const reading: PollContext = { client, project, signal, since: from.since, states: names };
   const isNew = (item: Item) => Date.parse(item.created_at) >= Date.parse(cursor.from);
   const found: PolledEvent[] = items.filter(isNew).map((item) => createdEvent(reading, item));
-  const { count, seen } = await readDetails(reading, due, found, swept.end.seen);
+  const { count, seen } = await readDetails(reading, dueItems, found, swept.end.seen);
   const events = found.sort((a, b) => Date.parse(a.when) - Date.parse(b.when));
   const whole = swept.end.next === null;
-  const reached = whole && seen !== null && seen > known.reported ? seen : cursor.reported;
-  const rest = groupByIssue(due.slice(count));
+  const reached = whole && seen !== null && seen > bounds.reported ? seen : cursor.reported;
+  const rest = groupByIssue(dueItems.slice(count));
   const done = processedItems(swept, rest, started);
   const end: Cursor = { ...swept.end, rest, done, seen: whole ? null : seen, reported: reached };
   return { events: events.map(({ headers, payload }) => ({ headers, payload })), cursor: JSON.stringify(end) };
@@ -78,21 +78,21 @@ function processedItems(swept: { items: readonly Item[]; end: Cursor }, rest: Cu
   return Object.fromEntries(items.slice(0, 2_000).map(({ id, updated_at }) => [id, updated_at]));
 }
 
-interface Due {
+interface DueItem {
   readonly id: string;
   /** `null` if it comes from an earlier poll: it is then read again. */
   readonly item: Item | null;
-  readonly known: PollBounds;
+  readonly bounds: PollBounds;
 }
 
 /** Reads the details of as many issues as one poll may. */
-async function readDetails(reading: Reading, due: readonly Due[], found: PolledEvent[], before: string | null) {
+async function readDetails(context: PollContext, due: readonly DueItem[], found: PolledEvent[], before: string | null) {
   const ends = Date.now() + maxReadingMs;
   let [count, seen] = [0, before];
   for (const one of due.slice(0, maxDetails)) {
     if (Date.now() > ends) break;
-    const item = one.item ?? (await find(reading, one.id));
-    const details = item && (await detailsOf(reading, item, one.known));
+    const item = one.item ?? (await find(context, one.id));
+    const details = item && (await detailsOf(context, item, one.bounds));
     found.push(...(details?.events ?? []));
     if (details?.newest && details.newest > (seen ?? "")) seen = details.newest;
     count += 1;
@@ -100,11 +100,11 @@ async function readDetails(reading: Reading, due: readonly Due[], found: PolledE
   return { count, seen };
 }
 
-function groupByIssue(due: readonly Due[]): z.output<typeof waiting>[] {
+function groupByIssue(due: readonly DueItem[]): z.output<typeof waiting>[] {
   const groups = new Map<string, { from: string; reported: string; ids: string[] }>();
-  for (const { id, known } of due) {
-    const name = `${known.from} ${known.reported}`;
-    const group = groups.get(name) ?? { ...known, ids: [] };
+  for (const { id, bounds } of due) {
+    const name = `${bounds.from} ${bounds.reported}`;
+    const group = groups.get(name) ?? { ...bounds, ids: [] };
     groups.set(name, group);
     if (!group.ids.includes(id)) group.ids.push(id);
   }
@@ -155,11 +155,11 @@ async function listChanged(
 }
 
 /** `null` if it was deleted meanwhile. */
-async function find({ client, project, signal }: Reading, issue: string): Promise<Item | null> {
+async function find({ client, project, signal }: PollContext, issue: string): Promise<Item | null> {
   const route = "GET /workspaces/{slug}/projects/{project}/issues/{issue}/";
   try {
     const path = { slug: client.slug, project, issue };
-    return (await client.read({ route, path, schema: shapes.listed, signal })).data;
+    return (await client.read({ route, path, schema: shapes.listItem, signal })).data;
   } catch (error) {
     if (error instanceof PluginError && error.code === "not_found") return null;
     throw error;

@@ -32,7 +32,7 @@ export const issue = z.object({
   updated_at: z.string().nullish(),
 });
 /** The same with its author. */
-export const described = issue.extend({ created_by: z.string().nullish() });
+export const describedIssue = issue.extend({ created_by: z.string().nullish() });
 export const member = z.object({
   id,
   display_name: z.string().nullish(),
@@ -43,9 +43,9 @@ export const label = z.object({ id, name: z.string() });
 export const state = z.object({ id, name: z.string(), group: z.string().nullish() });
 /** A created issue is kept whole: it becomes the payload of an event. */
 export const createdIssue = z.looseObject({ id: z.string() });
-export const listed = z.looseObject({ id: z.string(), updated_at: z.string(), created_at: z.string() });
+export const listItem = z.looseObject({ id: z.string(), updated_at: z.string(), created_at: z.string() });
 /** Comments and activities are kept whole. */
-export const anything = z.record(z.string(), z.json()).transform((row): Json => row);
+export const anyObject = z.record(z.string(), z.json()).transform((row): Json => row);
 /** A webhook of the workspace. Its secret is shown only once, when it is created. */
 export const hook = z.object({
   id,
@@ -56,7 +56,7 @@ export const hook = z.object({
 });
 
 /** An answer without a body. */
-export const nothing = z.unknown();
+export const ignoredBody = z.unknown();
 
 /** Lists are paged; older servers return them whole. */
 const listOf = <T extends z.ZodType>(item: T) =>
@@ -66,10 +66,10 @@ const listOf = <T extends z.ZodType>(item: T) =>
   ]);
 /** Made once, because making a schema costs more than reading an answer with it. */
 export const lists = {
-  anything: listOf(anything),
+  anything: listOf(anyObject),
   comments: listOf(comment),
   hooks: listOf(hook),
-  issues: listOf(listed),
+  issues: listOf(listItem),
   labels: listOf(label),
   members: listOf(member),
   projects: listOf(project),

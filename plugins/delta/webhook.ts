@@ -21,15 +21,15 @@ export async function checkWebhook(
   signal: AbortSignal,
 ): Promise<WebhookReport> {
   const names = [...new Set(events.map(({ event_name }) => scopeOf(event_name)))].sort();
-  const unknown = names.filter((name) => !deliverable.test(name));
-  const needed = names.filter((name) => deliverable.test(name));
+  const unknownEvents = names.filter((name) => !deliverable.test(name));
+  const knownEvents = names.filter((name) => deliverable.test(name));
   const path = { slug: client.slug };
   const hook = (await hooksOf(client, path, signal)).find((one) => isSame(one.url, url));
   const scopes = hook?.scopes ?? [];
-  const missing = needed.filter((name) => !scopes.includes(name));
+  const missing = knownEvents.filter((name) => !scopes.includes(name));
   const unsigned = webhook_secret === undefined ? [noSecret] : [];
   if (!apply || (hook && missing.length === 0))
-    return { ...(hook ? reportOf(hook, unsigned) : absent), missing, unknown, changed: null };
+    return { ...(hook ? reportOf(hook, unsigned) : absent), missing, unknown: unknownEvents, changed: null };
   const wanted = { scopes: [...scopes, ...missing], is_active: true };
   const route = "/workspaces/{slug}/webhooks/";
   const savedHook = hook
@@ -47,9 +47,9 @@ export async function checkWebhook(
         schema: shapes.hook,
         signal,
       });
-  const left = needed.filter((name) => !(savedHook.data.scopes ?? []).includes(name));
+  const left = knownEvents.filter((name) => !(savedHook.data.scopes ?? []).includes(name));
   const notes = hook ? unsigned : [generated];
-  return { ...reportOf(savedHook.data, notes), missing: left, unknown, changed: hook ? "updated" : "created" };
+  return { ...reportOf(savedHook.data, notes), missing: left, unknown: unknownEvents, changed: hook ? "updated" : "created" };
 }
 
 const absent = { id: null, active: false, configured: [], notes: ["No webhook of the workspace points to this URL."] };

@@ -74,7 +74,7 @@ export async function closeIssue({ client, signal }: Account, { project, key }: 
       route: `POST ${route}`,
       path: { issue },
       body: { transition: { id: found.id } },
-      schema: shapes.nothing,
+      schema: shapes.ignoredBody,
       signal,
     });
   } catch (error) {

@@ -17,7 +17,7 @@ export async function findAllComments(account: Account, issue: string, key: stri
 
 export async function deleteComment({ client, signal }: Account, issue: string, id: string): Promise<void> {
   try {
-    await client.write({ route: `DELETE ${route}/{id}`, path: { issue, id }, schema: shapes.nothing, signal });
+    await client.write({ route: `DELETE ${route}/{id}`, path: { issue, id }, schema: shapes.ignoredBody, signal });
   } catch (error) {
     if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
   }

@@ -85,7 +85,7 @@ function searchOf(client: HttpClient, query: Record<string, string | number>, si
   let token: string | undefined;
   let start: number | null = null;
   const numbered = async () => {
-    const request = { route: "GET /search", query: { ...query, startAt: start ?? 0 }, schema: shapes.searched, signal };
+    const request = { route: "GET /search", query: { ...query, startAt: start ?? 0 }, schema: shapes.searchPage, signal };
     const { data } = await client.read(request);
     start = (start ?? 0) + data.issues.length;
     return { issues: data.issues, last: start >= (data.total ?? 0) || data.issues.length === 0 };
@@ -93,7 +93,7 @@ function searchOf(client: HttpClient, query: Record<string, string | number>, si
   return async (): Promise<{ issues: readonly Issue[]; last: boolean }> => {
     if (start !== null) return numbered();
     try {
-      const request = { route: "GET /search/jql", query: { ...query, nextPageToken: token }, schema: shapes.searched, signal };
+      const request = { route: "GET /search/jql", query: { ...query, nextPageToken: token }, schema: shapes.searchPage, signal };
       const { data } = await client.read(request);
       token = data.nextPageToken ?? undefined;
       return { issues: data.issues, last: token === undefined };

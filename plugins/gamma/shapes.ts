@@ -21,16 +21,16 @@ export const comment = z.looseObject({
   properties: properties.optional(),
 });
 export const comments = z.object({ comments: z.array(comment), total: z.number().default(0), startAt: z.number().default(0) });
-const named = z.object({ name: z.string() });
+const nameShape = z.object({ name: z.string() });
 export const issue = z.object({
   id: z.string(),
   key: z.string(),
   fields: z.object({
     summary: z.string().nullish(),
     description: z.unknown(),
-    status: named.nullish(),
-    issuetype: named.nullish(),
-    priority: named.nullish(),
+    status: nameShape.nullish(),
+    issuetype: nameShape.nullish(),
+    priority: nameShape.nullish(),
     labels: z.array(z.string()).nullish(),
     assignee: user.nullish(),
     reporter: user.nullish(),
@@ -40,7 +40,7 @@ export const issue = z.object({
   }),
 });
 export const transitions = z.object({
-  transitions: z.array(z.object({ id: z.string(), name: z.string(), to: named.loose().nullish() })),
+  transitions: z.array(z.object({ id: z.string(), name: z.string(), to: nameShape.loose().nullish() })),
 });
 export const createdIssue = z.object({ key: z.string() });
 export const issueFields = z.looseObject({ key: z.string(), fields: z.record(z.string(), z.unknown()) });
@@ -59,7 +59,7 @@ export const hook = z.looseObject({
   configuration: z.record(z.string(), z.unknown()).nullish(),
 });
 export const hooks = z.union([z.array(hook), z.looseObject({ values: z.array(hook) })]);
-export const nothing = z.unknown();
+export const ignoredBody = z.unknown();
 
 /** Found issues keep all their members, because the poll passes them to `parse` in the shape of a webhook. */
 export const changedIssue = z.looseObject({
@@ -71,7 +71,7 @@ export const changedIssue = z.looseObject({
     })
     .nullish(),
 });
-export const searched = z.object({
+export const searchPage = z.object({
   issues: z.array(changedIssue),
   nextPageToken: z.string().nullish(),
   total: z.number().nullish(),

@@ -59,7 +59,7 @@ const updateDescription = (clientOf: ClientOf, convert: Convert) =>
     run: async (input, { connection, signal }) => {
       const key = keyOf(input.issue, input.project);
       const body = { fields: { description: await bodyOf(convert, input.description, connection) } };
-      await clientOf(connection).write({ route: "PUT /issue/{key}", path: { key }, body, schema: shapes.nothing, signal });
+      await clientOf(connection).write({ route: "PUT /issue/{key}", path: { key }, body, schema: shapes.ignoredBody, signal });
       return { issue: key, url: `${webUrlOf(connection)}/browse/${key}` };
     },
   });

@@ -13,21 +13,21 @@ const same = (a: string, b: string): boolean => a.trim().toLowerCase() === b.tri
 export async function transition(
   client: HttpClient,
   issue: string,
-  wanted: string,
+  name: string,
   key: string,
   signal: AbortSignal,
 ): Promise<TransitionResult> {
   const route = "/issue/{issue}/transitions";
   const { data } = await client.read({ route: `GET ${route}`, path: { issue }, schema: shapes.transitions, signal });
   const found =
-    data.transitions.find((one) => one.id === wanted.trim()) ??
-    data.transitions.find((one) => same(one.name, wanted)) ??
-    data.transitions.find((one) => same(one.to?.name ?? "", wanted));
+    data.transitions.find((one) => one.id === name.trim()) ??
+    data.transitions.find((one) => same(one.name, name)) ??
+    data.transitions.find((one) => same(one.to?.name ?? "", name));
   if (!found) {
     const available = data.transitions.map((one) => `"${one.name}" (${one.id}${one.to ? `, to ${one.to.name}` : ""})`).join(", ");
     throw new PluginError(
       "invalid_input",
-      `${issue} has no transition ${JSON.stringify(wanted.slice(0, 200))}; available: ${available || "none"}`,
+      `${issue} has no transition ${JSON.stringify(name.slice(0, 200))}; available: ${available || "none"}`,
     );
   }
   const moved = { issue, transition: found.name, status: found.to?.name ?? null };
@@ -37,7 +37,7 @@ export async function transition(
     extraData: { key, transition: found.name, ...(moved.status ? { status: moved.status } : {}) },
   };
   const body = { transition: { id: found.id }, historyMetadata: history };
-  await client.write({ route: `POST ${route}`, path: { issue }, body, schema: shapes.nothing, signal });
+  await client.write({ route: `POST ${route}`, path: { issue }, body, schema: shapes.ignoredBody, signal });
   return moved;
 }
 

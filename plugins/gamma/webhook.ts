@@ -43,21 +43,27 @@ export async function checkWebhook(
 ): Promise<WebhookReport> {
   // A mapping may contain the event and the action in one name: "gamma:issue_updated.issue_generic".
   const names = [...new Set(events.map(({ event_name }) => (event_name.split(".")[0] ?? "").replace(/^gamma:/, "jira:")))].sort();
-  const unknown = names.filter((name) => !deliverable.has(name));
-  const needed = names.filter((name) => deliverable.has(name));
+  const unknownEvents = names.filter((name) => !deliverable.has(name));
+  const knownEvents = names.filter((name) => deliverable.has(name));
   const { list, hooks } = await readHooks(client, signal);
   const [hook, ...others] = hooks.filter((one) => isSame(one.url, url));
   const notes = others.length > 0 ? [duplicateNote(others)] : [];
-  const missing = hook ? needed.filter((name) => !delivers(hook, name, connection)) : needed;
+  const missing = hook ? knownEvents.filter((name) => !delivers(hook, name, connection)) : knownEvents;
   if (apply && (!hook || missing.length > 0)) {
     const wanted = { url, project, events: [...new Set([...(hook?.events ?? []), ...missing])] };
     const savedHook = await write(client, list, hook, wanted, connection, signal);
-    const left = needed.filter((name) => !delivers(savedHook, name, connection));
+    const left = knownEvents.filter((name) => !delivers(savedHook, name, connection));
     const report = reportOf(savedHook, connection);
-    return { ...report, notes: [...report.notes, ...notes], missing: left, unknown, changed: hook ? "updated" : "created" };
+    return {
+      ...report,
+      notes: [...report.notes, ...notes],
+      missing: left,
+      unknown: unknownEvents,
+      changed: hook ? "updated" : "created",
+    };
   }
   const report = hook ? reportOf(hook, connection) : absent;
-  return { ...report, notes: [...report.notes, ...notes], missing, unknown, changed: null };
+  return { ...report, notes: [...report.notes, ...notes], missing, unknown: unknownEvents, changed: null };
 }
 
 /** Jira does not say which webhook made a delivery, so two deliveries of one change look like two changes. */

@@ -17,12 +17,12 @@ const styles: Readonly<Record<string, "strong" | "emphasis" | "delete" | null>> 
 };
 const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', nbsp: " " };
 
-interface Found {
+interface FoundPhrase {
   readonly nodes: readonly PhrasingContent[];
   /** Where the text after it begins. */
   readonly end: number;
 }
-type Reader = (text: string, at: number, depth: number) => Found | null;
+type Reader = (text: string, at: number, depth: number) => FoundPhrase | null;
 
 /** Inline wiki markup. Line ends become breaks. */
 export function wikiPhrases(text: string, depth: number): PhrasingContent[] {
@@ -47,7 +47,7 @@ export function wikiPhrases(text: string, depth: number): PhrasingContent[] {
   return mergePhrases(nodes);
 }
 
-function read(text: string, at: number, depth: number): Found | null {
+function read(text: string, at: number, depth: number): FoundPhrase | null {
   for (const reader of readers[text[at] ?? ""] ?? []) {
     const found = reader(text, at, depth);
     if (found) return found;
@@ -55,7 +55,7 @@ function read(text: string, at: number, depth: number): Found | null {
   return null;
 }
 
-const words = (value: string, end: number): Found => ({ nodes: [{ type: "text", value }], end });
+const words = (value: string, end: number): FoundPhrase => ({ nodes: [{ type: "text", value }], end });
 const match = (pattern: RegExp, text: string, at: number): RegExpExecArray | null => {
   pattern.lastIndex = at;
   return pattern.exec(text);
@@ -74,7 +74,7 @@ function closing(text: string, sign: string, from: number, fits: (at: number) =>
   return -1;
 }
 
-function styleNode(sign: string, inner: string, end: number, depth: number): Found {
+function styleNode(sign: string, inner: string, end: number, depth: number): FoundPhrase {
   const type = styles[sign];
   const children = wikiPhrases(inner, depth + 1);
   return { nodes: type && inner.trim() !== "" ? [{ type, children }] : children, end };
@@ -126,7 +126,7 @@ const link: Reader = (text, at, depth) => {
   const children = shown?.trim() ? wikiPhrases(shown, depth + 1).flatMap(withoutLinks) : [{ type: "text" as const, value: url }];
   return linkNode(url, children, end + 1);
 };
-const linkNode = (url: string, children: PhrasingContent[], end: number): Found => ({
+const linkNode = (url: string, children: PhrasingContent[], end: number): FoundPhrase => ({
   nodes: [{ type: "link", url, children: children as never }],
   end,
 });

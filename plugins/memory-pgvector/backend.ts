@@ -8,10 +8,10 @@ import {
 } from "@signalbox/sdk";
 import * as queries from "./queries.ts";
 
-type Found = StoredMemory & { distance: number | null; rank?: number };
+type FoundMemory = StoredMemory & { distance: number | null; rank?: number };
 
 export function pgvectorBackend(sql: SqlAccess, vectors: VectorSettings): MemoryStore {
-  const hit = ({ distance, rank, ...memory }: Found): MemoryHit => ({
+  const hit = ({ distance, rank, ...memory }: FoundMemory): MemoryHit => ({
     ...memory,
     similarity: distance === null ? null : similarityFromDistance(vectors.metric, distance),
     rank: rank ?? null,
@@ -29,9 +29,10 @@ export function pgvectorBackend(sql: SqlAccess, vectors: VectorSettings): Memory
       ]);
       return { items, total: count?.total ?? 0 };
     },
-    nearest: async (vector, filter, limit) => (await sql.nearest<Found>(queries.nearestMemories(vector, filter, limit))).map(hit),
+    nearest: async (vector, filter, limit) =>
+      (await sql.nearest<FoundMemory>(queries.nearestMemories(vector, filter, limit))).map(hit),
     match: async (query, filter, limit) =>
-      (await sql.query<Found>(queries.matchMemories(query, filter, limit, vectors))).map(hit),
+      (await sql.query<FoundMemory>(queries.matchMemories(query, filter, limit, vectors))).map(hit),
     unembedded: (limit) => sql.query(queries.listUnembedded(limit)),
     embed: async (entries) => void (entries.length > 0 && (await sql.query(queries.embedMemories(entries, vectors)))),
     clearVectors: async () => void (await sql.query(queries.clearVectors)),

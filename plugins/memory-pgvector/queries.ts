@@ -23,7 +23,7 @@ class Parameters {
 }
 
 const columns = "id, key, content, scope, agent_id, project_id, task_id, created_at, updated_at";
-const alive = "(expires_at is null or expires_at > now())";
+const notExpired = "(expires_at is null or expires_at > now())";
 
 /** Plain column conditions, so that the planner can estimate the rows and choose the index; `true` if all rows match. */
 function condition(match: MemoryMatch, parameters: Parameters): string {
@@ -37,7 +37,7 @@ function condition(match: MemoryMatch, parameters: Parameters): string {
 
 const isOpen = (match: MemoryMatch): boolean => Object.values(match).every((value) => value === undefined);
 
-function where(filter: MemoryFilter, parameters: Parameters): string {
+function conditionOf(filter: MemoryFilter, parameters: Parameters): string {
   if (filter.length === 0) return "false";
   return filter.some(isOpen) ? "true" : `(${filter.map((match) => condition(match, parameters)).join(" or ")})`;
 }
@@ -70,19 +70,19 @@ export const insertReserved = (memories: readonly NewMemory[], vectors: VectorSe
   insertMemories(memories, vectors, new Parameters(before), "where id in (select id from held)");
 
 export const findMemory = (key: string): SqlStatement => ({
-  text: `select ${columns} from memories where key = $1 and ${alive}`,
+  text: `select ${columns} from memories where key = $1 and ${notExpired}`,
   parameters: [key],
 });
 
 export const deleteMemory = (key: string): SqlStatement => ({
-  text: `delete from memories where key = $1 returning ${alive} as alive`,
+  text: `delete from memories where key = $1 returning ${notExpired} as alive`,
   parameters: [key],
 });
 
 export function listMemories(filter: MemoryFilter, page: { limit: number; offset: number }): SqlStatement {
   const p = new Parameters();
   return {
-    text: `select ${columns} from memories where ${where(filter, p)} and ${alive}
+    text: `select ${columns} from memories where ${conditionOf(filter, p)} and ${notExpired}
       order by created_at desc, id desc limit ${p.add(page.limit)}::int offset ${p.add(page.offset)}::int`,
     parameters: p.values,
   };
@@ -90,13 +90,16 @@ export function listMemories(filter: MemoryFilter, page: { limit: number; offset
 
 export function countMemories(filter: MemoryFilter): SqlStatement {
   const p = new Parameters();
-  return { text: `select count(*) as total from memories where ${where(filter, p)} and ${alive}`, parameters: p.values };
+  return {
+    text: `select count(*) as total from memories where ${conditionOf(filter, p)} and ${notExpired}`,
+    parameters: p.values,
+  };
 }
 
 export function nearestMemories(vector: readonly number[], filter: MemoryFilter, limit: number): VectorQuery {
   const p = new Parameters();
   const anyOf = filter.some(isOpen) ? {} : { anyOf: filter.map((match) => condition(match, p)) };
-  return { table: "memories", columns, vector, limit, ...anyOf, condition: alive, parameters: p.values };
+  return { table: "memories", columns, vector, limit, ...anyOf, condition: notExpired, parameters: p.values };
 }
 
 /** Most rows ranked for one query. */
@@ -106,7 +109,7 @@ const maxRanked = 1000;
 export function matchMemories(query: TextQuery, filter: MemoryFilter, limit: number, vectors: VectorSettings): SqlStatement {
   const p = new Parameters();
   const text = p.add(query.text);
-  const wanted = `${where(filter, p)} and ${alive}`;
+  const wanted = `${conditionOf(filter, p)} and ${notExpired}`;
   const distance = query.vector
     ? `embedding ${vectors.operator} ${p.add(toSql([...query.vector]))}::${vectors.type}`
     : "null::float8";
@@ -127,7 +130,7 @@ export function matchMemories(query: TextQuery, filter: MemoryFilter, limit: num
 }
 
 export const listUnembedded = (limit: number): SqlStatement => ({
-  text: `select id, content from memories where embedding is null and ${alive} order by created_at, id limit $1::int`,
+  text: `select id, content from memories where embedding is null and ${notExpired} order by created_at, id limit $1::int`,
   parameters: [limit],
 });
 

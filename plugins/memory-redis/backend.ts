@@ -23,16 +23,16 @@ type Hit = MemoryHit;
 
 /** Short-term memories are few and short-lived, so a search reads all that match its filter and ranks them here. */
 export function redisBackend(redis: RedisAccess, vectors: VectorSettings): MemoryStore {
-  const at = (kind: "m" | "k" | "i" | "x", name: string) => `${redis.prefix}${kind}:${name}`;
+  const keyOf = (kind: "m" | "k" | "i" | "x", name: string) => `${redis.prefix}${kind}:${name}`;
   const indexKeys = (memory: StoredMemory, waits: boolean) =>
-    indexesOf(memory, waits).flatMap((name) => [at("i", name), at("x", name)]);
+    indexesOf(memory, waits).flatMap((name) => [keyOf("i", name), keyOf("x", name)]);
 
   const read = async (ids: readonly string[]): Promise<Entry[]> => {
-    const replies = await Promise.all(ids.map((id) => redis.call("HMGET", at("m", id), "doc", "vector", "model")));
+    const replies = await Promise.all(ids.map((id) => redis.call("HMGET", keyOf("m", id), "doc", "vector", "model")));
     return replies.flatMap((reply) => entryOf(reply, vectors.model));
   };
   const pageOf = async (index: string, offset: number, limit: number): Promise<[number, string[]]> =>
-    (await redis.script(scripts.page, [at("i", index), at("x", index)], [offset, limit])) as unknown as [number, string[]];
+    (await redis.script(scripts.page, [keyOf("i", index), keyOf("x", index)], [offset, limit])) as unknown as [number, string[]];
 
   /** Every memory that matches a filter, without duplicates. */
   async function* entries(filter: MemoryFilter): AsyncGenerator<Entry> {
@@ -51,7 +51,12 @@ export function redisBackend(redis: RedisAccess, vectors: VectorSettings): Memor
       }
     }
   }
-  const best = async (filter: MemoryFilter, limit: number, hit: (entry: Entry) => Hit | null, score: (hit: Hit) => number) => {
+  const bestHits = async (
+    filter: MemoryFilter,
+    limit: number,
+    hit: (entry: Entry) => Hit | null,
+    score: (hit: Hit) => number,
+  ) => {
     const hits: Hit[] = [];
     for await (const entry of entries(filter)) {
       const found = hit(entry);
@@ -64,14 +69,14 @@ export function redisBackend(redis: RedisAccess, vectors: VectorSettings): Memor
       ? similarityFromDistance(vectors.metric, vectorDistance(vectors.metric, vector, other))
       : null;
   const find = async (key: string): Promise<StoredMemory | null> => {
-    const id = await redis.call("GET", at("k", key));
+    const id = await redis.call("GET", keyOf("k", key));
     return typeof id === "string" ? ((await read([id]))[0]?.memory ?? null) : null;
   };
 
   return {
     about: "Redis: one hash with an expiry per memory.",
     put: async ({ ttl_ms, embedding, ...memory }) => {
-      const keys = [at("m", memory.id), at("k", memory.key), ...indexKeys(memory, embedding === null)];
+      const keys = [keyOf("m", memory.id), keyOf("k", memory.key), ...indexKeys(memory, embedding === null)];
       const vector = embedding ? pack(embedding, vectors) : "";
       const args = [memory.id, JSON.stringify(memory), Date.parse(memory.created_at), ttl_ms ?? 0, vector, vectors.model];
       return (await redis.script(scripts.put, keys, args)) === 1;
@@ -80,7 +85,7 @@ export function redisBackend(redis: RedisAccess, vectors: VectorSettings): Memor
     delete: async (key) => {
       const memory = await find(key);
       if (!memory) return false;
-      const keys = [at("m", memory.id), at("k", key), ...indexKeys(memory, true)];
+      const keys = [keyOf("m", memory.id), keyOf("k", key), ...indexKeys(memory, true)];
       return (await redis.script(scripts.remove, keys, [memory.id])) === 1;
     },
     list: async (filter, { limit, offset }) => {
@@ -99,7 +104,7 @@ export function redisBackend(redis: RedisAccess, vectors: VectorSettings): Memor
         const close = similarity(vector, entry.vector);
         return close === null ? null : { ...entry.memory, similarity: close, rank: null };
       };
-      return best(filter, limit, hit, (one) => one.similarity ?? 0);
+      return bestHits(filter, limit, hit, (one) => one.similarity ?? 0);
     },
     match: ({ text, words, vector }, filter, limit) => {
       const score = words === "all" ? matcher.all(text) : matcher.any(text);
@@ -107,7 +112,7 @@ export function redisBackend(redis: RedisAccess, vectors: VectorSettings): Memor
         const rank = score(entry.memory.content);
         return rank === null ? null : { ...entry.memory, rank, similarity: similarity(vector, entry.vector) };
       };
-      return best(filter, limit, hit, (one) => one.rank ?? 0);
+      return bestHits(filter, limit, hit, (one) => one.rank ?? 0);
     },
     unembedded: async (limit) => {
       const [, ids] = await pageOf("waits", 0, 100_000);
@@ -116,7 +121,7 @@ export function redisBackend(redis: RedisAccess, vectors: VectorSettings): Memor
     },
     embed: async (entries) => {
       for (const { id, embedding } of entries) {
-        const keys = [at("m", id), at("i", "waits"), at("x", "waits")];
+        const keys = [keyOf("m", id), keyOf("i", "waits"), keyOf("x", "waits")];
         await redis.script(scripts.embed, keys, [id, pack(embedding, vectors), vectors.model]);
       }
     },
@@ -126,7 +131,7 @@ export function redisBackend(redis: RedisAccess, vectors: VectorSettings): Memor
         for (const id of ids)
           await redis.script(
             scripts.forget,
-            [at("m", id), at("i", "all"), at("x", "all"), at("i", "waits"), at("x", "waits")],
+            [keyOf("m", id), keyOf("i", "all"), keyOf("x", "all"), keyOf("i", "waits"), keyOf("x", "waits")],
             [id],
           );
         if (ids.length < pageSize) return;

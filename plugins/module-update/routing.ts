@@ -7,7 +7,7 @@ export const triggers = {
 export const prefix = "module_update.";
 
 const startedState = '"^(discovery|in[ _-]?progress)$"; "i"';
-const ended = '"^(done|closed)$"; "i"';
+const endedStatus = '"^(done|closed)$"; "i"';
 type Station = keyof typeof triggers;
 type Rule = readonly [station: Station, event: string, filter: string];
 
@@ -49,7 +49,11 @@ const rules: Readonly<Record<string, { readonly own: string; readonly rules: rea
         "gamma:issue_updated",
         `any(.changelog.items[]?; .field == "status" and ${movedTo(".toString", startedState)})`,
       ],
-      ["finished", "gamma:issue_updated", `any(.changelog.items[]?; .field == "status" and ${movedTo(".toString", ended)})`],
+      [
+        "finished",
+        "gamma:issue_updated",
+        `any(.changelog.items[]?; .field == "status" and ${movedTo(".toString", endedStatus)})`,
+      ],
     ],
   },
   delta: {
@@ -57,7 +61,7 @@ const rules: Readonly<Record<string, { readonly own: string; readonly rules: rea
     rules: [
       ["created", "issue.created", "true"],
       ["started", "issue.updated", movedDelta(startedState)],
-      ["finished", "issue.updated", movedDelta(ended)],
+      ["finished", "issue.updated", movedDelta(endedStatus)],
     ],
   },
 };

@@ -159,7 +159,7 @@ async function route(operations: OperationsAccess, state: State): Promise<void> 
 
 async function unroute(operations: OperationsAccess): Promise<void> {
   for (const noun of ["webhook-mappings", "triggers"]) {
-    for (const row of await all(operations, `${noun}.list`)) {
+    for (const row of await listAll(operations, `${noun}.list`)) {
       if (String(row.canonical_trigger).startsWith(prefix)) await deleteIfPresent(operations, `${noun}.delete`, { id: row.id });
     }
   }
@@ -198,7 +198,7 @@ async function unless(operations: OperationsAccess, id: string, input: Row, code
   }
 }
 
-async function all(operations: OperationsAccess, id: string): Promise<Row[]> {
+async function listAll(operations: OperationsAccess, id: string): Promise<Row[]> {
   const found: Row[] = [];
   for (;;) {
     const page = (await operations.call(id, { limit: 1000, offset: found.length })) as unknown as { items: Row[]; total: number };
@@ -208,4 +208,4 @@ async function all(operations: OperationsAccess, id: string): Promise<Row[]> {
 }
 
 const find = async (operations: OperationsAccess, id: string, fits: (row: Row) => boolean): Promise<{ id: number } | undefined> =>
-  (await all(operations, id)).find(fits) as { id: number } | undefined;
+  (await listAll(operations, id)).find(fits) as { id: number } | undefined;

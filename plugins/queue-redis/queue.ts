@@ -18,7 +18,7 @@ export function redisQueue(redis: RedisAccess): Queue {
       }
     },
     pending: async ({ limit, offset }) => {
-      const [total, ...items] = (await redis.script(scripts.pending, keys, [limit, offset])) as [number, ...string[]];
+      const [total, ...items] = (await redis.script(scripts.pendingScript, keys, [limit, offset])) as [number, ...string[]];
       return { total: Number(total), items: messages(items) };
     },
     take: async ({ limit, lease_seconds }) => messages(await redis.script(scripts.take, keys, [limit, lease_seconds * 1000])),

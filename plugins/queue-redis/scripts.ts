@@ -12,7 +12,7 @@ end
 return 1`;
 
 /** ARGV: limit, offset. Returns the total and the messages of one page. */
-export const pending = `
+export const pendingScript = `
 ${now}
 local ids = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', ARGV[2], ARGV[1])
 local found = {redis.call('ZCOUNT', KEYS[2], '-inf', now)}

@@ -10,12 +10,12 @@ const spaceList = z.object({ results: z.array(z.object({ id, key: z.string() }))
 const version = z.object({ number: z.number(), createdAt: z.string().optional() });
 const pageEntry = z.object({ id, spaceId: id, status: z.string().default("current"), version });
 const pageList = z.object({ results: z.array(pageEntry), _links: links });
-const whole = pageEntry.extend({
+const fullPage = pageEntry.extend({
   title: z.string(),
   body: z.object({ storage: z.object({ value: z.string() }) }),
   _links: z.object({ webui: z.string().optional() }).default({}),
 });
-const wholeList = z.object({ results: z.array(whole), _links: links });
+const wholeList = z.object({ results: z.array(fullPage), _links: links });
 
 const portion = 250;
 
@@ -78,7 +78,7 @@ async function spacesAt(client: HttpClient, keys: readonly string[], signal: Abo
 
 /** The wiki may return fewer pages at a time than requested. */
 async function wholePages(client: HttpClient, ids: readonly string[], { signal }: CallContext<Settings>) {
-  const pages: { base: string | undefined; page: z.output<typeof whole> }[] = [];
+  const pages: { base: string | undefined; page: z.output<typeof fullPage> }[] = [];
   let cursor: string | undefined;
   for (let tries = 0; tries <= ids.length; tries++) {
     const query = { id: ids.join(","), status: "current", "body-format": "storage", limit: ids.length, cursor };

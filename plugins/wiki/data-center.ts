@@ -19,7 +19,7 @@ const pageEntry = z.object({
   space: spaceShape,
 });
 const pageList = z.object({ results: z.array(pageEntry), _links: z.object({ next: z.string().optional() }).default({}) });
-const whole = pageEntry.extend({
+const fullPage = pageEntry.extend({
   title: z.string(),
   body: z.object({ storage: z.object({ value: z.string() }) }),
   _links: z.object({ webui: z.string().optional(), base: z.string().optional() }).default({}),
@@ -79,7 +79,7 @@ async function readOne(
       route: "GET /content/{id}",
       path: { id: page },
       query: { expand: "body.storage,version,space" },
-      schema: whole,
+      schema: fullPage,
       signal,
     });
     if (data.type !== "page" || data.status !== "current") return null;

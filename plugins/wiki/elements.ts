@@ -9,7 +9,7 @@ export interface Element {
   readonly text: string;
 }
 
-const dropped = new Set([
+const droppedElements = new Set([
   "script",
   "style",
   "template",
@@ -46,7 +46,7 @@ const blocks = new Set([
 const inlineMacros = new Set(["status", "jira", "anchor"]);
 
 /** Elements without text for a reader. */
-export const isDropped = (name: string): boolean => dropped.has(name);
+export const isDropped = (name: string): boolean => droppedElements.has(name);
 
 export const startsBlock = (name: string, attributes: Attributes): boolean =>
   blocks.has(name) || (name === "ac:structured-macro" && !inlineMacros.has(attributes["ac:name"] ?? ""));

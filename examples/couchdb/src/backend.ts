@@ -27,7 +27,7 @@ export function backend(store: Couch, vectors: Pick<VectorSettings, "dimension" 
     if (embedding.length !== vectors.dimension)
       throw new PluginError("invalid_input", `expected a vector with ${vectors.dimension} dimensions, got ${embedding.length}`);
   };
-  const best = async (
+  const bestHits = async (
     filter: MemoryFilter,
     limit: number,
     hit: (one: Document) => MemoryHit | null,
@@ -53,7 +53,7 @@ export function backend(store: Couch, vectors: Pick<VectorSettings, "dimension" 
         const close = similarity(vector, one);
         return close === null ? null : { ...one.memory, similarity: close, rank: null };
       };
-      return best(filter, limit, hit, "similarity");
+      return bestHits(filter, limit, hit, "similarity");
     },
     match: (query, filter, limit) => {
       const score = words[query.words](query.text);
@@ -61,7 +61,7 @@ export function backend(store: Couch, vectors: Pick<VectorSettings, "dimension" 
         const rank = score(one.memory.content);
         return rank === null ? null : { ...one.memory, rank, similarity: similarity(query.vector, one) };
       };
-      return best(filter, limit, hit, "rank");
+      return bestHits(filter, limit, hit, "rank");
     },
     unembedded: async (limit) => {
       const waiting = (await store.find([{}])).filter(({ embedding, model }) => embedding === null || model !== vectors.model);

@@ -62,7 +62,7 @@ export async function deleteComment(
   { connection, signal }: GiteaCall,
 ): Promise<void> {
   try {
-    await client(connection).write({ route: `DELETE ${single}`, path: { owner, repo, id }, schema: shapes.nothing, signal });
+    await client(connection).write({ route: `DELETE ${single}`, path: { owner, repo, id }, schema: shapes.ignoredBody, signal });
   } catch (error) {
     if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
   }

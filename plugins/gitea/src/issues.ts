@@ -77,7 +77,7 @@ export async function changeLabels(
   call: GiteaCall,
 ): Promise<shapes.Issue> {
   const { connection, signal } = call;
-  const request = { path: { ...path }, schema: shapes.nothing, signal };
+  const request = { path: { ...path }, schema: shapes.ignoredBody, signal };
   const before = await readIssue(client, path, call);
   const missing = add.filter((name) => !namesOf(before.labels).includes(name));
   const ids = missing.length > 0 ? await labelIds(client, path, missing, call) : [];

@@ -13,7 +13,7 @@ import { changesOf, eventText } from "./event-text.ts";
 import { authorOf } from "./people.ts";
 
 /** Events about an issue or a pull request; https://docs.gitea.com/usage/webhooks, https://forgejo.org/docs/latest/user/webhooks/. */
-const tabled = new Set([
+const subjectEvents = new Set([
   "issues",
   "issue_comment",
   "pull_request",
@@ -57,7 +57,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
     missing_field: lacking(event, payload, item),
     change_key: changeKey(event, action, payload, subject),
     author,
-    snapshot: tabled.has(event) && action !== null && snapshots.has(action),
+    snapshot: subjectEvents.has(event) && action !== null && snapshots.has(action),
     changes: changesOf(payload),
     comment: event === "issue_comment" && isNumber(id) ? String(id) : null,
     comment_text: event === "issue_comment" && action === "created" ? body : null,
@@ -77,7 +77,7 @@ function subjectOf(payload: unknown, item: unknown): Subject | null {
 
 function lacking(event: string, payload: unknown, item: unknown): string | null {
   if (event === "") return "header X-Gitea-Event";
-  if (!tabled.has(event)) return null;
+  if (!subjectEvents.has(event)) return null;
   if (stringAt(payload, ["repository", "full_name"], 200) === null) return "repository.full_name";
   const member = event.startsWith("pull_request") ? "pull_request" : "issue";
   if (item === undefined) return member;

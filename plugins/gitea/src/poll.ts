@@ -16,7 +16,7 @@ const overlap = 60_000;
 const position = z.object({ from: z.string(), head: z.string().nullable(), page: z.int().positive() });
 type Position = z.output<typeof position>;
 const cursorShape = z.object({ v: z.literal(1), issues: position, comments: position });
-type Polled = WebhookPayload & { readonly when: string };
+type PolledEvent = WebhookPayload & { readonly when: string };
 
 /** Reads openings, closes and comments as the events that webhooks would have sent. The API does not report other changes. */
 export async function poll(
@@ -79,9 +79,9 @@ async function sweep<T extends { updated_at?: string | null | undefined }>(
 const since = (when: string | null | undefined, from: string): when is string =>
   typeof when === "string" && Date.parse(when) >= Date.parse(from);
 
-function issueEvents(item: shapes.Issue, project: string, from: string): Polled[] {
+function issueEvents(item: shapes.Issue, project: string, from: string): PolledEvent[] {
   const at = `${project}#${item.number}`;
-  const events: Polled[] = [];
+  const events: PolledEvent[] = [];
   const add = (action: string, key: string, when: string, shown: shapes.Issue) => {
     const event = eventOf(action, shown, project);
     events.push({ ...event, headers: { ...event.headers, "x-gitea-delivery": `poll:${key}` }, when });
@@ -95,7 +95,7 @@ function issueEvents(item: shapes.Issue, project: string, from: string): Polled[
   return events;
 }
 
-function commentEvents(comment: shapes.Comment, project: string, from: string): Polled[] {
+function commentEvents(comment: shapes.Comment, project: string, from: string): PolledEvent[] {
   const number = /\/(?:issues|pulls)\/(\d+)$/.exec(
     String(valueAt(comment, "issue_url") || valueAt(comment, "pull_request_url") || ""),
   )?.[1];

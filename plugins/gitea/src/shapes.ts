@@ -33,4 +33,4 @@ export const hook = z.looseObject({
   config: z.looseObject({ url: z.string().nullish() }),
 });
 export const repository = z.looseObject({ full_name: z.string(), private: z.boolean() });
-export const nothing = z.unknown();
+export const ignoredBody = z.unknown();

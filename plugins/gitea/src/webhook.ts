@@ -27,15 +27,15 @@ export async function checkWebhook(client: ClientOf, wanted: WantedWebhook, call
     throw new PluginError("invalid_input", "project: must be owner/repo, because webhooks belong to repositories");
   const path = repositoryOf(wanted.project);
   const names = [...new Set(wanted.events.map(({ event_name }) => event_name))].sort();
-  const unknown = names.filter((name) => !Object.hasOwn(switches, name));
-  const needed = [...new Set(names.flatMap((name) => (Object.hasOwn(switches, name) ? (switches[name] ?? []) : [])))];
+  const unknownEvents = names.filter((name) => !Object.hasOwn(switches, name));
+  const switchNames = [...new Set(names.flatMap((name) => (Object.hasOwn(switches, name) ? (switches[name] ?? []) : [])))];
   const hook = (await hooksOf(client, path, call)).find(({ config }) => isSame(config.url ?? "", wanted.url));
-  const missing = needed.filter((name) => !hook?.events.includes(name));
+  const missing = switchNames.filter((name) => !hook?.events.includes(name));
   if (!wanted.apply || (hook && missing.length === 0))
-    return { ...(hook ? reportOf(hook) : absent), missing, unknown, changed: null };
+    return { ...(hook ? reportOf(hook) : absent), missing, unknown: unknownEvents, changed: null };
   const savedHook = await write(client, path, hook, { url: wanted.url, events: [...(hook?.events ?? []), ...missing] }, call);
-  const left = needed.filter((name) => !savedHook.events.includes(name));
-  return { ...reportOf(savedHook), missing: left, unknown, changed: hook ? "updated" : "created" };
+  const left = switchNames.filter((name) => !savedHook.events.includes(name));
+  return { ...reportOf(savedHook), missing: left, unknown: unknownEvents, changed: hook ? "updated" : "created" };
 }
 
 const absent = { id: null, active: false, configured: [], notes: ["No webhook of the repository points to this URL."] };

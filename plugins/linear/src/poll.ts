@@ -34,7 +34,7 @@ const newComment = shapes.comment.extend({
   externalUser: z.object({ id: z.string(), name: z.string().nullish() }).nullish(),
 });
 type Change = z.output<typeof change>;
-type Polled = WebhookPayload & { readonly when: string };
+type PolledEvent = WebhookPayload & { readonly when: string };
 
 /** Reads the changes of a team as the events that its webhooks would have sent. */
 export async function poll(
@@ -121,7 +121,7 @@ async function commentPage({ client, signal }: Account, team: string, { from, af
 }
 
 /** The creation of an issue, and one change with everything in its history since `from`. */
-function issueEvents(item: z.output<typeof changedIssue>, from: string): Polled[] {
+function issueEvents(item: z.output<typeof changedIssue>, from: string): PolledEvent[] {
   const { history, ...issue } = item;
   const created = createdEvent(issue);
   const isNew = Date.parse(issue.createdAt) >= Date.parse(from);
@@ -160,7 +160,7 @@ function linesOf({ fromState, toState, addedLabels, removedLabels, fromTitle, to
 }
 
 /** A comment on something else than an issue has no subject. */
-function commentEvent({ parent, user, externalUser, ...comment }: z.output<typeof newComment>): Polled[] {
+function commentEvent({ parent, user, externalUser, ...comment }: z.output<typeof newComment>): PolledEvent[] {
   if (!comment.issue) return [];
   const outside = user ? {} : { externalUserId: externalUser?.id ?? null, externalUser };
   const data = {
@@ -188,7 +188,7 @@ function commentEvent({ parent, user, externalUser, ...comment }: z.output<typeo
   ];
 }
 
-function withChangeKey({ headers, payload }: WebhookPayload, key: string, when: string): Polled {
+function withChangeKey({ headers, payload }: WebhookPayload, key: string, when: string): PolledEvent {
   const clean = JSON.parse(JSON.stringify(payload)) as Json;
   return { headers: { ...headers, "linear-delivery": `poll:${key}` }, payload: clean, when };
 }

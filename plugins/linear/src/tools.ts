@@ -51,21 +51,21 @@ const found = z.object({
   issues: z.array(z.object({ issue: z.string(), title: z.string(), state: z.string(), url: z.string() })),
 });
 
-type On = (call: CallContext<Settings>) => Account;
+type AccountOf = (call: CallContext<Settings>) => Account;
 
 export function tools(clientOf: ClientOf) {
-  const on: On = ({ connection, signal }) => ({ client: clientOf(connection), signal });
+  const on: AccountOf = ({ connection, signal }) => ({ client: clientOf(connection), signal });
   return { ...reading(on), ...commenting(on), ...creating(on), ...changing(on) };
 }
 
-const reading = (on: On) => ({
+const reading = (accountOf: AccountOf) => ({
   get_issue: tool<typeof issueInput, typeof issueOutput, Settings>({
     about: "Read an issue: title, state, description, labels, author and assignee.",
     category,
     effect: "read",
     input: issueInput,
     output: issueOutput,
-    run: async (input, call) => toOutput(await readIssue(on(call), issueOf(input.issue, input.project))),
+    run: async (input, call) => toOutput(await readIssue(accountOf(call), issueOf(input.issue, input.project))),
   }),
   list_comments: tool<typeof issueInput, typeof comments, Settings>({
     about: "Read the last 100 comments of an issue, oldest first.",
@@ -74,7 +74,7 @@ const reading = (on: On) => ({
     input: issueInput,
     output: comments,
     run: async (input, call) => {
-      const all = await lastComments(on(call), issueOf(input.issue, input.project));
+      const all = await lastComments(accountOf(call), issueOf(input.issue, input.project));
       return {
         comments: all.map(({ user, body, createdAt }) => ({
           author: user?.displayName ?? user?.name ?? null,
@@ -92,7 +92,7 @@ const reading = (on: On) => ({
     output: found,
     run: async (input, call) => {
       const query = { term: input.query, team: teamOf(input.project), limit: input.limit };
-      const all = await searchIssues(on(call), query);
+      const all = await searchIssues(accountOf(call), query);
       return { issues: all.map(toOutput).map(({ issue, title, state, url }) => ({ issue, title, state, url })) };
     },
   }),
@@ -103,7 +103,7 @@ const searchInput = z.object({
   limit: z.int().min(1).max(50).default(20).describe("Largest number of issues. Default: 20."),
 });
 
-const commenting = (on: On) => ({
+const commenting = (accountOf: AccountOf) => ({
   add_comment: tool<typeof commentInput, typeof postedComment, Settings>({
     about: "Add a comment to an issue.",
     category,
@@ -111,13 +111,13 @@ const commenting = (on: On) => ({
     input: commentInput,
     output: postedComment,
     run: async (input, call) =>
-      postComment(on(call), { issue: issueOf(input.issue, input.project), body: input.body, key: call.key }),
-    find: async (input, call) => findComment(on(call), issueOf(input.issue, input.project), call.key),
+      postComment(accountOf(call), { issue: issueOf(input.issue, input.project), body: input.body, key: call.key }),
+    find: async (input, call) => findComment(accountOf(call), issueOf(input.issue, input.project), call.key),
   }),
 });
 const commentInput = z.object({ issue, project, body });
 
-const creating = (on: On) => ({
+const creating = (accountOf: AccountOf) => ({
   create_issue: tool<typeof newIssue, typeof issueLink, Settings>({
     about: "Create an issue in a team.",
     category,
@@ -126,18 +126,18 @@ const creating = (on: On) => ({
     output: issueLink,
     run: async (input, call) => {
       const issue = { project: teamOf(input.project), title: input.title, body: input.description };
-      const { identifier, url } = await createIssue(on(call), issue, call.key);
+      const { identifier, url } = await createIssue(accountOf(call), issue, call.key);
       return { issue: identifier, url };
     },
     find: async (_, call) => {
-      const existing = await findIssue(on(call), call.key);
+      const existing = await findIssue(accountOf(call), call.key);
       return existing && { issue: existing.identifier, url: existing.url };
     },
   }),
 });
 const newIssue = z.object({ project, title, description: z.string().default("").describe("Description, in Markdown.") });
 
-const changing = (on: On) => ({
+const changing = (accountOf: AccountOf) => ({
   update_description: tool<typeof descriptionInput, typeof issueLink, Settings>({
     about: "Replace the description of an issue. The old text is lost: read it first and keep what is still valid.",
     category,
@@ -147,7 +147,7 @@ const changing = (on: On) => ({
     output: issueLink,
     run: async (parameters, call) => {
       const input = { description: sanitizeText(parameters.description) };
-      const { identifier, url } = await updateIssue(on(call), issueOf(parameters.issue, parameters.project), input);
+      const { identifier, url } = await updateIssue(accountOf(call), issueOf(parameters.issue, parameters.project), input);
       return { issue: identifier, url };
     },
   }),
@@ -159,7 +159,7 @@ const changing = (on: On) => ({
     input: stateInput,
     output: changedIssue,
     run: async (input, call) =>
-      toChangedIssue(await moveIssue(on(call), issueOf(input.issue, input.project), stateNamed(input.state))),
+      toChangedIssue(await moveIssue(accountOf(call), issueOf(input.issue, input.project), stateNamed(input.state))),
   }),
   update_labels: tool<typeof labelInput, typeof changedIssue, Settings>({
     about: "Add labels to an issue and remove labels from it, by their names.",
@@ -170,9 +170,9 @@ const changing = (on: On) => ({
     output: changedIssue,
     run: async (input, call) => {
       const id = issueOf(input.issue, input.project);
-      const ids = (names: readonly string[]) => labelIds(on(call), id.split("-")[0] as string, names);
+      const ids = (names: readonly string[]) => labelIds(accountOf(call), id.split("-")[0] as string, names);
       const [addedLabelIds, removedLabelIds] = [await ids(input.add), await ids(input.remove)];
-      return toChangedIssue(await updateIssue(on(call), id, { addedLabelIds, removedLabelIds }));
+      return toChangedIssue(await updateIssue(accountOf(call), id, { addedLabelIds, removedLabelIds }));
     },
   }),
 });

@@ -40,19 +40,19 @@ const fields = "id url enabled resourceTypes team { id key name }";
  */
 export async function checkWebhook(account: Account, wanted: WantedWebhook, settings: Settings): Promise<WebhookReport> {
   const names = [...new Set(wanted.events.map(({ event_name }) => event_name))].sort();
-  const unknown = names.filter((name) => !deliverable.has(name));
-  const needed = names.filter((name) => deliverable.has(name));
+  const unknownResources = names.filter((name) => !deliverable.has(name));
+  const knownResources = names.filter((name) => deliverable.has(name));
   const team = wanted.project === null ? null : teamOf(wanted.project);
   const same = (await hooks(account)).filter(({ url }) => isSame(url ?? "", wanted.url));
   const found = same.find((one) => one.team === null || one.team === undefined || one.team.key === team);
-  const missing = needed.filter((name) => !found?.resourceTypes.includes(name));
+  const missing = knownResources.filter((name) => !found?.resourceTypes.includes(name));
   if (!wanted.apply || (found && missing.length === 0))
-    return { ...(found ? reportOf(found) : absent), missing, unknown, changed: null };
+    return { ...(found ? reportOf(found) : absent), missing, unknown: unknownResources, changed: null };
   const savedHook = found
     ? await update(account, found.id, { resourceTypes: [...found.resourceTypes, ...missing], enabled: true })
-    : await create(account, wanted.url, needed, team, settings);
-  const left = needed.filter((name) => !savedHook.resourceTypes.includes(name));
-  return { ...reportOf(savedHook), missing: left, unknown, changed: found ? "updated" : "created" };
+    : await create(account, wanted.url, knownResources, team, settings);
+  const left = knownResources.filter((name) => !savedHook.resourceTypes.includes(name));
+  return { ...reportOf(savedHook), missing: left, unknown: unknownResources, changed: found ? "updated" : "created" };
 }
 
 const absent = { id: null, active: false, configured: [], notes: ["No webhook of the workspace points to this URL."] };

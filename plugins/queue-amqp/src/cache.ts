@@ -14,27 +14,27 @@ export function cacheOn<T extends { readonly client: HostClient }>(
   connect: Connect,
   make: (client: HostClient) => Promise<T>,
 ): CachedValue<T> {
-  let current: Promise<T> | null = null;
+  let currentValue: Promise<T> | null = null;
   const open = async (): Promise<T> => {
     const client = await connect();
     try {
       const value = await make(client);
       void client.ended.then(() => {
-        current = null;
+        currentValue = null;
       });
       return value;
     } catch (error) {
       client.end();
-      throw unavailable(error);
+      throw unavailableError(error);
     }
   };
-  const now = async () => (await current?.catch(() => null)) ?? null;
+  const now = async () => (await currentValue?.catch(() => null)) ?? null;
   return {
     get: () => {
-      const opening = current ?? open();
-      current = opening;
+      const opening = currentValue ?? open();
+      currentValue = opening;
       opening.catch(() => {
-        if (current === opening) current = null;
+        if (currentValue === opening) currentValue = null;
       });
       return opening;
     },
@@ -44,7 +44,7 @@ export function cacheOn<T extends { readonly client: HostClient }>(
 }
 
 /** Whatever fails at the broker may succeed later: the host repeats it. */
-export const unavailable = (error: unknown): PluginError =>
+export const unavailableError = (error: unknown): PluginError =>
   error instanceof PluginError
     ? error
     : new PluginError("unavailable", `RabbitMQ: ${(error as Error).message}`, { cause: error });

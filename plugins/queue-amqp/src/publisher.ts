@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { AMQPChannel } from "@cloudamqp/amqp-client/amqp-channel";
 import type { AMQPMessage } from "@cloudamqp/amqp-client/amqp-message";
 import { type CloudEvent, type ForwardingQueue, PluginError } from "@signalbox/sdk";
-import { cacheOn, unavailable } from "./cache.ts";
+import { cacheOn, unavailableError } from "./cache.ts";
 import type { Connect, HostClient } from "./client.ts";
 import type { Config } from "./config.ts";
 
@@ -15,7 +15,7 @@ const mark = "dev.signalbox.publisher.read";
 interface Publishing {
   readonly client: HostClient;
   readonly channel: AMQPChannel;
-  readonly known: KnownIds;
+  readonly knownIds: KnownIds;
 }
 
 /**
@@ -41,7 +41,7 @@ export function openPublisher(connect: Connect, config: Config): Pick<Forwarding
       } catch (error) {
         // What was confirmed is not known: the next connection reads it.
         on.client.end();
-        throw unavailable(error);
+        throw unavailableError(error);
       } finally {
         clearTimeout(late);
       }
@@ -69,32 +69,32 @@ async function declareAndRead(client: HostClient, { exchange, stream }: Config):
   await channel.confirmSelect();
   const reading = await client.channel();
   await reading.prefetch(500);
-  const known = new KnownIds();
+  const knownIds = new KnownIds();
   const args = { "x-stream-offset": `${knownMs / 60_000}m` };
   await reading.basicConsume(stream, { noAck: false, args }, (message: AMQPMessage) => {
-    known.add(message.properties.messageId);
+    knownIds.add(message.properties.messageId);
     return message.ack();
   });
-  return { client, channel, known };
+  return { client, channel, knownIds };
 }
 
 async function publishNew(messages: readonly CloudEvent[], publishing: Publishing, config: Config): Promise<void> {
-  const { channel, known } = publishing;
+  const { channel, knownIds } = publishing;
   const { exchange, stream } = config;
   await readToEnd(publishing, stream);
-  const fresh = messages.filter(({ id }) => !known.has(id));
+  const fresh = messages.filter(({ id }) => !knownIds.has(id));
   await Promise.all(
     fresh.map((one) =>
       channel.basicPublish(exchange, one.type.replace(/^dev\.signalbox\./, ""), JSON.stringify(one), propertiesOf(one)),
     ),
   );
-  for (const { id } of fresh) known.add(id);
+  for (const { id } of fresh) knownIds.add(id);
 }
 
 /** Writes a mark directly to the end of the stream, without the exchange, and waits until it is read. */
-async function readToEnd({ client, channel, known }: Publishing, stream: string): Promise<void> {
+async function readToEnd({ client, channel, knownIds }: Publishing, stream: string): Promise<void> {
   const id = randomUUID();
-  const read = known.awaits(id);
+  const read = knownIds.awaits(id);
   await channel.basicPublish("", stream, "", { messageId: id, type: mark, deliveryMode: 2 });
   await Promise.race([read, client.ended]);
   if (client.closed) throw new Error("the connection was lost");

@@ -22,7 +22,7 @@ export interface Connection {
 type Needs = Pick<Capabilities, "tcp" | "secret" | "log">;
 
 export function openConnection({ tcp, secret, log }: Needs, { servers }: Config): Connection {
-  let current: Promise<NatsConnection> | null = null;
+  let currentConnection: Promise<NatsConnection> | null = null;
   const connect = async (): Promise<NatsConnection> => {
     if (servers === "") throw new PluginError("not_configured", "Set servers, for example nats://nats.example.com:4222");
     setTransportFactory({ factory: () => new HostTransport(tcp), defaultPort: 4222 });
@@ -41,7 +41,7 @@ export function openConnection({ tcp, secret, log }: Needs, { servers }: Config)
       });
       void connection.closed().then((error) => {
         if (error) log("the connection to NATS was lost", { error: error.message });
-        current = null;
+        currentConnection = null;
       });
       return connection;
     } catch (error) {
@@ -50,16 +50,16 @@ export function openConnection({ tcp, secret, log }: Needs, { servers }: Config)
   };
   return {
     get: () => {
-      if (current) return current;
+      if (currentConnection) return currentConnection;
       const connecting = connect();
-      current = connecting;
+      currentConnection = connecting;
       connecting.catch(() => {
-        if (current === connecting) current = null;
+        if (currentConnection === connecting) currentConnection = null;
       });
       return connecting;
     },
     close: async () => {
-      await (await current?.catch(() => null))?.close();
+      await (await currentConnection?.catch(() => null))?.close();
     },
   };
 }

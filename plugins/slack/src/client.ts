@@ -20,11 +20,11 @@ const interval = 1000;
 
 /** A client for the token that is set at the moment of the call. */
 export function openSlack({ fetch, throttle, secret }: Needs, { url }: Config): () => Promise<Slack> {
-  let known: { readonly key: string; readonly slack: Slack } | null = null;
+  let cached: { readonly key: string; readonly slack: Slack } | null = null;
   return async () => {
     const token = await secret("token");
     if (!token) throw new PluginError("not_configured", "set the secret token: the bot token of the Slack app");
-    if (known?.key !== token) {
+    if (cached?.key !== token) {
       const headers = { authorization: `Bearer ${token}` };
       const base = `${url.replace(/\/+$/, "")}/api`;
       const isLocal = new URL(url).hostname === "127.0.0.1";
@@ -38,9 +38,9 @@ export function openSlack({ fetch, throttle, secret }: Needs, { url }: Config): 
         secrets: [token],
         writeInterval,
       });
-      known = { key: token, slack: slackOn(client) };
+      cached = { key: token, slack: slackOn(client) };
     }
-    return known.slack;
+    return cached.slack;
   };
 }
 

@@ -29,22 +29,22 @@ type Needs = Pick<Capabilities, "operations" | "log">;
  * for these ids.
  */
 export function channelQueue(slackOf: () => Promise<Slack>, { operations, log }: Needs, config: Config): ForwardingQueue {
-  const known = new Set<string>();
+  const postedIds = new Set<string>();
   const remember = (ids: readonly string[]) => {
-    if (known.size > maxKnown) known.clear();
-    for (const id of ids) known.add(id);
+    if (postedIds.size > maxKnown) postedIds.clear();
+    for (const id of ids) postedIds.add(id);
   };
   return {
     about: "Posts executions that wait, are held or have ended to a Slack channel.",
     publish: async (messages) => {
       if (config.channel === "") return;
-      const wanted = messages.filter((message) => isWanted(message, config) && !known.has(message.id));
+      const wanted = messages.filter((message) => isWanted(message, config) && !postedIds.has(message.id));
       if (wanted.length === 0) return;
       const until = Date.now() + maxWaitMs;
       const signal = AbortSignal.timeout(maxWaitMs + 5_000);
       const slack = await slackOf();
       remember(await idsSince(slack, config.channel, oldestOf(wanted), signal));
-      const left = wanted.filter(({ id }) => !known.has(id));
+      const left = wanted.filter(({ id }) => !postedIds.has(id));
       for (const { ids, message } of postsOf(left, config, (id) => operations.call("task-executions.get", { id }))) {
         if (Date.now() > until)
           throw new PluginError("unavailable", "Slack accepts one message per second; the others are posted next");

@@ -7,30 +7,30 @@ const dryRun: StateText = {
   next: "Compare it with another run, or replay the delivery to write it.",
   tone: "idle",
 };
-const proposed: StateText = { sentence: "The write waits for a decision.", next: "Approve or reject it.", tone: "wait" };
-const rejected: StateText = {
+const proposedText: StateText = { sentence: "The write waits for a decision.", next: "Approve or reject it.", tone: "wait" };
+const rejectedText: StateText = {
   sentence: "The write was rejected and did not happen.",
   next: "Replay the delivery to do the work again.",
   tone: "idle",
 };
-const expired: StateText = {
+const expiredText: StateText = {
   sentence: "No one decided in time, so it was not written.",
   next: "Replay the delivery to have it proposed again.",
   tone: "idle",
 };
-const failed: StateText = { sentence: "It failed.", next: "Read the error, then restart the run.", tone: "bad" };
+const failedText: StateText = { sentence: "It failed.", next: "Read the error, then restart the run.", tone: "bad" };
 
 const proposals: Readonly<Record<ProposalState, StateText>> = {
-  proposed,
+  proposed: proposedText,
   applied: {
     label: "written",
     sentence: "It was approved and written to the tracker.",
     next: "Open it at the tracker.",
     tone: "good",
   },
-  rejected,
-  expired,
-  failed,
+  rejected: rejectedText,
+  expired: expiredText,
+  failed: failedText,
   dry_run: dryRun,
 };
 
@@ -42,11 +42,11 @@ const steps: Readonly<Record<StepState, StateText>> = {
     tone: "busy",
   },
   succeeded: { sentence: "The step is done.", next: "Open it to see what went in and what came out.", tone: "good" },
-  failed,
+  failed: failedText,
   dry_run: dryRun,
-  proposed,
-  rejected,
-  expired,
+  proposed: proposedText,
+  rejected: rejectedText,
+  expired: expiredText,
 };
 
 const service: Readonly<Record<Status["state"], StateText>> = {

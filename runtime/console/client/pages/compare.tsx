@@ -14,18 +14,20 @@ import { query, setQuery } from "../route/location.ts";
 
 /** A run next to another one of the same task and issue: the input of the model, and its answer. */
 export function ComparePage({ id }: { id: string }) {
-  const other = query.value.get("with");
-  const first = useQuery(`run ${id}`, (signal) => call("task-executions.get", { id }, signal));
-  const second = useQuery(other ? `run ${other}` : null, (signal) => call("task-executions.get", { id: other ?? "" }, signal));
+  const otherId = query.value.get("with");
+  const firstRun = useQuery(`run ${id}`, (signal) => call("task-executions.get", { id }, signal));
+  const secondRun = useQuery(otherId ? `run ${otherId}` : null, (signal) =>
+    call("task-executions.get", { id: otherId ?? "" }, signal),
+  );
   return (
     <Page title="Compare runs">
-      {first.data && (
+      {firstRun.data && (
         <p class="lead">
-          <Text>{first.data.task_id}</Text> <span class="soft">for</span>{" "}
-          <SubjectLink subject={first.data.subject} title={first.data.subject_title} />
+          <Text>{firstRun.data.task_id}</Text> <span class="soft">for</span>{" "}
+          <SubjectLink subject={firstRun.data.subject} title={firstRun.data.subject_title} />
         </p>
       )}
-      {other ? (
+      {otherId ? (
         <>
           <p class="lead">
             <button type="button" onClick={() => setQuery({ with: null })}>
@@ -33,12 +35,12 @@ export function ComparePage({ id }: { id: string }) {
             </button>
           </p>
           <div class="side-by-side">
-            <QueryResult query={first}>{(run) => <Side run={run} />}</QueryResult>
-            <QueryResult query={second}>{(run) => <Side run={run} />}</QueryResult>
+            <QueryResult query={firstRun}>{(run) => <Side run={run} />}</QueryResult>
+            <QueryResult query={secondRun}>{(run) => <Side run={run} />}</QueryResult>
           </div>
         </>
       ) : (
-        <QueryResult query={first}>{(run) => <Others run={run} />}</QueryResult>
+        <QueryResult query={firstRun}>{(run) => <Others run={run} />}</QueryResult>
       )}
     </Page>
   );

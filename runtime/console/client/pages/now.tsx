@@ -16,11 +16,11 @@ import { PauseBanner, PauseButton } from "./pause.tsx";
 export function NowPage() {
   const status = useQuery("status", (signal) => call("status.get", {}, signal));
   const steps = useFirstSteps();
-  const waiting = useRuns("waiting");
-  const held = useRuns("held");
-  const running = useRuns("running");
-  const failed = useFailures();
-  const latest = useQuery("now latest", (signal) => list("task-executions.list", { limit: 8 }, signal));
+  const waitingRuns = useRuns("waiting");
+  const heldRuns = useRuns("held");
+  const runningRuns = useRuns("running");
+  const failedRuns = useFailures();
+  const latestRuns = useQuery("now latest", (signal) => list("task-executions.list", { limit: 8 }, signal));
   return (
     <Page title="Now" actions={<PauseButton reload={status.reload} />}>
       <FirstSteps steps={steps} />
@@ -33,11 +33,11 @@ export function NowPage() {
           </>
         )}
       </QueryResult>
-      <Runs title="Waiting for you" runs={waiting} />
-      <Runs title="Held by a limit" runs={held} />
-      <Runs title="Working on" runs={running} empty="No agent is at work." />
-      <Failures failed={failed} />
-      <Runs title="Latest runs" runs={latest} aside={<Link to="runs">All runs</Link>} />
+      <Runs title="Waiting for you" runs={waitingRuns} />
+      <Runs title="Held by a limit" runs={heldRuns} />
+      <Runs title="Working on" runs={runningRuns} empty="No agent is at work." />
+      <Failures failed={failedRuns} />
+      <Runs title="Latest runs" runs={latestRuns} aside={<Link to="runs">All runs</Link>} />
       {status.data && <Replicas replicas={status.data.replicas} />}
     </Page>
   );
@@ -49,18 +49,18 @@ const useRuns = (state: "running" | "waiting" | "held") =>
 /** The state in one sentence, and each check that has a problem. */
 function Health({ status }: { status: Status }) {
   const { sentence, next } = stateText("service", status.state);
-  const bad = status.checks.filter(({ state }) => state !== "ok");
-  const good = status.checks.filter(({ state }) => state === "ok");
+  const badChecks = status.checks.filter(({ state }) => state !== "ok");
+  const goodChecks = status.checks.filter(({ state }) => state === "ok");
   return (
     <div class="card verdict">
       <p>
-        <State of="service" state={status.state} /> {sentence} <span class="soft">{bad.length > 0 && next}</span>
+        <State of="service" state={status.state} /> {sentence} <span class="soft">{badChecks.length > 0 && next}</span>
       </p>
-      <Checks checks={bad} />
-      {good.length > 0 && (
+      <Checks checks={badChecks} />
+      {goodChecks.length > 0 && (
         <details>
-          <summary>{good.length === 1 ? "1 check is ok" : `${good.length} checks are ok`}</summary>
-          <Checks checks={good} />
+          <summary>{goodChecks.length === 1 ? "1 check is ok" : `${goodChecks.length} checks are ok`}</summary>
+          <Checks checks={goodChecks} />
         </details>
       )}
     </div>

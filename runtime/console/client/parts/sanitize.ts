@@ -37,13 +37,13 @@ const tags = [
 const escapeHtml = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
 /** Tags that change how a text looks and hide nothing of it, as in the footer of answers. */
-const harmless = /^<\/?(?:sub|sup|kbd|br)\s*\/?>$/i;
+const harmlessTag = /^<\/?(?:sub|sup|kbd|br)\s*\/?>$/i;
 
 /** Other HTML in a text is shown as source, including comments, so that no part of the text is hidden. */
 const marked = new Marked({
   gfm: true,
   breaks: true,
-  renderer: { html: ({ text }) => (harmless.test(text.trim()) ? text : escapeHtml(text)) },
+  renderer: { html: ({ text }) => (harmlessTag.test(text.trim()) ? text : escapeHtml(text)) },
 });
 
 /** Markdown as DOM nodes. Unknown elements are removed, and images become links to their addresses. */

@@ -7,10 +7,10 @@ import { Empty, Guarded, Page } from "../parts/page.tsx";
 import { Link } from "./link.tsx";
 import { place } from "./location.ts";
 
-type Shown = ComponentType<{ id: string }>;
+type PageComponent = ComponentType<{ id: string }>;
 
 /** Pages that are loaded at first use. */
-const later: Readonly<Record<string, () => Promise<Shown>>> = {
+const lazyPages: Readonly<Record<string, () => Promise<PageComponent>>> = {
   issues: async () => (await import("../pages/issues.tsx")).IssuesPage,
   issue: async () => (await import("../pages/issue.tsx")).IssuePage,
   run: async () => (await import("../pages/run.tsx")).RunPage,
@@ -26,7 +26,7 @@ const later: Readonly<Record<string, () => Promise<Shown>>> = {
   settings: async () => (await import("../pages/settings.tsx")).SettingsPage,
   delivery: async () => (await import("../pages/delivery.tsx")).DeliveryPage,
 };
-const loaded = new Map<string, Shown>([
+const loadedPages = new Map<string, PageComponent>([
   ["", NowPage],
   ["now", NowPage],
   ["runs", RunsPage],
@@ -37,23 +37,23 @@ export function Outlet() {
   const [name = "", ...rest] = place.value.path.split("/");
   const [, arrived] = useState(0);
   const [failed, setFailed] = useState<string | null>(null);
-  const Found = loaded.get(name);
-  const load = Object.hasOwn(later, name) ? later[name] : undefined;
+  const LoadedPage = loadedPages.get(name);
+  const load = Object.hasOwn(lazyPages, name) ? lazyPages[name] : undefined;
   useEffect(() => {
-    if (Found || !load) return;
+    if (LoadedPage || !load) return;
     load().then(
       (page) => {
-        loaded.set(name, page);
+        loadedPages.set(name, page);
         arrived((count) => count + 1);
       },
       () => setFailed(name),
     );
-  }, [name, Found, load, connected.value]);
+  }, [name, LoadedPage, load, connected.value]);
   // The tabs of the settings remain visible while one of them loads.
-  if (Found)
+  if (LoadedPage)
     return (
       <Guarded key={name === "settings" ? name : place.value.path}>
-        <Found id={rest.map(decodePart).join("/")} />
+        <LoadedPage id={rest.map(decodePart).join("/")} />
       </Guarded>
     );
   if (failed === name) return <Outdated />;
