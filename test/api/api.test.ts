@@ -105,8 +105,8 @@ describe("agents", () => {
 });
 
 test.each([
-  ["GET", "/api/agents?limit=abc", /^limit: must be a number$/],
-  ["GET", "/api/projects/abc", /^id: must be a number$/],
+  ["GET", "/api/agents?limit=abc", /^limit: must be a whole number, but is "abc"$/],
+  ["GET", "/api/projects/abc", /^id: must be a whole number, but is "abc"$/],
   ["GET", "/api/projects/9223372036854775808", /^id: must be at most 2147483647$/],
   ["GET", "/api/webhook-events?from=2026-01-31", /^from: must be a time in ISO 8601 with a zone/],
   ["POST", "/api/memory/search", /^limit: must be a whole number$/, { query: "x", limit: 1.5 }],
