@@ -46,7 +46,7 @@ export async function renewLeases(
  * stream is closed, so that it gets no further tasks. `deadWorkers`: instead queues the executions of these workers (`all`: of all
  * workers), although their leases have not expired. Also queues executions whose hold has ended.
  *
- * `deaths` counts consecutive crashes without a further step. From the second one on, the execution waits before it runs again (2
+ * `deaths` counts consecutive crashes without a further step; the plan, which is stored while the first request is sent, is none. From the second one on, the execution waits before it runs again (2
  * to 4 s, then twice as long each time). So workers that are killed a few times in quick succession do not fail it, and
  * executions that died together, one of which may be the cause, do not run together again.
  */
@@ -74,7 +74,7 @@ export async function releaseExpired(sql: Sql, deadWorkers: "all" | readonly str
       select add_usage(array['issue ' || e.subject], 0, (octet_length(e.content) + coalesce(octet_length(e.packed_content) * 2, 0)) / 4, 0) from task_executions e join lost using (id)
       where e.subject is not null and e.stream_id is null order by e.subject
     ), dead as (
-      select id, (select count(*)::int from execution_steps s where s.execution_id = lost.id and s.state <> 'started') as ended
+      select id, (select count(*)::int from execution_steps s where s.execution_id = lost.id and s.state <> 'started' and s.kind <> 'prompt') as ended
       from lost where stream_id is null
     )
     update task_executions e

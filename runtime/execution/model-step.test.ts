@@ -50,6 +50,7 @@ test("the first request is sent while its step is being stored, and answered aft
   const asked = ask();
   await vi.advanceTimersByTimeAsync(0);
   expect(chat).toHaveBeenCalledTimes(1);
+  await vi.advanceTimersByTimeAsync(20);
   expect(written).toMatchObject([{ steps: [{ kind: "model", state: "started" }] }]);
   response.resolve(answer);
   await vi.advanceTimersByTimeAsync(0);
@@ -58,10 +59,21 @@ test("the first request is sent while its step is being stored, and answered aft
   expect((await asked).state).toBe("succeeded");
 });
 
+test("an answer that arrives at once is stored together with its step", async () => {
+  const { ask, written, response, log } = firstRequest();
+  const asked = ask();
+  response.resolve(answer);
+  expect((await asked).state).toBe("succeeded");
+  await vi.advanceTimersByTimeAsync(20);
+  expect(written).toEqual([]);
+  log.flush({ state: "succeeded" }).catch(() => {});
+  expect(written).toMatchObject([{ steps: [{ kind: "model", state: "succeeded", is_answered: true }], completed: [] }]);
+});
+
 test("if the step cannot be stored, the request is aborted", async () => {
   const { ask, chat, write } = firstRequest();
   const asked = ask();
-  await vi.advanceTimersByTimeAsync(0);
+  await vi.advanceTimersByTimeAsync(20);
   write.resolve(false);
   await expect(asked).rejects.toThrow(LeaseLost);
   expect(chat.mock.lastCall?.[1].aborted).toBe(true);
@@ -74,6 +86,7 @@ test("a failed request fails the attempt once its step is stored", async () => {
     isOver = true;
   });
   asked.catch(() => {});
+  await vi.advanceTimersByTimeAsync(20);
   response.reject(new Error("refused"));
   await vi.advanceTimersByTimeAsync(0);
   expect(isOver).toBe(false);
@@ -91,7 +104,7 @@ test("an attempt whose lease has ended sends nothing", async () => {
 test("storing the step does not shorten the time for the request", async () => {
   const { ask, write, response, lease } = firstRequest();
   const asked = ask();
-  await vi.advanceTimersByTimeAsync(0);
+  await vi.advanceTimersByTimeAsync(20);
   // As the writes of an attempt do.
   lease.progress(60_000);
   write.resolve(true);

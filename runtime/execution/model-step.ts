@@ -45,10 +45,24 @@ function beginRequest(conversation: Conversation): { readonly step: StepRow; rea
   return { step, isStored: false };
 }
 
+/** The first requests of attempts that begin within this time are stored together, in milliseconds. */
+const gatherMs = 20;
+let gathering: Promise<"late"> | null = null;
+/** Resolves at the end of the current `gatherMs`. */
+function gathered(): Promise<"late"> {
+  gathering ??= new Promise((done) =>
+    setTimeout(() => {
+      gathering = null;
+      done("late");
+    }, gatherMs),
+  );
+  return gathering;
+}
+
 /**
- * Sends the first request of an attempt while its step and the plan are being stored: if a crash loses both, the next attempt
- * plans and asks again. If they cannot be stored, for example because the lease is lost, the request is aborted. Outside of
- * executions nothing can resume a request, so it is stored only at its end.
+ * Sends the first request of an attempt. Meanwhile, stores its step and the plan, unless the answer arrives first and is stored
+ * with them: if a crash loses all of them, the next attempt plans and asks again. If they cannot be stored, for example because the
+ * lease is lost, the request is aborted. Outside of executions nothing can resume a request, so it is stored only at its end.
  */
 async function sendWhileStoring(
   conversation: Conversation,
@@ -61,11 +75,13 @@ async function sendWhileStoring(
   limits.lease.check();
   const failed = new AbortController();
   const { signal, unlink } = linkSignals([conversation.signal, failed.signal]);
-  // A write is progress of its own, after which the request still takes its time.
-  const storing = log.flush({ agent_id: plan.agent_id }).then(() => limits.lease.progress(maxRetryMs(llm.timeoutMs)));
-  storing.catch((error) => failed.abort(error));
   try {
-    const [stored, answer] = await Promise.allSettled([storing, send({ ...conversation, signal }, request, llm)]);
+    const sending = send({ ...conversation, signal }, request, llm);
+    if ((await Promise.race([sending, gathered()])) !== "late") return await sending;
+    // A write is progress of its own, after which the request still takes its time.
+    const storing = log.flush({ agent_id: plan.agent_id }).then(() => limits.lease.progress(maxRetryMs(llm.timeoutMs)));
+    storing.catch((error) => failed.abort(error));
+    const [stored, answer] = await Promise.allSettled([storing, sending]);
     if (stored.status === "rejected") throw stored.reason;
     if (answer.status === "rejected") throw answer.reason;
     return answer.value;

@@ -51,6 +51,9 @@ const maxClaimed = 64;
  */
 const gatherMs = 5;
 const maxGathered = 32;
+/** While this many executions run, a claim waits until at least this long after the one before, in milliseconds. */
+const busyRuns = 32;
+const busyIntervalMs = 20;
 /** Maximum sleep between two looks at the queue, in case a wake-up is lost. */
 const sweepMs = 5_000;
 const minSleepMs = 20;
@@ -80,6 +83,8 @@ class LeasedQueue implements ExecutionQueue {
   #idle = false;
   /** The last claim filled all slots, so further executions probably wait. */
   #isFull = false;
+  /** When the last claim was sent, by `performance.now()`. */
+  #claimedAt = Number.NEGATIVE_INFINITY;
   /** Next sleep while executions are due but none can be claimed. */
   #recheckMs = minSleepMs;
 
@@ -167,10 +172,11 @@ class LeasedQueue implements ExecutionQueue {
     const { sql, log, concurrency, leaseSeconds, breakers } = this.#options;
     this.#idle = false;
     await this.#held.release().catch((error) => log.warn("failed to release interrupted executions", { error }));
-    await this.#gatherSlots();
+    await this.#gather();
     // A stop may have begun meanwhile: the executions that it interrupted must not be claimed again here.
     const free = this.#stopping.signal.aborted ? 0 : Math.min(maxClaimed, concurrency - this.#held.size);
     const askedAt = performance.now();
+    this.#claimedAt = askedAt;
     const claimed = free > 0 ? await claimExecutions(sql, this.#request(free)) : [];
     for (const execution of claimed) {
       if (execution.state === "running") this.#start(execution, new Lease(leaseSeconds, askedAt));
@@ -182,7 +188,7 @@ class LeasedQueue implements ExecutionQueue {
     }
     if (claimed.length > 0) this.#recheckMs = minSleepMs;
     if (claimed.length > 0 && claimed.length === free) return 0;
-    if (claimed.length > 0 && (isWoken() || breakers.any)) return minSleepMs;
+    if (claimed.length > 0 && (isWoken() || breakers.any || this.#held.size >= busyRuns)) return minSleepMs;
     if (free === 0) return sweepMs;
     const probe = await this.#probe();
     // Fewer executions are due than there are slots: find out when the next one is due.
@@ -199,11 +205,14 @@ class LeasedQueue implements ExecutionQueue {
     return Math.min(again, Math.max(minSleepMs, probe ?? again));
   }
 
-  async #gatherSlots(): Promise<void> {
+  /** Waits a moment for more free slots or executions, if the next claim would take few. */
+  async #gather(): Promise<void> {
     const { concurrency } = this.#options;
     const free = concurrency - this.#held.size;
-    if (!this.#isFull || free === 0 || free >= Math.min(maxGathered, Math.floor(concurrency / 4))) return;
-    await sleep(gatherMs, this.#stopping.signal).catch(() => {});
+    const isShort = this.#isFull && free > 0 && free < Math.min(maxGathered, Math.floor(concurrency / 4));
+    const restMs = this.#held.size >= busyRuns ? this.#claimedAt + busyIntervalMs - performance.now() : 0;
+    const waitMs = isShort ? gatherMs : restMs;
+    if (waitMs > 0) await sleep(waitMs, this.#stopping.signal).catch(() => {});
   }
 
   /**

@@ -69,7 +69,7 @@ export class Transcript implements StepLog {
     const change = { steps: steps.map(short), completed: [...new Set(completed)].map(short) };
     if (!(await this.#write({ id, lease, patch: stored, ...change })))
       throw new LeaseLost(`another worker holds the execution ${id}`);
-    for (const step of completed) delete step.is_answered;
+    for (const step of [...steps, ...completed]) delete step.is_answered;
   }
 
   /** The columns of the execution's row that are derived from its steps: sums, and the agent of the prompt. */
