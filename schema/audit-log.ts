@@ -10,7 +10,11 @@ export const auditLogEntry = z
     actor: z.string().describe("Name of the API key; `anonymous` while there are no keys."),
     operation: z.string().describe("Id of the operation, for example agents.update."),
     object: z.string().describe("Object that was changed, for example agents/pm_default."),
-    before: z.unknown().describe("The object before the change; null if there was none. Secrets are masked."),
+    before: z
+      .unknown()
+      .describe(
+        "The object before the change; null if there was none. Secrets are masked; texts that retention and erasures remove are left out.",
+      ),
     after: z.unknown().describe("Response of the operation; null if it has none. Secrets are masked."),
     request_id: z.string(),
     created_at: timestamp,

@@ -79,7 +79,7 @@ export const stepKinds = ["prompt", "model", "tool", "post"] as const;
 export const stepStates = ["started", "succeeded", "failed", "dry_run", "proposed", "rejected", "expired"] as const;
 export const stepState = z.enum(stepStates).meta({ id: "StepState" });
 
-/** One step of a transcript, stored as `started` before its request goes out: the prompt, a model call, a tool call, or the posted comment. */
+/** One step of a transcript: the prompt, a model call, a tool call, or the posted comment. A write is stored as `started` before its request goes out. */
 export const step = z
   .object({
     seq: z.int(),

@@ -10,6 +10,30 @@ import { maskSecrets } from "./mask-secrets.ts";
 /** Maximum length of the stored JSON of an object before or after a change, in characters. */
 const maxLength = 65_536;
 
+const executionTexts = [
+  "subject_title",
+  "result",
+  "error",
+  "reason",
+  "held_reason",
+  "proposals",
+  "memories",
+  "history",
+  "transcript",
+];
+/**
+ * By noun or operation, the members with texts of issues, people and models. They are not recorded, because retention and erasures
+ * remove them, and nothing can be removed from the audit log.
+ */
+const removableTexts: Readonly<Record<string, readonly string[]>> = {
+  "task-executions": [...executionTexts, "samples", "first_error"],
+  "tasks.restart": executionTexts,
+  "webhook-events": ["subject_title", "actor", "author", "reason", "payload", "samples", "first_error"],
+  "tools.execute": ["result", "error"],
+  "llm.chat": ["content", "tool_calls"],
+  memory: ["content"],
+};
+
 /**
  * The same operations, but each one that changes data also writes a row of the audit log, after it has succeeded and before it is
  * answered. The `get` operation of the noun reads the object before the change, so the log contains no value that responses omit,
@@ -44,8 +68,8 @@ export function recordChanges(operations: readonly BoundOperation[], onError: (e
         actor: context.actor.name,
         operation: one.op.id,
         object,
-        before: storedValue(before),
-        after: storedValue(after),
+        before: storedValue(one.op, before),
+        after: storedValue(one.op, after),
       };
       const entry = { at: new Date().toISOString(), ...change, request_id: context.request_id ?? newId() };
       await append({ sql: context.sql, entry: JSON.stringify(storable(entry)) }).catch(onError);
@@ -59,10 +83,16 @@ export function recordChanges(operations: readonly BoundOperation[], onError: (e
 const isChange = (op: Operation): boolean =>
   !op.streaming && (op.scope === "write" || op.scope === "admin") && httpRoute(op).method !== "GET";
 
-function storedValue(value: unknown): unknown {
-  const shown = maskSecrets(value) ?? null;
+function storedValue(op: Operation, value: unknown): unknown {
+  const shown = maskSecrets(withoutTexts(op, value)) ?? null;
   const { length } = JSON.stringify(shown);
   return length > maxLength ? { too_long_to_keep: `${length} characters` } : shown;
+}
+
+function withoutTexts(op: Operation, value: unknown): unknown {
+  const names = removableTexts[op.id] ?? removableTexts[nounOf(op)];
+  if (!names || typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
 }
 
 /** For example `agents/pm_default`: from the parameters of the path, or from the id or name in the response. */

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ChatRequest } from "../../examples/demo/chat.ts";
+import { issueOpened } from "../harness/alpha-payloads.ts";
 import { anyDatabase } from "../harness/databases.ts";
 import { type Service, startService } from "../harness/service.ts";
+import { waitForExecutions } from "../harness/wait.ts";
+import { issueOf, startWorld } from "../harness/world.ts";
 
 const operator = "the-key-of-the-operator";
 const env = { API_KEYS: operator, HOST: "127.0.0.1", ENCRYPTION_KEY: "00".repeat(32) };
@@ -101,4 +105,43 @@ describe.runIf(anyDatabase() === "postgres")("on PostgreSQL", () => {
     await Promise.all(Array.from({ length: 40 }, (_, i) => make(i)));
     for (const one of [service, second]) expect(await verify(one)).toMatchObject({ state: "intact", entries: entries + 40 });
   });
+});
+
+test("texts that an erasure removes are not in the audit log, which keeps its entries", async () => {
+  // The run about the second issue fails, so that it can be restarted.
+  const script = (request: ChatRequest) => ({ content: issueOf(request) === "octo/app#2" ? "" : "A kumquat of the model." });
+  await using world = await startWorld({ tasks: ["first"], script, env: { EXECUTION_RETRY_LIMIT: "0" } });
+  const run = async (number: number, state: "succeeded" | "failed") => {
+    const { body } = await world.service.webhook(issueOpened({ repo: "octo/app", number, title: "Kumquat", body: "kumquats" }));
+    const [execution] = await waitForExecutions(world.service, { event_id: body.event_id, state });
+    return { event: body.event_id, execution: execution?.id };
+  };
+  const { event } = await run(1, "succeeded");
+  const { execution } = await run(2, "failed");
+  const issue = { issue: "octo/app#1" };
+  const changes = {
+    "tasks.restart": `/api/tasks/${execution}/restart`,
+    "webhook-events.replay": `/api/webhook-events/${event}/replay`,
+    "tools.execute": "/api/tools/alpha.get_issue/execute",
+    "llm.chat": "/api/llm/chat",
+    "memory.create": "/api/memory",
+    "memory.delete": "/api/memory/m",
+  };
+  const bodies: Record<string, object> = {
+    "tools.execute": { parameters: issue },
+    "llm.chat": { agent_id: "pm_default", messages: [{ role: "user", content: "Hello" }] },
+    "memory.create": { key: "m", content: "a kumquat", scope: "organizational" },
+  };
+  for (const [operation, path] of Object.entries(changes)) {
+    const { status } =
+      operation === "memory.delete" ? await world.service.del(path) : await world.service.post(path, bodies[operation]);
+    expect([operation, status]).toEqual([operation, expect.toSatisfy((code: number) => code < 300)]);
+  }
+  const entries = await listed("limit=50", world.service);
+  expect(entries.map(({ operation }) => operation)).toEqual(expect.arrayContaining(Object.keys(changes)));
+  expect(JSON.stringify(entries)).not.toMatch(/kumquat/i);
+  const replayed = entries.find(({ operation }) => operation === "webhook-events.replay");
+  expect(replayed).toMatchObject({ before: { id: event, subject: "alpha:octo/app#1", outcome: "dispatched" } });
+  const deleted = entries.find(({ operation }) => operation === "memory.delete");
+  expect(deleted).toMatchObject({ before: { key: "m", scope: "organizational" } });
 });
