@@ -13,9 +13,13 @@ export const auditLogEntry = z
     before: z
       .unknown()
       .describe(
-        "The object before the change; null if there was none. Secrets are masked; texts that retention and erasures remove are left out.",
+        "The object before the change; null if there was none. Secrets are masked, and texts of issues, people and models are omitted.",
       ),
-    after: z.unknown().describe("Response of the operation; null if it has none. Secrets are masked."),
+    after: z
+      .unknown()
+      .describe(
+        "Response of the operation; null if it has none. Secrets are masked, and texts of issues, people and models are omitted.",
+      ),
     request_id: z.string(),
     created_at: timestamp,
     hash: z.string().describe("SHA-256 of the previous entry's hash and this entry, in hexadecimal."),

@@ -51,7 +51,7 @@ const endOfTimes = Date.parse("+010000-01-01T00:00:00Z");
 /** A time as a caller sends it: ISO 8601 with a zone. Limited to the years that `timestamp` can return, in UTC. */
 export const zonedTime = z.iso
   .datetime({ offset: true, error: "must be a time in ISO 8601 with a zone, for example 2026-01-31T09:30:00Z" })
-  .refine((text) => Date.parse(text) >= firstTime && Date.parse(text) < endOfTimes, "must be in the years 1 to 9999 in UTC");
+  .refine((text) => Date.parse(text) >= firstTime && Date.parse(text) < endOfTimes, "must be between the years 1 and 9999 (UTC)");
 
 /** Why a text of a row is null although it was stored, for example after damage to the database. Absent if all texts can be read. */
 export const unreadable = (parts: string) =>

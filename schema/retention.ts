@@ -56,6 +56,7 @@ export const erase = operation({
     project_id: rowId.optional().describe("Project, by its id."),
     dry_run: z.boolean().default(false).describe("Whether to only count. Default: `false`."),
   }),
+  isPreview: ({ dry_run }) => dry_run,
   output: z
     .object({
       dry_run: z.boolean(),

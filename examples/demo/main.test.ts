@@ -89,7 +89,7 @@ test("--trust shows how each attack and accident ends, and why, on a page", { ti
     "LOOP_MAX_HOPS in",
     "ended with 1 run and 1 comment",
     "superseded by event",
-    "only read: alpha\\.get_issue",
+    "only read tools: alpha\\.get_issue",
     "/stop requires the standing collaborator or higher",
     "the model, which is unavailable",
     "10 runs succeeded, one comment each",

@@ -78,7 +78,7 @@ async function stranger(stage: TrustStage): Promise<void> {
     run?.state === "succeeded" && !offered.includes("alpha.add_comment"),
     "a stranger's run was offered tools that write",
   );
-  tell.say("signalbox", `ended with an answer; the tools offered to the model only read: ${offered.join(", ")}`);
+  tell.say("signalbox", `ended with an answer; the model was offered only read tools: ${offered.join(", ")}`);
   const stop = await stage.comment(4, eve, "/stop");
   const { reason } = await stage.signalbox.get<{ reason: string }>(`/api/webhook-events/${stop.event_id}`);
   expectThat(stop.status === "discarded", "a stranger gave a command");

@@ -25,7 +25,7 @@ export async function playUseCase(stage: Stage): Promise<void> {
   const made = await post<SetUp>(stage, `${path}/setup`, { project_context: context });
   const name = made.tracker_issue?.key;
   if (!name) throw new Error("the setup created no issue");
-  tell.say("signalbox", `made project ${made.project.id}, ${made.project.project_id}, its routing, and the issue ${name}`);
+  tell.say("signalbox", `created project ${made.project.id}, ${made.project.project_id}, its routing, and the issue ${name}`);
   for (const step of made.next_steps) tell.quote(`- ${step}`);
 
   tell.heading("Created: the PM analysis");

@@ -11,25 +11,19 @@ import { maskSecrets } from "./mask-secrets.ts";
 const maxLength = 65_536;
 
 const executionTexts = [
-  "subject_title",
-  "result",
-  "error",
-  "reason",
-  "held_reason",
-  "proposals",
-  "memories",
-  "history",
-  "transcript",
+  ...["subject_title", "result", "error", "reason", "held_reason", "memories", "history", "transcript"],
+  ...["body", "parameters", "error"].map((name) => `proposals.${name}`),
 ];
 /**
- * By noun or operation, the members with texts of issues, people and models. They are not recorded, because retention and erasures
- * remove them, and nothing can be removed from the audit log.
+ * Members that contain texts of issues, people or models, by noun or operation; `a.b` is the member `b` of `a`, or of each element
+ * of the list `a`. They are omitted: retention and erasures must remove such texts, and an entry of the audit log cannot be changed.
  */
-const removableTexts: Readonly<Record<string, readonly string[]>> = {
+export const removableTexts: Readonly<Record<string, readonly string[]>> = {
   "task-executions": [...executionTexts, "samples", "first_error"],
   "tasks.restart": executionTexts,
   "webhook-events": ["subject_title", "actor", "author", "reason", "payload", "samples", "first_error"],
-  "tools.execute": ["result", "error"],
+  "tools.execute": ["parameters", "result", "error"],
+  queues: ["events.data"],
   "llm.chat": ["content", "tool_calls"],
   memory: ["content"],
 };
@@ -80,7 +74,7 @@ export function recordChanges(operations: readonly BoundOperation[], onError: (e
 }
 
 /** Operations that need only the scope `read`, and those that agents call, do not change the operator's data. */
-const isChange = (op: Operation): boolean =>
+export const isChange = (op: Operation): boolean =>
   !op.streaming && (op.scope === "write" || op.scope === "admin") && httpRoute(op).method !== "GET";
 
 function storedValue(op: Operation, value: unknown): unknown {
@@ -90,9 +84,18 @@ function storedValue(op: Operation, value: unknown): unknown {
 }
 
 function withoutTexts(op: Operation, value: unknown): unknown {
-  const names = removableTexts[op.id] ?? removableTexts[nounOf(op)];
-  if (!names || typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
+  const paths = removableTexts[op.id] ?? removableTexts[nounOf(op)] ?? [];
+  return paths.reduce((rest, path) => without(rest, path.split(".")), value);
+}
+
+function without(value: unknown, [name, ...rest]: readonly string[]): unknown {
+  if (Array.isArray(value)) return value.map((item) => without(item, [String(name), ...rest]));
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).flatMap(([key, member]) => {
+    if (key !== name) return [[key, member]];
+    return rest.length === 0 ? [] : [[key, without(member, rest)]];
+  });
+  return Object.fromEntries(members);
 }
 
 /** For example `agents/pm_default`: from the parameters of the path, or from the id or name in the response. */

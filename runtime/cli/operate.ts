@@ -154,7 +154,8 @@ async function cost(args: Arguments, terminal: Terminal): Promise<number> {
   const columns = [...keys, "runs", "failed", "tokens", "cost_usd", "unpriced_tokens"];
   const { unpriced_tokens: unpriced } = answer;
   const hint = unpriced ? `${unpriced} tokens have no price and are not in the cost: MODEL_PRICES sets prices.\n` : "";
-  return print(terminal, args, answer, () => `${tableOf(columns, rows, terminal.columns)}${hint}`);
+  const table = rows.length === 0 ? "No runs in this period.\n" : tableOf(columns, rows, terminal.columns);
+  return print(terminal, args, answer, () => `${table}${hint}`);
 }
 
 async function pause(args: Arguments, terminal: Terminal): Promise<number> {

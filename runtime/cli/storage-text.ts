@@ -22,7 +22,7 @@ export function storageText({ bytes, tables, retention }: Output<typeof storage>
     return wrapText(about, columns, "    ", "  ");
   });
   return [
-    `The database has ${sizeOf(bytes)}. Its largest tables:`,
+    `The database is ${sizeOf(bytes)}. Its largest tables:`,
     tableOf(["table", "rows", "size", "per_day"], rows, columns).trimEnd(),
     ...(otherTables > 0 ? [`and ${otherTables} smaller ${otherTables === 1 ? "table" : "tables"}`] : []),
     "Retention:",

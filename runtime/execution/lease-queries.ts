@@ -46,9 +46,10 @@ export async function renewLeases(
  * stream is closed, so that it gets no further tasks. `deadWorkers`: instead queues the executions of these workers (`all`: of all
  * workers), although their leases have not expired. Also queues executions whose hold has ended.
  *
- * `deaths` counts consecutive crashes without a further step; the plan, which is stored while the first request is sent, is none. From the second one on, the execution waits before it runs again (2
- * to 4 s, then twice as long each time). So workers that are killed a few times in quick succession do not fail it, and
- * executions that died together, one of which may be the cause, do not run together again.
+ * `deaths` counts consecutive crashes without a further step. The plan is no such step, because it is stored at about the time of
+ * the first request. From the second crash on, the execution waits before it runs again (2 to 4 s, then twice as long each time). So
+ * workers that are killed a few times in quick succession do not fail it, and executions that died together, one of which may be
+ * the cause, do not run together again.
  */
 export async function releaseExpired(sql: Sql, deadWorkers: "all" | readonly string[] = []): Promise<number> {
   const all = deadWorkers === "all";

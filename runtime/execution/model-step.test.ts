@@ -6,7 +6,11 @@ import { askModel } from "./model-step.ts";
 import { Transcript } from "./steps/transcript.ts";
 
 beforeEach(() => vi.useFakeTimers());
-afterEach(() => vi.useRealTimers());
+afterEach(async () => {
+  // Ends the pause in which first requests gather: it would have no timer in the next test.
+  await vi.advanceTimersByTimeAsync(20);
+  vi.useRealTimers();
+});
 
 const answer: ChatAnswer = {
   content: "Done.",
@@ -68,6 +72,17 @@ test("an answer that arrives at once is stored together with its step", async ()
   expect(written).toEqual([]);
   log.flush({ state: "succeeded" }).catch(() => {});
   expect(written).toMatchObject([{ steps: [{ kind: "model", state: "succeeded", is_answered: true }], completed: [] }]);
+});
+
+test("a request that fails at once is stored with its failure", async () => {
+  const { ask, written, response, log } = firstRequest();
+  const asked = ask();
+  response.reject(new Error("refused"));
+  await expect(asked).rejects.toThrow("refused");
+  await vi.advanceTimersByTimeAsync(20);
+  expect(written).toEqual([]);
+  log.flush({ state: "failed" }).catch(() => {});
+  expect(written).toMatchObject([{ steps: [{ kind: "model", state: "started" }] }]);
 });
 
 test("if the step cannot be stored, the request is aborted", async () => {

@@ -20,8 +20,8 @@ export const modelSteps = (log: StepLog): StepRow[] =>
   log.steps.filter((step) => step.kind === "model" && step.state !== "failed" && step.state !== "started");
 
 /**
- * Adds the next step as started: a call of a tool, or else a request to the model. It is stored together with the previous
- * step, and so before its own request is sent.
+ * Adds the next step as started: a call of a tool, or else a request to the model. It is stored together with the previous step,
+ * before its own request is sent, except for the first request of an attempt: see `sendWhileStoring`.
  */
 export function beginStep({ plan, log }: Conversation, call?: ToolCall): StepRow {
   const { agent_id } = plan;
@@ -45,24 +45,24 @@ function beginRequest(conversation: Conversation): { readonly step: StepRow; rea
   return { step, isStored: false };
 }
 
-/** The first requests of attempts that begin within this time are stored together, in milliseconds. */
-const gatherMs = 20;
-let gathering: Promise<"late"> | null = null;
-/** Resolves at the end of the current `gatherMs`. */
-function gathered(): Promise<"late"> {
-  gathering ??= new Promise((done) =>
+/** First requests of attempts that are sent within this time are stored together, in milliseconds. */
+const firstRequestsMs = 20;
+let firstRequests: Promise<"late"> | null = null;
+/** Resolves when the first requests that were sent since the previous time are to be stored. */
+function timeToStore(): Promise<"late"> {
+  firstRequests ??= new Promise((done) =>
     setTimeout(() => {
-      gathering = null;
+      firstRequests = null;
       done("late");
-    }, gatherMs),
+    }, firstRequestsMs),
   );
-  return gathering;
+  return firstRequests;
 }
 
 /**
- * Sends the first request of an attempt. Meanwhile, stores its step and the plan, unless the answer arrives first and is stored
- * with them: if a crash loses all of them, the next attempt plans and asks again. If they cannot be stored, for example because the
- * lease is lost, the request is aborted. Outside of executions nothing can resume a request, so it is stored only at its end.
+ * Sends the first request of an attempt, and stores its step and the plan meanwhile. If the answer arrives first, all three are
+ * stored together. After a crash before that, the next attempt plans and asks again. If storing fails, for example because the
+ * lease is lost, the request is aborted. Outside of executions nothing can resume a request, so it is stored only when it has ended.
  */
 async function sendWhileStoring(
   conversation: Conversation,
@@ -77,8 +77,8 @@ async function sendWhileStoring(
   const { signal, unlink } = linkSignals([conversation.signal, failed.signal]);
   try {
     const sending = send({ ...conversation, signal }, request, llm);
-    if ((await Promise.race([sending, gathered()])) !== "late") return await sending;
-    // A write is progress of its own, after which the request still takes its time.
+    if ((await Promise.race([sending, timeToStore()])) !== "late") return await sending;
+    // The write shortens the deadline for progress to its own, so the request gets its full time again.
     const storing = log.flush({ agent_id: plan.agent_id }).then(() => limits.lease.progress(maxRetryMs(llm.timeoutMs)));
     storing.catch((error) => failed.abort(error));
     const [stored, answer] = await Promise.allSettled([storing, sending]);

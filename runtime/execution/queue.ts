@@ -51,9 +51,10 @@ const maxClaimed = 64;
  */
 const gatherMs = 5;
 const maxGathered = 32;
-/** While this many executions run, a claim waits until at least this long after the one before, in milliseconds. */
-const busyRuns = 32;
-const busyIntervalMs = 20;
+/** From this number of running executions on, a worker is busy. */
+const busyExecutions = 32;
+/** Minimum time between two claims of a busy worker, in milliseconds. */
+const claimIntervalMs = 20;
 /** Maximum sleep between two looks at the queue, in case a wake-up is lost. */
 const sweepMs = 5_000;
 const minSleepMs = 20;
@@ -176,7 +177,7 @@ class LeasedQueue implements ExecutionQueue {
     // A stop may have begun meanwhile: the executions that it interrupted must not be claimed again here.
     const free = this.#stopping.signal.aborted ? 0 : Math.min(maxClaimed, concurrency - this.#held.size);
     const askedAt = performance.now();
-    this.#claimedAt = askedAt;
+    if (free > 0) this.#claimedAt = askedAt;
     const claimed = free > 0 ? await claimExecutions(sql, this.#request(free)) : [];
     for (const execution of claimed) {
       if (execution.state === "running") this.#start(execution, new Lease(leaseSeconds, askedAt));
@@ -188,7 +189,7 @@ class LeasedQueue implements ExecutionQueue {
     }
     if (claimed.length > 0) this.#recheckMs = minSleepMs;
     if (claimed.length > 0 && claimed.length === free) return 0;
-    if (claimed.length > 0 && (isWoken() || breakers.any || this.#held.size >= busyRuns)) return minSleepMs;
+    if (claimed.length > 0 && (isWoken() || breakers.any || this.#held.size >= busyExecutions)) return minSleepMs;
     if (free === 0) return sweepMs;
     const probe = await this.#probe();
     // Fewer executions are due than there are slots: find out when the next one is due.
@@ -205,13 +206,13 @@ class LeasedQueue implements ExecutionQueue {
     return Math.min(again, Math.max(minSleepMs, probe ?? again));
   }
 
-  /** Waits a moment for more free slots or executions, if the next claim would take few. */
+  /** Waits a moment for more free slots, if the next claim would take few, and a busy worker for the next claim's time. */
   async #gather(): Promise<void> {
     const { concurrency } = this.#options;
     const free = concurrency - this.#held.size;
     const isShort = this.#isFull && free > 0 && free < Math.min(maxGathered, Math.floor(concurrency / 4));
-    const restMs = this.#held.size >= busyRuns ? this.#claimedAt + busyIntervalMs - performance.now() : 0;
-    const waitMs = isShort ? gatherMs : restMs;
+    const untilNextMs = this.#held.size >= busyExecutions ? this.#claimedAt + claimIntervalMs - performance.now() : 0;
+    const waitMs = Math.max(isShort ? gatherMs : 0, untilNextMs);
     if (waitMs > 0) await sleep(waitMs, this.#stopping.signal).catch(() => {});
   }
 

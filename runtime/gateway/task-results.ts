@@ -72,7 +72,7 @@ export function taskResults({ sql, bus, alarm, settings, prices, ...retries }: T
     // The LLM may have received a request before the agent connected, and have given no answer.
     const modelStep = transcript.steps.find(({ kind, state }) => kind === "model" && state === "started");
     if (modelStep) transcript.complete(modelStep, { error: null, ...answer, is_answered: true });
-    else transcript.add({ kind: "model", ...answer });
+    else transcript.add({ kind: "model", ...answer, is_answered: true });
   };
   const close = async (transcript: Transcript, { task, session, usage }: TaskEnd, patch: Patch) => {
     await transcript.flush({ ...transcript.totals(), ...patch }).catch((error) => {

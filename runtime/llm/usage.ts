@@ -25,16 +25,16 @@ export const readUsage = (
 });
 
 /**
- * Estimates the counts that the proxy did not report, because no budget in tokens would otherwise hold. Every request has
- * prompt tokens, so if there are none, nothing was reported.
+ * Estimates the counts that the proxy did not report, because otherwise no token budget would limit anything. A request without tokens, or
+ * a text without tokens, was not counted.
  */
 export function withEstimates(answer: ChatAnswer, { messages, tools }: ChatRequest): ChatAnswer {
-  if (answer.promptTokens > 0) return answer;
+  const { promptTokens, completionTokens } = answer;
   const calls = answer.toolCalls.map((call) => call.name + call.arguments).join("");
   return {
     ...answer,
-    promptTokens: estimate(JSON.stringify([messages, tools])),
-    completionTokens: answer.completionTokens || estimate(answer.content + calls),
+    promptTokens: promptTokens || estimate(JSON.stringify([messages, tools])),
+    completionTokens: completionTokens || estimate(answer.content + (answer.refusal ?? "") + calls),
   };
 }
 

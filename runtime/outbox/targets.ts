@@ -62,7 +62,7 @@ const isAbsent = (value: unknown): boolean => value === undefined || value === n
 /** As the platform writes it: `acme/webshop#42`, `group/app!7`, `CONF-7`. */
 function targetText({ eventPlace: { project, issue } }: TargetRules): string {
   if (issue === null) return "the issue of its event";
-  if (project === null || /^[a-z][a-z0-9_]*-\d+$/i.test(issue)) return `issue ${issue}`;
+  if (project === null || isGlobal(issue.toLowerCase())) return `issue ${issue}`;
   if (!/^!?\d+$/.test(issue)) return `issue ${issue} of project ${project}`;
   return `${project}${issue.startsWith("!") ? "" : "#"}${issue}`;
 }

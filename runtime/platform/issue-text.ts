@@ -10,7 +10,7 @@ export function issueText(issue: Issue): string {
   return typeText([issue.message]) ?? defaultText(issue);
 }
 
-/** The error that the caller has to correct: zod also reports that a number is not a safe integer, a bound that is too wide. */
+/** The error to report. For a number, zod may report two bounds: that of a safe integer, and then the narrower one of the schema. */
 export function decisiveIssue(issues: readonly Issue[]): Issue | undefined {
   const [first] = issues;
   if (first?.code !== "too_big" && first?.code !== "too_small") return first;

@@ -7,8 +7,8 @@ import { withoutHiddenMarkup } from "../untrusted/hidden-markup.ts";
 import { labelsIn, mentions, newestText } from "./conditions.ts";
 
 /**
- * Maximum length of a text in which hidden mentions are ignored: templates of issues explain in HTML comments whom to mention. It
- * bounds the time that this takes; the texts of people are shorter.
+ * Mentions in hidden markup do not count: issue templates explain in HTML comments whom to mention. Longer texts than this are
+ * not filtered, to bound the time; people write shorter ones.
  */
 const maxFilteredLength = 200_000;
 
@@ -78,7 +78,7 @@ function conditionVerdicts({ event, payload, mapping }: GateInput): Verdict[] {
     const name = mention.replace(/^@?/, "@");
     const text = newestText(event, payload);
     const passes = mentions(text, mention) && (text.length > maxFilteredLength || mentions(withoutHiddenMarkup(text), mention));
-    add("condition.mention", passes, `the text mentions ${name}`, `the text does not mention ${name}`);
+    add("condition.mention", passes, `the text mentions ${name}`, `the visible text does not mention ${name}`);
   }
   if (label) {
     const passes = labelsIn(payload).some((one) => one.toLowerCase() === label.toLowerCase());

@@ -142,6 +142,8 @@ test("texts that an erasure removes are not in the audit log, which keeps its en
   expect(JSON.stringify(entries)).not.toMatch(/kumquat/i);
   const replayed = entries.find(({ operation }) => operation === "webhook-events.replay");
   expect(replayed).toMatchObject({ before: { id: event, subject: "alpha:octo/app#1", outcome: "dispatched" } });
+  const executed = entries.find(({ operation }) => operation === "tools.execute");
+  expect(executed).toMatchObject({ object: "tools/alpha.get_issue", after: { status: "succeeded" } });
   const deleted = entries.find(({ operation }) => operation === "memory.delete");
   expect(deleted).toMatchObject({ before: { key: "m", scope: "organizational" } });
 });

@@ -43,9 +43,9 @@ describe("unknown members of a query are refused", () => {
     ["/api/usage?group_by=month,projct", /group_by: usage is not grouped by "projct"; did you mean "project"\?/],
     ["/api/usage?from=2026-01-31", /from: must be a time in ISO 8601 with a zone/],
     // PostgreSQL has no year 0, and the answers have no year of five digits.
-    ["/api/task-executions?from=0000-01-01T00:00:00Z", /^from: must be in the years 1 to 9999 in UTC$/],
-    ["/api/webhook-events?to=0001-01-01T00:00:00%2B14:00", /^to: must be in the years 1 to 9999 in UTC$/],
-    ["/api/usage?to=9999-12-31T23:59:59-12:00", /^to: must be in the years 1 to 9999 in UTC$/],
+    ["/api/task-executions?from=0000-01-01T00:00:00Z", /^from: must be between the years 1 and 9999 \(UTC\)$/],
+    ["/api/webhook-events?to=0001-01-01T00:00:00%2B14:00", /^to: must be between the years 1 and 9999 \(UTC\)$/],
+    ["/api/usage?to=9999-12-31T23:59:59-12:00", /^to: must be between the years 1 and 9999 \(UTC\)$/],
     ["/api/task-executions?limit=1e2", /^limit: must be a whole number, but is "1e2"$/],
     ["/api/poll-sources/first", /^id: must be a whole number, but is "first"$/],
     ["/api/task-executions?order=up", /order/],

@@ -142,7 +142,7 @@ test("the commands for operators: status, why, runs, cost, storage, pause and re
   expect(await said("task-executions", "list", "--sate", "failed")).toMatch(/^2 unknown option --sate; did you mean --state\?/);
   expect(await said("webhook-events", "list", "--format", "table")).toBe("0 Nothing found.\n");
   expect(await said("cost")).toMatch(/^0 /);
-  expect(await said("storage")).toMatch(/^0 The database has [\d.]+ MB\. .*\nTABLE +ROWS +SIZE/);
+  expect(await said("storage")).toMatch(/^0 The database is [\d.]+ MB\. .*\nTABLE +ROWS +SIZE/);
   expect(await said("storage")).toMatch(
     / {2}transcripts and results of executions: kept for 90 days \(RETENTION_TRANSCRIPT_DAYS\)\n/,
   );

@@ -139,6 +139,7 @@ describe("budgets of authors and of money", () => {
     ["no usage", undefined],
     ["an impossible usage", { prompt_tokens: -5, completion_tokens: 1e15, cost: -1_000 }],
     ["a usage in texts", { prompt_tokens: "60", completion_tokens: "40", cost: "0" }],
+    ["an impossible count for the answer", { prompt_tokens: 160, completion_tokens: 1e15 }],
   ])("of a proxy that reports %s, tokens are estimated and counted", async (_, reported) => {
     const repo = await project({ day_tokens: 10 });
     const choices = [{ message: { content: "Done." }, finish_reason: "stop" }];

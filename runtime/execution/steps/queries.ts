@@ -36,10 +36,15 @@ const patchRow = ({ id, lease, patch }: Change) => ({
  */
 function usageOf(sql: Queryable, changes: readonly Change[]) {
   const answers = changes.flatMap(({ id, steps, completed, scopes = [] }) =>
-    [...steps.filter(({ state }) => state !== "started"), ...completed.filter((step) => step.is_answered)].flatMap(
-      ({ kind, prompt_tokens, completion_tokens, cost_usd }) =>
-        kind === "model" ? [{ execution_id: id, tokens: prompt_tokens + completion_tokens, usd: cost_usd ?? 0, scopes }] : [],
-    ),
+    [
+      ...steps.filter(({ kind, state, is_answered }) => kind === "model" && (state === "succeeded" || is_answered)),
+      ...completed.filter(({ is_answered }) => is_answered),
+    ].map(({ prompt_tokens, completion_tokens, cost_usd }) => ({
+      execution_id: id,
+      tokens: prompt_tokens + completion_tokens,
+      usd: cost_usd ?? 0,
+      scopes,
+    })),
   );
   if (answers.length === 0) return { use: sql``, counted: sql`` };
   const ids = answers.map(({ execution_id }) => execution_id);

@@ -31,7 +31,7 @@ export interface StepRow {
   expires_ms?: number | null;
   /** Milliseconds until the check whether the completed write exists twice. Absent if it cannot exist twice. */
   check_ms?: number;
-  /** Set on the model's answer to a request that was stored before it was sent. Its usage is counted when it is stored. */
+  /** Set on the model's answer until it is stored. Its usage is counted then. */
   is_answered?: boolean;
   /** The write to a tracker; stored with the step, and again with its outcome. */
   wrote?: OwnWrite;

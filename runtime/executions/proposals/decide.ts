@@ -66,8 +66,9 @@ export async function decideAtIssue(tx: Queryable, { subject, ...decision }: Dec
     // It was decided meanwhile, or it has expired.
     if (execution?.state !== "waiting" || execution.open.every(({ expired }) => expired)) continue;
     await decideLocked(tx, id, { ...decision, proposals: null });
-    const { verdict, by, reason } = decision;
-    await recordDecision(tx, { actor: by, operation: `task-executions.${verdict}`, executionId: id, reason, subject });
+    const { verdict, by } = decision;
+    // Without the reason: it is a text of the issue, which an erasure could not remove from the audit log. The proposals have it.
+    await recordDecision(tx, { actor: by, operation: `task-executions.${verdict}`, executionId: id, reason: "", subject });
     executionIds.push(id);
   }
   return executionIds;

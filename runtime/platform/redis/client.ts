@@ -48,9 +48,12 @@ export async function openRedis(url: string | undefined, prefix: string, log: Lo
       });
     up = now;
   };
-  client.on("ready", () => note(true));
-  client.on("close", () => note(false));
   let lastError: unknown = null;
+  client.on("ready", () => {
+    lastError = null;
+    note(true);
+  });
+  client.on("close", () => note(false));
   client.on("error", (error) => {
     lastError = error;
   });
@@ -163,7 +166,7 @@ function access(client: Client, prefix: string, address: string, connectionError
       if (isReply && !refusal.test(error.message)) throw error;
       // Without a connection, the client's own error names only its options.
       const cause = isReply || client.status === "ready" ? error : (connectionError() ?? error);
-      throw new PluginError("unavailable", `Redis is unavailable (${address}, ${reasonOf(cause)}).`);
+      throw new PluginError("unavailable", `Redis is unavailable (${address}, ${reasonOf(cause)}).`, { cause });
     }
   };
   const sent = new Map<string, string>();

@@ -24,7 +24,7 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   readonly onCase: (result: CaseResult) => void;
 }
-/** The result of a run; `skippedCases`: skipped cases. */
+/** The result of a run; `skippedCases`: number of slow cases that were left out. */
 export interface Outcome extends Report {
   readonly skippedCases: number;
 }
