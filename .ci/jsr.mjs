@@ -13,6 +13,8 @@ export async function publishToJsr({ isDry, run }) {
   writeFileSync(join(folder, "deno.json"), JSON.stringify({ workspace: names.map((name) => `./${name}`) }));
   const dry = isDry ? ["--dry-run"] : [];
   for (const name of names) writePackage(name);
+  // Also trusts the machine's own certificates, as npm can: a company's proxy has its own.
+  process.env.DENO_TLS_CA_STORE ??= "mozilla,system";
   // The files are generated, so git does not know them.
   await run("deno", ["publish", "--allow-dirty", "--quiet", ...dry], { cwd: folder });
   console.log(`jsr: ${names.map((name) => `@signalbox/${name}`).join(", ")}, no slow types`);
