@@ -86,7 +86,7 @@ describeOnDatabases("poll sources", (database) => {
       [{ enabled: "yes" }, /enabled/],
       [{ project_id: undefined }, /project_id: is required/],
       [{ since: "yesterday" }, /^since: must be a time in ISO 8601 with a zone/],
-      [{ since: "9999-12-31T23:59:59-12:00" }, /since: must be in the years/],
+      [{ since: "9999-12-31T23:59:59-12:00" }, /since: must be between the years/],
     ] as const) {
       expect(await service.post("/api/poll-sources", { ...body, ...wrong })).toMatchObject({
         status: 400,
