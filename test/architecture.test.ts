@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { retiredNames } from "./architecture/retired-names.ts";
 import { floorsOf, roomCycles } from "./architecture/rooms.ts";
-import { cycles, type Source } from "./architecture/source.ts";
+import { cycles, packageOf, type Source } from "./architecture/source.ts";
 import { sources } from "./architecture/sources.ts";
 import { files, isGenerated, isTest, textOf } from "./architecture/tree.ts";
 
@@ -45,11 +45,6 @@ const librarySql: Readonly<Record<string, string>> = {
 
 const code = sources.filter(({ path }) => !isTest(path));
 const within = (folder: string, all: readonly Source[] = code) => all.filter(({ path }) => path.startsWith(`${folder}/`));
-const packageOf = (from: string) =>
-  from
-    .split("/")
-    .slice(0, from.startsWith("@") ? 2 : 1)
-    .join("/");
 /** `path: import` of the imports that `allowed` refuses. */
 const badImports = (all: readonly Source[], allowed: (from: string, file: string | null, source: Source) => boolean) =>
   all.flatMap((source) =>

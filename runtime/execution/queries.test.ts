@@ -21,10 +21,11 @@ async function queueOne(sql: Database["sql"], project: string, issue = "1"): Pro
   return id;
 }
 
+const claim = (sql: Database["sql"], maxExecutions: number, worker = "w", leaseSeconds = 60): Promise<ClaimedExecution[]> =>
+  claimExecutions(sql, { worker, maxExecutions, leaseSeconds, limits: {}, share: null, heldExecutions: [] });
+
 const claimOne = async (sql: Database["sql"], worker = newId()): Promise<ClaimedExecution> =>
-  (
-    await claimExecutions(sql, { worker, maxExecutions: 1, leaseSeconds: 600, limits: {}, share: null, heldExecutions: [] })
-  )[0] as ClaimedExecution;
+  (await claim(sql, 1, worker, 600))[0] as ClaimedExecution;
 
 test("writing steps, renewing leases and releasing them do not deadlock", {
   tags: ["postgres"],
@@ -42,14 +43,7 @@ test("writing steps, renewing leases and releasing them do not deadlock", {
     content: "",
   }));
   await sql`insert into task_executions ${sql(rows)}`;
-  const held = await claimExecutions(sql, {
-    worker: "w",
-    maxExecutions: 200,
-    leaseSeconds: 60,
-    limits: {},
-    share: null,
-    heldExecutions: [],
-  });
+  const held = await claim(sql, 200);
   expect(held).toHaveLength(200);
   const shuffled = () => held.map((one) => ({ one, at: Math.random() })).sort((a, b) => a.at - b.at);
   const change = ({ one: { id, lease } }: ReturnType<typeof shuffled>[number]) => ({
@@ -86,14 +80,7 @@ test("an execution that is stored during a claim is claimed with its event", { t
   await sql.begin(async (tx) => {
     // The claim begins and waits; then the event arrives.
     await tx`lock table task_executions in exclusive mode`;
-    claimed = claimExecutions(sql, {
-      worker: "w",
-      maxExecutions: 9,
-      leaseSeconds: 60,
-      limits: {},
-      share: null,
-      heldExecutions: [],
-    }).then((all) => all);
+    claimed = claim(sql, 9).then((all) => all);
     const waiting = () => tx<{ waits: boolean }[]>`
       select exists (select 1 from pg_locks where not granted and relation = 'task_executions'::regclass) as waits`;
     while (!(await waiting())[0]?.waits) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -178,14 +165,7 @@ test.runIf(testServer)(
     const row = { task_id: "t", canonical_trigger: "x", source: "alpha", slug: "alpha", project: "w/w", content: "" };
     const rows = [1, 2].map((n) => ({ ...row, id: newId(), subject: `alpha:w/w#${n}`, issue: String(n) }));
     await sql`insert into task_executions ${sql(rows)}`;
-    const held = await claimExecutions(sql, {
-      worker: newId(),
-      maxExecutions: 2,
-      leaseSeconds: 60,
-      limits: {},
-      share: null,
-      heldExecutions: [],
-    });
+    const held = await claim(sql, 2, newId());
     for (const { id, lease } of held) {
       const step = newStep({ kind: "post", state: "started", in_flight_ms: 20_000 }, 0);
       await writeChanges(sql, [{ id, lease, steps: [step], completed: [], patch: {} }]);

@@ -128,3 +128,10 @@ export function cyclesOf(next: ReadonlyMap<string, Iterable<string>>): string[] 
   for (const node of next.keys()) walk(node, []);
   return found;
 }
+
+/** The name of the package that an import names. */
+export const packageOf = (from: string): string =>
+  from
+    .split("/")
+    .slice(0, from.startsWith("@") ? 2 : 1)
+    .join("/");

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect } from "vitest";
 import { issueCommented } from "./alpha-payloads.ts";
-import { type ExecutionSeen, waitForExecutions } from "./wait.ts";
+import { type ExecutionSeen, eventually, waitForExecutions } from "./wait.ts";
 import { callOf, roundsOf, startWorld, type World } from "./world.ts";
 
 /** Tokens of each answer of the model. */
@@ -45,6 +45,20 @@ export function limitedWorld() {
     },
     only: async (event_id: string, state?: ExecutionSeen["state"]): Promise<Seen> =>
       (await waitForExecutions(world.service, { event_id, ...(state && { state }) }))[0] as Seen,
+    /** The execution of an event, once it is held or has succeeded. */
+    heldOrSucceeded: (event_id: string): Promise<Seen> =>
+      eventually(
+        async () => {
+          const [one] = (await world.service.get<Seen[]>(`/api/task-executions?event_id=${event_id}`)).body;
+          return one && ["held", "succeeded"].includes(one.state) && one;
+        },
+        { timeout: 30_000 },
+      ),
+    /** The model answers the next requests about a project's issues with this usage. */
+    answerWithUsage: (repo: string, model: string, usage: object | undefined, times = 1) => {
+      const choices = [{ message: { content: "Done." }, finish_reason: "stop" }];
+      world.model.answerWith({ when: `${repo}#\\d+\\.`, reply: { raw: { model, choices, usage } }, times });
+    },
     comment: (repo: string, number: number, text: string) => send(issueCommented({ repo, number, comment: text })),
     event: async (id: string) => (await world.service.get<{ outcome: string; reason: string }>(`/api/webhook-events/${id}`)).body,
   };

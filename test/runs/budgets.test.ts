@@ -7,17 +7,7 @@ import { eventually } from "../harness/wait.ts";
 import { issueOf, textsOf } from "../harness/world.ts";
 
 const limited = limitedWorld();
-const { project, send, only, comment, event } = limited;
-
-/** The execution of an event, once it is held or has succeeded. */
-const heldOrSucceeded = (event_id: string): Promise<Seen> =>
-  eventually(
-    async () => {
-      const [one] = (await limited.world.service.get<Seen[]>(`/api/task-executions?event_id=${event_id}`)).body;
-      return one && ["held", "succeeded"].includes(one.state) && one;
-    },
-    { timeout: 30_000 },
-  );
+const { project, send, only, heldOrSucceeded, answerWithUsage, comment, event } = limited;
 
 describe("limits of one run end it by an answer that says so", () => {
   test.concurrent("tokens", async () => {
@@ -142,12 +132,7 @@ describe("budgets of authors and of money", () => {
     ["an impossible count for the answer", { prompt_tokens: 160, completion_tokens: 1e15 }],
   ])("of a proxy that reports %s, tokens are estimated and counted", async (_, reported) => {
     const repo = await project({ day_tokens: 10 });
-    const choices = [{ message: { content: "Done." }, finish_reason: "stop" }];
-    limited.world.model.answerWith({
-      when: `${repo}#\\d+\\.`,
-      reply: { raw: { model: "scripted", choices, usage: reported } },
-      times: 1,
-    });
+    answerWithUsage(repo, "scripted", reported);
     const first = await only((await send(issueOpened({ repo, number: 1 }))).event_id, "succeeded");
     expect(first).toMatchObject({ completion_tokens: 2, unpriced_tokens: 0 });
     const { prompt_tokens, cost_usd } = first as unknown as { prompt_tokens: number; cost_usd: number };
@@ -160,12 +145,7 @@ describe("budgets of authors and of money", () => {
 
   test.concurrent("a model without a price is reported where a budget in US dollars should count it", async () => {
     const repo = await project({ month_usd: 0.2 });
-    const choices = [{ message: { content: "Done." }, finish_reason: "stop" }];
-    limited.world.model.answerWith({
-      when: `${repo}#\\d+\\.`,
-      reply: { raw: { model: "unheard-of", choices, usage } },
-      times: 2,
-    });
+    answerWithUsage(repo, "unheard-of", usage, 2);
     for (const number of [1, 2])
       expect(await only((await send(issueOpened({ repo, number }))).event_id, "succeeded")).toMatchObject({
         cost_usd: null,
