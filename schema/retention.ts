@@ -43,7 +43,7 @@ export const erase = operation({
   rpc: "MonitoringService.EraseData",
   summary: "Erase stored data",
   description:
-    "Removes the stored data of an issue, a person or a project: payloads, transcripts, results, tool calls and the memories made from them. Executions that have not ended are cancelled. Ids, states and times are kept, so that a repeated delivery is still recognised as a duplicate. It cannot be undone.",
+    "Removes the stored data of an issue, a person or a project: payloads, transcripts, results, tool calls and the memories made from them. Executions that have not ended are cancelled. Ids, states and times are kept, so that a repeated delivery is still recognised as a duplicate. It cannot be undone. The audit log keeps who erased, the counts, and instead of the person's name `sha256:` with the first 16 digits of the SHA-256 of the name in lower case.",
   input: z.object({
     subject: z
       .string()
@@ -52,7 +52,13 @@ export const erase = operation({
       .max(2_000)
       .optional()
       .describe("Issue: `acme/webshop#42`, `CONF-7`, its URL, or `alpha:acme/webshop#42` as listed."),
-    actor: z.string().trim().min(1).max(500).optional().describe("Login or account id of the person who caused the events."),
+    actor: z
+      .string()
+      .trim()
+      .min(1)
+      .max(500)
+      .optional()
+      .describe("Login or account id of the person who caused the events. Case is ignored."),
     project_id: rowId.optional().describe("Project, by its id."),
     dry_run: z.boolean().default(false).describe("Whether to only count. Default: `false`."),
   }),

@@ -78,7 +78,7 @@ async function refuseOther(request: SetupParameters, state: State, trackers: Tra
   if (request.pm_agent_id !== undefined && request.pm_agent_id !== pm_agent_id) throw other("pm_agent_id", pm_agent_id);
   if (request.project_id === undefined || request.project_id === source_project_id) return;
   const id = await trackers.projectId(source, request.project_id, { key: "module-update", signal }).catch(() => undefined);
-  if (id !== source_project_id) throw other("project_id", source_project_id);
+  if (id === undefined || !isSameProject(id, source_project_id)) throw other("project_id", source_project_id);
 }
 
 async function choose(request: SetupParameters, trackers: TrackersAccess, signal: AbortSignal): Promise<State> {
@@ -110,7 +110,10 @@ async function verify(operations: OperationsAccess, pm: string, named: boolean):
   return agents;
 }
 
-const isOurs = (row: Row, state: State) => row.source === state.source && row.source_project_id === state.source_project_id;
+/** The platforms ignore case in the ids of projects. */
+const isSameProject = (one: unknown, other: string) => String(one).toLowerCase() === other.toLowerCase();
+const isOurs = (row: Row, state: State) =>
+  row.source === state.source && isSameProject(row.source_project_id, state.source_project_id);
 
 async function refuseTaken(operations: OperationsAccess, state: State): Promise<void> {
   const other = await find(operations, "projects.list", (one) => isOurs(one, state));

@@ -4,7 +4,7 @@ import { problem } from "@signalbox/schema/problem";
 import { hasAgent } from "../capabilities/queries.ts";
 import type { Queryable } from "../platform/database/client.ts";
 import { handle } from "../platform/operation.ts";
-import { possibleSubjects } from "../platform/subject.ts";
+import { findMeant } from "../platform/subject-queries.ts";
 import { listLog, verifyLog } from "./log-queries.ts";
 import { listAuditEntries, listAuditTrails, sumAgent } from "./queries.ts";
 
@@ -14,8 +14,8 @@ async function requireAgent(sql: Queryable, id: string): Promise<void> {
 
 /** `sources`: names of the sources that a subject may belong to. */
 export const auditOperations = (sources: () => Iterable<string>) => [
-  handle(auditLog.list, ({ subject, ...filter }, { sql }) =>
-    listLog(sql, { ...filter, subjects: subject === undefined ? undefined : possibleSubjects(subject, sources()) }),
+  handle(auditLog.list, async ({ subject, ...filter }, { sql }) =>
+    listLog(sql, { ...filter, subjects: subject === undefined ? undefined : await findMeant(sql, subject, sources()) }),
   ),
   handle(auditLog.verify, (_, { sql }) => verifyLog(sql)),
   handle(audit.listEntries, async (input, { sql }) => {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { httpRoute, type Operation } from "@signalbox/schema/operation";
 import { batch } from "../platform/database/batch.ts";
 import type { Sql } from "../platform/database/client.ts";
@@ -27,6 +28,9 @@ export const removableTexts: Readonly<Record<string, readonly string[]>> = {
   "llm.chat": ["content", "tool_calls"],
   memory: ["content"],
 };
+
+/** Members that name a person whose data the operation removed. The log stores a digest, by which the erasure can be found. */
+const erasedNames: Readonly<Record<string, readonly string[]>> = { "data.erase": ["actor"] };
 
 /**
  * The same operations, but each one that changes data also writes a row of the audit log, after it has succeeded and before it is
@@ -78,7 +82,7 @@ export const isChange = (op: Operation): boolean =>
   !op.streaming && (op.scope === "write" || op.scope === "admin") && httpRoute(op).method !== "GET";
 
 function storedValue(op: Operation, value: unknown): unknown {
-  const shown = maskSecrets(withoutTexts(op, value)) ?? null;
+  const shown = maskSecrets(withDigests(op, withoutTexts(op, value))) ?? null;
   const { length } = JSON.stringify(shown);
   return length > maxLength ? { too_long_to_keep: `${length} characters` } : shown;
 }
@@ -97,6 +101,18 @@ function without(value: unknown, [name, ...rest]: readonly string[]): unknown {
   });
   return Object.fromEntries(members);
 }
+
+function withDigests(op: Operation, value: unknown): unknown {
+  const names = erasedNames[op.id] ?? [];
+  if (names.length === 0 || typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).map(([key, member]) => [
+    key,
+    names.includes(key) && typeof member === "string" ? digestOf(member) : member,
+  ]);
+  return Object.fromEntries(members);
+}
+
+const digestOf = (name: string): string => `sha256:${createHash("sha256").update(name.toLowerCase()).digest("hex").slice(0, 16)}`;
 
 /** For example `agents/pm_default`: from the parameters of the path, or from the id or name in the response. */
 function objectOf(op: Operation, input: Record<string, unknown>, after: unknown): string {

@@ -2,7 +2,7 @@ import { events } from "@signalbox/schema/bulk";
 import { Problem, problem } from "@signalbox/schema/problem";
 import { confirmationOf, countFirst } from "../platform/confirmation.ts";
 import { type BoundOperation, type Context, handle } from "../platform/operation.ts";
-import { possibleSubjects } from "../platform/subject.ts";
+import { findMeant } from "../platform/subject-queries.ts";
 import type { ReplayOptions } from "../webhooks/incoming.ts";
 import type { Receiver } from "../webhooks/receiver.ts";
 import { countReplayable, nextReplayable, type Replayable, sampleReplayable } from "./bulk-queries.ts";
@@ -21,7 +21,7 @@ export const bulkOfEvents = (receiver: Receiver, sources: () => Iterable<string>
     await requireReplayable(sql, replay);
     const request = { action, filter, replay };
     const { subject, ...rest } = filter;
-    const subjects = subject === undefined ? undefined : possibleSubjects(subject, sources());
+    const subjects = subject === undefined ? undefined : await findMeant(sql, subject, sources());
     const upToId = (upTo: string) => ({ filter: { ...rest, subjects }, upTo });
     const { count, upTo, token } = await countFirst({ request, confirm, expect, max, noun: "events" }, (id) =>
       countReplayable(sql, upToId(id), max),

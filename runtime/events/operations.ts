@@ -5,7 +5,7 @@ import type { Json } from "@signalbox/sdk";
 import { depthOf, maxDepth, storable } from "../platform/json.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
 import { unpack } from "../platform/packing/packed.ts";
-import { possibleSubjects } from "../platform/subject.ts";
+import { findMeant } from "../platform/subject-queries.ts";
 import { readable, unreadableOf } from "../transcripts/stored-steps.ts";
 import type { Receiver } from "../webhooks/receiver.ts";
 import { bulkOfEvents } from "./bulk.ts";
@@ -27,7 +27,7 @@ function toBody(event: { readonly body_removed_at: string | null }, body: Uint8A
 export function eventOperations(receiver: Receiver, sources: () => Iterable<string>): BoundOperation[] {
   return [
     handle(webhooks.list, async ({ subject, fields, ...filter }, { sql }) => {
-      const subjects = subject === undefined ? undefined : possibleSubjects(subject, sources());
+      const subjects = subject === undefined ? undefined : await findMeant(sql, subject, sources());
       if (filter.outcome === "refused") {
         await receiver.refusalsStored();
         return listRefused(sql, { ...filter, subjects });

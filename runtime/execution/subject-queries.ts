@@ -1,4 +1,5 @@
 import type { Sql } from "../platform/database/client.ts";
+import { projectSpelling } from "../platform/project-spelling.ts";
 import type { ClaimedExecution } from "./queries.ts";
 
 /**
@@ -18,7 +19,8 @@ export async function renameSubject(
       select id from task_executions where event_id = ${event_id} order by id for update
     )
     update task_executions e set subject = ${subject}, project = ${project}, issue = ${issue},
-      project_id = coalesce(e.project_id, (select p.id from projects p where p.source = ${source} and p.source_project_id = ${project}))
+      project_id = coalesce(e.project_id, (select p.id from projects p
+        where p.source = ${source} and ${projectSpelling(sql, sql`p.source_project_id`)} = ${projectSpelling(sql, sql`${project}::text`)}))
     from fired where e.id = fired.id`;
   return subject;
 }

@@ -6,7 +6,7 @@ import type { Bus } from "../platform/bus.ts";
 import { confirmationOf, countFirst } from "../platform/confirmation.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { type BoundOperation, type Context, handle } from "../platform/operation.ts";
-import { possibleSubjects } from "../platform/subject.ts";
+import { findMeant } from "../platform/subject-queries.ts";
 import { type BulkSelection, countSelected, nextSelected, sampleSelected } from "./bulk-queries.ts";
 import { decide } from "./proposals/decide.ts";
 import { cancelExecutions, releaseHeld, requeueFailed } from "./queries.ts";
@@ -28,9 +28,9 @@ export const bulkOfExecutions = (bus: Bus, sources: () => Iterable<string>): Bou
   handle(executions, async (request, context) => {
     const { action, filter, reason, expect, confirm } = request;
     const confirmedRequest = { action, filter, reason };
-    const { subject, ...rest } = filter;
-    const subjects = subject === undefined ? undefined : possibleSubjects(subject, sources());
     const { sql } = context;
+    const { subject, ...rest } = filter;
+    const subjects = subject === undefined ? undefined : await findMeant(sql, subject, sources());
     const upToId = (upTo: string): BulkSelection => ({ action, filter: { ...rest, subjects }, upTo });
     const { count, upTo, token } = await countFirst(
       { request: confirmedRequest, confirm, expect, max, noun: "executions" },

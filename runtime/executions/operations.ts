@@ -5,7 +5,7 @@ import { restart } from "@signalbox/schema/tasks";
 import type { Bus } from "../platform/bus.ts";
 import type { Queryable, Sql } from "../platform/database/client.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
-import { possibleSubjects } from "../platform/subject.ts";
+import { findMeant } from "../platform/subject-queries.ts";
 import { findTask } from "../tasks/queries.ts";
 import { bulkOfExecutions } from "./bulk.ts";
 import { decide } from "./proposals/decide.ts";
@@ -43,10 +43,10 @@ const isUuid = (id: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.te
 /** `sources`: names of the sources that a subject may belong to. */
 export function executionOperations(bus: Bus, sources: () => Iterable<string>): BoundOperation[] {
   return [
-    handle(executions.list, ({ subject, fields, ...filter }, { sql }) =>
+    handle(executions.list, async ({ subject, fields, ...filter }, { sql }) =>
       listExecutions(sql, {
         ...filter,
-        subjects: subject === undefined ? undefined : possibleSubjects(subject, sources()),
+        subjects: subject === undefined ? undefined : await findMeant(sql, subject, sources()),
         whole: namesIn(fields).includes("result"),
       }),
     ),

@@ -3,6 +3,7 @@ import type { Bus } from "../platform/bus.ts";
 import { type CachedValue, openCachedValue } from "../platform/cached-value.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
+import { spellProject } from "../platform/project-spelling.ts";
 import { effectivePolicy } from "./effective.ts";
 import { allAgentPolicies, allProjectPolicies } from "./queries.ts";
 
@@ -30,7 +31,7 @@ export async function openPolicies(sql: Sql, bus: Bus, log: Log, settings: Polic
     projects = new Map(
       ofProjects.flatMap(({ id, source, source_project_id, policy }): [number | string, Policy][] => [
         [id, policy],
-        [`${source} ${source_project_id}`, policy],
+        [`${source} ${spellProject(source_project_id)}`, policy],
       ]),
     );
     combinedPolicies.clear();
@@ -40,7 +41,7 @@ export async function openPolicies(sql: Sql, bus: Bus, log: Log, settings: Polic
     ...cached,
     of: (agentId, project) => {
       const ofAgent = agentId === null ? undefined : agents.get(agentId);
-      const projectKey = typeof project === "object" && project ? `${project.source} ${project.project}` : project;
+      const projectKey = typeof project === "object" && project ? `${project.source} ${spellProject(project.project)}` : project;
       const ofProject = projectKey === null ? undefined : projects.get(projectKey);
       if (!ofAgent && !ofProject) return settingsPolicy;
       const key = JSON.stringify([ofAgent && agentId, ofProject && projectKey]);

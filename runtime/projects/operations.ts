@@ -11,7 +11,7 @@ import * as queries from "./queries.ts";
 
 const notFound = (id: number) => problem("not_found", `There is no project ${id}.`);
 const takenProblem = () =>
-  problem("conflict", "source_project_id: a project with this source and source_project_id already exists", {
+  problem("conflict", "source_project_id: a project with this source and source_project_id already exists (case is ignored)", {
     field: "source_project_id",
   });
 

@@ -26,7 +26,7 @@ export async function findProject(sql: Queryable, id: number): Promise<Project |
 /** Returns `undefined` if the source already has a project with this id. */
 export async function insertProject(sql: Queryable, project: Input<typeof create>): Promise<Project | undefined> {
   const [row] = await sql<Project[]>`
-    insert into projects ${sql(project)} on conflict (source, source_project_id) do nothing returning ${columns(sql)}`;
+    insert into projects ${sql(project)} on conflict do nothing returning ${columns(sql)}`;
   return row;
 }
 

@@ -1,9 +1,10 @@
 import type { Queryable, Sql } from "../platform/database/client.ts";
+import { projectSpelling, spellProject } from "../platform/project-spelling.ts";
 import { setSumsOfSteps } from "../transcripts/sum-queries.ts";
 
 /** The target of an erasure: exactly one member is set. */
 export interface ErasureTarget {
-  /** Stored subjects: all that the given text may mean. */
+  /** Stored subjects that the given text may mean. */
   readonly subjects: readonly string[] | null;
   readonly actor: string | null;
   readonly project_id: number | null;
@@ -20,9 +21,10 @@ const eventsOf = (sql: Queryable, { subjects, actor, project_id }: ErasureTarget
   subjects !== null
     ? sql`select id from webhook_events where subject = any(${subjects as string[]}::text[])`
     : actor !== null
-      ? sql`select id from webhook_events where actor = ${actor} or author ->> 'name' = ${actor} or author ->> 'id' = ${actor}`
+      ? sql`select id from webhook_events where lower(${actor}) in (lower(actor), lower(author ->> 'name'), lower(author ->> 'id'))`
       : sql`select e.id from webhook_events e join projects p on p.id = ${project_id}
-          where e.source = p.source and e.subject like replace(replace(p.source || ':' || p.source_project_id, '_', '\\_'), '%', '\\%') || '#%'`;
+          where e.source = p.source and starts_with(${projectSpelling(sql, sql`e.subject`)},
+            p.source || ':' || ${projectSpelling(sql, sql`p.source_project_id`)} || '#')`;
 
 const executionsOf = (sql: Queryable, target: ErasureTarget) =>
   target.project_id === null
@@ -81,10 +83,11 @@ export async function sourcesOfEvents(sql: Queryable): Promise<string[]> {
   return (await sql<{ source: string }[]>`select distinct source from webhook_events`).map(({ source }) => source);
 }
 
-/** The given subjects that have events. */
+/** The subjects that have events and differ from the given ones at most in case. Reads all events. */
 export async function findStored(sql: Queryable, subjects: readonly string[]): Promise<string[]> {
   const rows = await sql<{ subject: string }[]>`
-    select distinct subject from webhook_events where subject = any(${subjects as string[]}::text[]) order by subject`;
+    select distinct subject from webhook_events
+    where ${projectSpelling(sql, sql`subject`)} = any(${subjects.map(spellProject)}::text[]) order by subject`;
   return rows.map(({ subject }) => subject);
 }
 

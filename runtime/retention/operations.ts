@@ -34,9 +34,10 @@ export function retentionOperations({ days, bus, sources, removeMemory }: Retent
       const { subject = null, actor = null, project_id = null } = input;
       if ([subject, actor, project_id].filter((value) => value !== null).length !== 1)
         throw problem("bad_request", "Name exactly one of subject, actor and project_id.");
-      const subjects = subject === null ? null : subjectsOf(subject, [...sources(), ...(await sourcesOfEvents(sql))]);
+      const subjects =
+        subject === null ? null : await findStored(sql, subjectsOf(subject, [...sources(), ...(await sourcesOfEvents(sql))]));
       const target: ErasureTarget = { subjects, actor, project_id };
-      const named = { subject, subjects: subjects === null ? [] : await findStored(sql, subjects), actor, project_id };
+      const named = { subject, subjects: subjects ?? [], actor, project_id };
       if (target.project_id !== null && !(await hasProject(sql, target.project_id)))
         throw problem("not_found", `There is no project ${target.project_id}.`);
       const memories = (await memoriesOf(sql, target)).map(({ key }) => key);

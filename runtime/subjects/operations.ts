@@ -5,7 +5,7 @@ import { listEvents, listRefused } from "../events/queries.ts";
 import { listExecutionsOfEvents } from "../executions/queries.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
-import { possibleSubjects } from "../platform/subject.ts";
+import { findMeant } from "../platform/subject-queries.ts";
 import { findDeferred, findNumbered, findSubjects, findTitle, searchSubjects } from "./queries.ts";
 import { eventVerdict, executionVerdict, subjectVerdict } from "./verdict.ts";
 
@@ -14,7 +14,7 @@ export function subjectOperations(sources: () => Iterable<string>): BoundOperati
   return [
     handle(subjects.search, async ({ q, limit }, { sql }) => {
       const number = /^[#!]?(\d+)$/.exec(q)?.[1];
-      const meant = number ? [] : possibleSubjects(q, sources());
+      const meant = number ? [] : await findMeant(sql, q, sources());
       const exact = number
         ? await findNumbered(sql, number, limit)
         : meant.length > 0
@@ -25,11 +25,13 @@ export function subjectOperations(sources: () => Iterable<string>): BoundOperati
       return { items, total: items.length };
     }),
     handle(subjects.get, async ({ source, project, issue, limit }, { sql }) => {
-      const subject = `${source}:${project}#${issue}`;
+      const named = `${source}:${project}#${issue}`;
+      const [stored] = await findSubjects(sql, await findMeant(sql, named, [source]), 1);
+      const subject = stored?.subject ?? named;
       const timeline = await readTimeline(sql, subject, source, limit);
       if (timeline.deliveries.length === 0 && ![...sources()].includes(source))
         throw problem("not_found", `There is no source "${source}", and no event about ${subject}.`);
-      return { subject, source, project, issue, ...timeline };
+      return { subject, ...(stored ? partsOf(subject) : { source, project, issue }), ...timeline };
     }),
   ];
 }

@@ -1,5 +1,6 @@
 import type { Fragment, Queryable } from "../platform/database/client.ts";
 import { containsWords } from "../platform/database/history-page.ts";
+import { knownProjects } from "../platform/subject-queries.ts";
 
 interface FoundSubject {
   readonly subject: string;
@@ -55,9 +56,7 @@ export function searchSubjects(sql: Queryable, words: readonly string[], limit: 
 
 /** The issues with a number, of any age, in the projects of the newest events and in those of `/api/projects`. */
 export async function findNumbered(sql: Queryable, number: string, limit: number): Promise<FoundSubject[]> {
-  const projects = await sql<{ project: string }[]>`
-    select distinct regexp_replace(subject, '#[^#]*$', '') as project from (${newest(sql)}) newest
-    union select source || ':' || source_project_id from projects`;
+  const projects = await sql<{ project: string }[]>`${knownProjects(sql)}`;
   const subjects = projects.flatMap(({ project }) => [`${project}#${number}`, `${project}#!${number}`]);
   return findSubjects(sql, subjects, limit);
 }

@@ -2,7 +2,7 @@ import { namesIn } from "@signalbox/schema/history";
 import { problem } from "@signalbox/schema/problem";
 import { execute, listExecutions } from "@signalbox/schema/tools";
 import { type BoundOperation, handle } from "../platform/operation.ts";
-import { possibleSubjects } from "../platform/subject.ts";
+import { findMeant } from "../platform/subject-queries.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import { type ExecuteDeps, executeTool } from "./execute.ts";
 import { listToolExecutions } from "./queries.ts";
@@ -17,10 +17,10 @@ export interface ToolExecutionDeps extends ExecuteDeps {
 export function toolExecutionOperations({ registry, sources, ...deps }: ToolExecutionDeps): BoundOperation[] {
   const isListed = (name: string) => registry.listTools().some((one) => one.qualified_name === name);
   return [
-    handle(listExecutions, ({ subject, fields, ...filter }, { sql }) =>
+    handle(listExecutions, async ({ subject, fields, ...filter }, { sql }) =>
       listToolExecutions(sql, {
         ...filter,
-        subjects: subject === undefined ? undefined : possibleSubjects(subject, sources()),
+        subjects: subject === undefined ? undefined : await findMeant(sql, subject, sources()),
         whole: namesIn(fields).includes("result"),
       }),
     ),

@@ -1,5 +1,6 @@
 import type { Policy, PolicyLevel } from "@signalbox/schema/policy";
 import type { Queryable } from "../platform/database/client.ts";
+import { projectSpelling } from "../platform/project-spelling.ts";
 
 /** The issue, project and author whose usage counts against the limits of an event's executions. */
 export interface LimitScope {
@@ -28,7 +29,7 @@ export const readBudgets = (sql: Queryable, settings: Policy, scope: LimitScope)
     with levels as (
       select 1 as n, 'settings' as level, 'service' as scope, ${JSON.stringify(settings)}::text::jsonb as policy
       union all select 2, 'project', 'project ' || id, policy from projects
-        where source = ${scope.source} and source_project_id = ${scope.project}
+        where ${isScopesProject(sql, scope)}
       union all select 3, 'agent', 'agent ' || id, policy from agents where id = ${scope.agentId}
     ), budgets as (
       select l.n, l.level, m.member, (l.policy ->> m.member)::float8 as value, m.until,
@@ -54,13 +55,16 @@ export const readBudgets = (sql: Queryable, settings: Policy, scope: LimitScope)
     select member, level, used >= value as is_used_up, budget_reason(member, used, value, level, until) as reason
     from used order by member, n`;
 
+const isScopesProject = (sql: Queryable, { source, project }: LimitScope) =>
+  sql`source = ${source} and ${projectSpelling(sql, sql`source_project_id`)} = ${projectSpelling(sql, sql`${project}::text`)}`;
+
 /** The pauses that apply to this work. */
 export const readPauses = (sql: Queryable, scope: LimitScope): Promise<{ scope: string; id: string; reason: string }[]> =>
   sql<{ scope: string; id: string; reason: string }[]>`
     select scope, id, reason from pauses
     where scope = 'all' or (scope = 'source' and id = ${scope.source}) or (scope = 'agent' and id = ${scope.agentId})
       or (scope = 'project' and id in (
-        select id::text from projects where source = ${scope.source} and source_project_id = ${scope.project}))
+        select id::text from projects where ${isScopesProject(sql, scope)}))
     order by scope, id`;
 
 /** Number of consecutive events on the subject that answer our writes, including the next one. See `count_hops`. */

@@ -1,6 +1,7 @@
 import { findOwn } from "../own-writes/queries.ts";
 import type { Queryable } from "../platform/database/client.ts";
 import { isPacked } from "../platform/packing/packed.ts";
+import { projectSpelling } from "../platform/project-spelling.ts";
 import type { Arrival, NewEvent, StoredEvent } from "./arrival.ts";
 import { authorKey, endingOf } from "./ending-queries.ts";
 import { withoutHookCopies } from "./hook-queries.ts";
@@ -60,7 +61,8 @@ export async function insertArrivals(
       insert into task_executions (id, event_id, task_id, canonical_trigger, source, slug, subject, project, issue, content, packed_content, project_id,
         hop, answers, state, held_reason, held_until, author, author_standing, snapshot, changes, run_after, waiting_for, dry_run, overrides)
       select x.id, x.event_id, x.task_id, x.canonical_trigger, x.source, x.slug, x.subject, x.project, x.issue, x.content, decode(x.packed_content, 'base64'),
-        (select p.id from projects p where p.source = x.source and p.source_project_id = x.project),
+        (select p.id from projects p where p.source = x.source
+          and ${projectSpelling(sql, sql`p.source_project_id`)} = ${projectSpelling(sql, sql`x.project`)}),
         nullif(h.hops, 0), h.answers, case when l.is_loop then 'held' else 'queued' end,
         case when l.is_loop then replace(x.loop_reason, '{hops}', h.hops::text) end,
         case when l.is_loop then now() + make_interval(secs => ${loops.cooldownSeconds}) end,

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from a7da63f2af1168f9
+-- Made from 58bc124ae8ed2786
 
 create extension if not exists vector;
 
@@ -1140,6 +1140,7 @@ create table projects (
   constraint projects_pkey PRIMARY KEY (id),
   constraint projects_source_source_project_id_key UNIQUE (source, source_project_id)
 );
+CREATE UNIQUE INDEX projects_source_spelling_key ON projects USING btree (source, lower((source_project_id COLLATE "C")));
 
 create table queue_positions (
   queue text not null,

@@ -1,0 +1,36 @@
+import type { Queryable } from "./database/client.ts";
+import { projectSpelling, spellProject } from "./project-spelling.ts";
+import { possibleSubjects } from "./subject.ts";
+
+/** Maximum number of events whose projects are compared, newest first. */
+const maxCompared = 30_000;
+
+/** The projects of the newest events and those of `/api/projects`, as `alpha:acme/webshop`. */
+export const knownProjects = (sql: Queryable) => sql`
+  select distinct regexp_replace(subject, '#[^#]*$', '') as project from (
+    select subject from webhook_events where subject is not null order by id desc limit ${maxCompared}) newest
+  union select source || ':' || source_project_id from projects`;
+
+/**
+ * The subjects that a text may refer to, as `possibleSubjects`, but spelled as they are stored, because platforms ignore case. If
+ * there is no event about any of them, their projects are looked up in another spelling.
+ */
+export async function findMeant(sql: Queryable, text: string, sources: Iterable<string>): Promise<string[]> {
+  const possible = possibleSubjects(text, sources);
+  if (possible.length === 0) return possible;
+  const [found] = await sql`select 1 from webhook_events where subject = any(${possible}::text[]) limit 1`;
+  if (found) return possible;
+  const parts = possible.map((subject) => {
+    const at = subject.lastIndexOf("#");
+    return { project: spellProject(subject.slice(0, at)), issue: subject.slice(at + 1) };
+  });
+  const projects = await sql<{ project: string }[]>`
+    select project from (${knownProjects(sql)}) known
+    where ${projectSpelling(sql, sql`project`)} = any(${parts.map(({ project }) => project)}::text[])`;
+  const respelled = projects.flatMap(({ project }) =>
+    parts
+      .filter((one) => one.project === spellProject(project))
+      .flatMap(({ issue }) => [issue, issue.toUpperCase(), issue.toLowerCase()].map((name) => `${project}#${name}`)),
+  );
+  return [...new Set([...possible, ...respelled])];
+}
