@@ -21,7 +21,9 @@ export const triggerConditions = z
     min_standing: requiredStanding.describe("Minimum standing of the author. An unknown standing is accepted."),
     mention: text(200)
       .regex(/^@?[^\s@]+$/, "must be one name such as @signalbox")
-      .describe("Name that the visible part of the new text must mention, with or without `@`."),
+      .describe(
+        "Name that the visible part of the new text must mention, with or without `@`. Mentions in code and in quotations do not count.",
+      ),
     label: text(200).describe("Label that the issue must have."),
     projects: z
       .array(text(500))

@@ -36,17 +36,33 @@ const commentTexts = [
   ["comment", "body"],
   ["object_attributes", "note"],
   ["review", "body"],
-  ["data", "comment_stripped"],
+  ["data", "body"],
   ["data", "comment_html"],
+  ["data", "comment_stripped"],
+];
+/** Members that contain the description of the subject. */
+const descriptions = [
+  ["issue", "body"],
+  ["pull_request", "body"],
+  ["discussion", "body"],
+  ["object_attributes", "description"],
+  ["issue", "fields", "description"],
+  ["data", "description_html"],
+  ["data", "description_stripped"],
+  ["data", "description"],
 ];
 
-/** The new text of the event: its comment, or if there is none, the whole text for the agent. */
-export function newestText({ text }: SourceEvent, payload: Json): string {
-  for (const path of commentTexts) {
-    const value = valueAt(payload, ...path);
-    if (typeof value === "string") return value;
-  }
-  return text;
+/**
+ * The new text of the event: its comment, or if there is none, the title and the description; if those are not known, the whole
+ * text for the agent. A title is separate, because it is no markup: what looks like a comment that begins there hides nothing.
+ */
+export function newestText({ title, text }: SourceEvent, payload: Json): { readonly title: string; readonly body: string } {
+  const textAt = (paths: readonly (readonly string[])[]) =>
+    paths.map((path) => valueAt(payload, ...path)).find((value) => typeof value === "string");
+  const comment = textAt(commentTexts);
+  if (comment !== undefined) return { title: "", body: comment };
+  const heading = /^# .*/.exec(text)?.[0] ?? "";
+  return { title: title ?? heading, body: textAt(descriptions) ?? text.slice(heading.length) };
 }
 
 const isWord = (character: string | undefined): boolean => character !== undefined && /[\p{L}\p{N}_-]/u.test(character);

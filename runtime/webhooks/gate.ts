@@ -5,12 +5,19 @@ import { placeOf } from "../policy/settings.ts";
 import { isBelow } from "../policy/standing.ts";
 import { withoutHiddenMarkup } from "../untrusted/hidden-markup.ts";
 import { labelsIn, mentions, newestText } from "./conditions.ts";
+import { ownWords } from "./own-words.ts";
+
+/** Longer texts than this are not filtered, to bound the time; people write shorter ones. */
+const maxFilteredLength = 200_000;
 
 /**
- * Mentions in hidden markup do not count: issue templates explain in HTML comments whom to mention. Longer texts than this are
- * not filtered, to bound the time; people write shorter ones.
+ * Mentions in hidden markup do not count: issue templates explain in HTML comments whom to mention. Neither do those in code and
+ * in quotations.
  */
-const maxFilteredLength = 200_000;
+const mentionsVisibly = (text: string, mention: string): boolean =>
+  mentions(text, mention) && (text.length > maxFilteredLength || mentions(ownWords(withoutHiddenMarkup(text)), mention));
+const mentionsInTitle = (title: string, mention: string): boolean =>
+  mentions(title, mention) && (title.length > maxFilteredLength || mentions(ownWords(title), mention));
 
 /** The result of one rule about one task of an event, in words. */
 export interface Verdict {
@@ -77,7 +84,7 @@ function conditionVerdicts({ event, payload, mapping }: GateInput): Verdict[] {
   if (mention) {
     const name = mention.replace(/^@?/, "@");
     const text = newestText(event, payload);
-    const passes = mentions(text, mention) && (text.length > maxFilteredLength || mentions(withoutHiddenMarkup(text), mention));
+    const passes = mentionsInTitle(text.title, mention) || mentionsVisibly(text.body, mention);
     add("condition.mention", passes, `the text mentions ${name}`, `the visible text does not mention ${name}`);
   }
   if (label) {

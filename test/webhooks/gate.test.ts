@@ -90,6 +90,22 @@ describe("who starts runs", () => {
   });
 });
 
+test("a title hides no mention, whatever it looks like", async () => {
+  const task = await service.post("/api/tasks", { id: "titled", name: "Titled", description: "x", actor_id: "pm_default" });
+  expect(task.status).toBe(201);
+  const mapping = { canonical_trigger: "issue.created", task_id: "titled", conditions: { mention: "@helper" } };
+  expect((await service.post("/api/tasks/triggers", mapping)).status).toBe(201);
+  const started = async (title: string, body: string) => {
+    const { status, body: receipt } = await service.webhook(issueOpened({ repo: "octo/titles", number: ++issues, title, body }));
+    expect(status).toBe(202);
+    return receipt.executions?.some(({ task_id }) => task_id === "titled");
+  };
+  expect(await started("Broken <!--", "Hello @helper!\n\n<!-- Fill in. -->")).toBe(true);
+  expect(await started("For @helper <!-- now", "It fails.")).toBe(true);
+  expect(await started("Broken", "It fails.\n\n<!-- Ask @helper. -->")).toBe(false);
+  expect(await started("Broken `@helper`", "It fails.")).toBe(false);
+});
+
 test("conditions of a mapping are listed and checked, and refusals have a reason", async () => {
   const conditions = { mention: "@signalbox", label: "agent", projects: ["APP"] };
   const mapping = { canonical_trigger: "issue.commented", task_id: "customer_uat_sync", conditions };
@@ -114,6 +130,14 @@ test("conditions of a mapping are listed and checked, and refusals have a reason
   expect(await reasonOf(comment("APP-4", template, ["agent"]))).toMatch(/does not mention @signalbox/);
   expect(await stored(comment("APP-5", `@signalbox ${template}`, ["agent"]))).toMatchObject({ outcome: "dispatched" });
   expect(await reasonOf(comment("APP-3", "Hello @signalbox!", ["other"]))).toMatch(/does not have the label "agent"/);
+  const unsaid = [
+    "Run `@signalbox go`.",
+    "```\n@signalbox\n```",
+    "> @signalbox look\n\nI do not know.",
+    "{code}@signalbox{code}",
+  ];
+  for (const [n, text] of unsaid.entries())
+    expect(await reasonOf(comment(`APP-1${n}`, text, ["agent"]))).toMatch(/does not mention @signalbox/);
   for (const [bad, name] of [
     [{ mention: "" }, /conditions\.mention/],
     [{ min_standing: "unknown" }, /conditions\.min_standing/],
