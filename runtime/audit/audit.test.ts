@@ -3,7 +3,7 @@ import { agentOperations } from "../agents/operations.ts";
 import { releaseExecutions, releaseExpired } from "../execution/lease-queries.ts";
 import { cancelExecutions, findExecution, requeueFailed } from "../executions/queries.ts";
 import { openBus } from "../platform/bus.ts";
-import { type Door, openDoor, silentLog } from "../transports/http/testing/door.ts";
+import { type Door, noLog, openDoor } from "../transports/http/testing/door.ts";
 import { usageOperation } from "../usage/operations.ts";
 import { auditOperations } from "./operations.ts";
 import { claimExecution, queueExecution, step, steps } from "./test-executions.ts";
@@ -11,7 +11,7 @@ import { claimExecution, queueExecution, step, steps } from "./test-executions.t
 let door: Door;
 beforeAll(async () => {
   door = await openDoor(async (database) => [
-    ...agentOperations(await openBus(database, silentLog)),
+    ...agentOperations(await openBus(database, noLog)),
     ...auditOperations(() => ["alpha"]),
     usageOperation,
   ]);

@@ -21,7 +21,7 @@ export async function claimExecution(sql: Sql) {
     leaseSeconds: 30,
     limits: {},
     share: null,
-    heldExecutions: [],
+    leasedExecutions: [],
   });
   if (!execution) throw new Error("nothing to claim");
   const write = (steps: Partial<StepRow>[], patch: Patch) =>

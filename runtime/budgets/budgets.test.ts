@@ -33,7 +33,7 @@ const claim = async (replica: number, count: number): Promise<ClaimedExecution[]
     leaseSeconds: 60,
     limits: {},
     share: null,
-    heldExecutions: [],
+    leasedExecutions: [],
   });
 
 async function fresh(count: number): Promise<number> {

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { agentOperations } from "../agents/operations.ts";
 import { openBus } from "../platform/bus.ts";
-import { type Door, openDoor, silentLog } from "../transports/http/testing/door.ts";
+import { type Door, noLog, openDoor } from "../transports/http/testing/door.ts";
 import { capabilityOperations } from "./operations.ts";
 
 let door: Door;
 beforeAll(async () => {
-  door = await openDoor(async (database) => [...agentOperations(await openBus(database, silentLog)), ...capabilityOperations]);
+  door = await openDoor(async (database) => [...agentOperations(await openBus(database, noLog)), ...capabilityOperations]);
 }, 60_000);
 afterAll(() => door?.close());
 

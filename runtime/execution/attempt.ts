@@ -147,7 +147,7 @@ async function retryDuringOutage(change: Change, { lease, stopSignal }: AttemptB
     } catch (error) {
       if (!isUnavailable(error) || stopSignal.aborted || performance.now() > end) throw error;
       if (write === deps.write)
-        deps.log.warn("the database did not answer; the attempt tries again while it holds its lease", {
+        deps.log.warn("the database did not answer; the attempt tries again while it has its lease", {
           execution_id: change.id,
           error,
         });

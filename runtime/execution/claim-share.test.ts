@@ -8,7 +8,7 @@ const database = useTestDatabase();
 
 const sqlOf = () => database().sql;
 const claim = (sql: Sql, maxExecutions: number) =>
-  claimExecutions(sql, { worker: "w", maxExecutions, leaseSeconds: 60, limits: {}, share: 4, heldExecutions: [] });
+  claimExecutions(sql, { worker: "w", maxExecutions, leaseSeconds: 60, limits: {}, share: 4, leasedExecutions: [] });
 const pick = <T>(all: readonly T[]): T => all[Math.floor(Math.random() * all.length)] as T;
 const sometimes = <T>(all: readonly T[], part: number): T[] => all.filter(() => Math.random() < part);
 const execution = (n: number, given: Record<string, unknown> = {}) => ({

@@ -26,7 +26,7 @@ const claimAll = (maxExecutions: number) =>
     leaseSeconds: 60,
     limits: {},
     share: null,
-    heldExecutions: [],
+    leasedExecutions: [],
   });
 const claim = async (most: number) => (await claimAll(most)).map(({ id }) => id);
 const finish = (ids: readonly string[]) =>

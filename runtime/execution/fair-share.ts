@@ -22,7 +22,7 @@ export class FairShare {
   }
 
   /**
-   * Call after a claim, with all executions that the worker holds. If one project or author exceeds its share, the claim has looked
+   * Call after a claim, with all executions that the worker has leased. If one project or author exceeds its share, the claim has looked
    * for others and found none, so the next claims do not look.
    */
   noteClaim(executions: readonly Owners[]): void {

@@ -8,7 +8,7 @@ export interface FoundWorkers {
   readonly expired: boolean;
 }
 
-/** The workers that hold leases and whose names begin with `prefix`, and those of the sessions with such a name. */
+/** The workers that have leases and whose names begin with `prefix`, and those of the sessions with such a name. */
 export async function findWorkers(sql: Sql, prefix: string): Promise<FoundWorkers> {
   const [row] = await sql<[FoundWorkers]>`
     select
@@ -21,7 +21,7 @@ export async function findWorkers(sql: Sql, prefix: string): Promise<FoundWorker
 }
 
 /**
- * Renews leases. Returns the ids that this worker still holds. Locks rows in the order of their ids, like every statement that
+ * Renews leases. Returns the ids whose leases this worker still has. Locks rows in the order of their ids, like every statement that
  * locks several.
  */
 export async function renewLeases(
@@ -30,19 +30,19 @@ export async function renewLeases(
   leaseSeconds: number,
 ): Promise<Set<string>> {
   const rows = await sql<{ id: string }[]>`
-    with held as (
+    with leased as (
       select e.id from task_executions e
       join unnest(${leases.map((one) => one.id)}::uuid[], ${leases.map((one) => one.lease)}::text[]) as given (id, lease)
         on given.id = e.id and given.lease = e.lease
       where e.id = any(${leases.map((one) => one.id)}::uuid[]) and e.state = 'running' and ${asyncCommit(sql)} order by e.id for update of e
     )
     update task_executions e set lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
-    from held where e.id = held.id returning e.id`;
+    from leased where e.id = leased.id returning e.id`;
   return new Set(rows.map((row) => row.id));
 }
 
 /**
- * Queues executions again if their lease has expired, because their worker died or their connected agent went silent. The agent's
+ * Queues executions again if their lease has expired, because their worker died or their connected agent sent no heartbeat. The agent's
  * stream is closed, so that it gets no further tasks. `deadWorkers`: instead queues the executions of these workers (`all`: of all
  * workers), although their leases have not expired. Also queues executions whose hold has ended.
  *
@@ -63,7 +63,7 @@ export async function releaseExpired(sql: Sql, deadWorkers: "all" | readonly str
     with lost as (
       select id, stream_id from task_executions where state = 'running' and (${isLost})
       order by id for update skip locked
-    ), silent as (
+    ), closed_streams as (
       delete from agent_streams where ${all} or id in (select stream_id from lost)
     ), due as (
       select id from task_executions where state = 'held' and held_until <= now() order by id for update skip locked

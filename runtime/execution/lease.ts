@@ -1,4 +1,4 @@
-/** This worker no longer holds the execution: its lease expired, another worker took it, or it was cancelled. */
+/** This worker has lost the execution: its lease expired, another worker took it, or it was cancelled. */
 export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
 }
@@ -44,7 +44,7 @@ export class Lease {
     this.#until = Math.max(this.#until, this.#endOf(sentAt));
   }
 
-  /** Throws unless this worker still holds the execution, by its own clock. */
+  /** Throws unless this worker still has the lease, by its own clock. */
   check(): void {
     if (this.isOver()) this.lose("the lease ended before it could be renewed");
     this.signal.throwIfAborted();

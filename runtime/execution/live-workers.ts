@@ -89,7 +89,7 @@ export class LiveWorkers {
     });
   }
 
-  /** Checks once. `deadWorkers`: the workers that hold leases and have no session. `expired`: whether a lease has expired. */
+  /** Checks once. `deadWorkers`: the workers that have leases and have no session. `expired`: whether a lease has expired. */
   async check(): Promise<{ deadWorkers: string[]; expired: boolean }> {
     const { database, missedChecks = 4 } = this.#options;
     const workers = await findWorkers(database.sql, prefix);

@@ -22,7 +22,7 @@ async function queueOne(sql: Database["sql"], project: string, issue = "1"): Pro
 }
 
 const claim = (sql: Database["sql"], maxExecutions: number, worker = "w", leaseSeconds = 60): Promise<ClaimedExecution[]> =>
-  claimExecutions(sql, { worker, maxExecutions, leaseSeconds, limits: {}, share: null, heldExecutions: [] });
+  claimExecutions(sql, { worker, maxExecutions, leaseSeconds, limits: {}, share: null, leasedExecutions: [] });
 
 const claimOne = async (sql: Database["sql"], worker = newId()): Promise<ClaimedExecution> =>
   (await claim(sql, 1, worker, 600))[0] as ClaimedExecution;

@@ -21,7 +21,7 @@ export interface EventOrigin {
   readonly received_at: string;
 }
 
-/** An execution that a worker holds. */
+/** An execution that a worker has leased. */
 export interface ClaimedExecution {
   readonly id: string;
   readonly event_id: string | null;
@@ -79,8 +79,8 @@ export interface ClaimRequest {
   readonly limits: Policy;
   /** Maximum number of slots for one project or author while others wait; `null`: no limit. */
   readonly share: number | null;
-  /** Project and author of each execution that the worker holds. */
-  readonly heldExecutions: readonly Pick<ClaimedExecution, "source" | "project" | "author">[];
+  /** Project and author of each execution that the worker has leased. */
+  readonly leasedExecutions: readonly Pick<ClaimedExecution, "source" | "project" | "author">[];
 }
 
 /**
@@ -95,8 +95,8 @@ export async function claimExecutions(sql: Sql, request: ClaimRequest): Promise<
       failures, deaths, handovers, lease, state, author, author_standing, held_reason, held_until, released_at is not null as is_released, dry_run, overrides,
       w.task_version, w.agent_version, w.probes, w.place, w.origin
     from claim_executions(${request.worker}, ${request.maxExecutions}, ${request.leaseSeconds}, ${JSON.stringify(request.limits)}::text::jsonb,
-      ${request.share}, ${request.heldExecutions.flatMap(({ source, project }) => (project === null ? [] : [`${source}:${project}`]))}::text[],
-      ${request.heldExecutions.flatMap(({ author }) => author ?? [])}::text[]) c, claimed_with(c.id, c.event_id, c.task_id, c.agent_id) w`;
+      ${request.share}, ${request.leasedExecutions.flatMap(({ source, project }) => (project === null ? [] : [`${source}:${project}`]))}::text[],
+      ${request.leasedExecutions.flatMap(({ author }) => author ?? [])}::text[]) c, claimed_with(c.id, c.event_id, c.task_id, c.agent_id) w`;
   return rows.map(({ packed_content, ...row }) => ({ ...row, ...textOf(row.content, packed_content) }));
 }
 

@@ -5,9 +5,9 @@ import { type Loop, type Pause, startLoop } from "../platform/loop.ts";
 import { sleep } from "../platform/retry.ts";
 import { type AttemptDeps, attemptExecution } from "./attempt.ts";
 import { FairShare, type Owners } from "./fair-share.ts";
-import { HeldExecutions } from "./held-executions.ts";
 import { Lease } from "./lease.ts";
 import { releaseExpired } from "./lease-queries.ts";
+import { LeasedExecutions } from "./leased-executions.ts";
 import type { LiveWorkers } from "./live-workers.ts";
 import { type ClaimedExecution, type ClaimRequest, claimExecutions, nextDue } from "./queries.ts";
 import { groupedWrites } from "./steps/grouped-writes.ts";
@@ -75,7 +75,7 @@ class LeasedQueue implements ExecutionQueue {
   readonly #options: QueueOptions;
   readonly #deps: AttemptDeps;
   readonly #windowMs: number;
-  readonly #held: HeldExecutions;
+  readonly #leased: LeasedExecutions;
   readonly #stopping = new AbortController();
   #claims: Loop | null = null;
   #renewals: Loop | null = null;
@@ -94,14 +94,14 @@ class LeasedQueue implements ExecutionQueue {
     this.#windowMs = windowMsOf(options.leaseSeconds);
     this.#share = new FairShare(options.concurrency);
     this.#deps = { ...options, ...groupedWrites(options) };
-    this.#held = new HeldExecutions({
+    this.#leased = new LeasedExecutions({
       ...options,
       windowMs: this.#windowMs,
       wake: () => this.wake(),
       onFreed: () => this.#idle || this.wake(),
     });
     options.bus.on("queue", () => this.wake());
-    options.bus.on("cancel", (id) => this.#held.cancel(id));
+    options.bus.on("cancel", (id) => this.#leased.cancel(id));
   }
 
   begin(): void {
@@ -111,15 +111,15 @@ class LeasedQueue implements ExecutionQueue {
       run: async (_, isWoken) => ({ pauseMs: await this.#claim(isWoken) }),
       onError: (error) => this.#claimFailed(error),
     });
-    this.#renewals = this.#held.startRenewing();
+    this.#renewals = this.#leased.startRenewing();
     this.#options.workers.watch(
       (deadWorkers) => this.#releaseExecutionsOf(deadWorkers),
       async () => void ((await releaseExpired(this.#options.sql)) > 0 && this.wake()),
     );
   }
 
-  readonly running = (): number => this.#held.size;
-  readonly hasFreeSlots = (): boolean => this.#held.size < this.#options.concurrency;
+  readonly running = (): number => this.#leased.size;
+  readonly hasFreeSlots = (): boolean => this.#leased.size < this.#options.concurrency;
 
   wake(newcomer?: Owners): void {
     if (newcomer) this.#share.makeRoomFor(newcomer);
@@ -131,17 +131,17 @@ class LeasedQueue implements ExecutionQueue {
     const drainDeadline = AbortSignal.timeout(Math.max(0, drainMs - releaseMs));
     const reason = new Error("the service is stopping");
     this.#stopping.abort(reason);
-    this.#held.stop(reason);
+    this.#leased.stop(reason);
     const ending = async () => {
       // A claim in flight may still return executions.
       await this.#claims?.stop();
-      await this.#held.whenEnded();
+      await this.#leased.whenEnded();
     };
     await abortable(ending(), drainDeadline).catch(() => {});
-    this.#held.interruptAll("the service is stopping");
+    this.#leased.interruptAll("the service is stopping");
     const release = async () => {
       // Other replicas can take them immediately.
-      if (await this.#held.release()) await bus.publish("queue");
+      if (await this.#leased.release()) await bus.publish("queue");
     };
     await abortable(release(), AbortSignal.timeout(releaseMs)).catch((error) =>
       log.warn("failed to release executions; other replicas take them when their leases expire", { error }),
@@ -172,10 +172,10 @@ class LeasedQueue implements ExecutionQueue {
   async #claim(isWoken: () => boolean): Promise<number> {
     const { sql, log, concurrency, leaseSeconds, breakers } = this.#options;
     this.#idle = false;
-    await this.#held.release().catch((error) => log.warn("failed to release interrupted executions", { error }));
+    await this.#leased.release().catch((error) => log.warn("failed to release interrupted executions", { error }));
     await this.#gather();
     // A stop may have begun meanwhile: the executions that it interrupted must not be claimed again here.
-    const free = this.#stopping.signal.aborted ? 0 : Math.min(maxClaimed, concurrency - this.#held.size);
+    const free = this.#stopping.signal.aborted ? 0 : Math.min(maxClaimed, concurrency - this.#leased.size);
     const askedAt = performance.now();
     if (free > 0) this.#claimedAt = askedAt;
     const claimed = free > 0 ? await claimExecutions(sql, this.#request(free)) : [];
@@ -184,12 +184,12 @@ class LeasedQueue implements ExecutionQueue {
       else await this.#options.onHeld(execution);
     }
     if (free > 0) {
-      this.#share.noteClaim(this.#held.executions());
+      this.#share.noteClaim(this.#leased.executions());
       this.#isFull = claimed.length === free;
     }
     if (claimed.length > 0) this.#recheckMs = minSleepMs;
     if (claimed.length > 0 && claimed.length === free) return 0;
-    if (claimed.length > 0 && (isWoken() || breakers.any || this.#held.size >= busyExecutions)) return minSleepMs;
+    if (claimed.length > 0 && (isWoken() || breakers.any || this.#leased.size >= busyExecutions)) return minSleepMs;
     if (free === 0) return sweepMs;
     const probe = await this.#probe();
     // Fewer executions are due than there are slots: find out when the next one is due.
@@ -209,9 +209,9 @@ class LeasedQueue implements ExecutionQueue {
   /** Waits a moment for more free slots, if the next claim would take few, and a busy worker for the next claim's time. */
   async #gather(): Promise<void> {
     const { concurrency } = this.#options;
-    const free = concurrency - this.#held.size;
+    const free = concurrency - this.#leased.size;
     const isShort = this.#isFull && free > 0 && free < Math.min(maxGathered, Math.floor(concurrency / 4));
-    const untilNextMs = this.#held.size >= busyExecutions ? this.#claimedAt + claimIntervalMs - performance.now() : 0;
+    const untilNextMs = this.#leased.size >= busyExecutions ? this.#claimedAt + claimIntervalMs - performance.now() : 0;
     const waitMs = Math.max(isShort ? gatherMs : 0, untilNextMs);
     if (waitMs > 0) await sleep(waitMs, this.#stopping.signal).catch(() => {});
   }
@@ -237,12 +237,12 @@ class LeasedQueue implements ExecutionQueue {
       leaseSeconds,
       limits: settings,
       share: limit,
-      heldExecutions: this.#held.executions(),
+      leasedExecutions: this.#leased.executions(),
     };
   }
 
   #start(execution: ClaimedExecution, lease: Lease): void {
     const windowMs = this.#windowMs;
-    this.#held.add(execution, lease, (stopSignal) => attemptExecution(execution, { lease, stopSignal, windowMs }, this.#deps));
+    this.#leased.add(execution, lease, (stopSignal) => attemptExecution(execution, { lease, stopSignal, windowMs }, this.#deps));
   }
 }

@@ -10,7 +10,7 @@ import { startWriteChecks } from "./write-checks.ts";
 
 const database = useTestDatabase();
 const sql = () => database().sql;
-const silent: Log = { info() {}, warn() {}, error() {}, with: () => silent };
+const noLog: Log = { info() {}, warn() {}, error() {}, with: () => noLog };
 
 interface Comment {
   readonly id: string;
@@ -64,7 +64,7 @@ async function check(tracker: Tracker, { key, living, stored }: { key: string; l
   const connection = { id: "environment", source: { adapter }, settings: {} } as unknown as Connection;
   const checks = startWriteChecks({
     sql: sql(),
-    log: silent,
+    log: noLog,
     tools: { get: () => undefined },
     connectionFor: async () => connection,
     warn: (message) => void warnings.push(message),

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { agentOperations } from "../agents/operations.ts";
 import { openBus } from "../platform/bus.ts";
-import { type Door, openDoor, silentLog } from "../transports/http/testing/door.ts";
+import { type Door, noLog, openDoor } from "../transports/http/testing/door.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { findSession, insertSession, type Session } from "./queries.ts";
 
 let door: Door;
 let session: Session;
 beforeAll(async () => {
-  door = await openDoor(async (database) => agentOperations(await openBus(database, silentLog)));
+  door = await openDoor(async (database) => agentOperations(await openBus(database, noLog)));
   await door.post("/api/agents", { id: "worker", name: "Worker", role_id: "dev", prompt: "p" });
   await insertSession(
     door.sql,
@@ -20,13 +20,13 @@ beforeAll(async () => {
 afterAll(() => door?.close());
 
 test("a stream that could not be announced is dropped, and the next one is served", async () => {
-  const bus = await openBus(door.database, silentLog);
+  const bus = await openBus(door.database, noLog);
   let told = 0;
   bus.on("streams", () => {
     told++;
     if (told === 1) throw new Error("the database went away");
   });
-  const streams = new OpenStreams({ sql: door.sql, bus, log: silentLog, leaseSeconds: 30, keys: [] });
+  const streams = new OpenStreams({ sql: door.sql, bus, log: noLog, leaseSeconds: 30, keys: [] });
   const abort = new AbortController();
   const receive = () => streams.receive(session, 1, abort.signal)[Symbol.asyncIterator]();
   await expect(receive().next()).rejects.toThrow("the database went away");

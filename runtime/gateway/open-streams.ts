@@ -62,7 +62,7 @@ export class OpenStreams {
 
   #finished(executionId: string): void {
     for (const agent of this.#agents.values())
-      for (const stream of agent.streams.values()) if (stream.heldIds.delete(executionId)) agent.startRound();
+      for (const stream of agent.streams.values()) if (stream.leasedIds.delete(executionId)) agent.startRound();
   }
 
   async #join(stream: TaskStream): Promise<AgentStreams> {
@@ -108,11 +108,11 @@ export class OpenStreams {
     const streams = [...this.#agents.values()].flatMap((agent) => [...agent.streams.values()]);
     if (streams.length === 0) return;
     const ids = streams.map(({ id }) => id);
-    const assumed = streams.flatMap((stream) => [...stream.heldIds].map((id) => ({ stream, id })));
+    const assumed = streams.flatMap((stream) => [...stream.leasedIds].map((id) => ({ stream, id })));
     const renewed = await queries.renewStreams(sql, { ids, seconds: streamSeconds, keys });
     await queries.extendOffers(sql, [...this.#agents.keys()], offerSeconds);
-    const held = await queries.listHeldBy(sql, ids);
-    for (const { stream, id } of assumed) if (!held.has(id)) stream.heldIds.delete(id);
+    const leased = await queries.listLeasedBy(sql, ids);
+    for (const { stream, id } of assumed) if (!leased.has(id)) stream.leasedIds.delete(id);
     for (const stream of streams) if (!renewed.has(stream.id)) stream.end(await this.#whyEnded(stream));
     for (const agent of this.#agents.values()) agent.startRound();
   }

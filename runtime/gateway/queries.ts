@@ -77,12 +77,12 @@ export async function renew(
     with renewed as (
       update agent_sessions set expires_at = now() + make_interval(secs => ${sessionSeconds})
       where id_hash = ${idHash} and ${asyncCommit(sql)} returning expires_at
-    ), held as (
+    ), leased as (
       select id from task_executions
       where state = 'running' and stream_id in (select id from agent_streams where session_hash = ${idHash} and expires_at > now())
       order by id for update
     ), kept as (
-      update task_executions e set lease_expires_at = now() + make_interval(secs => ${leaseSeconds}) from held where e.id = held.id
+      update task_executions e set lease_expires_at = now() + make_interval(secs => ${leaseSeconds}) from leased where e.id = leased.id
     )
     select expires_at from renewed`;
   return row?.expires_at;
@@ -184,7 +184,7 @@ export const extendOffers = (sql: Queryable, agentIds: readonly string[], second
       where state = 'queued' and offered_to = any(${agentIds as string[]}::text[]) and offered_until > now()
       order by id for update) and ${asyncCommit(sql)}`;
 
-/** Deletes a stream and requeues the tasks that it held. If it was the agent's last stream, offers to the agent end, too. */
+/** Deletes a stream and requeues the tasks that it had leased. If it was the agent's last stream, offers to the agent end, too. */
 export async function releaseStream(sql: Sql, streamId: string, agentId: string): Promise<boolean> {
   const released = await sql`
     update task_executions set state = 'queued', run_after = now(), lease = null, lease_expires_at = null, stream_id = null
@@ -199,7 +199,7 @@ export async function releaseStream(sql: Sql, streamId: string, agentId: string)
   return released.count + withdrawn.count > 0;
 }
 
-export interface HeldTask {
+export interface LeasedTask {
   readonly id: string;
   readonly task_id: string;
   readonly lease: string;
@@ -208,16 +208,16 @@ export interface HeldTask {
   readonly subject: string | null;
 }
 
-/** An execution that a stream of this session holds. */
-export async function findHeld(sql: Queryable, sessionHash: string, executionId: string): Promise<HeldTask | undefined> {
-  const [task] = await sql<HeldTask[]>`
+/** An execution that a stream of this session has leased. */
+export async function findLeased(sql: Queryable, sessionHash: string, executionId: string): Promise<LeasedTask | undefined> {
+  const [task] = await sql<LeasedTask[]>`
     select id, task_id, lease, failures, project_id, subject from task_executions
     where id = ${executionId} and state = 'running' and stream_id in (select id from agent_streams where session_hash = ${sessionHash})`;
   return task;
 }
 
-/** Ids of the executions that any of these streams holds. */
-export async function listHeldBy(sql: Queryable, streamIds: readonly string[]): Promise<Set<string>> {
+/** Ids of the executions that any of these streams has leased. */
+export async function listLeasedBy(sql: Queryable, streamIds: readonly string[]): Promise<Set<string>> {
   const rows = await sql<{ id: string }[]>`
     select id from task_executions where state = 'running' and stream_id = any(${streamIds as string[]}::uuid[])`;
   return new Set(rows.map((row) => row.id));

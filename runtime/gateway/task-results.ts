@@ -10,9 +10,9 @@ import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Report } from "../platform/log.ts";
 import { withdrawOffers } from "./offer-queries.ts";
-import { findHeld, type HeldTask, type Session } from "./queries.ts";
+import { findLeased, type LeasedTask, type Session } from "./queries.ts";
 
-/** Ends the executions that connected agents hold. */
+/** Ends the executions that connected agents have leased. */
 export interface TaskResults {
   complete(session: Session, executionId: string, result: string, usage: ReportedUsage): Promise<void>;
   fail(
@@ -31,7 +31,7 @@ export interface ReportedUsage {
 }
 
 interface TaskEnd {
-  readonly task: HeldTask;
+  readonly task: LeasedTask;
   readonly session: Session;
   readonly usage: ReportedUsage;
 }
@@ -48,10 +48,12 @@ export interface TaskResultParts {
 
 export function taskResults({ sql, bus, alarm, settings, prices, ...retries }: TaskResultParts): TaskResults {
   const open = async (session: Session, executionId: string) => {
-    const task = await findHeld(sql, session.id_hash, executionId);
+    const task = await findLeased(sql, session.id_hash, executionId);
     if (!task) {
-      const reasons = "it was completed, went back to the queue, or its lease expired";
-      throw problem("not_found", `This session holds no execution ${executionId}: ${reasons}.`, { field: "execution_id" });
+      const reasons = "it was completed, went back to the queue, or the lease expired";
+      throw problem("not_found", `This session has no lease on the execution ${executionId}: ${reasons}.`, {
+        field: "execution_id",
+      });
     }
     const scopes = ["service", `agent ${session.agent_id}`, ...(task.project_id === null ? [] : [`project ${task.project_id}`])];
     const write = async (change: Change) => (await writeChanges(sql, [{ ...change, scopes }]))[0] === true;

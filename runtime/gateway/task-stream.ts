@@ -5,25 +5,25 @@ export class TaskStream {
   readonly id: string;
   readonly session: Session;
   /** Ids of the executions that the agent has not finished, including those not sent yet. */
-  readonly heldIds = new Set<string>();
-  readonly #maxHeld: number;
+  readonly leasedIds = new Set<string>();
+  readonly #maxLeased: number;
   readonly #waiting: AssignedExecution[] = [];
   #ended: Error | null = null;
   #wake = () => {};
 
-  constructor(id: string, session: Session, maxHeld: number) {
+  constructor(id: string, session: Session, maxLeased: number) {
     this.id = id;
     this.session = session;
-    this.#maxHeld = Math.max(1, maxHeld);
+    this.#maxLeased = Math.max(1, maxLeased);
   }
 
   /** How many more executions it can receive. */
   get room(): number {
-    return this.#ended ? 0 : this.#maxHeld - this.heldIds.size;
+    return this.#ended ? 0 : this.#maxLeased - this.leasedIds.size;
   }
 
   give(one: AssignedExecution): void {
-    this.heldIds.add(one.id);
+    this.leasedIds.add(one.id);
     this.#waiting.push(one);
     this.#wake();
   }

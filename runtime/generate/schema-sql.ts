@@ -9,7 +9,7 @@ import { migrate } from "../platform/database/migrate.ts";
 import { schemaText } from "../platform/database/schema-text.ts";
 import type { Log } from "../platform/log.ts";
 
-const silent: Log = { info() {}, warn() {}, error() {}, with: () => silent };
+const noLog: Log = { info() {}, warn() {}, error() {}, with: () => noLog };
 
 /**
  * The text of `schema.sql`: the result of all migrations, so a review sees the effect of each. The database takes seconds to
@@ -21,7 +21,7 @@ export async function schemaSql(previous: string, afresh = false): Promise<strin
   const folder = mkdtempSync(join(tmpdir(), "signalbox-schema-"));
   const database = connectEmbedded(await openEmbedded(folder));
   try {
-    await migrate(database, silent);
+    await migrate(database, noLog);
     return head + (await schemaText(database.sql));
   } finally {
     await database.close();

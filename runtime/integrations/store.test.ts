@@ -4,7 +4,7 @@ import { openBus } from "../platform/bus.ts";
 import { newId } from "../platform/ids.ts";
 import { createVault } from "../platform/vault.ts";
 import type { SourceEntry } from "../plugins/host.ts";
-import { type Door, openDoor, silentLog } from "../transports/http/testing/door.ts";
+import { type Door, noLog, openDoor } from "../transports/http/testing/door.ts";
 import { insertIntegration } from "./queries.ts";
 import { openIntegrations, purposeOf } from "./store.ts";
 
@@ -41,13 +41,13 @@ async function open(first: SourceEntry | undefined) {
     project_id: null,
   };
   await insertIntegration(door.sql, row);
-  const bus = await openBus(door.database, silentLog);
+  const bus = await openBus(door.database, noLog);
   const told: unknown[] = [];
   const plugins = { tickets: first };
   const store = await openIntegrations({
     sql: door.sql,
     bus,
-    log: silentLog,
+    log: noLog,
     vault,
     sourceOf: () => plugins.tickets,
     environmentOf: () => ({}),

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { agentOperations } from "../agents/operations.ts";
 import { type Bus, openBus } from "../platform/bus.ts";
 import { createAuthenticate } from "../transports/http/authenticate.ts";
-import { type Door, openDoor, silentLog } from "../transports/http/testing/door.ts";
+import { type Door, noLog, openDoor } from "../transports/http/testing/door.ts";
 import { type Keyring, openKeyring } from "./keyring.ts";
 import { keyOperations } from "./operations.ts";
 
@@ -12,8 +12,8 @@ let ring: Keyring;
 beforeAll(async () => {
   door = await openDoor(
     async (database) => {
-      bus = await openBus(database, silentLog);
-      ring = await openKeyring(database.sql, bus, silentLog, []);
+      bus = await openBus(database, noLog);
+      ring = await openKeyring(database.sql, bus, noLog, []);
       return [...keyOperations(bus), ...agentOperations(bus)];
     },
     () => createAuthenticate({ isOpen: () => ring.isOpen(), find: (key) => ring.find(key) }),
@@ -103,12 +103,12 @@ describe("API keys, in the order of their life", () => {
     await door.sql`update api_keys set revoked_at = now() where revoked_at is null`;
     await bus.publish("keys");
     expect((await as(admin, "GET", "/api/agents")).status).toBe(401);
-    const fresh = await openKeyring(door.sql, bus, silentLog, []);
+    const fresh = await openKeyring(door.sql, bus, noLog, []);
     expect([fresh.open, await fresh.isOpen(), ring.open]).toEqual([false, false, false]);
   });
 
   test("keys of API_KEYS may do everything, beside those in the database", async () => {
-    const fixed = await openKeyring(door.sql, bus, silentLog, ["from-the-environment"]);
+    const fixed = await openKeyring(door.sql, bus, noLog, ["from-the-environment"]);
     expect(await fixed.find("from-the-environment")).toMatchObject({
       name: "API_KEYS",
       scopes: expect.arrayContaining(["admin", "read"]),

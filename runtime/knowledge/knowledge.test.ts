@@ -4,7 +4,7 @@ import { openBus } from "../platform/bus.ts";
 import { newId } from "../platform/ids.ts";
 import { renewLease, untilDue } from "../platform/lease-queries.ts";
 import { createVault } from "../platform/vault.ts";
-import { type Door, openDoor, silentLog } from "../transports/http/testing/door.ts";
+import { type Door, noLog, openDoor } from "../transports/http/testing/door.ts";
 import { openEgressAllowlist } from "./egress-allowlist.ts";
 import { changeOf } from "./ingest.ts";
 import { claimJob, type Job, jobRows, listJobs, openDueJobs, openJob, postponeJob } from "./job-queries.ts";
@@ -32,11 +32,11 @@ beforeEach(async () => {
 
 /** Runs the open jobs to their end, or until `until` returns true. */
 async function run(until: (job: Job) => boolean = ({ status }) => status === "succeeded" || status === "failed"): Promise<Job> {
-  const bus = await openBus(door.database, silentLog);
+  const bus = await openBus(door.database, noLog);
   const runner = startRunner({
     sql: door.sql,
     bus,
-    log: silentLog,
+    log: noLog,
     vault: createVault([]),
     knowledge: connectors,
     egress: openEgressAllowlist(),

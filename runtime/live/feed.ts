@@ -115,14 +115,15 @@ export class LiveFeed {
     const newStreams = streams.filter(({ hasBegun }) => !hasBegun);
     // Streams of one execution read its earlier steps themselves, and other streams do not need an execution that is not running.
     const begins = new Set(newStreams.map(({ executionId }) => executionId));
-    const silentIds = new Set<string>();
+    // Executions that began before these streams: they are recorded, and only their later changes are sent.
+    const earlierIds = new Set<string>();
     const ids = new Set(rows.map(({ id }) => id));
     for (const id of this.#known.keys()) if (!ids.has(id)) this.#known.delete(id);
     for (const row of rows) {
       await this.#yieldTurn();
       const known = this.#known.get(row.id);
       const isAsked = isFirst || (begins.has(row.id) && row.state !== "running");
-      if (!known && row.id <= afterId && isAsked) silentIds.add(row.id);
+      if (!known && row.id <= afterId && isAsked) earlierIds.add(row.id);
       const json = JSON.stringify(row);
       if (known?.json === json) continue;
       const change = changeOf(row, readAt);
@@ -130,7 +131,7 @@ export class LiveFeed {
       const isRestarted = known?.change.data.execution && isEnded(known.change.data.execution.state) && !isEnded(row.state);
       const { steps, firstStep } = known && !isRestarted ? known : { steps: new Map<number, string>(), firstStep: 0 };
       this.#known.set(row.id, { change, json, steps, firstStep });
-      if (!silentIds.has(row.id)) send(streams, change);
+      if (!earlierIds.has(row.id)) send(streams, change);
     }
     // With the time of this read. An earlier time would make a reader that reconnects receive these changes again.
     for (const { change } of newStreams.length > 0 ? this.#known.values() : []) {
@@ -138,7 +139,7 @@ export class LiveFeed {
       const begun = newStreams.filter((stream) => stream.beginsWith(change, newestId));
       if (begun.length > 0) send(begun, { at: readAt, data: change.data });
     }
-    await this.#readSteps(silentIds, streams, readAt);
+    await this.#readSteps(earlierIds, streams, readAt);
     // Others may have been added during the read.
     for (const id of askedIds) this.#tracked.delete(id);
     for (const { id, state } of rows) if (!isEnded(state)) this.#tracked.add(id);
@@ -163,12 +164,12 @@ export class LiveFeed {
   }
 
   /** The steps of executions are read after them, so that those of an ended execution are complete. */
-  async #readSteps(silentIds: ReadonlySet<string>, streams: readonly LiveStream[], readAt: string): Promise<void> {
+  async #readSteps(earlierIds: ReadonlySet<string>, streams: readonly LiveStream[], readAt: string): Promise<void> {
     const marks = await listMarks(this.#sql, new Map([...this.#known].map(([id, { firstStep }]) => [id, firstStep])));
     const note = (step: StepMark | LiveStep) => this.#known.get(step.execution_id)?.steps.set(step.seq, markOf(step));
     const changed: StepMark[] = [];
     for (const mark of marks) {
-      if (silentIds.has(mark.execution_id)) note(mark);
+      if (earlierIds.has(mark.execution_id)) note(mark);
       else if (this.#known.get(mark.execution_id)?.steps.get(mark.seq) !== markOf(mark)) changed.push(mark);
     }
     for await (const step of readSteps(this.#sql, changed)) {

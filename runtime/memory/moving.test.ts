@@ -7,7 +7,7 @@ import type { Database } from "../platform/database/client.ts";
 import { migrate } from "../platform/database/migrate.ts";
 import { openDatabase } from "../platform/database/open.ts";
 import { copyCluster, folderInMemory } from "../platform/database/test-folder.ts";
-import { silentLog } from "../transports/http/testing/door.ts";
+import { noLog } from "../transports/http/testing/door.ts";
 import { type MemoryResources, prepareMemory } from "./prepare.ts";
 import { type Progress, reembed } from "./reembed.ts";
 import { createMemoryRepository } from "./repository.ts";
@@ -20,8 +20,8 @@ const configOf = (dimension: number) => readConfig({ DATA_DIR: data, EMBEDDING_D
 let database: Database;
 beforeAll(async () => {
   await copyCluster(data);
-  database = await openDatabase(configOf(64), silentLog);
-  await migrate(database, silentLog);
+  database = await openDatabase(configOf(64), noLog);
+  await migrate(database, noLog);
 }, 120_000);
 afterAll(async () => {
   await database?.close();
@@ -30,14 +30,14 @@ afterAll(async () => {
 
 async function open(dimension: number) {
   const config = configOf(dimension);
-  const resources: MemoryResources = { ...(await prepareMemory(config, database, silentLog)), redis: null };
-  const stores = await openStores(resources, [memoryPgvector], config, silentLog);
+  const resources: MemoryResources = { ...(await prepareMemory(config, database, noLog)), redis: null };
+  const stores = await openStores(resources, [memoryPgvector], config, noLog);
   const keep = createMemoryRepository({
     ...resources,
     sql: database.sql,
     stores,
     shortTtlSeconds: 3600,
-    log: silentLog,
+    log: noLog,
     onStored: () => {},
   });
   return { stores, keep, vectors: resources.vectors, embedder: resources.embedder };
@@ -92,7 +92,7 @@ test("a model that does not answer loses no vector", async () => {
   const proxy = { EMBEDDING_PROVIDER: "proxy", LLM_BASE_URL: "http://127.0.0.1:9/v1", EMBEDDING_DIMENSION: "64" };
   const config = readConfig({ DATA_DIR: data, ...proxy }, "none");
   const signal = new AbortController().signal;
-  const failed = reembed({ config, database, builtIns: [memoryPgvector], log: silentLog, signal }, () => {});
+  const failed = reembed({ config, database, builtIns: [memoryPgvector], log: noLog, signal }, () => {});
   await expect(failed).rejects.toThrow(/could not be reached/);
   await expect(open(64)).resolves.toBeDefined();
 });
@@ -101,7 +101,7 @@ test("another model is refused until reembed has finished; an interrupted reembe
   await expect(open(96)).rejects.toThrow(/signalbox reembed/);
   const told: Progress[] = [];
   const stop = new AbortController();
-  const options = { config: configOf(96), database, builtIns: [memoryPgvector], log: silentLog };
+  const options = { config: configOf(96), database, builtIns: [memoryPgvector], log: noLog };
   const half = reembed({ ...options, signal: stop.signal }, (progress) => {
     told.push(progress);
     if (progress.done >= 128) stop.abort(new Error("stopped half way"));

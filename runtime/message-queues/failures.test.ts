@@ -4,7 +4,7 @@ import { PluginError } from "@signalbox/sdk";
 import { expect, test } from "vitest";
 import type { Sql } from "../platform/database/client.ts";
 import { DatabaseUnavailable } from "../platform/database/unavailable.ts";
-import { silentLog } from "../transports/http/testing/door.ts";
+import { noLog } from "../transports/http/testing/door.ts";
 import type { Receiver } from "../webhooks/receiver.ts";
 import { startIntake } from "./intake.ts";
 import { type QueueWorker, startRelay } from "./relay.ts";
@@ -35,7 +35,7 @@ async function failureOf(worker: QueueWorker): Promise<string> {
   }
 }
 const ofIntake = (queues: Map<string, Queue>, error: Error) =>
-  failureOf(startIntake({ queues, receiver: failsWith(error), log: silentLog }));
+  failureOf(startIntake({ queues, receiver: failsWith(error), log: noLog }));
 
 test("the message bus failed", async () => {
   expect(await ofIntake(receiving(Promise.reject(silent)), down)).toBe(
@@ -52,7 +52,7 @@ test("the database of the service failed, not the queue", async () => {
   }
   const fails = () => Promise.reject(down);
   const sql = Object.assign(fails, { begin: fails }) as unknown as Sql;
-  expect(await failureOf(startRelay({ sql, queues: queue({}), log: silentLog }))).toBe(
+  expect(await failureOf(startRelay({ sql, queues: queue({}), log: noLog }))).toBe(
     "nothing is published, because Signalbox's own database failed: The database is unavailable (db.example:5432, ECONNREFUSED); its messages wait in the database",
   );
 });
@@ -73,7 +73,7 @@ test("a refused webhook does not stop the queue", async () => {
   const worker = startIntake({
     queues,
     receiver: failsWith(problem("unauthenticated", "The signature is wrong.")),
-    log: silentLog,
+    log: noLog,
   });
   await expect.poll(() => acknowledged).toEqual([{ receipt: "r", outcome: "refused" }]);
   expect(worker.failureOf("bus")).toBeNull();

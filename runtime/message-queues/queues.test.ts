@@ -2,7 +2,7 @@ import type { CloudEvent, Queue } from "@signalbox/sdk";
 import { PluginError } from "@signalbox/sdk";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newId } from "../platform/ids.ts";
-import { type Door, openDoor, silentLog } from "../transports/http/testing/door.ts";
+import { type Door, noLog, openDoor } from "../transports/http/testing/door.ts";
 import { insertArrivals } from "../webhooks/queries.ts";
 import { openedEvent } from "../webhooks/test-event.ts";
 import { openQueues } from "./open.ts";
@@ -203,7 +203,7 @@ test("an unavailable queue does not prevent the sweep of others", async () => {
   outside.away = true;
   const expired: string[] = [];
   const queues = new Map([...plugins, ["other", { ...plugin, expire: async (before: string) => void expired.push(before) }]]);
-  const keeper = startRelay({ sql: door.sql, queues, log: silentLog, relayMs: 3_600_000, sweepMs: 3_600_000 });
+  const keeper = startRelay({ sql: door.sql, queues, log: noLog, relayMs: 3_600_000, sweepMs: 3_600_000 });
   await expect.poll(() => expired.length, { timeout: 5000 }).toBe(1);
   await keeper.stop();
   outside.away = false;
@@ -213,7 +213,7 @@ test("plugins' queues get every message once, also after they were unavailable",
   outside.got.length = 0;
   outside.away = true;
   const { event: first } = await event(1);
-  const keeper = startRelay({ sql: door.sql, queues: plugins, log: silentLog, relayMs: 20, sweepMs: 50 });
+  const keeper = startRelay({ sql: door.sql, queues: plugins, log: noLog, relayMs: 20, sweepMs: 50 });
   await new Promise((done) => setTimeout(done, 100));
   expect(outside.got).toEqual([]);
   outside.away = false;

@@ -12,10 +12,10 @@ const keepHours = 24;
 const portion = 5_000;
 
 /**
- * Part of a statement, to be placed after another one: stores writes of the executions in `held`. Empty if there are no writes.
+ * Part of a statement, to be placed after another one: stores writes of the executions in `leased`. Empty if there are no writes.
  */
 export const recordWrites = (sql: Queryable, writes: readonly StoredWrite[]) =>
-  writes.length === 0 ? sql`` : sql`, wrote as (${insertWrites(sql, writes, sql`w.execution_id in (select id from held)`)})`;
+  writes.length === 0 ? sql`` : sql`, wrote as (${insertWrites(sql, writes, sql`w.execution_id in (select id from leased)`)})`;
 
 /** Stores writes that belong to no execution. */
 export const insertWrites = (sql: Queryable, writes: readonly StoredWrite[], condition = sql`true`) => sql`

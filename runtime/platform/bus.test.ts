@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { silentLog } from "../transports/http/testing/door.ts";
+import { noLog } from "../transports/http/testing/door.ts";
 import { openBus, type Topic } from "./bus.ts";
 import { type TestDatabase, testDatabase, testServer } from "./database/test-database.ts";
 
@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => server?.drop());
 
 test("a failing listener does not stop others, here or on another replica", { tags: ["postgres"] }, async () => {
-  const buses = await Promise.all((server?.pools ?? []).map((database) => openBus(database, silentLog)));
+  const buses = await Promise.all((server?.pools ?? []).map((database) => openBus(database, noLog)));
   const heard: string[] = [];
   const listen = (bus: number, topic: Topic, name: string) => buses[bus]?.on(topic, (payload) => void heard.push(name + payload));
   buses[0]?.on("queue", () => {
@@ -26,7 +26,7 @@ test("a failing listener does not stop others, here or on another replica", { ta
 test("a replica whose connection was lost listens again, and reads what it may have missed", { tags: ["postgres"] }, async () => {
   const [own, other] = server?.pools ?? [];
   if (!own || !other) throw new Error("no pools");
-  const buses = await Promise.all([own, other].map((database) => openBus(database, silentLog)));
+  const buses = await Promise.all([own, other].map((database) => openBus(database, noLog)));
   const heard: string[] = [];
   buses[0]?.on("mappings", (payload) => void heard.push(`mappings ${payload}`));
   buses[0]?.on("cancel", (payload) => void heard.push(`cancel ${payload}`));

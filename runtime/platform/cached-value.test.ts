@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { silentLog } from "../transports/http/testing/door.ts";
+import { noLog } from "../transports/http/testing/door.ts";
 import type { Bus } from "./bus.ts";
 import { openCachedValue } from "./cached-value.ts";
 
@@ -14,7 +14,7 @@ async function open() {
     name: "rows",
     topic: "mappings",
     bus,
-    log: silentLog,
+    log: noLog,
     sweepMs: 3_600_000,
     read: async () => {
       state.reads++;
@@ -77,7 +77,7 @@ test("a failed read is followed by another one", async () => {
     name: "rows",
     topic: "mappings",
     bus,
-    log: silentLog,
+    log: noLog,
     read: async () => {
       reads++;
       if (fails) throw new Error("the database is unavailable");

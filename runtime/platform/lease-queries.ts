@@ -1,6 +1,6 @@
 import type { Fragment, Queryable } from "./database/client.ts";
 
-/** Rows of a table that represent work. Each is due at a time, and one replica at a time holds it under a lease. */
+/** Rows of a table that represent work. Each is due at a time, and one replica at a time has its lease. */
 export interface LeasedRows {
   readonly table: string;
   readonly key: string;
@@ -13,7 +13,7 @@ export interface LeasedRows {
 const isWork = (sql: Queryable, { dueColumn, condition = "true" }: LeasedRows): Fragment =>
   sql`${sql.unsafe(condition)} and ${sql(dueColumn)} is not null`;
 
-/** Part of a claim: the row that has been due for the longest time and that no live replica holds, locked, as `due`. */
+/** Part of a claim: the row that has been due for the longest time and that no live replica has leased, locked, as `due`. */
 export const dueRow = (sql: Queryable, rows: LeasedRows): Fragment => sql`due as (
     select ${sql(rows.key)} from ${sql(rows.table)}
     where ${isWork(sql, rows)} and ${sql(rows.dueColumn)} <= now() and (lease_expires_at is null or lease_expires_at < now())
@@ -32,7 +32,7 @@ export async function untilDue(sql: Queryable, rows: LeasedRows): Promise<number
   return row?.wait ?? null;
 }
 
-/** Renews the lease of the row with the key `id`. `false` if another replica holds it, or the row was deleted. */
+/** Renews the lease of the row with the key `id`. `false` if another replica has its lease, or the row was deleted. */
 export async function renewLease(
   sql: Queryable,
   { table, key }: LeasedRows,

@@ -20,7 +20,7 @@ export interface LeasedWork<Key extends string, Item extends Leased<Key>> {
   readonly log: Log;
   /** Runs at every check, even while this replica has no free slot. */
   prepare?(): Promise<unknown>;
-  /** Claims one item that is due and that no live replica holds. */
+  /** Claims one item that is due and that no live replica has leased. */
   claim(lease: string): Promise<Item | undefined>;
   /** Never throws. `leaseLost`: this replica has lost the item; `stopSignal`: release it. */
   handle(item: Item, leaseLost: AbortSignal, stopSignal: AbortSignal): Promise<void>;
@@ -31,17 +31,17 @@ const minWaitMs = 50;
 /** Works on due items. The replica with the lease owns an item; another takes it over if that replica dies. */
 export function startLeasedWork<Key extends string, Item extends Leased<Key>>(work: LeasedWork<Key, Item>): Loop {
   const { name, sql, rows, concurrency, sweepMs = 15_000, log } = work;
-  const heldItems = new Set<Promise<void>>();
+  const leasedItems = new Set<Promise<void>>();
   const poll = async (stopSignal: AbortSignal) => {
     await work.prepare?.();
-    if (heldItems.size >= concurrency) return undefined;
+    if (leasedItems.size >= concurrency) return undefined;
     const item = await work.claim(newId());
     if (!item) return { pauseMs: Math.min(sweepMs, Math.max(minWaitMs, (await untilDue(sql, rows)) ?? sweepMs)) };
-    const run = whileHeld(work, item, stopSignal).finally(() => {
-      heldItems.delete(run);
+    const run = whileLeased(work, item, stopSignal).finally(() => {
+      leasedItems.delete(run);
       loop.wake();
     });
-    heldItems.add(run);
+    leasedItems.add(run);
     return { pauseMs: 0 };
   };
   const onError = (error: unknown) => log.warn(`failed to read what is due for ${name}`, { error });
@@ -50,13 +50,13 @@ export function startLeasedWork<Key extends string, Item extends Leased<Key>>(wo
     wake: loop.wake,
     stop: async () => {
       await loop.stop();
-      await Promise.allSettled(heldItems);
+      await Promise.allSettled(leasedItems);
     },
   };
 }
 
 /** Works on an item, and renews its lease until it is done or lost. */
-async function whileHeld<Key extends string, Item extends Leased<Key>>(
+async function whileLeased<Key extends string, Item extends Leased<Key>>(
   { name, sql, rows, leaseSeconds, log, handle }: LeasedWork<Key, Item>,
   item: Item,
   stopSignal: AbortSignal,

@@ -77,7 +77,7 @@ export async function deletePollSource(sql: Queryable, id: number): Promise<bool
 
 export const pollRows = { table: "poll_sources", key: "id", dueColumn: "next_poll_at", condition: "enabled" } as const;
 
-/** Claims one source whose poll is due and that no live replica holds; the longest overdue first. */
+/** Claims one source whose poll is due and that no live replica has leased; the longest overdue first. */
 export async function claimDue(sql: Queryable, lease: string, leaseSeconds: number): Promise<ClaimedPollSource | undefined> {
   const [row] = await sql<ClaimedPollSource[]>`
     with ${dueRow(sql, pollRows)}

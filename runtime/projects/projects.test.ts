@@ -5,7 +5,7 @@ import { insertSourceMapping, insertTriggerMapping } from "../mappings/queries.t
 import { openBus } from "../platform/bus.ts";
 import { newId } from "../platform/ids.ts";
 import { insertTask } from "../tasks/queries.ts";
-import { type Door, openDoor, silentLog } from "../transports/http/testing/door.ts";
+import { type Door, noLog, openDoor } from "../transports/http/testing/door.ts";
 import { insertWebhookMapping } from "../webhook-mappings/queries.ts";
 import { insertArrivals } from "../webhooks/queries.ts";
 import { openedEvent } from "../webhooks/test-event.ts";
@@ -23,7 +23,7 @@ const memory = {
 beforeAll(async () => {
   const memoriesOf = async (_: unknown, project_id: number) => [{ ...memory, project_id }];
   door = await openDoor(async (database) => {
-    const bus = await openBus(database, silentLog);
+    const bus = await openBus(database, noLog);
     return [...projectOperations(bus, memoriesOf), ...agentOperations(bus), ...capabilityOperations];
   });
 }, 60_000);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Door, openDoor, silentLog } from "../transports/http/testing/door.ts";
+import { type Door, noLog, openDoor } from "../transports/http/testing/door.ts";
 import { usageOperation } from "../usage/operations.ts";
 import { daysToSum, sumDay } from "../usage/queries.ts";
 import { retentionOperations } from "./operations.ts";
@@ -29,7 +29,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => door?.close());
 
-const run = () => pass({ sql: door.sql, log: silentLog, days, embedded: true }, "test", new AbortController().signal);
+const run = () => pass({ sql: door.sql, log: noLog, days, embedded: true }, "test", new AbortController().signal);
 describe("retention", () => {
   test("each kind of data is removed after its period, unless its execution has not ended", async () => {
     const { sql } = door;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Door, openDoor, silentLog } from "../transports/http/testing/door.ts";
+import { type Door, noLog, openDoor } from "../transports/http/testing/door.ts";
 import { watchdogOperation } from "./operations.ts";
 import { insertEntry } from "./queries.ts";
 import { createWatchdog } from "./watchdog.ts";
@@ -48,7 +48,7 @@ test.each(["level=fatal", "limit=0", "limit=1001", "offset=-1", "search=a&search
 test("disabled it keeps nothing, and says so by name", async () => {
   const disabled = await openDoor(() => [watchdogOperation(false, () => ["alpha"])]);
   try {
-    createWatchdog(disabled.sql, silentLog, false)("error", "unheard");
+    createWatchdog(disabled.sql, noLog, false)("error", "unheard");
     const answer = await disabled.get("/api/watchdog");
     expect(answer).toMatchObject({ status: 503, body: { error: expect.stringContaining("WATCHDOG_ENABLED") } });
     expect(await disabled.sql`select 1 from watchdog_logs`).toHaveLength(0);

@@ -46,7 +46,14 @@ export async function run(args: readonly string[]): Promise<void> {
 async function claimed(sql: postgres.Sql, most: number): Promise<number[]> {
   const times: number[] = [];
   for (let n = 0; n < claims; n++) {
-    const request = { worker: randomUUID(), maxExecutions: most, leaseSeconds: 60, limits: {}, share: null, heldExecutions: [] };
+    const request = {
+      worker: randomUUID(),
+      maxExecutions: most,
+      leaseSeconds: 60,
+      limits: {},
+      share: null,
+      leasedExecutions: [],
+    };
     const began = performance.now();
     const found = await claimExecutions(sql as never, request);
     times.push(performance.now() - began);

@@ -48,12 +48,12 @@ export interface Findings {
   readonly outlived: number;
   readonly unhandled: string[];
   /** Replicas that do not respond at the end. */
-  readonly silent: string[];
+  readonly notServing: string[];
 }
 
 /** Ends all faults, waits until nothing changes any more, and verifies the results. */
 export async function audit(world: World, { timeoutSeconds = 60 }: { timeoutSeconds?: number } = {}): Promise<Findings> {
-  const silent = await world.heal();
+  const notServing = await world.heal();
   await world.sender.allAnswered();
   await waitForEnd(world, timeoutSeconds * 1000);
   const reader = await aReader(world);
@@ -67,7 +67,7 @@ export async function audit(world: World, { timeoutSeconds = 60 }: { timeoutSeco
     accepted: sender.sent.filter(({ receipt }) => receipt).length,
     executions: executions.length,
     states,
-    silent,
+    notServing,
     unanswered: sender.sent.filter(({ receipt, refused }) => !receipt && !refused).map(({ id }) => id),
     refused: sender.sent.filter(({ refused }) => refused).map(({ id, refused }) => `${id}: ${refused}`),
     ...accounts(world, events, executions),

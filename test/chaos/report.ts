@@ -20,7 +20,7 @@ const promises: readonly (readonly [string, keyof Findings])[] = [
   ["crashes", "crashes"],
   ["outlived SIGTERM", "outlived"],
   ["unhandled errors", "unhandled"],
-  ["do not serve", "silent"],
+  ["do not serve", "notServing"],
 ];
 
 const countOf = (value: unknown): number => (Array.isArray(value) ? value.length : Number(value));

@@ -21,7 +21,7 @@ beforeEach(async () => {
 const sql = () => database().sql;
 
 const subject = "alpha:octo/app#1";
-const silent: Log = { info() {}, warn() {}, error() {}, with: () => silent };
+const noLog: Log = { info() {}, warn() {}, error() {}, with: () => noLog };
 const signal = new AbortController().signal;
 /** A tracker whose only comment is this one. */
 let shown: string | null = null;
@@ -119,7 +119,7 @@ test("no reaction says that a run is working once it has ended", { tags: ["postg
   const presence = startPresence({
     sql: sql(),
     bus: { on() {} } as unknown as Bus,
-    log: silent,
+    log: noLog,
     policies: { of: () => ({ presence: { value: "reaction" } }) as EffectivePolicy },
     outbox,
     trackerUpdates: true,

@@ -13,7 +13,7 @@ import { startPresence } from "./worker.ts";
 
 const database = useTestDatabase();
 const sql = () => database().sql;
-const silent: Log = { info() {}, warn() {}, error() {}, with: () => silent };
+const noLog: Log = { info() {}, warn() {}, error() {}, with: () => noLog };
 const lost = "key of a lost write";
 
 /** An execution with a living comment, one of whose writes was lost, at a tracker that can fail. */
@@ -47,7 +47,7 @@ async function makeRun(state: string) {
   const connection = { id: "environment", missingSettings: [], source: { adapter }, settings: {} } as unknown as Connection;
   const options = {
     sql: sql(),
-    log: silent,
+    log: noLog,
     connectionFor: async (_: string, { slug }: { slug: string }) => (slug === "alpha" ? connection : null),
     warn: () => {},
     leaseSeconds: 30,

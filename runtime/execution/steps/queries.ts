@@ -49,12 +49,12 @@ function usageOf(sql: Queryable, changes: readonly Change[]) {
   if (answers.length === 0) return { use: sql``, counted: sql`` };
   const ids = answers.map(({ execution_id }) => execution_id);
   const use = sql`, reconciled as (
-      delete from budget_reservations r where r.execution_id = any(${ids}::uuid[]) and r.execution_id in (select id from held)
+      delete from budget_reservations r where r.execution_id = any(${ids}::uuid[]) and r.execution_id in (select id from leased)
       returning r.execution_id, r.scopes
     ), spent as (
       select scope, sum(a.tokens)::bigint as tokens, sum(a.usd) as usd
       from json_to_recordset(${JSON.stringify(answers)}::text::json) as a (execution_id uuid, tokens bigint, usd float8, scopes text[])
-      join held h on h.id = a.execution_id left join reconciled s on s.execution_id = h.id
+      join leased h on h.id = a.execution_id left join reconciled s on s.execution_id = h.id
       cross join lateral unnest(array_append(coalesce(s.scopes, a.scopes), 'issue ' || h.subject)) scope where scope is not null group by scope
     ), used as (
       select add_usage(array[scope], 0, tokens, usd) from spent order by scope
@@ -97,7 +97,7 @@ export async function writeChanges(sql: Queryable, changes: readonly Change[]): 
   const [ids, spent] = [changes.map(({ id }) => id), usageOf(sql, changes)];
   const rows = await sql<{ id: string }[]>`
     with given as (select * from json_to_recordset(${JSON.stringify(patches)}::text::json) as g (${sql.unsafe(patchTypes)})),
-    held as (
+    leased as (
       select e.id, e.subject from (select id, subject, lease, state from task_executions where id = any(${ids}::uuid[]) order by id offset 0 for update) e
       join given g on g.id = e.id and g.lease = e.lease where e.state = 'running' ${changes.every(isBeginning) ? sql`and ${asyncCommit(sql)}` : sql``}
     ), added as (
@@ -105,14 +105,14 @@ export async function writeChanges(sql: Queryable, changes: readonly Change[]): 
       select s.id, s.execution_id, s.seq, s.kind, s.state, s.name, s.key, s.input, decode(s.packed, 'base64'), s.output, decode(s.packed_output, 'base64'), s.error, s.agent_id, s.prompt_tokens, s.completion_tokens, s.cost_usd, s.duration_ms, s.started_at, s.ended_at,
         now() + make_interval(secs => s.in_flight_ms / 1000), now() + make_interval(secs => s.expires_ms / 1000)
       from json_to_recordset(${flat("steps")}::text::json) as s (${sql.unsafe(stepTypes)})
-      where s.execution_id in (select id from held)
+      where s.execution_id in (select id from leased)
     ), completed as (
       update execution_steps t
       set ${answered(sql)},
         in_flight_until = now() + make_interval(secs => s.in_flight_ms / 1000),
         expires_at = coalesce(t.expires_at, now() + make_interval(secs => s.expires_ms / 1000))
       from json_to_recordset(${flat("completed")}::text::json) as s (${sql.unsafe(stepTypes)})
-      where t.id = s.id and s.execution_id in (select id from held)
+      where t.id = s.id and s.execution_id in (select id from leased)
       returning t.id, s.check_ms
     ), checks as (
       insert into write_checks (step_id, due_at) select id, now() + make_interval(secs => check_ms / 1000) from completed
@@ -131,13 +131,13 @@ export async function writeChanges(sql: Queryable, changes: readonly Change[]): 
         ${hold(sql)}, offered_to = g.offered_to, offered_until = now() + make_interval(secs => g.offered_seconds),
         stream_id = case when g.state is null then e.stream_id end, lease = case when g.state is null then e.lease end,
         lease_expires_at = case when g.state is null then e.lease_expires_at end
-      from given g where e.id = g.id and e.id = any(${ids}::uuid[]) and e.id in (select id from held)
+      from given g where e.id = g.id and e.id = any(${ids}::uuid[]) and e.id in (select id from leased)
         and (num_nonnulls(g.state, nullif(g.has_result, false), g.result_url, g.failures, g.prompt_tokens, g.completion_tokens, g.tool_calls) > 0
           or g.has_error or (g.has_agent and g.agent_id is distinct from e.agent_id))
     ) ${recordWrites(sql, writesOf(changes.flatMap((one) => [...one.steps, ...one.completed])))} ${spent.use}
-    select id from held ${spent.counted}`;
-  const held = new Set(rows.map((row) => row.id));
-  return changes.map(({ id }) => held.has(id));
+    select id from leased ${spent.counted}`;
+  const leased = new Set(rows.map((row) => row.id));
+  return changes.map(({ id }) => leased.has(id));
 }
 
 /** The writes of steps, each with the comment that it created. The list may contain a step more than once. */

@@ -30,7 +30,7 @@ test("a change that is written again is stored once, counts once, and is not sto
   const { sql } = (own as TestDatabase).pools[0] as Database;
   await fc.assert(
     fc.asyncProperty(fc.array(lostChange, { minLength: 1, maxLength: 6 }), async (given) => {
-      const execution = await held(sql);
+      const execution = await leasedExecution(sql);
       const { id } = execution;
       let model = newStep({ kind: "model", state: "started" }, 0);
       expect(await writeChanges(sql, [change(execution, { steps: [model] })])).toEqual([true]);
@@ -73,7 +73,7 @@ const answer = { state: "succeeded", prompt_tokens: 7, is_answered: true } as co
 
 test("of changes that are repeated together, those that are not stored are written", { tags: ["postgres"] }, async () => {
   const { sql } = (own as TestDatabase).pools[0] as Database;
-  const executions = [await held(sql), await held(sql), await held(sql)] as const;
+  const executions = [await leasedExecution(sql), await leasedExecution(sql), await leasedExecution(sql)] as const;
   const changes = executions.map((one) => change(one, { steps: [newStep({ kind: "model", state: "started" }, 0)] }));
   await writeChanges(sql, changes.slice(0, 1));
   await sql`update task_executions set lease = 'other' where id = ${executions[2].id}`;
@@ -81,7 +81,7 @@ test("of changes that are repeated together, those that are not stored are writt
   expect(await Promise.all(executions.map(async ({ id }) => (await loadSteps(sql, id)).length))).toEqual([1, 1, 0]);
 });
 
-const change = ({ id, lease }: Held, steps: Partial<Pick<Change, "steps" | "completed">>, patch: Patch = {}): Change => ({
+const change = ({ id, lease }: Leased, steps: Partial<Pick<Change, "steps" | "completed">>, patch: Patch = {}): Change => ({
   id,
   lease,
   steps: [],
@@ -90,8 +90,8 @@ const change = ({ id, lease }: Held, steps: Partial<Pick<Change, "steps" | "comp
   patch,
 });
 
-/** An execution that a worker holds. */
-async function held(sql: Database["sql"]): Promise<Held> {
+/** An execution that a worker has leased. */
+async function leasedExecution(sql: Database["sql"]): Promise<Leased> {
   const [id, lease] = [newId(), newId()];
   const row = {
     id,
@@ -108,7 +108,7 @@ async function held(sql: Database["sql"]): Promise<Held> {
   return { id, lease, subject: `alpha:r/r#${id}` };
 }
 
-interface Held {
+interface Leased {
   readonly id: string;
   readonly lease: string;
   readonly subject: string;

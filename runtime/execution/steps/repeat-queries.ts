@@ -10,13 +10,14 @@ export const repeatChanges = (sql: Sql, changes: readonly Change[]): Promise<boo
   sql.begin(async (tx) => {
     const ids = changes.map(({ id }) => id);
     // The earlier statement may still be running, so this one waits for its locks.
-    const held = await tx<{ id: string; lease: string | null; state: string }[]>`
+    const leased = await tx<{ id: string; lease: string | null; state: string }[]>`
       select id, lease, state from task_executions where id = any(${ids}::uuid[]) order by id for update`;
     const storedIds = await storedSteps(tx, changes);
-    const isHeld = ({ id, lease }: Change) => held.some((one) => one.id === id && one.lease === lease && one.state === "running");
+    const isLeased = ({ id, lease }: Change) =>
+      leased.some((one) => one.id === id && one.lease === lease && one.state === "running");
     // A change that ends the attempt also ends its lease. It may change steps that already have the same outcome.
     const isStored = (change: Change) => {
-      if (change.patch.state !== undefined && isHeld(change)) return false;
+      if (change.patch.state !== undefined && isLeased(change)) return false;
       const steps = recognisedBy(change);
       return steps.length > 0 && steps.every(({ id }) => storedIds.has(id));
     };
@@ -25,7 +26,7 @@ export const repeatChanges = (sql: Sql, changes: readonly Change[]): Promise<boo
       open.length > 0 ? (await writeChanges(tx, open)).flatMap((ok, i) => (ok ? (open[i] ?? []) : [])) : [],
     );
     return changes.map(
-      (change) => written.has(change) || (isStored(change) && (change.patch.state !== undefined || isHeld(change))),
+      (change) => written.has(change) || (isStored(change) && (change.patch.state !== undefined || isLeased(change))),
     );
   }) as Promise<boolean[]>;
 

@@ -68,7 +68,7 @@ export class Transcript implements StepLog {
     // A step may be completed more than once.
     const change = { steps: steps.map(short), completed: [...new Set(completed)].map(short) };
     if (!(await this.#write({ id, lease, patch: stored, ...change })))
-      throw new LeaseLost(`another worker holds the execution ${id}`);
+      throw new LeaseLost(`another worker has the lease of the execution ${id}`);
     for (const step of [...steps, ...completed]) delete step.is_answered;
   }
 

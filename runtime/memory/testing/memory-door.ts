@@ -6,7 +6,7 @@ import { openBus } from "../../platform/bus.ts";
 import { sqlAccess } from "../../platform/database/access.ts";
 import { openVectors } from "../../platform/database/vectors.ts";
 import { projectOperations } from "../../projects/operations.ts";
-import { type Door, openDoor, silentLog } from "../../transports/http/testing/door.ts";
+import { type Door, noLog, openDoor } from "../../transports/http/testing/door.ts";
 import { createEmbedder, localEmbedder } from "../embedder.ts";
 import { type Memory, openMemory } from "../open.ts";
 import { memoryOperations } from "../operations.ts";
@@ -30,14 +30,14 @@ export async function openMemoryDoor(
   const door = await openDoor(async (database) => {
     const embedder = doorOptions.embed ? createEmbedder("test", dimension, doorOptions.embed) : localEmbedder(dimension);
     const options = { dimension, model: embedder.model, metric: "cosine" as const, index: "hnsw" as const, probes: 10 };
-    const vectors = await openVectors(database, ["memories", "document_chunks"], options, silentLog);
+    const vectors = await openVectors(database, ["memories", "document_chunks"], options, noLog);
     const { memories } = await memoryPgvector.setup({ sql: sqlAccess(database.sql, vectors.nearest), vectors, config: {} });
     const long = { name: "pgvector", backend: memories?.pgvector as MemoryStore };
-    const bus = await openBus(database, silentLog);
+    const bus = await openBus(database, noLog);
     memory = await openMemory({
       sql: database.sql,
       bus,
-      log: silentLog,
+      log: noLog,
       embedder,
       vectors,
       stores: storesOf(long, doorOptions.short ? { name: "short", backend: doorOptions.short } : long),

@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { silentLog } from "../../transports/http/testing/door.ts";
+import { noLog } from "../../transports/http/testing/door.ts";
 import { connectEmbedded, type Database } from "./client.ts";
 import { openEmbedded } from "./embedded.ts";
 import { findFolder, migrate } from "./migrate.ts";
@@ -23,16 +23,16 @@ const file = (name: string, text: string) => writeFileSync(join(folder, name), t
 
 test("an edited migration prevents the start; a missing digest is added", async () => {
   file("0001_one.sql", "create table one (id int);");
-  expect(await migrate(database, silentLog, folder)).toBe(1);
+  expect(await migrate(database, noLog, folder)).toBe(1);
   file("0002_two.sql", "create table two (id int);");
-  expect(await migrate(database, silentLog, folder)).toBe(1);
+  expect(await migrate(database, noLog, folder)).toBe(1);
   await database.sql`update migrations set digest = null where id = 1`;
-  expect(await migrate(database, silentLog, folder)).toBe(0);
+  expect(await migrate(database, noLog, folder)).toBe(0);
   expect((await database.sql`select 1 from migrations where digest is null`).length).toBe(0);
   file("0001_one.sql", "create table one (id bigint);");
-  await expect(migrate(database, silentLog, folder)).rejects.toThrow(/a different text of 0001_one /);
+  await expect(migrate(database, noLog, folder)).rejects.toThrow(/a different text of 0001_one /);
   file("0003_three.sql", "create table three (id int);");
-  await expect(migrate(database, silentLog, folder)).rejects.toThrow(/a different text/);
+  await expect(migrate(database, noLog, folder)).rejects.toThrow(/a different text/);
   expect((await database.sql`select 1 from migrations`).length).toBe(2);
 });
 
@@ -73,7 +73,7 @@ describe("beside a replica that serves", { tags: ["postgres"] }, () => {
     const [session] = await reader`select pg_backend_pid() as pid from agents right join (select 1) one on true limit 1`;
     next("alter table agents add column beside int;");
     const warn = vi.fn();
-    const applied = migrate(starting, { ...silentLog, warn }, own);
+    const applied = migrate(starting, { ...noLog, warn }, own);
     // Every query succeeds while the migration is repeatedly refused the lock.
     await untilWaitedFor("agents", serving);
     await serving.sql`select 1 from agents`;
@@ -99,7 +99,7 @@ describe("beside a replica that serves", { tags: ["postgres"] }, () => {
     next(
       "drop index large_id;\nalter table large add column more int;\ncreate index large_id on large (id, words);\ncreate index large_more on large (more);\n",
     );
-    const applied = migrate(starting, silentLog, own);
+    const applied = migrate(starting, noLog, own);
     await vi.waitFor(
       async () => {
         const builds =
@@ -127,7 +127,7 @@ describe("beside a replica that serves", { tags: ["postgres"] }, () => {
     await other`set local deadlock_timeout = '10s'`;
     await other`lock table tasks in access exclusive mode`;
     next("lock table projects in access exclusive mode; set local lock_timeout = 0; lock table tasks in access exclusive mode;");
-    const applied = migrate(starting, silentLog, own);
+    const applied = migrate(starting, noLog, own);
     await untilWaitedFor("tasks", serving);
     await other`lock table projects in access exclusive mode`;
     await other`commit`;

@@ -7,7 +7,7 @@ import { schemaVersion } from "./test-folder.ts";
 
 /** The real server for tests of behaviour that the embedded database cannot show, because it has only one session. */
 export const testServer = process.env.TEST_DATABASE_URL;
-const silent: Log = { info() {}, warn() {}, error() {}, with: () => silent };
+const noLog: Log = { info() {}, warn() {}, error() {}, with: () => noLog };
 
 export interface TestDatabase {
   /** One pool for each requested replica. */
@@ -65,7 +65,7 @@ async function makeTemplate(server: string): Promise<string> {
     const url = new URL(server);
     url.pathname = `/${making}`;
     const database = connectPostgres(url.href, { max: 2 });
-    await migrate(database, silent).finally(() => database.close());
+    await migrate(database, noLog).finally(() => database.close());
     await sql.unsafe(`alter database ${making} rename to ${name}`);
     return name;
   } finally {

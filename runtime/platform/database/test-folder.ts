@@ -25,7 +25,7 @@ import { migrate } from "./migrate.ts";
 const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const cache = fileOf("../../../node_modules/.cache/signalbox");
 const migrations = fileOf("../../../migrations");
-const silent: Log = { info() {}, warn() {}, error() {}, with: () => silent };
+const noLog: Log = { info() {}, warn() {}, error() {}, with: () => noLog };
 /** A process that holds the lock for longer than this has died. */
 const lockMs = 120_000;
 
@@ -96,7 +96,7 @@ async function make(made: string, state: State): Promise<void> {
   try {
     if (existsSync(made)) return;
     const database = connectEmbedded(await openEmbedded(making));
-    if (state === "migrated") await migrate(database, silent);
+    if (state === "migrated") await migrate(database, noLog);
     await database.close();
     renameSync(making, made);
   } finally {

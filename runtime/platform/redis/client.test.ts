@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { silentLog } from "../../transports/http/testing/door.ts";
+import { noLog } from "../../transports/http/testing/door.ts";
 import { openRedis, type Redis } from "./client.ts";
 
 const real = process.env.TEST_REDIS_URL;
@@ -31,7 +31,7 @@ async function silenceable(url: URL): Promise<{ url: string; silence(): void }> 
 }
 
 test("an error names the address and the reason", async () => {
-  redis = await openRedis("redis://:secret@127.0.0.1:1", "test:", silentLog);
+  redis = await openRedis("redis://:secret@127.0.0.1:1", "test:", noLog);
   await expect(redis?.call("PING")).rejects.toMatchObject({
     code: "unavailable",
     message: "Redis is unavailable (127.0.0.1:1, ECONNREFUSED).",
@@ -40,7 +40,7 @@ test("an error names the address and the reason", async () => {
 
 test("a silent connection is replaced by a new one", { timeout: 30_000, tags: ["redis"] }, async () => {
   const { url, silence } = await silenceable(new URL(real as string));
-  redis = await openRedis(url, "test:", silentLog);
+  redis = await openRedis(url, "test:", noLog);
   expect(await redis?.call("PING")).toBe("PONG");
   silence();
   await expect(redis?.call("PING")).rejects.toMatchObject({ code: "unavailable" });

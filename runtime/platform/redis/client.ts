@@ -21,7 +21,7 @@ const connectMs = 2_000;
  * If a connection gets no response for this time, in milliseconds, it is dead. The operating system would notice only after 15
  * minutes.
  */
-const silentMs = 3_000;
+const noResponseMs = 3_000;
 /** Default address of Redis. */
 const localUrl = "redis://127.0.0.1:6379";
 const noRedis = "no Redis: short-term memories are kept in the database; set REDIS_URL to use one";
@@ -127,7 +127,7 @@ export async function subscribe(
     );
   });
   // A connection that only listens would not notice that it is dead.
-  const beat = setInterval(() => receiver.ping().catch(() => receiver.disconnect(true)), silentMs / 2);
+  const beat = setInterval(() => receiver.ping().catch(() => receiver.disconnect(true)), noResponseMs / 2);
   beat.unref();
   await Promise.all([sender, receiver].map((client) => client.connect().catch(() => {})));
   return {
@@ -147,7 +147,7 @@ async function createClient(url: string): Promise<Client> {
     lazyConnect: true,
     connectTimeout: connectMs,
     commandTimeout: commandMs,
-    socketTimeout: silentMs,
+    socketTimeout: noResponseMs,
     // Requests that cannot be sent fail immediately, so that callers do not accumulate while Redis is unavailable.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,

@@ -52,7 +52,7 @@ export function keepSessions(
 ) {
   const open = new Map<ServerHttp2Session, Use>();
   const sockets = new Set<Socket>();
-  const silentSessions = new WeakSet<ServerHttp2Session>();
+  const unansweredPings = new WeakSet<ServerHttp2Session>();
   const excessSockets = new WeakSet<Stream>();
   const sessionsEnd = Promise.withResolvers<void>();
   let ending = false;
@@ -122,15 +122,15 @@ export function keepSessions(
   const check = (session: ServerHttp2Session, use: Use) => {
     const now = performance.now();
     const isIdle = use.calls === 0 && (session.closed || session.destroyed || now - use.since > idleMs);
-    if (silentSessions.has(session)) breakOff(session, use);
+    if (unansweredPings.has(session)) breakOff(session, use);
     else if (!isIdle) use.askedAt = null;
     else if (use.askedAt === null) {
       use.askedAt = now;
       session.close();
     } else if (now - use.askedAt > closeMs) breakOff(session, use);
     if (session.destroyed || session.closed || use.askedAt !== null) return;
-    silentSessions.add(session);
-    session.ping((error) => !error && silentSessions.delete(session));
+    unansweredPings.add(session);
+    session.ping((error) => !error && unansweredPings.delete(session));
   };
   const timer = setInterval(() => {
     for (const [session, use] of open) check(session, use);

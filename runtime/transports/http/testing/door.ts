@@ -9,7 +9,7 @@ import type { BoundOperation } from "../../../platform/operation.ts";
 import { createApp } from "../app.ts";
 import type { Authenticate } from "../authenticate.ts";
 
-export const silentLog: Log = { info: () => {}, warn: () => {}, error: () => {}, with: () => silentLog };
+export const noLog: Log = { info: () => {}, warn: () => {}, error: () => {}, with: () => noLog };
 
 export interface Answer {
   readonly status: number;
@@ -40,13 +40,13 @@ export async function openDoor(
   await copyCluster(join(folder, "data"));
   const database = connectEmbedded(await openEmbedded(join(folder, "data")));
   const { sql } = database;
-  await migrate(database, silentLog);
+  await migrate(database, noLog);
   const app = createApp({
     bound: await bind(database),
     authenticate: await authenticate(database),
-    context: (request, actor) => ({ sql, log: silentLog, actor, signal: request.signal }),
+    context: (request, actor) => ({ sql, log: noLog, actor, signal: request.signal }),
     maxBodyBytes: 1_048_576,
-    log: silentLog,
+    log: noLog,
     version: "0.0.0",
   });
   const send: Door["send"] = async (method, path, body, headers = {}) => {

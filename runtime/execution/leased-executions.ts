@@ -8,7 +8,7 @@ import { releaseExecutions, releaseExpired, renewLeases } from "./lease-queries.
 import { type ClaimedExecution, reconcileBudgets } from "./queries.ts";
 import { scheduleWriteChecks } from "./write-check-queries.ts";
 
-export interface HeldExecutionsOptions {
+export interface LeasedExecutionsOptions {
   readonly sql: Sql;
   readonly log: Log;
   readonly leaseSeconds: number;
@@ -32,9 +32,9 @@ interface InterruptedAttempt {
   readonly unconfirmed: readonly string[];
 }
 
-/** The executions that this worker holds. Renews their leases, and queues executions again if their attempts were interrupted. */
-export class HeldExecutions {
-  readonly #options: HeldExecutionsOptions;
+/** The executions that this worker has leased. Renews their leases, and queues executions again if their attempts were interrupted. */
+export class LeasedExecutions {
+  readonly #options: LeasedExecutionsOptions;
   readonly #running = new Map<string, RunningAttempt>();
   /**
    * Interrupted attempts that are not yet stored in the database, by execution and lease: executions claimed together share a
@@ -44,7 +44,7 @@ export class HeldExecutions {
   /** Why no attempt may begin a further write; `null` until the service stops. */
   #stopReason: Error | null = null;
 
-  constructor(options: HeldExecutionsOptions) {
+  constructor(options: LeasedExecutionsOptions) {
     this.#options = options;
   }
 
@@ -56,7 +56,7 @@ export class HeldExecutions {
     return [...this.#running.values()].map(({ execution }) => execution);
   }
 
-  /** Holds an execution while its attempt runs. */
+  /** Keeps the lease of an execution while its attempt runs. */
   add(execution: ClaimedExecution, lease: Lease, attempt: (stopSignal: AbortSignal) => Promise<AttemptOutcome>): void {
     // Its lease was lost unnoticed, and this worker has claimed it again. The earlier attempt can no longer record anything.
     this.#running.get(execution.id)?.lease.lose("claimed again");
