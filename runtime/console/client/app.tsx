@@ -13,7 +13,7 @@ import { Outlet } from "./route/outlet.tsx";
 import { pages } from "./route/pages.ts";
 
 /** The navigation on a narrow screen. */
-const menuOpen = signal(false);
+const isMenuOpen = signal(false);
 
 export function App() {
   const identity = session.value;
@@ -97,11 +97,11 @@ function Navigation() {
   const current = path.split("/")[0] || "now";
   const shown = { issue: "issues", run: "runs", compare: "runs", delivery: "deliveries", agent: "agents" }[current] ?? current;
   useEffect(() => {
-    menuOpen.value = false;
+    isMenuOpen.value = false;
   }, [path]);
   const groups = Map.groupBy(pages, ({ group }) => group);
   return (
-    <nav aria-label="Console" class={menuOpen.value ? "open" : ""}>
+    <nav aria-label="Console" class={isMenuOpen.value ? "open" : ""}>
       <div class="nav-head">
         <Link to="now" class="brand">
           <span class={connected.value ? "lamp" : "lamp off"} aria-hidden="true" />
@@ -110,9 +110,9 @@ function Navigation() {
         <button
           type="button"
           class="quiet menu"
-          aria-expanded={menuOpen.value}
+          aria-expanded={isMenuOpen.value}
           aria-controls="pages"
-          onClick={() => (menuOpen.value = !menuOpen.value)}
+          onClick={() => (isMenuOpen.value = !isMenuOpen.value)}
         >
           Menu
         </button>

@@ -18,8 +18,8 @@ const { schemas } = document.components as unknown as {
 };
 const valuesOf = (schema: string, member?: string): string[] => {
   const found = member === undefined ? schemas[schema] : schemas[schema]?.properties?.[member];
-  const named = found && "$ref" in found ? schemas[found.$ref?.split("/").at(-1) ?? ""] : found;
-  return [...(named?.enum ?? [])].sort();
+  const resolved = found && "$ref" in found ? schemas[found.$ref?.split("/").at(-1) ?? ""] : found;
+  return [...(resolved?.enum ?? [])].sort();
 };
 const isSentence = /^[A-Z].*[.]$/;
 
@@ -88,6 +88,7 @@ const hmac = { method: "hmac_sha256", header: "X-Hub-Signature-256", prefix: "sh
 const said: readonly (readonly [reason: string | null, remedy: RegExp])[] = [
   [reasonToDiscard({ ...incoming, event: { ...event, actor: "bot" }, accounts: ["bot"] }), /caused this event itself/],
   [reasonToDiscard({ ...incoming, event: { ...event, missing_field: "issue.number" } }), /missing a part/],
+  [reasonToDiscard({ ...incoming, event: { ...event, missing_field: "header X-Alpha-Event" } }), /missing a part/],
   [
     triggersOf(incoming, null, [], { find: () => undefined, tasksOf: () => ({ tasks: [], missingTasks: [] }) } as never).unmapped,
     /No mapping/,

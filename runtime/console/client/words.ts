@@ -87,9 +87,9 @@ export const reasons: readonly Remedy[] = [
     next: "Nothing to do: if it reacted to its own comments, it would never end.",
   },
   {
-    when: /^the payload is missing/,
-    sentence: "The payload is missing a part that Signalbox needs.",
-    next: "See the payload of the delivery, and whether the tracker's version is supported.",
+    when: /^the (payload is missing|request has no header)/,
+    sentence: "The webhook is missing a part that Signalbox needs.",
+    next: "Compare the payload and the headers of the delivery with what the tracker sends, and check whether its version is supported.",
   },
   {
     when: /^no source event mapping/,

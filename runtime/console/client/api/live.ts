@@ -19,17 +19,17 @@ const handMs = 700;
 /** Maximum time for which a moving pointer holds changes back. */
 const maxHoldMs = 3_000;
 
-let announcing = false;
+let isAnnouncing = false;
 let lastMoveAt = Number.NEGATIVE_INFINITY;
 const announce = () => {
-  if (announcing) return;
-  announcing = true;
+  if (isAnnouncing) return;
+  isAnnouncing = true;
   const end = performance.now() + maxHoldMs;
   const tell = () => {
     const now = performance.now();
     const rest = Math.min(lastMoveAt + handMs, end) - now;
     if (rest > 0) return void setTimeout(tell, rest);
-    announcing = false;
+    isAnnouncing = false;
     if (document.visibilityState === "visible") changeCount.value++;
   };
   setTimeout(tell, calmMs);

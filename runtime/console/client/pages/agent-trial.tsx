@@ -35,20 +35,22 @@ function latestOfIssues(runs: readonly TaskExecution[]): TaskExecution[] {
 export function AgentTrial({ agent: { id, prompt } }: { agent: Agent }) {
   const [trials, setTrials] = useState<readonly Trial[]>([]);
   const start = async (values: FormData) => {
-    const chosen = latestOfIssues((await list("task-executions.list", { agent_id: id, state: "succeeded", limit: 100 })).items);
-    if (chosen.length === 0)
+    const earlierRuns = latestOfIssues(
+      (await list("task-executions.list", { agent_id: id, state: "succeeded", limit: 100 })).items,
+    );
+    if (earlierRuns.length === 0)
       throw new CallError(404, "This agent has not answered an issue yet, or the webhooks of its issues are no longer stored.");
     const options = { dry_run: true, agent_id: id, prompt: textOf(values, "trial") };
-    const tried = await Promise.allSettled(
-      chosen.map(async (before): Promise<Trial[]> => {
+    const outcomes = await Promise.allSettled(
+      earlierRuns.map(async (before): Promise<Trial[]> => {
         const { event_id, task_id } = before;
         const receipt = await call("webhook-events.replay", { ...options, id: event_id ?? "", task_id });
         return (receipt.executions ?? []).map((one) => ({ before, trialId: one.id }));
       }),
     );
-    setTrials(tried.flatMap((one) => (one.status === "fulfilled" ? one.value : [])));
-    const [refused] = tried.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
-    if (refused) throw refused;
+    setTrials(outcomes.flatMap((one) => (one.status === "fulfilled" ? one.value : [])));
+    const [firstError] = outcomes.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
+    if (firstError) throw firstError;
   };
   return (
     <Section title="Try a prompt on the last issues">

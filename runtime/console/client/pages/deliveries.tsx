@@ -53,7 +53,7 @@ export function DeliveriesPage() {
       <QueryResult query={events} lines={10}>
         {(page) =>
           page.items.length === 0 ? (
-            <NoDeliveries filtered={Object.values(filter).some(Boolean)} />
+            <NoDeliveries isFiltered={Object.values(filter).some(Boolean)} />
           ) : (
             <>
               <DeliveryList events={page.items} />
@@ -66,8 +66,8 @@ export function DeliveriesPage() {
   );
 }
 
-function NoDeliveries({ filtered }: { filtered: boolean }) {
-  return filtered ? (
+function NoDeliveries({ isFiltered }: { isFiltered: boolean }) {
+  return isFiltered ? (
     <Empty title="No delivery matches these filters.">Clear the filters to see all deliveries.</Empty>
   ) : (
     <Empty title="Nothing has been delivered yet.">

@@ -81,7 +81,11 @@ const isEmpty = ({ events, executions, memories }: Preview["counts"]): boolean =
 
 function sentence({ events, executions, steps, memories, cancelled }: Preview["counts"]): string {
   const some = (count: number, one: string) => `${countText(count)} ${one}${count === 1 ? "" : "s"}`;
-  const ended = cancelled > 0 ? ` (${countText(cancelled)} of them cancelled)` : "";
+  const cancelledText = cancelled > 0 ? ` (${countText(cancelled)} of them cancelled)` : "";
   const rest = [some(steps, "step"), memories === 1 ? "1 memory" : `${countText(memories)} memories`];
-  return [some(events, "delivery").replace("deliverys", "deliveries"), `${some(executions, "run")}${ended}`, ...rest].join(", ");
+  return [
+    some(events, "delivery").replace("deliverys", "deliveries"),
+    `${some(executions, "run")}${cancelledText}`,
+    ...rest,
+  ].join(", ");
 }

@@ -7,11 +7,11 @@ import { countText, Time } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
 
 /** Number of failures that are read to form the groups. */
-const recent = 200;
+const maxFailures = 200;
 
 /** The newest failed runs. */
 export const useFailures = () =>
-  useQuery("now failed", (signal) => list("task-executions.list", { state: "failed", limit: recent }, signal));
+  useQuery("now failed", (signal) => list("task-executions.list", { state: "failed", limit: maxFailures }, signal));
 
 /** Failed runs grouped by message, so that one cause is one line. */
 export function Failures({ failed }: { failed: ReturnType<typeof useFailures> }) {

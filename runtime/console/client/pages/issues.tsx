@@ -9,7 +9,7 @@ import { query } from "../route/location.ts";
 import { DeliveryList } from "./deliveries.tsx";
 
 /** Number of events in which the latest issues are searched. */
-const recent = 200;
+const maxEvents = 200;
 
 /** Issues that match the search, or that had events recently. */
 export function IssuesPage() {
@@ -18,7 +18,7 @@ export function IssuesPage() {
     `issues ${q}`,
     async (signal) => {
       if (q) return await call("subjects.search", { q, limit: 50 }, signal);
-      const { items } = await list("webhook-events.list", { limit: recent }, signal);
+      const { items } = await list("webhook-events.list", { limit: maxEvents }, signal);
       const groups = Map.groupBy(items, ({ subject }) => subject);
       return [...groups].flatMap(([subject, events]) => {
         const [latest] = events;
@@ -76,11 +76,11 @@ const maxShown = 5;
 
 /** If an issue has no events, its webhooks are most likely refused. */
 function Refused() {
-  const refused = useQuery("issues refused", (signal) => {
+  const refusals = useQuery("issues refused", (signal) => {
     const from = new Date(Date.now() - dayMs).toISOString();
     return list("webhook-events.list", { outcome: "refused", from, limit: maxShown }, signal);
   });
-  if (!refused.data?.items.length) return null;
+  if (!refusals.data?.items.length) return null;
   return (
     <Section
       title="Refused in the last day, perhaps about this issue"
@@ -90,7 +90,7 @@ function Refused() {
         </Link>
       }
     >
-      <DeliveryList events={refused.data.items} />
+      <DeliveryList events={refusals.data.items} />
     </Section>
   );
 }

@@ -49,18 +49,18 @@ const useRuns = (state: "running" | "waiting" | "held") =>
 /** The state in one sentence, and each check that has a problem. */
 function Health({ status }: { status: Status }) {
   const { sentence, next } = stateText("service", status.state);
-  const badChecks = status.checks.filter(({ state }) => state !== "ok");
-  const goodChecks = status.checks.filter(({ state }) => state === "ok");
+  const problems = status.checks.filter(({ state }) => state !== "ok");
+  const okChecks = status.checks.filter(({ state }) => state === "ok");
   return (
     <div class="card verdict">
       <p>
-        <State of="service" state={status.state} /> {sentence} <span class="soft">{badChecks.length > 0 && next}</span>
+        <State of="service" state={status.state} /> {sentence} <span class="soft">{problems.length > 0 && next}</span>
       </p>
-      <Checks checks={badChecks} />
-      {goodChecks.length > 0 && (
+      <Checks checks={problems} />
+      {okChecks.length > 0 && (
         <details>
-          <summary>{goodChecks.length === 1 ? "1 check is ok" : `${goodChecks.length} checks are ok`}</summary>
-          <Checks checks={goodChecks} />
+          <summary>{okChecks.length === 1 ? "1 check is ok" : `${okChecks.length} checks are ok`}</summary>
+          <Checks checks={okChecks} />
         </details>
       )}
     </div>

@@ -57,12 +57,12 @@ function Actions({ plugin: { id, state, waiting, version }, reload }: DetailProp
     await action();
     await reload();
   };
-  const wanted = waiting?.version;
+  const newVersion = waiting?.version;
   return (
     <div class="buttons">
       {waiting && (
         <ActionButton
-          label={`Approve ${wanted}`}
+          label={`Approve ${newVersion}`}
           kind="primary"
           disabled={disabled}
           why={why}
@@ -71,13 +71,13 @@ function Actions({ plugin: { id, state, waiting, version }, reload }: DetailProp
               <p>
                 {version === null
                   ? "The plugin starts."
-                  : `${wanted} replaces ${version}. You can approve ${version} again to go back.`}
+                  : `${newVersion} replaces ${version}. You can approve ${version} again to go back.`}
               </p>
               <Changes title="New permissions:" lines={waiting.widens} none="It requests no new permissions." />
               <Changes title="Breaking changes:" lines={waiting.breaks} none="" />
             </>
           }
-          run={then(() => call("plugins.approve", { id, version: wanted }))}
+          run={then(() => call("plugins.approve", { id, version: newVersion }))}
         />
       )}
       {state === "approved" || state === "quarantined" || state === "stopped" ? (

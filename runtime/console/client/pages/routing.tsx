@@ -66,14 +66,14 @@ const sum = (found: readonly { readonly hits: number }[]): number => found.reduc
 const hitCount = (mapping: SourceEventMapping, { events }: RoutingHits, sources: readonly SourceEventMapping[]): number => {
   const isOthers = (action: string | null) =>
     sources.some((one) => one.source === mapping.source && one.event_name === mapping.event_name && one.action === action);
-  const taken = events.filter(
+  const matchingEvents = events.filter(
     ({ source, event_name, action, canonical_trigger }) =>
       source === mapping.source &&
       event_name === mapping.event_name &&
       canonical_trigger === mapping.canonical_trigger &&
       (action === mapping.action || (mapping.action === null && !isOthers(action))),
   );
-  return sum(taken);
+  return sum(matchingEvents);
 };
 
 /**

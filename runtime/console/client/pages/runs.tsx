@@ -27,7 +27,7 @@ export function RunsPage() {
     (signal) => list("task-executions.list", { ...filter, limit: 50 }, signal),
     { keep: true },
   );
-  const filtered = Object.values(filter).some(Boolean);
+  const isFiltered = Object.values(filter).some(Boolean);
   return (
     <Page title="Runs">
       <RunFilters />
@@ -35,7 +35,7 @@ export function RunsPage() {
       <QueryResult query={runs} lines={10}>
         {(page) =>
           page.items.length === 0 ? (
-            <NoRuns filtered={filtered} />
+            <NoRuns isFiltered={isFiltered} />
           ) : (
             <>
               <RunList runs={page.items} />
@@ -89,11 +89,11 @@ function BulkActions({ filter, reload }: { filter: ReturnType<typeof runFilter>;
   const { cursor: _, ...rest } = filter;
   const state = filter.state ?? "";
   const open = ["queued", "held", "running", "waiting"].includes(state);
-  const offered = [...(actions[state] ?? []), ...(open ? [cancel] : [])];
-  if (offered.length === 0) return null;
+  const availableActions = [...(actions[state] ?? []), ...(open ? [cancel] : [])];
+  if (availableActions.length === 0) return null;
   return (
     <p class="buttons lead">
-      {offered.map(({ action, verb, about }) => (
+      {availableActions.map(({ action, verb, about }) => (
         <Bulk
           key={`${action} ${JSON.stringify(rest)}`}
           verb={verb}
@@ -123,8 +123,8 @@ function RunFilters() {
   );
 }
 
-function NoRuns({ filtered }: { filtered: boolean }) {
-  return filtered ? (
+function NoRuns({ isFiltered }: { isFiltered: boolean }) {
+  return isFiltered ? (
     <Empty title="No run matches these filters.">Clear the filters to see all runs.</Empty>
   ) : (
     <Empty title="Nothing has run yet.">

@@ -15,11 +15,11 @@ interface Props {
   readonly reload: () => Promise<void>;
 }
 
-const denied = "Your key is read-only.";
+const readOnlyText = "Your key is read-only.";
 
 /** Creates the default agents, tasks and mappings, and optionally mappings for more events. */
 export function SeedAgents({ reload }: Props) {
-  const [include, choose] = useState<OptionalMappings[]>([]);
+  const [include, select] = useState<OptionalMappings[]>([]);
   const seed = async () => {
     await call("agents.seed", {});
     await call("tasks.seed", {});
@@ -31,7 +31,7 @@ export function SeedAgents({ reload }: Props) {
       label="Create the defaults"
       kind="primary"
       disabled={!rights.value.write}
-      why={denied}
+      why={readOnlyText}
       confirm={
         <>
           <p>
@@ -39,7 +39,7 @@ export function SeedAgents({ reload }: Props) {
             of them later.
           </p>
           <p>New issues and pull requests start runs. What else should?</p>
-          <Sets chosen={include} choose={choose} />
+          <Sets selected={include} select={select} />
         </>
       }
       run={seed}
@@ -50,7 +50,7 @@ export function SeedAgents({ reload }: Props) {
 
 /** Maps the events that start no task by default. */
 export function SeedMore({ reload }: Props) {
-  const [include, choose] = useState<OptionalMappings[]>(sets.map(([name]) => name));
+  const [include, select] = useState<OptionalMappings[]>(sets.map(([name]) => name));
   const seed = async () => {
     await seedMappings(include);
     await reload();
@@ -59,14 +59,14 @@ export function SeedMore({ reload }: Props) {
     <ActionButton
       label="Start work for more events"
       disabled={!rights.value.write}
-      why={denied}
+      why={readOnlyText}
       confirm={
         <>
           <p>
             Maps these events to the default tasks. Mappings that exist already are not changed. Each set starts more runs. You
             can remove mappings under Routing.
           </p>
-          <Sets chosen={include} choose={choose} />
+          <Sets selected={include} select={select} />
         </>
       }
       run={seed}
@@ -81,17 +81,17 @@ async function seedMappings(include: OptionalMappings[]): Promise<void> {
 }
 
 interface SetsProps {
-  readonly chosen: readonly OptionalMappings[];
-  readonly choose: (chosen: OptionalMappings[]) => void;
+  readonly selected: readonly OptionalMappings[];
+  readonly select: (selected: OptionalMappings[]) => void;
 }
 
-function Sets({ chosen, choose }: SetsProps) {
+function Sets({ selected, select }: SetsProps) {
   return sets.map(([name, text]) => (
     <label key={name} class="row top">
       <input
         type="checkbox"
-        checked={chosen.includes(name)}
-        onChange={(event) => choose(event.currentTarget.checked ? [...chosen, name] : chosen.filter((one) => one !== name))}
+        checked={selected.includes(name)}
+        onChange={(event) => select(event.currentTarget.checked ? [...selected, name] : selected.filter((one) => one !== name))}
       />
       <span>{text}</span>
     </label>

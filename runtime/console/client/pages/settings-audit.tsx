@@ -28,7 +28,7 @@ export function AuditSettings() {
       <QueryResult query={log} lines={8}>
         {(page) =>
           page.items.length === 0 ? (
-            <NoChanges filtered={Object.values(filter).some(Boolean)} />
+            <NoChanges isFiltered={Object.values(filter).some(Boolean)} />
           ) : (
             <>
               <ul class="list">
@@ -62,8 +62,8 @@ export function AuditSettings() {
   );
 }
 
-function NoChanges({ filtered }: { filtered: boolean }) {
-  return filtered ? (
+function NoChanges({ isFiltered }: { isFiltered: boolean }) {
+  return isFiltered ? (
     <Empty title="No change matches these filters.">Clear the filters to see all changes.</Empty>
   ) : (
     <Empty title="Nothing has been changed yet.">

@@ -7,11 +7,11 @@ import { countText, dollarText } from "./time.tsx";
  */
 export function DayBars({ days, from, count }: { days: readonly UsageGroup[]; from: string; count: number }) {
   const known = new Map(days.map((day) => [day.day, day]));
-  const priced = days.some(({ cost_usd }) => (cost_usd ?? 0) > 0);
+  const hasCosts = days.some(({ cost_usd }) => (cost_usd ?? 0) > 0);
   const all = Array.from({ length: count }, (_, index) => {
     const day = new Date(Date.parse(from) + index * 86_400_000).toISOString().slice(0, 10);
     const group = known.get(day);
-    const value = group ? (priced ? (group.cost_usd ?? 0) : group.tokens.total) : 0;
+    const value = group ? (hasCosts ? (group.cost_usd ?? 0) : group.tokens.total) : 0;
     return {
       day,
       value,
@@ -26,7 +26,7 @@ export function DayBars({ days, from, count }: { days: readonly UsageGroup[]; fr
         viewBox="0 0 100 40"
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${priced ? "Cost" : "Tokens"} by day, at most ${priced ? dollarText(most) : countText(most)}`}
+        aria-label={`${hasCosts ? "Cost" : "Tokens"} by day, at most ${hasCosts ? dollarText(most) : countText(most)}`}
       >
         {all.map(({ day, value, text }, index) => (
           <rect
@@ -43,7 +43,7 @@ export function DayBars({ days, from, count }: { days: readonly UsageGroup[]; fr
       <figcaption>
         <span>{all[0]?.day}</span>
         <span>
-          {priced ? `at most ${dollarText(most)} a day` : `at most ${countText(most)} tokens a day; no prices are known`}
+          {hasCosts ? `at most ${dollarText(most)} a day` : `at most ${countText(most)} tokens a day; no prices are known`}
         </span>
         <span>{all.at(-1)?.day}</span>
       </figcaption>

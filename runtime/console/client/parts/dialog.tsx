@@ -66,7 +66,7 @@ export function ActionButton({ label, confirm, run, done, kind = "plain", disabl
     }
   };
   const press = () => (confirm ? setOpen(true) : void perform());
-  const refused = state.error && (
+  const errorText = state.error && (
     <p role="alert" class="refused">
       {state.error}
     </p>
@@ -81,11 +81,11 @@ export function ActionButton({ label, confirm, run, done, kind = "plain", disabl
           {state.done}
         </span>
       )}
-      {!isOpen && refused}
+      {!isOpen && errorText}
       {isOpen && (
         <Dialog title={`${label}?`} onClose={() => setOpen(false)}>
           <div class="dialog-text">{confirm}</div>
-          {refused}
+          {errorText}
           <div class="buttons">
             <button type="button" class={kind === "plain" ? "primary" : kind} disabled={state.busy} onClick={perform}>
               {label}

@@ -71,13 +71,13 @@ export function Field({ name, label, value, hint, type = "text", required = fals
   const id = useId();
   const text = String(value ?? "");
   // The hint describes the field and is not part of its name.
-  const named = { id, "aria-labelledby": `${id}-name`, ...(hint && { "aria-describedby": `${id}-hint` }) };
+  const labelling = { id, "aria-labelledby": `${id}-name`, ...(hint && { "aria-describedby": `${id}-hint` }) };
   return (
     <label for={id}>
       <span id={`${id}-name`}>{label}</span>
       {lines ? (
         <textarea
-          {...named}
+          {...labelling}
           name={name}
           rows={lines}
           defaultValue={text}
@@ -87,7 +87,7 @@ export function Field({ name, label, value, hint, type = "text", required = fals
         />
       ) : (
         <input
-          {...named}
+          {...labelling}
           name={name}
           type={type as "text"}
           defaultValue={text}

@@ -90,10 +90,10 @@ const Content = <T,>({ data, of }: { data: T; of: (data: T) => ComponentChildren
 export function Guarded({ children }: { children: ComponentChildren }) {
   const [error, reset] = useErrorBoundary((fault) => console.error(fault));
   const shown = place.value;
-  const tried = useRef(shown);
+  const lastShown = useRef(shown);
   useEffect(() => {
-    if (tried.current === shown) return;
-    tried.current = shown;
+    if (lastShown.current === shown) return;
+    lastShown.current = shown;
     if (error) reset();
   }, [error, reset, shown]);
   if (!error) return <>{children}</>;

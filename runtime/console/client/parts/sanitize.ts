@@ -40,7 +40,7 @@ const escapeHtml = (text: string): string => text.replaceAll("&", "&amp;").repla
 const harmlessTag = /^<\/?(?:sub|sup|kbd|br)\s*\/?>$/i;
 
 /** Other HTML in a text is shown as source, including comments, so that no part of the text is hidden. */
-const marked = new Marked({
+const renderer = new Marked({
   gfm: true,
   breaks: true,
   renderer: { html: ({ text }) => (harmlessTag.test(text.trim()) ? text : escapeHtml(text)) },
@@ -48,7 +48,7 @@ const marked = new Marked({
 
 /** Markdown as DOM nodes. Unknown elements are removed, and images become links to their addresses. */
 export function fragmentOf(markdown: string): DocumentFragment {
-  const html = marked.parse(markdown, { async: false });
+  const html = renderer.parse(markdown, { async: false });
   const fragment = DOMPurify.sanitize(html, {
     ALLOWED_TAGS: [...tags, "img"],
     ALLOWED_ATTR: ["href", "src", "alt", "title", "start", "align"],
