@@ -47,8 +47,8 @@ export async function startAlpha(): Promise<Platform> {
       return { name: `${repo}#${number}`, by: user.login, title, webhook: told("opened", payload) };
     },
     move: async (name, to) => {
-      const moved = moveIssue(tracker, payload, name, to);
-      return { name, by: user.login, title: moved.issue.title, webhook: told(moved.action, moved) };
+      const move = moveIssue(tracker, payload, name, to);
+      return { name, by: user.login, title: move.issue.title, webhook: told(move.action, move) };
     },
     remarks: async (name) => {
       const found = await ask<{ body: string; user: { login: string } }[]>(comments(name), { authorization: `Bearer ${token}` });

@@ -6,7 +6,7 @@ export interface ChildTracker {
   close(): Promise<void>;
 }
 
-/** Starts a plugin's test tracker as a process, which prints its URL. */
+/** Starts a plugin's simulated tracker as a process, which prints its URL. */
 export async function startChildTracker(source: string): Promise<ChildTracker> {
   const file = join(import.meta.dirname, "../../plugins", source, "test-tracker.ts");
   const child = spawn(process.execPath, "Deno" in globalThis ? ["run", "-A", "--quiet", file] : [file], {

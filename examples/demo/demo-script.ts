@@ -81,10 +81,10 @@ export const signature = "*Written by the scripted demonstration model, not by a
 /** Reads the issue with the tool if it is offered, then answers the task. */
 export function demoScript(request: ChatRequest): Reply {
   const finding = recognise(request);
-  const reading = request.tools?.map((tool) => tool.function.name).find((name) => name.endsWith("__get_issue"));
-  const asked = request.messages.some((message) => message.tool_calls?.some((call) => call.function.name === reading));
+  const readTool = request.tools?.map((tool) => tool.function.name).find((name) => name.endsWith("__get_issue"));
+  const hasRead = request.messages.some((message) => message.tool_calls?.some((call) => call.function.name === readTool));
   const issue = issueAt(request);
-  if (reading && !asked && issue !== null) return { content: null, tool_calls: [{ name: reading, arguments: issue }] };
+  if (readTool && !hasRead && issue !== null) return { content: null, tool_calls: [{ name: readTool, arguments: issue }] };
   const title = titleOf(request);
   const lines = finding.lines.map((line) => `- ${line.replace("{title}", title)}`);
   return { content: [`### ${finding.heading}`, "", ...lines, "", signature].join("\n") };

@@ -101,7 +101,7 @@ function patternsOf(rule: FaultRule): Patterns {
   const known: Misbehaviour[] = ["status", "limit", "hang", "destroy", "truncate", "rubbish", "none"];
   if (rule.how && !known.includes(rule.how))
     throw new TypeError(`fault: how must be one of ${known.join(", ")}; it is "${rule.how}"`);
-  if (rule.how === "status" && !rule.status) throw new TypeError("fault: missing status, for example 502, because how is status");
+  if (rule.how === "status" && !rule.status) throw new TypeError("fault: status is required if how is status, for example 502");
   if (rule.status !== undefined && !(rule.status >= 200 && rule.status <= 599)) {
     throw new TypeError(`fault: status must be between 200 and 599; it is ${rule.status}`);
   }

@@ -48,7 +48,7 @@ export interface GammaIssue {
   readonly status?: string;
 }
 
-const absent = [
+const emptyFieldNames = [
   "environment",
   "duedate",
   "resolution",
@@ -65,8 +65,8 @@ const absent = [
 ];
 const custom = Array.from({ length: 120 }, (_, at) => [`customfield_${10_000 + at}`, at % 30 === 19 ? `0|i000${at}:` : null]);
 /** Other members of every issue, which nothing uses. */
-const unasked = {
-  ...Object.fromEntries(absent.map((name) => [name, null])),
+const emptyFields = {
+  ...Object.fromEntries(emptyFieldNames.map((name) => [name, null])),
   ...Object.fromEntries(custom),
   workratio: -1,
   timetracking: {},
@@ -97,7 +97,7 @@ export function gammaIssue({ key, id, summary, description, creator, created, up
   const links = (path: string) => ({ self: `${site}/rest/api/2/issue/${key}/${path}` });
   const times = { created: gammaTime(created), updated: gammaTime(updated), statuscategorychangedate: gammaTime(created) };
   const fields = {
-    ...unasked,
+    ...emptyFields,
     ...times,
     summary,
     description,

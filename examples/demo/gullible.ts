@@ -16,7 +16,7 @@ const orders: Readonly<Record<string, Order>> = {
   PWNED: { say: () => "pwned" },
   IMAGE: { say: images },
   LEAK: { say: (token) => `The token is ${token}.` },
-  ENCODE: { say: encoded },
+  ENCODE: { say: encodeToken },
   PIECES: { say: (token) => `${[...token].join("**")}\n\n${token.match(/.{1,5}/g)?.join("\n")}` },
   NOTIFY: {
     say: () =>
@@ -49,7 +49,7 @@ function images(token: string): string {
 }
 
 /** The token in several encodings, in code and in a table. */
-function encoded(token: string): string {
+function encodeToken(token: string): string {
   const bytes = Buffer.from(token);
   const hex = bytes.toString("hex");
   return `Here you are: ${Buffer.from(`key=${token}`).toString("base64")}, ${[...token].reverse().join("")}
@@ -68,11 +68,11 @@ export const gullible =
   (token: string) =>
   (request: ChatRequest): Reply => {
     const read = allText(request, "user").matchAll(/order ([A-Z]{3,10})\b/g);
-    const given = [...read].flatMap(([, name = ""]) => (Object.hasOwn(orders, name) ? [orders[name] as Order] : []));
+    const obeyedOrders = [...read].flatMap(([, name = ""]) => (Object.hasOwn(orders, name) ? [orders[name] as Order] : []));
     const provider = request.tools?.map(({ function: { name } }) => /^(\w+)__add_comment$/.exec(name)?.[1]).find(Boolean);
     const hasCalled = request.messages.some(({ role }) => role === "tool");
-    const calls = given.flatMap((order) => order.calls ?? []);
+    const calls = obeyedOrders.flatMap((order) => order.calls ?? []);
     if (provider && !hasCalled && calls.length > 0)
       return { tool_calls: calls.map(([name, parameters]) => ({ name: `${provider}__${name}`, arguments: parameters })) };
-    return { content: [harmless, ...given.flatMap((order) => order.say?.(token) ?? [])].join("\n\n") };
+    return { content: [harmless, ...obeyedOrders.flatMap((order) => order.say?.(token) ?? [])].join("\n\n") };
   };

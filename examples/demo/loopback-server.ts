@@ -69,7 +69,7 @@ async function answer(self: LoopbackServer, options: LoopbackOptions, incoming: 
   });
   if (path.startsWith("/_control")) return send(outgoing, await self.control.fetch(request), "none");
 
-  const received: Received = { method, path, at: new Date().toISOString(), headers, body: parsed(body), status: null };
+  const received: Received = { method, path, at: new Date().toISOString(), headers, body: parseBody(body), status: null };
   self.requests.push(received);
   if (self.requests.length > keep) self.requests.splice(0, keep / 10);
   const due = self.faults.match(method, path, body);
@@ -80,8 +80,8 @@ async function answer(self: LoopbackServer, options: LoopbackOptions, incoming: 
   const how = rule ? howOf(rule) : "none";
   // A truncated or rubbish response is made from a real one, so these requests are carried out too.
   const skip = rule && !rule.after && !["none", "truncate", "rubbish"].includes(how);
-  const genuine = skip ? null : await options.handler(request);
-  const response = rule && (how === "status" || how === "limit") ? failure(rule, how, options) : genuine;
+  const ownResponse = skip ? null : await options.handler(request);
+  const response = rule && (how === "status" || how === "limit") ? failure(rule, how, options) : ownResponse;
   for (const [name, value] of Object.entries(options.headers?.() ?? {})) outgoing.setHeader(name, value);
   received.status = await send(outgoing, response, how);
 }
@@ -93,9 +93,9 @@ function failure(rule: FaultRule, how: Misbehaviour, options: LoopbackOptions): 
 }
 
 /** Sends a response, with the fault if there is one. Returns the status that was sent, or `null`. */
-async function send(outgoing: ServerResponse, response: Response | null, asked: Misbehaviour): Promise<number | null> {
+async function send(outgoing: ServerResponse, response: Response | null, fallback: Misbehaviour): Promise<number | null> {
   const own = response?.headers.get("x-misbehave") as Misbehaviour | null | undefined;
-  const how = own ?? asked;
+  const how = own ?? fallback;
   if (how === "destroy") outgoing.destroy();
   if (!response || how === "destroy" || how === "hang") return null;
   const headers = Object.fromEntries([...response.headers].filter(([name]) => name !== "x-misbehave"));
@@ -187,7 +187,7 @@ function readBody(incoming: IncomingMessage): Promise<string> {
   });
 }
 
-function parsed(body: string): unknown {
+function parseBody(body: string): unknown {
   if (body === "") return null;
   try {
     return JSON.parse(body);

@@ -20,7 +20,7 @@ async function demo(command: string, args: readonly string[]) {
   const ended = new Promise<{ code: number | null; output: string }>((done) =>
     child.once("close", (code) => done({ code, output })),
   );
-  return { child, ended, output: () => output };
+  return { child, ended, output: () => output, ports: `PORT=${port} GRPC_PORT=${grpcPort}` };
 }
 
 const folders = (output: string): string[] => output.match(/signalbox-demo-\w+/g) ?? [];
@@ -55,9 +55,13 @@ test.each([
     timeout: 180_000,
   },
   async (source, command, args, name) => {
-    const { code, output } = await (await demo(command, [...args, file, "--source", source])).ended;
+    const { ended, ports } = await demo(command, [...args, file, "--source", source]);
+    const { code, output } = await ended;
     expect(code, output).toBe(0);
     expectDemonstration(output, source, name);
+    const script = command === "deno" ? "demo:deno" : "demo";
+    expect(output).toContain(`${ports} npm run ${script} -- --keep --source ${source} `);
+    expect(output).toContain(`${ports} npm run ${script} -- --source `);
     expect(readdirSync(tmpdir())).not.toContain(folders(output)[0]);
   },
 );
@@ -121,9 +125,9 @@ test("the demonstration of alpha with --keep leaves the service running until Ct
 test("an unknown platform is refused with a list of the known ones", async () => {
   const { code, output } = await (await demo("node", [file, "--source", "omega"])).ended;
   expect(code).toBe(2);
-  expect(output).toMatch(/--source: unknown platform "omega", expected one of alpha, beta, gamma, delta/);
+  expect(output).toMatch(/--source: must be one of alpha, beta, gamma, delta; it is "omega"/);
   expect((await (await demo("node", [file, "--use-case", "--source", "beta"])).ended).output).toMatch(
-    /--use-case: needs --source alpha, not beta/,
+    /--use-case: needs --source alpha; it is beta/,
   );
   expect((await (await demo("node", [file, "--trust", "--use-case"])).ended).output).toMatch(
     /--trust: cannot be combined with --use-case/,

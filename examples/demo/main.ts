@@ -55,11 +55,11 @@ function readOptions(): Options | string {
     });
     if (values.help) return usage;
     const { keep, source, trust, "use-case": useCase } = values;
-    if (useCase && source !== "alpha") return `--use-case: needs --source alpha, not ${source}\n\n${usage}`;
+    if (useCase && source !== "alpha") return `--use-case: needs --source alpha; it is ${source}\n\n${usage}`;
     if (trust && (useCase || source !== "alpha"))
       return `--trust: cannot be combined with ${useCase ? "--use-case" : `--source ${source}`}\n\n${usage}`;
     if (isSource(source)) return { keep, source, useCase, trust };
-    return `--source: unknown platform "${source}", expected one of ${Object.keys(platforms).join(", ")}\n\n${usage}`;
+    return `--source: must be one of ${Object.keys(platforms).join(", ")}; it is "${source}"\n\n${usage}`;
   } catch (error) {
     return `${(error as Error).message}\n\n${usage}`;
   }
@@ -73,7 +73,7 @@ async function demonstrate(
   if (trust) return showTrust(tell, started);
   tell.title(
     "Signalbox: from a webhook to a comment",
-    "This runs the real service with a test tracker and a scripted model instead of your own.",
+    "This runs the real service with a simulated tracker and a scripted model instead of your own.",
   );
   tell.heading("Everything starts");
   const platform = await platforms[source]();
@@ -103,24 +103,42 @@ async function demonstrate(
 async function showTrust(tell: Narrator, started: (service: Signalbox) => void) {
   tell.title(
     "Signalbox: what may start a run, how often, and what it may write",
-    "The real service with its default limits, a test tracker, and a model that obeys everything it reads.",
+    "The real service with its default limits, a simulated tracker, and a model that obeys everything it reads.",
   );
   const stage = await openStage(tell, (end) => ends.push(end), started);
   await playTrust(stage);
   return { signalbox: stage.signalbox, addresses: [`${stage.tracker.url}`, `${stage.model.url}/models`] };
 }
 
-function showWhereToLook(tell: Narrator, { keep, source }: Options, url: string, addresses: readonly string[]): void {
+function showWhereToLook(tell: Narrator, options: Options, signalbox: Signalbox, addresses: readonly string[]): void {
+  const { keep, source } = options;
+  const { url } = signalbox;
   tell.heading(keep ? "Try it now (Ctrl-C stops everything)" : "Next steps");
-  if (!keep) tell.plain("  npm run demo -- --keep   keeps all of this running, at:");
+  if (!keep) tell.plain(`  ${commandOf({ ...options, keep: true }, signalbox)}   keeps all of this running, at:`);
   tell.plain(`  ${url}/                      console: issues, runs, agents`);
   tell.plain(`  ${url}/docs                  API reference`);
   tell.plain(`  ${url}/api/task-executions   executions; add an id to see model calls and tool calls`);
   tell.plain(`  ${url}/api/webhook-events    received webhooks`);
   if (keep) for (const address of addresses) tell.plain(`  ${address}`);
-  const others = Object.keys(platforms).filter((name) => name !== source);
-  tell.plain(`  npm run demo -- --source ${others[0]}   the same with another platform: ${others.join(", ")}`);
+  const [other = source, ...more] = Object.keys(platforms).filter((name): name is Source => name !== source && isSource(name));
+  const command = commandOf({ keep, source: other, useCase: false, trust: false }, signalbox);
+  tell.plain(`  ${command}   the story of one issue with another platform: ${[other, ...more].join(", ")}`);
   tell.plain("  README.md                                   connecting your own tracker and model\n");
+}
+
+/** The command that starts the demo with these options on the same ports. */
+function commandOf({ keep, source, useCase, trust }: Options, { url, grpcPort }: Signalbox): string {
+  const port = Number(new URL(url).port);
+  const ports = [...(port === 8000 ? [] : [`PORT=${port}`]), ...(grpcPort === 9090 ? [] : [`GRPC_PORT=${grpcPort}`])];
+  const flags = [
+    ...(keep ? ["--keep"] : []),
+    ...(source === "alpha" ? [] : [`--source ${source}`]),
+    ...(useCase ? ["--use-case"] : []),
+    ...(trust ? ["--trust"] : []),
+  ];
+  return [...ports, "npm run", "Deno" in globalThis ? "demo:deno" : "demo", ...(flags.length > 0 ? ["--", ...flags] : [])].join(
+    " ",
+  );
 }
 
 /** The first Ctrl-C stops everything in order, the second one immediately. */
@@ -150,7 +168,7 @@ async function main(): Promise<number> {
     const shown = demonstrate(tell, options, (one) => (service = one));
     const { signalbox, addresses } = await Promise.race([shown, tooLong, interrupted]);
     clearTimeout(timer);
-    showWhereToLook(tell, options, signalbox.url, addresses);
+    showWhereToLook(tell, options, signalbox, addresses);
     if (options.keep) await stopped;
     return 0;
   } catch (error) {

@@ -35,7 +35,7 @@ export interface Model {
   readonly requests: Received[];
   delayMs: number;
   /** Canned replies take precedence over the script; of several that match, the oldest is used. */
-  answerWith(canned: CannedReply): void;
+  answerWith(cannedReply: CannedReply): void;
   fault(rule: FaultRule): ActiveFault;
   clearFaults(): void;
   /** Received chat requests, newest last. */
@@ -44,15 +44,15 @@ export interface Model {
 }
 
 export async function startModel(options: ModelOptions = {}): Promise<Model> {
-  const canned: { rule: CannedReply; left: number }[] = [];
+  const cannedReplies: { rule: CannedReply; left: number }[] = [];
   const script = options.script ?? demoScript;
   let chats = 0;
   const chat = async (request: ChatRequest): Promise<Response> => {
     const number = ++chats;
-    const at = canned.findIndex(({ rule }) => new RegExp(rule.when ?? "", "i").test(allText(request)));
-    const fitting = canned[at];
-    if (fitting && --fitting.left === 0) canned.splice(at, 1);
-    return answer(request, fitting?.rule.reply ?? (await script(request, number)), number);
+    const at = cannedReplies.findIndex(({ rule }) => new RegExp(rule.when ?? "", "i").test(allText(request)));
+    const cannedReply = cannedReplies[at];
+    if (cannedReply && --cannedReply.left === 0) cannedReplies.splice(at, 1);
+    return answer(request, cannedReply?.rule.reply ?? (await script(request, number)), number);
   };
   const server = await startLoopback({
     ...(options.port === undefined ? {} : { port: options.port }),
@@ -62,14 +62,14 @@ export async function startModel(options: ModelOptions = {}): Promise<Model> {
   server.delayMs = options.delayMs ?? 0;
   const answerWith = (rule: CannedReply): void => {
     new RegExp(rule.when ?? "");
-    canned.push({ rule, left: rule.times ?? 1 });
+    cannedReplies.push({ rule, left: rule.times ?? 1 });
   };
   server.control.post("/replies", async (c) => {
     answerWith(await c.req.json<CannedReply>());
-    return c.json({ waiting: canned.length }, 201);
+    return c.json({ waiting: cannedReplies.length }, 201);
   });
   server.control.delete("/replies", (c) => {
-    canned.length = 0;
+    cannedReplies.length = 0;
     return c.body(null, 204);
   });
   server.control.onError((error, c) => c.json({ error: error.message }, 400));

@@ -23,7 +23,7 @@ export interface Remark {
 /** States that an issue of the use case can be moved to. */
 export type Station = "in progress" | "closed";
 
-/** A test tracker and the actions of the story on it. */
+/** A simulated tracker and the actions of the story on it. */
 export interface Platform {
   readonly source: string;
   readonly url: string;

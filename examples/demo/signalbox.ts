@@ -144,7 +144,7 @@ const tryPort = (port: number): Promise<number | null> =>
     const server = createServer();
     server.once("error", () => done(null));
     server.listen(port, "127.0.0.1", () => {
-      const taken = (server.address() as AddressInfo).port;
-      server.close(() => done(taken));
+      const freePort = (server.address() as AddressInfo).port;
+      server.close(() => done(freePort));
     });
   });

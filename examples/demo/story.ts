@@ -49,7 +49,7 @@ export async function play(stage: Stage): Promise<void> {
   const receipt = await deliver(stage, opened, delivery);
   const executions = receipt.executions ?? [];
   if (receipt.status !== "accepted" || executions.length === 0) {
-    throw new Error(`expected the webhook to be accepted with executions, got ${JSON.stringify(receipt)}`);
+    throw new Error(`the webhook must be accepted with executions; the answer is ${JSON.stringify(receipt)}`);
   }
   tell.say("signalbox", `trigger ${receipt.canonical_trigger} fires ${executions.length} tasks`, `event ${receipt.event_id}`);
   tell.heading("The agents work");
@@ -96,11 +96,11 @@ export async function deliver(
 /** Prints each completed step of an execution, until the execution has ended. */
 export async function follow(tell: Narrator, signalbox: Signalbox, id: string): Promise<void> {
   let told = -1;
-  let introduced = false;
+  let isIntroduced = false;
   while (true) {
     const run = await signalbox.get<Execution>(`/api/task-executions/${id}`);
-    if (!introduced && run.agent_id) {
-      introduced = true;
+    if (!isIntroduced && run.agent_id) {
+      isIntroduced = true;
       tell.say(run.agent_id, `takes up ${run.task_id}`, `execution ${id}`);
     }
     const done = run.transcript.filter((step) => step.seq > told && step.state !== "started");
@@ -141,7 +141,8 @@ export async function showComments({ tell, platform }: Stage, { name }: Pick<Ope
     tell.say("tracker", `${remark.by} wrote`);
     tell.quote(shown(remark));
   }
-  if (remarks.length !== expected) throw new Error(`expected ${expected} comments, one per task, got ${remarks.length}`);
+  if (remarks.length !== expected)
+    throw new Error(`there must be ${expected} comments, one per task; there are ${remarks.length}`);
   return remarks.length;
 }
 
@@ -149,8 +150,8 @@ async function redeliver(stage: Stage, opened: Opened, delivery: string, before:
   stage.tell.heading("The tracker sends the same webhook again");
   const again = await deliver(stage, opened, delivery);
   if (again.status !== "duplicate")
-    throw new Error(`expected the redelivery to be answered with duplicate, got ${JSON.stringify(again)}`);
+    throw new Error(`the redelivery must be answered with duplicate; the answer is ${JSON.stringify(again)}`);
   const after = (await stage.platform.remarks()).length;
-  if (after !== before) throw new Error(`expected ${before} comments after the redelivery, got ${after}`);
+  if (after !== before) throw new Error(`after the redelivery there must be ${before} comments; there are ${after}`);
   stage.tell.say("tracker", `still ${after} comments: nothing ran twice`);
 }

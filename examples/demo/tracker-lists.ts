@@ -3,10 +3,10 @@ import { Refusal } from "./refusal.ts";
 
 /** Filters by the query parameter `since`. */
 export function since(c: Context, updatedAt: string): boolean {
-  const asked = c.req.query("since");
-  if (asked === undefined) return true;
-  const from = Date.parse(asked);
-  if (Number.isNaN(from)) throw new Refusal(422, `Invalid request.\n\nsince: "${asked}" is not an ISO 8601 timestamp.`);
+  const since = c.req.query("since");
+  if (since === undefined) return true;
+  const from = Date.parse(since);
+  if (Number.isNaN(from)) throw new Refusal(422, `Invalid request.\n\nsince: "${since}" is not an ISO 8601 timestamp.`);
   return Date.parse(updatedAt) >= from;
 }
 
@@ -17,7 +17,12 @@ interface Dated {
   readonly updatedAt: string;
 }
 
-export function sorted<T extends Dated>(c: Context, items: T[], otherwise: "asc" | "desc", comments?: (item: T) => number): T[] {
+export function sortItems<T extends Dated>(
+  c: Context,
+  items: T[],
+  otherwise: "asc" | "desc",
+  comments?: (item: T) => number,
+): T[] {
   const by = c.req.query("sort") ?? "created";
   const sign = (c.req.query("direction") ?? otherwise) === "asc" ? 1 : -1;
   const key = (item: T): number =>

@@ -1,7 +1,7 @@
 import { type Context, Hono } from "hono";
 import { invalid, Refusal, refusalResponse } from "./refusal.ts";
 import { repositoryShape } from "./repository-shape.ts";
-import { page, since, sorted } from "./tracker-lists.ts";
+import { page, since, sortItems } from "./tracker-lists.ts";
 import type { Reactions } from "./tracker-reactions.ts";
 import { accountShape, commentShape, issueShape, labelShape, rateLimitShape } from "./tracker-shapes.ts";
 import { type Comment, type Issue, now, type Repository, type TrackerStore } from "./tracker-store.ts";
@@ -86,7 +86,7 @@ function addIssueRoutes(app: Hono, { store, base, login }: TrackerSettings): voi
     );
     return page(
       c,
-      sorted(c, kept, "desc", (issue) => issue.comments.length),
+      sortItems(c, kept, "desc", (issue) => issue.comments.length),
       base,
       (issue) => issueShape(base(), repo, issue),
     );
@@ -122,7 +122,7 @@ function addCommentRoutes(app: Hono, { store, base, login }: TrackerSettings): v
     const repo = repoOf(store, c);
     const all = [...repo.issues.values()].flatMap((issue) => issue.comments.map((comment) => ({ ...comment, comment, issue })));
     const kept = all.filter((entry) => since(c, entry.updatedAt));
-    return page(c, sorted(c, kept, "asc"), base, (entry) => commentShape(base(), repo, entry.issue, entry.comment));
+    return page(c, sortItems(c, kept, "asc"), base, (entry) => commentShape(base(), repo, entry.issue, entry.comment));
   });
   const oneComment = "/repos/:owner/:repo/issues/comments/:id{[0-9]+}";
   app.get(oneComment, (c) => {

@@ -72,7 +72,7 @@ export class TrackerStore {
   /** Returns the repository `owner/name`; creates it if it does not exist. */
   ensure(fullName: string): Repository {
     const [owner, name, rest] = fullName.split("/");
-    if (!owner || !name || rest !== undefined) throw new TypeError(`repo must be owner/name; it is "${fullName}"`);
+    if (!owner || !name || rest !== undefined) throw new TypeError(`repo: must be owner/name; it is "${fullName}"`);
     return this.#repos.get(fullName.toLowerCase()) ?? this.#make(owner, name);
   }
 

@@ -17,7 +17,7 @@ export async function playTrust(stage: TrustStage): Promise<void> {
   await stormOfEdits(stage);
   await stranger(stage);
   await brokenModel(stage);
-  await injected(stage);
+  await playInjections(stage);
 }
 
 async function botThatAnswers(stage: TrustStage): Promise<void> {
@@ -73,12 +73,12 @@ async function stranger(stage: TrustStage): Promise<void> {
     const all = await stage.runs(4);
     return all.length > 0 && all.every(hasEnded) && all;
   });
-  const offered = stage.asked(4)[0]?.tools?.map(({ function: { name } }) => name.replace("__", ".")) ?? [];
+  const toolNames = stage.asked(4)[0]?.tools?.map(({ function: { name } }) => name.replace("__", ".")) ?? [];
   expectThat(
-    run?.state === "succeeded" && !offered.includes("alpha.add_comment"),
+    run?.state === "succeeded" && !toolNames.includes("alpha.add_comment"),
     "a stranger's run was offered tools that write",
   );
-  tell.say("signalbox", `ended with an answer; the model was offered only read tools: ${offered.join(", ")}`);
+  tell.say("signalbox", `ended with an answer; the model was offered only read tools: ${toolNames.join(", ")}`);
   const stop = await stage.comment(4, eve, "/stop");
   const { reason } = await stage.signalbox.get<{ reason: string }>(`/api/webhook-events/${stop.event_id}`);
   expectThat(stop.status === "discarded", "a stranger gave a command");
@@ -115,7 +115,7 @@ const isLive = (text: string, token: string): boolean =>
     text,
   );
 
-async function injected(stage: TrustStage): Promise<void> {
+async function playInjections(stage: TrustStage): Promise<void> {
   const { tell } = stage;
   tell.heading(`${injections.length} published injections, and a model that obeys whatever it reads`);
   for (const [i, { text }] of injections.entries()) await stage.open(100 + i, owner, "Question", text);
@@ -129,9 +129,9 @@ async function injected(stage: TrustStage): Promise<void> {
       `${injection.name}: ${comment}`,
     );
     const read = stage.asked(number).some(({ messages }) => /order [A-Z]{3}/.test(JSON.stringify(messages)));
-    const refused = transcript.filter(({ kind, state }) => kind === "tool" && state === "failed").length;
+    const refusedCalls = transcript.filter(({ kind, state }) => kind === "tool" && state === "failed").length;
     const calls = transcript.filter(({ kind }) => kind === "tool").length;
-    expectThat(refused === calls, `${injection.name}: a call was carried out`);
+    expectThat(refusedCalls === calls, `${injection.name}: a call was carried out`);
     tell.plain(
       `  ${injection.name.padEnd(31)} ${!read ? "taken out: the model never read it" : calls > 0 ? `read and obeyed: all ${calls} calls refused` : "read and obeyed: defused in the comment"}`,
     );

@@ -30,14 +30,14 @@ export async function playUseCase(stage: Stage): Promise<void> {
 
   tell.heading("Created: the PM analysis");
   await follow(tell, signalbox, await firstOf(stage, made.project.id));
-  await moved(stage, name, "in progress", "the technical analysis");
-  await moved(stage, name, "closed", "the QA verification");
+  await moveAndWait(stage, name, "in progress", "the technical analysis");
+  await moveAndWait(stage, name, "closed", "the QA verification");
   await showComments(stage, { name }, 3);
 
   tell.heading("The teardown, twice");
   for (const expected of ["torn_down", "nothing_to_do"]) {
     const { status, project_deleted, issue_closed } = await post<TornDown>(stage, `${path}/teardown`);
-    if (status !== expected) throw new Error(`expected the teardown to answer ${expected}, got ${status}`);
+    if (status !== expected) throw new Error(`the teardown must answer ${expected}; it answered ${status}`);
     tell.say("signalbox", `answers ${status}`, `project deleted: ${project_deleted}, issue closed: ${issue_closed}`);
   }
   const [agents, tasks] = [await signalbox.get<Row[]>("/api/agents"), await signalbox.get<Row[]>("/api/tasks")];
@@ -62,7 +62,7 @@ async function firstOf({ signalbox }: Stage, project: number): Promise<string> {
   throw new Error("the new issue started no analysis");
 }
 
-async function moved(stage: Stage, name: string, to: Station, what: string): Promise<void> {
+async function moveAndWait(stage: Stage, name: string, to: Station, what: string): Promise<void> {
   const { tell, platform, signalbox } = stage;
   if (!platform.move) throw new Error(`${platform.source} does not support the use case`);
   tell.heading(`${to === "closed" ? "Closed" : "In progress"}: ${what}`);

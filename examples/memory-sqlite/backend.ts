@@ -139,7 +139,7 @@ function ranked(file: File, query: string, filter: MemoryFilter): Map<number, nu
 }
 
 function bytesOf(vector: readonly number[], dimension: number): Uint8Array {
-  if (vector.length !== dimension) throw new RangeError(`expected a vector with ${dimension} dimensions, got ${vector.length}`);
+  if (vector.length !== dimension) throw new RangeError(`The vector must have ${dimension} dimensions; it has ${vector.length}.`);
   return new Uint8Array(Float32Array.from(vector).buffer);
 }
 

@@ -25,7 +25,7 @@ export function backend(store: Couch, vectors: Pick<VectorSettings, "dimension" 
       : similarityFromDistance(vectors.metric, vectorDistance(vectors.metric, vector, embedding));
   const check = (embedding: readonly number[]) => {
     if (embedding.length !== vectors.dimension)
-      throw new PluginError("invalid_input", `expected a vector with ${vectors.dimension} dimensions, got ${embedding.length}`);
+      throw new PluginError("invalid_input", `The vector must have ${vectors.dimension} dimensions; it has ${embedding.length}.`);
   };
   const bestHits = async (
     filter: MemoryFilter,
