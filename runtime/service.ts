@@ -108,7 +108,7 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, shutd
   const sessions = openSessions(core.sql, keyring);
   const server = await serve({
     config,
-    bound: operations,
+    operations,
     log,
     keyring,
     sql: core.sql,

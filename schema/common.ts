@@ -45,13 +45,14 @@ export const prose = (max: number) => z.string().max(max);
 /** ISO 8601 in UTC with milliseconds, for example 2026-01-31T09:30:00.000Z. */
 export const timestamp = z.iso.datetime();
 
-const firstTime = Date.parse("0001-01-01T00:00:00Z");
-const endOfTimes = Date.parse("+010000-01-01T00:00:00Z");
+/** The first time that is allowed, and the first one after the last. */
+const minTime = Date.parse("0001-01-01T00:00:00Z");
+const maxTime = Date.parse("+010000-01-01T00:00:00Z");
 
 /** A time as a caller sends it: ISO 8601 with a zone. Limited to the years that `timestamp` can return, in UTC. */
 export const zonedTime = z.iso
   .datetime({ offset: true, error: "must be a time in ISO 8601 with a zone, for example 2026-01-31T09:30:00Z" })
-  .refine((text) => Date.parse(text) >= firstTime && Date.parse(text) < endOfTimes, "must be between the years 1 and 9999 (UTC)");
+  .refine((text) => Date.parse(text) >= minTime && Date.parse(text) < maxTime, "must be between the years 1 and 9999 (UTC)");
 
 /** Why a text of a row is null although it was stored, for example after damage to the database. Absent if all texts can be read. */
 export const unreadable = (parts: string) =>

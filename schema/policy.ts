@@ -62,7 +62,7 @@ export const policyMembers = {
   presence: z
     .enum(["off", "reaction", "comment"])
     .describe(
-      "How the issue shows that an agent is working: not at all, with a reaction, or with one comment that the agent keeps editing.",
+      "How the issue shows that an agent is working: not at all, with a reaction, or with a living comment: one comment that the agent keeps editing.",
     ),
 };
 

@@ -9,7 +9,7 @@ export function manifestError(error: z.ZodError): string {
   if (!issue) return "the manifest is invalid";
   const path = ["signalbox", ...issue.path.map(memberName)].join(".");
   const [, missing] = /^Invalid input: expected (\w+), received undefined$/.exec(issue.message) ?? [];
-  if (missing) return `${path}: is missing; it must be ${/^[aeiou]/.test(missing) ? "an" : "a"} ${missing}`;
+  if (missing) return `${path}: is required; it must be ${/^[aeiou]/.test(missing) ? "an" : "a"} ${missing}`;
   // For a name in a record, the reason is one level deeper.
   const reason =
     issue.code === "invalid_key" ? `the name is invalid: ${issue.issues[0]?.message ?? issue.message}` : issue.message;

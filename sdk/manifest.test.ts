@@ -59,8 +59,8 @@ test.each([
     "signalbox.title: must not contain characters that change",
   ],
   ["text that steers a terminal", { ...least, about: "a\u001b[2J" }, "signalbox.about: must not contain control characters"],
-  ["no edition", { ...least, manifest: undefined }, "signalbox.manifest: is missing; it must be 1"],
-  ["a member that is not there", { ...least, sdk: undefined }, "signalbox.sdk: is missing; it must be a string"],
+  ["no edition", { ...least, manifest: undefined }, "signalbox.manifest: is required; it must be 1"],
+  ["a member that is not there", { ...least, sdk: undefined }, "signalbox.sdk: is required; it must be a string"],
   ["hosts without the need for fetch", { ...full, needs: [] }, "needs"],
 ])("%s is refused, and the member named", (_, value, member) => {
   const parsed = manifest.safeParse(value);

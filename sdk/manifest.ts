@@ -131,8 +131,8 @@ const declaredMembers = {
   manifest: z.literal(MANIFEST_VERSION, {
     error: ({ input }) =>
       input === undefined
-        ? `is missing; it must be ${MANIFEST_VERSION}, the version of the manifest format`
-        : `must be ${MANIFEST_VERSION}, the version of the manifest format; got ${JSON.stringify(input)}`,
+        ? `is required; it must be ${MANIFEST_VERSION}, the version of the manifest format`
+        : `must be ${MANIFEST_VERSION}, the version of the manifest format; it is ${JSON.stringify(input)}`,
   }),
   id,
   title: sentence(100).optional(),

@@ -47,11 +47,11 @@ function faults(spec: PluginDefinition<z.ZodObject, CapabilityName>): string[] {
   const problems: string[] = [];
   if (!/^[a-z][a-z0-9-]{0,62}$/.test(spec.id ?? "")) {
     problems.push(
-      `id must start with a lower-case letter and contain only lower-case letters, digits and "-"; got ${JSON.stringify(spec.id)}`,
+      `id must start with a lower-case letter and contain only lower-case letters, digits and "-"; it is ${JSON.stringify(spec.id)}`,
     );
   }
   if (!semanticVersion.test(spec.version ?? "")) {
-    problems.push(`version must be a semantic version such as 1.2.0; got ${JSON.stringify(spec.version)}`);
+    problems.push(`version must be a semantic version such as 1.2.0; it is ${JSON.stringify(spec.version)}`);
   }
   if (typeof spec.sdk !== "string" || spec.sdk.trim() === "") problems.push('sdk must be a range such as "^0.1.0"');
   if (typeof spec.setup !== "function") problems.push("setup must be a function");

@@ -92,7 +92,7 @@ export function routeResponseError(answer: unknown): string | null {
   const { status, headers = {}, body } = answer as { status?: unknown; headers?: unknown; body?: unknown };
   const right = typeof status === "number" && Number.isInteger(status);
   if (!right || !((status >= 200 && status < 300) || (status >= 400 && status < 600)))
-    return `status must be 200 to 299 or 400 to 599; got ${JSON.stringify(status)}`;
+    return `status must be 200 to 299 or 400 to 599; it is ${JSON.stringify(status)}`;
   if (status >= 400 && !isError(body)) return `the body of a ${status} must be {error} with a message`;
   if (typeof headers !== "object" || headers === null) return "headers must be an object of strings";
   for (const [name, value] of Object.entries(headers)) {
@@ -103,7 +103,7 @@ export function routeResponseError(answer: unknown): string | null {
   }
   const bytes = sizeOf(body);
   if (bytes === null) return "body must be JSON";
-  return bytes > maxRouteResponseBytes ? `the body must have at most ${maxRouteResponseBytes} bytes; got ${bytes}` : null;
+  return bytes > maxRouteResponseBytes ? `the body must have at most ${maxRouteResponseBytes} bytes; it has ${bytes}` : null;
 }
 
 const isError = (body: unknown): boolean =>

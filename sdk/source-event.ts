@@ -70,7 +70,10 @@ export interface SourceEvent {
   readonly occurred_at: string | null;
   /** Why the event starts nothing, regardless of the mappings, for example a hook of the whole server; `null` or absent otherwise. */
   readonly ignored?: string | null;
-  /** Required member that is missing in the payload, for example `issue.number`; `null` if none is missing. */
+  /**
+   * Required member that is missing in the payload, for example `issue.number`, or a missing header, for example `header X-Event`;
+   * `null` if none is missing.
+   */
   readonly missing_field: string | null;
   /**
    * Identifies the change, with the same value for a webhook and a poll: `issues/closed/owner/repo#12@<time>`. A polled event

@@ -18,10 +18,10 @@ export interface Address extends Repository {
 
 /** Throws `invalid_input` if the project is missing or is not `owner/repo`. */
 export function repositoryOf(project: string | undefined): Repository {
-  if (project === undefined) throw new PluginError("invalid_input", 'missing project: name the repository as "owner/repo"');
+  if (project === undefined) throw new PluginError("invalid_input", 'project: is required; it must be "owner/repo"');
   const name = project.trim();
   if (!isProject(name)) {
-    throw new PluginError("invalid_input", `project must be "owner/repo"; it is ${JSON.stringify(project.slice(0, 200))}`);
+    throw new PluginError("invalid_input", `project: must be "owner/repo"; it is ${JSON.stringify(project.slice(0, 200))}`);
   }
   const [owner = "", repo = ""] = name.split("/");
   return { owner, repo };
@@ -34,7 +34,7 @@ export function addressOf(issue: string | number, project: string | undefined): 
   if (!match || !isNumber(issue_number)) {
     throw new PluginError(
       "invalid_input",
-      `issue must be a number such as 12, "#12" or "owner/repo#12"; it is ${JSON.stringify(String(issue).slice(0, 200))}`,
+      `issue: must be a number such as 12, "#12" or "owner/repo#12"; it is ${JSON.stringify(String(issue).slice(0, 200))}`,
     );
   }
   return { ...repositoryOf(match[1] ?? project), issue_number };

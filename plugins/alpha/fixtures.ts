@@ -17,7 +17,7 @@ const issue = {
 };
 const pull = { ...issue, number: 7, title: "Mend it", head: { ref: "fix" }, base: { ref: "main" }, merged: false };
 
-const placed = (event: string, payload: object) => ({
+const webhookOf = (event: string, payload: object) => ({
   headers: { "x-github-event": event },
   payload: { action: "created", repository, sender: { login: "ann" }, ...payload },
 });
@@ -161,10 +161,10 @@ export const sourceFixtures: SourceFixtures = {
     payload: { action: "created", repository, sender: { login: "ann", id: 1, type: "User" } },
   })),
   comment_places: [
-    (body) => placed("pull_request_review", { review: { body }, pull_request: pull }),
-    (body) => placed("pull_request_review_comment", { comment: { id: 4, body }, pull_request: pull }),
-    (body) => placed("commit_comment", { comment: { id: 4, body, commit_id: "0d1a26e6" } }),
-    (body) => placed("discussion_comment", { comment: { id: 4, body }, discussion: { number: 9, title: "How?" } }),
+    (body) => webhookOf("pull_request_review", { review: { body }, pull_request: pull }),
+    (body) => webhookOf("pull_request_review_comment", { comment: { id: 4, body }, pull_request: pull }),
+    (body) => webhookOf("commit_comment", { comment: { id: 4, body, commit_id: "0d1a26e6" } }),
+    (body) => webhookOf("discussion_comment", { comment: { id: 4, body }, discussion: { number: 9, title: "How?" } }),
   ],
   delivery_header: "x-alpha-delivery",
   comment_event: (body) => ({

@@ -68,7 +68,7 @@ describe("an answer goes where its event was", () => {
     const call = callContext(connection);
     expect(await source.find(post, call)).toBeNull();
     const posted = await source.deliver(post, call);
-    expect(tracker.placed.all.at(-1)).toMatchObject({ at, ...more, body: expect.stringContaining("The answer.") });
+    expect(tracker.placedComments.all.at(-1)).toMatchObject({ at, ...more, body: expect.stringContaining("The answer.") });
     expect(await source.find(post, call)).toEqual(posted);
     await source.deliver(post, call);
     const [first, second] = (await source.findAll?.(post, call)) ?? [];
@@ -82,7 +82,7 @@ describe("an answer goes where its event was", () => {
     const before = tracker.writes();
     const secret = { subject, body: "x", private: true };
     await expect(source.deliver(secret, callContext(connection))).rejects.toMatchObject({ code: "unsupported" });
-    tracker.placed.refuses = true;
+    tracker.placedComments.refuses = true;
     const post = { subject, thread: "discussion:D_k1", body: "x" };
     await expect(source.deliver(post, callContext(connection))).rejects.toMatchObject({
       code: "unsupported",

@@ -11,13 +11,13 @@ const position = z.object({
   page: z.number().int().positive(),
 });
 export type Position = z.output<typeof position>;
-const cursor = z.object({ v: z.literal(1), issues: position, comments: position });
-export type Cursor = z.output<typeof cursor>;
+const cursorShape = z.object({ v: z.literal(1), issues: position, comments: position });
+export type Cursor = z.output<typeof cursorShape>;
 
 /** Parses the cursor of an earlier poll. An invalid one restarts at `since`: events that come twice have the same key. */
 export function cursorOf(text: string | null, since: string): Cursor {
   try {
-    return cursor.parse(JSON.parse(text ?? ""));
+    return cursorShape.parse(JSON.parse(text ?? ""));
   } catch {
     const start = { from: seconds(since), at: seconds(since), seen: [], page: 1 };
     return { v: 1, issues: start, comments: start };

@@ -42,16 +42,16 @@ export async function readList(
 }
 
 function advance(position: Position, page: readonly Item[], into: Item[]): Position {
-  let { at: reached, seen } = position;
+  let { at: newestTime, seen } = position;
   for (const item of page) {
     const time = seconds(item.updated_at);
     const name = nameOf(item);
-    if (time < reached || (time === reached && seen.includes(name))) continue;
-    if (time > reached) [reached, seen] = [time, []];
+    if (time < newestTime || (time === newestTime && seen.includes(name))) continue;
+    if (time > newestTime) [newestTime, seen] = [time, []];
     seen = [...seen, name];
     into.push(item);
   }
-  return { ...position, at: reached, seen, page: reached === position.at ? position.page + 1 : 1 };
+  return { ...position, at: newestTime, seen, page: newestTime === position.at ? position.page + 1 : 1 };
 }
 
 /** Includes state and number of comments: an issue may be opened and closed within one second. */

@@ -13,7 +13,7 @@ export class AlphaTracker extends FakeTracker {
   readonly labels: Row[] = [];
   readonly pulls: Row[] = [];
   /** Comments elsewhere than on the issues of octo/app. */
-  readonly placed = new PlacedComments();
+  readonly placedComments = new PlacedComments();
   readonly hooks = new Hooks();
   /** What accounts may do in any repository, by login. */
   readonly permissions: Record<string, string> = {};
@@ -65,15 +65,15 @@ export class AlphaTracker extends FakeTracker {
       "content",
     );
     if (reacted) return reacted;
-    const edited = this.editComment(request, /^\/repos\/octo\/app\/issues\/comments\/(\d+)$/, this.notes);
-    if (edited) return edited;
+    const editResponse = this.editComment(request, /^\/repos\/octo\/app\/issues\/comments\/(\d+)$/, this.notes);
+    if (editResponse) return editResponse;
     const deleted = this.deleteComment(request, /^\/repos\/octo\/app\/issues\/comments\/(\d+)$/, this.notes);
     if (deleted) return deleted;
     const login = /^\/repos\/[^/]+\/[^/]+\/collaborators\/([^/]+)\/permission$/.exec(path)?.[1];
     if (login !== undefined) return { status: 200, body: { permission: this.permissions[login] ?? "read" } };
     const elsewhere = /^\/repos\/octo\/app\/issues\//.test(path)
       ? null
-      : (this.hooks.route(request) ?? this.placed.route(request, this.url));
+      : (this.hooks.route(request) ?? this.placedComments.route(request, this.url));
     if (elsewhere) return elsewhere;
     const match = /^\/repos\/octo\/app(\/.*)$/.exec(path);
     const [, first, number, rest] = /^\/(\w+)(?:\/([^/]+))?(?:\/(\w+))?$/.exec(match?.[1] ?? "") ?? [];
@@ -112,8 +112,8 @@ export class AlphaTracker extends FakeTracker {
   #page(rows: readonly Row[], query: URLSearchParams): FakeResponse {
     const [size, page] = [Number(query.get("per_page") ?? 30), Number(query.get("page") ?? 1)];
     const since = Date.parse(query.get("since") ?? "1970-01-01");
-    const sorted = query.get("sort") === "updated" ? rows.toSorted((a, b) => a.updated_at.localeCompare(b.updated_at)) : rows;
-    const all = sorted.filter((row) => !query.has("since") || Date.parse(row.updated_at) > since);
+    const sortedRows = query.get("sort") === "updated" ? rows.toSorted((a, b) => a.updated_at.localeCompare(b.updated_at)) : rows;
+    const all = sortedRows.filter((row) => !query.has("since") || Date.parse(row.updated_at) > since);
     const last = Math.max(1, Math.ceil(all.length / size));
     const link = (relation: string, to: number) => `<${this.url}/x?per_page=${size}&page=${to}>; rel="${relation}"`;
     const links = page < last ? [link("next", page + 1), link("last", last)] : [];

@@ -34,17 +34,17 @@ export function addressOf(issue: string | number, project: string | undefined): 
     const shown = JSON.stringify(String(issue).slice(0, 200));
     throw new PluginError(
       "invalid_input",
-      `issue must be 12, "#12", "!12" for a merge request, or "group/project#12"; it is ${shown}`,
+      `issue: must be 12, "#12", "!12" for a merge request, or "group/project#12"; it is ${shown}`,
     );
   }
   return { project: projectOf(match[1] ?? project), kind: match[2] === "!" ? "merge_requests" : "issues", iid };
 }
 
 export function projectOf(project: string | undefined): string {
-  if (project === undefined) throw new PluginError("invalid_input", 'missing project: name it as "group/project"');
+  if (project === undefined) throw new PluginError("invalid_input", 'project: is required; it must be "group/project"');
   const name = project.trim();
   if (isProject(name)) return name;
-  throw new PluginError("invalid_input", `project must be "group/project"; it is ${JSON.stringify(project.slice(0, 200))}`);
+  throw new PluginError("invalid_input", `project: must be "group/project"; it is ${JSON.stringify(project.slice(0, 200))}`);
 }
 
 export const addressOfSubject = (subject: Subject): Address => addressOf(subject.issue, subject.project);

@@ -1,6 +1,6 @@
 import type { SourceFixtures, ToolFixtures } from "@signalbox/sdk/testing";
 import { startTracker } from "./test-tracker.ts";
-import { golden, issue, placed, project, user } from "./webhook-fixtures.ts";
+import { golden, issue, noteEvent, project, user } from "./webhook-fixtures.ts";
 
 const token = "test-token-91ab";
 const secret = "webhook-secret-5f0c";
@@ -34,11 +34,11 @@ export const sourceFixtures: SourceFixtures = {
     { headers: { "x-gitlab-event": "Push Hook" }, payload: { object_kind: "push", user_id: 5, user_username: "ann", project } },
   ],
   comment_places: [
-    (body) => placed(body, { merge_request: { iid: 7 } }, { type: "DiffNote", position: { new_path: "a.c", new_line: 3 } }),
-    (body) => placed(body, { commit: { id: "cfe32cf61b73a0d5e9f13e774abde7ff789b1660" } }, { noteable_type: "Commit" }),
-    (body) => placed(body, { snippet: { id: 53, title: "test" } }, { noteable_type: "Snippet" }),
+    (body) => noteEvent(body, { merge_request: { iid: 7 } }, { type: "DiffNote", position: { new_path: "a.c", new_line: 3 } }),
+    (body) => noteEvent(body, { commit: { id: "cfe32cf61b73a0d5e9f13e774abde7ff789b1660" } }, { noteable_type: "Commit" }),
+    (body) => noteEvent(body, { snippet: { id: 53, title: "test" } }, { noteable_type: "Snippet" }),
   ],
-  private_event: placed("For members.", { issue: { iid: 12 } }, { internal: true }),
+  private_event: noteEvent("For members.", { issue: { iid: 12 } }, { internal: true }),
   delivery_header: "x-beta-event-uuid",
   comment_event: (body) => ({
     headers: { "x-beta-event": "Note Hook" },

@@ -63,7 +63,7 @@ describe("an answer goes where its event was", () => {
     const call = callContext(connection);
     expect(await source.find(post, call)).toBeNull();
     const posted = await source.deliver(post, call);
-    expect(tracker.placed.all.at(-1)).toMatchObject({ at, body: expect.stringContaining("The answer.") });
+    expect(tracker.placedNotes.all.at(-1)).toMatchObject({ at, body: expect.stringContaining("The answer.") });
     expect(await source.find(post, call)).toEqual(posted);
     await source.deliver(post, call);
     const [first, second] = (await source.findAll?.(post, call)) ?? [];

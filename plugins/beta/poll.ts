@@ -40,14 +40,17 @@ export async function poll(
   const cursor = cursorOf(from.cursor, from.since);
   const until = Date.now() + maxReadingMs;
   const found: PolledEvent[] = [];
-  const ends = { issues: cursor.issues, merge_requests: cursor.merge_requests };
+  const nextPositions = { issues: cursor.issues, merge_requests: cursor.merge_requests };
   for (const kind of ["issues", "merge_requests"] as const) {
-    const { items, end } = await listChanged(context, kind, cursor[kind]);
+    const { items, nextPosition } = await listChanged(context, kind, cursor[kind]);
     const rest = await readDetails(context, kind, { items, start: cursor[kind], until }, found);
-    ends[kind] = rest ?? end;
+    nextPositions[kind] = rest ?? nextPosition;
   }
   const events = found.sort((a, b) => Date.parse(a.when) - Date.parse(b.when));
-  return { events: events.map(({ headers, payload }) => ({ headers, payload })), cursor: JSON.stringify({ v: 1, ...ends }) };
+  return {
+    events: events.map(({ headers, payload }) => ({ headers, payload })),
+    cursor: JSON.stringify({ v: 1, ...nextPositions }),
+  };
 }
 
 function cursorOf(text: string | null, since: string): z.output<typeof cursorShape> {
@@ -59,13 +62,17 @@ function cursorOf(text: string | null, since: string): z.output<typeof cursorSha
   }
 }
 
-const early = (time: string): string => new Date(Date.parse(time) - overlap).toISOString();
+const withOverlap = (time: string): string => new Date(Date.parse(time) - overlap).toISOString();
 
 /** Lists items by time of change. Pages are requested by time, not by number: an item that changes meanwhile moves to the end. */
-async function listChanged(context: PollContext, kind: Kind, start: Position): Promise<{ items: Item[]; end: Position }> {
+async function listChanged(
+  context: PollContext,
+  kind: Kind,
+  start: Position,
+): Promise<{ items: Item[]; nextPosition: Position }> {
   const items = new Map<string, Item>();
-  let { at: reached, page } = start;
-  let after = early(reached);
+  let { at: newestTime, page } = start;
+  let after = withOverlap(newestTime);
   for (let count = 0; count < maxPages; count++) {
     const query = { updated_after: after, order_by: "updated_at", sort: "asc", per_page: 100, page };
     const request = {
@@ -77,12 +84,13 @@ async function listChanged(context: PollContext, kind: Kind, start: Position): P
     const { data } = await context.client.read({ ...request, schema: shapes.listItems });
     for (const item of data) items.set(`${item.iid}`, item);
     const last = data.at(-1);
-    if (last && Date.parse(last.updated_at) > Date.parse(reached)) reached = last.updated_at;
-    if (data.length < 100) return { items: [...items.values()], end: { from: early(reached), at: reached, page: 1, done: [] } };
+    if (last && Date.parse(last.updated_at) > Date.parse(newestTime)) newestTime = last.updated_at;
+    if (data.length < 100)
+      return { items: [...items.values()], nextPosition: { from: withOverlap(newestTime), at: newestTime, page: 1, done: [] } };
     page = last && Date.parse(last.updated_at) > Date.parse(after) ? 1 : page + 1;
     after = last?.updated_at ?? after;
   }
-  return { items: [...items.values()], end: { from: start.from, at: reached, page, done: [] } };
+  return { items: [...items.values()], nextPosition: { from: start.from, at: newestTime, page, done: [] } };
 }
 
 /** Reads the details of as many items as one poll may, oldest change first. If some are left, returns the position to continue from. */
@@ -97,18 +105,18 @@ async function readDetails(
     .filter((item) => !processedKeys.has(nameOf(item)))
     .sort((a, b) => Date.parse(a.updated_at) - Date.parse(b.updated_at));
   const processed: Item[] = [];
-  let reached = start.at;
+  let newestTime = start.at;
   for (const [count, item] of due.entries()) {
     if (count >= maxDetails || Date.now() > until) {
-      const again = Date.parse(early(reached));
+      const again = Date.parse(withOverlap(newestTime));
       const listed = items.filter((one) => processedKeys.has(nameOf(one))).concat(processed);
       const done = listed.filter((one) => Date.parse(one.updated_at) >= again).map(nameOf);
-      return { from: start.from, at: reached, page: reached === start.at ? start.page : 1, done };
+      return { from: start.from, at: newestTime, page: newestTime === start.at ? start.page : 1, done };
     }
     const isOlder = Date.now() - Date.parse(item.updated_at) > overlap;
     found.push(...(await detailsOf(context, kind, item, Date.parse(start.from))));
     if (isOlder) processed.push(item);
-    if (Date.parse(item.updated_at) > Date.parse(reached)) reached = item.updated_at;
+    if (Date.parse(item.updated_at) > Date.parse(newestTime)) newestTime = item.updated_at;
   }
   return null;
 }

@@ -15,7 +15,7 @@ export class BetaTracker extends FakeTracker {
   readonly items: (Row & { readonly of: string })[] = [];
   readonly notes: Note[] = [];
   /** Notes elsewhere than on the issues and merge requests of octo/team/app. */
-  readonly placed = new PlacedNotes();
+  readonly placedNotes = new PlacedNotes();
   readonly hooks = new Hooks();
   /** Whether the account may write internal notes; otherwise they are public, without an error. */
   internal = true;
@@ -102,8 +102,8 @@ export class BetaTracker extends FakeTracker {
     if (reacted) return this.#touched(request, reacted);
     const elsewhere = this.#elsewhere(request);
     if (elsewhere) return elsewhere;
-    const edited = this.editComment(request, /\/notes\/(\d+)$/, this.notes);
-    if (edited) return this.#touched(request, edited);
+    const editResponse = this.editComment(request, /\/notes\/(\d+)$/, this.notes);
+    if (editResponse) return this.#touched(request, editResponse);
     const deleted = this.deleteComment(request, /\/notes\/(\d+)$/, this.notes);
     if (deleted) return deleted;
     const match =
@@ -151,7 +151,7 @@ export class BetaTracker extends FakeTracker {
     const { path } = request;
     const own = /^\/api\/v4\/projects\/(?:octo%2Fteam%2Fapp|77)\/((?:issues|merge_requests)\/\d+)\/notes/.exec(path)?.[1];
     if (this.items.some(({ of }) => of === own)) return null;
-    return this.#member(path) ?? this.hooks.route(request) ?? this.placed.route(request);
+    return this.#member(path) ?? this.hooks.route(request) ?? this.placedNotes.route(request);
   }
 
   #member(path: string): FakeResponse | null {
@@ -195,10 +195,10 @@ export class BetaTracker extends FakeTracker {
   #list(rows: readonly Row[], query: URLSearchParams, order = "created_at"): FakeResponse {
     const [size, page] = [Number(query.get("per_page") ?? 20), Number(query.get("page") ?? 1)];
     const member = query.get("order_by") ?? order;
-    const sorted = rows.toSorted((a, b) => String(a[member]).localeCompare(String(b[member])) || Number(a.id) - Number(b.id));
-    if (query.get("sort") !== "asc" && order !== "id") sorted.reverse();
+    const sortedRows = rows.toSorted((a, b) => String(a[member]).localeCompare(String(b[member])) || Number(a.id) - Number(b.id));
+    if (query.get("sort") !== "asc" && order !== "id") sortedRows.reverse();
     const after = Date.parse(query.get("updated_after") ?? "1970-01-01");
-    const all = sorted.filter((row) => Date.parse(row.updated_at) >= after);
+    const all = sortedRows.filter((row) => Date.parse(row.updated_at) >= after);
     const next = page * size < all.length ? String(page + 1) : "";
     return { status: 200, body: all.slice((page - 1) * size, page * size), headers: { "x-next-page": next } };
   }

@@ -22,7 +22,7 @@ export const issue = {
 };
 const branches = { source_branch: "fix", target_branch: "main" };
 
-export const placed = (note: string, on: object, more: object) => ({
+export const noteEvent = (note: string, on: object, more: object) => ({
   headers: { "x-gitlab-event": "Note Hook" },
   payload: { object_kind: "note", user, project, object_attributes: { id: 301, note, ...more }, ...on },
 });

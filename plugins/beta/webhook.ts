@@ -6,8 +6,8 @@ import * as shapes from "./shapes.ts";
 
 type Hook = z.output<typeof shapes.hook>;
 
-/** The switch of a webhook by which the platform delivers an event. */
-const switches: Readonly<Record<string, string>> = {
+/** The field of a webhook that makes the platform deliver an event with this name. */
+const hookFields: Readonly<Record<string, string>> = {
   "Issue Hook": "issues_events",
   "Confidential Issue Hook": "confidential_issues_events",
   "Note Hook": "note_events",
@@ -36,20 +36,20 @@ export async function checkWebhook(
   const path = { project: projectOf(project ?? undefined) };
   // A webhook mapping may name event and action in one: "Issue Hook.open".
   const names = [...new Set(events.map(({ event_name }) => event_name.split(".")[0] ?? event_name))].sort();
-  const unknownEvents = names.filter((name) => !Object.hasOwn(switches, name));
-  const switchNames = names.flatMap((name) => (Object.hasOwn(switches, name) ? (switches[name] ?? []) : []));
+  const unknownEvents = names.filter((name) => !Object.hasOwn(hookFields, name));
+  const neededHookFields = names.flatMap((name) => (Object.hasOwn(hookFields, name) ? (hookFields[name] ?? []) : []));
   const hook = (await hooksOf(client, path, signal)).find((one) => isSame(one.url, url));
-  const missingSwitches = hook ? switchNames.filter((name) => hook[name] !== true) : switchNames;
-  if (apply && (!hook || missingSwitches.length > 0)) {
-    const savedHook = await write(client, path, hook, { url, needed: switchNames }, connection, signal);
+  const missingFields = hook ? neededHookFields.filter((name) => hook[name] !== true) : neededHookFields;
+  if (apply && (!hook || missingFields.length > 0)) {
+    const savedHook = await write(client, path, hook, { url, needed: neededHookFields }, connection, signal);
     return {
       ...reportOf(savedHook),
-      missing: switchNames.filter((name) => savedHook[name] !== true),
+      missing: neededHookFields.filter((name) => savedHook[name] !== true),
       unknown: unknownEvents,
       changed: hook ? "updated" : "created",
     };
   }
-  return { ...(hook ? reportOf(hook) : absent), missing: missingSwitches, unknown: unknownEvents, changed: null };
+  return { ...(hook ? reportOf(hook) : absent), missing: missingFields, unknown: unknownEvents, changed: null };
 }
 
 const absent = { id: null, active: false, configured: [], notes: ["No webhook of the project points to this URL."] };
@@ -100,6 +100,6 @@ function reportOf(hook: Hook) {
   const isDisabled = hook.alert_status !== undefined && hook.alert_status !== null && hook.alert_status !== "executable";
   const notes = isDisabled ? [`The platform has disabled the webhook after failed deliveries (${hook.alert_status}).`] : [];
   if (hook.enable_ssl_verification === false) notes.push("The platform does not check the certificate of this service.");
-  const configured = [...new Set(Object.values(switches))].filter((name) => hook[name] === true);
+  const configured = [...new Set(Object.values(hookFields))].filter((name) => hook[name] === true);
   return { id: String(hook.id), active: !isDisabled, configured, notes };
 }

@@ -16,10 +16,10 @@ export interface Address {
 /** Checks the ids of issue and project. Throws `invalid_input`. */
 export function addressOf(issue: string | number, project: string | undefined): Address {
   const id = String(issue).trim();
-  if (!isId(id)) throw wrong("issue must be the id of an issue", id);
+  if (!isId(id)) throw wrong("issue: must be the id of an issue", id);
   const name = project?.trim();
   if (name === undefined || name === anyProject) return { project: null, issue: id };
-  if (!isId(name)) throw wrong("project must be the id of a project", name);
+  if (!isId(name)) throw wrong("project: must be the id of a project", name);
   return { project: name, issue: id };
 }
 

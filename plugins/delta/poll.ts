@@ -17,7 +17,7 @@ const justNow = 10_000;
 /** Changes made while a page was read are read again; those already reported are recognised by their key. Milliseconds. */
 const overlap = 60_000;
 
-const waiting = z.object({ from: z.string(), reported: z.string(), ids: z.array(z.string()) });
+const pendingIssues = z.object({ from: z.string(), reported: z.string(), ids: z.array(z.string()) });
 /**
  * The platform lists the newest change first and has no start time parameter. `from`: changes before it have been reported.
  * `head`: the newest change of this sweep, where the next sweep ends. `next`: the page to continue with, if a sweep was cut short.
@@ -32,7 +32,7 @@ const cursorShape = z.object({
   next: z.string().nullable(),
   reported: z.string().nullable().default(null),
   seen: z.string().nullable().default(null),
-  rest: z.array(waiting).default([]),
+  rest: z.array(pendingIssues).default([]),
   done: z.record(z.string(), z.string()).default({}),
 });
 type Cursor = z.output<typeof cursorShape>;
@@ -46,34 +46,38 @@ export async function poll(
   const project = await projectOf(client, from.project, signal);
   const cursor = cursorOf(from.cursor, from.since);
   const bounds: PollBounds = { from: cursor.from, reported: cursor.reported ?? cursor.from };
-  const started = Date.now();
-  const swept = await listChanged(client, project, cursor, signal);
-  const waited = cursor.rest.flatMap(({ ids, ...before }): DueItem[] => ids.map((id) => ({ id, item: null, bounds: before })));
-  const waits = new Set(waited.map(({ id }) => id));
-  const items = swept.items.filter(({ id, updated_at }) => !waits.has(id) && cursor.done[id] !== updated_at);
-  const dueItems: DueItem[] = [...waited, ...items.map((item) => ({ id: item.id, item, bounds }))];
+  const startedAt = Date.now();
+  const listed = await listChanged(client, project, cursor, signal);
+  const pending = cursor.rest.flatMap(({ ids, ...before }): DueItem[] => ids.map((id) => ({ id, item: null, bounds: before })));
+  const pendingIds = new Set(pending.map(({ id }) => id));
+  const items = listed.items.filter(({ id, updated_at }) => !pendingIds.has(id) && cursor.done[id] !== updated_at);
+  const dueItems: DueItem[] = [...pending, ...items.map((item) => ({ id: item.id, item, bounds }))];
   const states = dueItems.length > 0 ? await statesOf(client, project, signal) : [];
   const names = new Map(states.map(({ id, name }) => [id, name]));
   const reading: PollContext = { client, project, signal, since: from.since, states: names };
   const isNew = (item: Item) => Date.parse(item.created_at) >= Date.parse(cursor.from);
   const found: PolledEvent[] = items.filter(isNew).map((item) => createdEvent(reading, item));
-  const { count, seen } = await readDetails(reading, dueItems, found, swept.end.seen);
+  const { count, seen } = await readDetails(reading, dueItems, found, listed.nextCursor.seen);
   const events = found.sort((a, b) => Date.parse(a.when) - Date.parse(b.when));
-  const whole = swept.end.next === null;
-  const reached = whole && seen !== null && seen > bounds.reported ? seen : cursor.reported;
+  const isComplete = listed.nextCursor.next === null;
+  const newestTime = isComplete && seen !== null && seen > bounds.reported ? seen : cursor.reported;
   const rest = groupByIssue(dueItems.slice(count));
-  const done = processedItems(swept, rest, started);
-  const end: Cursor = { ...swept.end, rest, done, seen: whole ? null : seen, reported: reached };
-  return { events: events.map(({ headers, payload }) => ({ headers, payload })), cursor: JSON.stringify(end) };
+  const done = processedItems(listed, rest, startedAt);
+  const nextCursor: Cursor = { ...listed.nextCursor, rest, done, seen: isComplete ? null : seen, reported: newestTime };
+  return { events: events.map(({ headers, payload }) => ({ headers, payload })), cursor: JSON.stringify(nextCursor) };
 }
 
 /** Issues that the next sweep lists again and can skip. Very recent changes may still get their activity. */
-function processedItems(swept: { items: readonly Item[]; end: Cursor }, rest: Cursor["rest"], started: number): Cursor["done"] {
+function processedItems(
+  listed: { items: readonly Item[]; nextCursor: Cursor },
+  rest: Cursor["rest"],
+  startedAt: number,
+): Cursor["done"] {
   const open = new Set(rest.flatMap(({ ids }) => ids));
-  const from = Date.parse(swept.end.from);
-  const items = swept.items.filter(({ id, updated_at }) => {
+  const from = Date.parse(listed.nextCursor.from);
+  const items = listed.items.filter(({ id, updated_at }) => {
     const time = Date.parse(updated_at);
-    return time >= from && time < started - justNow && !open.has(id);
+    return time >= from && time < startedAt - justNow && !open.has(id);
   });
   return Object.fromEntries(items.slice(0, 2_000).map(({ id, updated_at }) => [id, updated_at]));
 }
@@ -100,7 +104,7 @@ async function readDetails(context: PollContext, due: readonly DueItem[], found:
   return { count, seen };
 }
 
-function groupByIssue(due: readonly DueItem[]): z.output<typeof waiting>[] {
+function groupByIssue(due: readonly DueItem[]): z.output<typeof pendingIssues>[] {
   const groups = new Map<string, { from: string; reported: string; ids: string[] }>();
   for (const { id, bounds } of due) {
     const name = `${bounds.from} ${bounds.reported}`;
@@ -117,7 +121,7 @@ async function projectOf(client: Client, identifier: string, signal: AbortSignal
   const fits: boolean = isId(name);
   if (fits) return projectId(client, name, signal);
   const shown = JSON.stringify(name.slice(0, 200));
-  throw new PluginError("invalid_input", `project must be the id of a project, a UUID, or its identifier; it is ${shown}`);
+  throw new PluginError("invalid_input", `project: must be the id of a project, a UUID, or its identifier; it is ${shown}`);
 }
 
 function cursorOf(text: string | null, since: string): Cursor {
@@ -133,7 +137,7 @@ async function listChanged(
   project: string,
   start: Cursor,
   signal: AbortSignal,
-): Promise<{ items: Item[]; end: Cursor }> {
+): Promise<{ items: Item[]; nextCursor: Cursor }> {
   const items = new Map<string, Item>();
   const route = "GET /workspaces/{slug}/projects/{project}/issues/";
   let { head, next } = start;
@@ -147,11 +151,11 @@ async function listChanged(
     if (fresh.length < data.results.length || !data.next_page_results || !data.next_cursor) {
       const end =
         head === null ? start.from : new Date(Math.max(Date.parse(head) - overlap, Date.parse(start.from))).toISOString();
-      return { items: [...items.values()], end: { ...start, from: end, head: null, next: null } };
+      return { items: [...items.values()], nextCursor: { ...start, from: end, head: null, next: null } };
     }
     next = data.next_cursor;
   }
-  return { items: [...items.values()], end: { ...start, head, next } };
+  return { items: [...items.values()], nextCursor: { ...start, head, next } };
 }
 
 /** `null` if it was deleted meanwhile. */

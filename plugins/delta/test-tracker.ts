@@ -104,8 +104,8 @@ export class DeltaTracker extends FakeTracker {
       return { status: 200, body: { id: writer, display_name: writer === people.bot ? "signalbox" : "ann" } };
     const hook = this.#hook(request);
     if (hook) return hook;
-    const edited = this.editComment(request, /\/comments\/([\w-]+)\/$/, this.notes);
-    if (edited) return edited;
+    const editResponse = this.editComment(request, /\/comments\/([\w-]+)\/$/, this.notes);
+    if (editResponse) return editResponse;
     const deleted = this.deleteComment(request, /\/comments\/([\w-]+)\/$/, this.notes);
     if (deleted) return deleted;
     if (path === `/api/v1/workspaces/${workspace}/members/`) return { status: 200, body: members };
@@ -122,8 +122,8 @@ export class DeltaTracker extends FakeTracker {
     if (id !== project && !this.isOneProject)
       return id && rest ? { status: 403, body: { detail: "You do not have permission" } } : notFound;
     if (id && rest === "") return { status: 200, body: this.#project };
-    const listed = { "states/": listedStates, "labels/": [{ id: labels.bug, name: "bug" }] }[rest];
-    if (listed) return this.#list(listed, query);
+    const rows = { "states/": listedStates, "labels/": [{ id: labels.bug, name: "bug" }] }[rest];
+    if (rows) return this.#list(rows, query);
     if (rest === "issues/" && method === "POST") return this.#make(body as Record<string, unknown>, writer);
     if (rest === "issues/") return this.#list(this.issues, query);
     const [, at, sub] = /^issues\/([\w-]+)\/(comments\/|activities\/)?$/.exec(rest) ?? [];
@@ -191,10 +191,10 @@ export class DeltaTracker extends FakeTracker {
     const page = Number(/^\d+:(\d+):0$/.exec(query.get("cursor") ?? "")?.[1] ?? 0);
     const order = query.get("order_by") ?? "-created_at";
     const member = order.replace("-", "");
-    const sorted = rows.toSorted((a, b) => String(a[member] ?? "").localeCompare(String(b[member] ?? "")));
-    if (order.startsWith("-")) sorted.reverse();
-    const more = (page + 1) * size < sorted.length;
-    const results = sorted.slice(page * size, (page + 1) * size);
+    const sortedRows = rows.toSorted((a, b) => String(a[member] ?? "").localeCompare(String(b[member] ?? "")));
+    if (order.startsWith("-")) sortedRows.reverse();
+    const more = (page + 1) * size < sortedRows.length;
+    const results = sortedRows.slice(page * size, (page + 1) * size);
     return {
       status: 200,
       body: {

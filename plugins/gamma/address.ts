@@ -19,7 +19,7 @@ export function keyOf(issue: string | number, project?: string): string {
   if (isKey(whole)) return whole.toUpperCase();
   throw new PluginError(
     "invalid_input",
-    `issue must be a key such as "PROJ-12", or a number with a project; it is ${JSON.stringify(text.slice(0, 200))}`,
+    `issue: must be a key such as "PROJ-12", or a number with a project; it is ${JSON.stringify(text.slice(0, 200))}`,
   );
 }
 
@@ -27,5 +27,5 @@ export function keyOf(issue: string | number, project?: string): string {
 export function projectKeyOf(project: string): string {
   const text = project.trim();
   if (/^[A-Za-z][A-Za-z0-9_]{0,99}$/.test(text)) return text.toUpperCase();
-  throw new PluginError("invalid_input", `project must be the key of a project, such as "PROJ"; it is ${JSON.stringify(text)}`);
+  throw new PluginError("invalid_input", `project: must be the key of a project, such as "PROJ"; it is ${JSON.stringify(text)}`);
 }

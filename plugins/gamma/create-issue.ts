@@ -23,7 +23,7 @@ export async function createIssue({ client, connection, convert, signal }: Accou
   const project = issue.project.trim().toUpperCase();
   if (!/^[A-Za-z][A-Za-z0-9_]{0,99}$/.test(project)) {
     const shownProject = JSON.stringify(project.slice(0, 200));
-    throw new PluginError("invalid_input", `project must be the key of a project such as "PROJ"; it is ${shownProject}`);
+    throw new PluginError("invalid_input", `project: must be the key of a project such as "PROJ"; it is ${shownProject}`);
   }
   const issuetype = await typeFor(client, project, signal);
   const summary = truncate(sanitizeText(issue.title).replace(/\s+/g, " "), maxTitleLength);

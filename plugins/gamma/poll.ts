@@ -35,20 +35,20 @@ export async function poll(
   if (!/^[A-Za-z][A-Za-z0-9_]{0,99}$/.test(project))
     throw new PluginError(
       "invalid_input",
-      `project must be the key of a project such as "PROJ"; it is ${JSON.stringify(project.slice(0, 200))}`,
+      `project: must be the key of a project such as "PROJ"; it is ${JSON.stringify(project.slice(0, 200))}`,
     );
   const cursor = cursorOf(from.cursor, from.since);
-  const { issues, whole } = await listChanged(client, project, cursor, signal);
+  const { issues, isComplete } = await listChanged(client, project, cursor, signal);
   const found: PolledEvent[] = [];
   for (const issue of issues) found.push(...(await eventsOf(client, issue, Date.parse(cursor.from), signal)));
   const times = issues.map((issue) => timestampAt(issue, "fields", "updated") ?? "");
-  const reached = [...times, cursor.at].sort().at(-1) ?? cursor.at;
-  const end: Cursor = { v: 1, from: whole ? early(reached) : cursor.from, at: reached };
+  const newestTime = [...times, cursor.at].sort().at(-1) ?? cursor.at;
+  const nextCursor: Cursor = { v: 1, from: isComplete ? withOverlap(newestTime) : cursor.from, at: newestTime };
   const events = found.sort((a, b) => a.when.localeCompare(b.when)).map(({ headers, payload }) => ({ headers, payload }));
-  return { events, cursor: JSON.stringify(end) };
+  return { events, cursor: JSON.stringify(nextCursor) };
 }
 
-const early = (time: string): string => new Date(Date.parse(time) - overlap).toISOString();
+const withOverlap = (time: string): string => new Date(Date.parse(time) - overlap).toISOString();
 
 function cursorOf(text: string | null, since: string): Cursor {
   try {
@@ -63,8 +63,8 @@ function cursorOf(text: string | null, since: string): Cursor {
  * Lists issues by time of change. The query language knows absolute times only to the minute and in the time zone of the
  * account, so relative minutes are used.
  */
-async function listChanged(client: HttpClient, project: string, { at: reached }: Cursor, signal: AbortSignal) {
-  const minutes = Math.max(1, Math.ceil((Date.now() - Date.parse(reached) + overlap) / 60_000) + 1);
+async function listChanged(client: HttpClient, project: string, { at: newestTime }: Cursor, signal: AbortSignal) {
+  const minutes = Math.max(1, Math.ceil((Date.now() - Date.parse(newestTime) + overlap) / 60_000) + 1);
   const jql = `project = "${project}" AND updated >= "-${minutes}m" ORDER BY updated ASC`;
   const search = searchOf(client, { jql, fields, expand: "changelog", maxResults: 100 }, signal);
   const issues: Issue[] = [];
@@ -72,11 +72,11 @@ async function listChanged(client: HttpClient, project: string, { at: reached }:
     const page = await search();
     issues.push(
       ...page.issues.filter(
-        (issue) => Date.parse(timestampAt(issue, "fields", "updated") ?? "") >= Date.parse(reached) - overlap,
+        (issue) => Date.parse(timestampAt(issue, "fields", "updated") ?? "") >= Date.parse(newestTime) - overlap,
       ),
     );
-    if (page.last) return { issues, whole: true };
-    if (issues.length >= maxIssues) return { issues, whole: false };
+    if (page.last) return { issues, isComplete: true };
+    if (issues.length >= maxIssues) return { issues, isComplete: false };
   }
 }
 

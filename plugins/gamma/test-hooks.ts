@@ -18,8 +18,8 @@ export class Hooks {
       this.secrets.push(secret ?? configuration.secret);
       const number = 50 + this.all.length;
       const isOld = this.list === "/rest/webhooks/1.0/webhook";
-      const named = isOld ? { self: `http://tracker${this.list}/${number}`, enabled: true } : { id: number, active: true };
-      this.all.push({ ...sent, ...named });
+      const identity = isOld ? { self: `http://tracker${this.list}/${number}`, enabled: true } : { id: number, active: true };
+      this.all.push({ ...sent, ...identity });
       return { status: 201, body: this.all.at(-1), wrote: true };
     }
     const hook = this.all.find((one) => String(one.id ?? one.self).endsWith(id));

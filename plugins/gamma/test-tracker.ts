@@ -117,8 +117,8 @@ export class GammaTracker extends FakeTracker {
     const writer = this.#writer(headers.authorization ?? "");
     const refused = method === "PUT" ? this.#tooLong((body as Row).body) : null;
     if (refused) return refused;
-    const edited = this.editComment(request, /\/comment\/(\d+)$/, this.notes);
-    if (edited) return edited;
+    const editResponse = this.editComment(request, /\/comment\/(\d+)$/, this.notes);
+    if (editResponse) return editResponse;
     const deleted = this.deleteComment(request, /\/comment\/(\d+)$/, this.notes);
     if (deleted) return deleted;
     if (rest === "/myself") return { status: 200, body: writer };

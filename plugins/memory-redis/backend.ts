@@ -160,7 +160,7 @@ function entryOf(reply: RedisReply, model: string): Entry[] {
 
 function pack(vector: readonly number[], { dimension }: VectorSettings): string {
   if (vector.length !== dimension)
-    throw new PluginError("invalid_input", `expected a vector with ${dimension} dimensions, got ${vector.length}`);
+    throw new PluginError("invalid_input", `The vector must have ${dimension} dimensions; it has ${vector.length}.`);
   return Buffer.from(Float32Array.from(vector).buffer).toString("base64");
 }
 const unpack = (text: string): Float32Array => {

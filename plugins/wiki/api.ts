@@ -21,7 +21,7 @@ export function positionOf(cursor: string | null, spaces: readonly string[]): Po
   } catch {
     // Reported below.
   }
-  throw new PluginError("invalid_input", "invalid cursor: it does not come from a listing of this wiki with these space_keys");
+  throw new PluginError("invalid_input", "cursor: must come from a listing of this wiki with the same space_keys");
 }
 
 /** The cursor after a page of results: within the same space, at the next space, or `null` at the end. */
@@ -42,7 +42,7 @@ export const revisionOf = (version: number, space: string): string => `${version
 
 /** The wiki does not tell a missing space from a hidden one. An error, because an empty result would empty the index. */
 export const noSpace = (key: string): PluginError =>
-  new PluginError("not_found", `wiki: space ${JSON.stringify(key)} of space_keys does not exist, or this account cannot view it`);
+  new PluginError("not_found", `space_keys: the space ${JSON.stringify(key)} does not exist, or this account cannot view it`);
 
 /** URL of a page for people; `null` if the wiki returns none that is valid. */
 export function pageUrl(base: string | undefined, web: string, path: string | undefined): string | null {

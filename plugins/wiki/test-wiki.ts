@@ -93,15 +93,15 @@ export class FakeWiki extends FakeServer implements TestWiki {
   }
 
   #version1({ path, query }: RecordedRequest): FakeResponse {
-    const absent = { status: 404, body: { statusCode: 404, message: "No content found" } };
+    const notFound = { status: 404, body: { statusCode: 404, message: "No content found" } };
     const space = /^\/rest\/api\/space\/(.+)$/.exec(path)?.[1];
-    if (space !== undefined) return this.#spaces.has(space) ? { status: 200, body: { key: space } } : absent;
+    if (space !== undefined) return this.#spaces.has(space) ? { status: 200, body: { key: space } } : notFound;
     const id = /^\/rest\/api\/content\/(\d+)$/.exec(path)?.[1];
     if (id !== undefined) {
       const page = this.#pages.get(id);
-      return page?.status === "current" ? { status: 200, body: this.#content(page, query) } : absent;
+      return page?.status === "current" ? { status: 200, body: this.#content(page, query) } : notFound;
     }
-    if (path !== "/rest/api/content") return absent;
+    if (path !== "/rest/api/content") return notFound;
     const start = Number(query.get("start") ?? 0);
     const limit = Math.min(Number(query.get("limit") ?? 25), this.maxListed);
     const all = this.#in([query.get("spaceKey") ?? ""]);
@@ -111,17 +111,17 @@ export class FakeWiki extends FakeServer implements TestWiki {
   }
 
   #content(page: Page, query: URLSearchParams): Record<string, unknown> {
-    const wanted = query.get("expand")?.split(",") ?? [];
+    const expand = query.get("expand")?.split(",") ?? [];
     return {
       id: page.id,
       type: "page",
       status: page.status,
       title: page.title,
-      ...(wanted.includes("version") && {
+      ...(expand.includes("version") && {
         version: { number: page.version, when: "2026-01-01T00:00:00.000Z", by: { displayName: "Ada" } },
       }),
-      ...(wanted.includes("space") && { space: { key: page.space } }),
-      ...(wanted.includes("body.storage") && { body: { storage: { value: page.body, representation: "storage" } } }),
+      ...(expand.includes("space") && { space: { key: page.space } }),
+      ...(expand.includes("body.storage") && { body: { storage: { value: page.body, representation: "storage" } } }),
       _links: { webui: `/display/${page.space}/${page.id}`, base: this.url },
     };
   }

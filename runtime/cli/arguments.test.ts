@@ -88,7 +88,7 @@ describe("arguments of a verb", () => {
     expect(await complaint("7", "left", "--size", "big")).toMatch(/^--size: /);
     expect(await complaint("7", "left", "--scopes", "a,c")).toMatch(/^--scopes/);
     expect(await complaint("7", "left", "--colour", "red")).toMatch(/--colour/);
-    expect(await complaint("7", "left", "--settings", "{")).toMatch(/^--settings: is not JSON/);
+    expect(await complaint("7", "left", "--settings", "{")).toMatch(/^--settings: must be JSON, @file/);
     expect(await complaint("7", "left", "--json", "[]")).toMatch(/^--json: must be a JSON object/);
     expect(await complaint("7", "left", "--format", "xml")).toMatch(/^--format/);
     expect(await complaint("7", "left", "--remote")).toMatch(/--remote/);

@@ -112,7 +112,7 @@ async function readJson(name: string, text: string, read: ReadText): Promise<unk
   try {
     return JSON.parse(json);
   } catch {
-    throw new UsageError(`${name}: is not JSON. Give JSON, @file, or - for standard input`);
+    throw new UsageError(`${name}: must be JSON, @file, or - for standard input`);
   }
 }
 

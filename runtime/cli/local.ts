@@ -20,7 +20,8 @@ export const runOnKeys = (
   input: Record<string, unknown>,
   { create, write }: { readonly create: boolean; readonly write: (text: string) => void },
 ): Promise<Answer> => {
-  const inUse = "Or use that service: add --remote to this command, and set SIGNALBOX_URL to its address.";
+  const inUse =
+    "Or send this command to that service: add --remote, and set SIGNALBOX_URL to its URL and SIGNALBOX_API_KEY to a key with the scope admin.";
   // The other operations have nothing to read or change in a new database.
   const ifMissing = create ? "create" : { remedy: addCreate, createsInEmpty: op.id === "keys.create" };
   return onDatabase({ write, inUse, ifMissing }, async (database, log) => {

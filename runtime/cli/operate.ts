@@ -179,6 +179,6 @@ async function storage(args: Arguments, terminal: Terminal): Promise<number> {
 const nameOf = ({ scope, id }: { scope: string; id: string | null }) => [scope, id].filter(Boolean).join(" ");
 function scopeOf({ positionals: [scope = "all", id] }: Arguments): Record<string, string> {
   if (!["all", "project", "agent", "source"].includes(scope))
-    throw new UsageError(`unknown scope ${JSON.stringify(scope)}; expected all, project, agent or source`);
+    throw new UsageError(`scope: must be all, project, agent or source; it is ${JSON.stringify(scope)}`);
   return { scope, ...(id !== undefined && { id }) };
 }

@@ -19,22 +19,22 @@ const maxRows = 100;
 
 /** The status as lines of text. Also requests and shows what fills the queue, what failed and which webhooks were refused. */
 export async function statusLines({ state, checks, queue, paused, replicas, agents, version }: Status): Promise<string[]> {
-  const badChecks = checks.filter((check) => check.state !== "ok");
+  const problems = checks.filter((check) => check.state !== "ok");
   return [
-    `Signalbox ${version}: ${state}`,
+    `Signalbox ${version}: ${stateText(state, paused)}`,
     `Queue: ${queue ? queueLine(queue) : "unknown"}`,
-    `Replicas: ${replicas.map(({ host, role, running }) => `${host} (${role}, ${running} running)`).join(", ") || "none"}`,
+    `Replicas: ${replicas.map(({ host, role, running }) => `${host} (role ${role}, ${runsText(running)})`).join(", ") || "none"}`,
     ...(agents.length > 0
-      ? [`Connected agents: ${agents.map(({ agent_id, running }) => `${agent_id} (${running} running)`).join(", ")}`]
+      ? [`Connected agents: ${agents.map(({ agent_id, running }) => `${agent_id} (${runsText(running)})`).join(", ")}`]
       : []),
     ...paused.map(
       ({ scope, id, reason, paused_at }) =>
         `Paused: ${[scope, id].filter(Boolean).join(" ")} since ${toSecond(paused_at)}: ${reason}`,
     ),
-    ...badChecks.map(
+    ...problems.map(
       ({ name, state: how, since, message }) => `${how.toUpperCase()} ${name} since ${toSecond(since)}: ${message}`,
     ),
-    ...(badChecks.length === 0 ? [`All ${checks.length} checks are ok.`] : []),
+    ...(problems.length === 0 ? [`All ${checks.length} checks are ok.`] : []),
     // These lines show the remaining rate limit and, during a rotation, when the previous secret was last used.
     ...checks
       .filter((check) => check.state === "ok" && check.name.startsWith("connection:"))
@@ -43,6 +43,12 @@ export async function statusLines({ state, checks, queue, paused, replicas, agen
     ...(queue ? await detailsOf(queue) : []),
   ];
 }
+
+/** A pause of everything is the operator's own doing, so it is not shown as a failure. */
+const stateText = (state: Status["state"], paused: Status["paused"]): string =>
+  state === "stopped" && paused.some(({ scope }) => scope === "all") ? "stopped, because everything is paused" : state;
+
+const runsText = (running: number): string => `${running} ${running === 1 ? "execution" : "executions"} running`;
 
 function queueLine({ queued, running, held, waiting, failed_last_hour, oldest_queued_seconds: oldest }: Queue): string {
   const age = oldest === null ? "" : ` (the oldest for ${oldest < 120 ? `${oldest} s` : `${Math.round(oldest / 60)} min`})`;

@@ -3,7 +3,7 @@ import { Problem, problem } from "@signalbox/schema/problem";
 import { confirmationOf, countFirst } from "../platform/confirmation.ts";
 import { type BoundOperation, type Context, handle } from "../platform/operation.ts";
 import { findMeant } from "../platform/subject-queries.ts";
-import type { ReplayOptions } from "../webhooks/incoming.ts";
+import type { ReplayOptions } from "../webhooks/incoming-event.ts";
 import type { Receiver } from "../webhooks/receiver.ts";
 import { countReplayable, nextReplayable, type Replayable, sampleReplayable } from "./bulk-queries.ts";
 import { replayEvent, replayIdOf, requireReplayable } from "./replay.ts";

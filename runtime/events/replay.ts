@@ -8,7 +8,7 @@ import { unpack } from "../platform/packing/packed.ts";
 import { findTask } from "../tasks/queries.ts";
 import { readable } from "../transcripts/stored-steps.ts";
 import type { Receipt } from "../webhooks/dispatch.ts";
-import type { ReplayOptions } from "../webhooks/incoming.ts";
+import type { ReplayOptions } from "../webhooks/incoming-event.ts";
 import type { Receiver } from "../webhooks/receiver.ts";
 import type { KeptEvent } from "./queries.ts";
 

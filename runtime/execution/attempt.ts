@@ -49,11 +49,11 @@ export type AttemptOutcome =
       /** None of its requests can still be in flight. */
       readonly clean: boolean;
       /** Ids of its steps that sent a write whose outcome is not stored. */
-      readonly unconfirmed: readonly string[];
+      readonly unconfirmedStepIds: readonly string[];
     };
 
 /** Limits of an attempt that its queue sets. */
-export type AttemptBounds = Omit<AttemptLimits, "unconfirmed">;
+export type AttemptBounds = Omit<AttemptLimits, "unconfirmedStepIds">;
 
 /** Maximum duration of work between two steps that has no timeout of its own: reading rows, finding memories. */
 const betweenStepsMs = 60_000;
@@ -71,12 +71,12 @@ export function attemptExecution(execution: ClaimedExecution, bounds: AttemptBou
 async function attempt(execution: ClaimedExecution, bounds: AttemptBounds, deps: AttemptDeps): Promise<AttemptOutcome> {
   const log = deps.log.with({ execution_id: execution.id, task_id: execution.task_id, event_id: execution.event_id });
   const { lease, stopSignal } = bounds;
-  const limits: AttemptLimits = { ...bounds, unconfirmed: new Set() };
+  const limits: AttemptLimits = { ...bounds, unconfirmedStepIds: new Set() };
   const { signal, unlink } = linkSignals([lease.signal, stopSignal]);
   let transcript: Transcript | undefined;
   const interruptedOutcome = (): AttemptOutcome => {
     const clean = transcript?.steps.every(({ state, in_flight_ms }) => state !== "started" || in_flight_ms === null) ?? false;
-    return { kind: "interrupted", clean, unconfirmed: [...limits.unconfirmed] };
+    return { kind: "interrupted", clean, unconfirmedStepIds: [...limits.unconfirmedStepIds] };
   };
   lease.progress(betweenStepsMs);
   const watched = execution.dry_run ? { end: () => {} } : deps.presence.watch(execution);

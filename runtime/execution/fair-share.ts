@@ -25,7 +25,7 @@ export class FairShare {
    * Call after a claim, with all executions that the worker has leased. If one project or author exceeds its share, the claim has looked
    * for others and found none, so the next claims do not look.
    */
-  noteClaim(executions: readonly Owners[]): void {
+  recordClaim(executions: readonly Owners[]): void {
     if (this.limit === null) return;
     const counts = new Map<string, number>();
     for (const execution of executions) for (const owner of ownersOf(execution)) counts.set(owner, (counts.get(owner) ?? 0) + 1);

@@ -29,7 +29,7 @@ interface RunningAttempt {
 interface InterruptedAttempt {
   readonly execution: ClaimedExecution;
   readonly clean: boolean;
-  readonly unconfirmed: readonly string[];
+  readonly unconfirmedStepIds: readonly string[];
 }
 
 /** The executions that this worker has leased. Renews their leases, and queues executions again if their attempts were interrupted. */
@@ -86,7 +86,7 @@ export class LeasedExecutions {
   interruptAll(reason: string): void {
     for (const { execution, lease } of this.#running.values()) {
       lease.lose(reason);
-      this.#noteInterrupted({ execution, clean: false, unconfirmed: [] });
+      this.#recordInterrupted({ execution, clean: false, unconfirmedStepIds: [] });
     }
   }
 
@@ -97,8 +97,8 @@ export class LeasedExecutions {
     while (this.#interrupted.size > 0) {
       // An execution may be here twice, with two leases that it lost.
       const attempts = new Map([...this.#interrupted].map((entry) => [entry[1].execution.id, entry]));
-      const unconfirmed = [...attempts.values()].flatMap(([, one]) => one.unconfirmed);
-      if (unconfirmed.length > 0) await scheduleWriteChecks(sql, unconfirmed, windowMs);
+      const unconfirmedStepIds = [...attempts.values()].flatMap(([, one]) => one.unconfirmedStepIds);
+      if (unconfirmedStepIds.length > 0) await scheduleWriteChecks(sql, unconfirmedStepIds, windowMs);
       await releaseExecutions(
         sql,
         [...attempts.values()].map(([, { execution, clean }]) => ({ id: execution.id, lease: execution.lease, clean })),
@@ -145,19 +145,19 @@ export class LeasedExecutions {
     this.#options.log.error("execution released: it made no progress within its timeouts", { execution_id: execution.id });
     lease.lose("it made no progress within its timeouts");
     this.#running.delete(execution.id);
-    this.#noteInterrupted({ execution, clean: false, unconfirmed: [] });
+    this.#recordInterrupted({ execution, clean: false, unconfirmedStepIds: [] });
     this.#options.wake();
   }
 
   #ended(execution: ClaimedExecution, lease: Lease, outcome: AttemptOutcome): void {
     lease.end();
     if (this.#running.get(execution.id)?.lease === lease) this.#running.delete(execution.id);
-    if (outcome.kind === "interrupted") this.#noteInterrupted({ execution, ...outcome });
+    if (outcome.kind === "interrupted") this.#recordInterrupted({ execution, ...outcome });
     if (outcome.kind === "recorded" && outcome.isDone) this.#options.onFreed();
     else this.#options.wake();
   }
 
-  #noteInterrupted(one: InterruptedAttempt): void {
+  #recordInterrupted(one: InterruptedAttempt): void {
     this.#interrupted.set(`${one.execution.id} ${one.execution.lease}`, one);
   }
 }

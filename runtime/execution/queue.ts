@@ -184,7 +184,7 @@ class LeasedQueue implements ExecutionQueue {
       else await this.#options.onHeld(execution);
     }
     if (free > 0) {
-      this.#share.noteClaim(this.#leased.executions());
+      this.#share.recordClaim(this.#leased.executions());
       this.#isFull = claimed.length === free;
     }
     if (claimed.length > 0) this.#recheckMs = minSleepMs;

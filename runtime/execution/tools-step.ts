@@ -138,7 +138,7 @@ async function finishing(
   log.complete(step, { output: null, error: null, ...ended, duration_ms: Math.round(performance.now() - startedAt) });
   next?.();
   await log.flush();
-  limits?.unconfirmed.delete(step.id);
+  limits?.unconfirmedStepIds.delete(step.id);
   return step;
 }
 

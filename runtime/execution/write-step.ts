@@ -13,7 +13,7 @@ export interface AttemptLimits {
   /** How long a request that writes may be in flight, in milliseconds. */
   readonly windowMs: number;
   /** Ids of steps that sent a write and whose outcome is not stored yet. */
-  readonly unconfirmed: Set<string>;
+  readonly unconfirmedStepIds: Set<string>;
 }
 
 export interface WriteStep<T = unknown> {
@@ -34,7 +34,7 @@ export interface WriteStep<T = unknown> {
  */
 export async function runWrite<T>(
   { step, log, resumed, patch, find }: WriteStep<T>,
-  { lease, stopSignal, windowMs, unconfirmed }: AttemptLimits,
+  { lease, stopSignal, windowMs, unconfirmedStepIds }: AttemptLimits,
   call: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   // `null`: the earlier attempt ended with no request in flight.
@@ -74,7 +74,7 @@ export async function runWrite<T>(
     return result;
   } finally {
     window.close();
-    if (window.hasSent) unconfirmed.add(step.id);
+    if (window.hasSent) unconfirmedStepIds.add(step.id);
     // A lost attempt may have sent it twice itself.
     const mayBeTwice = wasLost || window.mayHaveWrittenTwice;
     // The next attempt must know that a request of this or an earlier one may still take effect.

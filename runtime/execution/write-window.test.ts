@@ -157,7 +157,7 @@ test("after a gateway error a repeated write counts as possibly made twice", asy
 
 test("if a gateway answered the only write of an attempt with an error, the next attempt looks for it again", async () => {
   const { lease, stopping } = openWindow(60);
-  const limits = { lease, stopSignal: stopping.signal, windowMs, unconfirmed: new Set<string>() };
+  const limits = { lease, stopSignal: stopping.signal, windowMs, unconfirmedStepIds: new Set<string>() };
   const step = { id: "s1", in_flight_ms: null } as StepRow;
   const log = { complete: (one: StepRow, change: Partial<StepRow>) => void Object.assign(one, change), flush: async () => {} };
   const attempt = (resumed: boolean, status: number) =>
@@ -176,7 +176,7 @@ test("if a gateway answered the only write of an attempt with an error, the next
 /** Resumes a write of a dead worker whose request may be on its way for `in_flight_ms` more. */
 function resume(look: (signal: AbortSignal) => Promise<string | null>, write: () => Promise<string>, in_flight_ms = 8_000) {
   const { lease, stopping } = openWindow(60);
-  const limits = { lease, stopSignal: stopping.signal, windowMs, unconfirmed: new Set<string>() };
+  const limits = { lease, stopSignal: stopping.signal, windowMs, unconfirmedStepIds: new Set<string>() };
   const step = { id: "s1", in_flight_ms } as StepRow;
   const log = { complete: (one: StepRow, change: Partial<StepRow>) => void Object.assign(one, change), flush: async () => {} };
   return { step, result: runWrite({ step, log: log as unknown as StepLog, resumed: true, find: look }, limits, write) };

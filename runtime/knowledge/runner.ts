@@ -63,7 +63,7 @@ async function syncLeased(
   options: RunnerOptions,
 ): Promise<void> {
   const { sql } = options;
-  const log = options.log.with({ knowledge_source: job.knowledge_source_id, job: job.id });
+  const log = options.log.with({ knowledge_source_id: job.knowledge_source_id, job_id: job.id });
   try {
     const note = await work(job, AbortSignal.any([stopSignal, leaseLost]), options);
     if (await jobs.succeedJob(sql, job, note)) log.info("knowledge source synced", { ...(note !== null && { note }) });
@@ -114,7 +114,7 @@ const isConnectors = (error: unknown): boolean =>
   error instanceof Error && (["PluginError", "TimeoutError"].includes(error.name) || "retryable" in error);
 
 async function record(job: jobs.ClaimedJob, error: unknown, { sql, log, warn }: RunnerOptions): Promise<void> {
-  const context = { knowledge_source: job.knowledge_source_id, job: job.id };
+  const context = { knowledge_source_id: job.knowledge_source_id, job_id: job.id };
   // Nothing can be recorded now; the lease expires by itself.
   if (isUnavailable(error)) return log.warn("database unavailable during a sync", { ...context, error });
   const failure = error instanceof SourceFailure ? error : null;

@@ -115,7 +115,6 @@ export class LiveFeed {
     const newStreams = streams.filter(({ hasBegun }) => !hasBegun);
     // Streams of one execution read its earlier steps themselves, and other streams do not need an execution that is not running.
     const begins = new Set(newStreams.map(({ executionId }) => executionId));
-    // Executions that began before these streams: they are recorded, and only their later changes are sent.
     const earlierIds = new Set<string>();
     const ids = new Set(rows.map(({ id }) => id));
     for (const id of this.#known.keys()) if (!ids.has(id)) this.#known.delete(id);

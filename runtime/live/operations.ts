@@ -77,7 +77,7 @@ async function* followExecution(sql: Sql, id: string, after: number, signal: Abo
     const earlier = await catchUp(signal)(() => listMarks(sql, new Map([[id, lastSeq + 1]])));
     for await (const step of readSteps(sql, earlier, catchUp(signal))) {
       yield* eventsOf(stepChangeOf(step, ""));
-      stream.noteRead();
+      stream.recordRead();
     }
     for await (const change of stream.changes(signal)) yield* eventsOf(change);
     // The steps of an ended execution come before it.
@@ -98,7 +98,7 @@ async function* followService(sql: Sql, since: number, signal: AbortSignal): Asy
     if (Number.isFinite(since))
       for await (const event of missedSince(sql, feed, since, signal)) {
         yield event;
-        stream.noteRead();
+        stream.recordRead();
       }
     for await (const change of stream.changes(signal)) yield eventOf(change, change.at);
   } catch (error) {

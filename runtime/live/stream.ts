@@ -63,7 +63,7 @@ export class LiveStream {
   push(change: Change): void {
     const { execution_id, step } = change.data;
     if (this.#isOver || (this.executionId !== undefined && this.executionId !== execution_id)) return;
-    if (this.#pending.size === 0) this.noteRead();
+    if (this.#pending.size === 0) this.recordRead();
     const key = `${execution_id} ${step?.seq ?? ""}`;
     // The last change is the newest, so that a reader that continues behind it misses none.
     this.#pending.delete(key);
@@ -74,7 +74,7 @@ export class LiveStream {
   }
 
   /** Notes that the reader took an event, from here or from elsewhere. */
-  noteRead(): void {
+  recordRead(): void {
     this.#idleSince = performance.now();
   }
 
@@ -86,7 +86,7 @@ export class LiveStream {
   /** All that the stream begins with is pushed. */
   begin(): void {
     this.hasBegun = true;
-    this.noteRead();
+    this.recordRead();
     this.#wake.resolve();
   }
 
@@ -122,7 +122,7 @@ export class LiveStream {
       const [next] = this.#pending;
       if (next) {
         this.#pending.delete(next[0]);
-        this.noteRead();
+        this.recordRead();
         yield next[1];
       } else if (this.#isOver) return;
       else await this.#change(signal);

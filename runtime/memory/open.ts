@@ -34,7 +34,7 @@ export interface Memory extends MemoryRepository {
   search(query: Omit<Query, "limit"> & { limit?: number }): Promise<SearchHit[]>;
   readonly recall: Recall;
   /** Call after storing document chunks: they wait for their vectors. */
-  noteChunks(): void;
+  onChunksStored(): void;
   close(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export async function openMemory(options: MemoryOptions): Promise<Memory> {
   const keep = createMemoryRepository({
     ...options,
     onStored: (waits) => {
-      storedKinds.note("memories");
+      storedKinds.recordStored("memories");
       if (waits) maintenance.wake();
     },
   });
@@ -55,8 +55,8 @@ export async function openMemory(options: MemoryOptions): Promise<Memory> {
     list: (filter, page) => listMemories(options, filter, page),
     search: ({ limit = options.topK, ...query }) => find(finding, { ...query, limit }),
     recall: createRecall(finding, { limit: options.promptLimit, storedKinds, warn: options.warn }),
-    noteChunks: () => {
-      storedKinds.note("chunks");
+    onChunksStored: () => {
+      storedKinds.recordStored("chunks");
       maintenance.wake();
     },
     close: async () => {

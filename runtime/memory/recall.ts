@@ -77,7 +77,7 @@ export interface StoredKinds {
   /** The same for document chunks alone: without any, a search makes one query fewer. */
   readonly chunks: () => boolean;
   /** Called after this replica stored a memory, or document chunks with `chunks`. */
-  note(what: "memories" | "chunks"): void;
+  recordStored(what: "memories" | "chunks"): void;
   close(): void;
 }
 
@@ -102,7 +102,7 @@ export async function watchStoredKinds(sql: Sql, bus: Bus, onError: (error: unkn
   return {
     maybe: () => isStored.memories || isStored.chunks,
     chunks: () => isStored.chunks,
-    note: (what) => {
+    recordStored: (what) => {
       if (isStored[what]) return;
       isStored[what] = true;
       bus.publish("memory", what).catch(onError);

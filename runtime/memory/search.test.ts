@@ -63,7 +63,7 @@ test("document chunks are found together with memories", async () => {
   await opened.door.sql`
     insert into document_chunks (id, knowledge_source_id, content, metadata, chunk_index)
     values (${newId()}, ${source}, 'A platypus signs every release.', ${JSON.stringify(metadata)}::text::jsonb, 3)`;
-  opened.memory.noteChunks();
+  opened.memory.onChunksStored();
   await create({ key: "platypus", content: "The platypus is our mascot.", scope: "organizational" });
   const chunk = "https://wiki.example/releases#chunk-3";
   expect(keysOf((await search({ query: "platypus", mode: "keyword" })).body).sort()).toEqual([chunk, "platypus"]);

@@ -3,7 +3,7 @@ import type { ForwardingQueue, IncomingOutcome, IncomingWebhook, Json, Queue } f
 import { causeOf } from "../platform/cause-of.ts";
 import { createLargeJson, type LargeJson } from "../platform/large-json.ts";
 import type { Log } from "../platform/log.ts";
-import type { InOrder } from "../webhooks/incoming.ts";
+import type { InOrder } from "../webhooks/incoming-event.ts";
 import type { Receiver } from "../webhooks/receiver.ts";
 import { intakeFailure, ofQueue, WebhookFailed } from "./failures.ts";
 import { Loops, loopEach, type RunResult } from "./loops.ts";

@@ -38,20 +38,21 @@ export async function checkTarget(tool: RegisteredTool, input: Parameters, rules
   if (tool.source && tool.source.name !== rules.source)
     return refuse(`it belongs to ${tool.source.name}, not to ${rules.source}`);
   const ownPlace = placeOf(rules.source, rules.eventPlace, rules.hosts);
-  const namedPlace = placeOf(rules.source, input, rules.hosts);
+  const requestedPlace = placeOf(rules.source, input, rules.hosts);
   const target = JSON.stringify({ ...(isAbsent(issue) ? {} : { issue }), ...(isAbsent(project) ? {} : { project }) });
   const isIssue = !isAbsent(issue);
-  if (isIssue && namedPlace.issue === ownPlace.issue && isGlobal(namedPlace.issue))
+  if (isIssue && requestedPlace.issue === ownPlace.issue && isGlobal(requestedPlace.issue))
     return { kind: "allowed", input: withOwn(input, rules.eventPlace) };
   if (ownPlace.project === null) return refuse("the event names no project");
-  if (!(await isOwnProject(namedPlace.project, ownPlace.project, rules)))
+  if (!(await isOwnProject(requestedPlace.project, ownPlace.project, rules)))
     return refuse(`this call names ${target.slice(0, 300)}`);
   if (!isIssue)
     return { kind: "allowed", input: { ...input, ...(isAbsent(project) ? {} : { project: rules.eventPlace.project }) } };
-  if (namedPlace.issue === ownPlace.issue && ownPlace.issue !== null)
+  if (requestedPlace.issue === ownPlace.issue && ownPlace.issue !== null)
     return { kind: "allowed", input: withOwn(input, rules.eventPlace) };
-  if (limit === "issue" || !isReadable(rules.source, namedPlace.issue)) return refuse(`this call names ${target.slice(0, 300)}`);
-  const spelled = rules.source === "gamma" ? namedPlace.issue?.toUpperCase() : namedPlace.issue;
+  if (limit === "issue" || !isReadable(rules.source, requestedPlace.issue))
+    return refuse(`this call names ${target.slice(0, 300)}`);
+  const spelled = rules.source === "gamma" ? requestedPlace.issue?.toUpperCase() : requestedPlace.issue;
   return {
     kind: "allowed",
     input: { ...input, issue: spelled, ...(isAbsent(project) ? {} : { project: rules.eventPlace.project }) },

@@ -18,17 +18,20 @@ export function pauseOperations(bus: Bus, sources: () => Iterable<string>): Boun
     handle(pauses.remove, async (input, { sql }) => {
       const id = idOf(input);
       const ended = await deletePause(sql, input.scope, id);
-      if (!ended) throw problem("not_found", await notPaused(sql, id === null ? "The scope all" : `The ${input.scope} "${id}"`));
+      if (!ended) throw problem("not_found", await notPaused(sql, input.scope, id));
       await bus.publish("queue");
       return ended;
     }),
   ];
 }
 
-async function notPaused(sql: Queryable, what: string): Promise<string> {
+async function notPaused(sql: Queryable, scope: string, id: string | null): Promise<string> {
   const { items } = await listPauses(sql, { limit: 5, offset: 0 });
-  const names = items.map(({ scope, id }) => (id === null ? scope : `${scope} "${id}"`));
-  return `${what} is not paused; ${names.length === 0 ? "nothing is" : `paused: ${names.join(", ")}`}.`;
+  if (items.length === 0) return "Nothing is paused.";
+  const paused = items.map((one) => (one.id === null ? "everything" : `${one.scope} "${one.id}"`)).join(", ");
+  return id === null
+    ? `Not everything is paused, only: ${paused}.`
+    : `The ${scope} "${id}" is not paused. Paused now: ${paused}.`;
 }
 
 function idOf({ scope, id }: Input<typeof pauses.remove>): string | null {

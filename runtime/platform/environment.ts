@@ -55,7 +55,8 @@ export function parse<S extends z.ZodObject>(schema: S, values: Readonly<Record<
   for (const issue of parsed.error?.issues ?? []) {
     const name = String(issue.path[0]);
     if (flaws.has(name)) continue;
-    lines.push(`${name}: ${issueText(issue)}${isSecretVariable(name) ? "" : ` (it is ${JSON.stringify(values[name])})`}`);
+    const isShown = values[name] !== undefined && !isSecretVariable(name);
+    lines.push(`${name}: ${issueText(issue)}${isShown ? `; it is ${JSON.stringify(values[name])}` : ""}`);
   }
   throw new ConfigError(lines.join("\n"));
 }

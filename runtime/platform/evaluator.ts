@@ -44,14 +44,14 @@ const isolatedForMs = 600_000;
 export function createEvaluator(limitMs = baseMs): Evaluator {
   const quickProcess = createProcess(limitMs);
   const slowProcess = createProcess(limitMs);
-  const slowUntil = new Map<string, number>();
+  const isolationEnds = new Map<string, number>();
   const ask = async (expression: string, question: Question): Promise<Answer> => {
-    const isolatedUntil = slowUntil.get(expression) ?? 0;
+    const isolatedUntil = isolationEnds.get(expression) ?? 0;
     const chosenProcess = isolatedUntil > Date.now() ? slowProcess : quickProcess;
     const answer = await chosenProcess.ask(question).catch((error) => {
       if (error instanceof OutOfTime) {
-        if (slowUntil.size > 1000) slowUntil.clear();
-        slowUntil.set(expression, Date.now() + isolatedForMs);
+        if (isolationEnds.size > 1000) isolationEnds.clear();
+        isolationEnds.set(expression, Date.now() + isolatedForMs);
       }
       throw error;
     });

@@ -6,9 +6,9 @@ const issue = z.union([z.string().min(1), z.int()]);
 const told = (schema: z.ZodType, value: unknown) => schema.safeParse(value).error?.issues.map(issueText);
 
 test.each<[string, z.ZodType, unknown, string]>([
-  ["a missing member", z.object({ a: z.string() }), {}, "is required (expected string)"],
+  ["a missing member", z.object({ a: z.string() }), {}, "is required; it must be a string"],
   ["another type", z.object({ a: z.string() }), { a: 1 }, "must be a string"],
-  ["null", z.object({ a: z.string() }), { a: null }, "must be a string, not null"],
+  ["null", z.object({ a: z.string() }), { a: null }, "must be a string; it is null"],
   ["a fraction", z.int(), 1.5, "must be a whole number"],
   ["a text instead of an array", z.array(z.string()), "a", "must be an array"],
   ["a text instead of a boolean", z.boolean(), "yes", "must be true or false"],
@@ -24,7 +24,7 @@ test.each<[string, z.ZodType, unknown, string]>([
     { "": "a" },
     "the name of this member must have at least 1 character",
   ],
-  ["a missing union", z.object({ a: issue }), {}, "is required (expected string or number)"],
+  ["a missing union", z.object({ a: issue }), {}, "is required; it must be a string or a number"],
   ["a union of other types", z.object({ a: issue }), { a: true }, "must be a string or a number"],
   ["a union whose type is right", z.union([z.string(), z.object({ b: z.string() })]), { b: 1 }, "b: must be a string"],
   ["another word", z.enum(["queued", "held", "running"]), "runing", "must be queued, held or running"],
@@ -38,7 +38,7 @@ test.each<[string, z.ZodType, unknown, string]>([
   ["a message of the schema", z.string().min(1, "must not be empty"), "", "must not be empty"],
   ["another id", z.uuid(), "123", "must be a UUID such as 01a2172f-394d-7000-8f50-d95a74cff9e8"],
   ["an unknown member", z.strictObject({ state: z.string().optional() }), { stat: "failed" }, 'has no member "stat"'],
-  ["a missing record", z.object({ a: z.record(z.string(), z.string()) }), {}, "is required (expected object)"],
+  ["a missing record", z.object({ a: z.record(z.string(), z.string()) }), {}, "is required; it must be an object"],
 ])("%s", (_, schema, value, text) => {
   expect(told(schema, value)).toEqual([text]);
 });

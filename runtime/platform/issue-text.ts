@@ -57,9 +57,10 @@ function sizeText(bound: string, size: number | bigint, origin: string): string 
 
 const typeFault = /^Invalid input: expected (.+), received (\w+)$/;
 const isMissing = (issue: Issue) => issue.code === "invalid_type" && typeFault.exec(issue.message)?.[2] === "undefined";
-const required = (messages: readonly string[]) => `is required (expected ${expected(messages)})`;
-const expected = (messages: readonly string[]) =>
-  [...new Set(messages.map((message) => (typeFault.exec(message)?.[1] ?? message).replace(/^record$/, "object")))].join(" or ");
+const required = (messages: readonly string[]) => {
+  const expected = typesIn(messages);
+  return expected === null ? "is required" : `is required; it must be ${expected}`;
+};
 
 const types: Readonly<Record<string, string>> = {
   string: "a string",
@@ -76,10 +77,15 @@ const types: Readonly<Record<string, string>> = {
  * What the value must be. It does not name the type that was received: in a path, a query or a command, all values are strings.
  */
 function typeText(messages: readonly string[]): string | null {
-  const found = messages.map((message) => types[typeFault.exec(message)?.[1] ?? ""]);
-  if (found.length === 0 || found.includes(undefined)) return null;
+  const expected = typesIn(messages);
   const received = typeFault.exec(messages[0] ?? "")?.[2];
-  return `must be ${[...new Set(found)].join(" or ")}${received === "null" ? ", not null" : ""}`;
+  return expected === null ? null : `must be ${expected}${received === "null" ? "; it is null" : ""}`;
+}
+
+/** The types that zod's messages name, in the words of the API; `null` if one has no such word. */
+function typesIn(messages: readonly string[]): string | null {
+  const found = messages.map((message) => types[typeFault.exec(message)?.[1] ?? ""]);
+  return found.length === 0 || found.includes(undefined) ? null : [...new Set(found)].join(" or ");
 }
 
 type UnionIssue = Extract<Issue, { code: "invalid_union" }>;

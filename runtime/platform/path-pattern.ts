@@ -33,7 +33,7 @@ function compile(pattern: string): URLPattern {
   try {
     return new URLPattern({ pathname: pattern });
   } catch {
-    throw new Error("is not a URL pattern such as /webhook/acme/:team");
+    throw new Error("must be a URL pattern such as /webhook/acme/:team");
   }
 }
 

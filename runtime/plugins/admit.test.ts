@@ -26,12 +26,12 @@ test.each([
 });
 
 test.each([
-  [3, "^3.0.0", "UNKNOWN_CONTRACT", "Expected contract 1 or 2; sample was built for contract 3."],
-  [0, "^0.9.0", "UNKNOWN_CONTRACT", "Expected contract 1 or 2; sample was built for contract 0."],
+  [3, "^3.0.0", "UNKNOWN_CONTRACT", "The contract of sample must be 1 or 2; it is 3."],
+  [0, "^0.9.0", "UNKNOWN_CONTRACT", "The contract of sample must be 1 or 2; it is 0."],
   [2, "^2.4.0", "SDK_RANGE", "This host has sdk 2.3.0; sample 1.0.0 was written for ^2.4.0."],
   [1, "^1.10.0", "SDK_RANGE", "This host has sdk 1.9.0; sample 1.0.0 was written for ^1.10.0."],
   [1, "^2.0.0", "SDK_RANGE", "This host has sdk 1.9.0; sample 1.0.0 was written for ^2.0.0."],
-  [2, "*", "SDK_RANGE", 'Expected "sdk" to be a range such as "^'],
+  [2, "*", "SDK_RANGE", 'must be a range such as "^'],
 ])("a plugin of contract %i, written for sdk %s, is refused with %s", (contract, sdk, code, message) => {
   expect(admit(contract, sdk)).toThrow(expect.objectContaining({ code, message: expect.stringContaining(message) }));
 });

@@ -61,7 +61,7 @@ export function admit(
 ): Plugin {
   // Uses Symbol.for instead of instanceof, because an installed plugin has its own copy of the sdk.
   const stamp = typeof value === "object" && value !== null ? (value as Plugin)[PLUGIN_BRAND] : undefined;
-  if (!stamp) throw new Refusal("NOT_A_PLUGIN", "Expected the default export to be the result of definePlugin(); it is not.");
+  if (!stamp) throw new Refusal("NOT_A_PLUGIN", "The default export must be the result of definePlugin().");
   const plugin = value as Plugin;
   admitDeclared({ ...plugin, contract: stamp.contract }, takenIds, offeredCapabilities);
   return plugin;
@@ -83,13 +83,13 @@ export function admitDeclared(
   if (host === undefined)
     throw new Refusal(
       "UNKNOWN_CONTRACT",
-      `Expected contract ${[...servedContracts.keys()].join(" or ")}; ${id} was built for contract ${contract}.`,
+      `The contract of ${id} must be ${[...servedContracts.keys()].join(" or ")}; it is ${contract}.`,
     );
   if (!semver.validRange(sdk) || sdk.trim() === "*")
-    throw new Refusal("SDK_RANGE", `Expected "sdk" to be a range such as "^${SDK_VERSION}"; ${id} says "${sdk}".`);
+    throw new Refusal("SDK_RANGE", `The sdk of ${id} must be a range such as "^${SDK_VERSION}"; it is "${sdk}".`);
   if (!semver.satisfies(host, sdk, { includePrerelease: true }))
     throw new Refusal("SDK_RANGE", `This host has sdk ${host}; ${id} ${version} was written for ${sdk}.`);
-  if (takenIds.has(id)) throw new Refusal("DUPLICATE_ID", `Expected a unique id; another plugin already has the id "${id}".`);
+  if (takenIds.has(id)) throw new Refusal("DUPLICATE_ID", `The id must be unique; another plugin already has the id "${id}".`);
   const unknown = needs.filter((need) => !offeredCapabilities.includes(need));
   if (unknown.length > 0)
     throw new Refusal(

@@ -29,7 +29,7 @@ export function requireReady(status: ProcessStatus | undefined): void {
 /** Throws a `Refusal` if the bytes are not those of the version. */
 export function requireDigest({ manifest: { bundle } }: VersionRow, sha256: string): void {
   if (sha256 === bundle.sha256) return;
-  throw new Refusal("MODIFIED", `Expected a bundle with SHA-256 ${bundle.sha256}; the database has ${sha256}.`);
+  throw new Refusal("MODIFIED", `The SHA-256 of the bundle in the database must be ${bundle.sha256}; it is ${sha256}.`);
 }
 
 /** Whether two rows of a plugin result in the same load: the same version, settings and denied permissions. */

@@ -107,7 +107,7 @@ async function loadTrusted(
   if (trust !== `${nameAndVersion}#${sha256}`)
     throw new Refusal(
       "MODIFIED",
-      `SIGNALBOX_TRUSTED_PLUGINS: expected ${trust.split("#")[0]}; the file with this SHA-256 is ${nameAndVersion}.`,
+      `SIGNALBOX_TRUSTED_PLUGINS: the file with this SHA-256 must be ${trust.split("#")[0]}; it is ${nameAndVersion}.`,
     );
   const contributions = checkingSignatures(await setUp(plugin, { ...options.inProcess, module: url }));
   const declaration = { id: plugin.id, version: plugin.version, sdk: plugin.sdk, needs: plugin.needs, hosts: plugin.hosts ?? [] };

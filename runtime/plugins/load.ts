@@ -91,27 +91,26 @@ const name = /^[a-z][a-z0-9_-]{0,62}$/;
 /** Throws a `Refusal` that names the invalid contribution. */
 export function checkContributions(plugin: string, contributions: Contributions): void {
   const refusal = (what: string) => new Refusal("BAD_CONTRIBUTION", `${plugin}: ${what}`);
-  if (typeof contributions !== "object" || contributions === null)
-    throw refusal("expected setup to return an object of contributions.");
+  if (typeof contributions !== "object" || contributions === null) throw refusal("setup must return an object of contributions.");
   for (const kind of contributionKinds) {
     for (const key of Object.keys(contributions[kind] ?? {})) {
-      if (!name.test(key)) throw refusal(`expected names in ${kind} like add_comment; "${key}" is not one.`);
+      if (!name.test(key)) throw refusal(`names in ${kind} must be like add_comment; "${key}" is not.`);
     }
   }
   if (Object.hasOwn(contributions.queues ?? {}, ownQueue))
     throw refusal(`the queue "${ownQueue}" is reserved for the database; use another name.`);
   for (const [key, one] of Object.entries(contributions.knowledge ?? {})) {
-    if (one.config?.def?.type !== "object") throw refusal(`expected knowledge.${key}.config to be a z.object.`);
+    if (one.config?.def?.type !== "object") throw refusal(`knowledge.${key}.config must be a z.object.`);
     const stray = one.secrets.find((member) => !Object.hasOwn(one.config.shape, member));
-    if (stray) throw refusal(`expected knowledge.${key}.secrets to name members of its config; "${stray}" is not one.`);
+    if (stray) throw refusal(`knowledge.${key}.secrets must name members of its config; "${stray}" is not one.`);
   }
   for (const [key, one] of Object.entries(contributions.routes ?? {})) {
     if (!["GET", "POST"].includes(one.method) || !["read", "write", "admin", "open"].includes(one.scope))
-      throw refusal(`expected routes.${key} to have a method GET or POST and a scope read, write, admin or open; use route().`);
-    if (one.input && one.input.def?.type !== "object") throw refusal(`expected routes.${key}.input to be a z.object.`);
+      throw refusal(`routes.${key} must have a method GET or POST and a scope read, write, admin or open; use route().`);
+    if (one.input && one.input.def?.type !== "object") throw refusal(`routes.${key}.input must be a z.object.`);
   }
   for (const [key, tool] of Object.entries(contributions.tools ?? {})) {
-    if (tool.input?.def?.type !== "object") throw refusal(`expected tools.${key}.input to be a z.object.`);
+    if (tool.input?.def?.type !== "object") throw refusal(`tools.${key}.input must be a z.object.`);
     if (tool.effect === "write" && !tool.idempotent && !tool.find)
       throw refusal(`tools.${key} writes, but is neither idempotent nor has find().`);
   }

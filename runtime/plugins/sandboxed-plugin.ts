@@ -105,7 +105,11 @@ export function runSandboxed(
     let stopped = false;
     void sandbox.whenExited.then(tcp.closeAll);
     void sandbox.whenExited.then(({ reason, stderr }) =>
-      dependencies.logs.add(id, stopped ? `${version} was stopped` : `its process ended: ${reason}`, stderr ? { stderr } : {}),
+      dependencies.logs.add(
+        id,
+        stopped ? `version ${version} stopped` : `version ${version} ended: ${reason}`,
+        stderr ? { stderr } : {},
+      ),
     );
     try {
       checkSame(manifest, sandbox);
@@ -113,7 +117,7 @@ export function runSandboxed(
       sandbox.kill("it was refused");
       throw error;
     }
-    dependencies.logs.add(id, `${version} was started`, {});
+    dependencies.logs.add(id, `version ${version} started`, {});
     const close: Sandbox["close"] = (drainMs) => {
       stopped = true;
       return sandbox.close(drainMs);
@@ -139,7 +143,10 @@ function warnOfMissingLayers(layers: readonly IsolationLayer[], log: Log): void 
 function checkSame(manifest: BuiltManifest, { declaration: { plugin, contract } }: Sandbox): void {
   const { id, version } = manifest;
   if (plugin.id !== id || plugin.version !== version)
-    throw new Refusal("BAD_CONTRIBUTION", `Expected the bundle of ${id} ${version}; it declares ${plugin.id} ${plugin.version}.`);
+    throw new Refusal(
+      "BAD_CONTRIBUTION",
+      `The bundle must declare ${id} ${version}; it declares ${plugin.id} ${plugin.version}.`,
+    );
   admitDeclared({ ...plugin, contract }, new Set());
   const more = plugin.needs.filter((need) => !manifest.needs.includes(need));
   if (more.length > 0)

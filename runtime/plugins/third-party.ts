@@ -78,7 +78,7 @@ export function readManifest(text: string): BuiltManifest {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new Refusal("BAD_MANIFEST", "dist/plugin.json is not JSON.");
+    throw new Refusal("BAD_MANIFEST", "dist/plugin.json is not valid JSON.");
   }
   const parsed = builtManifest.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -91,6 +91,6 @@ export function checkBundle(manifest: BuiltManifest, bytes: Uint8Array): void {
   if (came !== manifest.bundle.sha256)
     throw new Refusal(
       "MODIFIED",
-      `${manifest.id} ${manifest.version}: expected a bundle with SHA-256 ${manifest.bundle.sha256}; it has ${came}.`,
+      `${manifest.id} ${manifest.version}: the SHA-256 of the bundle must be ${manifest.bundle.sha256}; it is ${came}.`,
     );
 }

@@ -25,7 +25,7 @@ export const sourceOperations = ({ connections, publicUrl }: SourceDeps): BoundO
     const connection = await connections.bySlug(slug);
     if (connection?.source.name !== source) throw problem("not_found", absence(source, integration_id));
     const url = input.url ?? (publicUrl && `${publicUrl.replace(/\/+$/, "")}/webhook/${slug}`);
-    if (!url) throw problem("bad_request", "url: required, because PUBLIC_URL is not set", { field: "url" });
+    if (!url) throw problem("bad_request", "url: is required, because PUBLIC_URL is not set", { field: "url" });
     const { project = null, apply } = input;
     const events = await mappedEvents(sql, source);
     const report = await ask(connection, { project, url, events, apply }, signal);

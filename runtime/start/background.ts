@@ -27,7 +27,7 @@ export function startBackground(core: Core, plugins: Plugins, memory: Memory, { 
     egress: egress,
     warn,
     knowledge: host.knowledge,
-    onChunksAdded: memory.noteChunks,
+    onChunksAdded: memory.onChunksStored,
     everyMinutes: config.KNOWLEDGE_SYNC_MINUTES,
   });
   const relay = startRelay({ sql, queues: host.queues, log });

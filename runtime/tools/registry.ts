@@ -119,7 +119,7 @@ function endpointTool(row: ToolRow, endpoint: string, fetch: typeof globalThis.f
 
 function listing(tools: ReadonlyMap<string, RegisteredTool>, rows: readonly ToolRow[]): ListedTool[] {
   const stored = new Map(rows.map((row) => [nameOf(row), row]));
-  const idleTools = rows.filter((row) => !tools.has(nameOf(row))).map(idleTool);
+  const unavailableTools = rows.filter((row) => !tools.has(nameOf(row))).map(unavailableTool);
   const availableTools = [...tools.values()].map((tool) => {
     const row = stored.get(tool.qualifiedName);
     return {
@@ -137,10 +137,10 @@ function listing(tools: ReadonlyMap<string, RegisteredTool>, rows: readonly Tool
       updated_at: row?.updated_at ?? null,
     };
   });
-  return [...availableTools, ...idleTools].sort((a, b) => (a.qualified_name < b.qualified_name ? -1 : 1));
+  return [...availableTools, ...unavailableTools].sort((a, b) => (a.qualified_name < b.qualified_name ? -1 : 1));
 }
 
-const idleTool = (row: ToolRow): ListedTool => ({
+const unavailableTool = (row: ToolRow): ListedTool => ({
   qualified_name: nameOf(row),
   name: row.name,
   provider: row.provider,

@@ -120,17 +120,17 @@ function inputOf({ kind, input, packed, ...step }: StoredStep<Step>, others: Sto
 
 const outputOf = ({ output, packed_output }: StoredStep<Step>): unknown => readPacked(packed_output, output);
 
-const withoutPacked = <S>({ packed, packed_output, answer_output, packed_answer, ...step }: StoredStep<S>, texts: object) =>
+const withTexts = <S>({ packed, packed_output, answer_output, packed_answer, ...step }: StoredStep<S>, texts: object) =>
   ({ ...step, ...texts }) as S;
 
 /** The step as it was stored. Throws if a text of it is damaged, or packed by a release that has more dictionaries. */
 export const readStep = <S extends Step>(row: StoredStep<S>, others?: StoredSteps): S =>
-  withoutPacked<S>(row, { input: inputOf(row, others), output: outputOf(row) });
+  withTexts<S>(row, { input: inputOf(row, others), output: outputOf(row) });
 
 /** The step as it is shown: a text that cannot be read is null, and `unreadable` says why. */
 export function shownStep<S extends Step>(row: StoredStep<S>, others?: StoredSteps): S & Unreadable {
   const [input, output] = [readable("input", () => inputOf(row, others)), readable("output", () => outputOf(row))];
-  return withoutPacked<S & Unreadable>(row, { input: input.value, output: output.value, ...unreadableOf(input, output) });
+  return withTexts<S & Unreadable>(row, { input: input.value, output: output.value, ...unreadableOf(input, output) });
 }
 
 /** The columns of the result of an execution: see `resultOf` of `text-queries.ts`. */

@@ -37,7 +37,7 @@ import { mountMcp } from "./mcp/mount.ts";
 
 export interface ServeOptions {
   readonly config: Config;
-  readonly bound: readonly BoundOperation[];
+  readonly operations: readonly BoundOperation[];
   readonly receiver: Receiver;
   readonly tools: Pick<ToolRegistry, "eligibleTools">;
   readonly pluginRoutes: ReadonlyMap<string, RouteEntry>;
@@ -82,12 +82,12 @@ export async function serve(serveOptions: ServeOptions) {
   const json = createLargeJson();
   const publicUrl = config.PUBLIC_URL === undefined ? null : new URL(config.PUBLIC_URL);
   const prefix = publicUrl?.pathname.replace(/\/+$/, "") ?? "";
-  const trusted = parseNetworks(config.TRUSTED_PROXIES);
+  const trustedProxies = parseNetworks(config.TRUSTED_PROXIES);
   const addressOf: AddressOf = ({ socket, headers }) =>
-    clientAddress(socket.remoteAddress, [headers["x-forwarded-for"] ?? []].flat().join(","), trusted);
-  const bound = worksOnly ? serveOptions.bound.filter(({ op }) => op === health) : serveOptions.bound;
+    clientAddress(socket.remoteAddress, [headers["x-forwarded-for"] ?? []].flat().join(","), trustedProxies);
+  const operations = worksOnly ? serveOptions.operations.filter(({ op }) => op === health) : serveOptions.operations;
   const options: HttpOptions = {
-    bound,
+    operations,
     authenticate,
     log,
     version,
@@ -99,12 +99,12 @@ export async function serve(serveOptions: ServeOptions) {
   const app = createApp(options);
   mountMetrics(app, { authenticate, open: config.METRICS_OPEN, refresh: serveOptions.metrics });
   if (worksOnly) app.all("*", (c) => refuse(c, problem("unavailable", onlyWorks)));
-  else mountDoors(app, serveOptions, { ...options, budget, publicUrl, json, trusted });
+  else mountDoors(app, serveOptions, { ...options, budget, publicUrl, json, trustedProxies });
 
   const { hostname } = exposure;
   const shutdown = new AbortController();
   const fallback = getRequestListener((request, env) => app.fetch(request, env as object), listenerOptions(alarm)) as NodeHandler;
-  const rpc = { routes: routesOf(bound, { authenticate, sql, log }), addressOf, budget, log };
+  const rpc = { routes: routesOf(operations, { authenticate, sql, log }), addressOf, budget, log };
   const handler = connectHandler({ ...rpc, shutdownSignal: shutdown.signal, fallback });
   const allowedHosts = new Set(config.ALLOWED_HOSTS);
   // Checked here, so that Connect and gRPC-Web are protected too. The other port supports only HTTP/2, which browsers use only
@@ -153,9 +153,9 @@ export async function serve(serveOptions: ServeOptions) {
 const pages = "(console: /, reference: /docs)";
 
 /** The gRPC routes, created once for both ports. */
-function routesOf(bound: readonly BoundOperation[], context: GrpcContext): () => Promise<Routes> {
+function routesOf(operations: readonly BoundOperation[], context: GrpcContext): () => Promise<Routes> {
   let routes: Promise<Routes> | undefined;
-  const make = async () => (await import("./grpc/routes.ts")).grpcRoutes(bound, context);
+  const make = async () => (await import("./grpc/routes.ts")).grpcRoutes(operations, context);
   return () => {
     routes ??= make().catch((error) => {
       // The next call tries again.
@@ -170,16 +170,16 @@ interface Doors extends HttpOptions {
   readonly budget: BodyBudget;
   readonly publicUrl: URL | null;
   readonly json: LargeJson;
-  readonly trusted: Networks;
+  readonly trustedProxies: Networks;
 }
 
 /** Everything that is available over HTTP in addition to the operations. */
 function mountDoors(app: OpenAPIHono, { config, receiver, tools, pluginRoutes, sessions }: ServeOptions, options: Doors): void {
-  const { authenticate, budget, publicUrl, json, trusted, log } = options;
+  const { authenticate, budget, publicUrl, json, trustedProxies, log } = options;
   mountMcp(app, tools, options);
   mountPluginRoutes(app, pluginRoutes, options);
   const limits = { maxBytes: config.MAX_WEBHOOK_BYTES, maxUncheckedBytes: config.MAX_UNCHECKED_WEBHOOK_BYTES };
-  mountWebhooks(app, receiver, { ...limits, budget, json, trusted });
+  mountWebhooks(app, receiver, { ...limits, budget, json, trustedProxies });
   mountDocs(app);
   const bodies = { maxBytes: config.MAX_BODY_BYTES, budget };
   mountSession(app, { sessions, authenticate, publicUrl, limits: bodies, version, seconds: sessions.seconds });

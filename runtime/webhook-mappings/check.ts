@@ -57,18 +57,18 @@ function checkPathMapping(
   for (const [name, rule] of rules) {
     const field = `extraction_rules.${name}`;
     if (!(extractionFields as readonly string[]).includes(name))
-      throw fieldProblem(field, `is none of ${extractionFields.join(", ")}`);
+      throw fieldProblem(field, `must be one of ${extractionFields.join(", ")}`);
     try {
       paths.compile(rule);
     } catch (error) {
-      throw fieldProblem(field, `is not a JSONPath (RFC 9535) such as $.issue.id: ${reason(error)}`);
+      throw fieldProblem(field, `must be a JSONPath (RFC 9535) such as $.issue.id: ${reason(error)}`);
     }
   }
   const named = rules.some(([name]) => name === "event_type") || /:event_type\b/.test(pattern);
   if (canonical_trigger === null && !named)
     throw fieldProblem(
       "extraction_rules",
-      "must hold event_type, which is looked up in the source mappings, or canonical_trigger must be given",
+      "must contain event_type, which is looked up in the source mappings, or set canonical_trigger",
     );
 }
 

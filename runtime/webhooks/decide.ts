@@ -9,7 +9,7 @@ import type { Arrival, NewExecution } from "./arrival.ts";
 import { rowOf } from "./event-row.ts";
 import { type GateInput, hopLimit, refusalOf } from "./gate.ts";
 import { hasKnownMarker } from "./identify.ts";
-import type { Incoming } from "./incoming.ts";
+import type { IncomingEvent } from "./incoming-event.ts";
 import type { LoopLimits } from "./loop-queries.ts";
 import type { Routing } from "./routing.ts";
 
@@ -34,7 +34,7 @@ const closingEvents: ReadonlySet<string> = new Set(["issue.closed", "pr.closed",
  * Whether the event cancels runs of earlier events on its issue. A close by our own account does not, so that the run that closed
  * the issue can finish.
  */
-const closes = ({ event, replayOf, own }: Incoming, triggers: readonly string[], reason: string | null): boolean =>
+const closes = ({ event, replayOf, own }: IncomingEvent, triggers: readonly string[], reason: string | null): boolean =>
   reason === null &&
   !replayOf &&
   !own &&
@@ -45,7 +45,7 @@ const closes = ({ event, replayOf, own }: Incoming, triggers: readonly string[],
  * Decides which tasks an event starts, or why it starts none. Triggers that webhook mappings name replace the trigger of the
  * source event mapping.
  */
-export function decide(incoming: Incoming, reason: string | null, named: readonly string[], deps: DecisionDeps): Arrival {
+export function decide(incoming: IncomingEvent, reason: string | null, named: readonly string[], deps: DecisionDeps): Arrival {
   const { event } = incoming;
   const { triggers, unmapped } = triggersOf(incoming, reason, named, deps.routing);
   const { allowed, refusals } = reason === null ? tasksOf(incoming, triggers, deps) : nothing;
@@ -71,7 +71,7 @@ export function decide(incoming: Incoming, reason: string | null, named: readonl
 const nothing = { allowed: [], refusals: [] };
 
 /** An execution of a mapping's task, with the limit of hops that applies to it. */
-function executionOf(incoming: Incoming, mapping: TaskMapping, { policies, loops }: DecisionDeps): NewExecution {
+function executionOf(incoming: IncomingEvent, mapping: TaskMapping, { policies, loops }: DecisionDeps): NewExecution {
   const { task_id, canonical_trigger } = mapping;
   const { event, policy, trusted } = gateInput(incoming, mapping, policies);
   const { dry_run = false, agent_id, prompt } = incoming.replay ?? {};
@@ -96,7 +96,7 @@ function withoutTasks(triggers: readonly string[]): string {
 
 /** The triggers of an event; `unmapped` says why there are none. */
 export function triggersOf(
-  { event, source }: Pick<Incoming, "event" | "source">,
+  { event, source }: Pick<IncomingEvent, "event" | "source">,
   reason: string | null,
   named: readonly string[],
   routing: Routing,
@@ -110,7 +110,7 @@ export function triggersOf(
 }
 
 /** The input of the rules for one mapping of an event. */
-export const gateInput = (incoming: Incoming, mapping: TaskMapping, policies: Pick<Policies, "of">): GateInput => {
+export const gateInput = (incoming: IncomingEvent, mapping: TaskMapping, policies: Pick<Policies, "of">): GateInput => {
   const { event, source, payload = null, replayOf, own = false } = incoming;
   const project = event.subject && { source, project: event.subject.project };
   const policy = policies.of(mapping.agent_id, project);
@@ -118,7 +118,7 @@ export const gateInput = (incoming: Incoming, mapping: TaskMapping, policies: Pi
 };
 
 /** The tasks that the event may start, without duplicates, and the reasons why it may not start the others. */
-function tasksOf(incoming: Incoming, triggers: readonly string[], { routing, policies, warn }: DecisionDeps) {
+function tasksOf(incoming: IncomingEvent, triggers: readonly string[], { routing, policies, warn }: DecisionDeps) {
   const only = incoming.replay?.task_id;
   if (only !== undefined) return { allowed: [chosenTask(only, triggers)], refusals: [] };
   const allowed = new Map<string, TaskMapping>();
@@ -150,11 +150,14 @@ const chosenTask = (task_id: string, [canonical_trigger = "replay"]: readonly st
 });
 
 /** Why an event starts nothing, regardless of the mappings. */
-export function reasonToDiscard(incoming: Incoming): string | null {
+export function reasonToDiscard(incoming: IncomingEvent): string | null {
   const { event, accounts, reason, own } = incoming;
   if (reason !== undefined) return reason;
   if (event.ignored) return event.ignored;
-  if (event.missing_field) return `the payload is missing ${event.missing_field}`;
+  if (event.missing_field)
+    return event.missing_field.startsWith("header ")
+      ? `the request has no ${event.missing_field}`
+      : `the payload is missing ${event.missing_field}`;
   if (event.marked && !hasKnownMarker(incoming)) return "it carries the marker of a comment that Signalbox posted";
   const actor = event.actor?.toLowerCase();
   const account = own || actor === undefined ? undefined : accounts.find((one) => one.toLowerCase() === actor);

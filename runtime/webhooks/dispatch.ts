@@ -12,7 +12,7 @@ import { splitCopies } from "./copies.ts";
 import { type DecisionDeps, decide, reasonToDiscard } from "./decide.ts";
 import { authorKey, setReason } from "./ending-queries.ts";
 import { identify } from "./identify.ts";
-import type { Incoming } from "./incoming.ts";
+import type { IncomingEvent } from "./incoming-event.ts";
 import { decideLate } from "./late-command.ts";
 import type { LoopLimits } from "./loop-queries.ts";
 import { type ArrivalLimits, findEarlier, insertArrivals } from "./queries.ts";
@@ -21,7 +21,7 @@ export type Receipt = z.output<typeof receipt>;
 
 export interface Dispatcher {
   /** Decides which tasks an event starts and stores the event with its executions. Resolves once they are durable. */
-  accept(incoming: Incoming): Promise<Receipt>;
+  accept(incoming: IncomingEvent): Promise<Receipt>;
 }
 
 export interface DispatcherOptions extends DecisionDeps {
@@ -57,7 +57,7 @@ class EventDispatcher implements Dispatcher {
     this.#storeInOrder = storeIn(options, 1);
   }
 
-  accept(webhook: Incoming): Promise<Receipt> {
+  accept(webhook: IncomingEvent): Promise<Receipt> {
     const incoming = { ...webhook, id: webhook.id ?? newId() };
     const event = { id: incoming.id, traceparent: validTraceparent(webhook.traceparent ?? undefined) };
     const attributes = {
@@ -68,7 +68,7 @@ class EventDispatcher implements Dispatcher {
     return inTrace(event, "webhook", attributes, () => this.#accept(incoming));
   }
 
-  async #accept(incoming: Incoming & { readonly id: string }): Promise<Receipt> {
+  async #accept(incoming: IncomingEvent & { readonly id: string }): Promise<Receipt> {
     const { wake, cancelled, log, warn } = this.#options;
     const { arrival, stored, effect, pending } = await inSpan("dispatch", {}, () => this.#decideAndStore(incoming));
     if (typeof stored === "string") return { event_id: stored, status: "duplicate" };
@@ -89,7 +89,7 @@ class EventDispatcher implements Dispatcher {
     return receiptOf(arrival, stored);
   }
 
-  #carriedOut({ acknowledge }: Incoming, effect: Effect): void {
+  #carriedOut({ acknowledge }: IncomingEvent, effect: Effect): void {
     const { wake, cancelled } = this.#options;
     if (effect.cancelled.length > 0) cancelled(effect.cancelled);
     wake();
@@ -97,7 +97,7 @@ class EventDispatcher implements Dispatcher {
   }
 
   /** Executes a command after its webhook was answered, once the platform has reported its author's standing. */
-  async #carryOutLate(incoming: Incoming, event: NewEvent, command: Command): Promise<void> {
+  async #carryOutLate(incoming: IncomingEvent, event: NewEvent, command: Command): Promise<void> {
     const { sql, carryOut, log } = this.#options;
     try {
       const standing = (await incoming.findStanding?.()) ?? "unknown";
@@ -108,7 +108,7 @@ class EventDispatcher implements Dispatcher {
     }
   }
 
-  async #decideAndStore(incoming: Incoming): Promise<Dispatched> {
+  async #decideAndStore(incoming: IncomingEvent): Promise<Dispatched> {
     const { carryOut } = this.#options;
     const refused = reasonToDiscard(incoming);
     const command = carryOut && !refused && !incoming.replayOf ? commandOf(incoming.event) : null;

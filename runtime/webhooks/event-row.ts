@@ -4,11 +4,11 @@ import { storableText } from "../platform/json.ts";
 import { pack } from "../platform/packing/packed.ts";
 import { validTraceparent } from "../platform/telemetry/tracing.ts";
 import type { NewEvent } from "./arrival.ts";
-import type { Incoming } from "./incoming.ts";
+import type { IncomingEvent } from "./incoming-event.ts";
 
 /** The row of an event. `reason`: why it is discarded, or why not all of its tasks are started. */
 export function rowOf(
-  { id, source, slug, event, headers, body, replayOf, polled = false, own = false, traceparent, messageId = null }: Incoming,
+  { id, source, slug, event, headers, body, replayOf, polled = false, own = false, traceparent, messageId = null }: IncomingEvent,
   triggers: readonly string[],
   reason: string | null,
   discarded: boolean,

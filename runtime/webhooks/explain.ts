@@ -14,7 +14,7 @@ import { type DecisionDeps, gateInput, reasonToDiscard, triggersOf } from "./dec
 import { authorKey } from "./ending-queries.ts";
 import { instant } from "./event-row.ts";
 import { hopLimit, verdictsOf } from "./gate.ts";
-import type { Incoming } from "./incoming.ts";
+import type { IncomingEvent } from "./incoming-event.ts";
 import { limitVerdicts } from "./limits.ts";
 import type { MappingRule, MappingRules, PathRule } from "./mapping-rules.ts";
 import { parseByPath, parseBySource } from "./parse.ts";
@@ -73,11 +73,14 @@ async function explainWebhook(input: Input<typeof explain>, sql: Sql, deps: Expl
   };
 }
 
-const subjectOf = ({ source, event }: Incoming): string | null =>
+const subjectOf = ({ source, event }: IncomingEvent): string | null =>
   event.subject && `${source}:${event.subject.project}#${event.subject.issue}`;
 
 /** The event, parsed by its source or by the webhook mappings of its path. */
-async function readWebhook(input: Input<typeof explain>, deps: ExplainDeps): Promise<{ incoming: Incoming; checks: Check[] }> {
+async function readWebhook(
+  input: Input<typeof explain>,
+  deps: ExplainDeps,
+): Promise<{ incoming: IncomingEvent; checks: Check[] }> {
   const { path } = input;
   const slug = path?.replace(/^\/webhook\//, "") ?? input.source;
   const headers = Object.fromEntries(Object.entries(input.headers).map(([name, value]) => [name.toLowerCase(), value]));
@@ -115,7 +118,7 @@ function mappingCheck({ id, jq_filter, canonical_trigger, ...rule }: MappingRule
 }
 
 /** Each webhook mapping of the event, with the result of its filter. */
-async function mappingChecks({ source, event, body }: Incoming, { rules }: ExplainDeps) {
+async function mappingChecks({ source, event, body }: IncomingEvent, { rules }: ExplainDeps) {
   const concerned = rules.rulesFor(source, event.event_name, event.action);
   const matching = concerned.length > 0 ? await rules.matching(concerned, body) : [];
   const checks = concerned.map((rule) => mappingCheck(rule, matching.includes(rule)));
@@ -133,7 +136,7 @@ interface Candidate extends Task {
 }
 
 /** The tasks of a trigger, with the result of each rule about who and what may start them. */
-function tasksOf(incoming: Incoming, canonical_trigger: string, { routing, policies }: ExplainDeps): Candidate[] {
+function tasksOf(incoming: IncomingEvent, canonical_trigger: string, { routing, policies }: ExplainDeps): Candidate[] {
   const { tasks, missingTasks } = routing.tasksOf(canonical_trigger);
   const missingCandidates = missingTasks.map((task_id): Candidate => {
     const reason = `the task ${task_id}, to which ${canonical_trigger} is mapped, does not exist`;
@@ -147,7 +150,7 @@ function tasksOf(incoming: Incoming, canonical_trigger: string, { routing, polic
 }
 
 /** Adds the checks that would hold or delay the task. */
-async function withLimits({ agentId, ...task }: Candidate, incoming: Incoming, sql: Sql, deps: ExplainDeps): Promise<Task> {
+async function withLimits({ agentId, ...task }: Candidate, incoming: IncomingEvent, sql: Sql, deps: ExplainDeps): Promise<Task> {
   if (task.checks.some(({ check }) => check === "task")) return task;
   const { source, event } = incoming;
   const { subject, author = null } = event;

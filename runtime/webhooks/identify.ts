@@ -3,7 +3,7 @@ import { sources } from "@signalbox/schema/common";
 import { type Json, markersIn } from "@signalbox/sdk";
 import { digestsIn, kindsOfEvent } from "../own-writes/own-write.ts";
 import type { Arrival } from "./arrival.ts";
-import type { Incoming } from "./incoming.ts";
+import type { IncomingEvent } from "./incoming-event.ts";
 
 /**
  * Maximum size of a body that is compared without the members that differ between hooks, in bytes. Larger ones are compared as a
@@ -14,7 +14,7 @@ const maxCompared = 1_048_576;
 const ofHooks = new Set(["hook", "hook_id", "installation", "organization", "enterprise", "business"]);
 
 /** Keys by which an event is recognised as a copy of another, or as our own change. */
-export function identify(incoming: Incoming, replayHours: number): Pick<Arrival, "copy" | "hookDigest" | "suspect"> {
+export function identify(incoming: IncomingEvent, replayHours: number): Pick<Arrival, "copy" | "hookDigest" | "suspect"> {
   const { event, body, payload = null, replayScopes: scopes = [], replayOf, own } = incoming;
   const isNew = replayOf === undefined && !own;
   return {
@@ -27,7 +27,7 @@ export function identify(incoming: Incoming, replayHours: number): Pick<Arrival,
 const sha256 = (content: Uint8Array | string): string => createHash("sha256").update(content).digest("hex");
 
 /** Includes the slug, because projects on different servers of one source can have the same name. */
-const sameDigest = ({ event, slug }: Incoming): string | null => (event.same_as ? sha256(`${slug} ${event.same_as}`) : null);
+const sameDigest = ({ event, slug }: IncomingEvent): string | null => (event.same_as ? sha256(`${slug} ${event.same_as}`) : null);
 
 function hookDigest(payload: Json, body: Uint8Array): string {
   if (body.byteLength > maxCompared || typeof payload !== "object" || payload === null) return sha256(body);
@@ -35,7 +35,7 @@ function hookDigest(payload: Json, body: Uint8Array): string {
 }
 
 /** An event with a marker, or without an actor, can be our own change. The database compares it with the ledger of our writes. */
-function suspectOf({ event, payload = null, viaPath, polled, source }: Incoming): NonNullable<Arrival["suspect"]> | null {
+function suspectOf({ event, payload = null, viaPath, polled, source }: IncomingEvent): NonNullable<Arrival["suspect"]> | null {
   const comment = event.comment ?? null;
   if (event.marked) return { marks: markersIn(JSON.stringify(payload)), comment, kinds: [], digests: [] };
   const isNameless = event.actor === null && !event.author?.id && !event.author?.name;
@@ -50,5 +50,5 @@ const updatedByReactions: ReadonlySet<string> = new Set(["beta"]);
 const builtIn = new Set<string>(sources);
 
 /** Whether the marker of an event can be looked up. Third-party plugins may use their own markers, which count as valid. */
-export const hasKnownMarker = ({ source, payload = null }: Incoming): boolean =>
+export const hasKnownMarker = ({ source, payload = null }: IncomingEvent): boolean =>
   builtIn.has(source) || markersIn(JSON.stringify(payload)).length > 0;

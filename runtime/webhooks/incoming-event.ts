@@ -10,7 +10,7 @@ export interface ReplayOptions {
 }
 
 /** An authenticated event to dispatch. */
-export interface Incoming {
+export interface IncomingEvent {
   /** Id of its event; a new one if absent. If an event with this id exists, this one is a duplicate. */
   readonly id?: string;
   readonly source: string;

@@ -13,7 +13,7 @@ import {
   withoutBody,
 } from "./admit.ts";
 import type { Receipt } from "./dispatch.ts";
-import type { Incoming } from "./incoming.ts";
+import type { IncomingEvent } from "./incoming-event.ts";
 import { authenticate, type MappingRule } from "./mapping-rules.ts";
 import { parseByPath, parseBySource, unreadableEvent } from "./parse.ts";
 import { callSandboxed, PluginUnavailable } from "./plugin-unavailable.ts";
@@ -155,7 +155,7 @@ class WebhookReceiver implements Receiver {
   }
 
   /** The calls to the tracker that the dispatch of an event may make. */
-  #replies(connection: Connection, event: SourceEvent): Pick<Incoming, "acknowledge" | "findStanding"> {
+  #replies(connection: Connection, event: SourceEvent): Pick<IncomingEvent, "acknowledge" | "findStanding"> {
     const { author, subject } = event;
     return {
       acknowledge: (isDone) => this.#react(connection, event, isDone),

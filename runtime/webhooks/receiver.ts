@@ -8,7 +8,7 @@ import type { Standings } from "../plugins/standings.ts";
 import type { WebhookHead } from "./admit.ts";
 import type { DeferredWebhooks } from "./deferred/defer.ts";
 import type { Dispatcher, Receipt } from "./dispatch.ts";
-import type { InOrder, ReplayOptions } from "./incoming.ts";
+import type { InOrder, ReplayOptions } from "./incoming-event.ts";
 import type { MappingRules, PathRule } from "./mapping-rules.ts";
 import type { PreviousSecrets } from "./previous-secret.ts";
 import type { Refusals } from "./refusals.ts";

@@ -50,13 +50,13 @@ export interface FaultScenario {
 /** Faults that every plugin that calls a tracker must handle. */
 export const faultScenarios: readonly FaultScenario[] = [
   {
-    name: "503",
+    name: "the status 503",
     fault: (echo) => ({ kind: "status", status: 503, body: `<html>unavailable ${echo}</html>` }),
     codes: ["unavailable"],
     retryable: true,
   },
   {
-    name: "502, JSON",
+    name: "the status 502 with JSON",
     fault: (echo) => ({ kind: "status", status: 502, body: json(`bad gateway ${echo}`) }),
     codes: ["unavailable"],
     retryable: true,
@@ -76,7 +76,7 @@ export const faultScenarios: readonly FaultScenario[] = [
     retryable: false,
   },
   {
-    name: "429 for an hour",
+    name: "the status 429 with a Retry-After of an hour",
     fault: (echo) => ({ kind: "status", status: 429, headers: { "retry-after": "3600" }, body: json(`slow down ${echo}`) }),
     codes: ["rate_limited"],
     retryable: true,
@@ -103,28 +103,24 @@ export async function assertHandlesFault(
   const timer = setTimeout(() => {
     due = performance.now() - started;
   }, deadline);
-  const error = await expectPluginError(`${what} at ${scenario.name}`, () => run(deadline), secrets);
+  const error = await expectPluginError(`${what} with ${scenario.name}`, () => run(deadline), secrets);
   clearTimeout(timer);
   const took = performance.now() - started;
   assert.ok(
     scenario.codes.includes(error.code),
-    `${what} at ${scenario.name}: expected the code ${scenario.codes.join(" or ")}, got ${error.code}: ${error.message}`,
+    `${what} with ${scenario.name}: the code must be ${scenario.codes.join(" or ")}; it is ${error.code}: ${error.message}`,
   );
-  assert.equal(
-    error.retryable,
-    scenario.retryable,
-    `${what} at ${scenario.name}: expected retryable to be ${scenario.retryable}`,
-  );
+  assert.equal(error.retryable, scenario.retryable, `${what} with ${scenario.name}: retryable must be ${scenario.retryable}`);
   assert.ok(
     took < due + 1000,
-    `${what} at ${scenario.name}: the deadline was ${deadline} ms, but the error came after ${Math.round(took)} ms`,
+    `${what} with ${scenario.name}: the deadline was ${deadline} ms, but the error came after ${Math.round(took)} ms`,
   );
   const wait = fault.headers?.["retry-after"];
   if (wait) {
     const wait_ms = error.retry_after_ms ?? 0;
     assert.ok(
       wait_ms > Number(wait) * 900,
-      `${what} at ${scenario.name}: expected retry_after_ms to be about ${Number(wait) * 1000}, got ${wait_ms}`,
+      `${what} with ${scenario.name}: retry_after_ms must be about ${Number(wait) * 1000}; it is ${wait_ms}`,
     );
   }
 }

@@ -3,7 +3,7 @@ import type { Subject } from "../source-event.ts";
 import { type FakeResponse, FakeServer, type RecordedRequest } from "./fake-server.ts";
 import type { TestTracker } from "./fixtures.ts";
 
-/** A fake tracker on a free loopback port. A subclass implements the routes and the state. */
+/** A simulated tracker on a free loopback port. A subclass implements the routes and the state. */
 export abstract class FakeTracker extends FakeServer implements TestTracker {
   abstract comments(subject: Subject): readonly string[];
   readonly #reactions: StoredReaction[] = [];

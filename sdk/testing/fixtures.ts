@@ -9,7 +9,7 @@ export interface TestCase {
   readonly slow?: boolean;
 }
 
-/** A fault of a test tracker, from the next request on. */
+/** A fault of a simulated tracker, from the next request on. */
 export interface TrackerFault {
   /** `status`: a response with that status. `hang`: no response. `truncate`: a truncated response. `drop`: the connection is closed. */
   readonly kind: "status" | "hang" | "truncate" | "drop";
@@ -88,7 +88,7 @@ export interface SourceFixtures {
   readonly subject: Subject;
   /** Whether the platform identifies posts without a marker. `marked` is then not checked. Default: `false`. */
   readonly unmarked?: boolean;
-  /** Starts a test tracker. Called once for each case that needs one. */
+  /** Starts a simulated tracker. Called once for each case that needs one. */
   readonly tracker: () => Promise<TestTracker>;
 }
 

@@ -48,7 +48,11 @@ const wrong: [string, Parameters<typeof sampleKnowledge>[0], string][] = [
     (k) => ({ read: async (ids, c) => (await k.read(ids, c)).map((page) => ({ ...page, body: "a\0" })) }),
     "malformed bodies",
   ],
-  ["takes a failure for an empty page list", (k) => ({ read: (ids, c) => k.read(ids, c).catch(() => []) }), "read at 503"],
+  [
+    "takes a failure for an empty page list",
+    (k) => ({ read: (ids, c) => k.read(ids, c).catch(() => []) }),
+    "read reports the status 503",
+  ],
   [
     "shows the token",
     (k) => ({
@@ -57,7 +61,7 @@ const wrong: [string, Parameters<typeof sampleKnowledge>[0], string][] = [
           throw Object.assign(error, { message: `${error.message} ${c.connection.token}` });
         }),
     }),
-    "list at refused credentials",
+    "list reports refused credentials",
   ],
 ];
 

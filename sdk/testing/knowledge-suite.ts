@@ -43,9 +43,12 @@ export function testKnowledge(plugin: Plugin, fixtures: KnowledgeFixtures): Test
     assert.ok(knowledge, `setup must contribute knowledge.${name}`);
     return bench(knowledge, settings);
   };
-  const named = (cases: readonly Case[], slow: boolean) =>
+  const casesWithNames = (cases: readonly Case[], slow: boolean) =>
     cases.map(([what, run]) => ({ name: `knowledge ${name}: ${what}`, slow, run: () => withTracker(fixtures.wiki, run) }));
-  return [...named([...listing(fixtures, open), ...reading(fixtures, open)], false), ...named(trouble(fixtures, open), true)];
+  return [
+    ...casesWithNames([...listCases(fixtures, open), ...readCases(fixtures, open)], false),
+    ...casesWithNames(faultCases(fixtures, open), true),
+  ];
 }
 
 interface Bench {
@@ -77,7 +80,7 @@ function bench(knowledge: KnowledgeConnector, raw: Record<string, unknown>): Ben
       let cursor: string | null = null;
       for (let portions = 1; portions < 1000; portions++) {
         const found: Awaited<ReturnType<KnowledgeConnector["list"]>> = await list(cursor);
-        assert.ok(found.pages.length <= 1000, `list must return at most 1,000 pages; got ${found.pages.length}`);
+        assert.ok(found.pages.length <= 1000, `list must return at most 1,000 pages; it returned ${found.pages.length}`);
         pages.push(...found.pages);
         if (found.cursor === null) return { portions, pages };
         assert.equal(typeof found.cursor, "string", "cursor must be a string or null");
@@ -93,15 +96,15 @@ function bench(knowledge: KnowledgeConnector, raw: Record<string, unknown>): Ben
   };
 }
 
-const sorted = (ids: Iterable<string>): string[] => [...ids].sort();
+const sort = (ids: Iterable<string>): string[] => [...ids].sort();
 
-const listing = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
+const listCases = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
   [
     "lists every page once, in several calls",
     async (wiki) => {
       const { portions, pages } = await (await open(wiki.url)).listAll();
       assert.ok(portions > 1, "the test server must have enough pages for two calls");
-      assert.deepEqual(sorted(pages.map(({ id }) => id)), sorted(wiki.ids()));
+      assert.deepEqual(sort(pages.map(({ id }) => id)), sort(wiki.ids()));
       for (const { id, revision } of pages) assert.ok(id !== "" && revision !== "", "id and revision must not be empty");
     },
   ],
@@ -123,7 +126,7 @@ const listing = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
       wiki.edit(body, { body: fixtures.body });
       wiki.edit(title, { title: "Another title" });
       const after = (await listAll()).pages.filter(({ id, revision }) => before.get(id) !== revision);
-      assert.deepEqual(sorted(after.map(({ id }) => id)), sorted([body, title]));
+      assert.deepEqual(sort(after.map(({ id }) => id)), sort([body, title]));
     },
   ],
   [
@@ -132,8 +135,8 @@ const listing = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
       const [deletedId = ""] = wiki.ids();
       wiki.remove(deletedId);
       const added = wiki.add({ title: "New", body: fixtures.body });
-      const listed = (await (await open(wiki.url)).listAll()).pages.map(({ id }) => id);
-      assert.ok(!listed.includes(deletedId) && listed.includes(added));
+      const listedIds = (await (await open(wiki.url)).listAll()).pages.map(({ id }) => id);
+      assert.ok(!listedIds.includes(deletedId) && listedIds.includes(added));
     },
   ],
   [
@@ -156,7 +159,7 @@ const listing = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
   ],
 ];
 
-const reading = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
+const readCases = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
   [
     "reads body, title and URL; the revision is that of the list",
     async (wiki) => {
@@ -168,7 +171,7 @@ const reading = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
       assert.match(page.body, /^## Setting up$/m);
       assert.match(page.body, /^Größe 🦉 zählt$/m);
       assert.equal(page.revision, (await listAll()).pages.find((one) => one.id === id)?.revision);
-      if (page.url !== null) assert.ok(URL.canParse(page.url), `url must be a URL; got ${page.url}`);
+      if (page.url !== null) assert.ok(URL.canParse(page.url), `url must be a URL; it is ${page.url}`);
     },
   ],
   [
@@ -176,7 +179,7 @@ const reading = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
     async (wiki) => {
       const ids = wiki.ids().slice(0, 25);
       const pages = await (await open(wiki.url)).read(ids);
-      assert.deepEqual(sorted(pages.map(({ id }) => id)), sorted(ids));
+      assert.deepEqual(sort(pages.map(({ id }) => id)), sort(ids));
     },
   ],
   [
@@ -203,11 +206,11 @@ const reading = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
   ],
 ];
 
-const trouble = (_: KnowledgeFixtures, open: Open): Case[] => [
+const faultCases = (_: KnowledgeFixtures, open: Open): Case[] => [
   ...faultScenarios.flatMap((one) =>
     (["list", "read"] as const).map(
       (method): Case => [
-        `${method} at ${one.name}`,
+        `${method} reports ${one.name}`,
         async (wiki) => {
           const { list, read, secrets } = await open(wiki.url);
           const ids = wiki.ids().slice(0, 3);

@@ -182,12 +182,12 @@ async function filters({ backend, put, agent, vector }: MemoryHarness): Promise<
     [[], []],
   ];
   for (const [filter, indexes] of expectations) {
-    const wanted = indexes.map((i) => all[i] as string);
+    const expectedKeys = indexes.map((i) => all[i] as string);
     const what = JSON.stringify(filter);
     const page = await backend.list(filter, { limit: 50, offset: 0 });
-    assert.deepEqual([keysOf(page.items), page.total], [[...wanted].reverse(), wanted.length], `list by ${what}`);
-    assert.deepEqual(keysOf(await backend.nearest(vector(0), filter, 50)), wanted, `nearest by ${what}`);
-    const matched = await backend.match({ words: "any", text: "lighthouse", vector: null }, filter, 50);
-    assert.deepEqual(keysOf(matched).sort(), [...wanted].sort(), `match by ${what}`);
+    assert.deepEqual([keysOf(page.items), page.total], [[...expectedKeys].reverse(), expectedKeys.length], `list by ${what}`);
+    assert.deepEqual(keysOf(await backend.nearest(vector(0), filter, 50)), expectedKeys, `nearest by ${what}`);
+    const matches = await backend.match({ words: "any", text: "lighthouse", vector: null }, filter, 50);
+    assert.deepEqual(keysOf(matches).sort(), [...expectedKeys].sort(), `match by ${what}`);
   }
 }

@@ -45,7 +45,7 @@ async function closest({ backend, put, agent, vector, vectors }: MemoryHarness):
 }
 
 async function checkFilters({ backend, put, agent, vector }: MemoryHarness): Promise<void> {
-  const wanted: string[] = [];
+  const expectedKeys: string[] = [];
   for (let i = 0; i < 120; i++) {
     const rare = i % 40 === 0;
     // The rare ones are the most distant.
@@ -53,10 +53,10 @@ async function checkFilters({ backend, put, agent, vector }: MemoryHarness): Pro
       embedding: vector(rare ? 60 + i / 10 : i / 10),
       ...(rare ? { agent_id: `${agent}_rare` } : {}),
     });
-    if (rare) wanted.push(one.key);
+    if (rare) expectedKeys.push(one.key);
   }
   const hits = await backend.nearest(vector(0), [{ agent_id: `${agent}_rare` }], 10);
-  assert.deepEqual(keysOf(hits), wanted, "all that the filter lets through, however far away");
+  assert.deepEqual(keysOf(hits), expectedKeys, "all that the filter lets through, however far away");
 }
 
 async function otherLength({ backend, memory, vector, put, agent }: MemoryHarness): Promise<void> {
@@ -108,8 +108,8 @@ async function freeText({ backend, put, agent, vector, vectors }: MemoryHarness)
   const expected = similarityFromDistance(vectors.metric, vectorDistance(vectors.metric, vector(0), vector(40)));
   assert.ok(Math.abs((hits[1]?.similarity ?? -1) - expected) < 0.01, "a query with a vector gives hits their similarity");
   assert.equal(keysOf(await backend.match(query, [{ agent_id: agent }], 1)).length, 1, "limit holds");
-  const listed = { ...query, text: `- password\n- database\n${"-".repeat(60)}\n"rotate` };
-  assert.deepEqual(keysOf(await backend.match(listed, [{ agent_id: agent }], 10)), [all, some], "free text has no operators");
+  const listQuery = { ...query, text: `- password\n- database\n${"-".repeat(60)}\n"rotate` };
+  assert.deepEqual(keysOf(await backend.match(listQuery, [{ agent_id: agent }], 10)), [all, some], "free text has no operators");
 }
 
 async function later({ backend, other, put, agent, vector }: MemoryHarness): Promise<void> {

@@ -34,12 +34,12 @@ export function contractViolations(
   const parameters = [...shared, ...(operation.parameters ?? [])].map((entry) =>
     "$ref" in entry ? (contract.components?.parameters?.[entry.$ref.split("/").at(-1) ?? ""] as Parameter) : entry,
   );
-  const sent = new Map([...query].map(([name, value]) => [name, { in: "query", value }]));
+  const values = new Map([...query].map(([name, value]) => [name, { in: "query", value }]));
   template.split("/").forEach((name, index) => {
-    if (name.startsWith("{")) sent.set(name.slice(1, -1), { in: "path", value: decodeURIComponent(parts[index] ?? "") });
+    if (name.startsWith("{")) values.set(name.slice(1, -1), { in: "path", value: decodeURIComponent(parts[index] ?? "") });
   });
   const faults: string[] = [];
-  for (const [name, { in: place, value }] of sent) {
+  for (const [name, { in: place, value }] of values) {
     const known = parameters.find((parameter) => parameter.name === name && parameter.in === place);
     if (!known) faults.push(`${place} parameter ${name} is not in the contract`);
     else if (
@@ -48,7 +48,7 @@ export function contractViolations(
       faults.push(`${name}=${value}`);
   }
   for (const { name, required, in: place } of parameters)
-    if (required && place !== "header" && !sent.has(name)) faults.push(`parameter ${name} is missing`);
+    if (required && place !== "header" && !values.has(name)) faults.push(`parameter ${name} is missing`);
   return [...faults, ...bodyFaults(contract, operation, body, headers["content-type"])];
 }
 
@@ -81,8 +81,8 @@ function bodyFaults(contract: ApiContract, operation: Operation, body: unknown, 
 
 function membersOf(contract: ApiContract, schema: object): Record<string, { readOnly?: boolean }> {
   const reference = (schema as { $ref?: string }).$ref?.split("/").at(-1);
-  const named = reference === undefined ? schema : contract.components?.schemas?.[reference];
-  return (named as { properties?: Record<string, { readOnly?: boolean }> } | undefined)?.properties ?? {};
+  const resolved = reference === undefined ? schema : contract.components?.schemas?.[reference];
+  return (resolved as { properties?: Record<string, { readOnly?: boolean }> } | undefined)?.properties ?? {};
 }
 
 function schemaOf(contract: ApiContract, schema: object): z.ZodType {
@@ -103,10 +103,12 @@ function requestForm(value: unknown): unknown {
     ]),
   );
   const properties = (value as { properties?: Record<string, { readOnly?: boolean }> }).properties ?? {};
-  const needed = Array.isArray(required) ? required.filter((name) => !properties[name]?.readOnly) : required;
+  const requiredMembers = Array.isArray(required) ? required.filter((name) => !properties[name]?.readOnly) : required;
   const whole = {
     ...object,
-    ...(needed === undefined || (Array.isArray(needed) && needed.length === 0) ? {} : { required: needed }),
+    ...(requiredMembers === undefined || (Array.isArray(requiredMembers) && requiredMembers.length === 0)
+      ? {}
+      : { required: requiredMembers }),
   };
   return nullable === true ? { anyOf: [whole, { type: "null" }] } : whole;
 }

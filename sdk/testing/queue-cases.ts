@@ -31,7 +31,7 @@ async function same(queue: Queue, messages: readonly CloudEvent[], what: string)
 /** The cases for a queue with consumers. Two queues share its messages, as two replicas of the service would. */
 export const queueCases: readonly Case[] = [
   [
-    "describes itself, and is empty at first",
+    "has a description, and is empty at first",
     async (queue) => {
       assert.ok(typeof queue.about === "string" && queue.about.trim() !== "", "about must be a sentence");
       await queue.publish([]);
@@ -108,7 +108,7 @@ export const queueCases: readonly Case[] = [
       assert.deepEqual(
         ids(await other.take(long)),
         [lost.id],
-        "after its lease the message is pending again, the acknowledged not",
+        "after its lease, an unacknowledged message must be pending again, and an acknowledged one must not",
       );
       assert.equal(await queue.ack(lost.id), true, "a late ack of a taken message must return true");
       await same(queue, [], "nothing is left");

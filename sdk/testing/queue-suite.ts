@@ -79,7 +79,7 @@ function forwardingCases(plugin: Plugin, name: string, { config, start, forwarde
     what: string,
     run: (
       queues: readonly ForwardingQueue[],
-      seen: () => MaybePromise<readonly string[]>,
+      forwarded: () => MaybePromise<readonly string[]>,
       environment: QueueEnvironment,
     ) => Promise<void>,
   ): TestCase => ({
@@ -109,17 +109,17 @@ function forwardingCases(plugin: Plugin, name: string, { config, start, forwarde
     },
   });
   return [
-    on("describes itself and forwards nothing by itself", async ([queue], seen) => {
+    on("has a description, and forwards nothing before publish is called", async ([queue], forwarded) => {
       assert.ok(queue?.about.trim(), "about must be a sentence");
       await queue?.publish([]);
-      assert.deepEqual(await seen(), [], "nothing was published");
+      assert.deepEqual(await forwarded(), [], "nothing was published");
     }),
-    on("forwards each message once, whoever publishes it", async (queues, seen) => {
+    on("forwards each message once, whoever publishes it", async (queues, forwarded) => {
       for (const queue of [...queues, ...queues]) await queue.publish(messages);
-      const once = await seen();
+      const once = await forwarded();
       assert.ok(once.length > 0, "forwarded.messages must be forwarded");
       for (const queue of queues) await queue.publish(messages);
-      assert.deepEqual(await seen(), once, "a message whose id is known must be skipped");
+      assert.deepEqual(await forwarded(), once, "a message whose id is known must be skipped");
       assert.equal(new Set(once).size, once.length, "each message must be there once");
     }),
     ...(incoming ? feedCases(on, incoming) : []),
@@ -138,7 +138,7 @@ async function receiveAll({ receive }: ForwardingQueue, count: number): Promise<
 function feedCases(
   on: (
     what: string,
-    run: (queues: readonly ForwardingQueue[], seen: () => unknown, environment: QueueEnvironment) => Promise<void>,
+    run: (queues: readonly ForwardingQueue[], forwarded: () => unknown, environment: QueueEnvironment) => Promise<void>,
   ) => TestCase,
   incoming: NonNullable<QueueFixtures["incoming"]>,
 ): TestCase[] {
@@ -164,7 +164,7 @@ function feedCases(
       await answer(queue, got, "stored");
       assert.deepEqual(await queue.receive({ limit: 10, wait_seconds: 2 }), [], "what was stored must not come again");
     }),
-    on("delivers a webhook that failed again, one that was refused not", async ([queue], _, environment) => {
+    on("delivers a webhook again if it failed, but not if it was refused", async ([queue], _, environment) => {
       assert.ok(queue);
       await incoming(environment, [webhook("failing"), webhook("refused")]);
       const got = await receiveAll(queue, 2);

@@ -47,12 +47,12 @@ test("a correct route passes every case", async () => expect(await failures({}))
 
 const answers = (answer: unknown): Partial<Route> => ({ run: () => answer as never });
 const wrong: [string, Partial<Route>, string][] = [
-  ["says nothing of itself", { about: " " }, "describes itself"],
-  ["answers a redirect", answers({ status: 302, body: null }), "responds to its requests"],
-  ["sets a cookie", answers({ status: 200, headers: { "set-cookie": "a=b" }, body: {} }), "responds to its requests"],
-  ["answers what is no JSON", answers({ status: 200, body: { at: new Date(0) } }), "responds to its requests"],
-  ["answers too much", answers({ status: 200, body: "x".repeat(3_000_000) }), "responds to its requests"],
-  ["shows a secret", answers({ status: 200, body: { token } }), "responds to its requests"],
+  ["says nothing of itself", { about: " " }, "has a complete declaration"],
+  ["answers a redirect", answers({ status: 302, body: null }), "responds to the sample requests"],
+  ["sets a cookie", answers({ status: 200, headers: { "set-cookie": "a=b" }, body: {} }), "responds to the sample requests"],
+  ["answers what is no JSON", answers({ status: 200, body: { at: new Date(0) } }), "responds to the sample requests"],
+  ["answers too much", answers({ status: 200, body: "x".repeat(3_000_000) }), "responds to the sample requests"],
+  ["shows a secret", answers({ status: 200, body: { token } }), "responds to the sample requests"],
   ["takes everything", answers({ status: 200, body: {} }), "rejects invalid requests"],
   ["has errors of its own shape", answers({ status: 400, body: { message: "no" } }), "rejects invalid requests"],
   [

@@ -89,7 +89,7 @@ type Case = readonly [string, (route: Route) => Promise<void>];
 
 const cases = (sample: RouteSample, secrets: readonly string[]): Case[] => [
   [
-    "describes itself",
+    "has a complete declaration",
     async ({ about, method, scope }) => {
       assert.ok(typeof about === "string" && about.trim() !== "", "about must be a sentence");
       assert.ok(["GET", "POST"].includes(method), `method must be GET or POST; it is ${method}`);
@@ -97,13 +97,16 @@ const cases = (sample: RouteSample, secrets: readonly string[]): Case[] => [
     },
   ],
   [
-    "responds to its requests",
+    "responds to the sample requests",
     async (route) => {
-      assert.ok(sample.requests.length > 0, "requests must hold one at least");
+      assert.ok(sample.requests.length > 0, "requests must contain at least one request");
       for (const request of sample.requests) {
         const answer = await ask(route, request);
         right(answer, secrets);
-        assert.ok(answer.status < 300, `${JSON.stringify(request)} must succeed with 200 to 299; got ${JSON.stringify(answer)}`);
+        assert.ok(
+          answer.status < 300,
+          `${JSON.stringify(request)} must succeed with 200 to 299; the answer is ${JSON.stringify(answer)}`,
+        );
       }
     },
   ],
@@ -163,9 +166,12 @@ async function refuses(route: Route, request: SampleRequest, secrets: readonly s
   const what = JSON.stringify(request).slice(0, 200);
   const outcome = await survives(route, request, secrets);
   if (typeof outcome === "string")
-    assert.ok(callers.includes(outcome), `${what} must be rejected with ${callers.join(", ")}; got ${outcome}`);
+    assert.ok(callers.includes(outcome), `${what} must be rejected with ${callers.join(", ")}; it ended with ${outcome}`);
   else
-    assert.ok(outcome.status >= 400 && outcome.status < 500, `${what} must be rejected with 400 to 499; got ${outcome.status}`);
+    assert.ok(
+      outcome.status >= 400 && outcome.status < 500,
+      `${what} must be rejected with 400 to 499; the status is ${outcome.status}`,
+    );
 }
 
 /** The response, or the code of the thrown error. */

@@ -18,7 +18,7 @@ export function deliveryCases(open: OpenSource, fixtures: SourceFixtures): TestC
     on("check and account accept a valid connection", async ({ source, settings }, tracker) => {
       await source.check(callContext(settings(tracker.url)));
       const account = await source.account(callContext(settings(tracker.url)));
-      assert.ok(account === null || account.length > 0, `account must be a login or null; got ${JSON.stringify(account)}`);
+      assert.ok(account === null || account.length > 0, `account must be a login or null; it is ${JSON.stringify(account)}`);
     }),
     on("deliver posts one comment, which find returns", async ({ source, settings }, tracker) => {
       const call = callContext(settings(tracker.url));
@@ -41,7 +41,7 @@ export function deliveryCases(open: OpenSource, fixtures: SourceFixtures): TestC
       const details = await source.describe({ subject, text: "" }, callContext(settings(tracker.url)));
       assert.ok(
         details.title && details.state && details.url,
-        `describe must return title, state and url; got ${JSON.stringify(details)}`,
+        `describe must return title, state and url; it returned ${JSON.stringify(details)}`,
       );
       assert.equal(tracker.writes(), before, "describe must not write");
     }),

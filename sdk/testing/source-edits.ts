@@ -56,7 +56,7 @@ export function editCases(open: OpenSource, fixtures: SourceFixtures): TestCase[
       const { react } = source;
       if (!react) return;
       const reactions = tracker.reactions?.bind(tracker);
-      assert.ok(reactions, "the test tracker must have `reactions`, because the source has `react`");
+      assert.ok(reactions, "the simulated tracker must have `reactions`, because the source has `react`");
       const call = () => callContext(settings(tracker.url));
       const { id } = await source.deliver({ subject, body: "Commented." }, call());
       const [issue, comment] = [null, id].map((one) => ({ subject, comment: one })) as [never, never];

@@ -8,9 +8,9 @@ import type { OpenSource } from "./source-harness.ts";
 export function faultCases(open: OpenSource, fixtures: SourceFixtures): TestCase[] {
   const post = { subject: fixtures.subject, body: "Hello." };
   const since = "2020-01-01T00:00:00.000Z";
-  const cases = faultScenarios.flatMap((trouble) =>
+  const cases = faultScenarios.flatMap((scenario) =>
     (["deliver", "find", "check", "poll"] as const).map((method) => ({
-      name: `${method} at ${trouble.name}`,
+      name: `${method} reports ${scenario.name}`,
       slow: true,
       run: () =>
         withTracker(fixtures.tracker, async (tracker) => {
@@ -23,7 +23,7 @@ export function faultCases(open: OpenSource, fixtures: SourceFixtures): TestCase
             if (method === "poll") return source.poll?.({ project: fixtures.subject.project, since, cursor: null }, call);
             return source[method](post, call);
           };
-          await assertHandlesFault(trouble, tracker, method, run, secrets);
+          await assertHandlesFault(scenario, tracker, method, run, secrets);
           assertNoSecret("log", lines.join("\n"), secrets);
           tracker.heal();
           if (method === "deliver") await source.deliver(post, callContext(connection));
@@ -68,7 +68,7 @@ function shortLimit(open: OpenSource, fixtures: SourceFixtures): TestCase {
 
 function closedPort(open: OpenSource, fixtures: SourceFixtures): TestCase {
   return {
-    name: "deliver to a closed port",
+    name: "deliver reports a closed port",
     run: async () => {
       const tracker = await fixtures.tracker();
       await tracker.close();

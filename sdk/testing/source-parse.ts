@@ -50,13 +50,13 @@ const event = z.strictObject({
 export function parseCases(open: OpenSource, fixtures: SourceFixtures): TestCase[] {
   const golden = fixtures.golden.map((one) => ({
     name: `parse reads ${one.name}`,
-    run: async () => readsGolden((await open()).source, one),
+    run: async () => parsesGolden((await open()).source, one),
   }));
   assert.ok(golden.length > 0, "fixtures.golden must contain at least one webhook");
   return [
     ...golden,
     { name: "parse never throws on malformed JSON values", run: async () => survives((await open()).source, fixtures) },
-    { name: "parse never throws on a modified webhook", run: async () => survivesDisturbed((await open()).source, fixtures) },
+    { name: "parse never throws on a modified webhook", run: async () => parsesModified((await open()).source, fixtures) },
     { name: "parse recognizes a redelivery", run: async () => knowsRedelivery((await open()).source, fixtures) },
     { name: "parse reads delivery ids", run: async () => readsIds((await open()).source, fixtures) },
     ...(fixtures.unmarked
@@ -70,7 +70,7 @@ export function parseCases(open: OpenSource, fixtures: SourceFixtures): TestCase
   ];
 }
 
-async function readsGolden(source: Source, golden: GoldenWebhook): Promise<void> {
+async function parsesGolden(source: Source, golden: GoldenWebhook): Promise<void> {
   const input = deepFreeze(structuredClone({ headers: golden.headers, payload: golden.payload }));
   const first = await parseChecked(source, input, golden.name);
   for (const [member, expected] of Object.entries(golden.expect)) {
@@ -90,7 +90,7 @@ async function survives(source: Source, fixtures: SourceFixtures): Promise<void>
   }
 }
 
-async function survivesDisturbed(source: Source, fixtures: SourceFixtures): Promise<void> {
+async function parsesModified(source: Source, fixtures: SourceFixtures): Promise<void> {
   for (const golden of fixtures.golden) {
     for (const input of mutations(golden)) await parseChecked(source, input, `${golden.name}, modified`);
   }

@@ -42,12 +42,12 @@ const wrong: [string, Parameters<typeof samplePlugin>[0], string][] = [
   [
     "polls on after the deadline",
     (s) => ({ poll: async (f, c) => (await s.poll?.(f, { ...c, signal: AbortSignal.timeout(4000) })) as never }),
-    "poll at no response",
+    "poll reports no response",
   ],
   [
     "takes half an answer for no news",
     (s) => ({ poll: async (f, c) => s.poll?.(f, c).catch(() => ({ events: [], cursor: "0" })) as never }),
-    "poll at a truncated response",
+    "poll reports a truncated response",
   ],
 ];
 

@@ -146,7 +146,7 @@ const wrong: [string, Parameters<typeof samplePlugin>[0], string][] = [
           throw new PluginError(e.code, `${e.message} ${c.connection.token}`, e);
         }),
     }),
-    "deliver at 503",
+    "deliver reports the status 503",
   ],
   [
     "hides the token in a cause",
@@ -156,7 +156,7 @@ const wrong: [string, Parameters<typeof samplePlugin>[0], string][] = [
           throw new PluginError(e.code, e.message, { ...e, cause: { headers: c.connection } });
         }),
     }),
-    "check at 503",
+    "check reports the status 503",
   ],
   [
     "throws plain errors",
@@ -166,12 +166,12 @@ const wrong: [string, Parameters<typeof samplePlugin>[0], string][] = [
           throw new Error(e.message);
         }),
     }),
-    "check at refused credentials",
+    "check reports refused credentials",
   ],
   [
     "ignores the deadline",
     (s) => ({ find: (p, c) => s.find(p, { ...c, signal: AbortSignal.timeout(4000) }) }),
-    "find at no response",
+    "find reports no response",
   ],
   [
     "forgets how long to wait",
@@ -181,7 +181,7 @@ const wrong: [string, Parameters<typeof samplePlugin>[0], string][] = [
           throw new PluginError(e.code, e.message);
         }),
     }),
-    "deliver at 429 for an hour",
+    "deliver reports the status 429 with a Retry-After of an hour",
   ],
   [
     "declares another signature than it verifies",

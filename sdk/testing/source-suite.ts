@@ -15,7 +15,7 @@ import { pollCases } from "./source-poll.ts";
 import { verifyCases } from "./source-verify.ts";
 import { visibilityCases } from "./source-visibility.ts";
 
-/** The conformance suite for sources. Each case sets up the plugin anew and starts its own test tracker if it needs one. */
+/** The conformance suite for sources. Each case sets up the plugin anew and starts its own simulated tracker if it needs one. */
 export function testSource(plugin: Plugin, options: SourceFixtures): TestCase[] {
   const hosts = fixedHosts(plugin);
   const fixtures = { ...options, tracker: hosts.started(options.tracker) };
@@ -30,8 +30,10 @@ export function testSource(plugin: Plugin, options: SourceFixtures): TestCase[] 
     );
     const settings = (url: string, more: Record<string, unknown> = {}) =>
       source.connection.parse({ ...fixtures.connection(url), ...more });
-    const filled = settings("http://127.0.0.1:9", fixtures.signature?.settings);
-    const secrets = source.secrets.flatMap((member) => (typeof filled[member] === "string" ? (filled[member] as string) : []));
+    const connection = settings("http://127.0.0.1:9", fixtures.signature?.settings);
+    const secrets = source.secrets.flatMap((member) =>
+      typeof connection[member] === "string" ? (connection[member] as string) : [],
+    );
     return { source, settings, secrets, lines: capabilities.lines };
   };
   const cases = [
@@ -59,9 +61,9 @@ async function declares(open: OpenSource, fixtures: SourceFixtures): Promise<voi
     );
   }
   z.toJSONSchema(source.connection, { io: "input" });
-  const filled = settings("http://127.0.0.1:9");
+  const connection = settings("http://127.0.0.1:9");
   for (const member of source.required)
-    assert.ok(filled[member], `fixtures.connection must contain "${member}", which the source requires`);
+    assert.ok(connection[member], `fixtures.connection must contain "${member}", which the source requires`);
   const noAddress = fixtures.connection("not an address");
   // A platform with one address for everybody has none in its connections.
   const hasAddress = JSON.stringify(noAddress) !== JSON.stringify(fixtures.connection("http://127.0.0.1:9"));

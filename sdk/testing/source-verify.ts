@@ -61,11 +61,11 @@ export function verifyCases(open: OpenSource, { signature }: SourceFixtures): Te
   return signature.covers_body ? [...cases, ...otherBodies.map(([what, bytes]) => refuses(what, () => good, bytes))] : cases;
 }
 
-const flipped = body.slice();
-flipped[3] = (flipped[3] ?? 0) ^ 1;
+const changedBody = body.slice();
+changedBody[3] = (changedBody[3] ?? 0) ^ 1;
 /** With the signature of `body`. */
 const otherBodies: readonly (readonly [string, Uint8Array])[] = [
-  ["one flipped bit of the body", flipped],
+  ["one flipped bit of the body", changedBody],
   ["another body", body.slice(1)],
   ["the same JSON formatted differently", new TextEncoder().encode(JSON.stringify(JSON.parse(new TextDecoder().decode(body))))],
 ];

@@ -9,14 +9,14 @@ const tools = (change: Parameters<typeof sampleTools>[0], at = "") =>
   failures(testTools(sampleTools(change), sampleToolFixtures), at);
 
 const wrong: [string, Parameters<typeof sampleTools>[0], string][] = [
-  ["cannot be found again", () => ({ find: async () => null }), "runs, input 1"],
+  ["cannot be found again", () => ({ find: async () => null }), "run succeeds with input 1"],
   [
     "claims to be idempotent",
     (t) => {
       const { find: _, ...rest } = t;
       return { ...rest, find: undefined as never, idempotent: true };
     },
-    "runs, input 1",
+    "run succeeds with input 1",
   ],
   [
     "refuses the second run of a key",
@@ -28,13 +28,13 @@ const wrong: [string, Parameters<typeof sampleTools>[0], string][] = [
     }),
     "with the same key",
   ],
-  ["is a write without either", () => ({ find: undefined as never }), "declares itself"],
-  ["says read and writes", () => ({ effect: "read", find: undefined as never }), "runs, input 1"],
-  ["has no words for a parameter", () => ({ input: z.object({ body: z.string() }) as never }), "declares itself"],
+  ["is a write without either", () => ({ find: undefined as never }), "has a complete declaration"],
+  ["says read and writes", () => ({ effect: "read", find: undefined as never }), "run succeeds with input 1"],
+  ["has no words for a parameter", () => ({ input: z.object({ body: z.string() }) as never }), "has a complete declaration"],
   [
     "cannot be told as JSON Schema",
     () => ({ input: z.object({ body: z.custom<string>().describe("x") }) as never }),
-    "declares itself",
+    "has a complete declaration",
   ],
   ["takes anything", () => ({ input: z.any() as never }), "rejects invalid input"],
   [
@@ -45,7 +45,7 @@ const wrong: [string, Parameters<typeof sampleTools>[0], string][] = [
         return {} as never;
       },
     }),
-    "runs, input 1",
+    "run succeeds with input 1",
   ],
   [
     "repeats a write of unknown outcome",
@@ -71,7 +71,7 @@ const wrong: [string, Parameters<typeof sampleTools>[0], string][] = [
         }
       },
     }),
-    "at 503",
+    "run reports the status 503",
   ],
 ];
 

@@ -61,18 +61,21 @@ type Case = (check: (bench: Bench) => Promise<void>) => () => Promise<void>;
 function casesOf(on: Case, sample: ToolSample, fixtures: ToolFixtures): TestCase[] {
   assert.ok(sample.inputs.length > 0, "a sample must contain at least one input");
   const cases = [
-    { name: "declares itself", run: on(async ({ tool }) => declares(tool)) },
+    { name: "has a complete declaration", run: on(async ({ tool }) => declares(tool)) },
     { name: "rejects invalid input", run: on((bench) => refuses(bench, sample)) },
-    ...sample.inputs.map((input, index) => ({ name: `runs, input ${index + 1}`, run: on((bench) => runs(bench, input)) })),
+    ...sample.inputs.map((input, index) => ({
+      name: `run succeeds with input ${index + 1}`,
+      run: on((bench) => runs(bench, input)),
+    })),
   ];
   if (!fixtures.tracker || sample.offline) return cases;
   const input = sample.inputs[0] as Record<string, unknown>;
-  const faultCases = faultScenarios.map((trouble) => ({
-    name: `at ${trouble.name}`,
+  const faultCases = faultScenarios.map((scenario) => ({
+    name: `run reports ${scenario.name}`,
     slow: true,
     run: on(async ({ tool, tracker, connection, secrets, lines }) => {
       const run = (deadline_ms: number) => tool.run(tool.input.parse(input), callContext(connection, { deadline_ms }));
-      await assertHandlesFault(trouble, tracker as TestTracker, "run", run, secrets);
+      await assertHandlesFault(scenario, tracker as TestTracker, "run", run, secrets);
       assertNoSecret("log", lines.join("\n"), secrets);
     }),
   }));

@@ -74,7 +74,7 @@ test("a correct use case passes", async () => {
 });
 
 test.each<[string, Parameters<typeof failing>[0], string]>([
-  ["says nothing of what it does", () => ({ about: "" }), "declares itself"],
+  ["says nothing of what it does", () => ({ about: "" }), "has a complete declaration"],
   [
     "names a project that is not there",
     (u) => ({ setup: async (r, c) => ({ ...(await u.setup(r, c)), project: { project_id: "x", name: "x", id: 99 } }) }),

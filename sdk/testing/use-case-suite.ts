@@ -42,12 +42,12 @@ export function testUseCase(plugin: Plugin, fixtures: UseCaseFixtures = {}): Tes
   });
   const breaks = (check: Check) => ({ slow: true, run: () => breaksOff(() => bench(plugin, name, fixtures), check) });
   const cases: TestCase[] = [
-    { name: "declares itself", run: () => declares(plugin, name, fixtures) },
+    { name: "has a complete declaration", run: () => declares(plugin, name, fixtures) },
     { name: "setup returns what it created", ...on(says) },
     { name: "a repeated setup returns the existing one", ...on(again) },
     { name: "teardown deletes what setup created, and nothing else", ...on(removes) },
     { name: "teardown can be repeated, and run before a setup", ...on(repeatTeardown) },
-    { name: "an interrupted setup can be resumed", ...breaks(takenUp) },
+    { name: "an interrupted setup can be resumed", ...breaks(resumesSetup) },
     { name: "an interrupted setup can be torn down", ...breaks(tearsDownAll) },
     { name: "works without a tracker", ...on(worksWithoutTracker, { tracker: "none" }) },
   ];
@@ -178,7 +178,7 @@ async function repeatTeardown({ setup, teardown, operations }: Bench): Promise<v
   assert.deepEqual(operations.rows, before);
 }
 
-type Check = (bench: Bench, whole: Bench) => Promise<void>;
+type Check = (bench: Bench, uninterrupted: Bench) => Promise<void>;
 
 /** Lets each change of a setup fail, once before and once after it is made, until a setup succeeds. */
 async function breaksOff(fresh: () => Promise<Bench>, check: Check): Promise<void> {
@@ -186,28 +186,32 @@ async function breaksOff(fresh: () => Promise<Bench>, check: Check): Promise<voi
 }
 
 async function breaksOffAt(fresh: () => Promise<Bench>, check: Check, afterChange: boolean): Promise<void> {
-  const whole = await fresh();
-  await whole.setup();
+  const uninterrupted = await fresh();
+  await uninterrupted.setup();
   for (let at = 1; at < 1000; at++) {
-    const broken = await fresh();
-    broken.operations.failAt = at;
-    broken.operations.failsAfterChange = afterChange;
-    const failed = await broken.setup().then(
+    const interrupted = await fresh();
+    interrupted.operations.failAt = at;
+    interrupted.operations.failsAfterChange = afterChange;
+    const failed = await interrupted.setup().then(
       () => false,
       () => true,
     );
-    broken.operations.failAt = 0;
+    interrupted.operations.failAt = 0;
     if (!failed) return assert.ok(at > 1, "the setup must change something and must report a failed change");
-    await check(broken, whole);
+    await check(interrupted, uninterrupted);
   }
 }
 
-async function takenUp({ setup, operations, issues }: Bench, whole: Bench): Promise<void> {
+async function resumesSetup({ setup, operations, issues }: Bench, uninterrupted: Bench): Promise<void> {
   await setup();
   const seen = ({ rows }: FakeOperations) =>
     Object.entries(rows).map(([noun, all]) => `${noun}: ${all.map(({ id: _, ...row }) => JSON.stringify(row)).join()}`);
-  assert.deepEqual(seen(operations).sort(), seen(whole.operations).sort(), "a resumed setup must end like an uninterrupted one");
-  assert.equal(issues.length, whole.issues.length, "there must be one issue");
+  assert.deepEqual(
+    seen(operations).sort(),
+    seen(uninterrupted.operations).sort(),
+    "a resumed setup must end like an uninterrupted one",
+  );
+  assert.equal(issues.length, uninterrupted.issues.length, "there must be one issue");
 }
 
 async function tearsDownAll({ teardown, operations }: Bench): Promise<void> {

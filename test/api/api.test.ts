@@ -105,12 +105,12 @@ describe("agents", () => {
 });
 
 test.each([
-  ["GET", "/api/agents?limit=abc", /^limit: must be a whole number, but is "abc"$/],
-  ["GET", "/api/projects/abc", /^id: must be a whole number, but is "abc"$/],
+  ["GET", "/api/agents?limit=abc", /^limit: must be a whole number; it is "abc"$/],
+  ["GET", "/api/projects/abc", /^id: must be a whole number; it is "abc"$/],
   ["GET", "/api/projects/9223372036854775808", /^id: must be at most 2147483647$/],
   ["GET", "/api/webhook-events?from=2026-01-31", /^from: must be a time in ISO 8601 with a zone/],
   ["POST", "/api/memory/search", /^limit: must be a whole number$/, { query: "x", limit: 1.5 }],
-  ["POST", "/api/memory/search", /^limit: must be a number, not null$/, { query: "x", limit: null }],
+  ["POST", "/api/memory/search", /^limit: must be a number; it is null$/, { query: "x", limit: null }],
   [
     "POST",
     "/api/tools",

@@ -46,8 +46,8 @@ describe("unknown members of a query are refused", () => {
     ["/api/task-executions?from=0000-01-01T00:00:00Z", /^from: must be between the years 1 and 9999 \(UTC\)$/],
     ["/api/webhook-events?to=0001-01-01T00:00:00%2B14:00", /^to: must be between the years 1 and 9999 \(UTC\)$/],
     ["/api/usage?to=9999-12-31T23:59:59-12:00", /^to: must be between the years 1 and 9999 \(UTC\)$/],
-    ["/api/task-executions?limit=1e2", /^limit: must be a whole number, but is "1e2"$/],
-    ["/api/poll-sources/first", /^id: must be a whole number, but is "first"$/],
+    ["/api/task-executions?limit=1e2", /^limit: must be a whole number; it is "1e2"$/],
+    ["/api/poll-sources/first", /^id: must be a whole number; it is "first"$/],
     ["/api/task-executions?order=up", /order/],
     ["/api/task-executions?cursor=bm90aGluZw", /cursor: is not a cursor of this list/],
   ])("%s", async (path, error) => {

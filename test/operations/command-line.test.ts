@@ -146,7 +146,7 @@ test("the commands for operators: status, why, runs, cost, storage, pause and re
   expect(await said("storage")).toMatch(
     / {2}transcripts and results of executions: kept for 90 days \(RETENTION_TRANSCRIPT_DAYS\)\n/,
   );
-  expect(await said("resume")).toBe("1 The scope all is not paused; nothing is.\n");
+  expect(await said("resume")).toBe("1 Nothing is paused.\n");
   expect(await said("pause")).toMatch(/^2 missing --reason/);
   expect(await said("pause", "all", "--reason", "night")).toBe(
     "0 Paused: all. Webhooks are still stored.\nTo end it, run: signalbox resume\n",
@@ -156,7 +156,7 @@ test("the commands for operators: status, why, runs, cost, storage, pause and re
   expect(await said("pause", "source", "alpha", "--reason", "moved")).toBe(
     "0 Paused: source alpha. Webhooks are still stored.\nTo end it, run: signalbox resume source alpha\n",
   );
-  expect(await said("resume")).toBe('1 The scope all is not paused; paused: source "alpha".\n');
+  expect(await said("resume")).toBe('1 Not everything is paused, only: source "alpha".\n');
   expect(await said("resume", "source", "alpha")).toBe("0 Resumed: source alpha.\n");
 }, 120_000);
 

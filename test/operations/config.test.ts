@@ -68,9 +68,9 @@ test("bad values stop the start, with one line for each, and secrets are not sho
   expect(logs).not.toContain("hunter2");
   expect(logs).not.toContain("key-of-an-admin");
   expect(logs).toContain("fewer than 16 characters");
-  expect(logs).toContain('SIGNALBOX_ROLE: must be all, api or worker (it is "boss")');
+  expect(logs).toContain('SIGNALBOX_ROLE: must be all, api or worker; it is "boss"');
   // A number of tokens is no secret.
-  expect(logs).toMatch(/BUDGET_RUN_TOKENS: must be a whole number from 0 to \d+ \(it is "1e6"\)/);
+  expect(logs).toMatch(/BUDGET_RUN_TOKENS: must be a whole number from 0 to \d+; it is "1e6"/);
 });
 
 test("a database that does not answer stops the start, and its password is not shown", async () => {

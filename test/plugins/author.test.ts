@@ -57,12 +57,12 @@ describe("from an empty folder", () => {
       edit("src/plugin.ts", "Counts the words of a text.", "Counts the words of a text, as my team counts them.");
       const tested = await written("plugin test", plugin());
       expect(tested).toMatch(/\d+ passed, 0 failed/);
-      expect(tested).toContain("ok   tool word-count.get_status: at 429 for an hour");
+      expect(tested).toContain("ok   tool word-count.get_status: run reports the status 429 with a Retry-After of an hour");
       const report = JSON.parse(readFileSync(join(plugin(), "dist/conformance.json"), "utf8"));
       expect(report).toMatchObject({ plugin: { id, version: "0.1.0" }, failed: 0, warnings: [] });
       expect(report.cases.length).toBe(report.passed);
-      const only = await good(["plugin", "test", "--no-build", "--only", "get_status: at 503"], plugin());
-      expect(only).toMatch(/^ok {3}tool word-count\.get_status: at 503.*\n1 passed, 0 failed\n$/);
+      const only = await good(["plugin", "test", "--no-build", "--only", "get_status: run reports the status 503"], plugin());
+      expect(only).toMatch(/^ok {3}tool word-count\.get_status: run reports the status 503.*\n1 passed, 0 failed\n$/);
       expect(JSON.parse(readFileSync(join(plugin(), "dist/conformance.json"), "utf8"))).toEqual(report);
       expect(await written("plugin pack", plugin())).toMatch(/sha512-[\w+/]+=*\n.*dist\/conformance.json/s);
       // The package contains what was tested, however often it is packed.

@@ -22,7 +22,9 @@ test("a bundle that is not the one in the manifest", async () => {
   const body = { ...first.body, bundle: second.body.bundle };
   const answer = await service.post<{ error: string }>("/api/plugins", body);
   expect(answer.status).toBe(400);
-  expect(answer.body.error).toMatch(/MODIFIED: worker 1\.0\.0: expected a bundle with SHA-256 [0-9a-f]{64}; it has [0-9a-f]{64}/);
+  expect(answer.body.error).toMatch(
+    /MODIFIED: worker 1\.0\.0: the SHA-256 of the bundle must be [0-9a-f]{64}; it is [0-9a-f]{64}/,
+  );
 });
 test("an unknown member of the manifest", async () => {
   const body = { ...first.body, manifest: { ...first.manifest, network: true } };
@@ -33,7 +35,7 @@ test("an unknown member of the manifest", async () => {
 test("a contract of an unknown major", async () => {
   const body = { ...first.body, manifest: { ...first.manifest, contract: 7 } };
   const answer = await service.post<{ error: string }>("/api/plugins", body);
-  expect(answer.body.error).toBe("UNKNOWN_CONTRACT: Expected contract 1; worker was built for contract 7.");
+  expect(answer.body.error).toBe("UNKNOWN_CONTRACT: The contract of worker must be 1; it is 7.");
 });
 test(
   "a bundle with an unknown contract, whatever its manifest says",
@@ -46,7 +48,7 @@ test(
     expect((await service.post("/api/plugins", later.body)).status).toBe(201);
     const answer = await service.post<{ error: string }>("/api/plugins/later/approve", {});
     expect(answer.status).toBe(409);
-    expect(answer.body.error).toBe("UNKNOWN_CONTRACT: Expected contract 1; later was built for contract 7.");
+    expect(answer.body.error).toBe("UNKNOWN_CONTRACT: The contract of later must be 1; it is 7.");
     expect((await service.get<{ state: string }>("/api/plugins/later")).body.state).toBe("installed");
   },
   limit,

@@ -144,7 +144,9 @@ test("answers 404, 400 and 502", { timeout: limit }, async () => {
   expect(bad.status).toBe(400);
   expect(bad.body.error).toMatch(/parameters\.body/);
   const without = await execute("alpha.get_issue", {});
-  expect(without.body).toEqual({ error: expect.stringMatching(/^parameters\.issue: is required \(expected string or number\)/) });
+  expect(without.body).toEqual({
+    error: expect.stringMatching(/^parameters\.issue: is required; it must be a string or a number/),
+  });
   tracker.fault({ method: "GET", path: "/issues/77", status: 500, times: 0 });
   const failed = await execute("alpha.get_issue", { project: repo, issue: 77 });
   tracker.clearFaults();

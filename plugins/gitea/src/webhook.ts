@@ -7,8 +7,8 @@ import * as shapes from "./shapes.ts";
 
 type Hook = z.output<typeof shapes.hook>;
 
-/** The webhook setting that makes the platform deliver an event with this name. */
-const switches: Readonly<Record<string, readonly string[]>> = {
+/** The events of a webhook that make the platform deliver an event with this name. */
+const hookEvents: Readonly<Record<string, readonly string[]>> = {
   issues: ["issues", "issue_assign", "issue_label", "issue_milestone"],
   issue_comment: ["issue_comment", "pull_request_comment"],
   pull_request: ["pull_request", "pull_request_assign", "pull_request_label", "pull_request_milestone", "pull_request_sync"],
@@ -27,14 +27,16 @@ export async function checkWebhook(client: ClientOf, wanted: WantedWebhook, call
     throw new PluginError("invalid_input", "project: must be owner/repo, because webhooks belong to repositories");
   const path = repositoryOf(wanted.project);
   const names = [...new Set(wanted.events.map(({ event_name }) => event_name))].sort();
-  const unknownEvents = names.filter((name) => !Object.hasOwn(switches, name));
-  const switchNames = [...new Set(names.flatMap((name) => (Object.hasOwn(switches, name) ? (switches[name] ?? []) : [])))];
+  const unknownEvents = names.filter((name) => !Object.hasOwn(hookEvents, name));
+  const neededHookEvents = [
+    ...new Set(names.flatMap((name) => (Object.hasOwn(hookEvents, name) ? (hookEvents[name] ?? []) : []))),
+  ];
   const hook = (await hooksOf(client, path, call)).find(({ config }) => isSame(config.url ?? "", wanted.url));
-  const missing = switchNames.filter((name) => !hook?.events.includes(name));
+  const missing = neededHookEvents.filter((name) => !hook?.events.includes(name));
   if (!wanted.apply || (hook && missing.length === 0))
     return { ...(hook ? reportOf(hook) : absent), missing, unknown: unknownEvents, changed: null };
   const savedHook = await write(client, path, hook, { url: wanted.url, events: [...(hook?.events ?? []), ...missing] }, call);
-  const left = switchNames.filter((name) => !savedHook.events.includes(name));
+  const left = neededHookEvents.filter((name) => !savedHook.events.includes(name));
   return { ...reportOf(savedHook), missing: left, unknown: unknownEvents, changed: hook ? "updated" : "created" };
 }
 

@@ -94,8 +94,8 @@ export class GiteaServer extends FakeTracker {
     const found = [...this.issues.values()].filter(({ updated_at }) => Date.parse(String(updated_at)) >= since);
     return { status: 200, body: (query.get("page") ?? "1") === "1" ? found.map(this.#shown) : [] };
   }
-  #create(given: Record<string, unknown>): FakeResponse {
-    const made = Object.assign(this.issue(100 + this.issues.size), given, { labels: [] });
+  #create(fields: Record<string, unknown>): FakeResponse {
+    const made = Object.assign(this.issue(100 + this.issues.size), fields, { labels: [] });
     return { status: 201, body: this.#shown(made), wrote: true };
   }
   #commentsSince(query: URLSearchParams): Comment[] {
@@ -111,16 +111,16 @@ export class GiteaServer extends FakeTracker {
     this.all.push(made);
     return { status: 201, body: made, wrote: true };
   }
-  #label(method: string, issue: Issue, id: string | undefined, given: { labels: number[] }): FakeResponse {
-    const added = method === "POST" ? labels.filter((label) => given.labels.includes(label.id)) : [];
+  #label(method: string, issue: Issue, id: string | undefined, fields: { labels: number[] }): FakeResponse {
+    const added = method === "POST" ? labels.filter((label) => fields.labels.includes(label.id)) : [];
     issue.labels = [...issue.labels.filter((label) => String(label.id) !== id), ...added];
     return { status: method === "DELETE" ? 204 : 200, body: method === "DELETE" ? undefined : issue.labels, wrote: true };
   }
-  #hook(method: string, id: number, given: Hook): FakeResponse {
+  #hook(method: string, id: number, fields: Hook): FakeResponse {
     if (method === "GET") return { status: 200, body: this.hooks };
     const known = this.hooks.find((hook) => hook.id === id);
-    if (known) return { status: 200, body: Object.assign(known, given), wrote: true };
-    this.hooks.push({ ...given, id: this.hooks.length + 1 });
+    if (known) return { status: 200, body: Object.assign(known, fields), wrote: true };
+    this.hooks.push({ ...fields, id: this.hooks.length + 1 });
     return { status: 201, body: this.hooks.at(-1), wrote: true };
   }
 }

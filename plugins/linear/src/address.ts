@@ -13,7 +13,7 @@ export function teamOf(project: string | undefined): string {
   if (team.test(key)) return key.toUpperCase();
   throw new PluginError(
     "invalid_input",
-    `project must be the key of a team such as ENG; it is ${JSON.stringify(key.slice(0, 200))}`,
+    `project: must be the key of a team such as ENG; it is ${JSON.stringify(key.slice(0, 200))}`,
   );
 }
 
@@ -24,6 +24,6 @@ export function issueOf(issue: string | number, project?: string): string {
   if (/^[1-9]\d{0,8}$/.test(text) && project !== undefined) return `${teamOf(project)}-${text}`;
   throw new PluginError(
     "invalid_input",
-    `issue must be an identifier such as ENG-42, or a number with a project; it is ${JSON.stringify(text.slice(0, 200))}`,
+    `issue: must be an identifier such as ENG-42, or a number with a project; it is ${JSON.stringify(text.slice(0, 200))}`,
   );
 }

@@ -16,7 +16,7 @@ export function verify({ headers, body }: WebhookRequest, { webhook_secret }: Se
   const seconds = Math.round((now - sentAt) / 1000);
   return {
     ok: false,
-    reason: `webhookTimestamp is ${seconds} s from now; expected at most 60: is the clock of this server right?`,
+    reason: `webhookTimestamp must be at most 60 s from now; it is ${seconds} s. Is the clock of this server right?`,
   };
 }
 

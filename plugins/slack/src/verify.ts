@@ -17,5 +17,7 @@ export function refusalOf(
   const hmac = createHmac("sha256", secret).update(`v0:${timestamp}:`).update(body);
   if (!equalSecrets(sent, `v0=${hmac.digest("hex")}`)) return "header X-Slack-Signature does not match the body";
   const age = Math.round(now / 1000 - Number(timestamp));
-  return Math.abs(age) <= oldest ? null : `X-Slack-Request-Timestamp is ${age} s from now; expected at most ${oldest}`;
+  return Math.abs(age) <= oldest
+    ? null
+    : `header X-Slack-Request-Timestamp must be at most ${oldest} s from now; it is ${age} s. Is the clock of this server right?`;
 }

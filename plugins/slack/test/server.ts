@@ -18,7 +18,7 @@ export class SlackServer extends FakeServer {
   }
   protected route({ path, headers, body, query }: RecordedRequest): FakeResponse {
     if (headers.authorization !== `Bearer ${token}`) return { status: 200, body: { ok: false, error: "invalid_auth" } };
-    const given = (body ?? {}) as Posted;
+    const fields = (body ?? {}) as Posted;
     switch (path) {
       case "/api/conversations.history": {
         const oldest = Number(query.get("oldest"));
@@ -26,17 +26,17 @@ export class SlackServer extends FakeServer {
       }
       case "/api/chat.postMessage": {
         const ts = `${(Date.now() / 1000).toFixed(3)}${String(this.messages.length).padStart(3, "0")}`;
-        this.messages.push({ ...given, ts });
-        return { status: 200, body: { ok: true, channel: given.channel, ts }, wrote: true };
+        this.messages.push({ ...fields, ts });
+        return { status: 200, body: { ok: true, channel: fields.channel, ts }, wrote: true };
       }
       case "/api/chat.update": {
-        const found = this.messages.find(({ ts }) => ts === given.ts);
+        const found = this.messages.find(({ ts }) => ts === fields.ts);
         if (!found) return { status: 200, body: { ok: false, error: "message_not_found" } };
-        Object.assign(found, { text: given.text, blocks: given.blocks });
-        return { status: 200, body: { ok: true, ts: given.ts }, wrote: true };
+        Object.assign(found, { text: fields.text, blocks: fields.blocks });
+        return { status: 200, body: { ok: true, ts: fields.ts }, wrote: true };
       }
       case "/api/chat.postEphemeral":
-        this.ephemeral.push(given);
+        this.ephemeral.push(fields);
         return { status: 200, body: { ok: true }, wrote: true };
       default:
         return { status: 200, body: { ok: false, error: "unknown_method" } };

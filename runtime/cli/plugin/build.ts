@@ -100,7 +100,7 @@ function derive(file: PackageFile, { plugin, contributes }: BundleDeclaration) {
     );
   const kinds = Object.entries(contributes).flatMap(([kind, all]) => (Object.keys(all).length > 0 ? [kind] : []));
   if (kinds.length === 0)
-    throw new PackageError("NOTHING_CONTRIBUTED", "Expected setup to return tools, sources or another kind.");
+    throw new PackageError("NOTHING_CONTRIBUTED", "setup must return tools, sources or another kind of contribution.");
   return { about: plugin.about, kinds, sdk: plugin.sdk, needs: [...plugin.needs] };
 }
 
@@ -115,7 +115,7 @@ export function readBuilt(folder: string): PluginBuild {
     code = readFileSync(entry);
     json = readJson(path);
   } catch {
-    throw new PackageError("NOT_BUILT", `Expected ${path} and the bundle next to it: run \`signalbox plugin build\`.`);
+    throw new PackageError("NOT_BUILT", `${path} or the bundle next to it does not exist: run \`signalbox plugin build\`.`);
   }
   const manifest = parseBuilt(path, json);
   if (manifest.bundle.sha256 !== sha256Of(code))

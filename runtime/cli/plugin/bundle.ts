@@ -129,7 +129,7 @@ export async function bundle(folder: string, source: string, { version }: { vers
   if (code.byteLength > maxBytes)
     throw new PackageError(
       "BUNDLE_SIZE",
-      `Expected at most ${maxBytes} bytes; the bundle has ${code.byteLength}. Largest: ${largest(output.metafile)}`,
+      `The bundle must have at most ${maxBytes} bytes; it has ${code.byteLength}. Largest: ${largest(output.metafile)}`,
     );
   return { code, inputs: Object.keys(output.metafile.inputs).map((file) => relative(folder, file)) };
 }

@@ -95,7 +95,7 @@ function readFiles(read: (file: string) => Buffer | undefined): Contents {
   if (sha256Of(bundle) !== manifest.bundle.sha256)
     throw new PackageError(
       "INTEGRITY",
-      `${manifest.entry} has the SHA-256 ${sha256Of(bundle)}; ${path} expects ${manifest.bundle.sha256}.`,
+      `The SHA-256 of ${manifest.entry} must be ${manifest.bundle.sha256}, as ${path} says; it is ${sha256Of(bundle)}.`,
     );
   if (packageJson.version !== manifest.version)
     throw new PackageError(
@@ -139,7 +139,7 @@ async function fromRegistry(spec: string): Promise<FetchedPackage> {
     if (integrity !== tarball.integrity)
       throw new PackageError(
         "INTEGRITY",
-        `${spec}: expected a tarball with integrity ${tarball.integrity}, as the registry states; got ${integrity}.`,
+        `${spec}: the integrity of the tarball must be ${tarball.integrity}, as the registry says; it is ${integrity}.`,
       );
     const origin = `${tarball.name}@${tarball.version}`;
     const { name, ...contents } = await contentsOf(bytes, origin);

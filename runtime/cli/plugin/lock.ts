@@ -37,12 +37,12 @@ export function checkLocked({ manifest, integrity }: FetchedPackage, file: strin
   if (lockedVersion.sha256 !== manifest.bundle.sha256)
     throw new PackageError(
       "INTEGRITY",
-      `${file} locks ${manifest.id} ${manifest.version} to the SHA-256 ${lockedVersion.sha256}; got ${manifest.bundle.sha256}.`,
+      `The SHA-256 of ${manifest.id} ${manifest.version} must be ${lockedVersion.sha256}, as ${file} says; it is ${manifest.bundle.sha256}.`,
     );
   if (lockedVersion.integrity !== null && integrity !== null && lockedVersion.integrity !== integrity)
     throw new PackageError(
       "INTEGRITY",
-      `${file} locks ${manifest.id} ${manifest.version} to the integrity ${lockedVersion.integrity}; got ${integrity}.`,
+      `The integrity of ${manifest.id} ${manifest.version} must be ${lockedVersion.integrity}, as ${file} says; it is ${integrity}.`,
     );
 }
 

@@ -17,11 +17,11 @@ export async function ownershipOf(flags: { license?: string; repository?: string
   const { license, repository } = { ...(await askOwnership(flags)), ...flags };
   if (license && !/^[A-Za-z0-9.+() -]+$/.test(license))
     throw new UsageError(
-      `--license: expected an SPDX identifier such as MIT or Apache-2.0, or UNLICENSED; it is ${JSON.stringify(license)}`,
+      `--license: must be an SPDX identifier such as MIT or Apache-2.0, or UNLICENSED; it is ${JSON.stringify(license)}`,
     );
   if (repository && !URL.canParse(repository))
     throw new UsageError(
-      `--repository: expected a URL such as https://github.com/me/my-plugin; it is ${JSON.stringify(repository)}`,
+      `--repository: must be a URL such as https://github.com/me/my-plugin; it is ${JSON.stringify(repository)}`,
     );
   return { license: license || defaultLicense, repository: repository || null };
 }

@@ -38,7 +38,7 @@ export function readPackage(folder: string): PackageFile {
     throw new PackageError("BAD_PACKAGE", `${path}: expected "name" and "version".`);
   // Without it, a program that loads the bundle as a file would treat it as CommonJS.
   if (type !== "module")
-    throw new PackageError("BAD_PACKAGE", `${path}: expected "type": "module"; it is ${JSON.stringify(type)}.`);
+    throw new PackageError("BAD_PACKAGE", `${path}: "type" must be "module"; it is ${JSON.stringify(type)}.`);
   if (Object.keys((json.dependencies as object | undefined) ?? {}).length > 0)
     throw new PackageError(
       "BAD_PACKAGE",
@@ -63,7 +63,7 @@ function withDerivedMembers(own: unknown): unknown {
 
 export function manifestOf(path: string, value: unknown): Manifest {
   if (value === undefined)
-    throw new PackageError("BAD_MANIFEST", `${path}: expected a member "signalbox", the plugin's manifest.`);
+    throw new PackageError("BAD_MANIFEST", `${path}: "signalbox" is required; it must be the plugin's manifest.`);
   const parsed = manifest.safeParse(value);
   if (parsed.success) return parsed.data;
   throw new PackageError("BAD_MANIFEST", `${path}: ${manifestError(parsed.error)}`);
@@ -77,7 +77,10 @@ function sourceOf(folder: string, raw: Readonly<Record<string, unknown>>): strin
   }
   const found = sources.find((one) => existsSync(join(folder, one)));
   if (found) return found;
-  throw new PackageError("NO_SOURCE", `Expected one of the files ${sources.join(", ")}, or "source" in package.json.`);
+  throw new PackageError(
+    "NO_SOURCE",
+    `No source file: there is none of ${sources.join(", ")}, and package.json has no "source".`,
+  );
 }
 
 export function readJson(path: string): Record<string, unknown> {

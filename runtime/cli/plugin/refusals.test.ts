@@ -96,10 +96,10 @@ describe("build", () => {
 
   test.each<[string, string, PackageErrorCode, RegExp]>([
     ['"manifest": 1', '"manifest": 1, "postinstall": "x"', "BAD_MANIFEST", /postinstall/],
-    ['"manifest": 1', '"manifest": 2', "BAD_MANIFEST", /must be 1, the version of the manifest format; got 2/],
+    ['"manifest": 1', '"manifest": 2', "BAD_MANIFEST", /must be 1, the version of the manifest format; it is 2/],
     ['"status.example.com"', '"*.example.com"', "BAD_MANIFEST", /must be a host name/],
     ['"sdk": "^0', '"sdk": "*", "x": "^0', "BAD_MANIFEST", /signalbox/],
-    ['"type": "module"', '"type": "commonjs"', "BAD_PACKAGE", /"type": "module"; it is "commonjs"/],
+    ['"type": "module"', '"type": "commonjs"', "BAD_PACKAGE", /"type" must be "module"; it is "commonjs"/],
     ['"type": "module"', '"type": "module", "dependencies": { "left-pad": "1" }', "BAD_PACKAGE", /devDependencies/],
     ['"src/plugin.ts"', '"src/nowhere.ts"', "NO_SOURCE", /src\/nowhere\.ts/],
   ])("package.json with %s as %s", async (from, to, code, text) => {
@@ -169,7 +169,7 @@ describe("install", () => {
 
   test("a changed bundle", async () => {
     edit("dist/plugin.js", /$/, "\n// more");
-    await refused(fetchPackage(plugin), "INTEGRITY", /dist\/plugin\.js has the SHA-256/);
+    await refused(fetchPackage(plugin), "INTEGRITY", /The SHA-256 of dist\/plugin\.js must be/);
     edit("dist/plugin.json", '"0.1.0"', '"0.1.1"');
     writeFileSync(join(plugin, "dist/plugin.js"), readFileSync(join(template, "dist/plugin.js")));
     await refused(fetchPackage(plugin), "MISMATCH", /package.json has version 0\.1\.0, dist\/plugin\.json has 0\.1\.1/);
@@ -216,6 +216,6 @@ test("new: only into an empty folder, whose name is an id", () => {
   expect(() => scaffold({ folder: plugin, kind: "tools" })).toThrow(/is not empty/);
   expect(() => scaffold({ folder: join(folder, "Not An Id"), kind: "tools" })).toThrow(/lower-case letters/);
   expect(() => scaffold({ folder: join(folder, "x"), kind: "stars" })).toThrow(
-    /--kind: unknown kind "stars"; expected one of\n {2}tools .*\n {2}routes /s,
+    /--kind: must be one of the kinds below; it is "stars"\n {2}tools .*\n {2}routes /s,
   );
 });

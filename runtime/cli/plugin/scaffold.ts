@@ -19,12 +19,12 @@ export function scaffold(options: { folder: string; kind: string } & Partial<Own
   const { folder, kind } = options;
   const ownership = { license: options.license ?? "MIT", repository: options.repository ?? null };
   if (!Object.hasOwn(kinds, kind))
-    throw new UsageError(`--kind: unknown kind ${JSON.stringify(kind)}; expected one of\n${listOfKinds().trimEnd()}`);
+    throw new UsageError(`--kind: must be one of the kinds below; it is ${JSON.stringify(kind)}\n${listOfKinds().trimEnd()}`);
   const target = resolve(folder);
   const id = basename(target).replace(/^signalbox-plugin-/, "");
   if (!/^[a-z][a-z0-9-]{0,62}$/.test(id))
     throw new UsageError(
-      `The folder's name becomes the plugin's id: lower-case letters, digits and "-", starting with a letter; it is ${JSON.stringify(id)}.`,
+      `The folder's name becomes the plugin's id, so it must have only lower-case letters, digits and "-", and start with a letter; it is ${JSON.stringify(id)}.`,
     );
   if (existsSync(target) && readdirSync(target).length > 0) throw new PackageError("EXISTS", `${target} is not empty.`);
   // If a file is in both templates, the kind's part comes first.

@@ -36,7 +36,7 @@ export async function unpack(bytes: Uint8Array): Promise<ReadonlyMap<string, Buf
     if (error instanceof PackageError) throw error;
     throw new PackageError(
       "BAD_TARBALL",
-      `Expected a tarball made by npm, of at most ${maxBytes} bytes: ${error instanceof Error ? error.message : error}`,
+      `The tarball must be made by npm and have at most ${maxBytes} bytes: ${error instanceof Error ? error.message : error}`,
     );
   }
   if (files.size === 0) throw new PackageError("BAD_TARBALL", "The tarball is empty.");

@@ -81,15 +81,18 @@ export function warnOfLateWrites(
   warn: Report,
 ): void {
   if (restoredComment)
-    warn("an earlier edit arrived late and replaced the text of a living comment; it was written again", {
+    warn("a late edit replaced the text of a living comment; the text was restored", {
       ...context,
       comment: restoredComment.url,
     });
   const urls = (comments: readonly PostedComment[]) => comments.map(({ url }) => url);
   if (removedCopies.length > 0)
-    warn("a living comment was posted late a second time; the copy was removed", { ...context, duplicates: urls(removedCopies) });
+    warn("a late request posted a living comment a second time; the copy was removed", {
+      ...context,
+      duplicates: urls(removedCopies),
+    });
   if (remainingCopies.length > 0)
-    warn("a living comment was posted late a second time, and the platform cannot remove the copy: remove it by hand", {
+    warn("a late request posted a living comment a second time, and the platform cannot remove the copy; remove it by hand", {
       ...context,
       duplicates: urls(remainingCopies),
     });

@@ -90,13 +90,13 @@ export async function postponeSign(
   sql: Sql,
   { execution_id, lease, version }: ClaimedSign,
   ms: number,
-  shownSign?: { readonly text: string; readonly looks: number | null },
+  display?: { readonly text: string; readonly looks: number | null },
 ): Promise<void> {
   await sql`
     update execution_signs
-    set lease = null, lease_expires_at = null, shown = coalesce(${shownSign?.text ?? null}, shown),
-      attempts = case when ${shownSign !== undefined} then 0 else attempts end,
-      looks = case when ${shownSign === undefined} or version <> ${version} then looks else ${shownSign?.looks ?? null}::int end,
+    set lease = null, lease_expires_at = null, shown = coalesce(${display?.text ?? null}, shown),
+      attempts = case when ${display !== undefined} then 0 else attempts end,
+      looks = case when ${display === undefined} or version <> ${version} then looks else ${display?.looks ?? null}::int end,
       due_at = case when version = ${version} then now() + make_interval(secs => ${ms / 1000}) else due_at end
     where execution_id = ${execution_id} and lease = ${lease}`;
 }

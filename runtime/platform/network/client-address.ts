@@ -4,10 +4,14 @@ import { type Networks, parseAddress } from "./networks.ts";
  * The client address of a request. `X-Forwarded-For` is read from the right, as long as the entries are from trusted proxies;
  * anyone could have written the entries further left. `null` if it is unknown.
  */
-export function clientAddress(remote: string | undefined, forwardedFor: string | undefined, trusted: Networks): string | null {
+export function clientAddress(
+  remote: string | undefined,
+  forwardedFor: string | undefined,
+  trustedProxies: Networks,
+): string | null {
   let address = withoutPort(remote ?? "");
   const hops = (forwardedFor ?? "").split(",").filter((hop) => hop.trim() !== "");
-  while (address !== null && trusted.has(address)) {
+  while (address !== null && trustedProxies.has(address)) {
     const hop = hops.pop();
     if (hop === undefined) break;
     address = withoutPort(hop);

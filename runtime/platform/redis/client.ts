@@ -158,7 +158,7 @@ async function createClient(url: string): Promise<Client> {
 }
 
 function access(client: Client, prefix: string, address: string, connectionError: () => unknown): Omit<Redis, "close"> {
-  const withUnavailability = async <T>(run: () => Promise<T>): Promise<T> => {
+  const translateErrors = async <T>(run: () => Promise<T>): Promise<T> => {
     try {
       return await run();
     } catch (error) {
@@ -185,8 +185,8 @@ function access(client: Client, prefix: string, address: string, connectionError
     prefix,
     address,
     connection: client,
-    call: (command, ...args) => withUnavailability(async () => (await client.call(command, ...args.map(String))) as RedisReply),
-    script: (source, keys, args) => withUnavailability(() => script(source, keys, args)),
+    call: (command, ...args) => translateErrors(async () => (await client.call(command, ...args.map(String))) as RedisReply),
+    script: (source, keys, args) => translateErrors(() => script(source, keys, args)),
   };
 }
 

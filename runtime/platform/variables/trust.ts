@@ -55,7 +55,7 @@ export const trust = {
     .enum(["off", "reaction", "comment"])
     .optional()
     .describe(
-      "How an issue shows that an agent is working. `off`: not at all; `reaction`: with a reaction; `comment`: with one comment that the agent keeps editing. If unset, projects and agents choose. Default: `reaction`.",
+      "How an issue shows that an agent is working. `off`: not at all; `reaction`: with a reaction; `comment`: with a living comment, one comment that the agent keeps editing. If unset, projects and agents choose. Default: `reaction`.",
     ),
   APPROVAL_TTL_DAYS: amount(7).describe(
     "Days for which a proposal can be approved; fractions are allowed. 0: proposals do not expire.",

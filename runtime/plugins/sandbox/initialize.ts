@@ -75,7 +75,7 @@ export async function initialize(
     if (!protocols.includes(parsed.data.protocol))
       throw new Refusal(
         "UNKNOWN_PROTOCOL",
-        `Expected protocol ${protocols.join(" or ")}; the process of ${name} answered ${parsed.data.protocol}.`,
+        `The protocol of ${name} must be ${protocols.join(" or ")}; it is ${parsed.data.protocol}.`,
       );
     return parsed.data;
   } catch (error) {

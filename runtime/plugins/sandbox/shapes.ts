@@ -6,7 +6,7 @@ import { z } from "zod";
 const text = z.string().max(1_000_000);
 const shortText = z.string().max(10_000);
 /** The value was parsed from a line, so it is JSON. Checking each value again would take as long as all other checks. */
-export const json = z.custom<Json>((value) => value !== undefined, "is missing");
+export const json = z.custom<Json>((value) => value !== undefined, "is required");
 /** Stops at the first item that is not valid: describing what is wrong with each of 10,000 would block the event loop. */
 const list = <S extends z.ZodType>(item: S) =>
   z

@@ -71,13 +71,13 @@ test("a crash leads to a later start, the third to quarantine, and start begins 
 test("a permanent error is not retried by restarts", async () => {
   const states: ProcessState[] = [];
   const plugin = new SupervisedProcess(
-    options(() => Promise.reject(new Refusal("UNKNOWN_CONTRACT", "Expected contract 1; it is 7.")), states),
+    options(() => Promise.reject(new Refusal("UNKNOWN_CONTRACT", "The contract must be 1; it is 7.")), states),
   );
   await plugin.start();
   expect(plugin.status()).toMatchObject({
     state: "quarantined",
     code: "UNKNOWN_CONTRACT",
-    reason: "Expected contract 1; it is 7.",
+    reason: "The contract must be 1; it is 7.",
   });
 });
 

@@ -137,7 +137,7 @@ function enumCodec({ values }: EnumModel): Element {
       if (wire === 0) return undefined;
       const text = texts.get(wire as number);
       if (text === undefined)
-        throw new Fault(`${wire} is none of its values: ${values.map(({ name, number }) => `${name} = ${number}`).join(", ")}`);
+        throw new Fault(`must be one of ${values.map(({ name, number }) => `${name} = ${number}`).join(", ")}; it is ${wire}`);
       return text;
     },
     write: (plain) => numbers.get(plain as string),

@@ -57,7 +57,7 @@ describe("values over the wire", () => {
     expect(trip({ state: "light-blue" })).toEqual({ state: "light-blue" });
     expect(receive({ state: 0 })).toEqual({});
     expect(() => receive({ state: 9 })).toThrow(
-      /state: 9 is none of its values: STATE_DRY_RUN = 1, STATE_LIGHT_BLUE = 2, STATE_ISSUE_CREATED = 3/,
+      /state: must be one of STATE_DRY_RUN = 1, STATE_LIGHT_BLUE = 2, STATE_ISSUE_CREATED = 3; it is 9/,
     );
   });
   test("a fault deep inside names its path", () => {

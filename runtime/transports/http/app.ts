@@ -16,7 +16,7 @@ import { placesOf, readInput } from "./request.ts";
 import { proofOf } from "./session-cookie.ts";
 
 export interface HttpOptions {
-  readonly bound: readonly BoundOperation[];
+  readonly operations: readonly BoundOperation[];
   readonly authenticate: Authenticate;
   readonly context: (request: Request, actor: Actor) => Context;
   readonly maxBodyBytes: number;
@@ -35,15 +35,15 @@ export function createApp(options: HttpOptions): OpenAPIHono {
     if (c.req.raw.url.includes("%")) refuseUndecodable(c);
     await next();
   });
-  const bound = options.bound.filter(({ op }) => op.http !== null);
-  for (const [path, group] of byPath(bound)) {
+  const operations = options.operations.filter(({ op }) => op.http !== null);
+  for (const [path, group] of byPath(operations)) {
     for (const one of group) app.on(httpRoute(one.op).method, httpRoute(one.op).path, endpoint(one, options));
     // Registered directly after the methods, so that `/api/tasks/seed` is never read as the task "seed".
-    const beyond = opaqueMethods(path, options.bound);
+    const otherMethods = opaqueMethods(path, options.operations);
     const allowed = [...new Set(group.map(({ op }) => httpRoute(op).method))].join(", ");
-    app.all(path, (c, next) => (beyond.has(c.req.method) ? next() : methodNotAllowed(c, allowed)));
+    app.all(path, (c, next) => (otherMethods.has(c.req.method) ? next() : methodNotAllowed(c, allowed)));
   }
-  describe(app, bound, options.version);
+  describe(app, operations, options.version);
   app.all("/openapi.json", (c) => methodNotAllowed(c, "GET"));
   app.notFound((c) =>
     refuse(c, problem("not_found", `There is no ${c.req.path.slice(0, 200)} here; GET /openapi.json lists all operations.`)),
@@ -52,15 +52,15 @@ export function createApp(options: HttpOptions): OpenAPIHono {
   return app;
 }
 
-function endpoint(bound: BoundOperation, options: HttpOptions) {
-  const { op } = bound;
+function endpoint(operation: BoundOperation, options: HttpOptions) {
+  const { op } = operation;
   const places = placesOf(op);
   const limits = { maxBytes: options.maxBodyBytes, budget: options.budget };
   return async (c: HonoContext): Promise<Response> => {
     const actor = await options.authenticate(proofOf(c, options.publicUrl ?? null), op.scope);
     const input = await readInput(c, op, places, limits);
     const context = options.context(c.req.raw, actor);
-    const output = await invokeWithEvents(bound, input, context);
+    const output = await invokeWithEvents(operation, input, context);
     if (output instanceof Events) return eventStream(output.all, (error) => asProblem(error, c, options.log).message);
     if (op.status === 204) return c.body(null, 204);
     const status = (op.alternateStatus?.when(output) ? op.alternateStatus.status : op.status) as ContentfulStatusCode;
@@ -93,8 +93,8 @@ function pageOf(c: HonoContext, { items, total, total_is_minimum, next_cursor }:
  * Operations by path. At the same position, literal paths are before those with parameters. Paths that differ only in the names
  * of their parameters count as one: `GET /api/integrations/:source/test` and `POST /api/integrations/:id/test`.
  */
-function byPath(bound: readonly BoundOperation[]): [string, BoundOperation[]][] {
-  const groups = Map.groupBy(bound, ({ op }) => httpRoute(op).path.replace(/:\w+/g, ":"));
+function byPath(operations: readonly BoundOperation[]): [string, BoundOperation[]][] {
+  const groups = Map.groupBy(operations, ({ op }) => httpRoute(op).path.replace(/:\w+/g, ":"));
   const named = [...groups.values()].map((group): [string, BoundOperation[]] => [
     httpRoute((group[0] as BoundOperation).op).path,
     group,
@@ -105,8 +105,8 @@ function byPath(bound: readonly BoundOperation[]): [string, BoundOperation[]][] 
 /**
  * Methods of operations with an opaque last parameter that apply to a literal path: DELETE of the memory with the key "search".
  */
-function opaqueMethods(path: string, bound: readonly BoundOperation[]): Set<string> {
-  const routes = bound.filter(({ op }) => op.rawPathParameter).map(({ op }) => httpRoute(op));
+function opaqueMethods(path: string, operations: readonly BoundOperation[]): Set<string> {
+  const routes = operations.filter(({ op }) => op.rawPathParameter).map(({ op }) => httpRoute(op));
   const same = (pattern: string) => pattern !== path && pattern.replace(/:\w+$/, "") === path.replace(/[^/:]+$/, "");
   return new Set(routes.filter((one) => same(one.path)).map((one) => one.method));
 }

@@ -11,15 +11,15 @@ const errorBody = z.object({ error: z.string().describe("What is wrong, where, a
  * Serves the OpenAPI document of all operations. It is created at the first request, because its schemas take a part of the start
  * that few installations need.
  */
-export function describe(app: OpenAPIHono, bound: readonly BoundOperation[], version: string): void {
+export function describe(app: OpenAPIHono, operations: readonly BoundOperation[], version: string): void {
   let document: object | undefined;
   app.get("/openapi.json", (c) => {
-    document ??= documentOf(bound, version);
+    document ??= documentOf(operations, version);
     return c.json(document);
   });
 }
 
-export function documentOf(bound: readonly BoundOperation[], version: string) {
+export function documentOf(operations: readonly BoundOperation[], version: string) {
   const app = new OpenAPIHono();
   app.openAPIRegistry.registerComponent("securitySchemes", "apiKey", {
     type: "http",
@@ -27,7 +27,7 @@ export function documentOf(bound: readonly BoundOperation[], version: string) {
     description: "Required once an API key exists. The names next to it are the scopes that the key needs.",
   });
   const names = new Map<string, string[]>();
-  for (const { op } of bound) {
+  for (const { op } of operations) {
     const { path, params } = httpRoute(op);
     const shape = path.replace(/:\w+/g, ":");
     // A document must not have two paths that differ only in the names of their parameters, so the first operation names them.

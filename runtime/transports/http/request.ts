@@ -171,7 +171,7 @@ function fromText({ input }: Operation, name: string, value: string): unknown {
     // Plain digits only, not "0x10", "1e3" or " 1".
     if (/^-?\d+$/.test(value)) return Number(value);
     const given = JSON.stringify(value.slice(0, 100));
-    throw problem("bad_request", `${name}: must be a whole number, but is ${given}`, { field: name });
+    throw problem("bad_request", `${name}: must be a whole number; it is ${given}`, { field: name });
   }
   if (type === "boolean" && (value === "true" || value === "false")) return value === "true";
   return value;

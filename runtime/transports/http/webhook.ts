@@ -20,7 +20,7 @@ export interface WebhookOptions {
   readonly budget: BodyBudget;
   readonly json: LargeJson;
   /** Proxies whose `X-Forwarded-For` counts. */
-  readonly trusted: Networks;
+  readonly trustedProxies: Networks;
 }
 
 const prefix = "/webhook/";
@@ -47,7 +47,12 @@ export function mountWebhooks(app: OpenAPIHono, receiver: Receiver, options: Web
       if (source.name === unknown) source.name = nameOf(await receiver.entry(slug).catch(() => undefined));
       webhooks.inc({ source: source.name, status: error instanceof Problem ? error.status : 500 });
       if (error instanceof Problem && error.status < 500) {
-        const refused = { slug, isKnown: error.code !== "not_found", head: headOf(c, options.trusted), reason: error.message };
+        const refused = {
+          slug,
+          isKnown: error.code !== "not_found",
+          head: headOf(c, options.trustedProxies),
+          reason: error.message,
+        };
         await receiver.noteRefusal(refused);
       }
       throw error;
@@ -61,7 +66,7 @@ export function mountWebhooks(app: OpenAPIHono, receiver: Receiver, options: Web
 /** `source.name` is set once it is known. */
 async function receive(c: Context, receiver: Receiver, options: WebhookOptions, source: { name: string }): Promise<Response> {
   const slug = c.req.path.slice(prefix.length);
-  const head = headOf(c, options.trusted);
+  const head = headOf(c, options.trustedProxies);
   refuseLargeBody(c, options.maxBytes);
   const { entry, needsProof } = await receiver.admit(slug, head);
   source.name = nameOf(entry);
@@ -76,13 +81,13 @@ async function receive(c: Context, receiver: Receiver, options: WebhookOptions, 
 }
 
 /** Header names in lower case, and the address of the sender. */
-function headOf(c: Context, trusted: Networks): WebhookHead {
+function headOf(c: Context, trustedProxies: Networks): WebhookHead {
   const { incoming } = (c.env ?? {}) as Partial<HttpBindings>;
   const headers: Record<string, string> = incoming ? {} : Object.fromEntries(c.req.raw.headers);
   for (const [name, value] of Object.entries(incoming?.headers ?? {})) {
     if (value !== undefined) headers[name] = typeof value === "string" ? value : value.join(", ");
   }
-  const address = () => clientAddress(incoming?.socket.remoteAddress, headers["x-forwarded-for"], trusted);
+  const address = () => clientAddress(incoming?.socket.remoteAddress, headers["x-forwarded-for"], trustedProxies);
   return { headers, address };
 }
 

@@ -35,7 +35,7 @@ export function messageError(body: unknown): Fault | null {
     const { id, method } = (typeof message === "object" && message !== null ? message : {}) as { id?: unknown; method?: unknown };
     const known = typeof id === "string" || (typeof id === "number" && Number.isInteger(id)) ? id : null;
     if (!JSONRPCMessageSchema.safeParse(message).success)
-      return invalid(known, 'expected a message {"jsonrpc": "2.0", "id": string or integer, "method": string, "params": object}');
+      return invalid(known, 'a message must be {"jsonrpc": "2.0", "id": string or integer, "method": string, "params": object}');
     const issue = id === undefined ? undefined : requests.get(method)?.safeParse(message).error?.issues[0];
     if (issue) {
       const text = `${issue.path.join(".")}: ${issueText(issue)}`;

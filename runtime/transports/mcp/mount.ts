@@ -17,12 +17,12 @@ const path = "/mcp";
  * can answer it, and no stream stays open. `?only=agents,alpha` selects the tools of these nouns and providers.
  */
 export function mountMcp(app: OpenAPIHono, registry: Pick<ToolRegistry, "eligibleTools">, options: HttpOptions): void {
-  const execute = options.bound.find(({ op }) => op.id === "tools.execute");
+  const execute = options.operations.find(({ op }) => op.id === "tools.execute");
   if (!execute) throw new Error("there is no operation tools.execute");
   // Built at the first request, like the package for MCP: the schemas of some hundred tools would take a tenth of the start.
   let operations: readonly McpTool[] | null = null;
   const all = () => {
-    operations ??= operationTools(options.bound);
+    operations ??= operationTools(options.operations);
     const taken = new Set(operations.map(({ definition }) => definition.name));
     return [...operations, ...registryTools(registry, execute).filter(({ definition }) => !taken.has(definition.name))];
   };

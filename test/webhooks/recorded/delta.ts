@@ -2,7 +2,7 @@ import { startTracker, workspace } from "../../../plugins/delta/test-tracker.ts"
 import { at, type Expected, firstLines, type Recorded, recordedOf } from "./recorded.ts";
 import type { RecordedPlatform } from "./suite.ts";
 
-/** The project of the payloads that do not name it, at the test tracker. */
+/** The project of the payloads that do not name it, at the simulated tracker. */
 const found = "8a2f6f0e-3b7e-4c57-9f6b-1f0d9c6f7a10";
 const verbs: Readonly<Record<string, string>> = { create: "created", update: "updated", delete: "deleted" };
 

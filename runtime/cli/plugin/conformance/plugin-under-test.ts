@@ -24,9 +24,9 @@ type Fetch = typeof globalThis.fetch;
 
 /** The shared state of the cases of a run: where requests are sent, and what the plugin did. */
 export interface RunState {
-  /** Answers the requests for which the case has no fake tracker. */
+  /** Answers the requests for which the case has no simulated tracker. */
   readonly fetch: Fetch;
-  /** Fake tracker of the running case. It answers the requests to all hosts of the manifest. */
+  /** Simulated tracker of the running case. It answers the requests to all hosts of the manifest. */
   tracker: Pick<TestTracker, "url"> | null;
   /** Hosts and methods that the plugin used: `GET api.example.com`. */
   readonly usedHosts: Set<string>;

@@ -56,5 +56,5 @@ export async function readConformance(folder: string): Promise<Conformance | nul
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
-  throw new PackageError("NO_CONFORMANCE", `Expected ${conformancePath} to export \`conformance\`.`);
+  throw new PackageError("NO_CONFORMANCE", `${conformancePath} must export \`conformance\`.`);
 }

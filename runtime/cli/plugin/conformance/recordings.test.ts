@@ -87,5 +87,5 @@ test("an invalid recording is named", () => {
   writeFileSync(join(http, "a.json"), '{"request": {"method": "GET"}}');
   expect(() => readRecordings(http)).toThrow(/a\.json is not a valid recording/);
   writeFileSync(join(http, "a.json"), "{");
-  expect(() => readRecordings(http)).toThrow(/a\.json is not JSON/);
+  expect(() => readRecordings(http)).toThrow(/a\.json is not valid JSON/);
 });

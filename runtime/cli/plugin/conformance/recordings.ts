@@ -37,7 +37,7 @@ function parseJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, "utf8"));
   } catch (error) {
-    throw new PackageError("NO_CONFORMANCE", `${path} is not JSON: ${error instanceof Error ? error.message : error}`);
+    throw new PackageError("NO_CONFORMANCE", `${path} is not valid JSON: ${error instanceof Error ? error.message : error}`);
   }
 }
 

@@ -56,7 +56,8 @@ export class Contract1 {
     }
     try {
       const contributions = await plugin.setup(contextOf(plugin, facts, parsed));
-      if (typeof contributions !== "object" || contributions === null) throw new Error("it returned no object of contributions");
+      if (typeof contributions !== "object" || contributions === null)
+        throw new Error("it must return an object of contributions");
       this.#contributions = contributions as Contributions;
     } catch (error) {
       throw new BootError("SETUP_FAILED", `${plugin.id}: setup threw: ${messageOf(error)}`);

@@ -29,7 +29,7 @@ async function initialize(params: Initialize) {
   if (protocol === undefined)
     throw new BootError(
       "UNKNOWN_PROTOCOL",
-      `Expected one of the protocols ${protocols.join(", ")}; the host offers ${params.protocols.join(", ")}.`,
+      `The protocol must be ${protocols.join(" or ")}; the host offers ${params.protocols.join(", ")}.`,
     );
   // Computed, because a literal would be resolved with this file, before any permission is checked.
   const module = await import(args[0] as string).catch((error: unknown) => {
@@ -37,13 +37,12 @@ async function initialize(params: Initialize) {
   });
   const plugin = module.default as (Plugin & Record<symbol, { contract: number; sdk: string }>) | undefined;
   const stamp = plugin?.[Symbol.for("signalbox.plugin")];
-  if (!plugin || !stamp)
-    throw new BootError("NOT_A_PLUGIN", "Expected the default export to be the result of definePlugin(); it is not.");
+  if (!plugin || !stamp) throw new BootError("NOT_A_PLUGIN", "The default export must be the result of definePlugin().");
   const Contract = contracts[stamp.contract];
   if (!Contract)
     throw new BootError(
       "UNKNOWN_CONTRACT",
-      `Expected contract ${Object.keys(contracts).join(" or ")}; ${plugin.id} was built for contract ${stamp.contract}.`,
+      `The contract of ${plugin.id} must be ${Object.keys(contracts).join(" or ")}; it is ${stamp.contract}.`,
     );
   const contract = new Contract(plugin);
   await contract.setUp(params.config ?? (await ask("settings", { id: plugin.id })), params.facts);

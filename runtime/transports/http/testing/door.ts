@@ -42,7 +42,7 @@ export async function openDoor(
   const { sql } = database;
   await migrate(database, noLog);
   const app = createApp({
-    bound: await bind(database),
+    operations: await bind(database),
     authenticate: await authenticate(database),
     context: (request, actor) => ({ sql, log: noLog, actor, signal: request.signal }),
     maxBodyBytes: 1_048_576,

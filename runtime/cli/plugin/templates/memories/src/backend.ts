@@ -27,10 +27,7 @@ export function backend(store: Store, vectors: Pick<VectorSettings, "dimension" 
       : similarityFromDistance(vectors.metric, vectorDistance(vectors.metric, vector, embedding));
   const check = (embedding: readonly number[]) => {
     if (embedding.length !== vectors.dimension)
-      throw new PluginError(
-        "invalid_input",
-        `A vector must have ${vectors.dimension} dimensions; this one has ${embedding.length}.`,
-      );
+      throw new PluginError("invalid_input", `The vector must have ${vectors.dimension} dimensions; it has ${embedding.length}.`);
   };
   const bestHits = async (
     filter: MemoryFilter,
