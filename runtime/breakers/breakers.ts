@@ -163,7 +163,7 @@ export class Breakers {
     const known = this.#known.has(target.key);
     // Calls of other executions succeed, so only this execution fails or must wait.
     if (this.#lastSuccess(target) > firstFailure && !known) return affectsAll ? new OutageError(null, failure) : failure;
-    if (failure.isAmbiguous && !affectsAll && !known && !this.#othersFail(caller, target)) return failure;
+    if (failure.isAmbiguous && !affectsAll && !known && !this.#othersFail(caller, target, failure)) return failure;
     if (this.#firstFailures.size >= maxRemembered) this.#firstFailures.clear();
     this.#firstFailures.set(key, firstFailure);
     return this.#open(caller, target, failure);
@@ -185,9 +185,9 @@ export class Breakers {
 
   /**
    * Whether an execution on another issue recently had an ambiguous failure, with no success since. If only one issue is
-   * affected, its executions fail and are retried as usual.
+   * affected, its executions fail and are retried as usual. A refused credential stays refused, so its time does not matter.
    */
-  #othersFail({ id, subject }: Caller, target: Target): boolean {
+  #othersFail({ id, subject }: Caller, target: Target, { isRefusal }: Failure): boolean {
     const issue = subject ?? id;
     const previous = this.#ambiguousFailures.get(target.key);
     const now = performance.now();
@@ -195,7 +195,7 @@ export class Breakers {
     return (
       previous !== undefined &&
       previous.issue !== issue &&
-      now - previous.at < ambiguousFailureMs &&
+      (isRefusal || now - previous.at < ambiguousFailureMs) &&
       this.#lastSuccess(target) < previous.at
     );
   }

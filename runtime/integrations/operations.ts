@@ -89,6 +89,7 @@ export function integrationOperations(deps: IntegrationDeps): BoundOperation[] {
       const integration = await queries.updateIntegration(sql, row).catch(unknownReference(row));
       if (!integration) throw notFound(id);
       await publishChange();
+      await bus.publish("queue");
       return toOutput(integration);
     }),
     handle(integrations.rotate, async ({ id, webhook_secret }, { sql }) => {

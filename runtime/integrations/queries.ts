@@ -44,7 +44,9 @@ export async function insertIntegration(sql: Queryable, one: NewIntegration): Pr
 }
 
 export async function updateIntegration(sql: Queryable, one: NewIntegration): Promise<StoredIntegration | undefined> {
+  // If work waits for this account, it is tried at once: the update may have corrected the credential.
   const [row] = await sql<StoredIntegration[]>`
+    with retried as (update breakers set next_probe_at = now() where key = 'connection ' || ${one.source} || ' ' || ${one.id})
     update integrations set name = ${one.name}, credentials = ${one.credentials}, members = ${one.members as string[]},
       agent_id = ${one.agent_id}, project_id = ${one.project_id}, updated_at = now()
     where id = ${one.id} returning *`;

@@ -17,17 +17,22 @@ export class Failure extends Error {
   readonly retryAfterMs: number | undefined;
   /** HTTP status of the server's answer, if there was one. */
   readonly status: number | undefined;
-  /** The server cannot be reached, does not respond in time, or refuses every request (5xx, 429). */
+  /** The server cannot be reached, does not respond in time, or refuses every request (5xx, 429, or 401 for the credential). */
   readonly unavailable: boolean;
-  /** The cause may be the request itself instead of the server: a 500, or no response in time. */
+  /** The cause may be the request itself instead of the server: a 500, a 401, or no response in time. */
   readonly isAmbiguous: boolean;
   constructor(message: string, options: FailureOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.retryable = options.retryable;
     this.retryAfterMs = options.retryAfterMs;
     this.status = options.status;
-    this.unavailable = options.retryable && (options.unavailable ?? false);
-    this.isAmbiguous = options.status === 500 || (options.timedOut ?? false);
+    this.unavailable = (options.retryable && (options.unavailable ?? false)) || this.isRefusal;
+    this.isAmbiguous = options.status === 500 || this.isRefusal || (options.timedOut ?? false);
+  }
+
+  /** The server does not accept the credential. */
+  get isRefusal(): boolean {
+    return this.status === 401;
   }
 }
 

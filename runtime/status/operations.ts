@@ -41,12 +41,22 @@ function withBreakers(
     const [, source, id] = key.split(" ");
     const own = id === "environment" ? `connection:${source}` : `connection:${source} (${id})`;
     const name = source === undefined ? key : (checks.find((one) => one.name.endsWith(`(${id})`))?.name ?? own);
-    const message = `${host === null ? "" : `${host}: `}executions wait until it answers: ${reason}`;
+    const message = `${host === null ? "" : `${host}: `}executions wait until it answers: ${reason}${remedyOf(key, reason)}`;
     const connection = checks.find((one) => one.name === name)?.connection ?? null;
     return { name, state: "failed", since: opened_at, message, next_try_at: next_probe_at, connection };
   });
   const names = new Set(failed.map(({ name }) => name));
   return [...failed, ...checks.filter(({ name }) => !names.has(name))];
+}
+
+/** What the operator must do so that an outage ends; empty if it can end by itself. */
+function remedyOf(key: string, reason: string): string {
+  if (!/ answered 401\b/.test(reason)) return "";
+  const [, source, id] = key.split(" ");
+  if (source === undefined) return ". Correct LLM_API_KEY and restart the service";
+  return id === "environment"
+    ? `. Correct the credentials of ${source} in the settings and restart the service`
+    : `. Correct the credentials of the integration ${id}`;
 }
 
 async function readStored(sql: Sql, replica: string): Promise<Stored | null> {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { type ExecutionSeen, eventually, waitForExecutions } from "../harness/wait.ts";
-import { startWorld, textsOf, type World } from "../harness/world.ts";
+import { startWorld, textsOf, token, type World } from "../harness/world.ts";
 
 const repo = "octo/app";
 const answer = "Answer of first";
@@ -10,7 +10,8 @@ let last = 0;
 
 // No retries: an outage that used up a single attempt would make the run fail.
 beforeAll(async () => {
-  world = await startWorld({ tasks: ["first"], env: { EXECUTION_RETRY_LIMIT: "0", WATCHDOG_ENABLED: "true" } });
+  const env = { EXECUTION_RETRY_LIMIT: "0", WATCHDOG_ENABLED: "true", ENCRYPTION_KEY: "ab".repeat(32) };
+  world = await startWorld({ tasks: ["first"], env });
 });
 afterAll(() => world?.[Symbol.asyncDispose]());
 
@@ -32,7 +33,7 @@ const open = async () => {
 };
 const list = async () => (await world.service.get<Seen[]>("/api/task-executions?limit=1000")).body;
 const check = async (name: string) =>
-  (await world.service.get<{ checks: Check[] }>("/api/status")).body.checks.find((one) => one.name === name);
+  (await world.service.get<{ checks: Check[] }>("/api/status")).body.checks.find((one) => one.name.endsWith(name));
 
 const ended = async ({ event_id }: { event_id: string }) => (await waitForExecutions(world.service, { event_id }))[0];
 const waits = (name: string) =>
@@ -95,6 +96,35 @@ test.each([
   expect((await world.service.post(`/api/tasks/${lone.id}/restart`)).status).toBe(200);
   expect(await ended(lone)).toMatchObject({ state: "succeeded", error: null });
   expect(textsOf(world.tracker, repo, lone.number)).toEqual([answer]);
+});
+
+test.each([
+  ["model", { path: "chat", status: 401, times: 0 }, "LLM_API_KEY and restart the service"],
+  ["tracker", { method: "POST", path: "comments", status: 401, times: 0 }, "credentials of alpha in the settings"],
+] as const)("%s refuses the credential: from the second issue on, work waits until it is accepted", async (name, rule, cure) => {
+  world[name].fault(rule);
+  expect(await ended(await open())).toMatchObject({ state: "failed", error: expect.stringContaining("401") });
+  const later = [await open(), await open()];
+  expect((await waits(name === "model" ? "model" : "connection:alpha")).message).toContain(
+    `Correct ${name === "model" ? "" : "the "}${cure}`,
+  );
+  world[name].clearFaults();
+  for (const one of later) expect(await ended(one)).toMatchObject({ state: "succeeded", error: null });
+});
+
+test("new credentials of an integration are tried at once", async () => {
+  const { service, tracker } = world;
+  const agent_id = (await service.get<{ actor_id: string }>("/api/tasks/first")).body.actor_id;
+  const credentials = { token, api_url: tracker.url };
+  const stored = { source: "alpha", name: "Customer", credentials, agent_id };
+  const { id } = (await service.post<{ id: string }>("/api/integrations", stored)).body;
+  tracker.fault({ method: "POST", path: "comments", status: 503, retryAfter: 3000, times: 0 });
+  const one = await open();
+  expect((await waits(`(${id})`)).message).toContain("503");
+  tracker.clearFaults();
+  expect((await service.put(`/api/integrations/${id}`, { credentials })).status).toBe(200);
+  expect(await ended(one)).toMatchObject({ state: "succeeded", error: null });
+  expect((await service.del(`/api/integrations/${id}`)).status).toBe(204);
 });
 
 test("failures on one issue use up its attempts; a refusal fails immediately", async () => {
