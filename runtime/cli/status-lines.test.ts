@@ -16,19 +16,19 @@ afterAll(() => {
 });
 
 const at = "2026-01-31T09:30:00.123Z";
-const check = (name: string, state: "ok" | "failed", message: string) => ({
+const check = (name: string, state: "ok" | "failed", message: string, next_try_at: string | null = null) => ({
   name,
   state,
   message,
   since: at,
-  next_try_at: null,
+  next_try_at,
   connection: null,
 });
 // Without the database, there are no figures of the queue, and no further requests are sent.
 const status: Status = {
   state: "degraded",
   checks: [
-    check("database", "failed", "127.0.0.1: ECONNREFUSED"),
+    check("database", "failed", "127.0.0.1: ECONNREFUSED", "2026-01-31T09:35:00.000Z"),
     check("model", "ok", "llm.example answers"),
     check("connection:alpha", "ok", "api.example answers; the previous webhook secret was last used at 2026-01-30T08:00:00.000Z"),
   ],
@@ -46,7 +46,7 @@ test("failed checks show since when, and working connections when the previous s
     "Queue: unknown",
     "Replicas: none",
     "Paused: project 7 since 2026-01-31T09:30:00Z: noise",
-    "FAILED database since 2026-01-31T09:30:00Z: 127.0.0.1: ECONNREFUSED",
+    "FAILED database since 2026-01-31T09:30:00Z: 127.0.0.1: ECONNREFUSED; next try at 2026-01-31T09:35:00Z",
     "ok connection:alpha: api.example answers; the previous webhook secret was last used at 2026-01-30T08:00:00.000Z",
   ]);
 });
@@ -82,6 +82,23 @@ test("counts say how many of the newest rows they are about, if there may be mor
     "To list them: signalbox runs --state failed. To restart them together: signalbox task-executions bulk --help",
     "Webhooks refused in the last day: 99 × alpha: no signature, most recently at 2026-01-31T09:30:00Z",
     "To see what to do, run: signalbox doctor",
+  ]);
+});
+
+test("failures with one cause are one line, and failures that no line shows are counted", async () => {
+  const finished_at = new Date().toISOString();
+  const errorOf = (n: number) =>
+    n < 8 ? `alpha answered 401 to POST /repos/a/b/issues/${n}/comments: no` : `The LLM answered ${n < 10 ? 404 : 300 + n}: no`;
+  const failed = Array.from({ length: 14 }, (_, n) => ({ error: errorOf(n), subject: "alpha:a/b#1", finished_at }));
+  lists(
+    () => HttpResponse.json(failed),
+    () => HttpResponse.json([]),
+  );
+  expect((await details()).slice(0, 4)).toEqual([
+    'Failed in the last hour: 8 × "alpha answered 401 to POST /repos/a/b/issues/0/comments: no", most recently on alpha:a/b#1',
+    'Failed in the last hour: 2 × "The LLM answered 404: no", most recently on alpha:a/b#1',
+    'Failed in the last hour: 1 × "The LLM answered 310: no", most recently on alpha:a/b#1',
+    "Failed in the last hour with other errors: 3",
   ]);
 });
 

@@ -32,7 +32,8 @@ export async function statusLines({ state, checks, queue, paused, replicas, agen
         `Paused: ${[scope, id].filter(Boolean).join(" ")} since ${toSecond(paused_at)}: ${reason}`,
     ),
     ...problems.map(
-      ({ name, state: how, since, message }) => `${how.toUpperCase()} ${name} since ${toSecond(since)}: ${message}`,
+      ({ name, state: how, since, message, next_try_at: next }) =>
+        `${how.toUpperCase()} ${name} since ${toSecond(since)}: ${message}${next === null ? "" : `; next try at ${toSecond(next)}`}`,
     ),
     ...(problems.length === 0 ? [`All ${checks.length} checks are ok.`] : []),
     // These lines show the remaining rate limit and, during a rotation, when the previous secret was last used.
@@ -79,19 +80,25 @@ async function newestQueued({ queued }: Queue): Promise<string[]> {
   return [`Newest ${rows.length} queued: ${projects.map(([project, of]) => `${of.length} from ${project}`).join(", ")}`];
 }
 
+/** What differs between errors with the same cause, as in the console: ids, addresses of requests, and numbers except statuses. */
+const varying = /[0-9a-f]{8}-[0-9a-f-]{27}|(?<=\b(?:GET|POST|PUT|PATCH|DELETE) )[^\s:]+|(?<!answered \d*)\d+/g;
+
 /** The failures of the last hour by error, because the check of a connection does not show that the platform refuses comments. */
 async function recentFailures({ failed_last_hour }: Queue): Promise<string[]> {
   if (failed_last_hour === 0) return [];
   const failedExecutions = await ask<Executions>("task-executions.list", { state: "failed", limit: maxRows });
   const since = Date.now() - hourMs;
   const recent = failedExecutions.filter(({ finished_at }) => finished_at !== null && Date.parse(finished_at) >= since);
-  const groups = Map.groupBy(recent, ({ error }) => error ?? "no error is stored");
-  const lines = largestFirst(groups).map(
-    ([error, rows]) =>
-      `Failed in the last hour: ${sizeOf(rows, failedExecutions.length)} × "${error}", most recently on ${rows[0]?.subject ?? "no issue"}`,
+  const groups = Map.groupBy(recent, ({ error }) => (error ?? "no error is stored").replace(varying, "·"));
+  const shown = largestFirst(groups);
+  const others = groups.size - shown.length;
+  const lines = shown.map(
+    ([kind, rows]) =>
+      `Failed in the last hour: ${sizeOf(rows, failedExecutions.length)} × "${rows[0]?.error ?? kind}", most recently on ${rows[0]?.subject ?? "no issue"}`,
   );
   return [
     ...lines,
+    ...(others > 0 ? [`Failed in the last hour with other errors: ${rowsIn(groups) - rowsIn(new Map(shown))}`] : []),
     "To list them: signalbox runs --state failed. To restart them together: signalbox task-executions bulk --help",
   ];
 }

@@ -4,6 +4,8 @@ export function causeOf(error: unknown): string {
   for (let depth = 0; depth < 5 && innermost instanceof Error && innermost.cause instanceof Error; depth++)
     innermost = innermost.cause;
   const outer = error instanceof Error ? error.message : String(error);
-  const inner = innermost instanceof Error ? innermost.message || (innermost as { code?: string }).code || "" : "";
-  return (inner && !outer.includes(inner) ? `${outer}: ${inner}` : outer).slice(0, 500);
+  const { message = "", code = "" } = innermost instanceof Error ? (innermost as Error & { code?: string }) : {};
+  const inner = message || code;
+  const isNamed = inner === "" || outer.includes(inner) || (code !== "" && outer.includes(code));
+  return (isNamed ? outer : `${outer.replace(/\.$/, "")}: ${inner}`).slice(0, 500);
 }

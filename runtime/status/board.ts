@@ -34,6 +34,9 @@ const waitMs = 1_500;
 /** Interval at which old findings are renewed while no one reads them, in milliseconds. */
 const sweepMs = 60_000;
 
+/** Age of findings of a check that could not be made. */
+const brokenAt = -Number.MAX_VALUE;
+
 interface ProbeState {
   findings: readonly Check[];
   checkedAt: number;
@@ -95,7 +98,11 @@ export class Board {
     const aborted = new Promise<never>((_, fail) => {
       signal.addEventListener("abort", () => fail(new Error(`no answer within ${limitMs / 1000} s`)), { once: true });
     });
-    const findings = await Promise.race([probe.run(signal), aborted]).catch(failed);
+    let isBroken = false;
+    const findings = await Promise.race([probe.run(signal), aborted]).catch((error: unknown) => {
+      isBroken = true;
+      return failed(error);
+    });
     const now = Date.now();
     const again = probe.asks && findings.some(({ state }) => state !== "ok");
     const next = again ? new Date(now + probe.everyMs).toISOString() : null;
@@ -104,7 +111,8 @@ export class Board {
       const since = before?.state === one.state ? before.since : new Date(now).toISOString();
       return { connection: null, ...one, next_try_at: one.next_try_at ?? (one.state === "ok" ? null : next), since };
     });
-    probeState.checkedAt = performance.now();
+    // A check that could not be made says nothing about its subject, so the next reader has it made again.
+    probeState.checkedAt = isBroken ? brokenAt : performance.now();
     probeState.currentCheck = null;
     if (again) this.#askAgain(probe, probeState);
   }

@@ -1,6 +1,7 @@
 import type { TaskExecution } from "../../../../schema/gen/client.ts";
 import { list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
+import { commonWords, failureKind } from "../failure-kind.ts";
 import { QueryResult, Section } from "../parts/page.tsx";
 import { Text } from "../parts/text.tsx";
 import { countText, Time } from "../parts/time.tsx";
@@ -32,7 +33,7 @@ export function Failures({ failed }: { failed: ReturnType<typeof useFailures> })
                     </Link>
                   </span>
                   {runs.length > 1 && (
-                    <Link class="side" to="runs" query={{ state: "failed", q: wordsOf(message) }}>
+                    <Link class="side" to="runs" query={{ state: "failed", q: commonWords(message) }}>
                       See all
                     </Link>
                   )}
@@ -47,18 +48,13 @@ export function Failures({ failed }: { failed: ReturnType<typeof useFailures> })
   );
 }
 
-/** The first words of a message, up to a number or an id, which differ between the runs of a group. */
-const wordsOf = (message: string): string => (/^\D{12,100}/.exec(message)?.[0] ?? message.slice(0, 100)).trim();
-
 interface Group {
   readonly message: string;
   readonly runs: readonly TaskExecution[];
 }
 
-/** Messages that differ only in numbers and ids form one group. */
 function groupsOf(runs: readonly TaskExecution[]): Group[] {
-  const same = (text: string) => text.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}|\d+/g, "·");
-  const groups = Map.groupBy(runs, ({ error }) => same(error ?? ""));
+  const groups = Map.groupBy(runs, ({ error }) => failureKind(error ?? ""));
   return [...groups.values()]
     .map((all) => ({ message: all[0]?.error ?? "no message", runs: all }))
     .sort((a, b) => b.runs.length - a.runs.length);
