@@ -42,6 +42,8 @@ export class Connection {
   #socket: Duplex | undefined;
   #place = "embedded";
   #ended: Error | undefined;
+  #statements = 0;
+  #discardAt = firstDiscard;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -68,6 +70,7 @@ export class Connection {
 
   run(build: Build, until = this.#options.now() + this.#options.deadlineMs): Promise<unknown> {
     if (this.#ended) return Promise.reject(this.#ended);
+    if (++this.#statements === this.#discardAt && this.#options.prepare !== false) this.#discardPlans();
     return new Promise((done, fail) => {
       const pending = { until, fail };
       this.#pending.add(pending);
@@ -107,6 +110,17 @@ export class Connection {
   /** Closes in an orderly way if no statement is in flight, otherwise immediately. */
   close(reason: Error = new DatabaseUnavailable("The connection to the database was closed.")): void {
     this.#end(reason, false);
+  }
+
+  /**
+   * Makes the session plan its statements again, because a plan that was made while a table was small reads all of it, however large
+   * it becomes. PostgreSQL itself replaces a plan only when the statistics change: a server updates them every minute, the embedded
+   * database never.
+   */
+  #discardPlans(): void {
+    this.#discardAt += Math.min(this.#statements, mostBetweenDiscards);
+    // It changes nothing for others. If it fails, so does the statement that follows.
+    this.#driver.unsafe("discard plans").catch(() => {});
   }
 
   #end(reason: Error, late: boolean): void {
@@ -153,6 +167,9 @@ const queryCancelledCode = "57014";
 const connectionLost = "The connection to the database was lost.";
 const overdue = "The database did not answer in time.";
 const closeTimeoutMs = 1_000;
+/** Number of statements after which a session plans again, the first time; then after twice as many, up to a maximum. */
+const firstDiscard = 50;
+const mostBetweenDiscards = 8_000;
 let nextHost = 0;
 
 /** Connects to one of the hosts; the next connection tries the next. */
