@@ -11,7 +11,7 @@ export function cutMarkdown(text: string, longest: number): string {
   if (text.length <= longest) return text;
   const signed = signature.exec(text)?.[0].trimEnd() ?? "";
   const end = signed.length < longest / 2 ? signed : "";
-  const note = `\n\n> **Cut off.** This text has ${text.length} characters; a comment holds ${longest}. The end is missing.${end}`;
+  const note = `\n\n> **Cut off.** This text has ${text.length} characters, but a comment can have only ${longest}. The end is missing.${end}`;
   const room = Math.max(0, longest - note.length - 20);
   const head = truncate(text.slice(0, text.length - signed.length), room);
   const paragraph = Math.max(head.lastIndexOf("\n\n"), head.lastIndexOf("\n\r\n"));

@@ -172,7 +172,7 @@ function contributionsOf(
   for (const [name, { effect }] of Object.entries(after.tools ?? {})) {
     const had = ownMember(before.tools, name)?.effect;
     if (effect === "write" && had !== "write")
-      additions.push(`tool: ${name}, which writes${had === undefined ? "" : `, before it only read`}`);
+      additions.push(`tool: ${name}, which writes${had === undefined ? "" : `; until now it only read`}`);
     // The tools of a first version are listed separately.
     else if (had === undefined && !isFirst) additions.push(`tool: ${name}, which reads`);
   }
@@ -188,7 +188,7 @@ function contributionsOf(
   for (const [name, { feeds }] of Object.entries(after.queues ?? {})) {
     const had = ownMember(before.queues, name);
     if (!had) additions.push(`queue: ${name}, which receives every event and every execution that ends, waits or is held`);
-    if (feeds && !had?.feeds) additions.push(`queue: ${name}, which brings webhooks in`);
+    if (feeds && !had?.feeds) additions.push(`queue: ${name}, which delivers webhooks`);
   }
   for (const name of Object.keys(after.memories ?? {}))
     if (!ownMember(before.memories, name))

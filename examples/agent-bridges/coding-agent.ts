@@ -37,7 +37,7 @@ function subjectOf({ content }: Task): { repository: string; issue: string } {
   const [, repository = "", issue = ""] = /^This event is about \w+:([\w.-]+\/[\w.-]+)#(\d+)\.$/m.exec(content) ?? [];
   if (!settings.repositories.includes(repository))
     throw new Error(
-      `the task is about ${repository || "no repository"}; REPOSITORIES allows ${settings.repositories.join(", ")}`,
+      `the task is about ${repository || "no repository"}; REPOSITORIES allows only ${settings.repositories.join(", ")}`,
     );
   return { repository, issue };
 }

@@ -114,7 +114,10 @@ function showWhereToLook(tell: Narrator, options: Options, signalbox: Signalbox,
   const { keep, source } = options;
   const { url } = signalbox;
   tell.heading(keep ? "Try it now (Ctrl-C stops everything)" : "Next steps");
-  if (!keep) tell.plain(`  ${commandOf({ ...options, keep: true }, signalbox)}   keeps all of this running, at:`);
+  if (!keep)
+    tell.plain(
+      `  ${commandOf({ ...options, keep: true, source: source === "alpha" ? null : source }, signalbox)}   keeps all of this running, at:`,
+    );
   tell.plain(`  ${url}/                      console: issues, runs, agents`);
   tell.plain(`  ${url}/docs                  API reference`);
   tell.plain(`  ${url}/api/task-executions   executions; add an id to see model calls and tool calls`);
@@ -126,13 +129,16 @@ function showWhereToLook(tell: Narrator, options: Options, signalbox: Signalbox,
   tell.plain("  README.md                                   connecting your own tracker and model\n");
 }
 
-/** The command that starts the demo with these options on the same ports. */
-function commandOf({ keep, source, useCase, trust }: Options, { url, grpcPort }: Signalbox): string {
+/** The command that starts the demo with these options on the same ports. `source`: null: the default. */
+function commandOf(
+  { keep, source, useCase, trust }: Omit<Options, "source"> & { readonly source: Source | null },
+  { url, grpcPort }: Signalbox,
+): string {
   const port = Number(new URL(url).port);
   const ports = [...(port === 8000 ? [] : [`PORT=${port}`]), ...(grpcPort === 9090 ? [] : [`GRPC_PORT=${grpcPort}`])];
   const flags = [
     ...(keep ? ["--keep"] : []),
-    ...(source === "alpha" ? [] : [`--source ${source}`]),
+    ...(source === null ? [] : [`--source ${source}`]),
     ...(useCase ? ["--use-case"] : []),
     ...(trust ? ["--trust"] : []),
   ];

@@ -103,7 +103,7 @@ async function brokenModel(stage: TrustStage): Promise<void> {
   );
   expectThat(
     numbers.every((number) => stage.comments(number).length === 1),
-    "a comment is missing or there twice",
+    "a comment is missing or was posted twice",
   );
   tell.say("signalbox", "ended by itself once the model answered: 10 runs succeeded, one comment each");
 }

@@ -78,7 +78,7 @@ export async function updateComment(
 export function commentBody(body: string, key: string): string {
   const whole = addMarker(sanitizeText(body), key);
   if (whole.length <= maxCommentLength) return whole;
-  const note = `> **Cut off.** This text has ${body.length} characters; a comment holds ${maxCommentLength}. The end is missing.`;
+  const note = `> **Cut off.** This text has ${body.length} characters, but a comment can have only ${maxCommentLength}. The end is missing.`;
   return truncate(addMarker(`${note}\n\n${sanitizeText(body)}`, key), maxCommentLength);
 }
 

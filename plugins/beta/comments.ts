@@ -90,7 +90,7 @@ export function commentBody(body: string, key: string): string {
   const text = withoutQuickActions(sanitizeText(body));
   const whole = addMarker(text, key);
   if (whole.length <= maxCommentLength) return whole;
-  const note = `> **Cut off.** This text has ${body.length} characters; a comment holds ${maxCommentLength}. The end is missing.`;
+  const note = `> **Cut off.** This text has ${body.length} characters, but a comment can have only ${maxCommentLength}. The end is missing.`;
   return truncate(addMarker(`${note}\n\n${text}`, key), maxCommentLength);
 }
 

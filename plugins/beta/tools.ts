@@ -95,7 +95,7 @@ const getIssue = (clientOf: ClientOf) =>
       const isPublic = hidden === false;
       const { data } = await client.read({ route: `GET ${route}`, path: { ...address }, schema: shapes.issue, signal });
       if (isPublic && isHidden(data))
-        throw new PluginError("unsupported", "the issue is confidential, and everyone can read what this run writes");
+        throw new PluginError("unsupported", "the issue is confidential, but everyone can read what this run writes");
       const query = { per_page: 30, sort: "desc", order_by: "created_at" };
       const request = { route: `GET ${route}/notes`, path: { ...address }, query, schema: shapes.notes, signal };
       const notes = (await client.read(request)).data.filter((note) => !note.system && !(isPublic && isHidden(note))).reverse();

@@ -102,7 +102,7 @@ const getIssue = (clientOf: ClientOf, convert: Convert) =>
       const request = { route: "GET /issue/{key}", path: { key }, query: { fields }, schema: shapes.issue, signal };
       const { data } = await client.read(request);
       if (isPublic && isSecured(data.fields))
-        throw new PluginError("unsupported", "the issue has a security level, and everyone can read what this run writes");
+        throw new PluginError("unsupported", "the issue has a security level, but everyone can read what this run writes");
       const query = { startAt: 0, maxResults: 30, orderBy: "-created", expand: "properties" };
       const listed = { route: "GET /issue/{key}/comment", path: { key }, query, schema: shapes.comments, signal };
       const comments = (await client.read(listed)).data.comments.filter((one) => !(isPublic && isHidden(one)));

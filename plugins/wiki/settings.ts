@@ -3,7 +3,7 @@ import { z } from "zod";
 /** The indexed part of one wiki. */
 export const settings = z.object({
   base_url: z
-    .url({ protocol: /^https?$/, error: "must be an http or https address" })
+    .url({ protocol: /^https?$/, error: "must be an http or https URL" })
     .describe("URL of the site, for example https://YOURS.atlassian.net, or of a self-hosted server with its path."),
   space_keys: z
     .array(z.string().trim().min(1, "must not be empty").max(255))

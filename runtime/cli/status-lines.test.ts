@@ -109,3 +109,19 @@ test("a list that the key may not read is left out, and one that cannot be read 
   );
   expect(await details()).toEqual(["Failed to list the refused webhooks: The database does not answer"]);
 });
+
+test.each<[Status["state"], Status["checks"], string, string]>([
+  ["stopped", [], "all", "stopped, because everything is paused"],
+  ["degraded", [check("model", "ok", "llm.example answers")], "agent", "degraded, because a part of it is paused"],
+  ["degraded", [check("model", "failed", "llm.example: ECONNREFUSED")], "agent", "degraded"],
+])("the state %s names the pause that causes it", async (state, checks, scope, text) => {
+  const paused = [
+    { scope, id: scope === "all" ? null : "pm_default", reason: "noise", paused_by: "ann", paused_at: at },
+  ] as Status["paused"];
+  const replicas = [
+    { id: "a", host: "host-1", role: "all", running: 1, seen_at: at, self: true },
+  ] as unknown as Status["replicas"];
+  const [first, , third] = await statusLines({ ...status, state, checks, paused, replicas });
+  expect(first).toBe(`Signalbox 1.2.3: ${text}`);
+  expect(third).toBe("Replicas: host-1 (role all, 1 execution running)");
+});

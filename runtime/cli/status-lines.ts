@@ -18,10 +18,11 @@ const hourMs = 3_600_000;
 const maxRows = 100;
 
 /** The status as lines of text. Also requests and shows what fills the queue, what failed and which webhooks were refused. */
-export async function statusLines({ state, checks, queue, paused, replicas, agents, version }: Status): Promise<string[]> {
+export async function statusLines(status: Status): Promise<string[]> {
+  const { checks, queue, paused, replicas, agents, version } = status;
   const problems = checks.filter((check) => check.state !== "ok");
   return [
-    `Signalbox ${version}: ${stateText(state, paused)}`,
+    `Signalbox ${version}: ${stateText(status, problems.length)}`,
     `Queue: ${queue ? queueLine(queue) : "unknown"}`,
     `Replicas: ${replicas.map(({ host, role, running }) => `${host} (role ${role}, ${runsText(running)})`).join(", ") || "none"}`,
     ...(agents.length > 0
@@ -45,9 +46,11 @@ export async function statusLines({ state, checks, queue, paused, replicas, agen
   ];
 }
 
-/** A pause of everything is the operator's own doing, so it is not shown as a failure. */
-const stateText = (state: Status["state"], paused: Status["paused"]): string =>
-  state === "stopped" && paused.some(({ scope }) => scope === "all") ? "stopped, because everything is paused" : state;
+/** A pause is the operator's own doing, so it is not shown as a failure. */
+function stateText({ state, paused }: Status, problems: number): string {
+  if (paused.some(({ scope }) => scope === "all")) return `${state}, because everything is paused`;
+  return state === "degraded" && problems === 0 ? "degraded, because a part of it is paused" : state;
+}
 
 const runsText = (running: number): string => `${running} ${running === 1 ? "execution" : "executions"} running`;
 

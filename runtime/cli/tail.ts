@@ -59,7 +59,7 @@ export async function follow(id: string | undefined, json: boolean, terminal: Te
       terminal.out(`${withoutControlCharacters(json ? data : lineOf(change, executionNames, id)).replaceAll("\n", " ")}\n`);
     }
   };
-  if (!json && id === undefined) terminal.err("Following all executions. Ctrl+C ends it.\n");
+  if (!json && id === undefined) terminal.err("Following all executions. Press Ctrl-C to stop.\n");
   // A stream ends after some minutes; the next one continues after its last event.
   for (;;) {
     rest = "";

@@ -35,7 +35,7 @@ async function decideOn(sql: Sql, bus: Bus, id: string, decision: Decision) {
 /** Why an execution was not changed: it does not exist, or `rule` excludes its state. */
 async function refusal(sql: Queryable, id: string, rule: string) {
   const execution = await findExecution(sql, id);
-  return execution ? problem("conflict", `The execution is ${execution.state}; ${rule}.`) : notFound(id);
+  return execution ? problem("conflict", `The execution has the state ${execution.state}; ${rule}.`) : notFound(id);
 }
 
 const isUuid = (id: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id);
@@ -69,7 +69,7 @@ export function executionOperations(bus: Bus, sources: () => Iterable<string>): 
     ),
     handle(executions.cancel, async ({ id }, { sql }) => {
       const [cancelled] = await cancelExecutions(sql, { ids: [id] }, null);
-      if (!cancelled) throw await refusal(sql, id, "only one that has not ended can be cancelled");
+      if (!cancelled) throw await refusal(sql, id, "only an execution that has not ended can be cancelled");
       await bus.publish("cancel", id);
       // The subject of the execution is free.
       await bus.publish("queue");
@@ -77,7 +77,7 @@ export function executionOperations(bus: Bus, sources: () => Iterable<string>): 
     }),
     handle(executions.release, async ({ id }, { sql }) => {
       const [released] = await releaseHeld(sql, { ids: [id] });
-      if (!released) throw await refusal(sql, id, "only a held one can be released");
+      if (!released) throw await refusal(sql, id, "only a held execution can be released");
       await bus.publish("queue");
       return released;
     }),
@@ -92,7 +92,8 @@ export function executionOperations(bus: Bus, sources: () => Iterable<string>): 
       }
       if (execution?.transcript_removed_at)
         throw problem("conflict", "The transcript of the execution was removed; replay its event instead.");
-      if (execution) throw problem("conflict", `The execution is ${execution.state}; only a failed one can be restarted.`);
+      if (execution)
+        throw problem("conflict", `The execution has the state ${execution.state}; only a failed execution can be restarted.`);
       if ((await findTask(sql, id)) || (await hasExecutionsOfTask(sql, id))) {
         throw problem("conflict", `The task "${id}" has no failed execution to restart.`);
       }

@@ -61,7 +61,7 @@ describe("API keys, in the order of their life", () => {
     expect(await got(write)).toEqual([200, 200, 403]);
     expect(await got(admin)).toEqual([200, 200, 200]);
     expect((await as(read, "POST", "/api/agents", agent("no"))).body.error).toBe(
-      'The API key "read" has the scopes read; this needs write.',
+      'The API key "read" has the scopes read; this request needs the scope write.',
     );
     expect((await as(write, "POST", "/api/keys", { name: "mine", scopes: ["admin"] })).status).toBe(403);
   });

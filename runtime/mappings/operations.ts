@@ -21,7 +21,7 @@ export function mappingOperations(bus: Bus, loadedSources: () => Iterable<string
       if (!(await findTask(sql, input.task_id)))
         throw problem("bad_request", `task_id: there is no task "${input.task_id}"`, { field: "task_id" });
       const row = await queries.insertTriggerMapping(sql, input);
-      if (!row) throw problem("conflict", `${input.canonical_trigger} is mapped to the task "${input.task_id}" already.`);
+      if (!row) throw problem("conflict", `${input.canonical_trigger} is already mapped to the task "${input.task_id}".`);
       await publishChange();
       return row;
     }),
@@ -43,7 +43,7 @@ export function mappingOperations(bus: Bus, loadedSources: () => Iterable<string
       if (!known.has(input.source) && !(await hasMappingOfSource(sql, input.source))) throw unknownSource(input.source, known);
       const row = await queries.insertSourceMapping(sql, input);
       if (!row)
-        throw problem("conflict", `${input.source}: ${input.event_name} with ${input.action ?? "any action"} is mapped already.`);
+        throw problem("conflict", `${input.source}: ${input.event_name} with ${input.action ?? "any action"} is already mapped.`);
       await publishChange();
       return row;
     }),

@@ -9,7 +9,7 @@ export function queueOperations(loaded: Queues): BoundOperation[] {
   const queueNamed = (name: string): OpenQueue => {
     const queue = loaded.get(name);
     if (queue) return queue;
-    throw problem("not_found", `No queue is named "${name}". Available: ${loaded.names().join(", ")}.`);
+    throw problem("not_found", `There is no queue "${name}"; available: ${loaded.names().join(", ")}.`);
   };
   return [
     handle(queues.pending, ({ queue, ...page }) => answerOf(queue, () => queueNamed(queue).pending(page))),

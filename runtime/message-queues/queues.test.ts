@@ -173,7 +173,7 @@ describe("invalid requests", () => {
   test.each(["/api/agents/events/pending", "/api/redis/events/pending"])("%s: there is no such queue", async (path) => {
     expect(await door.get(path)).toMatchObject({
       status: 404,
-      body: { error: expect.stringMatching(/No queue is named.*Available: .*postgres/) },
+      body: { error: expect.stringMatching(/There is no queue.*; available: .*postgres/) },
     });
   });
   test("unknown events, limits and leases", async () => {

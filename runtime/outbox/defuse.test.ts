@@ -164,7 +164,9 @@ test("a long text is cut at a paragraph, and says so", () => {
   const text = `${"word ".repeat(30).trim()}\n\n`.repeat(20);
   const cut = cutMarkdown(text, 1_000);
   expect(cut.length).toBeLessThanOrEqual(1_000);
-  expect(cut).toMatch(/word\n\n> \*\*Cut off\.\*\* This text has 3020 characters; a comment holds 1000\. The end is missing\.$/);
+  expect(cut).toMatch(
+    /word\n\n> \*\*Cut off\.\*\* This text has 3020 characters, but a comment can have only 1000\. The end is missing\.$/,
+  );
   const code = cutMarkdown(`\`\`\`\n${"line\n".repeat(1_000)}\`\`\``, 500);
   expect(code).toMatch(/line\n```\n\n> \*\*Cut off/);
   expect(cutMarkdown(text.replaceAll("\n", "\r\n"), 1_000)).toMatch(/word\n\n> \*\*Cut off/);

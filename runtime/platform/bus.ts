@@ -70,7 +70,7 @@ export async function openBus(database: Database, log: Log, openChannel: OpenCha
     const heard = () => (decisiveTopics.has(topic as Topic) && payload ? channel?.send(`${senderId} heard ${payload}`) : null);
     tell(topic as Topic, payload)
       .then(heard)
-      .catch((error) => log.error("notification failed", { topic, error }));
+      .catch((error) => log.error("failed to notify other replicas of a change", { topic, error }));
   };
   /** Resolves when the listeners of every other replica have finished. */
   const sendAndWait = async (to: Channel, topic: Topic) => {
@@ -89,7 +89,8 @@ export async function openBus(database: Database, log: Log, openChannel: OpenCha
     }
   };
   const refresh = () => {
-    for (const topic of cachedTopics) tell(topic, "").catch((error) => log.error("refresh failed", { topic, error }));
+    for (const topic of cachedTopics)
+      tell(topic, "").catch((error) => log.error("failed to reload cached values", { topic, error }));
   };
   const onReconnect = () => {
     log.info("listening to other replicas again; cached values are reloaded");

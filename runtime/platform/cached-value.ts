@@ -49,6 +49,10 @@ export async function openCachedValue({
   };
   for (const one of [topic].flat()) bus.on(one, refresh);
   await refresh();
-  const sweeps = startLoop({ everyMs: sweepMs, run: refresh, onError: (error) => log.warn(`${name} not refreshed`, { error }) });
+  const sweeps = startLoop({
+    everyMs: sweepMs,
+    run: refresh,
+    onError: (error) => log.warn(`failed to reload the ${name}`, { error }),
+  });
   return { refresh, close: () => void sweeps.stop() };
 }

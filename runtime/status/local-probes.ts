@@ -145,8 +145,8 @@ export const retentionProbe = (last: () => { readonly at: string; readonly error
   everyMs: 2_000,
   run: async () => {
     const pass = last();
-    if (!pass) return [{ name: "retention", state: "ok", message: "no pass on this replica yet" }];
-    if (pass.error === null) return [{ name: "retention", state: "ok", message: `the last pass ended at ${pass.at}` }];
+    if (!pass) return [{ name: "retention", state: "ok", message: "retention has not run on this replica yet" }];
+    if (pass.error === null) return [{ name: "retention", state: "ok", message: `the last run ended at ${pass.at}` }];
     const next_try_at = new Date(Date.parse(pass.at) + 3_600_000).toISOString();
     return [{ name: "retention", state: "degraded", message: pass.error, next_try_at }];
   },

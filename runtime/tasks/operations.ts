@@ -23,7 +23,7 @@ export function taskOperations(bus: Bus, routing: TriggerLookup): BoundOperation
       if (reservedIds.includes(input.id))
         throw problem("bad_request", `id: "${input.id}" is reserved; choose another`, { field: "id" });
       const task = await insertTask(sql, input);
-      if (!task) throw problem("conflict", `id: a task "${input.id}" exists already`, { field: "id" });
+      if (!task) throw problem("conflict", `id: a task with the id "${input.id}" already exists`, { field: "id" });
       await bus.publish("mappings");
       return task;
     }),

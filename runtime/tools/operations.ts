@@ -41,7 +41,7 @@ export function toolOperations({ registry, bus, checkAddress }: ToolDeps): Bound
       );
     const { protocol, hostname } = new URL(endpoint);
     if (protocol !== "https:" && !loopback.test(hostname))
-      throw problem("bad_request", "endpoint: must be an https address; http is for this machine itself only", {
+      throw problem("bad_request", "endpoint: must be an https URL; http is allowed only for this machine", {
         field: "endpoint",
       });
     await checkAddress(endpoint).catch((error) => {
@@ -61,7 +61,7 @@ export function toolOperations({ registry, bus, checkAddress }: ToolDeps): Bound
       await checkEndpoint(qualifiedName, definition.endpoint);
       const { description = null, category = null, parameters = null, endpoint = null } = definition;
       const created = await insertTools(sql, [{ provider, name, description, category, parameters, endpoint }]);
-      if (created === 0) throw problem("conflict", `name: a tool "${qualifiedName}" is stored already`, { field: "name" });
+      if (created === 0) throw problem("conflict", `name: the tool "${qualifiedName}" is already stored`, { field: "name" });
       await publishChange();
       return toListed(qualifiedName);
     }),

@@ -11,7 +11,7 @@ export function useCaseOperations(loaded: ReadonlyMap<string, UseCase>): BoundOp
   const runSerialized = <T>(name: string, run: (useCase: UseCase) => Promise<T>): Promise<T> => {
     const useCase = loaded.get(name);
     if (!useCase)
-      throw problem("not_found", `There is no use case "${name}"; loaded: ${[...loaded.keys()].join(", ") || "none"}.`);
+      throw problem("not_found", `There is no use case "${name}"; available: ${[...loaded.keys()].join(", ") || "none"}.`);
     const turn = (lastCalls.get(name) ?? Promise.resolve()).then(() => run(useCase));
     lastCalls.set(
       name,

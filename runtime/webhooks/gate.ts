@@ -135,7 +135,7 @@ export function hopLimit(policy: EffectivePolicy, kind: EventAuthor["kind"], win
   const isBot = kind === "bot" || kind === "app";
   const max = isBot ? Math.min(value, maxHopsOfBots) : value;
   const place = placeOf("loop_max_hops", level);
-  const limit = max < value ? `bots and apps are allowed ${max}, whatever ${place} says` : `${place} allows ${max}`;
-  const reason = `{hops} events in a row on this issue each came within ${windowSeconds} s of a write of Signalbox, which looks like a loop: ${limit}`;
+  const limit = max < value ? `the limit for bots and apps is ${max}, regardless of ${place}` : `${place} allows ${max}`;
+  const reason = `{hops} events in a row on this issue each came within ${windowSeconds} s of a write by Signalbox, which looks like a loop: ${limit}`;
   return { max, reason };
 }

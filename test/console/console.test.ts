@@ -224,7 +224,7 @@ describe("the console", { tags: ["chromium"] }, () => {
   test("an address without a run says so, offers a way on and nothing to press", async () => {
     for (const [id, said] of [
       ["01a2165e-355b-7001-a728-da4f77bfd541", "There is no task execution"],
-      ["not-an-id", "Nothing has this address"],
+      ["not-an-id", "There is nothing at this address"],
     ] as const) {
       await tab.open(`/console/run/${id}`);
       await tab.sees(said);

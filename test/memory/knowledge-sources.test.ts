@@ -86,7 +86,7 @@ describeOnDatabases("knowledge sources", (database) => {
       [{ name: " " }, /^name: /],
       [{ config: undefined }, /^config: is required/],
       [{ config: { ...config, base_url: undefined } }, /^config\.base_url: is required/],
-      [{ config: { ...config, base_url: "ftp://x" } }, /^config\.base_url: must be an http or https address/],
+      [{ config: { ...config, base_url: "ftp://x" } }, /^config\.base_url: must be an http or https URL/],
       [{ config: { ...config, base_url: "http://10.0.0.1" } }, /^config\.base_url: 10\.0\.0\.1 is not a public address/],
       [{ config: { ...config, base_url: "http://169.254.169.254/latest" } }, /not a public address/],
       [{ config: { ...config, base_url: "http://a:b@example.com" } }, /carries a user name or password/],

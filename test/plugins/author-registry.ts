@@ -107,7 +107,7 @@ export function fromRegistry(opened: () => Author): void {
       writeFileSync(lock, readFileSync(lock, "utf8").replace(/"sha256": "[0-9a-f]{4}/, '"sha256": "0000'));
       await opened().commands.bad(
         ["plugin", "install", opened().tarball],
-        /^INTEGRITY: signalbox-plugins\.lock\.json locks word-count 0\.2\.0 to the SHA-256 0000/,
+        /^INTEGRITY: The SHA-256 of word-count 0\.2\.0 must be 0000[0-9a-f]{60}, as signalbox-plugins\.lock\.json says/,
       );
       await opened().commands.bad(
         ["plugin", "install", "signalbox-plugin-not-there"],

@@ -165,10 +165,12 @@ describe("versions", () => {
       expect(JSON.parse(await good(["plugin", "info", id]))).toMatchObject({ id, version: "0.1.1", versions: { length: 3 } });
       expect(JSON.parse(await good(["plugin", "list"]))).toMatchObject([{ id }]);
       expect(await signalbox(["plugin", "list", id])).toEqual({ code: 2, text: "Usage: signalbox plugin list\n" });
-      expect(await good(["plugin", "permissions", id])).toContain(`${id} 0.1.1 may do:\n  http: GET https://status.example.com`);
+      expect(await good(["plugin", "permissions", id])).toContain(
+        `Permissions of ${id} 0.1.1:\n  http: GET https://status.example.com`,
+      );
       const narrow = ["plugin", "permissions", id, "--narrow"];
       expect(await good([...narrow, '{"http": []}'])).toContain(
-        "which an operator denied:\n  http: GET https://status.example.com",
+        "and an operator denied:\n  http: GET https://status.example.com",
       );
       expect(await good([...narrow, "status.example.com:GET"])).not.toContain("an operator denied");
       await bad([...narrow, "status.example.com:POST"], /http\[0\]\.methods\[0\]: POST is not a permission/);

@@ -141,7 +141,7 @@ describe("permissionDiff", () => {
     ]);
     expect(permissionDiff(route("read"), route("admin"))).toEqual([]);
     expect(permissionDiff(null, route("read"))).toEqual(["route: stats, for API keys with the scope read"]);
-    expect(permissionDiff(tool("read"), tool("write"))).toEqual(["tool: note, which writes, before it only read"]);
+    expect(permissionDiff(tool("read"), tool("write"))).toEqual(["tool: note, which writes; until now it only read"]);
     expect(permissionDiff(tool("write"), tool("read"))).toEqual([]);
     expect(permissionDiff(null, tool("read"))).toEqual([]);
     expect(permissionDiff(built({}), tool("read"))).toEqual(["tool: note, which reads"]);

@@ -4,7 +4,7 @@ const name = (about: string, fallback: string) =>
   z
     .string()
     .max(127)
-    .regex(/^[\w.:-]*$/, "may contain letters, digits, and . : _ - only")
+    .regex(/^[\w.:-]*$/, "must contain only letters, digits, and . : _ -")
     .default(fallback)
     .describe(about);
 

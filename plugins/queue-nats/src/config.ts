@@ -3,7 +3,7 @@ import { z } from "zod";
 const name = (about: string, fallback: string) =>
   z
     .string()
-    .regex(/^[A-Za-z0-9_-]*$/, "may contain letters, digits, _ and - only")
+    .regex(/^[A-Za-z0-9_-]*$/, "must contain only letters, digits, _ and -")
     .default(fallback)
     .describe(about);
 

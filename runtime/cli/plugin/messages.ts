@@ -15,8 +15,8 @@ export function permissionsText(plugin: PluginEntity): string {
       .filter(({ secret }) => secret)
       .map(({ name, injected }) => `secret: ${name}, ${injected ? "added by the host" : "readable by the plugin"}`),
   ];
-  const serving = version === null ? "" : `${plugin.id} ${version} may do:\n${list(lines)}`;
-  const taken = denied.length === 0 ? "" : `${plugin.id} requests the following, which an operator denied:\n${list(denied)}`;
+  const serving = version === null ? "" : `Permissions of ${plugin.id} ${version}:\n${list(lines)}`;
+  const taken = denied.length === 0 ? "" : `Permissions that ${plugin.id} requests and an operator denied:\n${list(denied)}`;
   return `${serving}${taken}${requestedText(plugin)}`;
 }
 

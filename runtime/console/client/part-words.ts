@@ -91,7 +91,7 @@ const plugins: Readonly<Record<Plugin["state"], StateText>> = {
   installed: { sentence: "The plugin is not approved yet.", next: "Read what it may do, then approve it.", tone: "wait" },
   approved: { sentence: "The plugin is approved and not enabled.", next: "Enable it to use it.", tone: "idle" },
   enabled: { sentence: "The plugin is enabled and starts soon.", next: busy, tone: "busy" },
-  starting: { sentence: "The plugin starts.", next: busy, tone: "busy" },
+  starting: { sentence: "The plugin is starting.", next: busy, tone: "busy" },
   ready: { sentence: "The plugin works.", next: "Nothing to do.", tone: "good" },
   degraded: { sentence: "The plugin works partly.", next: "Read the reason and the plugin's log.", tone: "wait" },
   backoff: {
@@ -133,7 +133,7 @@ export const limits: Readonly<Record<keyof EffectivePolicy, string>> = {
   allow: "What its texts may contain",
   staged: "All its writes wait for approval",
   approve: "Writes that wait for approval",
-  presence: "How an issue shows that it works",
+  presence: "How an issue shows that the agent is working",
 };
 
 /** Every state that the service names, by what has the state. */

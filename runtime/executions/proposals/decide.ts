@@ -21,7 +21,7 @@ async function decideLocked(tx: Queryable, executionId: string, decision: Decisi
   if (openProposals.state !== "waiting")
     throw problem(
       "conflict",
-      `The execution is ${openProposals.state}; only an execution that waits for approval can be approved or rejected.`,
+      `The execution has the state ${openProposals.state}; only an execution that waits for approval can be approved or rejected.`,
     );
   if (decision.verdict === "approve") {
     await approveLocked(tx, executionId, approvable(openProposals, decision), decision.by);
@@ -44,7 +44,7 @@ function approvable({ open }: OpenProposals, { proposals }: Decision): string[] 
   if (unknownIds.length > 0)
     throw problem(
       "conflict",
-      `The execution has no open proposal ${unknownIds.join(", ")}; ${openIds.length} of its proposals wait.`,
+      `The execution has no open proposal ${unknownIds.join(", ")}; it has ${openIds.length} open proposals.`,
     );
   return [...new Set(chosenIds)];
 }

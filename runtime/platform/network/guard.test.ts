@@ -62,8 +62,8 @@ describe("check", () => {
     ["https://inside.test/x", "inside.test (10.0.0.5) is not a public address"],
     ["https://metadata.test/", "metadata.test (169.254.169.254) is not a public address"],
     ["https://mixed.test/", "mixed.test (127.0.0.1) is not a public address"],
-    ["ftp://public.test/", "is not an http or https address"],
-    ["file:///etc/passwd", "is not an http or https address"],
+    ["ftp://public.test/", "is not an http or https URL"],
+    ["file:///etc/passwd", "is not an http or https URL"],
     ["nonsense", "is not an address such as"],
     ["https://user:pass@public.test/", "carries a user name or password"],
   ])("refuses %s", async (url, message) => {

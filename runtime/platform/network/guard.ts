@@ -86,7 +86,7 @@ function parse(text: string): URL {
   if (!URL.canParse(text)) throw problem("bad_request", `${shown} is not an address such as https://example.com/mcp.`);
   const url = new URL(text);
   if (url.protocol !== "https:" && url.protocol !== "http:")
-    throw problem("bad_request", `${shown} is not an http or https address.`);
+    throw problem("bad_request", `${shown} is not an http or https URL.`);
   if (url.username || url.password)
     throw problem(
       "bad_request",

@@ -10,7 +10,7 @@ test.each([
   [Object.assign(new Error("no room"), { code: "53100" }), Code.Unavailable, "30", ["the database cannot store data"]],
   [problem("unavailable", "The memory store is down.", { retryAfter: 2 }), Code.Unavailable, "2", []],
   [problem("unavailable", "Nothing is configured."), Code.FailedPrecondition, null, []],
-  [new Error("a defect"), Code.Internal, null, ["A gRPC call failed"]],
+  [new Error("a defect"), Code.Internal, null, ["a gRPC call failed"]],
 ])("after %s, a caller learns from the status whether to repeat the call", (error, code, retryAfter, logged) => {
   const lines: string[] = [];
   const log = createLog({ pretty: false, write: (line) => lines.push(line) });

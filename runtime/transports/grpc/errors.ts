@@ -35,7 +35,7 @@ export function toConnectError(
   if (cannotStore(error)) call.log.error("the database cannot store data", { operation: call.operation, error: causeOf(error) });
   if (unavailable)
     return new ConnectError(unavailable.message, Code.Unavailable, { "retry-after": String(unavailable.retryAfter) });
-  call.log.error("A gRPC call failed", { operation: call.operation, error });
+  call.log.error("a gRPC call failed", { operation: call.operation, error });
   return new ConnectError("Something went wrong on our side", Code.Internal);
 }
 

@@ -51,10 +51,13 @@ export function createAuthenticate(keys: Keys, sessions?: FindSession): Authenti
  */
 export function requireUnrestricted(actor: Actor): Actor {
   if (!actor.projects) return actor;
-  throw problem("forbidden", `The API key "${actor.name}" is restricted to projects; this is not about one project.`);
+  throw problem("forbidden", `The API key "${actor.name}" is restricted to projects; this request is not about one project.`);
 }
 
 function requireScope(actor: Actor, scope: Exclude<Scope, "open">): Actor {
   if (scope === "agent" || actor.scopes.includes(scope)) return actor;
-  throw problem("forbidden", `The API key "${actor.name}" has the scopes ${actor.scopes.join(", ")}; this needs ${scope}.`);
+  throw problem(
+    "forbidden",
+    `The API key "${actor.name}" has the scopes ${actor.scopes.join(", ")}; this request needs the scope ${scope}.`,
+  );
 }

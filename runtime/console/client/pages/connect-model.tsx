@@ -28,7 +28,7 @@ export function ModelCard() {
       <div class="card">
         <p>
           Any OpenAI-compatible API. Set these variables in the environment or in the file .env, then restart the service. They
-          are not stored in the database, because the key must not be there.
+          are not stored in the database, so that it does not contain the key.
         </p>
         <pre class="snippet">
           <code>{example}</code>

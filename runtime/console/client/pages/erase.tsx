@@ -50,7 +50,7 @@ export function EraseData() {
           label="Which"
           required
           placeholder="acme/webshop#42"
-          hint="The issue as lists show it, the login of the person, or the number of the project."
+          hint="The issue as it appears in lists, the login of the person, or the number of the project."
         />
       </Form>
       {preview && (

@@ -51,10 +51,11 @@ function Health({ status }: { status: Status }) {
   const { sentence, next } = stateText("service", status.state);
   const problems = status.checks.filter(({ state }) => state !== "ok");
   const okChecks = status.checks.filter(({ state }) => state === "ok");
+  const paused = pausedSentence(status, problems.length);
   return (
     <div class="card verdict">
       <p>
-        <State of="service" state={status.state} /> {sentence} <span class="soft">{problems.length > 0 && next}</span>
+        <State of="service" state={status.state} /> {paused ?? sentence} <span class="soft">{problems.length > 0 && next}</span>
       </p>
       <Checks checks={problems} />
       {okChecks.length > 0 && (
@@ -65,6 +66,12 @@ function Health({ status }: { status: Status }) {
       )}
     </div>
   );
+}
+
+/** A pause is the operator's own doing, so it is not shown as a failure. */
+function pausedSentence({ state, paused }: Status, problems: number): string | null {
+  if (paused.some(({ scope }) => scope === "all")) return "Everything is paused: webhooks are stored, and no run starts.";
+  return state === "degraded" && problems === 0 ? "The service works, but a part of it is paused." : null;
 }
 
 function Checks({ checks }: { checks: Status["checks"] }) {

@@ -115,7 +115,7 @@ function Failed({ error, isOld }: { error: CallError; isOld: boolean }) {
   if (status === 0 && !connected.value) return null;
   if (!isOld && (status === 404 || /must be a UUID/.test(message)))
     return (
-      <Empty title={status === 404 ? message : "Nothing has this address."}>
+      <Empty title={status === 404 ? message : "There is nothing at this address."}>
         It may have been removed by retention, or the address is not complete. <Link to="issues">Find the issue</Link>
       </Empty>
     );
