@@ -191,9 +191,14 @@ describe("the door", () => {
   });
 
   test.each([
-    [{ jsonrpc: "2.0", id: 1, method: "tools/call", params: {} }, 200, -32_602, /^params\.name: .*expected string/],
+    [
+      { jsonrpc: "2.0", id: 1, method: "tools/call", params: {} },
+      200,
+      -32_602,
+      /^params\.name: is required; it must be a string$/,
+    ],
     [{ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "usage_get", arguments: [] } }, 200, -32_602, /arguments: /],
-    [{ jsonrpc: "2.0", id: 1, method: "initialize" }, 200, -32_602, /^params: .*expected object/],
+    [{ jsonrpc: "2.0", id: 1, method: "initialize" }, 200, -32_602, /^params: is required; it must be an object$/],
     [{ id: 1, method: "ping" }, 400, -32_600, /a message must be \{"jsonrpc": "2\.0"/],
     [42, 400, -32_600, /a message must be/],
     [[], 400, -32_600, /batch is empty/],
