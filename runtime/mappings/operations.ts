@@ -2,9 +2,10 @@ import { sources } from "@signalbox/schema/common";
 import * as mappings from "@signalbox/schema/mappings";
 import { problem } from "@signalbox/schema/problem";
 import type { Bus } from "../platform/bus.ts";
+import type { EventNames } from "../platform/event-names.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
 import { findTask } from "../tasks/queries.ts";
-import { hasMappingOfSource } from "../webhook-mappings/queries.ts";
+import { hasMappingOfSource, hasPathOfSource } from "../webhook-mappings/queries.ts";
 import { defaultSourceMappings, defaultTriggerMappings, optionalSourceMappings, optionalTriggerMappings } from "./defaults.ts";
 import { countHits } from "./hit-queries.ts";
 import * as queries from "./queries.ts";
@@ -13,7 +14,7 @@ import * as queries from "./queries.ts";
  * The operations on both kinds of mappings. Every change is published before the request is answered, so the next webhook uses
  * it.
  */
-export function mappingOperations(bus: Bus, loadedSources: () => Iterable<string>): BoundOperation[] {
+export function mappingOperations(bus: Bus, loadedSources: () => Iterable<string>, names: EventNames): BoundOperation[] {
   const publishChange = () => bus.publish("mappings");
   return [
     handle(mappings.listTriggers, (page, { sql }) => queries.listTriggerMappings(sql, page)),
@@ -41,6 +42,9 @@ export function mappingOperations(bus: Bus, loadedSources: () => Iterable<string
     handle(mappings.createSource, async (input, { sql }) => {
       const known = new Set<string>([...sources, ...loadedSources()]);
       if (!known.has(input.source) && !(await hasMappingOfSource(sql, input.source))) throw unknownSource(input.source, known);
+      // A webhook mapping with a path names its events itself.
+      if (!(await hasPathOfSource(sql, input.source)))
+        await names.check(input.source, { ...input, action: input.action ?? null }, "event_name");
       const row = await queries.insertSourceMapping(sql, input);
       if (!row)
         throw problem("conflict", `${input.source}: ${input.event_name} with ${input.action ?? "any action"} is already mapped.`);

@@ -10,6 +10,7 @@ import type { MemoryResources } from "../memory/prepare.ts";
 import { openQueues } from "../message-queues/open.ts";
 import { bindAll } from "../operations.ts";
 import { ping } from "../platform/database/client.ts";
+import { eventNamesOf } from "../plugins/event-names.ts";
 import { settingsPolicy } from "../policy/settings.ts";
 import type { Core } from "./core.ts";
 import { retriesOf } from "./queue.ts";
@@ -67,7 +68,7 @@ export function bindOperations(stages: Stages & { readonly status: StatusBoard }
     watchdogEnabled: config.WATCHDOG_ENABLED,
     polls: { host, connectionBySlug: connections.bySlug, onChange: () => stages.background?.polls.wake() },
     webhookChecks: { connections, publicUrl: config.PUBLIC_URL },
-    webhookMappings: { bus, vault, evaluator, loadedSources },
+    webhookMappings: { bus, vault, evaluator, loadedSources, eventNames: eventNamesOf(() => host.sources) },
     knowledge: { bus, vault, guard, connectors: () => host.knowledge },
     integrations: integrationDeps(stages),
     tools: { registry: tools.registry, bus, checkAddress: guard.check },

@@ -1,6 +1,7 @@
 import { problem } from "@signalbox/schema/problem";
 import * as tasks from "@signalbox/schema/tasks";
 import type { Bus } from "../platform/bus.ts";
+import type { EventNames } from "../platform/event-names.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
 import { defaultTasks } from "./defaults.ts";
 import { deleteTask, findTask, findTasks, insertTask, listTasks, updateTask } from "./queries.ts";
@@ -15,7 +16,7 @@ export interface TriggerLookup {
   tasksOf(trigger: string): { readonly tasks: readonly { readonly task_id: string }[] };
 }
 
-export function taskOperations(bus: Bus, routing: TriggerLookup): BoundOperation[] {
+export function taskOperations(bus: Bus, routing: TriggerLookup, names: Pick<EventNames, "read">): BoundOperation[] {
   return [
     handle(tasks.list, (page, { sql }) => listTasks(sql, page)),
     handle(tasks.get, async ({ id }, { sql }) => (await findTask(sql, id)) ?? Promise.reject(notFound(id))),
@@ -47,7 +48,8 @@ export function taskOperations(bus: Bus, routing: TriggerLookup): BoundOperation
       return { created, skipped: defaultTasks.length - created };
     }),
     handle(tasks.resolve, async ({ source, event, action }, { sql }) => {
-      const mapping = routing.find(source, event, action ?? null);
+      const named = await names.read(source, { event_name: event, action: action ?? null });
+      const mapping = routing.find(source, event, action ?? null) ?? routing.find(source, named.event_name, named.action);
       const firedTasks = mapping
         ? await findTasks(
             sql,

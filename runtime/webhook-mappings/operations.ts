@@ -5,6 +5,7 @@ import * as mappings from "@signalbox/schema/webhook-mappings";
 import type { Bus } from "../platform/bus.ts";
 import { isUniqueViolation } from "../platform/database/client.ts";
 import type { Evaluator } from "../platform/evaluator.ts";
+import type { EventNames } from "../platform/event-names.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
 import type { Vault } from "../platform/vault.ts";
 import { checkAuth, checkMapping, type Draft } from "./check.ts";
@@ -17,6 +18,7 @@ export interface WebhookMappingDeps {
   readonly evaluator: Evaluator;
   /** Names of the sources of the loaded plugins. */
   readonly loadedSources: () => Iterable<string>;
+  readonly eventNames: EventNames;
 }
 
 const notFound = (id: number) => problem("not_found", `There is no webhook mapping ${id}.`);
@@ -27,9 +29,19 @@ const alreadyExists = () =>
   );
 
 /** The operations on webhook mappings. Every change is published before the request is answered, so the next webhook uses it. */
-export function webhookMappingOperations({ bus, vault, evaluator, loadedSources }: WebhookMappingDeps): BoundOperation[] {
+export function webhookMappingOperations({
+  bus,
+  vault,
+  evaluator,
+  loadedSources,
+  eventNames,
+}: WebhookMappingDeps): BoundOperation[] {
   const publishChange = () => bus.publish("mappings");
-  const check = (draft: Draft) => checkMapping(draft, new Set([...sources, ...loadedSources()]), evaluator);
+  const check = async (draft: Draft) => {
+    await checkMapping(draft, new Set([...sources, ...loadedSources()]), evaluator);
+    const { source, event_type } = draft;
+    if (event_type !== null) await eventNames.check(source, { event_name: event_type, action: null }, "event_type");
+  };
   const protect = async (auth: Input<typeof mappings.update>["auth"], storedMapping?: queries.StoredMapping) => {
     if (!auth) return { auth: { method: "none" as const }, secret: null };
     checkAuth(auth);

@@ -60,6 +60,11 @@ export async function deleteWebhookMapping(sql: Queryable, id: number): Promise<
 }
 
 /** Whether a webhook mapping creates events of this source. */
+export async function hasPathOfSource(sql: Queryable, source: string): Promise<boolean> {
+  const [row] = await sql`select 1 from webhook_mappings where source = ${source} and path_pattern is not null limit 1`;
+  return row !== undefined;
+}
+
 export async function hasMappingOfSource(sql: Queryable, source: string): Promise<boolean> {
   const [row] = await sql`select 1 from webhook_mappings where source = ${source} limit 1`;
   return row !== undefined;

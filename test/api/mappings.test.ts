@@ -44,6 +44,41 @@ test("an exact action wins over any action; a change applies to the next event",
   expectRefused(await service.del(`/api/tasks/sources/${any.body.id}`), 404);
 });
 
+test("a name that no event of the source has is refused with the right one", async () => {
+  const refused = async (source: string, event_name: string, action: string | null, says: RegExp) => {
+    const mapping = { source, event_name, action, canonical_trigger: "names.any" };
+    expectRefused(await service.post("/api/tasks/sources", mapping), 400, says);
+  };
+  await refused("gamma", "jira:issue_created", null, /event_name: .*"gamma:issue_created".*"jira:issue_created"/);
+  await refused("gamma", "gamma:issue_created", "created", /action: .*has no action/);
+  await refused("delta", "issue", "created", /event_name: .*"issue\.created"/);
+  await refused("delta", "issue", null, /event_name: .*"issue\.created"/);
+  await refused("delta", "workitem.updated", null, /event_name: .*"issue\.updated"/);
+  const byType = { source: "gamma", event_type: "jira:issue_updated", canonical_trigger: "names.any" };
+  expectRefused(await service.post("/api/webhook-mappings", byType), 400, /event_type: .*"gamma:issue_updated"/);
+  await service.post("/api/tasks/sources/seed");
+  for (const [source, event, action] of [
+    ["gamma", "jira:issue_created", ""],
+    ["delta", "issue", "&action=created"],
+  ])
+    expect((await service.get(`/api/tasks/resolve?source=${source}&event=${event}${action}`)).body).toMatchObject({
+      event,
+      canonical_trigger: "issue.created",
+    });
+});
+
+test("a webhook mapping with a path names the events of its source itself", async () => {
+  const extraction_rules = { event_type: "$.webhookEvent" };
+  const path = await service.post<{ id: number }>("/api/webhook-mappings", {
+    source: "gamma",
+    path_pattern: "/webhook/own",
+    extraction_rules,
+  });
+  expect(path.status).toBe(201);
+  const mapping = { source: "gamma", event_name: "jira:issue_created", canonical_trigger: "names.any" };
+  expect((await service.post("/api/tasks/sources", mapping)).status).toBe(201);
+});
+
 test("triggers: 201, 409, 204, 404, and 400 for invalid ones", async () => {
   const mapping = { canonical_trigger: "label.any", task_id: "triage_initial_intent" };
   const made = await service.post<{ id: number }>("/api/tasks/triggers", mapping);

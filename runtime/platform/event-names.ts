@@ -1,0 +1,12 @@
+interface EventName {
+  readonly event_name: string;
+  readonly action: string | null;
+}
+
+/** The names by which mappings know the events of the sources. */
+export interface EventNames {
+  /** An event as the mappings name it, if a source names it otherwise: `gamma:issue_created` for Jira's `jira:issue_created`. */
+  read(source: string, sent: EventName): Promise<EventName>;
+  /** Refuses a name that no event of the source has. `field`: the member with the name. */
+  check(source: string, sent: EventName, field: string): Promise<void>;
+}
