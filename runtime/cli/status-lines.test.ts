@@ -102,6 +102,25 @@ test("failures with one cause are one line, and failures that no line shows are 
   ]);
 });
 
+test("held and waiting executions say why, until when, and how to continue them", async () => {
+  const reason = (used: number) => `${used} tokens were used today, and the limit is 200 (BUDGET_DAY_TOKENS in the settings)`;
+  const held = [201, 202].map((used) => ({ held_reason: reason(used), held_until: "2026-02-01T00:00:00.000Z" }));
+  const waiting = [{ held_reason: null, held_until: null, waiting_for: "the approval of 2 proposals" }];
+  server.use(
+    http.get(`${url}/api/task-executions`, ({ request }) =>
+      HttpResponse.json(request.url.includes("state=held") ? held : waiting),
+    ),
+    http.get(`${url}/api/webhook-events`, () => HttpResponse.json([])),
+  );
+  const none = { ...queue, failed_last_hour: 0, held: 2, waiting: 1 };
+  expect((await statusLines({ ...status, checks: [], paused: [], queue: none })).slice(4)).toEqual([
+    `Held: 2 × "${reason(201)}", until 2026-02-01T00:00:00Z`,
+    `To release them before that: signalbox task-executions bulk --action release --filter '{"state": "held"}'`,
+    'Waiting: 1 × "the approval of 2 proposals"',
+    "To list them: signalbox runs --state waiting. To approve or reject one: signalbox task-executions approve --help",
+  ]);
+});
+
 test("a list that the key may not read is left out, and one that cannot be read is named", async () => {
   lists(
     () => HttpResponse.json({ error: "The API key lacks the scope read" }, { status: 403 }),

@@ -63,6 +63,8 @@ function queueLine({ queued, running, held, waiting, failed_last_hour, oldest_qu
 async function detailsOf(queue: Queue): Promise<string[]> {
   const all = {
     "queued executions": newestQueued(queue),
+    "held executions": reasonsOf("held", queue.held),
+    "waiting executions": reasonsOf("waiting", queue.waiting),
     "failed executions": recentFailures(queue),
     "refused webhooks": recentRefusals(),
   };
@@ -81,6 +83,28 @@ async function newestQueued({ queued }: Queue): Promise<string[]> {
   const rows = await ask<Executions>("task-executions.list", { state: "queued", limit: maxRows });
   const projects = largestFirst(Map.groupBy(rows, ({ subject }) => subject?.replace(/#[^#]*$/, "") ?? "no issue"));
   return [`Newest ${rows.length} queued: ${projects.map(([project, of]) => `${of.length} from ${project}`).join(", ")}`];
+}
+
+const nextSteps = {
+  held: `To release them before that: signalbox task-executions bulk --action release --filter '{"state": "held"}'`,
+  waiting: "To list them: signalbox runs --state waiting. To approve or reject one: signalbox task-executions approve --help",
+};
+
+/** Why executions are held or wait, and how to continue them. */
+async function reasonsOf(state: "held" | "waiting", count: number): Promise<string[]> {
+  if (count === 0) return [];
+  const rows = await ask<Executions>("task-executions.list", { state, limit: maxRows });
+  const groups = Map.groupBy(rows, ({ held_reason, waiting_for }) =>
+    (held_reason ?? waiting_for ?? "no reason is stored").replace(varying, "·"),
+  );
+  const lines = largestFirst(groups).map(([kind, found]) => {
+    const [newest] = found;
+    const until =
+      state === "waiting" ? "" : `, ${newest?.held_until ? `until ${toSecond(newest.held_until)}` : "until released"}`;
+    const name = state === "held" ? "Held" : "Waiting";
+    return `${name}: ${sizeOf(found, rows.length)} × "${newest?.held_reason ?? newest?.waiting_for ?? kind}"${until}`;
+  });
+  return [...lines, nextSteps[state]];
 }
 
 /** What differs between errors with the same cause, as in the console: ids, addresses of requests, and numbers except statuses. */
