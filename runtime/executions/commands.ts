@@ -7,28 +7,28 @@ type Carry = (tx: Queryable, place: CommandPlace, rest: string) => Promise<Effec
 
 const count = (n: number): string => (n === 1 ? "1 execution" : `${n} executions`);
 
-const stop: Carry = async (tx, { subject, event_id, by }) => {
-  const ended = await cancelExecutions(tx, { subject }, `stopped by ${by} (event ${event_id})`);
+const stop: Carry = async (tx, { subject, reach, event_id, by }) => {
+  const ended = await cancelExecutions(tx, { subject, reach }, `stopped by ${by} (event ${event_id})`);
   const cancelled = ended.map(({ id }) => id);
   return { summary: `/stop by ${by}: ${count(ended.length)} cancelled`, cancelled, isDone: true };
 };
 
-const retry: Carry = async (tx, { subject, by }) => {
-  const failed = await findFailedOfSubject(tx, subject);
+const retry: Carry = async (tx, { subject, reach, by }) => {
+  const failed = await findFailedOfSubject(tx, subject, reach);
   const [restarted] = failed === undefined ? [] : await requeueFailed(tx, { ids: [failed] });
   const what = restarted ? `restarted execution ${restarted.id}` : "nothing on this issue has failed";
   return { summary: `/retry by ${by}: ${what}`, cancelled: [], isDone: restarted !== undefined };
 };
 
-const proceed: Carry = async (tx, { subject, by }) => {
-  const released = await releaseHeld(tx, { subject });
+const proceed: Carry = async (tx, { subject, reach, by }) => {
+  const released = await releaseHeld(tx, { subject, reach });
   return { summary: `/continue by ${by}: ${count(released.length)} released`, cancelled: [], isDone: released.length > 0 };
 };
 
 const decision =
   (verdict: "approve" | "reject"): Carry =>
-  async (tx, { subject, by }, reason) => {
-    const executionIds = await decideAtIssue(tx, { subject, verdict, by, reason });
+  async (tx, { subject, reach, by }, reason) => {
+    const executionIds = await decideAtIssue(tx, { subject, reach, verdict, by, reason });
     const done = verdict === "approve" ? "approved" : "rejected";
     return {
       summary: `/${verdict} by ${by}: proposals of ${count(executionIds.length)} ${done}`,

@@ -101,8 +101,11 @@ export async function listSteps(sql: Queryable, executionId: string): Promise<St
   return rows.map((row) => shownStep(row, rows));
 }
 
-/** Selects executions by their ids, or all on one issue. Executions in another state are not changed. */
-export type Selection = { readonly ids: readonly string[] } | { readonly subject: string };
+/**
+ * Selects executions by their ids, or all on one issue; `reach`: only those that webhooks of this path started. Executions in
+ * another state are not changed.
+ */
+export type Selection = { readonly ids: readonly string[] } | { readonly subject: string; readonly reach: string | null };
 
 /** Conditions on the state, one for each partial index. */
 const states = {
@@ -112,9 +115,12 @@ const states = {
   failed: ["state = 'failed' and transcript_removed_at is null"],
 } as const;
 
+const within = (sql: Queryable, reach: string | null) => (reach === null ? sql`true` : sql`slug = ${reach}`);
+
 /** Locks the selected executions in the order of their ids, as every statement does that locks several. */
 function selectExecutions(sql: Queryable, of: Selection, conditions: readonly string[]) {
-  const which = "ids" in of ? sql`id = any(${of.ids as string[]}::uuid[])` : sql`subject = ${of.subject}`;
+  const which =
+    "ids" in of ? sql`id = any(${of.ids as string[]}::uuid[])` : sql`subject = ${of.subject} and ${within(sql, of.reach)}`;
   const any = conditions.reduce((sum, one) => sql`${sum} or (${which} and ${sql.unsafe(one)})`, sql`false`);
   return sql`select id from task_executions where ${any} order by id for update`;
 }
@@ -152,9 +158,9 @@ export async function hasExecutionsOfTask(sql: Queryable, taskId: string): Promi
 }
 
 /** The execution on an issue that failed last. */
-export async function findFailedOfSubject(sql: Queryable, subject: string): Promise<string | undefined> {
+export async function findFailedOfSubject(sql: Queryable, subject: string, reach: string | null): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`
-    select id from task_executions where subject = ${subject} and state = 'failed' and transcript_removed_at is null
+    select id from task_executions where subject = ${subject} and ${within(sql, reach)} and state = 'failed' and transcript_removed_at is null
     order by finished_at desc, id desc limit 1`;
   return row?.id;
 }

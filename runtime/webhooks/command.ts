@@ -18,18 +18,31 @@ export interface CommandPlace {
   readonly event_id: string;
   readonly subject: string;
   readonly by: string;
+  readonly reach: Reach;
 }
+
+/**
+ * Path segment of the webhooks whose executions an event can control; `null`: all executions on its issue. Whoever knows the secret
+ * of an integration can report any issue and any author, so its webhooks control only what they started themselves.
+ */
+export type Reach = string | null;
+
+const integrationId = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export const reachOf = (slug: string): Reach => (integrationId.test(slug) ? slug : null);
 
 /** The place of a stored event's command. */
 export const placeOf = ({
   id,
   source,
+  slug,
   subject,
   actor,
   author,
-}: Pick<NewEvent, "id" | "source" | "subject" | "actor" | "author">): CommandPlace => ({
+}: Pick<NewEvent, "id" | "source" | "slug" | "subject" | "actor" | "author">): CommandPlace => ({
   event_id: id,
   subject: subject ?? "",
+  reach: reachOf(slug),
   by: `${source}:${author?.name ?? actor ?? "someone"}`,
 });
 
@@ -75,6 +88,10 @@ export function refusalOf({ name }: Command, author: EventAuthor | null | undefi
     return `/${name} requires the standing collaborator or higher, and the standing of ${authorName} is unknown`;
   return null;
 }
+
+/** Why a command that was sent again is not carried out again. */
+export const alreadyCarriedOut = ({ name }: Command, earlier: string): string =>
+  `/${name} of this comment was carried out before (event ${earlier})`;
 
 const isDecision = (name: CommandName): boolean => name === "approve" || name === "reject";
 

@@ -7,10 +7,19 @@ import type { Log } from "../platform/log.ts";
 import { ownAttributes } from "../platform/telemetry/names.ts";
 import { inSpan, inTrace, validTraceparent } from "../platform/telemetry/tracing.ts";
 import type { Arrival, NewEvent, StoredEvent } from "./arrival.ts";
-import { type Command, commandOf, type Effect, pendingReason, placeOf, type RunCommand, refusalOf } from "./command.ts";
+import {
+  alreadyCarriedOut,
+  type Command,
+  commandOf,
+  type Effect,
+  pendingReason,
+  placeOf,
+  type RunCommand,
+  refusalOf,
+} from "./command.ts";
 import { splitCopies } from "./copies.ts";
 import { type DecisionDeps, decide, reasonToDiscard } from "./decide.ts";
-import { authorKey, setReason } from "./ending-queries.ts";
+import { authorKey, discard, findCarriedOut, setReason } from "./ending-queries.ts";
 import { identify } from "./identify.ts";
 import type { IncomingEvent } from "./incoming-event.ts";
 import { decideLate } from "./late-command.ts";
@@ -216,6 +225,12 @@ async function storeCommand(
   return sql.begin(async (tx) => {
     const stored = await storedOrEarlier(tx, arrival, await insertArrivals(tx, [arrival], { replayHours, loops }));
     if (typeof stored === "string" || stored.outcome === "discarded") return { arrival, stored, effect: null };
+    const earlier = await findCarriedOut(tx, event);
+    if (earlier !== undefined) {
+      const reason = alreadyCarriedOut(command, earlier);
+      await discard(tx, event.id, reason);
+      return { arrival, stored: { ...stored, outcome: "discarded" as const, reason }, effect: null };
+    }
     const effect = await carryOut(tx, command, placeOf(event));
     await setReason(tx, event.id, effect.summary);
     return { arrival, stored, effect };

@@ -1,5 +1,6 @@
 import type { Queryable } from "../platform/database/client.ts";
 import type { Arrival, NewEvent } from "./arrival.ts";
+import { reachOf } from "./command.ts";
 
 /** Who caused an event. Ids are comparable only within a source. */
 export function authorKey({ source, author, actor }: Pick<NewEvent, "source" | "author" | "actor">): string | null {
@@ -13,14 +14,14 @@ export function authorKey({ source, author, actor }: Pick<NewEvent, "source" | "
  */
 export function endingOf(sql: Queryable, arrivals: readonly Arrival[]) {
   const closed = arrivals.flatMap(({ event, closes }) =>
-    closes ? [{ id: event.id, subject: event.subject, reason: event.reason }] : [],
+    closes ? [{ id: event.id, subject: event.subject, reason: event.reason, reach: reachOf(event.slug) }] : [],
   );
   if (closed.length === 0) return { use: sql``, cancelled: sql`'{}'::text[]` };
   const at = (state: string) => sql`
     select x.id, c.id as event_id, x.task_id, x.agent_id, x.project_id from closed c
-    join task_executions x on x.subject = c.subject and ${sql.unsafe(state)}`;
+    join task_executions x on x.subject = c.subject and (c.reach is null or x.slug = c.reach) and ${sql.unsafe(state)}`;
   const use = sql`, closed as (
-      select c.* from json_to_recordset(${JSON.stringify(closed)}::text::json) as c (id uuid, subject text, reason text)
+      select c.* from json_to_recordset(${JSON.stringify(closed)}::text::json) as c (id uuid, subject text, reason text, reach text)
       join stored on stored.id = c.id where stored.reason is not distinct from c.reason
     ), begun as (
       ${at("x.state = 'queued'")} union all ${at("x.state = 'running'")} union all ${at("x.state in ('held', 'waiting')")}
@@ -39,6 +40,24 @@ export function endingOf(sql: Queryable, arrivals: readonly Arrival[]) {
     )`;
   return { use, cancelled: sql`array(select e.id from ended e where e.event_id = stored.id)` };
 }
+
+/**
+ * An earlier event whose command came by the same comment and webhook and was carried out: a webhook can be sent again, with another
+ * delivery id, by whoever has a copy of it. Of concurrent copies, one waits for the other.
+ */
+export async function findCarriedOut(tx: Queryable, event: NewEvent): Promise<string | undefined> {
+  const { id, slug, subject, comment } = event;
+  if (comment === null || subject === null) return undefined;
+  await tx`select pg_advisory_xact_lock(hashtextextended(${`command ${slug} ${subject} ${comment}`}, 0))`;
+  const [earlier] = await tx<{ id: string }[]>`
+    select id from webhook_events where subject = ${subject} and slug = ${slug} and comment = ${comment} and id <> ${id}
+      and outcome = 'dispatched' and reason like '/%' limit 1`;
+  return earlier?.id;
+}
+
+/** Discards an event that was stored as dispatched. */
+export const discard = (sql: Queryable, id: string, reason: string): Promise<unknown> =>
+  sql`update webhook_events set outcome = 'discarded', reason = ${reason} where id = ${id}`;
 
 /** Sets the reason of an event, or the effect of its command. */
 export const setReason = (sql: Queryable, id: string, reason: string): Promise<unknown> =>

@@ -1,8 +1,8 @@
 import type { EventAuthor } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import type { NewEvent } from "./arrival.ts";
-import { type Command, type Effect, pendingReason, placeOf, type RunCommand, refusalOf } from "./command.ts";
-import { endPending, setCarriedOut, setReason } from "./ending-queries.ts";
+import { alreadyCarriedOut, type Command, type Effect, pendingReason, placeOf, type RunCommand, refusalOf } from "./command.ts";
+import { endPending, findCarriedOut, setCarriedOut, setReason } from "./ending-queries.ts";
 
 interface LateCommand {
   readonly command: Command;
@@ -22,7 +22,8 @@ export function decideLate(sql: Sql, { command, event, standing, carryOut }: Lat
   const pending = pendingReason(command, author);
   return sql.begin(async (tx) => {
     if (pending === null || !author || !(await endPending(tx, id, pending, standing))) return null;
-    const refusal = refusalOf(command, { ...author, standing });
+    const earlier = await findCarriedOut(tx, event);
+    const refusal = earlier ? alreadyCarriedOut(command, earlier) : refusalOf(command, { ...author, standing });
     if (refusal !== null) {
       await setReason(tx, id, refusal);
       return null;

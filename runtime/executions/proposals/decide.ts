@@ -53,15 +53,16 @@ function approvable({ open }: OpenProposals, { proposals }: Decision): string[] 
 export interface DecisionAtIssue extends Pick<Decision, "verdict" | "by" | "reason"> {
   /** `alpha:octo/app#12`. */
   readonly subject: string;
+  readonly reach: string | null;
 }
 
 /**
  * Decides on all proposals that wait for approval on an issue. Returns the ids of their executions. Publish `queue` after the
  * commit.
  */
-export async function decideAtIssue(tx: Queryable, { subject, ...decision }: DecisionAtIssue): Promise<string[]> {
+export async function decideAtIssue(tx: Queryable, { subject, reach, ...decision }: DecisionAtIssue): Promise<string[]> {
   const executionIds: string[] = [];
-  for (const { id } of await waitingOn(tx, subject)) {
+  for (const { id } of await waitingOn(tx, subject, reach)) {
     const execution = await lockOpen(tx, id);
     // It was decided meanwhile, or it has expired.
     if (execution?.state !== "waiting" || execution.open.every(({ expired }) => expired)) continue;

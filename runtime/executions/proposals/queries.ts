@@ -103,10 +103,11 @@ export async function endLocked(
     where id = ${executionId} and state = 'waiting'`;
 }
 
-/** The executions that wait for approval on an issue, oldest first. */
-export const waitingOn = (sql: Queryable, subject: string): Promise<{ id: string }[]> =>
+/** The executions that wait for approval on an issue, oldest first. `reach`: only those that webhooks of this path started. */
+export const waitingOn = (sql: Queryable, subject: string, reach: string | null): Promise<{ id: string }[]> =>
   sql<{ id: string }[]>`
-    select id from task_executions where subject = ${subject} and state = 'waiting' order by created_at, id limit 100`;
+    select id from task_executions where subject = ${subject} and state = 'waiting'
+      and ${reach === null ? sql`true` : sql`slug = ${reach}`} order by created_at, id limit 100`;
 
 /** An execution with an expired proposal that no worker is about to write. */
 export async function findExpired(sql: Queryable): Promise<string | undefined> {

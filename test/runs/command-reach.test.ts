@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { issueClosed, issueCommented, issueOpened } from "../harness/alpha-payloads.ts";
+import { type ExecutionSeen, eventually } from "../harness/wait.ts";
+import { startWorld, textsOf, token, type World } from "../harness/world.ts";
+
+const [repo, secret] = ["octo/app", "the-secret-of-a-customer"];
+let world: World;
+let last = 0;
+
+beforeAll(async () => {
+  world = await startWorld({ tasks: ["first"], env: { ENCRYPTION_KEY: "ab".repeat(32) } });
+  const policy = { staged: true };
+  const made = await world.service.post("/api/projects", { name: repo, source: "alpha", source_project_id: repo, policy });
+  expect(made.status).toBe(201);
+}, 120_000);
+afterAll(() => world?.[Symbol.asyncDispose]());
+
+const comment = (number: number, text: string) =>
+  issueCommented({ repo, number, comment: text }, { comment: { author_association: "OWNER" } });
+const executions = async (event_id: string) =>
+  (await world.service.get<ExecutionSeen[]>(`/api/task-executions?event_id=${event_id}`)).body;
+const reaches = (event_id: string, state: string) =>
+  eventually(async () => (await executions(event_id)).every((one) => one.state === state), { timeout: 30_000 });
+const propose = async (number: number): Promise<string> => {
+  const { body } = await world.service.webhook(issueOpened({ repo, number }));
+  await reaches(body.event_id, "waiting");
+  return body.event_id;
+};
+const eventOf = async (id: string) =>
+  (await world.service.get<{ outcome: string; reason: string }>(`/api/webhook-events/${id}`)).body;
+
+test("a comment approves once, however often it is sent", { timeout: 60_000 }, async () => {
+  const number = ++last;
+  const first = await propose(number);
+  const approval = comment(number, "/approve");
+  const { body: approved } = await world.service.webhook(approval);
+  await reaches(first, "succeeded");
+  const second = await propose(number);
+  const { body: again } = await world.service.webhook(approval);
+  expect(again.event_id).not.toBe(approved.event_id);
+  expect(await eventOf(again.event_id)).toMatchObject({
+    outcome: "discarded",
+    reason: `/approve of this comment was carried out before (event ${approved.event_id})`,
+  });
+  expect((await executions(second)).map(({ state }) => state)).toEqual(["waiting"]);
+  await world.service.webhook(comment(number, "/approve"));
+  await reaches(second, "succeeded");
+  expect(textsOf(world.tracker, repo, number)).toHaveLength(2);
+});
+
+test("webhooks of an integration control only what they started", { timeout: 60_000 }, async () => {
+  const credentials = { token, api_url: world.tracker.url, webhook_secret: secret };
+  const stored = { source: "alpha", name: "Customer", credentials };
+  const { id: slug } = (await world.service.post<{ id: string }>("/api/integrations", stored)).body;
+  const number = ++last;
+  const mine = await propose(number);
+  for (const text of ["/approve", "/reject", "/stop", "/continue"]) {
+    const { body } = await world.service.webhook(comment(number, text), { slug, secret });
+    expect((await eventOf(body.event_id)).reason).toMatch(/ (proposals of )?0 executions /);
+  }
+  await world.service.webhook(issueClosed({ repo, number }), { slug, secret });
+  expect((await executions(mine)).map(({ state }) => state)).toEqual(["waiting"]);
+
+  const { body: theirs } = await world.service.webhook(issueOpened({ repo, number }), { slug, secret });
+  await reaches(theirs.event_id, "waiting");
+  await world.service.webhook(comment(number, "/approve"), { slug, secret });
+  await reaches(theirs.event_id, "succeeded");
+  await world.service.webhook(comment(number, "/approve"));
+  await reaches(mine, "succeeded");
+});
