@@ -6,7 +6,9 @@ const good: ServiceConfiguration = {
   webhooks: [{ source: "alpha", event_type: "issues", path_pattern: null, canonical_trigger: "issue.created" }],
   triggers: [{ canonical_trigger: "issue.created", task_id: "triage" }],
   tasks: [{ id: "triage", actor_id: "pm_default", actor_fallback: null }],
-  agents: [{ id: "pm_default" }],
+  agents: [{ id: "pm_default", policy: {} }],
+  projects: [],
+  tools: [{ qualified_name: "alpha.add_comment", provider: "alpha" }],
   checks: [
     { name: "database", state: "ok", message: "answers" },
     { name: "connection:alpha", state: "ok", message: "answers" },
@@ -85,5 +87,18 @@ test("doctor names a source whose secret is missing or different at the platform
   ];
   expect(problemsOf({ ...good, refusals: [...refused, ...good.refusals] })).toEqual([
     "2 webhooks of alpha were refused in the last day: the signature does not match. The webhook at the platform and ALPHA_WEBHOOK_SECRET (or webhook_secret of its integration) must have the same secret.",
+  ]);
+});
+
+test("doctor names tools that do not exist, or not yet", () => {
+  const agent = {
+    id: "pm_default",
+    allowed_tools: ["alpha.*", "osv.query"],
+    policy: { approve: ["comment", "Alpha.Add_comment"] },
+  };
+  const project = { id: 1, name: "Shop", policy: { approve: ["*", "osv.*"] } };
+  expect(problemsOf({ ...good, agents: [agent], projects: [project] })).toEqual([
+    "The list allowed_tools of the agent pm_default names tools that do not exist: osv.query.",
+    "The list policy.approve of the project Shop names tools that do not exist: osv.*.",
   ]);
 });

@@ -3,8 +3,10 @@ import * as integrations from "@signalbox/schema/integrations";
 import * as mappings from "@signalbox/schema/mappings";
 import type { Operation, Output } from "@signalbox/schema/operation";
 import * as plugins from "@signalbox/schema/plugins";
+import * as projects from "@signalbox/schema/projects";
 import * as status from "@signalbox/schema/status";
 import * as tasks from "@signalbox/schema/tasks";
+import * as tools from "@signalbox/schema/tools";
 import * as webhookMappings from "@signalbox/schema/webhook-mappings";
 import * as events from "@signalbox/schema/webhooks";
 import { setOf } from "../mappings/defaults.ts";
@@ -24,7 +26,9 @@ export interface ServiceConfiguration {
   >[];
   readonly triggers: readonly Pick<Output<typeof mappings.createTrigger>, "canonical_trigger" | "task_id">[];
   readonly tasks: readonly Pick<Output<typeof tasks.get>, "id" | "actor_id" | "actor_fallback">[];
-  readonly agents: readonly Pick<Output<typeof agents.get>, "id">[];
+  readonly agents: readonly Pick<Output<typeof agents.get>, "id" | "allowed_tools" | "policy">[];
+  readonly projects: readonly Pick<Output<typeof projects.get>, "id" | "name" | "policy">[];
+  readonly tools: readonly Pick<Output<typeof tools.list>["items"][number], "qualified_name" | "provider">[];
   /** Deliveries of the last day that were refused. */
   readonly refusals: readonly Pick<Output<typeof events.list>["items"][number], "source" | "reason">[];
   readonly plugins: readonly (Parameters<typeof stepsFor>[0] & Pick<Output<typeof plugins.get>, "sources">)[];
@@ -57,6 +61,7 @@ export function problemsOf(configuration: ServiceConfiguration): string[] {
     ...configuration.tasks
       .filter(({ actor_id, actor_fallback }) => !ids.agents.has(actor_id) && !actor_fallback?.trim())
       .map(({ id, actor_id }) => `The task ${id} names the agent ${actor_id}, which does not exist, and has no actor_fallback.`),
+    ...unknownTools(configuration),
     ...wrongSecrets(configuration.refusals),
     ...configuration.plugins.flatMap((one) =>
       stepsFor(
@@ -103,6 +108,21 @@ function commandToFix(trigger: string): string {
     : `signalbox triggers seed --include ${set}`;
 }
 
+/** Names of tools that do not exist, or not yet: a policy may name those of a plugin before it is installed. */
+function unknownTools({ agents, projects, tools }: ServiceConfiguration): string[] {
+  const known = new Set(["comment", "*", ...tools.flatMap((one) => [one.qualified_name, `${one.provider}.*`])].map(lower));
+  const listed = [
+    ...agents.map(({ id, allowed_tools }) => ({ list: `allowed_tools of the agent ${id}`, names: allowed_tools ?? [] })),
+    ...agents.map(({ id, policy }) => ({ list: `policy.approve of the agent ${id}`, names: policy.approve ?? [] })),
+    ...projects.map(({ name, policy }) => ({ list: `policy.approve of the project ${name}`, names: policy.approve ?? [] })),
+  ];
+  return listed.flatMap(({ list, names }) => {
+    const unknown = names.filter((name) => !known.has(lower(name)));
+    return unknown.length === 0 ? [] : [`The list ${list} names tools that do not exist: ${unknown.join(", ")}.`];
+  });
+}
+const lower = (name: string): string => name.toLowerCase();
+
 const aboutSecrets = /signature|token|secret|authentic|verif/i;
 
 /** A source whose webhooks have no signature, or one from another secret. */
@@ -137,6 +157,8 @@ export async function runDoctor(service: Service, out: (text: string) => void): 
     triggers: await list(mappings.listTriggers),
     tasks: await list(tasks.list),
     agents: await list(agents.list),
+    projects: await list(projects.list),
+    tools: await list(tools.list),
     refusals: await refusedSince(new Date(Date.now() - dayMs).toISOString()),
     plugins: await list(plugins.list),
     accounts: await list(integrations.list),
