@@ -31,7 +31,7 @@ export async function startAlpha(): Promise<Platform> {
     "x-github-delivery": delivery,
     "x-hub-signature-256": `sha256=${createHmac("sha256", secret).update(text).digest("hex")}`,
   });
-  const told = (action: string, about: object) => ({
+  const webhookOf = (action: string, about: object) => ({
     event: `issues.${action}`,
     headers: headersOf,
     proof: "signed",
@@ -44,11 +44,11 @@ export async function startAlpha(): Promise<Platform> {
     settings: { ALPHA_API_URL: tracker.url, ALPHA_TOKEN: token, ALPHA_WEBHOOK_SECRET: secret },
     openIssue: async () => {
       tracker.createIssue({ repo, number, title, body, login: user.login, labels: ["bug"] });
-      return { name: `${repo}#${number}`, by: user.login, title, webhook: told("opened", payload) };
+      return { name: `${repo}#${number}`, by: user.login, title, webhook: webhookOf("opened", payload) };
     },
     move: async (name, to) => {
       const move = moveIssue(tracker, payload, name, to);
-      return { name, by: user.login, title: move.issue.title, webhook: told(move.action, move) };
+      return { name, by: user.login, title: move.issue.title, webhook: webhookOf(move.action, move) };
     },
     remarks: async (name) => {
       const found = await ask<{ body: string; user: { login: string } }[]>(comments(name), { authorization: `Bearer ${token}` });

@@ -63,10 +63,10 @@ export interface BetaIssue {
 /** The members of an issue that webhooks contain. */
 export function betaIssue(issue: BetaIssue) {
   const { iid, title, description, state = "opened", created_at, updated_at = created_at, labels = ["bug"] } = issue;
-  const closed = state === "closed";
+  const isClosed = state === "closed";
   return {
     author_id: 5,
-    closed_at: closed ? betaTime(updated_at) : null,
+    closed_at: isClosed ? betaTime(updated_at) : null,
     confidential: false,
     created_at: betaTime(created_at),
     description,
@@ -81,7 +81,7 @@ export function betaIssue(issue: BetaIssue) {
     duplicated_to_id: null,
     project_id: 77,
     relative_position: 513,
-    state_id: closed ? 2 : 1,
+    state_id: isClosed ? 2 : 1,
     time_estimate: 0,
     title,
     updated_at: betaTime(updated_at),

@@ -75,7 +75,12 @@ export function completion(request: ChatRequest, reply: Reply, number: number): 
   const usage = usageOf(request, reply, calls);
   const headers = { ...reply.headers, ...misbehaviour(reply) };
   if (request.stream)
-    return streamed({ ...head, object: "chat.completion.chunk" }, { content, calls, finish_reason, usage }, request, headers);
+    return streamResponse(
+      { ...head, object: "chat.completion.chunk" },
+      { content, calls, finish_reason, usage },
+      request,
+      headers,
+    );
   const message = {
     role: "assistant",
     content,
@@ -98,7 +103,7 @@ interface Parts {
   readonly usage: unknown;
 }
 
-function streamed(head: object, parts: Parts, request: ChatRequest, headers: Record<string, string>): Response {
+function streamResponse(head: object, parts: Parts, request: ChatRequest, headers: Record<string, string>): Response {
   const chunk = (delta: object, finish_reason: string | null = null) =>
     event({ ...head, choices: [{ index: 0, delta, logprobs: null, finish_reason }] });
   const events = [

@@ -12,10 +12,10 @@ export async function startChildTracker(source: string): Promise<ChildTracker> {
   const child = spawn(process.execPath, "Deno" in globalThis ? ["run", "-A", "--quiet", file] : [file], {
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const ended = new Promise<void>((done) => void child.once("close", () => done()));
+  const end = new Promise<void>((done) => void child.once("close", () => done()));
   const close = async () => {
     child.kill("SIGKILL");
-    await ended;
+    await end;
   };
   let [said, complaint] = ["", ""];
   child.stderr.setEncoding("utf8").on("data", (text: string) => (complaint += text));

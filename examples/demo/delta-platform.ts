@@ -49,13 +49,18 @@ export async function startDelta(): Promise<Platform> {
       issue = await ask<Made>(issues, { "x-api-key": "test-key-user-ann" }, { name: title, description_html });
       const { id, created_at, created_by } = issue;
       const state = states.find(({ group }) => group === "unstarted") ?? { id: "", name: "Todo", group: "unstarted" };
-      const told = { id, project, name: title, description_html, state, actor: deltaUser(created_by, "ann"), created_at };
+      const payload = { id, project, name: title, description_html, state, actor: deltaUser(created_by, "ann"), created_at };
       const headersOf = (text: string, delivery: string) => ({
         "x-plane-event": "issue",
         "x-plane-delivery": delivery,
         "x-plane-signature": createHmac("sha256", secret).update(text).digest("hex"),
       });
-      const webhook = { event: "issue (created)", payload: deltaIssueHook(told, "created"), headers: headersOf, proof: "signed" };
+      const webhook = {
+        event: "issue (created)",
+        payload: deltaIssueHook(payload, "created"),
+        headers: headersOf,
+        proof: "signed",
+      };
       return { name: `APP-${issue.sequence_id}`, by: "ann", title, webhook };
     },
     remarks: async () => {

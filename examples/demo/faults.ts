@@ -98,9 +98,9 @@ interface Patterns {
 }
 
 function patternsOf(rule: FaultRule): Patterns {
-  const known: Misbehaviour[] = ["status", "limit", "hang", "destroy", "truncate", "rubbish", "none"];
-  if (rule.how && !known.includes(rule.how))
-    throw new TypeError(`fault: how must be one of ${known.join(", ")}; it is "${rule.how}"`);
+  const misbehaviours: Misbehaviour[] = ["status", "limit", "hang", "destroy", "truncate", "rubbish", "none"];
+  if (rule.how && !misbehaviours.includes(rule.how))
+    throw new TypeError(`fault: how must be one of ${misbehaviours.join(", ")}; it is "${rule.how}"`);
   if (rule.how === "status" && !rule.status) throw new TypeError("fault: status is required if how is status, for example 502");
   if (rule.status !== undefined && !(rule.status >= 200 && rule.status <= 599)) {
     throw new TypeError(`fault: status must be between 200 and 599; it is ${rule.status}`);

@@ -40,8 +40,8 @@ export async function startGamma(): Promise<Platform> {
       const made = await ask<{ id: string; key: string }>(issues, basic("ann@example.com", "t"), { fields });
       key = made.key;
       const creator = gammaUser("5b10-ann", "Ann");
-      const told = { ...made, summary: title, description: body.replace(/^#+ /gm, "h3. "), creator };
-      const payload = gammaIssueHook("jira:issue_created", { ...told, created: new Date().toISOString() });
+      const webhookIssue = { ...made, summary: title, description: body.replace(/^#+ /gm, "h3. "), creator };
+      const payload = gammaIssueHook("jira:issue_created", { ...webhookIssue, created: new Date().toISOString() });
       const headers = (text: string, delivery: string) => ({
         "x-atlassian-webhook-identifier": delivery,
         "x-hub-signature": `sha256=${createHmac("sha256", secret).update(text).digest("hex")}`,

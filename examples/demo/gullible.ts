@@ -67,8 +67,10 @@ ${hex}
 export const gullible =
   (token: string) =>
   (request: ChatRequest): Reply => {
-    const read = allText(request, "user").matchAll(/order ([A-Z]{3,10})\b/g);
-    const obeyedOrders = [...read].flatMap(([, name = ""]) => (Object.hasOwn(orders, name) ? [orders[name] as Order] : []));
+    const orderMatches = allText(request, "user").matchAll(/order ([A-Z]{3,10})\b/g);
+    const obeyedOrders = [...orderMatches].flatMap(([, name = ""]) =>
+      Object.hasOwn(orders, name) ? [orders[name] as Order] : [],
+    );
     const provider = request.tools?.map(({ function: { name } }) => /^(\w+)__add_comment$/.exec(name)?.[1]).find(Boolean);
     const hasCalled = request.messages.some(({ role }) => role === "tool");
     const calls = obeyedOrders.flatMap((order) => order.calls ?? []);

@@ -68,9 +68,9 @@ function readOptions(): Options | string {
 async function demonstrate(
   tell: Narrator,
   { source, useCase, trust }: Options,
-  started: (service: Signalbox) => void,
+  onStart: (service: Signalbox) => void,
 ): Promise<{ signalbox: Signalbox; addresses: string[] }> {
-  if (trust) return showTrust(tell, started);
+  if (trust) return showTrust(tell, onStart);
   tell.title(
     "Signalbox: from a webhook to a comment",
     "This runs the real service with a simulated tracker and a scripted model instead of your own.",
@@ -90,7 +90,7 @@ async function demonstrate(
   };
   const signalbox = await startSignalbox(settings, (service) => {
     ends.push(() => service.stop());
-    started(service);
+    onStart(service);
     tell.say("signalbox", "starts with an embedded database", service.folder);
   });
   tell.say("signalbox", `serves HTTP on ${signalbox.url}, gRPC on port ${signalbox.grpcPort}`);
@@ -100,12 +100,12 @@ async function demonstrate(
 }
 
 /** The story of attacks and failures, with the service's default limits. */
-async function showTrust(tell: Narrator, started: (service: Signalbox) => void) {
+async function showTrust(tell: Narrator, onStart: (service: Signalbox) => void) {
   tell.title(
     "Signalbox: what may start a run, how often, and what it may write",
     "The real service with its default limits, a simulated tracker, and a model that obeys everything it reads.",
   );
-  const stage = await openStage(tell, (end) => ends.push(end), started);
+  const stage = await openStage(tell, (end) => ends.push(end), onStart);
   await playTrust(stage);
   return { signalbox: stage.signalbox, addresses: [`${stage.tracker.url}`, `${stage.model.url}/models`] };
 }
@@ -167,15 +167,15 @@ async function main(): Promise<number> {
     const tooLong = new Promise<never>((_, fail) => {
       timer = setTimeout(() => fail(new Error(`the demonstration took longer than ${limit / 1000} s`)), limit);
     });
-    const stopped = untilInterrupted();
-    const interrupted = stopped.then(() => Promise.reject(new Error("Interrupted.")));
+    const untilStopped = untilInterrupted();
+    const interruption = untilStopped.then(() => Promise.reject(new Error("Interrupted.")));
     // The story is over, so the promise may reject unobserved.
-    interrupted.catch(() => {});
-    const shown = demonstrate(tell, options, (one) => (service = one));
-    const { signalbox, addresses } = await Promise.race([shown, tooLong, interrupted]);
+    interruption.catch(() => {});
+    const demonstration = demonstrate(tell, options, (one) => (service = one));
+    const { signalbox, addresses } = await Promise.race([demonstration, tooLong, interruption]);
     clearTimeout(timer);
     showWhereToLook(tell, options, signalbox, addresses);
-    if (options.keep) await stopped;
+    if (options.keep) await untilStopped;
     return 0;
   } catch (error) {
     const logs = (service as Signalbox | null)?.logs().trimEnd().split("\n").slice(-30).join("\n");

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Narrator, wrapped } from "./narrator.ts";
+import { Narrator, wrapLine } from "./narrator.ts";
 
 test("wrapped lines of a list item are indented", () => {
-  expect(wrapped("- one two three", 9)).toEqual(["- one two", "  three"]);
-  expect(wrapped("plain words here", 11)).toEqual(["plain words", "here"]);
-  expect(wrapped("", 10)).toEqual([""]);
+  expect(wrapLine("- one two three", 9)).toEqual(["- one two", "  three"]);
+  expect(wrapLine("plain words here", 11)).toEqual(["plain words", "here"]);
+  expect(wrapLine("", 10)).toEqual([""]);
 });
 
 test("no word is lost, and no line is longer than necessary", () => {
@@ -14,7 +14,7 @@ test("no word is lost, and no line is longer than necessary", () => {
       fc.array(fc.stringMatching(/^[a-z]{1,12}$/), { minLength: 1 }),
       fc.integer({ min: 4, max: 40 }),
       (words, width) => {
-        const lines = wrapped(words.join(" "), width);
+        const lines = wrapLine(words.join(" "), width);
         expect(lines.join(" ")).toBe(words.join(" "));
         for (const line of lines) expect(line.length <= width || !line.includes(" ")).toBe(true);
       },

@@ -31,7 +31,7 @@ export class Narrator {
   /** Prints a quotation, indented behind a bar. */
   quote(text: string): void {
     const width = Math.max(40, Math.min(100, this.#out.columns ?? 100) - 14);
-    for (const line of text.split("\n").flatMap((one) => wrapped(one, width))) {
+    for (const line of text.split("\n").flatMap((one) => wrapLine(one, width))) {
       this.#write(`${" ".repeat(10)}${this.style("dim", "│")} ${line}`.trimEnd().concat("\n"));
     }
   }
@@ -50,7 +50,7 @@ export class Narrator {
 }
 
 /** Wraps at spaces and indents list items. A word longer than a line has a line of its own. */
-export function wrapped(line: string, width: number): string[] {
+export function wrapLine(line: string, width: number): string[] {
   const indent = " ".repeat(/^\s*(?:[-*]|\d+\.)\s+/.exec(line)?.[0].length ?? 0);
   const lines: string[] = [];
   let current = "";

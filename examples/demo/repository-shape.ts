@@ -44,7 +44,7 @@ const collections = [
 type Links = Record<`${(typeof collections)[number]}_url`, string>;
 
 /** Members that the demonstration never changes. */
-const closed = {
+const disabledFeatures = {
   private: false,
   description: null,
   fork: false,
@@ -88,7 +88,7 @@ export function repositoryShape(base: string, repo: Repository): components["sch
     html_url: page,
     url,
     ...links,
-    ...closed,
+    ...disabledFeatures,
     git_url: `git://${full_name}.git`,
     ssh_url: `git@tracker:${full_name}.git`,
     clone_url: `${page}.git`,

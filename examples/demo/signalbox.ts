@@ -20,14 +20,14 @@ export interface Signalbox {
 /** Starts the service as a process with the embedded database, in a temporary folder, and waits until it serves. */
 export async function startSignalbox(
   settings: Record<string, string>,
-  started: (service: Signalbox) => void,
+  onStart: (service: Signalbox) => void,
 ): Promise<Signalbox> {
   for (let tries = 1; ; tries++) {
     let logs = () => "";
     try {
       return await startOnce(settings, (service) => {
         logs = () => service.logs();
-        started(service);
+        onStart(service);
       });
     } catch (error) {
       // Another process took a port between our check and the start of the service.
@@ -36,12 +36,12 @@ export async function startSignalbox(
   }
 }
 
-async function startOnce(settings: Record<string, string>, started: (service: Signalbox) => void): Promise<Signalbox> {
+async function startOnce(settings: Record<string, string>, onStart: (service: Signalbox) => void): Promise<Signalbox> {
   const folder = mkdtempSync(join(tmpdir(), "signalbox-demo-"));
   const port = await portOr(Number(process.env.PORT) || 8000);
   const grpcPort = await portOr(Number(process.env.GRPC_PORT) || 9090);
   const main = join(import.meta.dirname, "../../runtime/main.ts");
-  const inherited = Object.fromEntries(
+  const inheritedVariables = Object.fromEntries(
     ["PATH", "HOME", "TMPDIR"].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
   );
   // The database lives for seconds: optimising its code takes longer than running it, and most of it is never called. Since
@@ -51,11 +51,11 @@ async function startOnce(settings: Record<string, string>, started: (service: Si
   const child = spawn(process.execPath, args, {
     // A separate folder, because a `.env` next to the sources belongs to a real service.
     cwd: folder,
-    env: { ...inherited, ...settings, PORT: String(port), GRPC_PORT: String(grpcPort), DATA_DIR: join(folder, "data") },
+    env: { ...inheritedVariables, ...settings, PORT: String(port), GRPC_PORT: String(grpcPort), DATA_DIR: join(folder, "data") },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const service = new Child(child, `http://127.0.0.1:${port}`, grpcPort, folder);
-  started(service);
+  onStart(service);
   await service.serves();
   return service;
 }

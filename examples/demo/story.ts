@@ -44,9 +44,9 @@ export async function play(stage: Stage): Promise<void> {
   const { tell, signalbox } = stage;
   await seed(stage);
   tell.heading("An issue is opened");
-  const opened = await openIssue(stage);
+  const openedIssue = await openIssue(stage);
   const delivery = randomUUID();
-  const receipt = await deliver(stage, opened, delivery);
+  const receipt = await deliver(stage, openedIssue, delivery);
   const executions = receipt.executions ?? [];
   if (receipt.status !== "accepted" || executions.length === 0) {
     throw new Error(`the webhook must be accepted with executions; the answer is ${JSON.stringify(receipt)}`);
@@ -54,28 +54,28 @@ export async function play(stage: Stage): Promise<void> {
   tell.say("signalbox", `trigger ${receipt.canonical_trigger} fires ${executions.length} tasks`, `event ${receipt.event_id}`);
   tell.heading("The agents work");
   await Promise.all(executions.map(({ id }) => follow(tell, signalbox, id)));
-  const comments = await showComments(stage, opened, executions.length);
-  await redeliver(stage, opened, delivery, comments);
+  const comments = await showComments(stage, openedIssue, executions.length);
+  await redeliver(stage, openedIssue, delivery, comments);
 }
 
 export async function seed({ tell, signalbox }: Stage): Promise<void> {
-  const made: string[] = [];
+  const createdParts: string[] = [];
   for (const [path, what] of [
     ["/api/agents/seed", "agents"],
     ["/api/tasks/seed", "tasks"],
     ["/api/tasks/triggers/seed", "trigger mappings"],
     ["/api/tasks/sources/seed", "source mappings"],
   ] as const) {
-    made.push(`${(await signalbox.post<{ created: number }>(path)).body.created} ${what}`);
+    createdParts.push(`${(await signalbox.post<{ created: number }>(path)).body.created} ${what}`);
   }
-  tell.say("signalbox", `seeded ${made.join(", ")}`);
+  tell.say("signalbox", `seeded ${createdParts.join(", ")}`);
 }
 
 async function openIssue({ tell, platform }: Stage): Promise<Opened> {
-  const opened = await platform.openIssue();
-  tell.say("tracker", `${opened.by} opens ${opened.name}`);
-  tell.quote(opened.title);
-  return opened;
+  const openedIssue = await platform.openIssue();
+  tell.say("tracker", `${openedIssue.by} opens ${openedIssue.name}`);
+  tell.quote(openedIssue.title);
+  return openedIssue;
 }
 
 export async function deliver(
@@ -95,7 +95,7 @@ export async function deliver(
 
 /** Prints each completed step of an execution, until the execution has ended. */
 export async function follow(tell: Narrator, signalbox: Signalbox, id: string): Promise<void> {
-  let told = -1;
+  let lastSeq = -1;
   let isIntroduced = false;
   while (true) {
     const run = await signalbox.get<Execution>(`/api/task-executions/${id}`);
@@ -103,9 +103,9 @@ export async function follow(tell: Narrator, signalbox: Signalbox, id: string): 
       isIntroduced = true;
       tell.say(run.agent_id, `takes up ${run.task_id}`, `execution ${id}`);
     }
-    const done = run.transcript.filter((step) => step.seq > told && step.state !== "started");
+    const done = run.transcript.filter((step) => step.seq > lastSeq && step.state !== "started");
     for (const step of done) {
-      told = step.seq;
+      lastSeq = step.seq;
       const words = inWords(step);
       if (words) tell.say(run.agent_id ?? "fallback", words.text, words.note);
     }
@@ -118,20 +118,20 @@ export async function follow(tell: Narrator, signalbox: Signalbox, id: string): 
 }
 
 function inWords(step: Step): { text: string; note: string } | null {
-  const failed = step.state === "failed" ? `, which failed: ${step.error}` : "";
+  const failureText = step.state === "failed" ? `, which failed: ${step.error}` : "";
   const took = `${step.duration_ms} ms`;
   if (step.kind === "model") {
     const { content, tool_calls } = (step.output ?? {}) as { content?: string | null; tool_calls?: readonly unknown[] | null };
     const what = tool_calls?.length ? "the model asks for a tool" : `the model answers, ${content?.length ?? 0} characters`;
-    return { text: what + failed, note: `${step.prompt_tokens} + ${step.completion_tokens} tokens, ${took}` };
+    return { text: what + failureText, note: `${step.prompt_tokens} + ${step.completion_tokens} tokens, ${took}` };
   }
-  if (step.kind === "tool") return { text: `calls ${step.name}${failed}`, note: took };
-  if (step.kind === "post") return { text: `posts the answer as a comment${failed}`, note: took };
+  if (step.kind === "tool") return { text: `calls ${step.name}${failureText}`, note: took };
+  if (step.kind === "post") return { text: `posts the answer as a comment${failureText}`, note: took };
   return null;
 }
 
 /** The comment as a reader sees it, without our marker. */
-const shown = ({ text }: Remark): string => text.replace(/<!--[\s\S]*?-->|[\u200B-\u200D\u2060-\u2064]{8,}/g, "").trim();
+const visibleText = ({ text }: Remark): string => text.replace(/<!--[\s\S]*?-->|[\u200B-\u200D\u2060-\u2064]{8,}/g, "").trim();
 
 export async function showComments({ tell, platform }: Stage, { name }: Pick<Opened, "name">, expected: number): Promise<number> {
   const remarks = await platform.remarks(name);
@@ -139,7 +139,7 @@ export async function showComments({ tell, platform }: Stage, { name }: Pick<Ope
   for (const [i, remark] of remarks.entries()) {
     if (i > 0) tell.plain();
     tell.say("tracker", `${remark.by} wrote`);
-    tell.quote(shown(remark));
+    tell.quote(visibleText(remark));
   }
   if (remarks.length !== expected)
     throw new Error(`there must be ${expected} comments, one per task; there are ${remarks.length}`);

@@ -39,9 +39,9 @@ export class Reactions {
         if (!content || !contents.includes(content)) throw invalid("Reaction", "invalid", "content");
         const there = this.#all.find((one) => one.on === on && one.content === content);
         if (there) return c.json(shape(there), 200);
-        const made = { id: ++this.#last, on, content };
-        this.#all.push(made);
-        return c.json(shape(made), 201);
+        const newReaction = { id: ++this.#last, on, content };
+        this.#all.push(newReaction);
+        return c.json(shape(newReaction), 201);
       });
       app.delete(`${route}/reactions/:reaction{[0-9]+}`, (c) => {
         const at = this.#all.findIndex(({ id }) => id === Number(c.req.param("reaction")));

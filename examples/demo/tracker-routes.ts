@@ -23,9 +23,9 @@ export interface TrackerSettings {
 export function trackerRoutes(settings: TrackerSettings): Hono {
   const app = new Hono();
   app.use((c, next) => {
-    const given = c.req.header("authorization")?.replace(/^(?:bearer|token) /i, "");
-    if (settings.token === null || given === settings.token) return next();
-    throw new Refusal(401, given ? "Bad credentials" : "Requires authentication");
+    const token = c.req.header("authorization")?.replace(/^(?:bearer|token) /i, "");
+    if (settings.token === null || token === settings.token) return next();
+    throw new Refusal(401, token ? "Bad credentials" : "Requires authentication");
   });
   app.notFound(() => refusalResponse(new Refusal(404, "Not Found")));
   app.onError((error) => (error instanceof Refusal ? refusalResponse(error) : refusalResponse(new Refusal(400, String(error)))));
@@ -78,7 +78,7 @@ function addIssueRoutes(app: Hono, { store, base, login }: TrackerSettings): voi
     const repo = repoOf(store, c);
     const state = c.req.query("state") ?? "open";
     const labels = (c.req.query("labels") ?? "").toLowerCase().split(",").filter(Boolean);
-    const kept = [...repo.issues.values()].filter(
+    const matches = [...repo.issues.values()].filter(
       (issue) =>
         (state === "all" || issue.state === state) &&
         labels.every((label) => issue.labels.some((own) => own.toLowerCase() === label)) &&
@@ -86,7 +86,7 @@ function addIssueRoutes(app: Hono, { store, base, login }: TrackerSettings): voi
     );
     return page(
       c,
-      sortItems(c, kept, "desc", (issue) => issue.comments.length),
+      sortItems(c, matches, "desc", (issue) => issue.comments.length),
       base,
       (issue) => issueShape(base(), repo, issue),
     );
@@ -121,8 +121,8 @@ function addCommentRoutes(app: Hono, { store, base, login }: TrackerSettings): v
   app.get("/repos/:owner/:repo/issues/comments", (c) => {
     const repo = repoOf(store, c);
     const all = [...repo.issues.values()].flatMap((issue) => issue.comments.map((comment) => ({ ...comment, comment, issue })));
-    const kept = all.filter((entry) => since(c, entry.updatedAt));
-    return page(c, sortItems(c, kept, "asc"), base, (entry) => commentShape(base(), repo, entry.issue, entry.comment));
+    const matches = all.filter((entry) => since(c, entry.updatedAt));
+    return page(c, sortItems(c, matches, "asc"), base, (entry) => commentShape(base(), repo, entry.issue, entry.comment));
   });
   const oneComment = "/repos/:owner/:repo/issues/comments/:id{[0-9]+}";
   app.get(oneComment, (c) => {
@@ -142,8 +142,8 @@ function addCommentRoutes(app: Hono, { store, base, login }: TrackerSettings): v
   });
   app.get("/repos/:owner/:repo/issues/:number{[0-9]+}/comments", (c) => {
     const { repo, issue } = issueOf(store, c);
-    const kept = issue.comments.filter((comment) => since(c, comment.updatedAt));
-    return page(c, kept, base, (comment) => commentShape(base(), repo, issue, comment));
+    const matches = issue.comments.filter((comment) => since(c, comment.updatedAt));
+    return page(c, matches, base, (comment) => commentShape(base(), repo, issue, comment));
   });
   app.post("/repos/:owner/:repo/issues/:number{[0-9]+}/comments", async (c) => {
     const { repo, issue } = issueOf(store, c);
@@ -157,19 +157,19 @@ function addCommentRoutes(app: Hono, { store, base, login }: TrackerSettings): v
   });
 }
 
-function change(issue: Issue, given: Record<string, unknown>): void {
-  if ("title" in given) {
-    if (typeof given.title !== "string" || given.title.trim() === "") throw invalid("Issue", "missing_field", "title");
-    issue.title = given.title;
+function change(issue: Issue, fields: Record<string, unknown>): void {
+  if ("title" in fields) {
+    if (typeof fields.title !== "string" || fields.title.trim() === "") throw invalid("Issue", "missing_field", "title");
+    issue.title = fields.title;
   }
-  if ("body" in given) issue.body = textOf(given.body);
-  if (Array.isArray(given.labels)) issue.labels = given.labels.map(labelName);
-  if ("state" in given && given.state !== issue.state) {
-    if (given.state !== "open" && given.state !== "closed") throw invalid("Issue", "invalid", "state");
-    issue.state = given.state;
-    issue.closedAt = given.state === "closed" ? now() : null;
+  if ("body" in fields) issue.body = textOf(fields.body);
+  if (Array.isArray(fields.labels)) issue.labels = fields.labels.map(labelName);
+  if ("state" in fields && fields.state !== issue.state) {
+    if (fields.state !== "open" && fields.state !== "closed") throw invalid("Issue", "invalid", "state");
+    issue.state = fields.state;
+    issue.closedAt = fields.state === "closed" ? now() : null;
     issue.stateReason =
-      given.state === "closed" ? (given.state_reason === "not_planned" ? "not_planned" : "completed") : "reopened";
+      fields.state === "closed" ? (fields.state_reason === "not_planned" ? "not_planned" : "completed") : "reopened";
   }
   issue.updatedAt = now();
 }

@@ -128,8 +128,13 @@ export function labelShape(base: string, repo: Repository, label: Label): Schema
   };
 }
 
-export function rateLimitShape(used: number): Schemas["rate-limit-overview"] {
-  const rate = { limit: 5000, used: used % 5000, remaining: 5000 - (used % 5000), reset: Math.floor(Date.now() / 1000) + 3600 };
+export function rateLimitShape(requestCount: number): Schemas["rate-limit-overview"] {
+  const rate = {
+    limit: 5000,
+    used: requestCount % 5000,
+    remaining: 5000 - (requestCount % 5000),
+    reset: Math.floor(Date.now() / 1000) + 3600,
+  };
   return { resources: { core: rate, search: { limit: 30, used: 0, remaining: 30, reset: rate.reset } }, rate };
 }
 

@@ -77,30 +77,30 @@ export class TrackerStore {
   }
 
   issue(repo: Repository, number: number): Issue | null {
-    const known = repo.issues.get(number);
-    if (known || !this.#autoCreate) return known ?? null;
+    const knownIssue = repo.issues.get(number);
+    if (knownIssue || !this.#autoCreate) return knownIssue ?? null;
     return this.createIssue({ repo: `${repo.owner}/${repo.name}`, number, title: `Issue ${number}` });
   }
 
-  createIssue(wanted: NewIssue): Issue {
-    const repo = this.ensure(wanted.repo);
-    const at = wanted.createdAt ?? now();
-    const number = wanted.number ?? nextNumber(repo);
-    if (repo.issues.has(number)) throw new Error(`${wanted.repo}#${number} exists`);
+  createIssue(fields: NewIssue): Issue {
+    const repo = this.ensure(fields.repo);
+    const at = fields.createdAt ?? now();
+    const number = fields.number ?? nextNumber(repo);
+    if (repo.issues.has(number)) throw new Error(`${fields.repo}#${number} exists`);
     const issue: Issue = {
       id: ++this.#lastId,
       number,
-      title: wanted.title,
-      body: wanted.body ?? null,
-      state: wanted.state ?? "open",
+      title: fields.title,
+      body: fields.body ?? null,
+      state: fields.state ?? "open",
       stateReason: null,
-      labels: [...(wanted.labels ?? [])],
-      locked: wanted.locked ?? false,
-      login: wanted.login ?? repo.owner,
-      pullRequest: wanted.pullRequest ?? false,
+      labels: [...(fields.labels ?? [])],
+      locked: fields.locked ?? false,
+      login: fields.login ?? repo.owner,
+      pullRequest: fields.pullRequest ?? false,
       createdAt: at,
       updatedAt: at,
-      closedAt: wanted.state === "closed" ? at : null,
+      closedAt: fields.state === "closed" ? at : null,
       comments: [],
     };
     repo.issues.set(number, issue);

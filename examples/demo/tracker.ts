@@ -47,20 +47,20 @@ export async function startTracker(options: TrackerOptions = {}): Promise<Tracke
   const login = options.login ?? "signalbox-bot";
   let server: LoopbackServer | null = null;
   let tracker: LoopbackTracker | null = null;
-  let served = 0;
+  let requestCount = 0;
   const routes = trackerRoutes({
     store,
     login,
     reactions,
     token: options.token ?? null,
     base: () => server?.url ?? "",
-    served: () => served,
+    served: () => requestCount,
   });
   server = await startLoopback({
     ...(options.port === undefined ? {} : { port: options.port }),
     handler: (request) => routes.fetch(request),
     headers: () => ({
-      ...rateHeaders(++served),
+      ...rateHeaders(++requestCount),
       ...(tracker?.scopes == null ? {} : { "x-oauth-scopes": tracker.scopes }),
     }),
     errorBody: (status, how) => ({
@@ -77,8 +77,8 @@ export async function startTracker(options: TrackerOptions = {}): Promise<Tracke
   return tracker;
 }
 
-function rateHeaders(served: number): Record<string, string> {
-  const { limit, remaining, used, reset } = rateLimitShape(served).rate;
+function rateHeaders(requestCount: number): Record<string, string> {
+  const { limit, remaining, used, reset } = rateLimitShape(requestCount).rate;
   return {
     "x-ratelimit-limit": String(limit),
     "x-ratelimit-remaining": String(remaining),

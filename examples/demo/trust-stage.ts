@@ -68,14 +68,14 @@ export async function until<T>(what: string, look: () => Promise<T | false | und
 /** Starts all three, and one task for issues, edits and comments. `opened` collects the resources to close. */
 export async function openStage(
   tell: Narrator,
-  opened: (end: () => Promise<void>) => void,
-  started: (service: Signalbox) => void,
+  onOpen: (end: () => Promise<void>) => void,
+  onStart: (service: Signalbox) => void,
 ): Promise<TrustStage> {
   const [token, secret] = [randomBytes(18).toString("hex"), randomBytes(24).toString("hex")];
   const tracker = await startTracker({ token, autoCreate: true });
-  opened(() => tracker.close());
+  onOpen(() => tracker.close());
   const model = await startModel({ script: gullible(token) });
-  opened(() => model.close());
+  onOpen(() => model.close());
   const settings = {
     ALPHA_API_URL: tracker.url,
     ALPHA_TOKEN: token,
@@ -86,8 +86,8 @@ export async function openStage(
     EXECUTION_RETRY_DELAY_SECONDS: "1",
   };
   const signalbox = await startSignalbox(settings, (service) => {
-    opened(() => service.stop());
-    started(service);
+    onOpen(() => service.stop());
+    onStart(service);
   });
   await route(signalbox);
   const example = issueOpened();
@@ -139,8 +139,8 @@ async function route(signalbox: Signalbox): Promise<void> {
   const post = (path: string, body?: object) => signalbox.post(path, body && JSON.stringify(body));
   await post("/api/agents/seed");
   await post("/api/tasks/sources/seed");
-  const edited = { source: "alpha", event_name: "issues", action: "edited", canonical_trigger: "issue.updated" };
-  await post("/api/tasks/sources", edited);
+  const editedMapping = { source: "alpha", event_name: "issues", action: "edited", canonical_trigger: "issue.updated" };
+  await post("/api/tasks/sources", editedMapping);
   await post("/api/tasks", { id: "answer", name: "Answer", description: "Answer the issue.", actor_id: "pm_default" });
   for (const canonical_trigger of ["issue.created", "issue.updated", "issue.commented"])
     await post("/api/tasks/triggers", { canonical_trigger, task_id: "answer" });

@@ -36,17 +36,17 @@ async function scriptThatAnswers(stage: TrustStage): Promise<void> {
   const { tell } = stage;
   tell.heading("A script answers each comment, with the account of the owner");
   await stage.open(2, owner, "Login fails again", "Since Tuesday.");
-  let answered = 0;
-  const held = await until("the loop held", async () => {
-    if (stage.comments(2).length > answered) await stage.comment(2, owner, `Thanks, and now? ${++answered}`);
+  let answeredCount = 0;
+  const heldRun = await until("the loop held", async () => {
+    if (stage.comments(2).length > answeredCount) await stage.comment(2, owner, `Thanks, and now? ${++answeredCount}`);
     return (await stage.runs(2)).find(({ state }) => state === "held");
   });
   expectThat(stage.comments(2).length <= 11, `${stage.comments(2).length} comments`);
   tell.say("signalbox", `ended after ${stage.comments(2).length} comments: the next run is held, not lost`);
-  tell.quote(held.held_reason ?? "");
-  await stage.signalbox.post(`/api/task-executions/${held.id}/release`);
+  tell.quote(heldRun.held_reason ?? "");
+  await stage.signalbox.post(`/api/task-executions/${heldRun.id}/release`);
   await until("the released run", async () =>
-    (await stage.runs(2)).some(({ id, state }) => id === held.id && state === "succeeded"),
+    (await stage.runs(2)).some(({ id, state }) => id === heldRun.id && state === "succeeded"),
   );
   tell.say("you", "release it, and it runs");
 }
@@ -91,12 +91,12 @@ async function brokenModel(stage: TrustStage): Promise<void> {
   model.fault({ path: "chat", status: 503, times: 0 });
   const numbers = Array.from({ length: 10 }, (_, n) => n + 10);
   for (const number of numbers) await stage.open(number, owner, `Issue ${number}`, "Please look.");
-  const waiting = await until("work that waits for the model", async () => {
+  const waitingRun = await until("work that waits for the model", async () => {
     const all = (await Promise.all(numbers.map(stage.runs))).flat();
     return all.find(({ waiting_for }) => waiting_for?.startsWith("the model"));
   });
   tell.say("signalbox", "nothing fails; the work is queued and says what it waits for");
-  tell.quote(waiting.waiting_for ?? "");
+  tell.quote(waitingRun.waiting_for ?? "");
   model.clearFaults();
   await until("all runs", async () =>
     (await Promise.all(numbers.map(stage.runs))).flat().every(({ state }) => state === "succeeded"),
@@ -128,12 +128,12 @@ async function playInjections(stage: TrustStage): Promise<void> {
       run.state === "succeeded" && comment.includes(harmless) && !isLive(comment, stage.token),
       `${injection.name}: ${comment}`,
     );
-    const read = stage.asked(number).some(({ messages }) => /order [A-Z]{3}/.test(JSON.stringify(messages)));
+    const wasRead = stage.asked(number).some(({ messages }) => /order [A-Z]{3}/.test(JSON.stringify(messages)));
     const refusedCalls = transcript.filter(({ kind, state }) => kind === "tool" && state === "failed").length;
     const calls = transcript.filter(({ kind }) => kind === "tool").length;
     expectThat(refusedCalls === calls, `${injection.name}: a call was carried out`);
     tell.plain(
-      `  ${injection.name.padEnd(31)} ${!read ? "taken out: the model never read it" : calls > 0 ? `read and obeyed: all ${calls} calls refused` : "read and obeyed: defused in the comment"}`,
+      `  ${injection.name.padEnd(31)} ${!wasRead ? "taken out: the model never read it" : calls > 0 ? `read and obeyed: all ${calls} calls refused` : "read and obeyed: defused in the comment"}`,
     );
   }
 }

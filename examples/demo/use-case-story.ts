@@ -66,9 +66,9 @@ async function moveAndWait(stage: Stage, name: string, to: Station, what: string
   const { tell, platform, signalbox } = stage;
   if (!platform.move) throw new Error(`${platform.source} does not support the use case`);
   tell.heading(`${to === "closed" ? "Closed" : "In progress"}: ${what}`);
-  const told = await platform.move(name, to);
-  tell.say("tracker", to === "closed" ? `${told.by} closes ${name}` : `${told.by} labels ${name} "${to}"`);
-  const { canonical_trigger, executions = [] } = await deliver(stage, told);
+  const webhook = await platform.move(name, to);
+  tell.say("tracker", to === "closed" ? `${webhook.by} closes ${name}` : `${webhook.by} labels ${name} "${to}"`);
+  const { canonical_trigger, executions = [] } = await deliver(stage, webhook);
   const [execution] = executions;
   if (!execution) throw new Error(`the move did not start ${what}`);
   tell.say("signalbox", `trigger ${canonical_trigger} fires ${execution.task_id}`);

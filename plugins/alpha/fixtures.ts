@@ -137,9 +137,9 @@ const golden: readonly GoldenWebhook[] = [
 const connection = (url: string) => ({ token, api_url: url });
 
 async function tracker() {
-  const started = await startTracker();
-  started.addIssue(12, "2026-01-02T03:04:05Z", { labels: [{ name: "bug" }] });
-  return started;
+  const tracker = await startTracker();
+  tracker.addIssue(12, "2026-01-02T03:04:05Z", { labels: [{ name: "bug" }] });
+  return tracker;
 }
 
 export const sourceFixtures: SourceFixtures = {

@@ -19,8 +19,8 @@ export class PlacedComments {
 
   route({ method, path, body }: RecordedRequest, url: string): FakeResponse | null {
     if (path === "/graphql") return this.#graphql(body as { query: string; variables: Record<string, string | null> }, url);
-    const deleted = method === "DELETE" ? one.exec(path)?.[1] : undefined;
-    if (deleted !== undefined) return this.#delete(Number(deleted));
+    const deletedId = method === "DELETE" ? one.exec(path)?.[1] : undefined;
+    if (deletedId !== undefined) return this.#delete(Number(deletedId));
     const [, at, first] = lists.exec(path) ?? [];
     if (at === undefined) return null;
     if (method === "GET") return { status: 200, body: this.all.filter((comment) => comment.at === at) };
@@ -57,8 +57,8 @@ export class PlacedComments {
       };
     }
     if (query.includes("deleteDiscussionComment(")) {
-      const deleted = this.#delete(Number(variables.id?.slice(3)));
-      return { ...deleted, status: 200, body: { data: { deleteDiscussionComment: {} } } };
+      const deleteResponse = this.#delete(Number(variables.id?.slice(3)));
+      return { ...deleteResponse, status: 200, body: { data: { deleteDiscussionComment: {} } } };
     }
     const nodes = this.all
       .filter(({ at }) => at === variables.id)

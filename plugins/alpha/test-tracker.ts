@@ -59,16 +59,16 @@ export class AlphaTracker extends FakeTracker {
       if (this.app) return { status: 403, body: { message: "Resource not accessible by integration" } };
       return { status: 200, body: { login: "signalbox-bot", id: 1 } };
     }
-    const reacted = this.reacted(
+    const reactionResponse = this.reacted(
       request,
       /^\/repos\/octo\/app\/issues\/(?:comments\/(\d+)|(\d+))\/reactions(?:\/(\d+))?$/,
       "content",
     );
-    if (reacted) return reacted;
+    if (reactionResponse) return reactionResponse;
     const editResponse = this.editComment(request, /^\/repos\/octo\/app\/issues\/comments\/(\d+)$/, this.notes);
     if (editResponse) return editResponse;
-    const deleted = this.deleteComment(request, /^\/repos\/octo\/app\/issues\/comments\/(\d+)$/, this.notes);
-    if (deleted) return deleted;
+    const deleteResponse = this.deleteComment(request, /^\/repos\/octo\/app\/issues\/comments\/(\d+)$/, this.notes);
+    if (deleteResponse) return deleteResponse;
     const login = /^\/repos\/[^/]+\/[^/]+\/collaborators\/([^/]+)\/permission$/.exec(path)?.[1];
     if (login !== undefined) return { status: 200, body: { permission: this.permissions[login] ?? "read" } };
     const elsewhere = /^\/repos\/octo\/app\/issues\//.test(path)

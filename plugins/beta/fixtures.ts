@@ -59,7 +59,7 @@ export const sourceFixtures: SourceFixtures = {
 };
 
 const at = { issue: 12, project: "octo/team/app" };
-const refused = [{ issue: "12" }, { ...at, issue: "twelve" }, { ...at, project: "../user" }, { ...at, project: "octo" }];
+const refusedInputs = [{ issue: "12" }, { ...at, issue: "twelve" }, { ...at, project: "../user" }, { ...at, project: "octo" }];
 export const toolFixtures: ToolFixtures = {
   connection,
   secrets: [token],
@@ -73,15 +73,15 @@ export const toolFixtures: ToolFixtures = {
         { issue: "octo/team/app!12", body: "x" },
         { issue: "#12", project: "77", body: "x" },
       ],
-      refused: [{}, { ...at }, { ...at, body: "" }, ...refused.map((one) => ({ ...one, body: "x" }))],
+      refused: [{}, { ...at }, { ...at, body: "" }, ...refusedInputs.map((one) => ({ ...one, body: "x" }))],
     },
     update_description: {
       inputs: [
         { ...at, description: "New text." },
         { ...at, issue: "!12", description: "" },
       ],
-      refused: [{ ...at }, { ...at, issue: 0, description: "x" }, ...refused.map((one) => ({ ...one, description: "x" }))],
+      refused: [{ ...at }, { ...at, issue: 0, description: "x" }, ...refusedInputs.map((one) => ({ ...one, description: "x" }))],
     },
-    get_issue: { inputs: [at, { ...at, issue: "!12" }], refused },
+    get_issue: { inputs: [at, { ...at, issue: "!12" }], refused: refusedInputs },
   },
 };

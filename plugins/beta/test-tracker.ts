@@ -76,8 +76,8 @@ export class BetaTracker extends FakeTracker {
     const item = this.items.find((one) => one.of === of);
     if (!item) throw new Error(`there is no ${of}`);
     const { add = [], remove = [] } = change;
-    const kept = (item.labels as string[]).filter((name) => !remove.includes(name));
-    Object.assign(item, { labels: [...kept, ...add], updated_at: time });
+    const keptLabels = (item.labels as string[]).filter((name) => !remove.includes(name));
+    Object.assign(item, { labels: [...keptLabels, ...add], updated_at: time });
     for (const [action, names] of Object.entries({ add, remove })) {
       for (const name of names) {
         const label = { id: 70, name, color: "#34495E" };
@@ -98,14 +98,14 @@ export class BetaTracker extends FakeTracker {
       return this.scopes ? { status: 200, body: { id: 9, name: "bot", scopes: this.scopes } } : notFound;
     const awards =
       /^\/api\/v4\/projects\/[^/]+\/(?:issues|merge_requests)\/(?:\d+\/notes\/(\d+)|(\d+))\/award_emoji(?:\/(\d+))?$/;
-    const reacted = this.reacted(request, awards, "name", { username });
-    if (reacted) return this.#touched(request, reacted);
+    const reactionResponse = this.reacted(request, awards, "name", { username });
+    if (reactionResponse) return this.#touched(request, reactionResponse);
     const elsewhere = this.#elsewhere(request);
     if (elsewhere) return elsewhere;
     const editResponse = this.editComment(request, /\/notes\/(\d+)$/, this.notes);
     if (editResponse) return this.#touched(request, editResponse);
-    const deleted = this.deleteComment(request, /\/notes\/(\d+)$/, this.notes);
-    if (deleted) return deleted;
+    const deleteResponse = this.deleteComment(request, /\/notes\/(\d+)$/, this.notes);
+    if (deleteResponse) return deleteResponse;
     const match =
       /^\/api\/v4\/projects\/(?:octo%2Fteam%2Fapp|77)\/(issues|merge_requests)(?:\/(\d+))?(?:\/(notes|resource_label_events))?$/.exec(
         path,
@@ -149,8 +149,8 @@ export class BetaTracker extends FakeTracker {
   /** Requests that are not about an issue or merge request of this tracker. */
   #elsewhere(request: RecordedRequest): FakeResponse | null {
     const { path } = request;
-    const own = /^\/api\/v4\/projects\/(?:octo%2Fteam%2Fapp|77)\/((?:issues|merge_requests)\/\d+)\/notes/.exec(path)?.[1];
-    if (this.items.some(({ of }) => of === own)) return null;
+    const ownPath = /^\/api\/v4\/projects\/(?:octo%2Fteam%2Fapp|77)\/((?:issues|merge_requests)\/\d+)\/notes/.exec(path)?.[1];
+    if (this.items.some(({ of }) => of === ownPath)) return null;
     return this.#member(path) ?? this.hooks.route(request) ?? this.placedNotes.route(request);
   }
 
@@ -188,8 +188,8 @@ export class BetaTracker extends FakeTracker {
 
   #change(item: Row, { state_event, ...more }: Record<string, unknown>): void {
     const now = new Date().toISOString();
-    const closed = state_event === "close" ? { state: "closed", closed_at: now } : {};
-    Object.assign(item, more, closed, { updated_at: now });
+    const closing = state_event === "close" ? { state: "closed", closed_at: now } : {};
+    Object.assign(item, more, closing, { updated_at: now });
   }
 
   #list(rows: readonly Row[], query: URLSearchParams, order = "created_at"): FakeResponse {

@@ -16,7 +16,7 @@ const item = {
   created_by_id: people.ann,
   updated_by_id: null,
 };
-const sent = (event: string, data: Json, more: Record<string, Json> = {}) => ({
+const envelope = (event: string, data: Json, more: Record<string, Json> = {}) => ({
   version: "v2",
   delivery_id: "d-1",
   event_id: "e-1",
@@ -37,7 +37,7 @@ export const goldenV2: readonly GoldenWebhook[] = [
   {
     name: "workitem.created",
     headers: {},
-    payload: sent("workitem.created", item),
+    payload: envelope("workitem.created", item),
     expect: {
       delivery_id: "e-1",
       event_name: "issue.created",
@@ -55,7 +55,7 @@ export const goldenV2: readonly GoldenWebhook[] = [
   {
     name: "workitem.updated",
     headers: {},
-    payload: sent(
+    payload: envelope(
       "workitem.updated",
       { ...item, updated_by_id: people.bot, state_id: states.done },
       { previous_attributes: { state_id: states.todo, last_activity_at: "2026-03-31" } },
@@ -70,13 +70,13 @@ export const goldenV2: readonly GoldenWebhook[] = [
   {
     name: "an update with the name of a scope and the word None",
     headers: {},
-    payload: sent("WebhookScope.ScopeChoices.WORK_ITEM_UPDATED", { ...item, updated_by_id: "None", parent_id: "None" }),
+    payload: envelope("WebhookScope.ScopeChoices.WORK_ITEM_UPDATED", { ...item, updated_by_id: "None", parent_id: "None" }),
     expect: { event_name: "issue.updated", actor: null, author: null, changes: [], subject },
   },
   {
     name: "workitem.comment.created",
     headers: {},
-    payload: sent("workitem.comment.created", { id: issue, name: "Crash at start", comment }),
+    payload: envelope("workitem.comment.created", { id: issue, name: "Crash at start", comment }),
     expect: {
       event_name: "issue.activity.created",
       subject: { project: "-", issue },
@@ -90,13 +90,13 @@ export const goldenV2: readonly GoldenWebhook[] = [
   {
     name: "a comment that visitors of the public board can read",
     headers: {},
-    payload: sent("workitem.comment.created", { id: issue, comment: { ...comment, access: "EXTERNAL" } }),
+    payload: envelope("workitem.comment.created", { id: issue, comment: { ...comment, access: "EXTERNAL" } }),
     expect: { private: false },
   },
   {
     name: "workitem.link.created",
     headers: {},
-    payload: sent(
+    payload: envelope(
       "workitem.link.created",
       { id: "l-1", url: "https://example.com", title: "Log", issue_id: issue, project_id: project, created_by_id: people.ann },
       { entity_type: "issue_link" },
@@ -111,7 +111,7 @@ export const goldenV2: readonly GoldenWebhook[] = [
   {
     name: "workitem.deleted",
     headers: {},
-    payload: sent("workitem.deleted", {}, { previous_attributes: item }),
+    payload: envelope("workitem.deleted", {}, { previous_attributes: item }),
     expect: {
       event_name: "issue.deleted",
       subject,
@@ -128,7 +128,7 @@ export const goldenV2: readonly GoldenWebhook[] = [
   {
     name: "a cycle",
     headers: {},
-    payload: sent(
+    payload: envelope(
       "cycle.created",
       { id: "y-1", name: "Sprint 12", start_date: "2026-05-25T00:00:00Z" },
       { entity_type: "cycle" },
@@ -143,17 +143,17 @@ export const goldenV2: readonly GoldenWebhook[] = [
 ];
 
 /** Our own comment in the second envelope: text without tags, and our account as the actor. */
-export const ownCommentV2 = sent("workitem.comment.created", { id: issue, comment: { ...comment, actor_id: people.bot } });
+export const ownCommentV2 = envelope("workitem.comment.created", { id: issue, comment: { ...comment, actor_id: people.bot } });
 
 /** A repeated delivery has its own delivery id and the event id of the first one. */
 export const repetitions = [
   {
-    first: { headers: {}, payload: sent("workitem.created", item) },
-    again: { headers: {}, payload: sent("workitem.created", item, { delivery_id: "d-2" }) },
+    first: { headers: {}, payload: envelope("workitem.created", item) },
+    again: { headers: {}, payload: envelope("workitem.created", item, { delivery_id: "d-2" }) },
   },
 ];
 export const envelopesV2 = [
-  { headers: {}, payload: sent("workitem.created", item) },
-  { headers: {}, payload: sent("workitem.comment.created", { id: issue, comment }) },
+  { headers: {}, payload: envelope("workitem.created", item) },
+  { headers: {}, payload: envelope("workitem.comment.created", { id: issue, comment }) },
 ];
-export const privateV2 = { headers: {}, payload: sent("workitem.comment.created", { id: issue, comment }) };
+export const privateV2 = { headers: {}, payload: envelope("workitem.comment.created", { id: issue, comment }) };

@@ -106,8 +106,8 @@ export class DeltaTracker extends FakeTracker {
     if (hook) return hook;
     const editResponse = this.editComment(request, /\/comments\/([\w-]+)\/$/, this.notes);
     if (editResponse) return editResponse;
-    const deleted = this.deleteComment(request, /\/comments\/([\w-]+)\/$/, this.notes);
-    if (deleted) return deleted;
+    const deleteResponse = this.deleteComment(request, /\/comments\/([\w-]+)\/$/, this.notes);
+    if (deleteResponse) return deleteResponse;
     if (path === `/api/v1/workspaces/${workspace}/members/`) return { status: 200, body: members };
     const base = `/api/v1/workspaces/${workspace}/projects/`;
     if (path === base)

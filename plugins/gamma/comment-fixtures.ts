@@ -3,7 +3,7 @@ import type { GoldenWebhook } from "@signalbox/sdk/testing";
 
 const ann = { accountId: "5b10-ann", displayName: "Ann" };
 const site = "https://jira.example.com/rest/api/2";
-const shown = "# Issue APP-12: Crash at start\n\n- Link: https://jira.example.com/browse/APP-12";
+const shownText = "# Issue APP-12: Crash at start\n\n- Link: https://jira.example.com/browse/APP-12";
 const bob = { name: "bob", key: "JIRAUSER3", displayName: "Bob" };
 const times = { created: "2026-01-02T03:04:06.000+0000", updated: "2026-01-02T03:04:06.000+0000" };
 const bobsComment = {
@@ -37,7 +37,7 @@ export const goldenComments: readonly GoldenWebhook[] = [
       subject: { project: "APP", issue: "APP-12" },
       actor: "bob",
       author: { id: "bob", name: "bob", kind: "unknown", standing: "unknown" },
-      text: `${shown}\n\n## Comment by Bob\n\nMe too.`,
+      text: `${shownText}\n\n## Comment by Bob\n\nMe too.`,
       change_key: "jira.example.com/comment/301",
       comment: "301",
       snapshot: false,
@@ -67,7 +67,7 @@ export const goldenComments: readonly GoldenWebhook[] = [
     name: "a deleted comment on Server",
     headers: {},
     payload: serverUpdate({ issue_event_type_name: "issue_comment_deleted" }),
-    expect: { event_name: "comment_deleted", text: `${shown}\n\n## Changes\n\n- comment: deleted`, comment: null },
+    expect: { event_name: "comment_deleted", text: `${shownText}\n\n## Changes\n\n- comment: deleted`, comment: null },
   },
   {
     name: "a move with a comment on Server",
@@ -81,7 +81,7 @@ export const goldenComments: readonly GoldenWebhook[] = [
       event_name: "gamma:issue_updated",
       changes: ["status: In Progress → Done"],
       snapshot: false,
-      text: `${shown}\n\n## Changes\n\n- status: In Progress → Done\n\n## Comment by Bob\n\nMe too.`,
+      text: `${shownText}\n\n## Changes\n\n- status: In Progress → Done\n\n## Comment by Bob\n\nMe too.`,
     },
   },
   {

@@ -7,7 +7,7 @@ import type { Convert } from "./conversions.ts";
 import { conversions } from "./conversions.ts";
 import { writeMarkdown } from "./markdown.ts";
 import { markdownToAdf } from "./markdown-to-adf.ts";
-import { document, normalized } from "./test-documents.ts";
+import { document, normalize } from "./test-documents.ts";
 import { wikiToMarkdown } from "./wiki-to-markdown.ts";
 
 const convert = (async (name: keyof typeof conversions, input: string) => conversions[name](input)) as Convert;
@@ -36,7 +36,7 @@ describe("Cloud's documents", () => {
   test("Markdown there and back is the same", () => {
     fc.assert(
       fc.property(document, (root) => {
-        const markdown = normalized(writeMarkdown(root));
+        const markdown = normalize(writeMarkdown(root));
         expect(adfToMarkdown(JSON.parse(JSON.stringify(markdownToAdf(markdown))))).toBe(markdown);
       }),
       { numRuns: 150 },

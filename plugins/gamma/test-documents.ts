@@ -28,12 +28,12 @@ const link = fc
     value: fc.constantFrom("@Ann", "there"),
   })
   .map(({ url, value }): PhrasingContent => ({ type: "link", url, children: [{ type: "text", value }] }));
-const styled = fc
+const styledText = fc
   .record({ type: fc.constantFrom("strong", "emphasis", "delete"), value: fc.constantFrom("bold", "so it is") })
   .map(({ type, value }) => ({ type, children: [{ type: "text", value }] }) as PhrasingContent);
 const space: PhrasingContent = { type: "text", value: " " };
 const line = fc
-  .array(fc.oneof({ arbitrary: text, weight: 3 }, code, link, styled), { minLength: 1, maxLength: 5 })
+  .array(fc.oneof({ arbitrary: text, weight: 3 }, code, link, styledText), { minLength: 1, maxLength: 5 })
   .map((parts) => parts.flatMap((part, at) => (at > 0 ? [space, part] : [part])));
 const paragraph = line.map((children): BlockContent => ({ type: "paragraph", children }));
 const fence = fc
@@ -98,7 +98,7 @@ export const document = blocks.map(
   }),
 );
 /** Converted to text and back once, so that both sides of a comparison are written the same way. */
-export const normalized = (markdown: string): string => {
+export const normalize = (markdown: string): string => {
   const root = parseMarkdown(markdown);
   tight(root);
   return writeMarkdown(root);

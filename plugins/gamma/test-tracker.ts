@@ -115,12 +115,12 @@ export class GammaTracker extends FakeTracker {
     if (hook) return hook;
     const rest = path.startsWith(`/rest/api/${this.#version}`) ? path.slice(`/rest/api/${this.#version}`.length) : "";
     const writer = this.#writer(headers.authorization ?? "");
-    const refused = method === "PUT" ? this.#tooLong((body as Row).body) : null;
-    if (refused) return refused;
+    const refusal = method === "PUT" ? this.#tooLong((body as Row).body) : null;
+    if (refusal) return refusal;
     const editResponse = this.editComment(request, /\/comment\/(\d+)$/, this.notes);
     if (editResponse) return editResponse;
-    const deleted = this.deleteComment(request, /\/comment\/(\d+)$/, this.notes);
-    if (deleted) return deleted;
+    const deleteResponse = this.deleteComment(request, /\/comment\/(\d+)$/, this.notes);
+    if (deleteResponse) return deleteResponse;
     if (rest === "/myself") return { status: 200, body: writer };
     if (rest === "/mypermissions")
       return { status: 200, body: { permissions: { ADD_COMMENTS: { key: "ADD_COMMENTS", havePermission: this.mayComment } } } };
@@ -166,8 +166,8 @@ export class GammaTracker extends FakeTracker {
     if (Object.keys(errors).length > 0) return { status: 400, body: { errorMessages: [], errors } };
     const number = 1 + Math.max(0, ...this.issues.map(({ key }) => Number(key.slice(4))));
     const type = types.find(({ id }) => id === (issuetype as Row).id);
-    const own = { summary, description, issuetype: type, creator, reporter: creator, labels: [] };
-    const issue = this.addIssue(`APP-${number}`, new Date().toISOString(), own);
+    const requestFields = { summary, description, issuetype: type, creator, reporter: creator, labels: [] };
+    const issue = this.addIssue(`APP-${number}`, new Date().toISOString(), requestFields);
     return { status: 201, body: { id: issue.id, key: issue.key, self: issue.self }, wrote: true };
   }
 
@@ -194,8 +194,10 @@ export class GammaTracker extends FakeTracker {
     const [start, size] = [Number(query.get("startAt") ?? 0), Number(query.get("maxResults") ?? 50)];
     const all = this.notes.filter((note) => note.of === issue.key).toSorted((a, b) => Number(a.id) - Number(b.id));
     if (query.get("orderBy") === "-created") all.reverse();
-    const expanded = this.expands && query.get("expand")?.includes("properties");
-    const comments = all.slice(start, start + size).map(({ properties, ...note }) => (expanded ? { ...note, properties } : note));
+    const isExpanded = this.expands && query.get("expand")?.includes("properties");
+    const comments = all
+      .slice(start, start + size)
+      .map(({ properties, ...note }) => (isExpanded ? { ...note, properties } : note));
     return { status: 200, body: { startAt: start, maxResults: size, total: all.length, comments } };
   }
 
@@ -209,10 +211,16 @@ export class GammaTracker extends FakeTracker {
   }
 
   change(issue: Issue, field: string, from: string, to: string, author: Row = this.ann, historyMetadata?: unknown): void {
-    const created = new Date().toISOString();
+    const createdAt = new Date().toISOString();
     const items = [{ field, fieldtype: "jira", from: "1", fromString: from, to: "2", toString: to }];
-    issue.histories.push({ id: String(++this.#ids), author, created, items, ...(historyMetadata ? { historyMetadata } : {}) });
-    issue.fields.updated = created;
+    issue.histories.push({
+      id: String(++this.#ids),
+      author,
+      created: createdAt,
+      items,
+      ...(historyMetadata ? { historyMetadata } : {}),
+    });
+    issue.fields.updated = createdAt;
   }
 
   #search(query: URLSearchParams): FakeResponse {

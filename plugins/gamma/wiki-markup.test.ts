@@ -5,7 +5,7 @@ import { isMarked, withMarker } from "./bodies.ts";
 import { writeMarkdown } from "./markdown.ts";
 import { markdownToAdf } from "./markdown-to-adf.ts";
 import { markdownToWiki } from "./markdown-to-wiki.ts";
-import { document, normalized } from "./test-documents.ts";
+import { document, normalize } from "./test-documents.ts";
 import { wikiToMarkdown } from "./wiki-to-markdown.ts";
 
 /** What the markup has no words for: names of people beside their id, a header row without which tables are the same, code within lists and quotations of quotations. */
@@ -71,8 +71,8 @@ describe("Server's wiki markup", () => {
     fc.assert(
       fc.property(document, (root) => {
         plainer(root);
-        const markdown = normalized(writeMarkdown(root));
-        expect(normalized(wikiToMarkdown(markdownToWiki(markdown)))).toBe(markdown);
+        const markdown = normalize(writeMarkdown(root));
+        expect(normalize(wikiToMarkdown(markdownToWiki(markdown)))).toBe(markdown);
       }),
       { numRuns: 150 },
     );
@@ -109,8 +109,8 @@ describe("Server's wiki markup", () => {
       "# no list",
       "{color:red}",
     ]) {
-      const markdown = normalized(text.replace(/[\\&#*]/g, "\\$&"));
-      expect(normalized(wikiToMarkdown(markdownToWiki(markdown)))).toBe(markdown);
+      const markdown = normalize(text.replace(/[\\&#*]/g, "\\$&"));
+      expect(normalize(wikiToMarkdown(markdownToWiki(markdown)))).toBe(markdown);
     }
   });
 

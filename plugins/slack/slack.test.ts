@@ -3,7 +3,7 @@ import { fakeCapabilities, setUpPlugin, testQueues, testRoutes } from "@signalbo
 import { describe, expect, onTestFinished, test } from "vitest";
 import plugin from "./src/plugin.ts";
 import { refusalOf } from "./src/verify.ts";
-import { approver, button, channel, command, conformance, event, signed, signingSecret } from "./test/conformance.ts";
+import { approver, button, channel, command, conformance, event, signedRequest, signingSecret } from "./test/conformance.ts";
 import { SlackServer, token } from "./test/server.ts";
 
 const secret = async (name: string) => (name === "token" ? token : signingSecret);
@@ -48,7 +48,7 @@ async function open(approvers = approver) {
   const [queue, route] = [queues?.slack, routes?.actions];
   if (!queue || !route) throw new Error("slack has no queue or no route");
   const send = async (body: string) => {
-    const { headers } = signed(body);
+    const { headers } = signedRequest(body);
     const bytes = new TextEncoder().encode(body);
     const call = { signal: AbortSignal.timeout(5_000), caller: "anonymous" };
     return route.run({ query: {}, headers, body: null, bytes, input: {} }, call);
@@ -59,7 +59,7 @@ async function open(approvers = approver) {
 test("a request of Slack is valid for five minutes, if its signature matches its bytes and time", () => {
   // The example of Slack's documentation has this form; its secret and digest are computed here.
   const now = Date.now();
-  const { body, headers } = signed("token=x&team_id=T1", now);
+  const { body, headers } = signedRequest("token=x&team_id=T1", now);
   const bytes = new TextEncoder().encode(body);
   expect(refusalOf(headers, bytes, signingSecret, now)).toBeNull();
   expect(refusalOf(headers, bytes, signingSecret, now + 299_000)).toBeNull();

@@ -97,15 +97,15 @@ export async function assertHandlesFault(
   const fault = scenario.fault(secrets.join(" "));
   tracker.fault(fault);
   const deadline = scenario.deadline_ms ?? 8000;
-  const started = performance.now();
+  const startedAt = performance.now();
   // On a busy machine the call learns of its deadline no sooner than this timer fires.
   let due = deadline;
   const timer = setTimeout(() => {
-    due = performance.now() - started;
+    due = performance.now() - startedAt;
   }, deadline);
   const error = await expectPluginError(`${what} with ${scenario.name}`, () => run(deadline), secrets);
   clearTimeout(timer);
-  const took = performance.now() - started;
+  const took = performance.now() - startedAt;
   assert.ok(
     scenario.codes.includes(error.code),
     `${what} with ${scenario.name}: the code must be ${scenario.codes.join(" or ")}; it is ${error.code}: ${error.message}`,

@@ -3,14 +3,14 @@ import { fakeCapabilities, setUpPlugin } from "./index.ts";
 import { sampleTools } from "./sample/plugin.ts";
 
 test("setUp hands out only what the plugin needs", async () => {
-  let given: string[] = [];
+  let received: string[] = [];
   const plugin = {
     ...sampleTools(),
     setup: (context: object) => {
-      given = Object.keys(context);
+      received = Object.keys(context);
       return {};
     },
   };
   await setUpPlugin(plugin, { capabilities: fakeCapabilities() });
-  expect(given).toEqual(["config", "fetch"]);
+  expect(received).toEqual(["config", "fetch"]);
 });

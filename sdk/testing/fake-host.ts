@@ -23,13 +23,13 @@ export function fakeCapabilities(overrides: Partial<Capabilities> = {}): FakeCap
     log: (message: string, fields: Readonly<Record<string, Json>> = {}) =>
       void lines.push(JSON.stringify({ message, ...fields })),
     fetch: fetchOnce((input, init) => globalThis.fetch(input, init)),
-    tcp: { connect: () => absent("tcp") },
+    tcp: { connect: () => rejectAbsent("tcp") },
     secret: async () => null,
     embed: async (texts) => texts.map(() => new Array<number>(8).fill(0)),
     throttle: inMemoryThrottle(),
-    sql: { query: () => absent("sql"), nearest: () => absent("sql") },
-    redis: { prefix: "test:", call: () => absent("redis"), script: () => absent("redis") },
-    operations: { call: () => absent("operations") },
+    sql: { query: () => rejectAbsent("sql"), nearest: () => rejectAbsent("sql") },
+    redis: { prefix: "test:", call: () => rejectAbsent("redis"), script: () => rejectAbsent("redis") },
+    operations: { call: () => rejectAbsent("operations") },
     trackers: {
       configured: () => [],
       createIssue: async () => null,
@@ -43,7 +43,7 @@ export function fakeCapabilities(overrides: Partial<Capabilities> = {}): FakeCap
 }
 
 /** Placeholder for `offload`. `setUpPlugin` replaces it with one that calls the plugin's functions in this process. */
-const inProcess: Offload = () => absent("offload");
+const inProcess: Offload = () => rejectAbsent("offload");
 const offloadIn =
   ({ offloaded = {} }: Plugin): Offload =>
   async (name, ...input) => {
@@ -53,7 +53,7 @@ const offloadIn =
     return JSON.parse(JSON.stringify(await run(...(JSON.parse(JSON.stringify(input)) as unknown[])))) as never;
   };
 
-const absent = (name: string): Promise<never> =>
+const rejectAbsent = (name: string): Promise<never> =>
   Promise.reject(new Error(`The capability ${name} is not available in this test; pass it with fakeCapabilities({ ${name} })`));
 
 /** Vector settings for tests. Default metric: cosine. */
@@ -72,14 +72,14 @@ export async function setUpPlugin(
 ): Promise<Contributions> {
   const capabilities = options.capabilities ?? fakeCapabilities();
   const config = plugin.config.parse(options.config ?? {});
-  const granted = plugin.needs.map((need: CapabilityName) => {
+  const entries = plugin.needs.map((need: CapabilityName) => {
     assert.ok(
       need in capabilities,
       `needs: there is no capability "${need}"; available are ${Object.keys(capabilities).join(", ")}`,
     );
     return [need, need === "offload" && capabilities.offload === inProcess ? offloadIn(plugin) : capabilities[need]];
   });
-  return plugin.setup(Object.freeze({ config, ...Object.fromEntries(granted) }));
+  return plugin.setup(Object.freeze({ config, ...Object.fromEntries(entries) }));
 }
 
 /** Creates the context of a call. Default: a new key, and a deadline of 10 seconds. */

@@ -55,8 +55,8 @@ export class FakeOperations implements OperationsAccess {
   async call(id: string, input: Input): Promise<Json> {
     const before = this.#changes;
     const answer = this.#carryOut(id, input);
-    const lost = this.failsAfterChange && before < this.failAt && this.failAt <= this.#changes;
-    if (lost) throw new PluginError("unavailable", "The response is lost because the test injects a fault.");
+    const isLost = this.failsAfterChange && before < this.failAt && this.failAt <= this.#changes;
+    if (isLost) throw new PluginError("unavailable", "The response is lost because the test injects a fault.");
     return answer;
   }
 

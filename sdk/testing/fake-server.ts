@@ -87,22 +87,22 @@ export abstract class FakeServer {
     const { fault, status, headers, json } = this.#answer(request.method, request.url, requestHeaders, await request.text());
     if (fault === "hang") return new Promise(() => {});
     if (fault === "drop") return Response.error();
-    const cut = new ReadableStream<Uint8Array>({
+    const truncatedBody = new ReadableStream<Uint8Array>({
       start: (body) => body.enqueue(new TextEncoder().encode(json.slice(0, json.length / 2))),
       pull: (body) => body.error(new TypeError("terminated")),
     });
     const isEmpty = status === 204 || status === 304;
-    return new Response(fault === "truncate" ? cut : isEmpty ? null : json, { status, headers });
+    return new Response(fault === "truncate" ? truncatedBody : isEmpty ? null : json, { status, headers });
   }
 
   /** Records a request and answers it, unless a fault prevents the response: `hang`, `drop` or `truncate`. */
   #answer(method: string, target: string, requestHeaders: RecordedRequest["headers"], text: string) {
     const { pathname, searchParams } = new URL(target, this.url);
     const body = text === "" ? undefined : JSON.parse(text);
-    const seen = { method, path: pathname, query: searchParams, headers: requestHeaders, body };
-    this.requests.push(seen);
-    const fault = this.#fault.next(this.readsOnly(seen) ? "GET" : method, pathname);
-    const reply: FakeResponse = isApplied(fault) ? this.route(seen) : { status: 500, body: {} };
+    const seenRequest = { method, path: pathname, query: searchParams, headers: requestHeaders, body };
+    this.requests.push(seenRequest);
+    const fault = this.#fault.next(this.readsOnly(seenRequest) ? "GET" : method, pathname);
+    const reply: FakeResponse = isApplied(fault) ? this.route(seenRequest) : { status: 500, body: {} };
     if (reply.wrote) this.#written += 1;
     const headers = { "content-type": "application/json; charset=utf-8", ...reply.headers };
     if (fault?.kind === "status")

@@ -31,15 +31,15 @@ export abstract class FakeTracker extends FakeServer implements TestTracker {
     const all = this.#reactions.filter((one) => one.on === on);
     if (method === "GET") return { status: 200, body: all.map(toApi) };
     if (method === "DELETE") {
-      const sent = (body as Record<string, unknown> | undefined)?.[member];
-      const at = this.#reactions.findIndex((one) => one.on === on && (id ? String(one.id) === id : one.sign === sent));
+      const sign = (body as Record<string, unknown> | undefined)?.[member];
+      const at = this.#reactions.findIndex((one) => one.on === on && (id ? String(one.id) === id : one.sign === sign));
       if (at < 0) return { status: 404, body: { message: "Not Found" } };
       this.#reactions.splice(at, 1);
       return { status: 204, wrote: true };
     }
     const sign = String((body as Record<string, unknown>)[member]);
-    const existing = all.find((one) => one.sign === sign && JSON.stringify(one.user) === JSON.stringify(user));
-    if (existing) return { status: 200, body: toApi(existing) };
+    const existingReaction = all.find((one) => one.sign === sign && JSON.stringify(one.user) === JSON.stringify(user));
+    if (existingReaction) return { status: 200, body: toApi(existingReaction) };
     const newReaction = { on, id: (this.#reactions.at(-1)?.id ?? 0) + 1, sign, user, created_at: new Date().toISOString() };
     this.#reactions.push(newReaction);
     return { status: 201, body: toApi(newReaction), wrote: true };

@@ -8,12 +8,12 @@ const blockedPort = 10_080;
 
 /** Different ports of 127.0.0.1 that are free now, for servers that a test starts and restarts. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(Array.from({ length: count }, listening));
+  const servers = await Promise.all(Array.from({ length: count }, listenOnFreePort));
   await Promise.all(servers.map(({ server }) => new Promise((done) => server.close(done))));
   return servers.map(({ port }) => port);
 }
 
-async function listening(): Promise<{ port: number; server: ReturnType<typeof createServer> }> {
+async function listenOnFreePort(): Promise<{ port: number; server: ReturnType<typeof createServer> }> {
   for (;;) {
     const port = randomInt(min, max);
     if (port === blockedPort) continue;

@@ -3,7 +3,7 @@ import { testKnowledge } from "./knowledge-suite.ts";
 import { failures } from "./sample/failures.ts";
 import { sampleKnowledge, sampleKnowledgeFixtures } from "./sample/knowledge.ts";
 
-const failing = (change: Parameters<typeof sampleKnowledge>[0], at = "") =>
+const failuresOf = (change: Parameters<typeof sampleKnowledge>[0], at = "") =>
   failures(testKnowledge(sampleKnowledge(change), sampleKnowledgeFixtures), at);
 
 const wrong: [string, Parameters<typeof sampleKnowledge>[0], string][] = [
@@ -65,7 +65,7 @@ const wrong: [string, Parameters<typeof sampleKnowledge>[0], string][] = [
   ],
 ];
 
-test("a correct connector passes every case", async () => expect(await failing(undefined)).toEqual([]), 30_000);
+test("a correct connector passes every case", async () => expect(await failuresOf(undefined)).toEqual([]), 30_000);
 test.for(wrong)("a connector that %s fails", { timeout: 30_000 }, async ([, change, at]) => {
-  expect(await failing(change, at)).not.toEqual([]);
+  expect(await failuresOf(change, at)).not.toEqual([]);
 });

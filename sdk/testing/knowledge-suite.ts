@@ -134,9 +134,9 @@ const listCases = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
     async (wiki) => {
       const [deletedId = ""] = wiki.ids();
       wiki.remove(deletedId);
-      const added = wiki.add({ title: "New", body: fixtures.body });
+      const addedId = wiki.add({ title: "New", body: fixtures.body });
       const listedIds = (await (await open(wiki.url)).listAll()).pages.map(({ id }) => id);
-      assert.ok(!listedIds.includes(deletedId) && listedIds.includes(added));
+      assert.ok(!listedIds.includes(deletedId) && listedIds.includes(addedId));
     },
   ],
   [
@@ -228,12 +228,13 @@ const faultCases = (_: KnowledgeFixtures, open: Open): Case[] => [
     async (wiki) => {
       const { list } = await open(wiki.url);
       wiki.fault({ kind: "status", status: 429, headers: { "retry-after": "1" }, body: '{"message":"slow down"}', times: 1 });
-      const started = performance.now();
+      const startedAt = performance.now();
       const outcome = await list(null).then(
         () => null,
         (error: { code?: unknown; retry_after_ms?: number }) => error,
       );
-      if (outcome === null) assert.ok(performance.now() - started > 900, "list returned before the requested second had passed");
+      if (outcome === null)
+        assert.ok(performance.now() - startedAt > 900, "list returned before the requested second had passed");
       else
         assert.ok(
           outcome.code === "rate_limited" && (outcome.retry_after_ms ?? 0) >= 900,

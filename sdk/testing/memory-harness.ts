@@ -26,9 +26,9 @@ export function memoryHarness(backend: MemoryStore, other: MemoryStore, vectors:
   };
   const memory = (content: string, more: Partial<NewMemory> = {}): NewMemory => {
     const at = new Date(Date.UTC(2026, 0, 1) + count++ * 1000).toISOString();
-    const own = { id: randomUUID(), key: `${agent}/${count}`, content, scope: "agent" as MemoryScope };
+    const ownMemory = { id: randomUUID(), key: `${agent}/${count}`, content, scope: "agent" as MemoryScope };
     const rest = { agent_id: agent, project_id: null, task_id: null, created_at: at, updated_at: at };
-    return { ...own, ...rest, ttl_ms: null, embedding: null, ...more };
+    return { ...ownMemory, ...rest, ttl_ms: null, embedding: null, ...more };
   };
   const put = async (content: string, more?: Partial<NewMemory>) => {
     const one = memory(content, more);
@@ -39,7 +39,7 @@ export function memoryHarness(backend: MemoryStore, other: MemoryStore, vectors:
 }
 
 /** The memory as the store returns it. */
-export function stored({ ttl_ms: _, embedding: __, ...memory }: NewMemory) {
+export function storedMemory({ ttl_ms: _, embedding: __, ...memory }: NewMemory) {
   return memory;
 }
 

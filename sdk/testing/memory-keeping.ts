@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MemoryMatch, MemoryScope } from "../memory.ts";
 import type { TestCase } from "./fixtures.ts";
-import { keysOf, type MemoryHarness, stored } from "./memory-harness.ts";
+import { keysOf, type MemoryHarness, storedMemory } from "./memory-harness.ts";
 
 type Open = () => Promise<MemoryHarness>;
 
@@ -20,8 +20,8 @@ export const storageCases = (open: Open): TestCase[] => [
 
 async function givesBack({ backend, other, memory, put }: MemoryHarness): Promise<void> {
   const one = await put("Deploys happen on Fridays.", { project_id: 7, task_id: "t-1", scope: "task" });
-  assert.deepEqual(await backend.get(one.key), stored(one));
-  assert.deepEqual(await other.get(one.key), stored(one), "another replica must see it immediately");
+  assert.deepEqual(await backend.get(one.key), storedMemory(one));
+  assert.deepEqual(await other.get(one.key), storedMemory(one), "another replica must see it immediately");
   assert.equal(await backend.get(memory("").key), null, "get of an absent key must return null");
 }
 
@@ -49,12 +49,12 @@ const strange = [
 async function anyText({ backend, put, agent, memory }: MemoryHarness): Promise<void> {
   for (const text of strange) {
     const one = await put(`${text} is a content`, { key: `${agent.slice(-8)}${text}` });
-    assert.deepEqual(await backend.get(one.key), stored(one));
+    assert.deepEqual(await backend.get(one.key), storedMemory(one));
   }
   // Keys are not trimmed, case-folded or normalized.
-  const composed = await put("composed", { key: `${agent}\u00e9` });
+  const composedMemory = await put("composed", { key: `${agent}\u00e9` });
   assert.equal(await backend.get(`${agent}e\u0301`), null, "keys that only look alike must be different");
-  assert.equal((await backend.get(composed.key))?.content, "composed");
+  assert.equal((await backend.get(composedMemory.key))?.content, "composed");
   const large = await put("ü".repeat(128 * 1024), { key: memory("").key });
   assert.equal((await backend.get(large.key))?.content, large.content, "256 KiB must be stored completely");
 }
@@ -92,7 +92,7 @@ async function deletes({ backend, other, put, agent, vector }: MemoryHarness): P
 
 async function expires({ backend, put, agent, vector, memory }: MemoryHarness): Promise<void> {
   const filter = [{ agent_id: agent }];
-  const kept = await put("harbour stays", { embedding: vector(0), ttl_ms: 600_000 });
+  const keptMemory = await put("harbour stays", { embedding: vector(0), ttl_ms: 600_000 });
   const putBrief = async (ttl_ms: number) => {
     const startedAt = performance.now();
     const brief = await put("harbour goes", { embedding: vector(1), ttl_ms });
@@ -112,9 +112,9 @@ async function expires({ backend, put, agent, vector, memory }: MemoryHarness): 
   await sleep(ttl_ms + 50);
   assert.equal(await backend.get(brief.key), null, "get must not find an expired memory");
   const page = await backend.list(filter, { limit: 10, offset: 0 });
-  assert.deepEqual([keysOf(page.items), page.total], [[kept.key], 1], "list and total must not count expired memories");
-  assert.deepEqual(keysOf(await backend.nearest(vector(0), filter, 10)), [kept.key]);
-  assert.deepEqual(keysOf(await backend.match({ words: "all", text: "harbour", vector: null }, filter, 10)), [kept.key]);
+  assert.deepEqual([keysOf(page.items), page.total], [[keptMemory.key], 1], "list and total must not count expired memories");
+  assert.deepEqual(keysOf(await backend.nearest(vector(0), filter, 10)), [keptMemory.key]);
+  assert.deepEqual(keysOf(await backend.match({ words: "all", text: "harbour", vector: null }, filter, 10)), [keptMemory.key]);
   assert.ok(
     !(await backend.unembedded(10_000)).some(({ id }) => id === waits.id),
     "an expired memory must not be listed as unembedded",

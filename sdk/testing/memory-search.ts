@@ -86,16 +86,16 @@ async function english({ backend, put, agent }: MemoryHarness): Promise<void> {
 }
 
 async function syntax({ backend, put, agent }: MemoryHarness): Promise<void> {
-  const red = (await put("a red boat on the lake")).key;
+  const redBoat = (await put("a red boat on the lake")).key;
   const blue = (await put("a blue boat, and a red sail")).key;
   const find = async (text: string) =>
     keysOf(await backend.match({ words: "all", text, vector: null }, [{ agent_id: agent }], 10)).sort();
-  assert.deepEqual(await find('"red boat"'), [red], "the words of a phrase must be adjacent");
-  assert.deepEqual(await find("boat -sail"), [red], "a minus keeps out");
-  assert.deepEqual(await find("lake or sail"), [red, blue].sort(), "or means either");
-  assert.deepEqual(await find("red boat"), [red, blue].sort());
-  for (const broken of ['"red', "& | ! ( ) :*", "-", "'", "\\", "or or", '""'])
-    await backend.match({ words: "all", text: broken, vector: null }, [{ agent_id: agent }], 10);
+  assert.deepEqual(await find('"red boat"'), [redBoat], "the words of a phrase must be adjacent");
+  assert.deepEqual(await find("boat -sail"), [redBoat], "a minus keeps out");
+  assert.deepEqual(await find("lake or sail"), [redBoat, blue].sort(), "or means either");
+  assert.deepEqual(await find("red boat"), [redBoat, blue].sort());
+  for (const brokenQuery of ['"red', "& | ! ( ) :*", "-", "'", "\\", "or or", '""'])
+    await backend.match({ words: "all", text: brokenQuery, vector: null }, [{ agent_id: agent }], 10);
 }
 
 async function freeText({ backend, put, agent, vector, vectors }: MemoryHarness): Promise<void> {
@@ -114,8 +114,8 @@ async function freeText({ backend, put, agent, vector, vectors }: MemoryHarness)
 
 async function later({ backend, other, put, agent, vector }: MemoryHarness): Promise<void> {
   const one = await put("waiting for its vector");
-  const waiting = (await backend.unembedded(10_000)).find(({ id }) => id === one.id);
-  assert.deepEqual(waiting, { id: one.id, content: one.content }, "what has no vector waits for one");
+  const unembedded = (await backend.unembedded(10_000)).find(({ id }) => id === one.id);
+  assert.deepEqual(unembedded, { id: one.id, content: one.content }, "what has no vector waits for one");
   assert.deepEqual(await backend.nearest(vector(0), [{ agent_id: agent }], 10), []);
   assert.deepEqual(keysOf(await backend.match({ words: "all", text: "waiting", vector: vector(0) }, [{ agent_id: agent }], 10)), [
     one.key,

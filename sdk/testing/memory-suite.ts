@@ -22,9 +22,9 @@ export function testMemory(plugin: Plugin, fixtures: MemoryFixtures = {}): TestC
   const open = async (): Promise<MemoryHarness> => {
     const vectors = fixtures.capabilities?.vectors ?? testVectors(8);
     const capabilities = fakeCapabilities({ ...fixtures.capabilities, vectors });
-    const contributed = await setUpPlugin(plugin, { config: fixtures.config, capabilities });
+    const contributions = await setUpPlugin(plugin, { config: fixtures.config, capabilities });
     const again = await setUpPlugin(plugin, { config: fixtures.config, capabilities });
-    const backend = contributed.memories?.[name];
+    const backend = contributions.memories?.[name];
     assert.ok(backend, `setup must contribute memories.${name}`);
     return memoryHarness(backend, again.memories?.[name] ?? backend, vectors);
   };

@@ -30,8 +30,8 @@ export function contractViolations(
   const template = templateOf(contract, parts, method);
   if (template === undefined) return [`${method} ${path} is not in the contract`];
   const operation = contract.paths[template]?.[method.toLowerCase()] as Operation;
-  const shared = (contract.paths[template] as { parameters?: Operation["parameters"] }).parameters ?? [];
-  const parameters = [...shared, ...(operation.parameters ?? [])].map((entry) =>
+  const sharedParameters = (contract.paths[template] as { parameters?: Operation["parameters"] }).parameters ?? [];
+  const parameters = [...sharedParameters, ...(operation.parameters ?? [])].map((entry) =>
     "$ref" in entry ? (contract.components?.parameters?.[entry.$ref.split("/").at(-1) ?? ""] as Parameter) : entry,
   );
   const values = new Map([...query].map(([name, value]) => [name, { in: "query", value }]));
@@ -40,10 +40,12 @@ export function contractViolations(
   });
   const faults: string[] = [];
   for (const [name, { in: place, value }] of values) {
-    const known = parameters.find((parameter) => parameter.name === name && parameter.in === place);
-    if (!known) faults.push(`${place} parameter ${name} is not in the contract`);
+    const parameter = parameters.find((parameter) => parameter.name === name && parameter.in === place);
+    if (!parameter) faults.push(`${place} parameter ${name} is not in the contract`);
     else if (
-      ![value, Number(value), value.split(",")].some((candidate) => schemaOf(contract, known.schema).safeParse(candidate).success)
+      ![value, Number(value), value.split(",")].some(
+        (candidate) => schemaOf(contract, parameter.schema).safeParse(candidate).success,
+      )
     )
       faults.push(`${name}=${value}`);
   }
@@ -68,13 +70,15 @@ function bodyFaults(contract: ApiContract, operation: Operation, body: unknown, 
   const schema = operation.requestBody?.content["application/json"]?.schema;
   if (!schema) return body === undefined ? [] : ["the contract has no request body"];
   const parsed = schemaOf(contract, schema).safeParse(body);
-  const known = membersOf(contract, schema);
+  const members = membersOf(contract, schema);
   return [
     ...(parsed.success ? [] : [z.prettifyError(parsed.error)]),
     ...Object.keys((body ?? {}) as object).flatMap((name) =>
-      known[name] === undefined ? [`body member ${name} is not in the contract`] : [],
+      members[name] === undefined ? [`body member ${name} is not in the contract`] : [],
     ),
-    ...Object.keys((body ?? {}) as object).flatMap((name) => (known[name]?.readOnly ? [`body member ${name} is read-only`] : [])),
+    ...Object.keys((body ?? {}) as object).flatMap((name) =>
+      members[name]?.readOnly ? [`body member ${name} is read-only`] : [],
+    ),
     ...(type?.startsWith("application/json") ? [] : [`content-type ${type}`]),
   ];
 }

@@ -93,8 +93,8 @@ export const queueCases: readonly Case[] = [
       assert.deepEqual(ids(await queue.take({ limit: 3, lease_seconds: 600 })), ids(many.slice(0, 3)), "the oldest first");
       await same(other, many.slice(3), "what was taken is not pending, for no replica");
       const takers = Array.from({ length: 10 }, (_, i) => (i % 2 ? queue : other).take({ limit: 10, lease_seconds: 600 }));
-      const taken = (await Promise.all(takers)).flatMap(ids);
-      assert.deepEqual(taken.sort(), ids(many.slice(3)).sort(), "takers at the same time must share the messages, each once");
+      const takenIds = (await Promise.all(takers)).flatMap(ids);
+      assert.deepEqual(takenIds.sort(), ids(many.slice(3)).sort(), "takers at the same time must share the messages, each once");
     },
   ],
   [

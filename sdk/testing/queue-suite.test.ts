@@ -5,16 +5,16 @@ import type { CloudEvent, Queue } from "../queue.ts";
 import { testQueues } from "./queue-suite.ts";
 
 /** In memory; all queues of one map share it, as replicas share a server. */
-function memoryQueue(kept: Map<string, { message: CloudEvent; until: number; taken: boolean; done: boolean }>): Queue {
+function memoryQueue(stored: Map<string, { message: CloudEvent; until: number; taken: boolean; done: boolean }>): Queue {
   const due = () =>
-    [...kept.values()]
+    [...stored.values()]
       .filter(({ done, until }) => !done && until <= Date.now())
       .sort((a, b) => (a.message.time < b.message.time ? -1 : 1));
   return {
     about: "Messages in memory.",
     publish: async (messages) => {
       for (const message of messages)
-        if (!kept.has(message.id)) kept.set(message.id, { message, until: 0, taken: false, done: false });
+        if (!stored.has(message.id)) stored.set(message.id, { message, until: 0, taken: false, done: false });
     },
     pending: async ({ limit, offset }) => ({
       items: due()
@@ -30,19 +30,19 @@ function memoryQueue(kept: Map<string, { message: CloudEvent; until: number; tak
           return one.message;
         }),
     ack: async (id) => {
-      const one = kept.get(id);
+      const one = stored.get(id);
       if (one?.taken) one.done = true;
       return one?.taken === true;
     },
     expire: async (before) => {
-      for (const [id, { message }] of kept) if (message.time < before) kept.delete(id);
+      for (const [id, { message }] of stored) if (message.time < before) stored.delete(id);
     },
   };
 }
 
 type Change = (queue: Queue) => Partial<Queue>;
 function casesOf(change: Change) {
-  let kept = new Map();
+  let messages = new Map();
   const plugin = definePlugin({
     id: "sample",
     version: "1.0.0",
@@ -50,12 +50,12 @@ function casesOf(change: Change) {
     config: z.object({}),
     needs: [],
     setup: () => {
-      const queue = memoryQueue(kept);
+      const queue = memoryQueue(messages);
       return { queues: { sample: { ...queue, ...change(queue) } } };
     },
   });
   const start = async () => {
-    kept = new Map();
+    messages = new Map();
     return { close: async () => {} };
   };
   return testQueues(plugin, { start });

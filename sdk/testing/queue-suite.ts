@@ -156,26 +156,28 @@ function feedCases(
   return [
     on("receives webhooks unchanged: id, path, headers and body", async ([queue], _, environment) => {
       assert.ok(queue?.receive && queue.acknowledge, "a feed has receive and acknowledge");
-      const sent = [webhook("first"), webhook("second")];
-      await incoming(environment, sent);
-      const got = await receiveAll(queue, sent.length);
-      const content = got.map(({ receipt: _, ...rest }) => rest).sort((a, b) => (String(a.id) < String(b.id) ? -1 : 1));
-      assert.deepEqual(content, sent, "each webhook must arrive as it was sent, with no other header");
-      await answer(queue, got, "stored");
+      const sentWebhooks = [webhook("first"), webhook("second")];
+      await incoming(environment, sentWebhooks);
+      const receivedWebhooks = await receiveAll(queue, sentWebhooks.length);
+      const content = receivedWebhooks
+        .map(({ receipt: _, ...rest }) => rest)
+        .sort((a, b) => (String(a.id) < String(b.id) ? -1 : 1));
+      assert.deepEqual(content, sentWebhooks, "each webhook must arrive as it was sent, with no other header");
+      await answer(queue, receivedWebhooks, "stored");
       assert.deepEqual(await queue.receive({ limit: 10, wait_seconds: 2 }), [], "what was stored must not come again");
     }),
     on("delivers a webhook again if it failed, but not if it was refused", async ([queue], _, environment) => {
       assert.ok(queue);
       await incoming(environment, [webhook("failing"), webhook("refused")]);
-      const got = await receiveAll(queue, 2);
+      const receivedWebhooks = await receiveAll(queue, 2);
       await answer(
         queue,
-        got.filter(({ id }) => id === "failing"),
+        receivedWebhooks.filter(({ id }) => id === "failing"),
         "failed",
       );
       await answer(
         queue,
-        got.filter(({ id }) => id === "refused"),
+        receivedWebhooks.filter(({ id }) => id === "refused"),
         "refused",
       );
       const again = await receiveAll(queue, 1);

@@ -38,9 +38,9 @@ const pluginWith = (change: Partial<Route>) =>
 
 /** Names of the cases that fail. */
 async function failures(change: Partial<Route>): Promise<string[]> {
-  const failed: string[] = [];
-  for (const { name, run } of testRoutes(pluginWith(change), fixtures)) await run().catch(() => failed.push(name));
-  return failed;
+  const failedCases: string[] = [];
+  for (const { name, run } of testRoutes(pluginWith(change), fixtures)) await run().catch(() => failedCases.push(name));
+  return failedCases;
 }
 
 test("a correct route passes every case", async () => expect(await failures({})).toEqual([]));

@@ -138,8 +138,8 @@ const cases = (sample: RouteSample, secrets: readonly string[]): Case[] => [
       const stop = new AbortController();
       const work = ask(route, request, stop.signal).catch(() => null);
       stop.abort();
-      const ended = await Promise.race([work.then(() => true), new Promise((done) => setTimeout(done, 2_000, false).unref())]);
-      assert.ok(ended, "a call whose signal is aborted must end within two seconds");
+      const hasEnded = await Promise.race([work.then(() => true), new Promise((done) => setTimeout(done, 2_000, false).unref())]);
+      assert.ok(hasEnded, "a call whose signal is aborted must end within two seconds");
     },
   ],
 ];
@@ -149,9 +149,9 @@ const ask = (
   { query = {}, headers = {}, body = null, raw }: SampleRequest,
   signal: AbortSignal = AbortSignal.timeout(10_000),
 ): Promise<RouteResponse> => {
-  const sent = typeof raw === "function" ? raw() : { body: raw ?? JSON.stringify(body), headers: {} };
-  const bytes = route.raw ? { bytes: new TextEncoder().encode(sent.body) } : {};
-  return callRoute(route, { query, headers: { ...headers, ...sent.headers }, body, ...bytes }, { signal, caller: "test" });
+  const rawRequest = typeof raw === "function" ? raw() : { body: raw ?? JSON.stringify(body), headers: {} };
+  const bytes = route.raw ? { bytes: new TextEncoder().encode(rawRequest.body) } : {};
+  return callRoute(route, { query, headers: { ...headers, ...rawRequest.headers }, body, ...bytes }, { signal, caller: "test" });
 };
 
 function right(answer: unknown, secrets: readonly string[]): asserts answer is RouteResponse {

@@ -61,14 +61,14 @@ export function editCases(open: OpenSource, fixtures: SourceFixtures): TestCase[
       const { id } = await source.deliver({ subject, body: "Commented." }, call());
       const [issue, comment] = [null, id].map((one) => ({ subject, comment: one })) as [never, never];
       for (const target of [issue, comment]) {
-        const seen = new Set<string>();
+        const seenIds = new Set<string>();
         for (const reaction of ["working", "working", "done", "failed", "working", "done"] as const) {
           await react(target, reaction, call());
           assert.equal(reactions(target).length, 1, `one reaction must be there after "${reaction}"`);
-          seen.add(`${reaction} ${reactions(target)[0]}`);
+          seenIds.add(`${reaction} ${reactions(target)[0]}`);
         }
-        assert.equal(seen.size, 3, "each of working, done and failed must always be the same sign");
-        assert.equal(new Set([...seen].map((one) => one.split(" ")[1])).size, 3, "the three must be different signs");
+        assert.equal(seenIds.size, 3, "each of working, done and failed must always be the same sign");
+        assert.equal(new Set([...seenIds].map((one) => one.split(" ")[1])).size, 3, "the three must be different signs");
         if (target === comment) assert.equal(reactions(issue).length, 0, "a reaction on a comment must not be on the issue");
         for (const _ of ["once", "again"]) {
           await react(target, null, call());

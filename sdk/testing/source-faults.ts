@@ -48,7 +48,7 @@ function shortLimit(open: OpenSource, fixtures: SourceFixtures): TestCase {
           body: '{"message":"slow down"}',
           times: 1,
         });
-        const started = performance.now();
+        const startedAt = performance.now();
         const call = callContext(settings(tracker.url));
         const post = { subject: fixtures.subject, body: "Hello." };
         const outcome = await source.deliver(post, call).then(
@@ -56,7 +56,7 @@ function shortLimit(open: OpenSource, fixtures: SourceFixtures): TestCase {
           (error: { code?: unknown; retry_after_ms?: number }) => error,
         );
         if (outcome === null) {
-          assert.ok(performance.now() - started > 900, "deliver returned before the requested second had passed");
+          assert.ok(performance.now() - startedAt > 900, "deliver returned before the requested second had passed");
           assert.equal(tracker.comments(fixtures.subject).length, 1);
         } else {
           assert.equal(outcome.code, "rate_limited");

@@ -100,9 +100,9 @@ async function parsesModified(source: Source, fixtures: SourceFixtures): Promise
 async function knowsRedelivery(source: Source, { golden, delivery_header }: SourceFixtures): Promise<void> {
   if (delivery_header === null) return;
   for (const { name, headers, payload } of golden) {
-    const read = (id: string): Promise<SourceEvent> =>
+    const parse = (id: string): Promise<SourceEvent> =>
       parseChecked(source, { headers: { ...headers, [delivery_header]: id }, payload }, name);
-    const [first, again, other] = [await read("d-1"), await read("d-1"), await read("d-2")];
+    const [first, again, other] = [await parse("d-1"), await parse("d-1"), await parse("d-2")];
     assert.deepEqual(again, first, `${name}: the same delivery must be parsed the same`);
     assert.deepEqual(
       { ...other, delivery_id: "d-1" },
@@ -128,13 +128,13 @@ async function readsIds(source: Source, { comment_event, delivery_header }: Sour
 }
 
 async function knowsMarker(source: Source, { comment_event }: SourceFixtures): Promise<void> {
-  const marked = async (body: string) => (await parseChecked(source, comment_event(body), "a comment")).marked;
-  const own = addMarker("Done.", "key-1");
-  assert.equal(await marked(own), true, "a comment that starts with the marker must be marked");
-  assert.equal(await marked("A comment of a person."), false, "a comment without the marker must not be marked");
-  const quoted = own.replace(/^/gm, "> ");
-  assert.equal(await marked(`${quoted}\n\nI agree.`), false, "a comment with a quoted marker must not be marked");
-  assert.equal(await marked(`As it said:\n\n${own}`), false, "a comment with a marker in its middle must not be marked");
+  const isMarked = async (body: string) => (await parseChecked(source, comment_event(body), "a comment")).marked;
+  const markedText = addMarker("Done.", "key-1");
+  assert.equal(await isMarked(markedText), true, "a comment that starts with the marker must be marked");
+  assert.equal(await isMarked("A comment of a person."), false, "a comment without the marker must not be marked");
+  const quotedText = markedText.replace(/^/gm, "> ");
+  assert.equal(await isMarked(`${quotedText}\n\nI agree.`), false, "a comment with a quoted marker must not be marked");
+  assert.equal(await isMarked(`As it said:\n\n${markedText}`), false, "a comment with a marker in its middle must not be marked");
 }
 
 async function parseChecked(source: Source, input: WebhookPayload, what: string): Promise<SourceEvent> {
@@ -146,10 +146,10 @@ async function parseChecked(source: Source, input: WebhookPayload, what: string)
   } catch (error) {
     assert.fail(`parse must never throw; it threw ${inspect(error)}\nfor ${describeInput()}`);
   }
-  const checked = event.safeParse(answer);
+  const parsed = event.safeParse(answer);
   assert.ok(
-    checked.success,
-    `parse must return a SourceEvent; ${checked.success ? "" : z.prettifyError(checked.error)}\nfor ${describeInput()}`,
+    parsed.success,
+    `parse must return a SourceEvent; ${parsed.success ? "" : z.prettifyError(parsed.error)}\nfor ${describeInput()}`,
   );
   return answer;
 }

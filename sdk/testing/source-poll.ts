@@ -83,12 +83,12 @@ export function pollCases(open: OpenSource, fixtures: SourceFixtures): TestCase[
 async function idsOf(source: Source, events: readonly WebhookPayload[]): Promise<string[]> {
   const ids: string[] = [];
   for (const event of events) {
-    const read = await source.parse(event);
-    const shown = JSON.stringify(event).slice(0, 500);
-    assert.equal(read.missing_field, null, `a polled event must have no missing field: ${shown}`);
-    assert.ok(read.event_name, `a polled event must have a name: ${shown}`);
-    assert.ok(read.delivery_id, `a polled event must have a delivery id, because it may be returned twice: ${shown}`);
-    ids.push(read.delivery_id);
+    const parsedEvent = await source.parse(event);
+    const eventText = JSON.stringify(event).slice(0, 500);
+    assert.equal(parsedEvent.missing_field, null, `a polled event must have no missing field: ${eventText}`);
+    assert.ok(parsedEvent.event_name, `a polled event must have a name: ${eventText}`);
+    assert.ok(parsedEvent.delivery_id, `a polled event must have a delivery id, because it may be returned twice: ${eventText}`);
+    ids.push(parsedEvent.delivery_id);
   }
   assert.equal(new Set(ids).size, ids.length, "one poll must not return an event twice");
   return ids;

@@ -77,9 +77,9 @@ const wrong: [string, Parameters<typeof samplePlugin>[0], string][] = [
     "loses what was posted twice",
     (s) => ({
       deliver: async (p, c) => {
-        const posted = await s.deliver(p, c);
-        memory.set(c.key, { id: memory.has(c.key) ? "twice" : posted.id, url: posted.url });
-        return posted;
+        const comment = await s.deliver(p, c);
+        memory.set(c.key, { id: memory.has(c.key) ? "twice" : comment.id, url: comment.url });
+        return comment;
       },
       find: async (p, c) => (memory.get(c.key)?.id === "twice" ? null : s.find(p, c)),
     }),
@@ -207,7 +207,7 @@ test("a golden webhook that is parsed differently fails", async () => {
 
 test("requests to a host that the plugin declares go to the case's tracker", async () => {
   const host = "api.sample.example";
-  const addressed = (call: object) => ({
+  const withAddress = (call: object) => ({
     ...call,
     connection: { ...(call as { connection: object }).connection, url: `https://${host}` },
   });
@@ -217,7 +217,7 @@ test("requests to a host that the plugin declares go to the case's tracker", asy
       Object.entries(source).flatMap(([name, value]) =>
         typeof value !== "function" || name === "verify" || name === "parse"
           ? []
-          : [[name, (...args: object[]) => Reflect.apply(value, source, args.with(-1, addressed(args.at(-1) as object)))]],
+          : [[name, (...args: object[]) => Reflect.apply(value, source, args.with(-1, withAddress(args.at(-1) as object)))]],
       ),
     ),
     connection: source.connection.omit({ url: true }) as never,

@@ -78,17 +78,23 @@ async function declaresNone(open: OpenSource): Promise<void> {
 /** The host checks what a source declares by itself, also while the plugin does not run, so it must be the platform's signature. */
 async function agrees(open: OpenSource, { settings: more, sign }: NonNullable<SourceFixtures["signature"]>): Promise<void> {
   const { source, settings } = await open();
-  const { signature: declared } = source;
-  if (!declared) return;
-  const secret = settings(url, more)[declared.secret];
+  const { signature: declaredSignature } = source;
+  if (!declaredSignature) return;
+  const secret = settings(url, more)[declaredSignature.secret];
   const secrets: readonly string[] = source.secrets;
-  assert.ok(typeof secret === "string", `signature.secret: fixtures.signature.settings must contain "${declared.secret}"`);
-  assert.ok(secrets.includes(declared.secret), `signature.secret: "${declared.secret}" must be one of secrets`);
-  assert.equal(declared.header, declared.header.toLowerCase(), "signature.header must be in lower case");
-  const accepts = (headers: Record<string, string>, bytes: Uint8Array) => isSigned(declared, headers, bytes, secret);
+  assert.ok(
+    typeof secret === "string",
+    `signature.secret: fixtures.signature.settings must contain "${declaredSignature.secret}"`,
+  );
+  assert.ok(secrets.includes(declaredSignature.secret), `signature.secret: "${declaredSignature.secret}" must be one of secrets`);
+  assert.equal(declaredSignature.header, declaredSignature.header.toLowerCase(), "signature.header must be in lower case");
+  const accepts = (headers: Record<string, string>, bytes: Uint8Array) => isSigned(declaredSignature, headers, bytes, secret);
   assert.ok(accepts(sign(body), body), "signature: does not accept what fixtures.signature.sign made");
-  const other = declared.type === "token" ? `${secret}0` : "another secret";
-  assert.ok(!isSigned(declared, sign(body), body, other), "signature: accepts a webhook that was signed with another secret");
+  const other = declaredSignature.type === "token" ? `${secret}0` : "another secret";
+  assert.ok(
+    !isSigned(declaredSignature, sign(body), body, other),
+    "signature: accepts a webhook that was signed with another secret",
+  );
 }
 
 /** As the host does it. */
@@ -98,9 +104,9 @@ function isSigned(
   bytes: Uint8Array,
   secret: string,
 ): boolean {
-  const sent = Object.entries(headers).find(([name]) => name.toLowerCase() === header)?.[1] ?? "";
-  if (type === "token") return equalSecrets(sent.slice(prefix.length), secret);
+  const headerValue = Object.entries(headers).find(([name]) => name.toLowerCase() === header)?.[1] ?? "";
+  if (type === "token") return equalSecrets(headerValue.slice(prefix.length), secret);
   const hmac = createHmac("sha256", secret).update(bytes).digest();
-  const value = sent.slice(prefix.length);
-  return sent.startsWith(prefix) && (value.toLowerCase() === hmac.toString("hex") || value === hmac.toString("base64"));
+  const value = headerValue.slice(prefix.length);
+  return headerValue.startsWith(prefix) && (value.toLowerCase() === hmac.toString("hex") || value === hmac.toString("base64"));
 }

@@ -16,8 +16,8 @@ const mapping = { source: "alpha", canonical_trigger: "sample.created" };
 const good = ({ operations, trackers }: Host): UseCase => ({
   about: "A sample: a project, a mapping and an issue.",
   setup: async (_, call) => {
-    const kept: State = { ...(call.state as State | null) };
-    const keep = (more: State) => call.save(Object.assign(kept, more) as never);
+    const state: State = { ...(call.state as State | null) };
+    const keep = (more: State) => call.save(Object.assign(state, more) as never);
     await operations.call("agents.get", { id: "pm_default" }).catch(() => {
       throw new PluginError("conflict", "The agent pm_default does not exist.");
     });
@@ -28,14 +28,15 @@ const good = ({ operations, trackers }: Host): UseCase => ({
     await operations.call("webhook-mappings.create", mapping).catch((error: PluginError) => {
       if (error.code !== "conflict") throw error;
     });
-    const wanted = { project: "octo/sample", title: "Sample", body: "" };
-    if (kept.issue === undefined) await keep({ issue: await trackers.createIssue("alpha", wanted, { ...call, key: "sample" }) });
+    const newIssue = { project: "octo/sample", title: "Sample", body: "" };
+    if (state.issue === undefined)
+      await keep({ issue: await trackers.createIssue("alpha", newIssue, { ...call, key: "sample" }) });
     return {
       status: "ready",
       agents_verified: ["pm_default"],
       next_steps: ["Look at it."],
       project: { project_id: "octo/sample", name: "Sample", id: project.id },
-      tracker_issue: kept.issue ?? null,
+      tracker_issue: state.issue ?? null,
     };
   },
   teardown: async ({ state, signal }) => {
@@ -49,7 +50,7 @@ const good = ({ operations, trackers }: Host): UseCase => ({
   },
 });
 
-async function failing(change: (useCase: UseCase, host: Host) => Partial<UseCase>): Promise<string[]> {
+async function failuresOf(change: (useCase: UseCase, host: Host) => Partial<UseCase>): Promise<string[]> {
   const plugin = definePlugin({
     id: "sample",
     version: "1.0.0",
@@ -61,19 +62,19 @@ async function failing(change: (useCase: UseCase, host: Host) => Partial<UseCase
       return { useCases: { sample: { ...useCase, ...change(useCase, host as unknown as Host) } } };
     },
   });
-  const failed: string[] = [];
+  const failedCases: string[] = [];
   for (const { name, run } of testUseCase(plugin, { needs_agent: "pm_default" }))
-    await run().catch(() => failed.push(name.replace("use case sample.sample: ", "")));
-  return failed;
+    await run().catch(() => failedCases.push(name.replace("use case sample.sample: ", "")));
+  return failedCases;
 }
 
 const forgetful = (call: UseCaseContext): UseCaseContext => ({ ...call, save: async () => {} });
 
 test("a correct use case passes", async () => {
-  expect(await failing(() => ({}))).toEqual([]);
+  expect(await failuresOf(() => ({}))).toEqual([]);
 });
 
-test.each<[string, Parameters<typeof failing>[0], string]>([
+test.each<[string, Parameters<typeof failuresOf>[0], string]>([
   ["says nothing of what it does", () => ({ about: "" }), "has a complete declaration"],
   [
     "names a project that is not there",
@@ -123,5 +124,5 @@ test.each<[string, Parameters<typeof failing>[0], string]>([
     "a missing agent is a conflict",
   ],
 ])("one that %s fails", async (_, change, name) => {
-  expect(await failing(change)).toContain(name);
+  expect(await failuresOf(change)).toContain(name);
 });

@@ -58,7 +58,7 @@ export function testUseCase(plugin: Plugin, fixtures: UseCaseFixtures = {}): Tes
     });
   const agent = fixtures.needs_agent;
   if (agent !== undefined)
-    cases.push({ name: "a missing agent is a conflict", ...on((one) => missing(one, agent), { without: [agent] }) });
+    cases.push({ name: "a missing agent is a conflict", ...on((one) => requireConflict(one, agent), { without: [agent] }) });
   return cases.map((one) => ({ ...one, name: `use case ${plugin.id}.${name}: ${one.name}` }));
 }
 
@@ -103,7 +103,7 @@ async function bench(plugin: Plugin, name: string, fixtures: UseCaseFixtures, op
 function trackersOf(
   operations: FakeOperations,
   issues: string[],
-  closed: string[],
+  closedIssues: string[],
   source: string | null,
   { tracker }: SetupOptions,
 ): TrackersAccess {
@@ -119,7 +119,7 @@ function trackersOf(
       return { key, url: `https://tracker.example/${key}` };
     },
     closeIssue: async (_, { key }) => {
-      closed.push(key);
+      closedIssues.push(key);
       return true;
     },
   };
@@ -166,9 +166,9 @@ async function removes({ setup, teardown, operations, issues, closed }: Bench): 
 
 async function repeatTeardown({ setup, teardown, operations }: Bench): Promise<void> {
   const before = operations.rows;
-  const nothing = await teardown();
+  const secondTeardown = await teardown();
   assert.deepEqual(
-    [nothing.project_deleted, nothing.issue_closed],
+    [secondTeardown.project_deleted, secondTeardown.issue_closed],
     [false, false],
     "a teardown before a setup must find nothing",
   );
@@ -192,23 +192,23 @@ async function breaksOffAt(fresh: () => Promise<Bench>, check: Check, afterChang
     const interrupted = await fresh();
     interrupted.operations.failAt = at;
     interrupted.operations.failsAfterChange = afterChange;
-    const failed = await interrupted.setup().then(
+    const hasFailed = await interrupted.setup().then(
       () => false,
       () => true,
     );
     interrupted.operations.failAt = 0;
-    if (!failed) return assert.ok(at > 1, "the setup must change something and must report a failed change");
+    if (!hasFailed) return assert.ok(at > 1, "the setup must change something and must report a failed change");
     await check(interrupted, uninterrupted);
   }
 }
 
 async function resumesSetup({ setup, operations, issues }: Bench, uninterrupted: Bench): Promise<void> {
   await setup();
-  const seen = ({ rows }: FakeOperations) =>
+  const rowsOf = ({ rows }: FakeOperations) =>
     Object.entries(rows).map(([noun, all]) => `${noun}: ${all.map(({ id: _, ...row }) => JSON.stringify(row)).join()}`);
   assert.deepEqual(
-    seen(operations).sort(),
-    seen(uninterrupted.operations).sort(),
+    rowsOf(operations).sort(),
+    rowsOf(uninterrupted.operations).sort(),
     "a resumed setup must end like an uninterrupted one",
   );
   assert.equal(issues.length, uninterrupted.issues.length, "there must be one issue");
@@ -235,7 +235,7 @@ async function failsWithReason(bench: Bench): Promise<void> {
   await tearsDownAll(bench);
 }
 
-async function missing({ setup, operations }: Bench, needs_agent: string): Promise<void> {
+async function requireConflict({ setup, operations }: Bench, needs_agent: string): Promise<void> {
   const before = operations.rows;
   const error = await setup().then(
     () => null,

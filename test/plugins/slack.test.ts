@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { approver, button, channel, signed, signingSecret } from "../../plugins/slack/test/conformance.ts";
+import { approver, button, channel, signedRequest, signingSecret } from "../../plugins/slack/test/conformance.ts";
 import { SlackServer, token } from "../../plugins/slack/test/server.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { eventually } from "../harness/wait.ts";
@@ -30,7 +30,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const press = (body: string, { headers } = signed(body)) =>
+const press = (body: string, { headers } = signedRequest(body)) =>
   fetch(`${world.service.url}/plugins/slack/actions`, {
     method: "POST",
     headers: { ...headers, "content-type": "application/x-www-form-urlencoded" },
@@ -58,7 +58,8 @@ test("a waiting run is posted with buttons; an approver approves it, and it is w
   // A sender that cannot sign, or is not listed, cannot decide.
   const body = button("approve", value, { ts: String(message?.ts) });
   expect(
-    (await press(body, { ...signed(body), headers: { ...signed(body).headers, "x-slack-signature": "v0=00" } })).status,
+    (await press(body, { ...signedRequest(body), headers: { ...signedRequest(body).headers, "x-slack-signature": "v0=00" } }))
+      .status,
   ).toBe(401);
   expect((await press(button("approve", value, { user: "U0000000" }))).status).toBe(200);
   expect(slack.ephemeral).toMatchObject([{ user: "U0000000", text: expect.stringContaining("not allowed to decide") }]);

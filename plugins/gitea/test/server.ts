@@ -44,8 +44,8 @@ export class GiteaServer extends FakeTracker {
     return this.all.filter((one) => one.issue === Number(issue)).map(({ body }) => body);
   }
   issue(number: number): Issue {
-    const known = this.issues.get(number);
-    if (known) return known;
+    const knownIssue = this.issues.get(number);
+    if (knownIssue) return knownIssue;
     const now = new Date().toISOString();
     const times = { created_at: now, updated_at: now, closed_at: null };
     const made = { number, title: "Login fails", body: "It says 500.", state: "open", user: { id: 5, login: "ann" }, ...times };
@@ -112,14 +112,14 @@ export class GiteaServer extends FakeTracker {
     return { status: 201, body: made, wrote: true };
   }
   #label(method: string, issue: Issue, id: string | undefined, fields: { labels: number[] }): FakeResponse {
-    const added = method === "POST" ? labels.filter((label) => fields.labels.includes(label.id)) : [];
-    issue.labels = [...issue.labels.filter((label) => String(label.id) !== id), ...added];
+    const addedLabels = method === "POST" ? labels.filter((label) => fields.labels.includes(label.id)) : [];
+    issue.labels = [...issue.labels.filter((label) => String(label.id) !== id), ...addedLabels];
     return { status: method === "DELETE" ? 204 : 200, body: method === "DELETE" ? undefined : issue.labels, wrote: true };
   }
   #hook(method: string, id: number, fields: Hook): FakeResponse {
     if (method === "GET") return { status: 200, body: this.hooks };
-    const known = this.hooks.find((hook) => hook.id === id);
-    if (known) return { status: 200, body: Object.assign(known, fields), wrote: true };
+    const knownHook = this.hooks.find((hook) => hook.id === id);
+    if (knownHook) return { status: 200, body: Object.assign(knownHook, fields), wrote: true };
     this.hooks.push({ ...fields, id: this.hooks.length + 1 });
     return { status: 201, body: this.hooks.at(-1), wrote: true };
   }

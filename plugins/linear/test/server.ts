@@ -194,8 +194,8 @@ const operations: Readonly<Record<string, Operation>> = {
       removedLabelIds = [],
       ...rest
     } = input as { addedLabelIds?: string[]; removedLabelIds?: string[] };
-    const kept = [...new Set([...found.labelIds, ...addedLabelIds])].filter((label) => !removedLabelIds.includes(label));
-    Object.assign(found, rest, { labelIds: kept, updatedAt: new Date().toISOString() });
+    const keptLabelIds = [...new Set([...found.labelIds, ...addedLabelIds])].filter((label) => !removedLabelIds.includes(label));
+    Object.assign(found, rest, { labelIds: keptLabelIds, updatedAt: new Date().toISOString() });
     return { issueUpdate: { success: true, issue: server.issueShown(found) } };
   },
   LabelsByName: (_, { filter }: { filter: { and: [{ name: { in: string[] } }] } }) => ({

@@ -19,13 +19,13 @@ const program = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 type Environment = Readonly<Record<string, string>>;
 
 /** A RabbitMQ without plugins on loopback. Acknowledged messages survive `kill`. `ports`: three free ones. */
-export async function startBroker(given: { command?: string; ports?: readonly number[] } = {}) {
-  const { command = program, ports = await freePorts(3) } = given;
+export async function startBroker(options: { command?: string; ports?: readonly number[] } = {}) {
+  const { command = program, ports = await freePorts(3) } = options;
   const [port = 0, , names = 0] = ports;
   const folder = mkdtempSync(join(tmpdir(), "signalbox-rabbitmq-"));
   const env = prepareFolder(folder, ports);
   let kill = async () => {};
-  const connected = async <T>(run: (channel: AMQPChannel) => Promise<T>): Promise<T> => {
+  const withConnection = async <T>(run: (channel: AMQPChannel) => Promise<T>): Promise<T> => {
     const client = new AMQPClient(`amqp://127.0.0.1:${port}`);
     await client.connect();
     try {
@@ -39,16 +39,17 @@ export async function startBroker(given: { command?: string; ports?: readonly nu
    * the stream, and after a kill it sometimes leaves it down for good. Then this does what an operator would do: restart it.
    */
   const restart = async () => {
-    for (let left = restarts; ; left -= 1) {
+    for (let triesLeft = restarts; ; triesLeft -= 1) {
       kill = await startServer(command, env);
-      const failure = await waitUntilAnswering(connected);
+      const failure = await waitUntilAnswering(withConnection);
       if (failure === null) return;
       await kill();
-      if (left === 0) throw new Error(`RabbitMQ does not answer for ${published} after ${restarts} more restarts: ${failure}`);
+      if (triesLeft === 0)
+        throw new Error(`RabbitMQ does not answer for ${published} after ${restarts} more restarts: ${failure}`);
     }
   };
   kill = await startServer(command, env);
-  await connected(async (channel) => {
+  await withConnection(async (channel) => {
     await channel.queueDeclare(incoming, { durable: true });
     // Declared here and not by the plugin: RabbitMQ 3.10 loses a stream if it is killed within a second of its declaration,
     // because it has not yet written its stream coordinator to its directory (names.dets). No restart brings the stream back.
@@ -59,7 +60,7 @@ export async function startBroker(given: { command?: string; ports?: readonly nu
     config: { url: `amqp://127.0.0.1:${port}/`, incoming_queue: incoming },
     /** Publishes webhooks to the queue that the plugin reads; resolves once the broker has them. */
     send: (webhooks: readonly Omit<IncomingWebhook, "receipt">[]) =>
-      connected(async (channel) => {
+      withConnection(async (channel) => {
         await channel.exchangeDeclare("webhooks", "topic", { durable: true });
         await channel.queueBind(incoming, "webhooks", "webhooks.#");
         await channel.confirmSelect();
@@ -74,9 +75,9 @@ export async function startBroker(given: { command?: string; ports?: readonly nu
         );
       }),
     /** Ids of the CloudEvents that the plugin published, in the order of the stream. */
-    published: () => connected(readAll),
+    published: () => withConnection(readAll),
     /** Number of webhooks that are not acknowledged after the service has disconnected. */
-    waiting: () => connected(async (channel) => (await channel.queueDeclare(incoming, { passive: true })).messageCount),
+    waiting: () => withConnection(async (channel) => (await channel.queueDeclare(incoming, { passive: true })).messageCount),
     /** kill -9. */
     kill: () => kill(),
     /**
@@ -141,28 +142,28 @@ async function startServer(command: string, env: Environment): Promise<() => Pro
   const { PATH } = process.env;
   // The command is a script: signals go to all that it starts.
   const server = spawn(command, { env: { PATH, ...env }, stdio: ["ignore", "pipe", "pipe"], detached: true });
-  const ended = once(server, "close");
+  const end = once(server, "close");
   const signal = () => {
     try {
       if (server.pid) process.kill(-server.pid, "SIGKILL");
     } catch {}
   };
   process.once("exit", signal);
-  let written = "";
+  let output = "";
   const timer = setTimeout(signal, startMs);
   await new Promise<void>((done, fail) => {
     server.once("error", (error) => fail(new Error(`${command} does not start (install rabbitmq-server): ${error.message}`)));
-    server.once("close", () => fail(new Error(`${command} ended before it was ready:\n${written}`)));
+    server.once("close", () => fail(new Error(`${command} ended before it was ready:\n${output}`)));
     for (const stream of [server.stdout, server.stderr])
       stream.setEncoding("utf8").on("data", (text: string) => {
-        written += text;
-        if (/Server startup complete/.test(written)) done();
+        output += text;
+        if (/Server startup complete/.test(output)) done();
       });
   }).finally(() => clearTimeout(timer));
   return async () => {
     process.off("exit", signal);
     signal();
-    await ended;
+    await end;
   };
 }
 
@@ -184,11 +185,11 @@ function evaluate({ RABBITMQ_DIST_PORT: _, ...env }: Environment, expression: st
 type Connected = <T>(run: (channel: AMQPChannel) => Promise<T>) => Promise<T>;
 
 /** Waits until the queue exists and a message to the stream can be read from it. Returns the last error if they do not answer. */
-async function waitUntilAnswering(connected: Connected): Promise<string | null> {
+async function waitUntilAnswering(withConnection: Connected): Promise<string | null> {
   const deadline = Date.now() + answerMs;
   for (;;) {
     try {
-      await connected((channel) => {
+      await withConnection((channel) => {
         const late = sleep(Math.max(0, deadline - Date.now()), undefined, { ref: false }).then(() => {
           throw new Error("the stream returns no message");
         });

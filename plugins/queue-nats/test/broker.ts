@@ -36,7 +36,7 @@ export async function startBroker({
   const start = async () => {
     kill = await startServer(command, ["-a", "127.0.0.1", "-p", String(port), "-js", "-sd", folder, ...login]);
   };
-  const connected = async <T>(run: (nats: NatsConnection) => Promise<T>): Promise<T> => {
+  const withConnection = async <T>(run: (nats: NatsConnection) => Promise<T>): Promise<T> => {
     const nats = await connect({ servers: `127.0.0.1:${port}`, ...(account && { user: account.user, pass: account.password }) });
     try {
       return await run(nats);
@@ -45,7 +45,7 @@ export async function startBroker({
     }
   };
   await start();
-  await connected(async (nats) => {
+  await withConnection(async (nats) => {
     const { streams } = await jetstreamManager(nats);
     await streams.add({ name: incoming, subjects: ["webhooks.>"] });
   });
@@ -54,21 +54,21 @@ export async function startBroker({
     config: { servers: `nats://127.0.0.1:${port}`, incoming_stream: incoming },
     /** Publishes webhooks to the stream that the plugin reads; resolves once the broker has them. */
     send: (webhooks: readonly Omit<IncomingWebhook, "receipt">[]) =>
-      connected(async (nats) => {
+      withConnection(async (nats) => {
         const js = jetstream(nats);
         await Promise.all(
-          webhooks.map(({ id, webhook, body, headers: given }) => {
+          webhooks.map(({ id, webhook, body, headers: webhookHeaders }) => {
             const all = headers();
-            for (const [name, value] of Object.entries(given)) all.set(name, value);
+            for (const [name, value] of Object.entries(webhookHeaders)) all.set(name, value);
             return js.publish(`webhooks.${webhook}`, body, { ...(id && { msgID: id }), headers: all });
           }),
         );
       }),
     /** Ids of the CloudEvents that the plugin published, in the order of the stream. */
-    published: () => connected(readAll),
+    published: () => withConnection(readAll),
     /** Number of webhooks that are not acknowledged after the service has disconnected. */
     waiting: () =>
-      connected(async (nats) => {
+      withConnection(async (nats) => {
         const { consumers } = await jetstreamManager(nats);
         const { num_pending, num_ack_pending } = await consumers.info(incoming, consumer);
         return num_pending + num_ack_pending;

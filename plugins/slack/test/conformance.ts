@@ -9,7 +9,7 @@ export const approver = "U024BE7LH";
 const execution = "01a207ad-b073-7000-96ca-9a70840084ea";
 
 /** A request as Slack signs it, at this moment. */
-export const signed = (body: string, at = Date.now()) => {
+export const signedRequest = (body: string, at = Date.now()) => {
   const timestamp = String(Math.floor(at / 1000));
   const digest = createHmac("sha256", signingSecret).update(`v0:${timestamp}:${body}`).digest("hex");
   return { body, headers: { "x-slack-request-timestamp": timestamp, "x-slack-signature": `v0=${digest}` } };
@@ -73,17 +73,20 @@ export const conformance: Conformance = {
   routes: {
     actions: {
       requests: [
-        { raw: () => signed(command("stop")) },
-        { raw: () => signed(command("stop it")) },
-        { raw: () => signed(button("unknown", {})) },
-        { raw: () => signed(JSON.stringify({ type: "view_closed" })), body: { type: "url_verification", challenge: "3eZbrw1a" } },
+        { raw: () => signedRequest(command("stop")) },
+        { raw: () => signedRequest(command("stop it")) },
+        { raw: () => signedRequest(button("unknown", {})) },
+        {
+          raw: () => signedRequest(JSON.stringify({ type: "view_closed" })),
+          body: { type: "url_verification", challenge: "3eZbrw1a" },
+        },
       ],
       refused: [
         { raw: command("stop") },
-        { raw: () => ({ ...signed(command("stop")), body: command("approve") }) },
-        { raw: () => signed(command("stop"), Date.now() - 301_000) },
-        { raw: () => signed("neither=one") },
-        { raw: () => signed(form({ payload: "{" })) },
+        { raw: () => ({ ...signedRequest(command("stop")), body: command("approve") }) },
+        { raw: () => signedRequest(command("stop"), Date.now() - 301_000) },
+        { raw: () => signedRequest("neither=one") },
+        { raw: () => signedRequest(form({ payload: "{" })) },
       ],
     },
   },

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { CallError } from "./api/call.ts";
-import { connected } from "./api/live.ts";
+import { isConnected } from "./api/live.ts";
 import { pendingFirstResponses } from "./api/query.ts";
 import { logIn, logOut, readSession, session } from "./api/session.ts";
 import { Dialog } from "./parts/dialog.tsx";
@@ -26,7 +26,7 @@ export function App() {
       </a>
       <Navigation />
       <main id="content" tabIndex={-1}>
-        {!connected.value && (
+        {!isConnected.value && (
           <p class="banner" role="status">
             The service does not answer. What you see may be old; it is updated as soon as the service is back.
           </p>
@@ -95,7 +95,7 @@ function Login() {
 function Navigation() {
   const { path } = place.value;
   const current = path.split("/")[0] || "now";
-  const shown = { issue: "issues", run: "runs", compare: "runs", delivery: "deliveries", agent: "agents" }[current] ?? current;
+  const section = { issue: "issues", run: "runs", compare: "runs", delivery: "deliveries", agent: "agents" }[current] ?? current;
   useEffect(() => {
     isMenuOpen.value = false;
   }, [path]);
@@ -104,7 +104,7 @@ function Navigation() {
     <nav aria-label="Console" class={isMenuOpen.value ? "open" : ""}>
       <div class="nav-head">
         <Link to="now" class="brand">
-          <span class={connected.value ? "lamp" : "lamp off"} aria-hidden="true" />
+          <span class={isConnected.value ? "lamp" : "lamp off"} aria-hidden="true" />
           Signalbox
         </Link>
         <button
@@ -125,7 +125,7 @@ function Navigation() {
             <ul>
               {entries.map(({ path, title }) => (
                 <li key={path}>
-                  <Link to={path} current={path === shown}>
+                  <Link to={path} current={path === section}>
                     {title}
                   </Link>
                 </li>

@@ -151,11 +151,11 @@ export type Part = keyof typeof meanings;
 
 /** What a state means. A state of a newer service has no words yet: its own name is shown. */
 export function stateText(part: Part, state: string): StateText & { readonly label: string } {
-  const known: Readonly<Record<string, StateText>> = meanings[part];
+  const texts: Readonly<Record<string, StateText>> = meanings[part];
   const label = state.replaceAll("_", " ");
-  const meaning = Object.hasOwn(known, state) ? known[state] : undefined;
+  const text = Object.hasOwn(texts, state) ? texts[state] : undefined;
   return {
     label,
-    ...(meaning ?? { sentence: `The state is “${label}”.`, next: "See the API reference at /docs.", tone: "idle" }),
+    ...(text ?? { sentence: `The state is “${label}”.`, next: "See the API reference at /docs.", tone: "idle" }),
   };
 }

@@ -85,7 +85,7 @@ const auth = (method: object, headers: Record<string, string> = {}, address: str
 const hmac = { method: "hmac_sha256", header: "X-Hub-Signature-256", prefix: "sha256=" };
 
 /** What the service says, by its own functions where they can be called, and a word of the remedy. */
-const said: readonly (readonly [reason: string | null, remedy: RegExp])[] = [
+const reasonsWithRemedies: readonly (readonly [reason: string | null, remedy: RegExp])[] = [
   [reasonToDiscard({ ...incoming, event: { ...event, actor: "bot" }, accounts: ["bot"] }), /caused this event itself/],
   [reasonToDiscard({ ...incoming, event: { ...event, missing_field: "issue.number" } }), /missing a part/],
   [reasonToDiscard({ ...incoming, event: { ...event, missing_field: "header X-Alpha-Event" } }), /missing a part/],
@@ -114,7 +114,7 @@ const said: readonly (readonly [reason: string | null, remedy: RegExp])[] = [
 ];
 
 test("every reason of a delivery that starts nothing has a remedy of its own", () => {
-  for (const [reason, remedy] of said) {
+  for (const [reason, remedy] of reasonsWithRemedies) {
     expect(reason).not.toBeNull();
     expect(remedyOf(reason)?.sentence, reason ?? "").toMatch(remedy);
   }

@@ -75,8 +75,8 @@ export function sampleSource(fetch: Fetch): Source<typeof settings> {
     verify: ({ headers, body }, { secret }) => {
       if (!secret) return { ok: true };
       const good = createHmac("sha256", secret).update(body).digest();
-      const sent = /^[0-9a-f]{64}$/.test(headers["x-sign"] ?? "") ? Buffer.from(headers["x-sign"] ?? "", "hex") : null;
-      return sent && timingSafeEqual(sent, good) ? { ok: true } : { ok: false, reason: "x-sign is wrong" };
+      const signature = /^[0-9a-f]{64}$/.test(headers["x-sign"] ?? "") ? Buffer.from(headers["x-sign"] ?? "", "hex") : null;
+      return signature && timingSafeEqual(signature, good) ? { ok: true } : { ok: false, reason: "x-sign is wrong" };
     },
     parse,
     account: async (call) => (await ask(fetch, call, "/me")).login ?? null,

@@ -1,6 +1,6 @@
 import { type Operations, routes } from "../../../../schema/gen/client.ts";
 import { base } from "../route/location.ts";
-import { connected } from "./live.ts";
+import { isConnected } from "./live.ts";
 
 export type OperationId = keyof Operations;
 export type InputOf<Id extends OperationId> = Operations[Id]["input"];
@@ -82,10 +82,10 @@ export async function request(
     });
   } catch (error) {
     if (signal?.aborted) throw error;
-    connected.value = false;
+    isConnected.value = false;
     throw new CallError(0, "The service does not answer. It may be restarting; this page tries again by itself.");
   }
-  connected.value = true;
+  isConnected.value = true;
   if (response.ok) return response;
   const answer = (await response.json().catch(() => null)) as { error?: string } | null;
   throw new CallError(response.status, answer?.error ?? `The service answered ${response.status}.`);

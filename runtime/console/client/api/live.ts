@@ -4,7 +4,7 @@ import { base } from "../route/location.ts";
 /** Increases whenever data of the service may have changed. */
 export const changeCount = signal(0);
 /** Whether the last request was answered. */
-export const connected = signal(true);
+export const isConnected = signal(true);
 
 /** Several events within this time cause one reload. */
 const calmMs = 400;
@@ -52,7 +52,7 @@ export function followChanges(): void {
     source = new EventSource(`${base}api/events`);
     source.onopen = () => {
       waitMs = 1_000;
-      connected.value = true;
+      isConnected.value = true;
       announce();
     };
     for (const type of ["execution", "step"]) source.addEventListener(type, announce);
@@ -64,7 +64,7 @@ export function followChanges(): void {
     };
   };
   open();
-  setInterval(() => (source?.readyState !== EventSource.OPEN || !connected.value) && announce(), pollMs);
+  setInterval(() => (source?.readyState !== EventSource.OPEN || !isConnected.value) && announce(), pollMs);
   setInterval(announce, slowMs);
   document.addEventListener("visibilitychange", () => {
     open();
@@ -78,5 +78,5 @@ export function followChanges(): void {
 /** Whether the service responds at all, because a service without the stream still does. */
 async function probe(): Promise<void> {
   const answer = await fetch(`${base}health`).catch(() => null);
-  connected.value = answer !== null;
+  isConnected.value = answer !== null;
 }

@@ -52,9 +52,9 @@ export function useQuery<T>(
     entry.watchers++;
     void refresh(entry);
     count();
-    const seen = changeCount.peek();
+    const countBefore = changeCount.peek();
     // A subscription starts with the current value, which is not a change.
-    const stop = live ? changeCount.subscribe((count) => count !== seen && void refresh(entry)) : undefined;
+    const stop = live ? changeCount.subscribe((count) => count !== countBefore && void refresh(entry)) : undefined;
     return () => {
       stop?.();
       if (--entry.watchers === 0) entry.running?.controller.abort();
@@ -69,8 +69,8 @@ export function useQuery<T>(
 }
 
 function entryOf(key: string): Entry {
-  const known = entries.get(key);
-  if (known) return known;
+  const existing = entries.get(key);
+  if (existing) return existing;
   const entry: Entry = {
     state: signal({ data: undefined, error: undefined, loading: true }),
     load: async () => undefined,
@@ -99,12 +99,12 @@ function refresh(entry: Entry): Promise<void> {
 
 function start(entry: Entry): Promise<void> {
   const controller = new AbortController();
-  const ended = load(entry, controller.signal).finally(() => {
+  const end = load(entry, controller.signal).finally(() => {
     entry.running = null;
     count();
   });
-  entry.running = { controller, ended };
-  return ended;
+  entry.running = { controller, ended: end };
+  return end;
 }
 
 async function load(entry: Entry, signal: AbortSignal): Promise<void> {

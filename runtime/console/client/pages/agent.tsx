@@ -45,15 +45,15 @@ function Statistics({ id }: { id: string }) {
     const from = new Date(Math.floor(Date.now() / 86_400_000 - daysShown + 1) * 86_400_000).toISOString();
     return call("usage.get", { from, group_by: "agent" }, signal);
   });
-  const used = data?.groups?.find(({ agent_id }) => agent_id === id);
+  const usage = data?.groups?.find(({ agent_id }) => agent_id === id);
   return (
     <div class="numbers">
       {[
-        [countText(used?.runs ?? 0), `runs in ${daysShown} days`],
-        [countText(used?.failed ?? 0), "failed"],
-        [countText(used?.tokens.total ?? 0), "tokens"],
-        [dollarText(used?.cost_usd), "cost"],
-        [durationText(used?.p50_duration_ms ?? null), "median duration"],
+        [countText(usage?.runs ?? 0), `runs in ${daysShown} days`],
+        [countText(usage?.failed ?? 0), "failed"],
+        [countText(usage?.tokens.total ?? 0), "tokens"],
+        [dollarText(usage?.cost_usd), "cost"],
+        [durationText(usage?.p50_duration_ms ?? null), "median duration"],
       ].map(([value, label]) => (
         <div key={label}>
           <strong>{data ? value : "–"}</strong>

@@ -44,7 +44,7 @@ type CheckOf = (account: string) => Check | undefined;
 export function ConnectionsPage() {
   const status = useQuery("status", (signal) => call("status.get", {}, signal));
   const checkOf: CheckOf = (account) => status.data?.checks.find(({ name }) => name === account || name.endsWith(`(${account})`));
-  const stored = useQuery("integrations", (signal) => list("integrations.list", { limit: 1000 }, signal));
+  const storedAccounts = useQuery("integrations", (signal) => list("integrations.list", { limit: 1000 }, signal));
   return (
     <Page title="Connections">
       <Section title="Trackers">
@@ -73,21 +73,21 @@ export function ConnectionsPage() {
       </Section>
       <ModelCard />
       <Section title="More accounts">
-        <QueryResult query={stored}>
+        <QueryResult query={storedAccounts}>
           {({ items }) =>
             items.length === 0 ? (
               <p class="hint">There are none. Add one below for an agent, a project, or a webhook with a secret of its own.</p>
             ) : (
               <ul class="list">
                 {items.map((one) => (
-                  <StoredAccount key={one.id} integration={one} check={checkOf(one.id)} reload={stored.reload} />
+                  <StoredAccount key={one.id} integration={one} check={checkOf(one.id)} reload={storedAccounts.reload} />
                 ))}
               </ul>
             )
           }
         </QueryResult>
       </Section>
-      <NewAccount reload={stored.reload} />
+      <NewAccount reload={storedAccounts.reload} />
     </Page>
   );
 }

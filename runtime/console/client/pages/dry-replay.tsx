@@ -10,7 +10,7 @@ import { navigate, pageUrl, query } from "../route/location.ts";
 export function DryReplay({ run }: { run: TaskExecutionWithTranscript }) {
   const { event_id, task_id, agent_id } = run;
   const agents = useQuery("agents of dry runs", (signal) => list("agents.list", { limit: 1000 }, signal), { live: false });
-  const known = agents.data?.items.find(({ id }) => id === agent_id);
+  const agent = agents.data?.items.find(({ id }) => id === agent_id);
   if (event_id === null || !agents.data) return null;
   const start = async (values: FormData) => {
     const agent = textOf(values, "agent_id");
@@ -40,7 +40,7 @@ export function DryReplay({ run }: { run: TaskExecutionWithTranscript }) {
             value={agent_id}
             options={agents.data.items.map(({ id, name }) => [id, name])}
           />
-          <Field name="prompt" label="Prompt" value={known?.prompt} lines={8} />
+          <Field name="prompt" label="Prompt" value={agent?.prompt} lines={8} />
         </Form>
       </details>
     </Section>

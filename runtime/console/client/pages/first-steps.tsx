@@ -18,8 +18,8 @@ interface Steps {
 /** Which steps to the first comment are done; null once there is a comment. */
 export const useFirstSteps = (): Query<Steps | null> =>
   useQuery("first steps", async (signal) => {
-    const done = await list("task-executions.list", { state: "succeeded", limit: 1 }, signal);
-    if (done.total > 0) return null;
+    const succeededRuns = await list("task-executions.list", { state: "succeeded", limit: 1 }, signal);
+    if (succeededRuns.total > 0) return null;
     const [agents, triggers, events] = await Promise.all([
       list("agents.list", { limit: 1 }, signal),
       list("triggers.list", { limit: 1 }, signal),
@@ -39,17 +39,17 @@ function StepList({ steps: { agents, event }, reload }: { steps: Steps; reload: 
   // The rest of the page uses the same request.
   const status = useQuery("status", (signal) => call("status.get", {}, signal));
   const model = status.data?.checks.find(({ name, state }) => name === "model" && state !== "unknown");
-  const connected = tests.data ?? [];
+  const workingTrackers = tests.data ?? [];
   const isKnown = tests.data !== undefined;
   return (
     <Section title="First steps">
       <ol class="list">
-        <Step done={isKnown ? connected.length > 0 : null} title="Connect a tracker">
-          {connected.length > 0
-            ? `${connected.join(", ")} answers. `
+        <Step done={isKnown ? workingTrackers.length > 0 : null} title="Connect a tracker">
+          {workingTrackers.length > 0
+            ? `${workingTrackers.join(", ")} answers. `
             : "Create an account for Signalbox at GitHub, GitLab, Jira or Plane, with a token and a webhook. "}
           <Link to="connections">
-            {connected.length > 0 ? "Set up its webhook under Connections" : "See how under Connections"}
+            {workingTrackers.length > 0 ? "Set up its webhook under Connections" : "See how under Connections"}
           </Link>
         </Step>
         <Step done={model ? model.state === "ok" : null} title="Connect a model">

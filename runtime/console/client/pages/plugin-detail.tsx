@@ -51,7 +51,7 @@ function Permissions({ plugin: { permissions, needs, tools, sources } }: { plugi
 }
 
 function Actions({ plugin: { id, state, waiting, version }, reload }: DetailProps) {
-  const disabled = !rights.value.admin;
+  const isDisabled = !rights.value.admin;
   const why = "This needs a key with the scope admin.";
   const then = (action: () => Promise<unknown>) => async () => {
     await action();
@@ -64,7 +64,7 @@ function Actions({ plugin: { id, state, waiting, version }, reload }: DetailProp
         <ActionButton
           label={`Approve ${newVersion}`}
           kind="primary"
-          disabled={disabled}
+          disabled={isDisabled}
           why={why}
           confirm={
             <>
@@ -81,12 +81,12 @@ function Actions({ plugin: { id, state, waiting, version }, reload }: DetailProp
         />
       )}
       {state === "approved" || state === "quarantined" || state === "stopped" ? (
-        <ActionButton label="Enable" disabled={disabled} why={why} run={then(() => call("plugins.enable", { id }))} />
+        <ActionButton label="Enable" disabled={isDisabled} why={why} run={then(() => call("plugins.enable", { id }))} />
       ) : (
         version !== null && (
           <ActionButton
             label="Disable"
-            disabled={disabled}
+            disabled={isDisabled}
             why={why}
             confirm={<p>Its process ends and its tools are no longer offered. Webhooks for it wait until it is enabled again.</p>}
             run={then(() => call("plugins.disable", { id }))}

@@ -20,9 +20,9 @@ const readOnly = "Your key is read-only.";
 export function Proposals({ run: { id, proposals }, reload }: ProposalsProps) {
   if (proposals.length === 0) return null;
   const open = proposals.filter(({ state, decided_at }) => state === "proposed" && decided_at === null);
-  const disabled = !rights.value.write;
-  const approve = async (chosen?: string[]) => {
-    await call("task-executions.approve", chosen ? { id, proposals: chosen } : { id });
+  const isDisabled = !rights.value.write;
+  const approve = async (proposalIds?: string[]) => {
+    await call("task-executions.approve", proposalIds ? { id, proposals: proposalIds } : { id });
     await reload();
   };
   const reject = async () => {
@@ -34,7 +34,7 @@ export function Proposals({ run: { id, proposals }, reload }: ProposalsProps) {
       <ActionButton
         label={open.length === 1 ? "Approve" : `Approve all ${open.length}`}
         kind="primary"
-        disabled={disabled}
+        disabled={isDisabled}
         why={readOnly}
         confirm={<p>Signalbox writes the proposals to the tracker in this order, each once. This cannot be undone.</p>}
         run={() => approve()}
@@ -42,7 +42,7 @@ export function Proposals({ run: { id, proposals }, reload }: ProposalsProps) {
       <ActionButton
         label="Reject"
         kind="danger"
-        disabled={disabled}
+        disabled={isDisabled}
         why={readOnly}
         confirm={<p>The proposals are discarded, and the run is cancelled. Replay its delivery to do the work again.</p>}
         run={reject}

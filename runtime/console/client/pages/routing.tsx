@@ -58,7 +58,7 @@ interface MatrixProps {
   readonly reload: () => Promise<void>;
 }
 
-const sum = (found: readonly { readonly hits: number }[]): number => found.reduce((total, { hits }) => total + hits, 0);
+const sum = (rows: readonly { readonly hits: number }[]): number => rows.reduce((total, { hits }) => total + hits, 0);
 
 /**
  * Number of events that a mapping matched. A mapping without an action matches the events whose action no other mapping names.
@@ -132,9 +132,9 @@ function Matrix({ sources, triggers, tasks, hits, reload }: MatrixProps) {
 }
 
 function taskLabel({ task_id, conditions }: TriggerTaskMapping, tasks: readonly Task[]): string {
-  const missing = tasks.some(({ id }) => id === task_id) ? "" : " (no such task)";
+  const note = tasks.some(({ id }) => id === task_id) ? "" : " (no such task)";
   const conditionTexts = Object.entries(conditions).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`);
-  return `${task_id}${missing}${conditionTexts.length > 0 ? ` if ${conditionTexts.join(", ")}` : ""}`;
+  return `${task_id}${note}${conditionTexts.length > 0 ? ` if ${conditionTexts.join(", ")}` : ""}`;
 }
 
 function Chips({ children }: { children: preact.ComponentChildren[] }) {

@@ -60,7 +60,7 @@ export function WebhookSetup({ source, platform }: WebhookSetupProps) {
 }
 
 function sentenceOf({ ok, changed, configured, missing, unknown, notes, active }: WebhookReport, platform: string): string {
-  const done =
+  const changeText =
     changed === "created"
       ? `The webhook was created at ${platform}.`
       : changed === "updated"
@@ -75,5 +75,5 @@ function sentenceOf({ ok, changed, configured, missing, unknown, notes, active }
     !active && configured.length > 0 && "It is disabled.",
     ...notes,
   ];
-  return [done, ...rest].filter(Boolean).join(" ");
+  return [changeText, ...rest].filter(Boolean).join(" ");
 }

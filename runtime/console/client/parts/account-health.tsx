@@ -8,8 +8,8 @@ export type Check = Status["checks"][number];
 
 /** The address to which a tracker sends its webhooks. Operators may open the console at an address that trackers do not reach. */
 export const webhookUrl = (slug: string): string => {
-  const own = session.value?.public_url ?? new URL(base, location.href).href;
-  return `${own.replace(/\/+$/, "")}/webhook/${slug}`;
+  const ownUrl = session.value?.public_url ?? new URL(base, location.href).href;
+  return `${ownUrl.replace(/\/+$/, "")}/webhook/${slug}`;
 };
 
 /** The result of an account's last check: whether it may write, and how much of its rate limit remains. */

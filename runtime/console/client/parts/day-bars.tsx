@@ -6,11 +6,11 @@ import { countText, dollarText } from "./time.tsx";
  * bar.
  */
 export function DayBars({ days, from, count }: { days: readonly UsageGroup[]; from: string; count: number }) {
-  const known = new Map(days.map((day) => [day.day, day]));
+  const dayByName = new Map(days.map((day) => [day.day, day]));
   const hasCosts = days.some(({ cost_usd }) => (cost_usd ?? 0) > 0);
   const all = Array.from({ length: count }, (_, index) => {
     const day = new Date(Date.parse(from) + index * 86_400_000).toISOString().slice(0, 10);
-    const group = known.get(day);
+    const group = dayByName.get(day);
     const value = group ? (hasCosts ? (group.cost_usd ?? 0) : group.tokens.total) : 0;
     return {
       day,

@@ -7,11 +7,11 @@ import { SubjectLink } from "./subject.tsx";
 import { Text } from "./text.tsx";
 import { countText, Time } from "./time.tsx";
 
-const shown = 10;
+const maxShown = 10;
 
 /** The runs whose prompt contained a memory. */
 export function MemoryUses({ name }: { name: string }) {
-  const uses = useQuery(`memory uses ${name}`, (signal) => list("memory.uses", { key: name, limit: shown }, signal));
+  const uses = useQuery(`memory uses ${name}`, (signal) => list("memory.uses", { key: name, limit: maxShown }, signal));
   return (
     <div class="wide">
       <h2 class="minor">Where it is used</h2>
@@ -41,7 +41,7 @@ export function MemoryUses({ name }: { name: string }) {
               </ul>
               {total > items.length && (
                 <p class="hint">
-                  The newest {shown} of {countText(total)} runs.
+                  The newest {maxShown} of {countText(total)} runs.
                 </p>
               )}
             </>

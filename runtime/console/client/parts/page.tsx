@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { CallError } from "../api/call.ts";
-import { connected } from "../api/live.ts";
+import { isConnected } from "../api/live.ts";
 import { type LoadState, pendingFirstResponses } from "../api/query.ts";
 import { Link } from "../route/link.tsx";
 import { place } from "../route/location.ts";
@@ -89,13 +89,13 @@ const Content = <T,>({ data, of }: { data: T; of: (data: T) => ComponentChildren
 /** A boundary: if the children cannot be shown, a sentence replaces them until another address is opened, and the rest remains. */
 export function Guarded({ children }: { children: ComponentChildren }) {
   const [error, reset] = useErrorBoundary((fault) => console.error(fault));
-  const shown = place.value;
-  const lastShown = useRef(shown);
+  const currentPlace = place.value;
+  const lastShown = useRef(currentPlace);
   useEffect(() => {
-    if (lastShown.current === shown) return;
-    lastShown.current = shown;
+    if (lastShown.current === currentPlace) return;
+    lastShown.current = currentPlace;
     if (error) reset();
-  }, [error, reset, shown]);
+  }, [error, reset, currentPlace]);
   if (!error) return <>{children}</>;
   return (
     <div role="alert">
@@ -112,7 +112,7 @@ export function Guarded({ children }: { children: ComponentChildren }) {
 /** Why there is no answer. That the service does not answer at all is shown once, above the page. */
 function Failed({ error, isOld }: { error: CallError; isOld: boolean }) {
   const { status, message } = error;
-  if (status === 0 && !connected.value) return null;
+  if (status === 0 && !isConnected.value) return null;
   if (!isOld && (status === 404 || /must be a UUID/.test(message)))
     return (
       <Empty title={status === 404 ? message : "There is nothing at this address."}>

@@ -17,15 +17,15 @@ interface PolicyProps {
 
 /** The effective policy of an agent, each value with the level that sets it, and the agent's own part of it. */
 export function PolicyTable({ agentId, own, reload }: PolicyProps) {
-  const applied = useQuery(`policy ${agentId}`, (signal) => call("policy.get", { agent_id: agentId }, signal));
+  const effectivePolicy = useQuery(`policy ${agentId}`, (signal) => call("policy.get", { agent_id: agentId }, signal));
   const save = async (values: FormData) => {
     const policy = JSON.parse(textOf(values, "policy") || "{}") as Agent["policy"];
     await call("agents.update", { id: agentId, policy });
-    await Promise.all([reload(), applied.reload()]);
+    await Promise.all([reload(), effectivePolicy.reload()]);
   };
   return (
     <>
-      <QueryResult query={applied}>
+      <QueryResult query={effectivePolicy}>
         {({ policy }) => (
           <Table label="Policy" columns={["Limit", "Value", "Set by"]}>
             {Object.entries(policy).map(([name, { value, level }]) => (

@@ -23,14 +23,14 @@ const shownAtFirst = 8_000;
 /** A long text with its line breaks. */
 export function Block({ text, label }: { text: string; label?: string }) {
   const [whole, setWhole] = useState(false);
-  const cut = !whole && text.length > shownAtFirst;
+  const isCut = !whole && text.length > shownAtFirst;
   return (
     <div class="block">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so keys must reach it */}
       <section tabIndex={0} aria-label={label ?? "Text"}>
-        <pre>{plain(cut ? text.slice(0, shownAtFirst) : text)}</pre>
+        <pre>{plain(isCut ? text.slice(0, shownAtFirst) : text)}</pre>
       </section>
-      {cut && (
+      {isCut && (
         <button type="button" class="quiet" onClick={() => setWhole(true)}>
           Show all {text.length.toLocaleString("en")} characters
         </button>

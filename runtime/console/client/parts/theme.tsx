@@ -2,13 +2,13 @@ import { signal } from "@preact/signals";
 
 const names = ["system", "light", "dark"] as const;
 export type Theme = (typeof names)[number];
-const stored = "signalbox-theme";
+const storageKey = "signalbox-theme";
 
 const theme = signal<Theme>(readTheme());
 
 function readTheme(): Theme {
   try {
-    return names.find((name) => name === localStorage.getItem(stored)) ?? "system";
+    return names.find((name) => name === localStorage.getItem(storageKey)) ?? "system";
   } catch {
     // The browser blocks storage for this site.
     return "system";
@@ -20,7 +20,7 @@ export function applyTheme(): void {
     if (name === "system") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = name;
     try {
-      localStorage.setItem(stored, name);
+      localStorage.setItem(storageKey, name);
     } catch {}
   });
 }

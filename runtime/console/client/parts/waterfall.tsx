@@ -7,13 +7,13 @@ import { durationText } from "./time.tsx";
 
 /** The steps of a run on a time line. A click opens a step, and the page's address names the open one. */
 export function Waterfall({ steps, state }: { steps: readonly ExecutionStep[]; state: TaskExecution["state"] }) {
-  const running = state === "running";
+  const isRunning = state === "running";
   // A refused write keeps the state `started`, so that a restart of the run resumes there.
   const isFailed = (step: ExecutionStep) =>
     step.state === "failed" || (state === "failed" && step.state === "started" && step === steps.at(-1));
   if (steps.length === 0)
-    return <Empty title={running ? "The first step has started." : "No steps yet."}>Steps appear here as they happen.</Empty>;
-  const spans = spansOf(steps, running);
+    return <Empty title={isRunning ? "The first step has started." : "No steps yet."}>Steps appear here as they happen.</Empty>;
+  const spans = spansOf(steps, isRunning);
   const end = Math.max(1, ...spans.map((span) => span.start + span.length));
   const open = query.value.get("step");
   return (
@@ -38,7 +38,7 @@ export function Waterfall({ steps, state }: { steps: readonly ExecutionStep[]; s
               <span class="bar-time">
                 {step.state !== "started"
                   ? durationText(step.duration_ms)
-                  : running
+                  : isRunning
                     ? "running"
                     : isFailed(step)
                       ? ""
@@ -75,10 +75,10 @@ interface Span {
 const maxGapMs = 2_000;
 
 /** When each step began, in milliseconds after the first, and its duration, so far if it has not ended. */
-function spansOf(steps: readonly ExecutionStep[], running: boolean): Span[] {
+function spansOf(steps: readonly ExecutionStep[], isRunning: boolean): Span[] {
   let [at, last] = [0, Date.parse(steps[0]?.started_at ?? "")];
   return steps.map(({ started_at, ended_at, duration_ms, state }) => {
-    const isUnderWay = state === "started" && running;
+    const isUnderWay = state === "started" && isRunning;
     // Steps of older versions contain only their duration.
     const gap = ended_at === null && !isUnderWay ? 0 : Date.parse(started_at) - last;
     const start = at + Math.min(Math.max(0, gap), maxGapMs);

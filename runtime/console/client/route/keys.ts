@@ -28,8 +28,8 @@ export function listenForKeys(): void {
 
 /** The search field of the page if it has one, otherwise the search of all issues. */
 function focusSearch(): void {
-  const own = document.querySelector<HTMLInputElement>("main input[type=search]");
-  const field = own ?? document.querySelector<HTMLInputElement>("#search");
+  const pageSearch = document.querySelector<HTMLInputElement>("main input[type=search]");
+  const field = pageSearch ?? document.querySelector<HTMLInputElement>("#search");
   field?.focus();
   field?.select();
 }

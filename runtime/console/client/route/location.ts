@@ -9,16 +9,16 @@ export interface Place {
   readonly query: URLSearchParams;
 }
 
-const read = (): Place => {
+const readPlace = (): Place => {
   const { pathname, search } = window.location;
   const below = pathname.startsWith(base) ? pathname.slice(base.length) : pathname.slice(1);
   return { path: below.replace(/^console(\/|$)/, "").replace(/\/+$/, ""), query: new URLSearchParams(search) };
 };
 
-export const place = signal<Place>(read());
+export const place = signal<Place>(readPlace());
 export const query = computed(() => place.value.query);
 addEventListener("popstate", () => {
-  place.value = read();
+  place.value = readPlace();
 });
 
 export type Query = Readonly<Record<string, string | number | null | undefined>>;
@@ -35,7 +35,7 @@ export function navigate(url: string, { replace = false }: { replace?: boolean }
   const before = place.value.path;
   if (replace) history.replaceState(null, "", url);
   else history.pushState(null, "", url);
-  place.value = read();
+  place.value = readPlace();
   if (place.value.path === before) return;
   scrollTo(0, 0);
   document.querySelector<HTMLElement>("main")?.focus({ preventScroll: true });

@@ -1,6 +1,6 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { connected } from "../api/live.ts";
+import { isConnected } from "../api/live.ts";
 import { NowPage } from "../pages/now.tsx";
 import { RunsPage } from "../pages/runs.tsx";
 import { Empty, Guarded, Page } from "../parts/page.tsx";
@@ -48,7 +48,7 @@ export function Outlet() {
       },
       () => setFailed(name),
     );
-  }, [name, LoadedPage, load, connected.value]);
+  }, [name, LoadedPage, load, isConnected.value]);
   // The tabs of the settings remain visible while one of them loads.
   if (LoadedPage)
     return (
@@ -70,7 +70,7 @@ const decodePart = (part: string): string => {
 
 /** The service does not answer, or it was updated while the page was open, so that the file of the new page no longer exists. */
 function Outdated() {
-  if (!connected.value)
+  if (!isConnected.value)
     return (
       <Page title="Not loaded">
         <Empty title="This page could not be loaded.">It opens as soon as the service answers.</Empty>
