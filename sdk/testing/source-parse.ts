@@ -57,13 +57,13 @@ export function parseCases(open: OpenSource, fixtures: SourceFixtures): TestCase
     ...golden,
     { name: "parse never throws on malformed JSON values", run: async () => survives((await open()).source, fixtures) },
     { name: "parse never throws on a modified webhook", run: async () => parsesModified((await open()).source, fixtures) },
-    { name: "parse recognizes a redelivery", run: async () => knowsRedelivery((await open()).source, fixtures) },
+    { name: "parse recognises a redelivery", run: async () => knowsRedelivery((await open()).source, fixtures) },
     { name: "parse reads delivery ids", run: async () => readsIds((await open()).source, fixtures) },
     ...(fixtures.unmarked
       ? []
       : [
           {
-            name: "parse recognizes its own marker, but not a quoted one",
+            name: "parse recognises its own marker, but not a quoted one",
             run: async () => knowsMarker((await open()).source, fixtures),
           },
         ]),

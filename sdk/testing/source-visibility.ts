@@ -31,7 +31,7 @@ export function visibilityCases(open: OpenSource, fixtures: SourceFixtures): Tes
       },
     })),
     ...comment_places.map((build, at) => ({
-      name: `parse recognizes its marker wherever a comment can be (${at + 1})`,
+      name: `parse recognises its marker wherever a comment can be (${at + 1})`,
       run: async () => {
         const { source } = await open();
         assert.equal((await source.parse(build(addMarker("Done.", "key-1")))).marked, true, "our own comment must be marked");
