@@ -30,7 +30,7 @@ describe("plugins that the environment names", () => {
       await sandboxed.restart({ SIGNALBOX_TRUSTED_PLUGINS: `clock@2.0.0#${body.sha256}` });
       const { body: refused } = await sandboxed.get<{ code: string; reason: string }[]>("/api/refused-plugins");
       expect(refused).toMatchObject([{ code: "MODIFIED" }]);
-      expect(refused[0]?.reason).toContain("expected clock@2.0.0; the file with this SHA-256 is clock@1.0.0");
+      expect(refused[0]?.reason).toContain("the file with this SHA-256 must be clock@2.0.0; it is clock@1.0.0");
     },
     limit,
   );
