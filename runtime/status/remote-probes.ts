@@ -1,4 +1,5 @@
 import type { Embedder } from "../memory/embedder.ts";
+import { raceTimeout } from "../platform/abortable.ts";
 import { causeOf } from "../platform/cause-of.ts";
 import type { Accounts } from "../plugins/accounts.ts";
 import type { Connection } from "../plugins/connections.ts";
@@ -6,6 +7,9 @@ import { hasPrevious, previousKeyOf } from "../webhooks/previous-secret.ts";
 import type { Check, Finding, Probe } from "./board.ts";
 
 const everyMs = 60_000;
+/** Maximum wait for the check of an account while requests of its plugin are held, in milliseconds. */
+const heldMs = 3_000;
+const isHeld = Symbol("held");
 
 export interface ModelAddress {
   readonly baseUrl: string | undefined;
@@ -87,13 +91,16 @@ async function connectionFinding(
 ): Promise<Finding> {
   const { source, settings } = connection;
   const host = hostOf(settings);
-  const held = heldUntil(source.plugin);
-  if (held !== null) {
-    const until = new Date(held).toISOString();
-    return { name, state: "degraded", message: `${host}: the rate limit is used up; requests are held`, next_try_at: until };
-  }
   try {
-    const report = (await source.adapter.check({ connection: settings, key: "status", signal })) ?? {};
+    const answer = source.adapter.check({ connection: settings, key: "status", signal });
+    const held = heldUntil(source.plugin);
+    // The hold is of one account of the plugin: a check that answers meanwhile is of another.
+    const result = held === null ? await answer : await raceTimeout(answer, heldMs, isHeld);
+    if (result === isHeld) {
+      const until = new Date(held ?? 0).toISOString();
+      return { name, state: "degraded", message: `${host}: the rate limit is used up; requests are held`, next_try_at: until };
+    }
+    const report = result ?? {};
     const { may_write = null, rate_limit = null } = report;
     const account = await accounts.of(connection);
     const known = { account, may_write, rate_limit };
