@@ -25,6 +25,11 @@ export const banned: readonly Banned[] = [
   { phrase: /\bbrought? no\b|\bbring(s|ing)? about\b/i, instead: "has no, causes" },
   { phrase: /\bas its number says\b/i, instead: "contains breaking changes that its version number does not announce" },
   { phrase: /\b(mustn't|needn't|need not)\b/i, instead: "does not have to" },
+  { phrase: /[;,] got \$\{|, but is (\$\{|")/, instead: "must be X; it is Y" },
+  {
+    phrase: /(^|: )[Ee]xpected (an?|the|one|at most)\b|\(expected /,
+    instead: "must be X; it is Y, or: is required; it must be X",
+  },
 ];
 
 /** Files that contained some when the list was created, and how many. It may only shrink. */

@@ -112,7 +112,7 @@ export function checkContributions(plugin: string, contributions: Contributions)
   for (const [key, tool] of Object.entries(contributions.tools ?? {})) {
     if (tool.input?.def?.type !== "object") throw refusal(`tools.${key}.input must be a z.object.`);
     if (tool.effect === "write" && !tool.idempotent && !tool.find)
-      throw refusal(`tools.${key} writes, but is neither idempotent nor has find().`);
+      throw refusal(`tools.${key} writes, so it must be idempotent or have find().`);
   }
 }
 

@@ -90,7 +90,7 @@ function folderOf(args: readonly string[]): string {
   const flag = args.find((arg) => arg.startsWith("-"));
   if (flag !== undefined || args.length > 1)
     throw new UsageError(
-      `unexpected argument ${JSON.stringify(flag ?? args[1])}: expected a folder, or no argument for the working folder`,
+      `unexpected argument ${JSON.stringify(flag ?? args[1])}: the command takes one folder, by default the working folder`,
     );
   return resolve(args[0] ?? ".");
 }

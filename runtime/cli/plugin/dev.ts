@@ -72,7 +72,7 @@ async function optionsOf(args: readonly string[], terminal: Terminal) {
   const [folder = ".", ...more] = positionals;
   if (more.length > 0)
     throw new UsageError(
-      `unexpected argument ${JSON.stringify(more[0])}: expected a folder, or no argument for the working folder`,
+      `unexpected argument ${JSON.stringify(more[0])}: the command takes one folder, by default the working folder`,
     );
   const clientConfig = readClientConfig();
   const url = values.url ?? (isServiceNamed() ? clientConfig.SIGNALBOX_URL : undefined);
