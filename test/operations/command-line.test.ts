@@ -178,7 +178,7 @@ describe("keys", () => {
     expect([without.code, without.text]).toEqual([1, expect.stringContaining("SIGNALBOX_API_KEY")]);
     expect(await json(["agents", "seed"], { SIGNALBOX_API_KEY: key })).toEqual({ created: 5, skipped: 0 });
     const listing = await signalbox(["keys", "list", "--remote"], { SIGNALBOX_API_KEY: key });
-    expect([listing.code, listing.text]).toEqual([1, expect.stringContaining("needs admin")]);
+    expect([listing.code, listing.text]).toEqual([1, expect.stringContaining("needs the scope admin")]);
     expect(await statusOf("/health", {})).toBe(200);
     // A key identifies the caller, by whatever name the service is reached.
     expect(await statusOf("/api/agents", { host: "signalbox.example", authorization: `Bearer ${key}` })).toBe(200);

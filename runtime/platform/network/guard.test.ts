@@ -64,7 +64,7 @@ describe("check", () => {
     ["https://mixed.test/", "mixed.test (127.0.0.1) is not a public address"],
     ["ftp://public.test/", "is not an http or https URL"],
     ["file:///etc/passwd", "is not an http or https URL"],
-    ["nonsense", "is not an address such as"],
+    ["nonsense", "is not a URL such as"],
     ["https://user:pass@public.test/", "carries a user name or password"],
   ])("refuses %s", async (url, message) => {
     await expect(guard().check(url)).rejects.toMatchObject({ code: "bad_request", message: expect.stringContaining(message) });

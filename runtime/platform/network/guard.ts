@@ -83,7 +83,7 @@ const withoutBrackets = (hostname: string) => hostname.replace(/^\[|\]$/g, "");
 
 function parse(text: string): URL {
   const shown = JSON.stringify(text.slice(0, 200));
-  if (!URL.canParse(text)) throw problem("bad_request", `${shown} is not an address such as https://example.com/mcp.`);
+  if (!URL.canParse(text)) throw problem("bad_request", `${shown} is not a URL such as https://example.com/mcp.`);
   const url = new URL(text);
   if (url.protocol !== "https:" && url.protocol !== "http:")
     throw problem("bad_request", `${shown} is not an http or https URL.`);
