@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { z } from "zod";
+import { roundDollars } from "../platform/dollars.ts";
 import type { Report } from "../platform/log.ts";
 
 const rate = z.number().min(0).max(1_000_000);
@@ -39,7 +40,7 @@ export function readPrices(text: string | undefined, warn: Report = () => {}): P
           : "input" in price
             ? [price.input, price.output]
             : [price.prompt, price.completion];
-      return (promptTokens * input + completionTokens * output) / 1_000_000;
+      return roundDollars((promptTokens * input + completionTokens * output) / 1_000_000);
     },
     reportUnpriced: (model) => {
       const now = performance.now();

@@ -7,7 +7,7 @@ import type { Queryable } from "../platform/database/client.ts";
 export const setSumsOfSteps = (sql: Queryable) => sql`
   (prompt_tokens, completion_tokens, cost_usd, unpriced_tokens, tool_calls, failed_tool_calls, model) = (
     select coalesce(sum(s.prompt_tokens), 0), coalesce(sum(s.completion_tokens), 0),
-      sum(s.cost_usd) filter (where s.kind = 'model' and s.state <> 'started'),
+      round(sum(s.cost_usd) filter (where s.kind = 'model' and s.state <> 'started')::numeric, 12)::float8,
       coalesce(sum(s.prompt_tokens + s.completion_tokens) filter (where s.kind = 'model' and s.state <> 'started' and s.cost_usd is null), 0),
       count(*) filter (where s.kind = 'tool'), count(*) filter (where s.kind = 'tool' and s.state = 'failed'),
       (array_agg(s.name order by s.seq desc) filter (where s.kind = 'model' and s.state <> 'started'))[1]

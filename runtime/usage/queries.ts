@@ -69,7 +69,7 @@ const liveRows = (sql: Queryable, { from, to }: Period) => sql`
 
 const sums = (sql: Queryable) => sql`
   sum(runs)::bigint as runs, sum(succeeded)::bigint as succeeded, sum(failed)::bigint as failed, sum(held)::bigint as held,
-  sum(prompt_tokens)::bigint as prompt_tokens, sum(completion_tokens)::bigint as completion_tokens, sum(cost_usd)::float8 as cost_usd,
+  sum(prompt_tokens)::bigint as prompt_tokens, sum(completion_tokens)::bigint as completion_tokens, round(sum(cost_usd)::numeric, 12)::float8 as cost_usd,
   sum(unpriced_tokens)::bigint as unpriced_tokens, sum(tool_calls)::bigint as tool_calls,
   sum(failed_tool_calls)::bigint as failed_tool_calls`;
 
@@ -166,7 +166,7 @@ export const sumDay = (sql: Sql, day: string): Promise<void> =>
     await tx`
       update task_executions e set model = s.model, cost_usd = s.cost_usd, unpriced_tokens = s.unpriced, failed_tool_calls = s.failed
       from (
-        select execution_id, min(name) filter (where kind = 'model') as model, sum(cost_usd) as cost_usd,
+        select execution_id, min(name) filter (where kind = 'model') as model, round(sum(cost_usd)::numeric, 12)::float8 as cost_usd,
           coalesce(sum(prompt_tokens + completion_tokens) filter (where kind = 'model' and cost_usd is null), 0) as unpriced,
           count(*) filter (where kind = 'tool' and state = 'failed') as failed
         from execution_steps where execution_id in (

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from db54cf6b39da61f1
+-- Made from fa362adc32c089ee
 
 create extension if not exists vector;
 
@@ -16,8 +16,8 @@ begin
   on conflict (scope) do update set
     hour_runs = case when u.hour = excluded.hour then u.hour_runs else 0 end + excluded.hour_runs, hour = excluded.hour,
     day_tokens = case when u.day = excluded.day then u.day_tokens else 0 end + excluded.day_tokens,
-    day_usd = case when u.day = excluded.day then u.day_usd else 0 end + excluded.day_usd, day = excluded.day,
-    month_usd = case when u.month = excluded.month then u.month_usd else 0 end + excluded.month_usd, month = excluded.month;
+    day_usd = case when u.day = excluded.day then u.day_usd else 0 end::numeric + excluded.day_usd::numeric, day = excluded.day,
+    month_usd = case when u.month = excluded.month then u.month_usd else 0 end::numeric + excluded.month_usd::numeric, month = excluded.month;
 end
 $function$
 ;
@@ -563,7 +563,7 @@ begin
   perform charge_reservation(execution);
   return query
     with reserved as (
-      select scope, sum(r.tokens) as tokens, sum(r.usd) as usd from budget_reservations r, unnest(r.scopes) scope
+      select scope, sum(r.tokens) as tokens, sum(r.usd::numeric) as usd from budget_reservations r, unnest(r.scopes) scope
       where scope = any(of_scopes) group by scope
     ), state as (
       select b->>'member' as member, b->>'level' as level, (b->>'value')::double precision as value,
@@ -576,7 +576,7 @@ begin
       from jsonb_array_elements(budgets) b join budget_usage u on u.scope = b->>'scope' left join reserved r on r.scope = b->>'scope'
     )
     select s.member, s.level, s.value, s.used, s.until, s.used < s.value from state s
-    where s.used >= s.value or (s.reserved > 0 and s.used + s.reserved >= s.value)
+    where s.used >= s.value or (s.reserved > 0 and s.used::numeric + s.reserved::numeric >= s.value::numeric)
     order by s.used < s.value, s.until desc limit 1;
   if not found then
     insert into budget_reservations values (execution, held_lease, of_scopes, request_tokens, request_usd);

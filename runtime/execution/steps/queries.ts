@@ -52,7 +52,7 @@ function usageOf(sql: Queryable, changes: readonly Change[]) {
       delete from budget_reservations r where r.execution_id = any(${ids}::uuid[]) and r.execution_id in (select id from leased)
       returning r.execution_id, r.scopes
     ), spent as (
-      select scope, sum(a.tokens)::bigint as tokens, sum(a.usd) as usd
+      select scope, sum(a.tokens)::bigint as tokens, sum(a.usd::numeric)::float8 as usd
       from json_to_recordset(${JSON.stringify(answers)}::text::json) as a (execution_id uuid, tokens bigint, usd float8, scopes text[])
       join leased h on h.id = a.execution_id left join reconciled s on s.execution_id = h.id
       cross join lateral unnest(array_append(coalesce(s.scopes, a.scopes), 'issue ' || h.subject)) scope where scope is not null group by scope

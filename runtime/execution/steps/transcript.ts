@@ -1,4 +1,5 @@
 import type { Queryable } from "../../platform/database/client.ts";
+import { roundDollars } from "../../platform/dollars.ts";
 import { storable } from "../../platform/json.ts";
 import { storedResult, withoutAnswer } from "../../transcripts/stored-steps.ts";
 import { LeaseLost } from "../lease.ts";
@@ -86,7 +87,7 @@ export class Transcript implements StepLog {
       tool_calls: this.steps.filter((step) => step.kind === "tool").length,
       failed_tool_calls: this.steps.filter((step) => step.kind === "tool" && step.state === "failed").length,
       model: models.at(-1)?.name ?? null,
-      cost_usd: priced.length > 0 ? priced.reduce((total, step) => total + (step.cost_usd as number), 0) : null,
+      cost_usd: priced.length > 0 ? roundDollars(priced.reduce((total, step) => total + (step.cost_usd as number), 0)) : null,
       unpriced_tokens: unpriced.reduce((total, step) => total + step.prompt_tokens + step.completion_tokens, 0),
     };
   }
