@@ -48,7 +48,10 @@ test("every statement that runs for each event carries a key, but those that loo
     count,
     is: known.filter((one) => one.text.test(text)),
   }));
-  const unknown = counted.filter(({ is, count }) => is.length !== 1 && count >= Math.min(events / 2, events / 10 + sweeps));
+  // A session discards its plans now and then, which concerns no table.
+  const unknown = counted.filter(
+    ({ text, is, count }) => is.length !== 1 && text !== "discard plans" && count >= Math.min(events / 2, events / 10 + sweeps),
+  );
   expect(unknown.map(({ text }) => text)).toEqual([]);
   const named = counted.filter(({ is, count }) => is.length === 1 && count >= events / 10);
   expect(new Set(named.map(({ is }) => is[0]?.name))).toEqual(new Set(known.map(({ name }) => name)));
