@@ -5,7 +5,11 @@ import { memoryContent, memoryKey, memoryScope, searchMode } from "./memory.ts";
 import { operation, paging } from "./operation.ts";
 
 /** Session id returned by RegisterAgent; required by every other call. */
-export const sessionId = z.string().min(1).max(200);
+export const sessionId = z
+  .string()
+  .min(1)
+  .max(200)
+  .describe("Id of the session. UNAUTHENTICATED means that it is unknown, has expired or was revoked: call RegisterAgent again.");
 
 export const register = operation({
   id: "gateway.register",
@@ -29,10 +33,14 @@ export const register = operation({
     version: z.string().max(100).default("").describe("Version of the client, shown to operators."),
   }),
   output: z.object({
-    session_id: sessionId,
+    session_id: sessionId.describe("Id of the session. Every other call needs it."),
     trust_level: trustLevel,
     expires_at: timestamp.describe("When the session expires. Heartbeat renews it."),
-    requests_per_minute: z.int().min(0).max(2_147_483_647),
+    requests_per_minute: z
+      .int()
+      .min(0)
+      .max(2_147_483_647)
+      .describe("Calls that the agent may make per minute, in all its sessions together. Calls above it get RESOURCE_EXHAUSTED."),
   }),
   scope: "agent",
   problems: ["unauthenticated", "forbidden", "not_found", "rate_limited"],
@@ -44,7 +52,7 @@ export const heartbeat = operation({
   summary: "Renew a session",
   description: "Also renews the leases of the tasks that its streams have received.",
   input: z.object({ session_id: sessionId }),
-  output: z.object({ expires_at: timestamp }),
+  output: z.object({ expires_at: timestamp.describe("When the session expires.") }),
   scope: "open",
   problems: ["unauthenticated", "rate_limited"],
 });
@@ -102,11 +110,15 @@ export const completeTask = operation({
   http: null,
   rpc: "AgentGateway.CompleteTask",
   summary: "Complete a task",
-  description: "The result is posted to the tracker like an LLM answer.",
+  description:
+    "The result is posted to the tracker like an LLM answer. NOT_FOUND means that the session no longer holds the task: it was completed or cancelled, or it went back to the queue. So a call whose response was lost can be repeated; the result is posted once.",
   input: z.object({
     session_id: sessionId,
     execution_id: z.uuid(),
-    result: z.string().max(1_000_000).describe("Result in Markdown. If empty, nothing is posted."),
+    result: z
+      .string()
+      .max(1_000_000)
+      .describe("Result in Markdown. If it has no visible text, the execution fails and nothing is posted."),
     ...usage,
   }),
   scope: "open",
@@ -117,10 +129,11 @@ export const failTask = operation({
   http: null,
   rpc: "AgentGateway.FailTask",
   summary: "Fail a task",
+  description: "NOT_FOUND means that the session no longer holds the task, as for CompleteTask.",
   input: z.object({
     session_id: sessionId,
     execution_id: z.uuid(),
-    error: z.string().min(1).max(10_000),
+    error: z.string().min(1).max(10_000).describe("What went wrong, for operators."),
     retryable: z
       .boolean()
       .default(false)
@@ -147,13 +160,21 @@ export const memoryStore = operation({
   http: null,
   rpc: "AgentGateway.MemoryStore",
   summary: "Store a memory",
-  description: "A memory of the scope `agent` or `task` belongs to the agent of the session.",
+  description:
+    "A memory of the scope `agent` or `task` belongs to the agent of the session. If the key exists, the call gets ALREADY_EXISTS: delete that memory first to replace it.",
   input: z.object({
     session_id: sessionId,
     key: memoryKey,
     content: memoryContent,
     scope: memoryScope,
-    ttl_seconds: z.int().min(1).max(315_360_000).optional(),
+    ttl_seconds: z
+      .int()
+      .min(1)
+      .max(315_360_000)
+      .optional()
+      .describe(
+        "Seconds after which the memory expires. Default: `REDIS_MEMORY_TTL` for the scope `task`; other memories do not expire.",
+      ),
     project_id: rowId.optional().describe("Project of the memory. Required for the scope `project`."),
     task_id: z.string().min(1).max(128).optional().describe("Id of the task execution, for the scope `task`."),
   }),
@@ -167,7 +188,7 @@ export const memoryRetrieve = operation({
   rpc: "AgentGateway.MemoryRetrieve",
   summary: "Get a memory",
   description: "The agent must be allowed to see the memory.",
-  input: z.object({ session_id: sessionId, key: z.string() }),
+  input: z.object({ session_id: sessionId, key: memoryKey }),
   output: seenMemory.extend({ id: z.uuid() }),
   scope: "open",
   problems: [...sharedCodes, "not_found"],
@@ -180,10 +201,10 @@ export const memoryList = operation({
   description: "Returns the memories that the agent may see, newest first.",
   input: z.object({
     session_id: sessionId,
-    scope: memoryScope.optional(),
-    agent_id: slug.optional(),
-    project_id: rowId.optional(),
-    limit: z.int().min(1).max(1000).default(50),
+    scope: memoryScope.optional().describe("Return only memories of this scope."),
+    agent_id: slug.optional().describe("Return only memories of this agent."),
+    project_id: rowId.optional().describe("Return only memories of this project."),
+    limit: paging.limit,
     offset: paging.offset,
   }),
   output: z.object({ memories: z.array(seenMemory.meta({ id: "AgentMemory" })), total: z.int() }),
@@ -199,10 +220,10 @@ export const memorySearch = operation({
   input: z.object({
     session_id: sessionId,
     query: z.string().trim().min(1, "must not be empty").max(262_144),
-    scope: memoryScope.optional(),
-    project_id: rowId.optional(),
-    mode: searchMode.default("semantic"),
-    limit: z.int().min(1).max(1000).optional(),
+    scope: memoryScope.optional().describe("Return only memories of this scope."),
+    project_id: rowId.optional().describe("Return only memories of this project."),
+    mode: searchMode.default("semantic").describe("Default: `MEMORY_SEARCH_MODE_SEMANTIC`."),
+    limit: z.int().min(1).max(1000).optional().describe("Maximum number of results. Default: `MEMORY_TOP_K` of the service."),
   }),
   output: z.object({
     memories: z.array(seenMemory.omit({ updated_at: true }).extend({ similarity: z.number() }).meta({ id: "FoundMemory" })),
@@ -217,7 +238,7 @@ export const memoryDelete = operation({
   summary: "Delete a memory",
   description:
     "The agent must be allowed to see the memory. Once API keys exist, it must also have written it, unless its trust level is `privileged`. Deletion is permanent.",
-  input: z.object({ session_id: sessionId, key: z.string() }),
+  input: z.object({ session_id: sessionId, key: memoryKey }),
   scope: "open",
   problems: [...sharedCodes, "forbidden", "not_found"],
 });

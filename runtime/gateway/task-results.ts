@@ -50,7 +50,7 @@ export function taskResults({ sql, bus, alarm, settings, prices, ...retries }: T
   const open = async (session: Session, executionId: string) => {
     const task = await findLeased(sql, session.id_hash, executionId);
     if (!task) {
-      const reasons = "it was completed, went back to the queue, or the lease expired";
+      const reasons = "it was completed or cancelled, went back to the queue, or the lease expired";
       throw problem("not_found", `This session has no lease on the execution ${executionId}: ${reasons}.`, {
         field: "execution_id",
       });

@@ -22,7 +22,7 @@ const buf = (...args: string[]) =>
   run(process.execPath, [join(root, "node_modules/@bufbuild/buf/bin/buf"), ...args], { encoding: "buffer" });
 
 const makeX = (shape: z.ZodRawShape): Operation[] => [
-  operation({ id: "x.do", http: "POST /x", rpc: "XService.DoX", summary: "Do x.", input: z.object(shape) }),
+  operation({ id: "x.do", http: "POST /x", rpc: "XService.DoX", summary: "Do x", input: z.object(shape) }),
 ];
 const next = (shape: z.ZodRawShape, lock: FieldNumbers = empty) => {
   const { files, fieldNumbers } = generateProto(makeX(shape), lock);
@@ -60,6 +60,29 @@ describe("field numbers", () => {
     expect(() => project(makeX({ a: z.string(), new: z.string() }), first.lock)).toThrow(
       "schema/field-numbers.json: signalbox.api.v1.DoXRequest has no number for new. Run `npm run generate` and commit the result.",
     );
+  });
+});
+
+describe("the comments", () => {
+  const shape = {
+    name: z.string().min(1).max(1_000).describe("Name of the x."),
+    size: z.int().min(0).max(20).default(5),
+    known: z.string().max(9).optional().describe("At most 9 characters."),
+    tags: z.array(z.string()).max(3).default([]),
+  };
+  const { text } = next(shape);
+
+  test("name the limits and the default of a member of a request, unless its description does", () => {
+    expect(text).toContain("  // Name of the x. 1 to 1,000 characters.\n  string name = 1;");
+    expect(text).toContain("  // Allowed: 0 to 20. Default: 5.\n  optional int32 size = 2;");
+    expect(text).toContain("  // At most 9 characters.\n  optional string known = 3;");
+    expect(text).toContain("  // At most 3 items.\n  repeated string tags = 4;");
+  });
+  test("name the statuses of a call, and those that every call can have", () => {
+    expect(text).toContain(
+      "  // Do x.\n  // Errors: INVALID_ARGUMENT, UNAUTHENTICATED, PERMISSION_DENIED.\n  // HTTP: POST /x\n",
+    );
+    expect(text).toContain("// RESOURCE_EXHAUSTED and UNAVAILABLE can end every call");
   });
 });
 

@@ -1,9 +1,11 @@
-import { documentationOf, type Operation } from "@signalbox/schema/operation";
+import type { Operation } from "@signalbox/schema/operation";
+import type { z } from "zod";
 import { buildModel } from "../transports/grpc/build-model.ts";
 import { usesValue } from "../transports/grpc/descriptors.ts";
 import { type FieldNumbers, fieldNumbers, growingNumbers } from "../transports/grpc/field-numbers.ts";
 import type { EnumModel, FieldModel, FieldType, MessageModel, NumberedName, PackageModel } from "../transports/grpc/model.ts";
 import { isProtoOptional, shortName, zeroValue } from "../transports/grpc/model.ts";
+import { memberComment, rpcComment, serviceComment } from "./proto-comments.ts";
 
 export interface GeneratedProto {
   /** File name below `schema/gen` → text. Only packages with a service. */
@@ -24,19 +26,20 @@ export function generateProto(operations: readonly Operation[], lock: FieldNumbe
 
 function printPackage(pkg: PackageModel): string {
   const type = typePrinter(pkg);
+  const inputs = new Map(pkg.services.flatMap(({ rpcs }) => rpcs.map(({ op, request }) => [request.name, op.input.shape])));
   const blocks = [
-    "// Generated from the operations in schema/ by `npm run generate`. Do not edit.\n",
+    `// Generated from the operations in schema/ by \`npm run generate\`. Do not edit.\n//\n${comment(serviceComment)}`,
     'syntax = "proto3";\n',
     `package ${pkg.name};\n`,
     ...(usesValue(pkg.messages) ? ['import "google/protobuf/struct.proto";\n'] : []),
     ...pkg.services.map((service) => {
       const rpcs = service.rpcs.map(({ name, op, request, response }) => {
         const output = `${op.streaming ? "stream " : ""}${shortName(response.name)}`;
-        return `${comment([documentationOf(op), ...(op.http ? [`HTTP: ${op.http}`] : [])].join("\n"))}rpc ${name}(${shortName(request.name)}) returns (${output});\n`;
+        return `${comment(rpcComment(op))}rpc ${name}(${shortName(request.name)}) returns (${output});\n`;
       });
       return block(`service ${service.name}`, rpcs);
     }),
-    ...pkg.messages.map((message) => printMessage(message, type)),
+    ...pkg.messages.map((message) => printMessage(message, type, inputs.get(message.name))),
     ...pkg.enums.map(printEnum),
   ];
   return blocks.join("\n");
@@ -44,10 +47,13 @@ function printPackage(pkg: PackageModel): string {
 
 type TypePrinter = (type: FieldType) => string;
 
-function printMessage(message: MessageModel, type: TypePrinter): string {
+/** `input`: members of the operation whose request the message is. */
+function printMessage(message: MessageModel, type: TypePrinter, input: Readonly<Record<string, z.core.$ZodType>> = {}): string {
   const reserved = printReserved(message.reserved);
   const nested = [...message.enums.map(printEnum), ...message.messages.map((inner) => printMessage(inner, type))];
-  const fields = message.fields.map((field) => printField(field, type));
+  const fields = message.fields.map((field) =>
+    printField({ ...field, about: memberComment(field.about, input[field.name]) }, type),
+  );
   return comment(message.about) + block(`message ${shortName(message.name)}`, [...reserved, ...nested, ...fields]);
 }
 

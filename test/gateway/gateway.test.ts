@@ -95,6 +95,11 @@ test("memories: agents do not see each other's private ones, HTTP sees all", asy
   expect((await store("apples", "MEMORY_SCOPE_ORGANIZATIONAL")).code).toBeNull();
   expect((await store("cherries", "MEMORY_SCOPE_AGENT")).code).toBe("already_exists");
   expect((await store("none", "MEMORY_SCOPE_PROJECT")).body.message).toMatch(/project_id/);
+  for (const method of ["MemoryRetrieve", "MemoryDelete"])
+    expect((await agents.call(method, { session_id: mine })).body).toMatchObject({
+      code: "invalid_argument",
+      message: "key: must not be empty",
+    });
   const keys = async (session_id: string) =>
     ((await agents.call("MemoryList", { session_id })).body.memories as { key: string }[]).map(({ key }) => key).sort();
   expect(await keys(mine)).toEqual(["apples", "cherries"]);
@@ -203,6 +208,29 @@ test("a task that fails for good names the agent that failed it", async () => {
     const [execution] = await waitForExecutions(world.service, { event_id });
     expect(execution).toMatchObject({ state: "failed", error: "pm_default: no idea" });
     expect(commentsOn(3)).toHaveLength(0);
+  } finally {
+    stream.close();
+  }
+});
+
+test("a result for a task that was cancelled, and a result without visible text, say what happened", async () => {
+  const session_id = await register();
+  const stream = await agents.receive({ session_id });
+  try {
+    const { id } = await open(4);
+    await eventually(() => expect(stream.messages).toHaveLength(1));
+    expect((await world.service.post(`/api/task-executions/${id}/cancel`)).status).toBe(200);
+    const { code, body } = await agents.call("CompleteTask", { session_id, execution_id: id, result: "Too late." });
+    expect({ code, message: body.message }).toEqual({
+      code: "not_found",
+      message: expect.stringContaining("completed or cancelled"),
+    });
+    const next = await open(5);
+    await eventually(() => expect(stream.messages).toHaveLength(2));
+    expect((await agents.call("CompleteTask", { session_id, execution_id: next.id, result: "" })).code).toBeNull();
+    const [execution] = await waitForExecutions(world.service, { event_id: next.event_id });
+    expect(execution).toMatchObject({ state: "failed", error: expect.stringContaining("no visible text") });
+    expect(commentsOn(5)).toHaveLength(0);
   } finally {
     stream.close();
   }
