@@ -32,6 +32,15 @@ afterEach(() => tracker.close());
 const at = (minute: number, second = 0) => new Date(Date.UTC(2026, 0, 1, 10, minute, second)).toISOString().replace(".000", "");
 
 describe("poll", () => {
+  test("names the repository as the platform spells it", async () => {
+    tracker.addIssue(1, at(0));
+    tracker.addComment(1, "Hello", at(1));
+    const { sources } = await setUpPlugin(alpha);
+    const connection = settings.parse({ token: "test-token-1", api_url: tracker.url });
+    const polled = await sources?.alpha?.poll?.({ project: "Octo/APP", since, cursor: null }, callContext(connection));
+    expect(polled?.events.map((event) => parse(event).subject?.project)).toEqual(["octo/app", "octo/app"]);
+  });
+
   test("reports new issues, comments and pull requests once", async () => {
     tracker.addIssue(1, at(0));
     tracker.addIssue(2, at(1), { pull_request: {} });

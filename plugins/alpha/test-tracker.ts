@@ -52,7 +52,9 @@ export class AlphaTracker extends FakeTracker {
   }
 
   protected route(request: RecordedRequest): FakeResponse {
-    const { method, path, query, body, headers } = request;
+    const { method, query, body, headers } = request;
+    // The platform ignores case.
+    const path = request.path.replace(/^\/repos\/octo\/app(?=\/)/i, "/repos/octo/app");
     if (!/^token test-token-/.test(headers.authorization ?? "")) return { status: 401, body: { message: "Bad credentials" } };
     if (path === "/rate_limit") return { status: 200, body: { resources: {}, rate: { limit: 5000 } } };
     if (path === "/user") {

@@ -40,13 +40,20 @@ export async function poll(
     });
   const issues = await list("", shapes.issue, cursor.issues);
   const comments = await list("/comments", shapes.comment, cursor.comments);
+  const project = spelled(from.project, [...issues.items, ...comments.items]);
   const found = [
-    ...issues.items.flatMap((item) => issueEvents(item, from.project, cursor.issues.from)),
-    ...comments.items.flatMap((item) => commentEvents(item, from.project, cursor.comments.from)),
+    ...issues.items.flatMap((item) => issueEvents(item, project, cursor.issues.from)),
+    ...comments.items.flatMap((item) => commentEvents(item, project, cursor.comments.from)),
   ].toSorted((a, b) => Date.parse(a.when) - Date.parse(b.when));
   const events = [...new Map(found.map((event) => [event.headers["x-gitea-delivery"], event])).values()];
   const end = { v: 1, issues: issues.end, comments: comments.end };
   return { events: events.map(({ headers, payload }) => ({ headers, payload })), cursor: JSON.stringify(end) };
+}
+
+/** The repository as the platform spells it, so that a webhook and a poll name the same issue, whatever the case in the settings. */
+function spelled(repository: string, items: readonly { readonly html_url: string }[]): string {
+  const names = items.map(({ html_url }) => /([^/]+\/[^/]+)\/(?:issues|pulls)\/\d+/.exec(html_url)?.[1]);
+  return names.find((name) => name?.toLowerCase() === repository.toLowerCase()) ?? repository;
 }
 
 function cursorOf(text: string | null, since: string): z.output<typeof cursorShape> {
