@@ -86,10 +86,10 @@ async function session(access: Access, work: (task: Task) => Promise<string>): P
   console.log(`registered as ${agentId}`);
   const own: Session = { url, sessionId, heartbeatSeconds, renewedAt: performance.now() };
   const ended = new AbortController();
-  let beating = false;
+  let isBeating = false;
   const beat = async () => {
-    if (beating) return;
-    beating = true;
+    if (isBeating) return;
+    isBeating = true;
     const sentAt = performance.now();
     try {
       // A lost one must not delay the next.
@@ -100,7 +100,7 @@ async function session(access: Access, work: (task: Task) => Promise<string>): P
       // The stream may not notice that its session or connection is gone.
       if (isHopeless(error) || secondsLeft(own) <= 0) ended.abort(error);
     }
-    beating = false;
+    isBeating = false;
   };
   const timer = setInterval(beat, heartbeatSeconds * 1000);
   try {
@@ -202,10 +202,10 @@ async function report(session: Session, task: Task, method: "CompleteTask" | "Fa
 
 /** The stream of tasks in Connect's envelopes: one byte of flags, four of length, then JSON. The last one has the flag 2. */
 async function* tasksOf({ url, sessionId }: Session, signal: AbortSignal): AsyncGenerator<Task> {
-  const asked = new TextEncoder().encode(JSON.stringify({ sessionId, maxInFlight: 1 }));
-  const body = new Uint8Array(5 + asked.byteLength);
-  new DataView(body.buffer).setUint32(1, asked.byteLength);
-  body.set(asked, 5);
+  const requestBytes = new TextEncoder().encode(JSON.stringify({ sessionId, maxInFlight: 1 }));
+  const body = new Uint8Array(5 + requestBytes.byteLength);
+  new DataView(body.buffer).setUint32(1, requestBytes.byteLength);
+  body.set(requestBytes, 5);
   const headers = { "content-type": "application/connect+json", "connect-protocol-version": "1" };
   const response = await fetch(`${url}/${service}/ReceiveTasks`, { method: "POST", headers, body, signal });
   if (!response.ok || !response.body) throw new Error(`ReceiveTasks: HTTP ${response.status}`);

@@ -75,8 +75,8 @@ export function sqliteBackend(file: File, vectors: VectorSettings): MemoryStore 
       const strict = allWords(query.text, query.words);
       const wanted = query.words === "all" ? strict : anyWord(query.text);
       if (wanted === null) return [];
-      const ranks = ranked(file, wanted, filter);
-      const whole = query.words === "any" && strict !== null ? ranked(file, strict, filter) : new Map();
+      const ranks = rankMatches(file, wanted, filter);
+      const whole = query.words === "any" && strict !== null ? rankMatches(file, strict, filter) : new Map();
       const bonus = (number: number) => (whole.has(number) ? 0.5 : 0);
       const best = [...ranks]
         .map(([number, rank]) => ({ number, rank: query.words === "all" ? rank : bonus(number) + rank / 2 }))
@@ -127,7 +127,7 @@ function conditionOf(filter: MemoryFilter): [string, Value[]] {
 }
 
 /** Rows by number that match an FTS5 query, with a rank above 0 and up to 1. */
-function ranked(file: File, query: string, filter: MemoryFilter): Map<number, number> {
+function rankMatches(file: File, query: string, filter: MemoryFilter): Map<number, number> {
   const [condition, values] = conditionOf(filter);
   const rows = file.all<{ number: number; score: number }>(
     `select w.rowid as number, -bm25(words) as score from words w join memories m on m.number = w.rowid

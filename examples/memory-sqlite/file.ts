@@ -45,8 +45,8 @@ export interface File {
 }
 
 export function openFile(path: string): File {
-  const database = guarded(() => new DatabaseSync(path));
-  guarded(() => database.exec(schema));
+  const database = translateErrors(() => new DatabaseSync(path));
+  translateErrors(() => database.exec(schema));
   const statements = new Map<string, ReturnType<DatabaseSync["prepare"]>>();
   const prepared = (sql: string) => {
     const statement = statements.get(sql) ?? database.prepare(sql);
@@ -56,11 +56,12 @@ export function openFile(path: string): File {
   return {
     // Rows have no prototype; the spread makes them ordinary objects.
     all: <Row>(sql: string, ...values: SQLInputValue[]) =>
-      guarded(() => prepared(sql).all(...values)).map((row) => ({ ...row }) as Row),
-    each: <Row>(sql: string, ...values: SQLInputValue[]) => guarded(() => prepared(sql).iterate(...values)) as Iterable<Row>,
-    run: (sql, ...values) => guarded(() => Number(prepared(sql).run(...values).changes)),
+      translateErrors(() => prepared(sql).all(...values)).map((row) => ({ ...row }) as Row),
+    each: <Row>(sql: string, ...values: SQLInputValue[]) =>
+      translateErrors(() => prepared(sql).iterate(...values)) as Iterable<Row>,
+    run: (sql, ...values) => translateErrors(() => Number(prepared(sql).run(...values).changes)),
     transaction: (work) =>
-      guarded(() => {
+      translateErrors(() => {
         database.exec("begin immediate");
         try {
           const result = work();
@@ -75,7 +76,7 @@ export function openFile(path: string): File {
   };
 }
 
-function guarded<T>(work: () => T): T {
+function translateErrors<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {

@@ -8,18 +8,18 @@ const stopWords = new Set(
 const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 /** A quoted FTS5 phrase. */
 const phrase = (words: readonly string[]): string => `"${words.join(" ")}"`;
-const telling = (words: readonly string[]): string[] => words.filter((word) => !stopWords.has(word));
+const withoutStopWords = (words: readonly string[]): string[] => words.filter((word) => !stopWords.has(word));
 
 /** FTS5 query for any of the words; `null` if all of them are stop words. */
 export function anyWord(text: string): string | null {
-  const words = telling(wordsOf(text));
+  const words = withoutStopWords(wordsOf(text));
   return words.length === 0 ? null : words.map((word) => phrase([word])).join(" OR ");
 }
 
 /** FTS5 query for every word. With web search syntax also "phrases", `or`, and `-` before excluded words. */
 export function allWords(text: string, syntax: "all" | "any"): string | null {
   if (syntax === "any") {
-    const words = telling(wordsOf(text));
+    const words = withoutStopWords(wordsOf(text));
     return words.length === 0 ? null : words.map((word) => phrase([word])).join(" AND ");
   }
   const alternatives: { wanted: string[]; unwanted: string[] }[] = [{ wanted: [], unwanted: [] }];
@@ -29,7 +29,7 @@ export function allWords(text: string, syntax: "all" | "any"): string | null {
       continue;
     }
     const words = wordsOf(quoted ?? word);
-    if (telling(words).length > 0) alternatives.at(-1)?.[minus ? "unwanted" : "wanted"].push(phrase(words));
+    if (withoutStopWords(words).length > 0) alternatives.at(-1)?.[minus ? "unwanted" : "wanted"].push(phrase(words));
   }
   const parts = alternatives.flatMap(({ wanted, unwanted }) => {
     if (wanted.length === 0) return [];

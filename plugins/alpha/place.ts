@@ -29,13 +29,13 @@ const linked: ReadonlyMap<string, string> = new Map([
 
 /** The subject of an event: the number of an issue or pull request, or `@<sha>` for a commit, as the platform writes it. */
 export function subjectOf(event: string, payload: unknown): Subject | null {
-  const moved = event === "issues" && valueAt(payload, "changes", "new_issue") !== undefined;
-  const project = moved
+  const hasMoved = event === "issues" && valueAt(payload, "changes", "new_issue") !== undefined;
+  const project = hasMoved
     ? valueAt(payload, "changes", "new_repository", "full_name")
     : valueAt(payload, "repository", "full_name");
   if (!isProject(project)) return null;
   // After a transfer the old number leads nowhere that takes a comment.
-  if (moved) return numberedSubject(project, [valueAt(payload, "changes", "new_issue", "number")]);
+  if (hasMoved) return numberedSubject(project, [valueAt(payload, "changes", "new_issue", "number")]);
   const pull = pullOfRun(event, project, payload);
   if (pull !== undefined) return numberedSubject(project, [pull]);
   const issue = linkedIssue(event, stringAt(payload, ["action"]), payload);
@@ -50,8 +50,8 @@ export function subjectOf(event: string, payload: unknown): Subject | null {
 
 /** The title of what `subjectOf` names, where the payload has it. */
 export function titleOf(event: string, payload: unknown): string | null {
-  const moved = event === "issues" ? valueAt(payload, "changes", "new_issue") : undefined;
-  const item = moved ?? linkedIssue(event, stringAt(payload, ["action"]), payload);
+  const newIssue = event === "issues" ? valueAt(payload, "changes", "new_issue") : undefined;
+  const item = newIssue ?? linkedIssue(event, stringAt(payload, ["action"]), payload);
   const members = ["issue", "pull_request", "discussion"].map((name) => valueAt(payload, name));
   return stringAt(item ?? members.find((one) => isNumber(valueAt(one, "number"))), ["title"]);
 }

@@ -54,8 +54,8 @@ function milestones(reading: PollContext, kind: Kind, item: Item, since: number)
     return true;
   };
   addStateEvent("created_at", "open", valueAt(item, "author"));
-  const merged = addStateEvent("merged_at", "merge", valueAt(item, "merge_user") ?? valueAt(item, "merged_by"));
-  if (!merged && valueAt(item, "state") === "closed") addStateEvent("closed_at", "close", valueAt(item, "closed_by"));
+  const mergeEvent = addStateEvent("merged_at", "merge", valueAt(item, "merge_user") ?? valueAt(item, "merged_by"));
+  if (!mergeEvent && valueAt(item, "state") === "closed") addStateEvent("closed_at", "close", valueAt(item, "closed_by"));
   return events;
 }
 
@@ -103,11 +103,11 @@ async function labelEvents(context: PollContext, kind: Kind, item: Item): Promis
 function labelsEvent(reading: PollContext, kind: Kind, item: Item, { when, user, previous, current }: LabelChange): PolledEvent {
   const labels = [...current];
   const updated_at = isClose(when, item.updated_at) ? item.updated_at : when;
-  const changes = { labels: { previous: previous.map(titled), current: current.map(titled) } };
+  const changes = { labels: { previous: previous.map(withTitle), current: current.map(withTitle) } };
   return polledEvent(reading, kind, { ...item, labels, updated_at }, "update", user, when, { changes });
 }
 
-const titled = (title: unknown) => ({ title });
+const withTitle = (title: unknown) => ({ title });
 
 function polledEvent(
   context: PollContext,
@@ -119,7 +119,7 @@ function polledEvent(
   more: object = {},
 ): PolledEvent {
   const labels = valueAt(item, "labels");
-  const titles = Array.isArray(labels) ? labels.map(titled) : [];
+  const titles = Array.isArray(labels) ? labels.map(withTitle) : [];
   const payload = { object_attributes: { ...item, action }, labels: titles, ...more, user: user ?? null };
   const isSecret = isConfidential(item);
   return kind === "issues"

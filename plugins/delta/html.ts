@@ -70,12 +70,12 @@ export function htmlToMarkdown(html: string): string {
   return toMarkdown(root, { extensions, bullet: "-", rule: "-", fences: true }).trim();
 }
 
-const unseen = /(?:^|;)(?:display:none|visibility:hidden|opacity:0(?!\.\d)|font-size:0)/;
+const hidingStyle = /(?:^|;)(?:display:none|visibility:hidden|opacity:0(?!\.\d)|font-size:0)/;
 
 /** Whether an element is invisible to people, so its text is not part of what they wrote. */
 const isHidden = ({ properties: { hidden, style } }: Element): boolean =>
   (hidden !== undefined && hidden !== false) ||
-  (typeof style === "string" && unseen.test(style.toLowerCase().replace(/\s/g, "")));
+  (typeof style === "string" && hidingStyle.test(style.toLowerCase().replace(/\s/g, "")));
 
 /** Turns the platform's mention elements into text, removes hidden elements, and limits the size of cells. */
 function mentions(node: RootContent, parent: HtmlRoot | Element, depth: number): void {

@@ -68,13 +68,13 @@ function updatedEvent(context: PollContext, item: Item, changes: readonly Json[]
   const move = last.findLast((one) => valueAt(one, "field") === "state");
   const shown = move ?? last.at(-1);
   const [old_value, new_value] = [valueAt(shown, "old_value") ?? null, valueAt(shown, "new_value") ?? null];
-  const moved = move === undefined ? {} : { changes: { state: { old: old_value, new: new_value } } };
+  const stateChange = move === undefined ? {} : { changes: { state: { old: old_value, new: new_value } } };
   const activity = shown === undefined ? {} : { field: valueAt(shown, "field") ?? null, old_value, new_value };
   const actor = valueAt(shown, "actor") ?? valueAt(item, "updated_by");
   const when = `updated@${new Date(item.updated_at).toISOString().slice(0, 19)}`;
   return polledEvent(
     context,
-    { ...item, ...moved },
+    { ...item, ...stateChange },
     { event: "issue", action: "updated", activity },
     actor,
     when,

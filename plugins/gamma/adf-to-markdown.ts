@@ -88,7 +88,7 @@ function block(node: unknown, depth: number): BlockContent[] | null {
   }
 }
 
-function list(node: unknown, ordered: boolean, depth: number): BlockContent[] {
+function list(node: unknown, isOrdered: boolean, depth: number): BlockContent[] {
   const start = valueAt(node, "attrs", "order");
   const items = contentOf(node).map((item): ListItem => {
     const children = blocks(item, depth + 1);
@@ -98,7 +98,15 @@ function list(node: unknown, ordered: boolean, depth: number): BlockContent[] {
   });
   return items.length === 0
     ? []
-    : [{ type: "list", ordered, spread: false, ...(Number.isInteger(start) ? { start: start as number } : {}), children: items }];
+    : [
+        {
+          type: "list",
+          ordered: isOrdered,
+          spread: false,
+          ...(Number.isInteger(start) ? { start: start as number } : {}),
+          children: items,
+        },
+      ];
 }
 
 function table(node: unknown, depth: number): BlockContent[] {

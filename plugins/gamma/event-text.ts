@@ -24,8 +24,8 @@ export async function eventText(convert: Convert, event: string, payload: unknow
     return sections(...top, deletionText, commented, description && `## Description\n\n${description}`);
   }
   if (commented === "") return sections(...top, changes && `## Changes\n\n${changes}`, description);
-  const described = description && `## Description\n\n${description}`;
-  return sections(...top, changes && `## Changes\n\n${changes}`, commented, described);
+  const descriptionText = description && `## Description\n\n${description}`;
+  return sections(...top, changes && `## Changes\n\n${changes}`, commented, descriptionText);
 }
 
 const actionTexts: Readonly<Record<string, string>> = { created: "", updated: ", edited", deleted: ", deleted" };

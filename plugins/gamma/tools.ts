@@ -67,14 +67,14 @@ const descriptionInput = z.object({ issue, project, description });
 const updateOutput = z.object({ issue: z.string(), url: z.string() });
 
 const transitionIssue = (clientOf: ClientOf) =>
-  tool<typeof transitionInput, typeof transitioned, Settings>({
+  tool<typeof transitionInput, typeof transitionResult, Settings>({
     about: "Move an issue to another status, by a transition of its workflow.",
     category,
     effect: "write",
     // It writes no text.
     keeps_private: true,
     input: transitionInput,
-    output: transitioned,
+    output: transitionResult,
     run: (input, { connection, key, signal }) =>
       transition(clientOf(connection), keyOf(input.issue, input.project), input.transition, key, signal),
     find: (input, { connection, key, signal }) =>
@@ -85,7 +85,7 @@ const transitionInput = z.object({
   project,
   transition: z.string().min(1).describe("Id or name of the transition, or name of the status to move to."),
 });
-const transitioned = z.object({ issue: z.string(), transition: z.string(), status: z.string().nullable() });
+const transitionResult = z.object({ issue: z.string(), transition: z.string(), status: z.string().nullable() });
 
 const getIssue = (clientOf: ClientOf, convert: Convert) =>
   tool<typeof issueInput, typeof issueOutput, Settings>({

@@ -30,15 +30,15 @@ export async function transition(
       `${issue} has no transition ${JSON.stringify(name.slice(0, 200))}; available: ${available || "none"}`,
     );
   }
-  const moved = { issue, transition: found.name, status: found.to?.name ?? null };
+  const result = { issue, transition: found.name, status: found.to?.name ?? null };
   // The platform stores this with the entry in the issue's history. A move with an unknown outcome is looked up there.
   const history = {
     type: "signalbox",
-    extraData: { key, transition: found.name, ...(moved.status ? { status: moved.status } : {}) },
+    extraData: { key, transition: found.name, ...(result.status ? { status: result.status } : {}) },
   };
   const body = { transition: { id: found.id }, historyMetadata: history };
   await client.write({ route: `POST ${route}`, path: { issue }, body, schema: shapes.ignoredBody, signal });
-  return moved;
+  return result;
 }
 
 const changes = z.object({

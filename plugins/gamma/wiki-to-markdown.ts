@@ -21,7 +21,7 @@ function blocks(text: string, depth: number): BlockContent[] {
   if (depth > maxDepth) return [];
   const found: BlockContent[] = [];
   const lower = text.toLowerCase();
-  const unclosed = new Set<string>();
+  const openMacros = new Set<string>();
   let from = 0;
   for (let at = text.search(/[\\{]/); at >= 0 && at < text.length; at = next(text, at)) {
     if (text[at] === "\\") {
@@ -31,10 +31,10 @@ function blocks(text: string, depth: number): BlockContent[] {
     macro.lastIndex = at;
     const [whole, name = "", parameters = ""] = macro.exec(text) ?? [];
     const end = `{${name.toLowerCase()}}`;
-    if (whole === undefined || unclosed.has(end)) continue;
+    if (whole === undefined || openMacros.has(end)) continue;
     const close = lower.indexOf(end, at + whole.length);
     if (close < 0) {
-      unclosed.add(end);
+      openMacros.add(end);
       continue;
     }
     found.push(...linesOf(text.slice(from, at), depth), makeBlock(name, parameters, text.slice(at + whole.length, close), depth));
@@ -114,9 +114,9 @@ function lists(items: readonly Item[], level: number, depth: number): BlockConte
   const found: { ordered: boolean; children: ListItem[] }[] = [];
   for (let at = 0; at < items.length; at++) {
     const { signs, lines } = items[at] as Item;
-    const ordered = signs.charAt(level - 1) === "#";
+    const isOrdered = signs.charAt(level - 1) === "#";
     const open = found.at(-1);
-    const last = open?.ordered === ordered ? open : { ordered, children: [] };
+    const last = open?.ordered === isOrdered ? open : { ordered: isOrdered, children: [] };
     if (last !== open) found.push(last);
     const inner: Item[] = [];
     const isHere = signs.length <= level || level >= maxDepth;
@@ -137,14 +137,14 @@ function table(rows: readonly string[], depth: number): BlockContent {
   const children = rows.slice(0, 2_000).map(
     (row): TableRow => ({
       type: "tableRow",
-      children: cellsOf(row).map((cell) => ({ type: "tableCell", children: wikiPhrases(cell.trim(), depth).map(unbroken) })),
+      children: cellsOf(row).map((cell) => ({ type: "tableCell", children: wikiPhrases(cell.trim(), depth).map(withoutBreaks) })),
     }),
   );
   return { type: "table", children };
 }
 
 /** A cell of a Markdown table holds one line. */
-const unbroken = (node: PhrasingContent): PhrasingContent => (node.type === "break" ? { type: "text", value: " " } : node);
+const withoutBreaks = (node: PhrasingContent): PhrasingContent => (node.type === "break" ? { type: "text", value: " " } : node);
 
 /** Splits a row at its bars, except for escaped bars and those in links and code. */
 function cellsOf(row: string): string[] {

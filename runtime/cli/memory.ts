@@ -43,8 +43,8 @@ const withRemedy = (error: unknown, way = ""): unknown =>
 const width = 30;
 function bar(done: number, total: number): string {
   const share = total === 0 ? 1 : done / total;
-  const filled = Math.round(share * width);
-  return `\r[${"#".repeat(filled)}${" ".repeat(width - filled)}] ${done} of ${total}`;
+  const filledWidth = Math.round(share * width);
+  return `\r[${"#".repeat(filledWidth)}${" ".repeat(width - filledWidth)}] ${done} of ${total}`;
 }
 
 /** `signalbox memory export`: every memory as a line of JSON. */

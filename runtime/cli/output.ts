@@ -47,13 +47,13 @@ export function asTable(op: Operation, rows: readonly Record<string, unknown>[],
   const members = Object.keys(items.element.shape);
   if (!("cursor" in op.input.shape)) return tableOf(members, rows, columns);
   const first = firstMembers.flatMap((names) => names.find((name) => members.includes(name)) ?? []);
-  const ordered = [...new Set([...members.slice(0, 1), ...first, ...members])].filter((name) => !reasons.includes(name));
-  const [head, ...lines] = tableOf(ordered, rows, columns).trimEnd().split("\n");
-  const detailed = rows.flatMap((row, at) => {
+  const orderedMembers = [...new Set([...members.slice(0, 1), ...first, ...members])].filter((name) => !reasons.includes(name));
+  const [head, ...lines] = tableOf(orderedMembers, rows, columns).trimEnd().split("\n");
+  const detailRows = rows.flatMap((row, at) => {
     const reason = reasons.map((name) => row[name]).find((text) => typeof text === "string" && text !== "");
     return [lines[at], ...(reason === undefined ? [] : [wrapText(oneLine(String(reason)), columns, "    ", "    ")])];
   });
-  return `${[head, ...detailed].join("\n")}\n`;
+  return `${[head, ...detailRows].join("\n")}\n`;
 }
 
 /** A table of the given members of the rows. Shows only plain values, and only columns that fit. */

@@ -79,7 +79,7 @@ async function attempt(execution: ClaimedExecution, bounds: AttemptBounds, deps:
     return { kind: "interrupted", clean, unconfirmedStepIds: [...limits.unconfirmedStepIds] };
   };
   lease.progress(betweenStepsMs);
-  const watched = execution.dry_run ? { end: () => {} } : deps.presence.watch(execution);
+  const sign = execution.dry_run ? { end: () => {} } : deps.presence.watch(execution);
   try {
     transcript = await openTranscript(execution, bounds, deps);
     await recordLostAttempt(execution, deps);
@@ -115,7 +115,7 @@ async function attempt(execution: ClaimedExecution, bounds: AttemptBounds, deps:
       return interruptedOutcome();
     }
   } finally {
-    watched.end();
+    sign.end();
     unlink();
   }
 }
@@ -235,10 +235,10 @@ async function recordFailure(
   // The outcome of a model request cannot be looked up, so a restart sends a new one.
   const ended = started?.kind === "model" && !retry && { state: "failed" as const };
   if (started) transcript?.complete(started, { error: message, ...ended });
-  const derived = transcript && { ...transcript.totals(), agent_id: transcript.steps[0]?.agent_id ?? null };
+  const totals = transcript && { ...transcript.totals(), agent_id: transcript.steps[0]?.agent_id ?? null };
   // Also if its transcript could not be read: an execution without an outcome would run again after each lease.
   const record = transcript ?? new Transcript(execution, [], deps.write);
-  await record.flush({ ...derived, ...patch, error: message, failures: execution.failures + 1 });
+  await record.flush({ ...totals, ...patch, error: message, failures: execution.failures + 1 });
   attempts.inc({ outcome: retry ? "retried" : "failed" });
   const context = { execution_id: execution.id, task_id: execution.task_id, error: message };
   if (retry) deps.log.warn("execution failed; it will be retried", { ...context, after_ms: patch.delay_ms });

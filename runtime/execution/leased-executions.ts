@@ -131,9 +131,9 @@ export class LeasedExecutions {
     const running = [...this.#running.values()];
     const askedAt = performance.now();
     const leases = running.map(({ execution }) => execution);
-    const renewed = leases.length > 0 ? await renewLeases(sql, leases, leaseSeconds) : new Set<string>();
+    const renewedIds = leases.length > 0 ? await renewLeases(sql, leases, leaseSeconds) : new Set<string>();
     for (const { execution, lease } of running) {
-      if (renewed.has(execution.id)) lease.extend(askedAt);
+      if (renewedIds.has(execution.id)) lease.extend(askedAt);
       else lease.lose("another worker has taken it");
     }
     if ((await releaseExpired(sql)) > 0) wake();

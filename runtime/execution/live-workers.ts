@@ -93,10 +93,10 @@ export class LiveWorkers {
   async check(): Promise<{ deadWorkers: string[]; expired: boolean }> {
     const { database, missedChecks = 4 } = this.#options;
     const workers = await findWorkers(database.sql, prefix);
-    const present = new Set(workers.present);
+    const presentWorkers = new Set(workers.present);
     // If a worker does not see its own session, it is cut off, or the server has just ended all sessions.
-    this.#isSeen = present.has(this.#name);
-    const missing = this.#isSeen ? workers.holding.filter((worker) => !present.has(worker)) : [];
+    this.#isSeen = presentWorkers.has(this.#name);
+    const missing = this.#isSeen ? workers.holding.filter((worker) => !presentWorkers.has(worker)) : [];
     this.#missing = new Map(missing.map((worker) => [worker, (this.#missing.get(worker) ?? 0) + 1]));
     return {
       deadWorkers: missing.filter((worker) => (this.#missing.get(worker) ?? 0) >= missedChecks),

@@ -31,8 +31,8 @@ export async function systemPrompt(
     if (memory.content.length > longMemory) await nextTurn();
     listed += `${listed === "" ? "" : "\n"}${line(memory, eventTime)}`;
   }
-  const remembered = memories.length > 0 ? [fenceCleaned(rememberedTitle, listed, "memory")] : [];
-  return [...persona, ...remembered].filter((part) => part.trim() !== "").join("\n\n");
+  const memoryTexts = memories.length > 0 ? [fenceCleaned(rememberedTitle, listed, "memory")] : [];
+  return [...persona, ...memoryTexts].filter((part) => part.trim() !== "").join("\n\n");
 }
 
 /**

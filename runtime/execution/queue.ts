@@ -178,18 +178,18 @@ class LeasedQueue implements ExecutionQueue {
     const free = this.#stopping.signal.aborted ? 0 : Math.min(maxClaimed, concurrency - this.#leased.size);
     const askedAt = performance.now();
     if (free > 0) this.#claimedAt = askedAt;
-    const claimed = free > 0 ? await claimExecutions(sql, this.#request(free)) : [];
-    for (const execution of claimed) {
+    const claimedExecutions = free > 0 ? await claimExecutions(sql, this.#request(free)) : [];
+    for (const execution of claimedExecutions) {
       if (execution.state === "running") this.#start(execution, new Lease(leaseSeconds, askedAt));
       else await this.#options.onHeld(execution);
     }
     if (free > 0) {
       this.#share.recordClaim(this.#leased.executions());
-      this.#isFull = claimed.length === free;
+      this.#isFull = claimedExecutions.length === free;
     }
-    if (claimed.length > 0) this.#recheckMs = minSleepMs;
-    if (claimed.length > 0 && claimed.length === free) return 0;
-    if (claimed.length > 0 && (isWoken() || breakers.any || this.#leased.size >= busyExecutions)) return minSleepMs;
+    if (claimedExecutions.length > 0) this.#recheckMs = minSleepMs;
+    if (claimedExecutions.length > 0 && claimedExecutions.length === free) return 0;
+    if (claimedExecutions.length > 0 && (isWoken() || breakers.any || this.#leased.size >= busyExecutions)) return minSleepMs;
     if (free === 0) return sweepMs;
     const probe = await this.#probe();
     // Fewer executions are due than there are slots: find out when the next one is due.
@@ -199,7 +199,7 @@ class LeasedQueue implements ExecutionQueue {
       this.#idle = !breakers.any;
       return Math.min(sweepMs, Math.max(minSleepMs, Math.min(due ?? sweepMs, probe ?? sweepMs)));
     }
-    if (claimed.length > 0) return minSleepMs;
+    if (claimedExecutions.length > 0) return minSleepMs;
     // An execution is due but waits for another one of its subject, perhaps on another replica: look again, less and less often.
     const again = this.#recheckMs;
     this.#recheckMs = Math.min(maxRecheckMs, 2 * again);

@@ -98,9 +98,9 @@ function endingOf(steps: readonly StepRow[]): Patch {
 
 /** Whether the agent is connected and the model has not begun to answer. */
 function isForConnected({ execution, transcript }: Run, plan: Plan, deps: RunDeps): boolean {
-  const untouched = transcript.steps.every(({ kind, state }) => kind === "prompt" || (kind === "model" && state === "started"));
+  const hasOnlyPlan = transcript.steps.every(({ kind, state }) => kind === "prompt" || (kind === "model" && state === "started"));
   return (
-    untouched &&
+    hasOnlyPlan &&
     !execution.dry_run &&
     plan.agent_id !== null &&
     execution.handovers < maxHandovers &&
@@ -125,13 +125,13 @@ async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<
   const { overrides } = execution;
   const required = overrides?.agent_id === undefined ? task.required_capabilities : [];
   const matched = required.length > 0 ? await chooseAgent(deps.sql, execution, required) : undefined;
-  const chosen = overrides?.agent_id ?? matched ?? task.actor_id;
-  const found = (named && named.id === chosen ? named : await find(chosen, null)) ?? null;
+  const agentId = overrides?.agent_id ?? matched ?? task.actor_id;
+  const found = (named && named.id === agentId ? named : await find(agentId, null)) ?? null;
   const prompt = overrides?.prompt;
   const fallback = prompt === undefined ? task : { actor_fallback: prompt };
   const agent = found && prompt !== undefined ? { ...found, prompt } : found;
   if (!agent && !task.actor_fallback?.trim()) {
-    throw new Failure(`The agent "${chosen}" does not exist, and the task "${task.id}" has no actor_fallback.`, {
+    throw new Failure(`The agent "${agentId}" does not exist, and the task "${task.id}" has no actor_fallback.`, {
       retryable: false,
     });
   }

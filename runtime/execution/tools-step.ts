@@ -73,8 +73,8 @@ async function runCall(
     const input = readArguments(tool, call.arguments, conversation.project);
     step.input = input;
     step.input = (await conversation.argumentsToSend?.(tool, input)) ?? input;
-    const repeated = earlierCall ? null : repeatedResult(log.steps, step);
-    if (repeated) return repeated;
+    const earlierResult = earlierCall ? null : repeatedResult(log.steps, step);
+    if (earlierResult) return earlierResult;
     if (tool.effect === "write" && !deps.trackerUpdates) return { state: "dry_run", output: { dry_run: true } };
     const { approval } = conversation;
     if (!earlierCall && tool.effect === "write" && approval?.needs(tool.qualifiedName)) {

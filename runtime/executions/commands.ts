@@ -21,8 +21,12 @@ const retry: Carry = async (tx, { subject, reach, by }) => {
 };
 
 const proceed: Carry = async (tx, { subject, reach, by }) => {
-  const released = await releaseHeld(tx, { subject, reach });
-  return { summary: `/continue by ${by}: ${count(released.length)} released`, cancelled: [], isDone: released.length > 0 };
+  const releasedCount = await releaseHeld(tx, { subject, reach });
+  return {
+    summary: `/continue by ${by}: ${count(releasedCount.length)} released`,
+    cancelled: [],
+    isDone: releasedCount.length > 0,
+  };
 };
 
 const decision =

@@ -50,10 +50,10 @@ export class AgentStreams {
 
   async #round(slots: readonly string[]): Promise<void> {
     try {
-      const taken = await this.#options.take(slots);
-      for (const one of taken) await this.#give(one);
+      const takenExecutions = await this.#options.take(slots);
+      for (const one of takenExecutions) await this.#give(one);
       // With slots left, the rest is offered later or locked by another replica. A message or the next sweep starts a round for it.
-      if (taken.length === slots.length) this.#again = true;
+      if (takenExecutions.length === slots.length) this.#again = true;
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;
       // Another replica took an execution of the same subject first: try again.

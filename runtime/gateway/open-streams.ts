@@ -108,12 +108,12 @@ export class OpenStreams {
     const streams = [...this.#agents.values()].flatMap((agent) => [...agent.streams.values()]);
     if (streams.length === 0) return;
     const ids = streams.map(({ id }) => id);
-    const assumed = streams.flatMap((stream) => [...stream.leasedIds].map((id) => ({ stream, id })));
-    const renewed = await queries.renewStreams(sql, { ids, seconds: streamSeconds, keys });
+    const streamTasks = streams.flatMap((stream) => [...stream.leasedIds].map((id) => ({ stream, id })));
+    const renewedIds = await queries.renewStreams(sql, { ids, seconds: streamSeconds, keys });
     await queries.extendOffers(sql, [...this.#agents.keys()], offerSeconds);
     const leased = await queries.listLeasedBy(sql, ids);
-    for (const { stream, id } of assumed) if (!leased.has(id)) stream.leasedIds.delete(id);
-    for (const stream of streams) if (!renewed.has(stream.id)) stream.end(await this.#whyEnded(stream));
+    for (const { stream, id } of streamTasks) if (!leased.has(id)) stream.leasedIds.delete(id);
+    for (const stream of streams) if (!renewedIds.has(stream.id)) stream.end(await this.#whyEnded(stream));
     for (const agent of this.#agents.values()) agent.startRound();
   }
 

@@ -190,13 +190,13 @@ export async function releaseStream(sql: Sql, streamId: string, agentId: string)
     update task_executions set state = 'queued', run_after = now(), lease = null, lease_expires_at = null, stream_id = null
     where id in (select id from task_executions where state = 'running' and stream_id = ${streamId} order by id for update)`;
   await sql`delete from agent_streams where id = ${streamId}`;
-  const withdrawn = await sql`
+  const withdrawnOffers = await sql`
     update task_executions set offered_until = now()
     where id in (
       select id from task_executions where state = 'queued' and offered_to = ${agentId} and offered_until > now()
         and not exists (select 1 from agent_streams where agent_id = ${agentId} and expires_at > now())
       order by id for update)`;
-  return released.count + withdrawn.count > 0;
+  return released.count + withdrawnOffers.count > 0;
 }
 
 export interface LeasedTask {

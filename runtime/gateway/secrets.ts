@@ -70,7 +70,7 @@ export function createSecrets(make: MakeCounter, pauseMs = slowMs, matches = mat
 }
 
 const tooManyWaiting = "Too many secrets from this network are waiting to be checked. Send this one again in a second.";
-const crowded = problem("rate_limited", tooManyWaiting, { retryAfter: 1 });
+const queueFull = problem("rate_limited", tooManyWaiting, { retryAfter: 1 });
 const tooMany = (retryAfter: number) =>
   problem("rate_limited", "Too many wrong secrets were sent for this agent from this address.", { retryAfter });
 
@@ -79,7 +79,7 @@ function keyedMutex(): <T>(name: string, work: () => Promise<T>) => Promise<T> {
   const queues = new Map<string, { lastTurn: Promise<unknown>; length: number }>();
   return (name, work) => {
     const queue = queues.get(name) ?? { lastTurn: Promise.resolve(), length: 0 };
-    if (queue.length >= maxWaiting) throw crowded;
+    if (queue.length >= maxWaiting) throw queueFull;
     queue.length++;
     queues.set(name, queue);
     const turn = queue.lastTurn.then(work, work);
@@ -98,7 +98,7 @@ function limitPerName(most: number): <T>(name: string, work: () => Promise<T>) =
   const counts = new Map<string, number>();
   return async (name, work) => {
     const count = counts.get(name) ?? 0;
-    if (count >= most) throw crowded;
+    if (count >= most) throw queueFull;
     counts.set(name, count + 1);
     try {
       return await work();

@@ -66,10 +66,10 @@ export async function restoreMasked(before: StoredIntegration, credentials: Cred
     throw problem("unavailable", "The stored credentials cannot be decrypted; send all of them again.");
   })) as Credentials;
   const after = { ...credentials, ...Object.fromEntries(maskedNames.map((name) => [name, stored[name]])) } as Credentials;
-  const moved = changedHost(stored, after);
-  if (moved === undefined) return after;
+  const newHostMember = changedHost(stored, after);
+  if (newHostMember === undefined) return after;
   throw fieldProblem(
     `credentials.${maskedNames[0]}`,
-    `must be sent again, because credentials.${moved} points to another server`,
+    `must be sent again, because credentials.${newHostMember} points to another server`,
   );
 }

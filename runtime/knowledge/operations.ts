@@ -96,11 +96,11 @@ export function knowledgeOperations(deps: KnowledgeDeps): BoundOperation[] {
     if (!entry) throw problem("unavailable", `No loaded plugin provides the connector ${storedSource.type}.`);
     const omittedSecrets = storedSource.secret_members.filter((name) => config[name] === undefined);
     if (omittedSecrets.length === 0) return seal(storedSource.id, storedSource.type, entry, config, deps);
-    const moved = changedHost(storedSource.config, config);
-    if (moved !== undefined)
+    const newHostMember = changedHost(storedSource.config, config);
+    if (newHostMember !== undefined)
       throw problem(
         "bad_request",
-        `config.${omittedSecrets[0]}: must be sent again, because config.${moved} points to another server`,
+        `config.${omittedSecrets[0]}: must be sent again, because config.${newHostMember} points to another server`,
         {
           field: `config.${omittedSecrets[0]}`,
         },

@@ -85,11 +85,11 @@ async function byWords(deps: FindDeps, query: Query, vector: readonly number[] |
     inStores(deps, filter, (store) => withStore(store, (backend) => backend.match(words, filter, limit))),
     chunks ? matchChunks(deps.sql, words, chunks, limit, deps.vectors) : [],
   ]);
-  const ranked = [
+  const rankedHits = [
     ...memories.map((memory) => ({ rank: memory.rank ?? 0, found: memoryHit(memory) })),
     ...documents.map((chunk) => ({ rank: chunk.rank ?? 0, found: chunkHit(chunk, deps.vectors) })),
   ];
-  return ranked
+  return rankedHits
     .sort((a, b) => b.rank - a.rank || (a.found.id < b.found.id ? 1 : -1))
     .slice(0, limit)
     .map(({ found }) => found);

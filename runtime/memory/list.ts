@@ -39,21 +39,21 @@ export function merge<T extends Pick<StoredMemory, "created_at" | "id">>(
   skip: number,
   limit: number,
 ): T[] {
-  const merged: T[] = [];
+  const mergedItems: T[] = [];
   let i = 0;
   let j = 0;
-  while (merged.length < skip + limit && (i < a.length || j < b.length)) {
+  while (mergedItems.length < skip + limit && (i < a.length || j < b.length)) {
     const left = a[i];
     const right = b[j];
     if (left && (!right || newer(left, right))) {
-      merged.push(left);
+      mergedItems.push(left);
       i++;
     } else if (right) {
-      merged.push(right);
+      mergedItems.push(right);
       j++;
     }
   }
-  return merged.slice(skip);
+  return mergedItems.slice(skip);
 }
 
 const newer = (a: Pick<StoredMemory, "created_at" | "id">, b: Pick<StoredMemory, "created_at" | "id">): boolean =>

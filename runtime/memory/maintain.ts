@@ -65,10 +65,10 @@ async function sweep({ sql, stores, log }: MaintainDeps): Promise<void> {
 }
 
 /** Processes one batch of each kind; `true` if more is pending. */
-async function embedWaiting(deps: MaintainDeps, postponed: PostponedTexts, signal: AbortSignal): Promise<boolean> {
+async function embedWaiting(deps: MaintainDeps, postponedTexts: PostponedTexts, signal: AbortSignal): Promise<boolean> {
   let more = false;
   for (const waiting of [...deps.stores.all.map(({ backend }) => backend), chunksToEmbed(deps.sql, deps.vectors)]) {
-    const count = await embedBatch(waiting, deps.embedder, postponed, signal).catch((error) => {
+    const count = await embedBatch(waiting, deps.embedder, postponedTexts, signal).catch((error) => {
       if ((error as { code?: string }).code === "unavailable") return 0;
       throw error;
     });

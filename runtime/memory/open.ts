@@ -41,7 +41,7 @@ export interface Memory extends MemoryRepository {
 export async function openMemory(options: MemoryOptions): Promise<Memory> {
   const { sql, bus, log } = options;
   const storedKinds = await watchStoredKinds(sql, bus, (error) => log.warn("failed to check whether memories exist", { error }));
-  const finding = { ...options, anyChunks: storedKinds.chunks };
+  const searchOptions = { ...options, anyChunks: storedKinds.chunks };
   const maintenance = startMaintenance(options);
   const keep = createMemoryRepository({
     ...options,
@@ -53,8 +53,8 @@ export async function openMemory(options: MemoryOptions): Promise<Memory> {
   return {
     ...keep,
     list: (filter, page) => listMemories(options, filter, page),
-    search: ({ limit = options.topK, ...query }) => find(finding, { ...query, limit }),
-    recall: createRecall(finding, { limit: options.promptLimit, storedKinds, warn: options.warn }),
+    search: ({ limit = options.topK, ...query }) => find(searchOptions, { ...query, limit }),
+    recall: createRecall(searchOptions, { limit: options.promptLimit, storedKinds, warn: options.warn }),
     onChunksStored: () => {
       storedKinds.recordStored("chunks");
       maintenance.wake();

@@ -33,9 +33,9 @@ export function startIntake({ queues, receiver, log }: IntakeOptions): QueueWork
     if (!queue.receive || !queue.acknowledge) return "done";
     const webhooks = await ofQueue(queue.receive({ limit: atOnce, wait_seconds: waitSeconds }));
     if (webhooks.length === 0) return "more";
-    const ordered = inOrderOf(webhooks.length);
+    const runInOrder = inOrderOf(webhooks.length);
     const results = await Promise.all(
-      webhooks.map((one, i) => ordered(i, (inOrder) => accept(one, inOrder, receiver, json).then(stored, failed))),
+      webhooks.map((one, i) => runInOrder(i, (inOrder) => accept(one, inOrder, receiver, json).then(stored, failed))),
     );
     const outcomes = webhooks.map(({ receipt }, i) => ({ receipt, outcome: results[i]?.outcome ?? "failed" }) as const);
     await ofQueue(queue.acknowledge(outcomes));

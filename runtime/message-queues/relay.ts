@@ -39,9 +39,9 @@ export function startRelay({ sql, queues, log, relayMs = 1000, sweepMs = 30_000 
     try {
       for (const portion of portionsOf(rows.map(toCloudEvent))) {
         await ofQueue(queue.publish(portion));
-        const copied = portion.map(({ id }) => id);
-        await ackMessages(sql, name, copied);
-        for (const id of copied) ids.delete(id);
+        const copiedIds = portion.map(({ id }) => id);
+        await ackMessages(sql, name, copiedIds);
+        for (const id of copiedIds) ids.delete(id);
       }
     } catch (error) {
       // Otherwise newer messages would overtake these during their lease.

@@ -32,10 +32,10 @@ export const rot13 = (text: string): string =>
 
 /** Base64 of a value at each offset within an encoded text, without the characters that depend on neighbouring bytes. */
 function shiftedBase64(bytes: Buffer, offset: number): string {
-  const padded = Buffer.concat([Buffer.alloc(offset), bytes]).toString("base64");
+  const base64Text = Buffer.concat([Buffer.alloc(offset), bytes]).toString("base64");
   const first = Math.ceil((offset * 8) / 6);
   const last = Math.floor(((offset + bytes.length) * 8) / 6);
-  return padded.slice(first, last);
+  return base64Text.slice(first, last);
 }
 
 function base32(bytes: Buffer): string {

@@ -29,8 +29,8 @@ async function filter(body: Uint8Array, program: string): Promise<Answer> {
   }
   try {
     // The newline ends a comment at the end of the filter.
-    const wrapped = `first(${program}\n) | if . then true else false end`;
-    const { stdout, stderr, exitCode } = instance.raw(new TextDecoder().decode(body), wrapped, ["-c"]);
+    const wrappedProgram = `first(${program}\n) | if . then true else false end`;
+    const { stdout, stderr, exitCode } = instance.raw(new TextDecoder().decode(body), wrappedProgram, ["-c"]);
     if (exitCode !== 0) return { error: tidy(stderr) || `jq ended with ${exitCode}` };
     return { matched: stdout.trim() === "true" };
   } catch {

@@ -38,9 +38,9 @@ let pool = Buffer.alloc(0);
 /** Random bytes are generated 4,096 at a time, because a call for 16 bytes costs as much. */
 function random16(): Buffer {
   if (pool.length < 16) pool = randomBytes(4096);
-  const taken = pool.subarray(0, 16);
+  const idBytes = pool.subarray(0, 16);
   pool = pool.subarray(16);
-  return taken;
+  return idBytes;
 }
 
 /** The smallest id that `newId` could create at a time, in milliseconds. */

@@ -27,10 +27,10 @@ export async function findMeant(sql: Queryable, text: string, sources: Iterable<
   const projects = await sql<{ project: string }[]>`
     select project from (${knownProjects(sql)}) known
     where ${projectSpelling(sql, sql`project`)} = any(${parts.map(({ project }) => project)}::text[])`;
-  const respelled = projects.flatMap(({ project }) =>
+  const spellings = projects.flatMap(({ project }) =>
     parts
       .filter((one) => one.project === spellProject(project))
       .flatMap(({ issue }) => [issue, issue.toUpperCase(), issue.toLowerCase()].map((name) => `${project}#${name}`)),
   );
-  return [...new Set([...possible, ...respelled])];
+  return [...new Set([...possible, ...spellings])];
 }

@@ -43,9 +43,9 @@ export interface LoadOptions {
 
 /** Admits and sets up the built-in plugins. If one is refused, the service does not start. */
 export async function loadBuiltIns(options: LoadOptions): Promise<LoadedPlugin[]> {
-  const taken = new Set<string>();
+  const takenIds = new Set<string>();
   const capabilities = [...new Set([...capabilityNames, ...Object.keys(options.grants ?? {})])];
-  for (const plugin of options.builtIns) taken.add(admit(plugin, taken, capabilities).id);
+  for (const plugin of options.builtIns) takenIds.add(admit(plugin, takenIds, capabilities).id);
   const loaded = await Promise.all(options.builtIns.map((plugin) => setUp(plugin, options)));
   return options.builtIns.map((plugin, i) => ({ plugin, contributions: loaded[i] as Contributions, builtIn: true }));
 }

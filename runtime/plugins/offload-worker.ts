@@ -13,10 +13,10 @@ const modules = new Map<string, Promise<NonNullable<Plugin["offloaded"]>>>();
 function load(module: string): Promise<NonNullable<Plugin["offloaded"]>> {
   const known = modules.get(module);
   if (known) return known;
-  const imported: Promise<{ default: unknown }> = Object.hasOwn(builtIns, module)
+  const moduleImport: Promise<{ default: unknown }> = Object.hasOwn(builtIns, module)
     ? builtIns[module as keyof typeof builtIns]()
     : import(module);
-  const functions = imported.then((found) => (found.default as Plugin).offloaded ?? {});
+  const functions = moduleImport.then((found) => (found.default as Plugin).offloaded ?? {});
   modules.set(module, functions);
   return functions;
 }

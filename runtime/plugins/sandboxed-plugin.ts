@@ -128,13 +128,13 @@ export function runSandboxed(
   return { manifest, process, contributions: contributionsOf(manifest.contributes, process.call, placeholders.mask) };
 }
 
-let warned = false;
+let hasWarned = false;
 
 /** Logs once which isolation layers are missing for plugins on this machine. */
 function warnOfMissingLayers(layers: readonly IsolationLayer[], log: Log): void {
   const missing = layers.filter(({ active }) => !active);
-  if (warned || process.platform !== "linux" || missing.length === 0) return;
-  warned = true;
+  if (hasWarned || process.platform !== "linux" || missing.length === 0) return;
+  hasWarned = true;
   const named = Object.fromEntries(missing.map(({ layer, reason }) => [layer, reason]));
   log.warn("plugins run with fewer isolation layers than this service supports", { missing: named });
 }

@@ -29,9 +29,10 @@ export class ServedContributions {
   async serve({ manifest: { id }, loadedPlugin }: LoadedThirdParty): Promise<void> {
     const { host, alarm, onContributions } = this.#deps;
     host.remove(id);
-    const skipped = host.add(loadedPlugin);
-    this.#skipped.set(id, skipped);
-    if (skipped.length > 0) alarm("another plugin already uses the names of a plugin's contributions", { plugin: id, skipped });
+    const skippedNames = host.add(loadedPlugin);
+    this.#skipped.set(id, skippedNames);
+    if (skippedNames.length > 0)
+      alarm("another plugin already uses the names of a plugin's contributions", { plugin: id, skipped: skippedNames });
     await onContributions();
   }
 

@@ -131,8 +131,8 @@ function mergedSettings(ofEnvironment: (id: string) => Settings, ofDatabase: Rea
     const stored = ofDatabase.get(id);
     const before = known.get(id);
     if (before && before.stored === stored) return before.merged;
-    const merged = { ...ofEnvironment(id), ...stored };
-    known.set(id, { stored, merged });
-    return merged;
+    const settings = { ...ofEnvironment(id), ...stored };
+    known.set(id, { stored, merged: settings });
+    return settings;
   };
 }

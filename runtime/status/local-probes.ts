@@ -57,12 +57,12 @@ export const workersProbe = (sql: Sql): Probe => ({
   name: "workers",
   everyMs,
   run: async () => {
-    const working = await countWorkers(sql);
-    if (working === 0)
+    const workerCount = await countWorkers(sql);
+    if (workerCount === 0)
       return [
         { name: "workers", state: "failed", message: "no replica runs executions: start one with SIGNALBOX_ROLE=worker or all" },
       ];
-    return [{ name: "workers", state: "ok", message: `replicas that run executions: ${working}` }];
+    return [{ name: "workers", state: "ok", message: `replicas that run executions: ${workerCount}` }];
   },
 });
 

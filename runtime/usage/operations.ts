@@ -46,12 +46,12 @@ export const usageOperation = handle(usage.get, async (input, { sql, signal }) =
 async function readUsage(
   sql: Queryable,
   groups: readonly Group[],
-  summed: Period | null,
+  summedPeriod: Period | null,
   rest: readonly Period[],
   signal: AbortSignal,
 ): Promise<UsageRow[]> {
   const isShort = ({ from, to }: Period) => Math.min(Date.parse(to), Date.now() + dayMs) - Date.parse(from) <= 2 * dayMs;
-  const rows = [await sumUsage(sql, groups, summed, rest.filter(isShort))];
+  const rows = [await sumUsage(sql, groups, summedPeriod, rest.filter(isShort))];
   for (const period of rest.filter((one) => !isShort(one)))
     for await (const part of portionsOf(sql, period, portion)) {
       signal.throwIfAborted();

@@ -119,9 +119,9 @@ function mappingCheck({ id, jq_filter, canonical_trigger, ...rule }: MappingRule
 
 /** Each webhook mapping of the event, with the result of its filter. */
 async function mappingChecks({ source, event, body }: IncomingEvent, { rules }: ExplainDeps) {
-  const concerned = rules.rulesFor(source, event.event_name, event.action);
-  const matching = concerned.length > 0 ? await rules.matching(concerned, body) : [];
-  const checks = concerned.map((rule) => mappingCheck(rule, matching.includes(rule)));
+  const eventRules = rules.rulesFor(source, event.event_name, event.action);
+  const matching = eventRules.length > 0 ? await rules.matching(eventRules, body) : [];
+  const checks = eventRules.map((rule) => mappingCheck(rule, matching.includes(rule)));
   return { checks, triggers: matching.flatMap(({ canonical_trigger }) => canonical_trigger ?? []) };
 }
 
@@ -142,11 +142,11 @@ function tasksOf(incoming: IncomingEvent, canonical_trigger: string, { routing, 
     const reason = `the task ${task_id}, to which ${canonical_trigger} is mapped, does not exist`;
     return { task_id, canonical_trigger, starts: false, checks: [{ check: "task", passes: false, reason }], agentId: null };
   });
-  const present = tasks.map((mapping): Candidate => {
+  const candidates = tasks.map((mapping): Candidate => {
     const checks = verdictsOf(gateInput(incoming, mapping, policies));
     return { task_id: mapping.task_id, canonical_trigger, starts: false, checks, agentId: mapping.agent_id };
   });
-  return [...present, ...missingCandidates];
+  return [...candidates, ...missingCandidates];
 }
 
 /** Adds the checks that would hold or delay the task. */

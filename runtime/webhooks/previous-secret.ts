@@ -54,11 +54,11 @@ export interface PreviousSecrets {
 
 /** Accepts previous secrets, and stores when each was last used. */
 export function createPreviousSecrets(sql: Sql, log: Pick<Log, "warn">): PreviousSecrets {
-  const noted = new Map<string, number>();
+  const notedAt = new Map<string, number>();
   const note = (connection: Connection) => {
     const key = previousKeyOf(connection);
-    if (performance.now() - (noted.get(key) ?? Number.NEGATIVE_INFINITY) < everyMs) return;
-    noted.set(key, performance.now());
+    if (performance.now() - (notedAt.get(key) ?? Number.NEGATIVE_INFINITY) < everyMs) return;
+    notedAt.set(key, performance.now());
     savePreviousUse(sql, key).catch((error) => log.warn("failed to store the use of a previous secret", { error }));
   };
   return {

@@ -89,11 +89,13 @@ function rowsOf(arrivals: readonly Arrival[]) {
   // each other at its index. Writers that lock in the same order cannot deadlock. Rows of JSON are read and inserted in their
   // order. Snapshots come first, in the order of their subjects, which they lock.
   const place = ({ event }: Arrival) => `${event.slug} ${event.snapshot ? `0 ${event.subject}` : "1"} ${event.delivery_id ?? ""}`;
-  const ordered = arrivals.map((one) => ({ one, at: place(one) })).sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+  const orderedArrivals = arrivals
+    .map((one) => ({ one, at: place(one) }))
+    .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
   // As one text parameter, bytes have half the size when they are sent, and the statement is the same for any number of events.
   const bodies: string[] = [];
   let end = 1;
-  const events = ordered.map(({ one: { event, closes } }) => {
+  const events = orderedArrivals.map(({ one: { event, closes } }) => {
     const bytes = Buffer.from(event.body.buffer, event.body.byteOffset, event.body.byteLength);
     if (isPacked(bytes)) return { ...event, closes, body: undefined, packed: bytes.toString("base64") };
     const body = bytes.toString();
@@ -120,7 +122,7 @@ function rowsOf(arrivals: readonly Arrival[]) {
       packed_content: packedContent,
     })),
   );
-  return { ordered, bodies, events, executions };
+  return { ordered: orderedArrivals, bodies, events, executions };
 }
 
 /**

@@ -129,10 +129,10 @@ class WebhookReceiver implements Receiver {
           );
     const { source, event } = parsed;
     const all = rules.rulesFor(source, event.event_name, event.action);
-    const concerned = deferred
+    const eventRules = deferred
       ? all.filter(({ id, check }) => check === null || deferred.proven.includes(id))
       : this.#authenticated(all, slug, request);
-    const unauthenticated = concerned.length === 0 && all.length > 0;
+    const unauthenticated = eventRules.length === 0 && all.length > 0;
     return dispatcher.accept({
       ...parsed,
       slug,
@@ -147,7 +147,7 @@ class WebhookReceiver implements Receiver {
       traceparent: headers.traceparent ?? null,
       ...(entry.kind === "connection" && this.#replies(entry.connection, event)),
       replayScopes: scopes,
-      ...(concerned.length > 0 && { matching: () => rules.matching(concerned, body) }),
+      ...(eventRules.length > 0 && { matching: () => rules.matching(eventRules, body) }),
       ...(unauthenticated && { reason: "authentication failed for every matching webhook mapping" }),
       ...(deferred && { id: deferred.id, inOrder: deferred.inOrder }),
       ...context,

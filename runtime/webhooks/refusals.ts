@@ -43,10 +43,10 @@ export function createRefusals(sql: Sql, log: Pick<Log, "warn">): Refusals {
       if (count >= maxPerDay) return;
       counts.set(source, count + 1);
       const row = { id: newId(), source, slug: text(slug, 200), event_name: eventIn(headers), reason: text(reason, 500) };
-      const storing = store(row)
+      const storage = store(row)
         .catch((error) => log.warn("failed to store a refused delivery", { source, error }))
-        .finally(() => underWay.delete(storing));
-      underWay.add(storing);
+        .finally(() => underWay.delete(storage));
+      underWay.add(storage);
     },
     whenStored: async () => {
       await raceTimeout(Promise.all(underWay), waitMs, null);

@@ -130,14 +130,14 @@ function issueEvents(item: z.output<typeof changedIssue>, from: string): PolledE
   const lines = changes.flatMap(linesOf);
   const last = changes.toSorted((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt))[0];
   if (lines.length === 0 || !last) return events;
-  const moved = changes.some(({ toState }) => toState) ? { stateId: null } : {};
+  const previousState = changes.some(({ toState }) => toState) ? { stateId: null } : {};
   const payload = {
     ...(created.payload as Record<string, Json>),
     action: "update",
     actor: actorOf(last.actor),
     createdAt: last.createdAt,
     changes: lines,
-    updatedFrom: moved,
+    updatedFrom: previousState,
   };
   return [
     ...events,

@@ -26,7 +26,7 @@ export function openFeed(
   const { incoming_queue: queue } = config;
   const backlog = new IncomingBacklog();
   let last = 0;
-  const consuming = cacheOn(connect, async (client): Promise<Consuming> => {
+  const consumer = cacheOn(connect, async (client): Promise<Consuming> => {
     last += 1;
     const number = last;
     backlog.clear();
@@ -43,11 +43,11 @@ export function openFeed(
 
   return {
     receive: async (wanted) => {
-      if (queue !== "") await consuming.get();
+      if (queue !== "") await consumer.get();
       return backlog.take(wanted);
     },
     acknowledge: async (outcomes) => {
-      const on = await consuming.current();
+      const on = await consumer.current();
       for (const { receipt, outcome } of outcomes) {
         const [number, tag] = receipt.split(".").map(Number);
         if (!on || number !== on.number || tag === undefined) continue;
@@ -57,7 +57,7 @@ export function openFeed(
         else setTimeout(() => channel.basicNack(tag, true).catch(() => {}), retryMs);
       }
     },
-    close: consuming.close,
+    close: consumer.close,
   };
 }
 

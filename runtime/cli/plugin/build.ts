@@ -92,11 +92,13 @@ function derive(file: PackageFile, { plugin, contributes }: BundleDeclaration) {
       `definePlugin names the host ${missing}. Add it to "signalbox.permissions.http" in package.json, with its methods and the reason.`,
     );
   const open = file.manifest.permissions.open_routes?.map(({ name }) => name) ?? [];
-  const unnamed = Object.entries(contributes.routes).find(([name, { scope }]) => scope === "open" && !open.includes(name));
-  if (unnamed)
+  const undeclaredRoute = Object.entries(contributes.routes).find(
+    ([name, { scope }]) => scope === "open" && !open.includes(name),
+  );
+  if (undeclaredRoute)
     throw new PackageError(
       "UNDECLARED_ROUTE",
-      `The route ${unnamed[0]} needs no API key. Add it to "signalbox.permissions.open_routes" in package.json, with the reason.`,
+      `The route ${undeclaredRoute[0]} needs no API key. Add it to "signalbox.permissions.open_routes" in package.json, with the reason.`,
     );
   const kinds = Object.entries(contributes).flatMap(([kind, all]) => (Object.keys(all).length > 0 ? [kind] : []));
   if (kinds.length === 0)

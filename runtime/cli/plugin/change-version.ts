@@ -61,7 +61,7 @@ export const rollback: OperatorVerb = async (args, context) => {
   return approveVersion(name, previousVersion.version, context);
 };
 
-async function installFetched(fetchedPackage: FetchedPackage, approving: boolean, context: OperatorContext): Promise<void> {
+async function installFetched(fetchedPackage: FetchedPackage, isApproving: boolean, context: OperatorContext): Promise<void> {
   const { manifest, bundle, origin, integrity, publisher, signature, provenance } = fetchedPackage;
   checkLocked(fetchedPackage);
   const input = {
@@ -77,7 +77,7 @@ async function installFetched(fetchedPackage: FetchedPackage, approving: boolean
   context.out(`${manifest.id} ${manifest.version} from ${origin}\n${facts.map((fact) => `  ${singleLine(fact)}\n`).join("")}`);
   context.out(breakingChangesText(plugin, manifest.version));
   if (plugin.version !== manifest.version && plugin.waiting?.version !== manifest.version) {
-    if (approving) return void (await approveVersion(manifest.id, manifest.version, context));
+    if (isApproving) return void (await approveVersion(manifest.id, manifest.version, context));
     context.out(
       `Already installed; ${plugin.version ?? "no version"} is active. To activate this version: signalbox plugin approve ${manifest.id} ${manifest.version}\n`,
     );
@@ -88,7 +88,7 @@ async function installFetched(fetchedPackage: FetchedPackage, approving: boolean
     return;
   }
   context.out(permissionsText(plugin));
-  if (approving) await approveVersion(manifest.id, manifest.version, context);
+  if (isApproving) await approveVersion(manifest.id, manifest.version, context);
   else context.out(`None of its code has run yet. To approve it: signalbox plugin approve ${manifest.id}\n`);
 }
 

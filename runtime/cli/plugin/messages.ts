@@ -15,9 +15,9 @@ export function permissionsText(plugin: PluginEntity): string {
       .filter(({ secret }) => secret)
       .map(({ name, injected }) => `secret: ${name}, ${injected ? "added by the host" : "readable by the plugin"}`),
   ];
-  const serving = version === null ? "" : `Permissions of ${plugin.id} ${version}:\n${list(lines)}`;
-  const taken = denied.length === 0 ? "" : `Permissions that ${plugin.id} requests and an operator denied:\n${list(denied)}`;
-  return `${serving}${taken}${requestedText(plugin)}`;
+  const permissionText = version === null ? "" : `Permissions of ${plugin.id} ${version}:\n${list(lines)}`;
+  const denialText = denied.length === 0 ? "" : `Permissions that ${plugin.id} requests and an operator denied:\n${list(denied)}`;
+  return `${permissionText}${denialText}${requestedText(plugin)}`;
 }
 
 /** The breaking changes that a version number does not announce, one per line. */

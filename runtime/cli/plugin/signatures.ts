@@ -35,9 +35,12 @@ export async function signatureOf(name: string, version: string, integrity: stri
   const reason = whyUnverifiable(keys);
   if (keys === null || reason !== null) return `signature: not verified (${reason})`;
   const spec = `${name}@${version}`;
-  const stated = signatures.safeParse(read(await npm(["view", spec, "dist.signatures", "--json"], spec)));
-  if (!stated.success || stated.data.length === 0) return "signature: not verified (the registry returned no signature)";
-  const known = stated.data.flatMap(({ keyid, sig }) => keys.filter((key) => key.keyid === keyid).map((key) => ({ key, sig })));
+  const registrySignatures = signatures.safeParse(read(await npm(["view", spec, "dist.signatures", "--json"], spec)));
+  if (!registrySignatures.success || registrySignatures.data.length === 0)
+    return "signature: not verified (the registry returned no signature)";
+  const known = registrySignatures.data.flatMap(({ keyid, sig }) =>
+    keys.filter((key) => key.keyid === keyid).map((key) => ({ key, sig })),
+  );
   if (known.length === 0) return "signature: not verified (the registry does not publish the key that signed it)";
   for (const { key, sig } of known) {
     if (!isSigned(`${spec}:${integrity}`, key, sig))

@@ -60,8 +60,8 @@ export async function takeLiving(
       returning free.comment_id, free.url, free.key, free.pending_key, free.settled_by as answered_by, free.lost_keys`;
     return row;
   };
-  const taken = await take();
-  if (taken) return taken;
+  const comment = await take();
+  if (comment) return comment;
   const { subject, agent, place, connection } = livingPlace;
   const rows = await sql`
     insert into living_comments (subject, agent, place, connection) values (${subject}, ${agent}, ${place}, ${connection})

@@ -63,8 +63,8 @@ export async function showLiving(
     const againMs = recheckDelaysMs[looks];
     const isShown = (found: LivingComment) => found.key === key || (found.key?.startsWith(`${key}.`) ?? false);
     const correction = { ...write, key: `${key}.${newId()}`, firstKey: key, isShown, isLastCheck: againMs === undefined };
-    const corrected = await correctLiving(correction, signal);
-    warnOfLateWrites(corrected, { execution_id: sign.execution_id, write: sign.source }, warn);
+    const result = await correctLiving(correction, signal);
+    warnOfLateWrites(result, { execution_id: sign.execution_id, write: sign.source }, warn);
     return againMs === undefined ? null : { text, againMs, looks };
   }
   let isInDoubt = false as boolean;

@@ -44,7 +44,7 @@ export async function withSession<T>(options: SessionOptions, use: (client: Clie
     fetch: limitedFetch(options, endSignal, failure.reject),
     reconnectionOptions: { maxRetries: 0, initialReconnectionDelay: 1, maxReconnectionDelay: 1, reconnectionDelayGrowFactor: 1 },
   });
-  const client = new Client({ name: "signalbox", version }, { capabilities: {}, jsonSchemaValidator: trusting });
+  const client = new Client({ name: "signalbox", version }, { capabilities: {}, jsonSchemaValidator: acceptAll });
   try {
     options.signal.throwIfAborted();
     const run = client.connect(transport, { timeout: options.timeoutMs }).then(() => use(client));
@@ -68,7 +68,7 @@ async function loadClient() {
 }
 
 /** Schemas from a server are checked by `safeSchema`, never compiled. */
-const trusting: jsonSchemaValidator = {
+const acceptAll: jsonSchemaValidator = {
   getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
 };
 

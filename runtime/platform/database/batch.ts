@@ -43,9 +43,9 @@ export function batch<T, R>(writeAll: (items: T[]) => Promise<R[]>, options: Bat
       if (count > 0 && (count >= options.maxItems || size > (options.maxSize ?? Number.POSITIVE_INFINITY))) break;
       count++;
     }
-    const taken = waiting.slice(0, count);
+    const portion = waiting.slice(0, count);
     waiting = waiting.slice(count);
-    return taken;
+    return portion;
   };
 
   /** Items that waited for a write without an answer do not wait for another one. */
@@ -64,14 +64,14 @@ export function batch<T, R>(writeAll: (items: T[]) => Promise<R[]>, options: Bat
 
   const pump = () => {
     while (waiting.length > 0 && mayBegin()) {
-      const taken = take();
+      const portion = take();
       const write = { startedAt: performance.now() };
       underWay.add(write);
-      retryOnDeadlock(() => writeAll(taken.map(({ item }) => item)))
+      retryOnDeadlock(() => writeAll(portion.map(({ item }) => item)))
         .then(
-          (results) => taken.forEach(({ done }, i) => void done(results[i] as R)),
+          (results) => portion.forEach(({ done }, i) => void done(results[i] as R)),
           (error) => {
-            for (const { fail } of taken) fail(error);
+            for (const { fail } of portion) fail(error);
             if (isUnavailable(error)) rejectWaiting(error);
           },
         )

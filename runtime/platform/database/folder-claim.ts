@@ -26,9 +26,9 @@ export async function claimFolder(folder: string, listen: typeof listenAt = list
   const elsewhere = `signalbox-${createHash("sha256").update(real).digest("hex").slice(0, 24)}`;
   try {
     if (process.platform === "win32") return closing(await claimAt(`\\\\.\\pipe\\${elsewhere}`, inUse, listen));
-    const claimed = await claimInside(real, inUse, listen);
+    const release = await claimInside(real, inUse, listen);
     // Not the folder of TMPDIR, because that can differ for another process.
-    return claimed ?? closing(await claimAt(join("/tmp", `${elsewhere}.sock`), inUse, listen));
+    return release ?? closing(await claimAt(join("/tmp", `${elsewhere}.sock`), inUse, listen));
   } catch (error) {
     if (error instanceof FolderInUse) throw error;
     throw new StartError(`DATA_DIR: the folder cannot be used: ${error instanceof Error ? error.message : error}`, {
@@ -77,13 +77,14 @@ const closing = (server: Server) => (): Promise<void> => new Promise((done) => s
 /** Listens at a path, where the socket of a dead process may be. */
 async function claimAt(path: string, inUse: string, listen: typeof listenAt): Promise<Server> {
   // Windows refuses a pipe of another user.
-  const taken = process.platform === "win32" ? ["EADDRINUSE", "EACCES"] : ["EADDRINUSE"];
+  const takenCodes = process.platform === "win32" ? ["EADDRINUSE", "EACCES"] : ["EADDRINUSE"];
   for (;;) {
     try {
       const server = await listen(path);
       return server.unref();
     } catch (error) {
-      if (!taken.includes(codeOf(error))) throw new CannotListen(error instanceof Error ? error.message : "", { cause: error });
+      if (!takenCodes.includes(codeOf(error)))
+        throw new CannotListen(error instanceof Error ? error.message : "", { cause: error });
     }
     if ((await stateOf(path)) === "held") throw new FolderInUse(inUse);
     await removeLeftovers(path);

@@ -47,7 +47,7 @@ export class Statement implements PromiseLike<unknown> {
 }
 
 /** A driver that never connects. It escapes names and column lists, which are the same for every connection. */
-const unconnected = openDriver({
+const escapingDriver = openDriver({
   settings: {},
   socket: () => {
     throw new Error("this driver only builds parts of statements");
@@ -57,8 +57,8 @@ const unconnected = openDriver({
 
 /** The tagged template and `unsafe`, which execute statements with `run`, together with `members`. */
 export function sqlOver(run: Run, members: object = {}): Sql {
-  const tagged = (first: unknown, ...rest: unknown[]) => {
-    if (!isTemplate(first)) return (unconnected as unknown as (...all: unknown[]) => unknown)(first, ...rest);
+  const sqlTag = (first: unknown, ...rest: unknown[]) => {
+    if (!isTemplate(first)) return (escapingDriver as unknown as (...all: unknown[]) => unknown)(first, ...rest);
     return new Statement(
       rest.some(needsDriver)
         ? (driver) => driver(first, ...(rest.map((one) => builtFor(one, driver)) as never[]))
@@ -68,7 +68,7 @@ export function sqlOver(run: Run, members: object = {}): Sql {
   };
   const unsafe = (text: string, parameters: never[] = [], options = {}) =>
     new Statement((driver) => driver.unsafe(text, parameters, options), run);
-  return Object.assign(tagged, { unsafe, ...members }) as unknown as Sql;
+  return Object.assign(sqlTag, { unsafe, ...members }) as unknown as Sql;
 }
 
 const isTemplate = (value: unknown): value is TemplateStringsArray => Array.isArray(value) && "raw" in value;

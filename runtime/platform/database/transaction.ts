@@ -9,11 +9,11 @@ export interface ExclusiveConnection {
 
 /** The same connection, which refuses statements after its release. */
 export function untilReleased({ run, release }: ExclusiveConnection): ExclusiveConnection {
-  let released = false;
+  let isReleased = false;
   return {
-    run: (build) => (released ? Promise.reject(new Error("a statement was sent after its transaction had ended")) : run(build)),
+    run: (build) => (isReleased ? Promise.reject(new Error("a statement was sent after its transaction had ended")) : run(build)),
     release: () => {
-      released = true;
+      isReleased = true;
       release();
     },
   };

@@ -31,8 +31,8 @@ export function boundedStream(body: AsyncIterable<Uint8Array>, signal: Signal): 
 /** The response with a body that fails after `maxBytes`. If its headers state a permitted length, it is returned unchanged. */
 export function boundedResponse(response: Response, signal: Signal): Response {
   const { body, status, headers, url, redirected, statusText } = response;
-  const stated = headers.get("content-length");
-  const isShort = stated !== null && Number(stated) <= maxBytes && !headers.has("content-encoding");
+  const declaredLength = headers.get("content-length");
+  const isShort = declaredLength !== null && Number(declaredLength) <= maxBytes && !headers.has("content-encoding");
   if (body === null || isShort) return response;
   const bounded = new Response(boundedStream(body as unknown as AsyncIterable<Uint8Array>, signal), {
     status,

@@ -125,11 +125,11 @@ export function bounded(label: string, value: string): string {
   return value;
 }
 
-let measured = false;
+let isMeasuring = false;
 /** Registers the metrics for memory, processor time and the lag of the event loop, once per process. */
 export function measureProcess(): void {
-  if (measured) return;
-  measured = true;
+  if (isMeasuring) return;
+  isMeasuring = true;
   try {
     collectDefaultMetrics({ register: registry });
     // Gauges with names of counters, which `promtool check metrics` refuses. `nodejs_active_resources` contains the same values

@@ -134,8 +134,8 @@ function checkSignature(
   return authCheck(auth, value)({ ...request, address: () => null });
 }
 
-function tool(name: string, described: DeclaredContributions["tools"][string], call: Caller, mask: Mask): Tool {
-  const { about, category, effect, idempotent, keeps_private, find, input } = described;
+function tool(name: string, declaration: DeclaredContributions["tools"][string], call: Caller, mask: Mask): Tool {
+  const { about, category, effect, idempotent, keeps_private, find, input } = declaration;
   const callWithInput = (method: string) => (argument: unknown, use: AnyCall) =>
     ask(call, { kind: "tools", name, method }, shapes.json, [argument], callOf(use, mask));
   const members = typeof input.properties === "object" && input.properties !== null ? Object.keys(input.properties) : [];
@@ -155,11 +155,11 @@ function tool(name: string, described: DeclaredContributions["tools"][string], c
 
 function knowledge(
   name: string,
-  described: DeclaredContributions["knowledge"][string],
+  declaration: DeclaredContributions["knowledge"][string],
   call: Caller,
   mask: Mask,
 ): KnowledgeConnector {
-  const { about, config, secrets } = described;
+  const { about, config, secrets } = declaration;
   const callWithArgument =
     <S extends z.ZodType>(method: string, shape: S) =>
     (first: unknown, use: AnyCall) =>

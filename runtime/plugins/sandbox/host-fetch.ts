@@ -64,8 +64,8 @@ export function createHostFetch(
         ...(bytes && { body: bytes }),
       });
       const location = response.headers.get("location");
-      const moved = redirects.includes(response.status) && location !== null;
-      if (!moved || redirect === "manual" || method !== "GET" || hop >= 5)
+      const isRedirect = redirects.includes(response.status) && location !== null;
+      if (!isRedirect || redirect === "manual" || method !== "GET" || hop >= 5)
         return answerOf(response, url, hop > 0, placeholders, openResponses);
       await response.body?.cancel();
       if (redirect === "error")

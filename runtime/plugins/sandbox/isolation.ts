@@ -79,7 +79,7 @@ async function strongest(bundle: string, deno?: string): Promise<WorkingIsolatio
 const notFound = (program: string, from: string) => `${program} was not found; install ${from}`;
 const forbidden = (what: string) => `${what} is not permitted here`;
 
-function layersOf(available: Isolation, working: Isolation): IsolationLayer[] {
+function layersOf(available: Isolation, workingLayers: Isolation): IsolationLayer[] {
   const linux = process.platform === "linux";
   const of = (layer: IsolationLayer["layer"], active: boolean, reason: string): IsolationLayer => ({
     layer,
@@ -88,15 +88,19 @@ function layersOf(available: Isolation, working: Isolation): IsolationLayer[] {
   });
   const root = process.getuid?.() === 0;
   return [
-    of("limits", working.prlimit !== null, available.prlimit ? forbidden("prlimit") : notFound("prlimit", "util-linux")),
+    of("limits", workingLayers.prlimit !== null, available.prlimit ? forbidden("prlimit") : notFound("prlimit", "util-linux")),
     of(
       "no_new_privileges",
-      working.setpriv !== null,
+      workingLayers.setpriv !== null,
       available.setpriv ? forbidden("setpriv") : notFound("setpriv", "util-linux"),
     ),
-    of("own_user", working.ownUser, root ? forbidden("another user") : "the service does not run as root"),
-    of("namespaces", working.bwrap !== null, available.bwrap ? forbidden("a new namespace") : notFound("bwrap", "bubblewrap")),
-    of("seccomp", working.seccomp !== null, seccompReason(available)),
+    of("own_user", workingLayers.ownUser, root ? forbidden("another user") : "the service does not run as root"),
+    of(
+      "namespaces",
+      workingLayers.bwrap !== null,
+      available.bwrap ? forbidden("a new namespace") : notFound("bwrap", "bubblewrap"),
+    ),
+    of("seccomp", workingLayers.seccomp !== null, seccompReason(available)),
   ];
 }
 

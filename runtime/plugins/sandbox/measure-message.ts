@@ -7,7 +7,7 @@ import type { MeasuredLine } from "./measure-message-worker.ts";
 type Measurement = MeasuredLine | "invalid" | "slow";
 interface Job {
   readonly line: string;
-  done(measured: Measurement): void;
+  done(measurement: Measurement): void;
 }
 
 const jobs: Job[] = [];

@@ -50,9 +50,9 @@ function buildRpc(op: Operation, name: string, messages: Messages): RpcModel {
     const response = messages.object(`${name}Response`, op.output, "output", about, op.id);
     return { name, op, request, response, wrapped: null, clearable: clearable.size ? clearable : null };
   }
-  const wrapped = entity ? lowerSnake(entity) : def.type === "array" ? "items" : "value";
-  const response = messages.wrapper(`${name}Response`, wrapped, op.output, about, op.id);
-  return { name, op, request, response, wrapped, clearable: clearable.size ? clearable : null };
+  const memberName = entity ? lowerSnake(entity) : def.type === "array" ? "items" : "value";
+  const response = messages.wrapper(`${name}Response`, memberName, op.output, about, op.id);
+  return { name, op, request, response, wrapped: memberName, clearable: clearable.size ? clearable : null };
 }
 
 const clearFields = {

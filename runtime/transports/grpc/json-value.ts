@@ -51,9 +51,9 @@ function kindOf(json: unknown): Value["kind"] {
 function kindOfObject(json: object): Value["kind"] {
   if ("toJSON" in json && typeof json.toJSON === "function") return kindOf(json.toJSON());
   if (Array.isArray(json)) return { case: "listValue", value: create(ListValueSchema, { values: json.map(toValue) }) };
-  const present = Object.entries(json).filter(([, item]) => item !== undefined && typeof item !== "function");
+  const entries = Object.entries(json).filter(([, item]) => item !== undefined && typeof item !== "function");
   const struct = create(StructSchema);
-  for (const [key, item] of present) setOwnProperty(struct.fields, key, toValue(item));
+  for (const [key, item] of entries) setOwnProperty(struct.fields, key, toValue(item));
   return { case: "structValue", value: struct };
 }
 

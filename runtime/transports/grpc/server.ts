@@ -40,8 +40,8 @@ export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
       const loaded = await calls.made();
       loaded?.stop();
       for (const session of sessions.open.keys()) session.close();
-      const drained = await Promise.race([sessions.ended().then(() => true), after(limitMs)]);
-      if (!drained) loaded?.shutDown();
+      const isDrained = await Promise.race([sessions.ended().then(() => true), after(limitMs)]);
+      if (!isDrained) loaded?.shutDown();
       sessions.breakAll();
       await closed;
     },
@@ -70,16 +70,16 @@ const isCall = (target: string): boolean => /^\/[^/?.]*\.[^/?]*\//.test(target);
  * services receive no gRPC calls.
  */
 function atFirstCall<T extends Calls>(make: () => Promise<T>, log: Log) {
-  let making: Promise<T> | undefined;
+  let creation: Promise<T> | undefined;
   let loaded: T | undefined;
   const handle: NodeHandler = (request, response) => {
     if (loaded) return loaded.handle(request, response);
-    making ??= make().catch((error) => {
-      making = undefined;
+    creation ??= make().catch((error) => {
+      creation = undefined;
       log.error("failed to prepare gRPC; the next call tries again", { error });
       throw error;
     });
-    making.then(
+    creation.then(
       (calls) => {
         loaded = calls;
         if (!response.destroyed) calls.handle(request, response);
@@ -91,7 +91,7 @@ function atFirstCall<T extends Calls>(make: () => Promise<T>, log: Log) {
       },
     );
   };
-  return { handle, made: async () => making?.catch(() => undefined) };
+  return { handle, made: async () => creation?.catch(() => undefined) };
 }
 
 function listen(server: http2.Http2Server | http2.Http2SecureServer, { host, port }: GrpcOptions): Promise<void> {

@@ -23,7 +23,7 @@ export interface FindSession {
 
 export const anonymous: Actor = { kind: "anonymous", name: "anonymous", scopes: ["agent", "read", "write", "admin"] };
 /** A caller without a key, for an operation that accepts other credentials. */
-const unproven: Actor = { kind: "anonymous", name: "unproven", scopes: [] };
+const withoutKey: Actor = { kind: "anonymous", name: "unproven", scopes: [] };
 
 /**
  * Authenticates a request and checks its scope. While there are no keys, every caller has full access. An operation with the
@@ -32,7 +32,7 @@ const unproven: Actor = { kind: "anonymous", name: "unproven", scopes: [] };
 export function createAuthenticate(keys: Keys, sessions?: FindSession): Authenticate {
   return async ({ authorization, session }, scope) => {
     if (scope === "open" || (await keys.isOpen(scope === "read"))) return anonymous;
-    if (scope === "agent" && authorization === undefined) return unproven;
+    if (scope === "agent" && authorization === undefined) return withoutKey;
     if (authorization === undefined && session !== undefined) {
       const actor = await sessions?.find(session);
       if (!actor) throw problem("unauthenticated", "The session has ended, or its API key was revoked. Log in again.");

@@ -23,8 +23,8 @@ export function mountMcp(app: OpenAPIHono, registry: Pick<ToolRegistry, "eligibl
   let operations: readonly McpTool[] | null = null;
   const all = () => {
     operations ??= operationTools(options.operations);
-    const taken = new Set(operations.map(({ definition }) => definition.name));
-    return [...operations, ...registryTools(registry, execute).filter(({ definition }) => !taken.has(definition.name))];
+    const takenNames = new Set(operations.map(({ definition }) => definition.name));
+    return [...operations, ...registryTools(registry, execute).filter(({ definition }) => !takenNames.has(definition.name))];
   };
 
   app.post(path, async (c) => {

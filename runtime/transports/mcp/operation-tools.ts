@@ -13,7 +13,7 @@ function toolOf(operation: BoundOperation): McpTool {
   const { op } = operation;
   const output = schemaOf(op.output, "output");
   // Structured content must be an object, so other outputs are wrapped in one.
-  const wrapped = output.type !== "object";
+  const isWrapped = output.type !== "object";
   const empty = op.status === 204;
   return {
     group: op.id.split(".")[0] as string,
@@ -23,7 +23,7 @@ function toolOf(operation: BoundOperation): McpTool {
       description: documentationOf(op),
       inputSchema: schemaOf(op.input, "input") as McpTool["definition"]["inputSchema"],
       ...(!empty && {
-        outputSchema: (wrapped ? inResult(output) : output) as NonNullable<McpTool["definition"]["outputSchema"]>,
+        outputSchema: (isWrapped ? inResult(output) : output) as NonNullable<McpTool["definition"]["outputSchema"]>,
       }),
       annotations: annotationsOf(op),
     },
@@ -32,7 +32,7 @@ function toolOf(operation: BoundOperation): McpTool {
       refuseUnknown(op, input);
       const answer = await invoke(operation, input, context);
       if (empty) return {};
-      return (wrapped ? { result: answer } : answer) as Record<string, unknown>;
+      return (isWrapped ? { result: answer } : answer) as Record<string, unknown>;
     },
   };
 }

@@ -39,7 +39,7 @@ export const findWaiting = (sql: Queryable, partitions: readonly Partition[]): P
     where exists (select 1 from unread_webhooks w where w.plugin = asked.plugin and w.slug = asked.slug)`;
 
 /** Ids of the oldest rows, as many as one process can hold in memory, but at least one. */
-const fitting = (sql: Queryable, rows: Fragment) => sql`
+const limitSize = (sql: Queryable, rows: Fragment) => sql`
   select id from (
     select id, sum(octet_length(body)) over (order by received_at, id) - octet_length(body) as before from (${rows}) f
   ) s where before < ${maxBytes}`;
@@ -55,7 +55,7 @@ export const claimDeferred = (sql: Sql, { plugin, slug }: Partition, limit: numb
       with claimed as (
         update unread_webhooks set held_until = now() + interval '1 minute'
         where id in (
-          ${fitting(
+          ${limitSize(
             tx,
             tx`select id, received_at, body from unread_webhooks
               where plugin = ${plugin} and slug = ${slug} order by received_at, id limit ${limit}`,
@@ -71,7 +71,7 @@ export const claimExpired = (sql: Queryable, seconds: number, limit: number): Pr
   sql<DeferredRow[]>`
     update unread_webhooks set held_until = now() + interval '1 minute'
     where id in (
-      ${fitting(
+      ${limitSize(
         sql,
         sql`select id, received_at, body from unread_webhooks
           where received_at < now() - make_interval(secs => ${seconds}) and (held_until is null or held_until < now())

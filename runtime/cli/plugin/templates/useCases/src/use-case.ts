@@ -39,23 +39,23 @@ export const triage = (operations: OperationsAccess): UseCase => {
           `The agent "${agent}" does not exist. Run the default seed first: POST /api/agents/seed`,
         );
       });
-      const chosen = (state as unknown as State | null) ?? choose(request);
+      const choice = (state as unknown as State | null) ?? choose(request);
       if (state === null) {
-        if (await find(chosen))
+        if (await find(choice))
           throw new PluginError(
             "conflict",
-            `${chosen.source} already has the project ${chosen.project}. Set project_id to another one.`,
+            `${choice.source} already has the project ${choice.project}. Set project_id to another one.`,
           );
         // Saved before the project is created, so that a later call knows that a project with this name is ours.
-        await save({ ...chosen });
+        await save({ ...choice });
       }
-      const project = await findOrCreate(chosen);
+      const project = await findOrCreate(choice);
       return {
         status: "ready",
-        project: { project_id: chosen.project, name: project.name, id: project.id },
+        project: { project_id: choice.project, name: project.name, id: project.id },
         agents_verified: [agent],
         tracker_issue: null,
-        next_steps: [`Open an issue in ${chosen.project}.`],
+        next_steps: [`Open an issue in ${choice.project}.`],
       };
     },
     teardown: async ({ state }) => {
