@@ -37,11 +37,11 @@ export interface KnowledgeFixtures {
 /** The conformance suite for knowledge connectors. `for (const c of testKnowledge(plugin, fixtures)) test(c.name, c.run);` */
 export function testKnowledge(plugin: Plugin, fixtures: KnowledgeFixtures): TestCase[] {
   const name = fixtures.knowledge ?? plugin.id;
-  const open = async (url: string, settings = fixtures.settings(url)): Promise<Bench> => {
+  const open = async (url: string, settings = fixtures.settings(url)): Promise<KnowledgeHarness> => {
     const capabilities = fakeCapabilities();
     const knowledge = (await setUpPlugin(plugin, { config: fixtures.config, capabilities })).knowledge?.[name];
     assert.ok(knowledge, `setup must contribute knowledge.${name}`);
-    return bench(knowledge, settings);
+    return openHarness(knowledge, settings);
   };
   const casesWithNames = (cases: readonly Case[], slow: boolean) =>
     cases.map(([what, run]) => ({ name: `knowledge ${name}: ${what}`, slow, run: () => withTracker(fixtures.wiki, run) }));
@@ -51,7 +51,7 @@ export function testKnowledge(plugin: Plugin, fixtures: KnowledgeFixtures): Test
   ];
 }
 
-interface Bench {
+interface KnowledgeHarness {
   readonly knowledge: KnowledgeConnector;
   readonly secrets: readonly string[];
   list(cursor: string | null, deadline_ms?: number): ReturnType<KnowledgeConnector["list"]>;
@@ -61,15 +61,15 @@ interface Bench {
   readOne(id: string): Promise<KnowledgePage>;
 }
 type Case = readonly [string, (wiki: TestWiki) => Promise<void>];
-type Open = (url: string, settings?: Record<string, unknown>) => Promise<Bench>;
+type Open = (url: string, settings?: Record<string, unknown>) => Promise<KnowledgeHarness>;
 
-function bench(knowledge: KnowledgeConnector, raw: Record<string, unknown>): Bench {
+function openHarness(knowledge: KnowledgeConnector, raw: Record<string, unknown>): KnowledgeHarness {
   const parsed = knowledge.config.safeParse(raw);
   assert.ok(parsed.success, `config must accept the settings of the fixtures: ${parsed.error?.message}`);
   const settings = parsed.data as z.output<z.ZodObject>;
   const call = (deadline_ms?: number): CallContext => callContext(settings, deadline_ms === undefined ? {} : { deadline_ms });
-  const list: Bench["list"] = async (cursor, deadline_ms) => knowledge.list({ cursor }, call(deadline_ms));
-  const read: Bench["read"] = async (ids, deadline_ms) => knowledge.read(ids, call(deadline_ms));
+  const list: KnowledgeHarness["list"] = async (cursor, deadline_ms) => knowledge.list({ cursor }, call(deadline_ms));
+  const read: KnowledgeHarness["read"] = async (ids, deadline_ms) => knowledge.read(ids, call(deadline_ms));
   return {
     knowledge,
     list,

@@ -10,7 +10,7 @@ const commentShape = z.object({ id: z.string().min(1), url: z.string().min(1) })
 /** Cases for `deliver`, `find`, `check` and `account`. */
 export function deliveryCases(open: OpenSource, fixtures: SourceFixtures): TestCase[] {
   const { subject } = fixtures;
-  const on = (name: string, check: (bench: SourceHarness, tracker: TestTracker) => Promise<void>): TestCase => ({
+  const on = (name: string, check: (harness: SourceHarness, tracker: TestTracker) => Promise<void>): TestCase => ({
     name,
     run: () => withTracker(fixtures.tracker, async (tracker) => check(await open(), tracker)),
   });

@@ -7,13 +7,13 @@ import type { OpenSource, SourceHarness } from "./source-harness.ts";
 /** Cases for `update` and `react`. They pass for a source without them. */
 export function editCases(open: OpenSource, fixtures: SourceFixtures): TestCase[] {
   const { subject } = fixtures;
-  const on = (name: string, check: (bench: SourceHarness, tracker: TestTracker) => Promise<void>): TestCase => ({
+  const on = (name: string, check: (harness: SourceHarness, tracker: TestTracker) => Promise<void>): TestCase => ({
     name,
     run: () => withTracker(fixtures.tracker, async (tracker) => check(await open(), tracker)),
   });
   return [
-    on("update replaces the text, and find returns the comment by the key of the edit", async (bench, tracker) => {
-      const { source, settings } = bench;
+    on("update replaces the text, and find returns the comment by the key of the edit", async (harness, tracker) => {
+      const { source, settings } = harness;
       if (!source.update) return;
       const [post, edit] = [callContext(settings(tracker.url)), callContext(settings(tracker.url))];
       const comment = await source.deliver({ subject, body: "Before." }, post);
@@ -51,8 +51,8 @@ export function editCases(open: OpenSource, fixtures: SourceFixtures): TestCase[
       assert.equal((await expectPluginError("update", () => update(post, comment, call))).code, "not_found");
       assert.equal(tracker.comments(subject).length, 0, "update must not post a new comment");
     }),
-    on("react puts one reaction on an issue and on a comment, replaces it and removes it", async (bench, tracker) => {
-      const { source, settings } = bench;
+    on("react puts one reaction on an issue and on a comment, replaces it and removes it", async (harness, tracker) => {
+      const { source, settings } = harness;
       const { react } = source;
       if (!react) return;
       const reactions = tracker.reactions?.bind(tracker);

@@ -16,11 +16,11 @@ const longAgo = "2020-01-01T00:00:00.000Z";
 /** Cases for `poll`. They pass for a source without it. */
 export function pollCases(open: OpenSource, fixtures: SourceFixtures): TestCase[] {
   const { project } = fixtures.subject;
-  const on = (name: string, check: (bench: SourceHarness, tracker: TestTracker) => Promise<void>): TestCase => ({
+  const on = (name: string, check: (harness: SourceHarness, tracker: TestTracker) => Promise<void>): TestCase => ({
     name,
     run: async () => {
-      const bench = await open();
-      if (bench.source.poll) await withTracker(fixtures.tracker, (tracker) => check(bench, tracker));
+      const harness = await open();
+      if (harness.source.poll) await withTracker(fixtures.tracker, (tracker) => check(harness, tracker));
     },
   });
   const pollOf =
@@ -30,34 +30,38 @@ export function pollCases(open: OpenSource, fixtures: SourceFixtures): TestCase[
       return pollShape.parse(JSON.parse(JSON.stringify(answer)));
     };
   return [
-    on("poll returns existing events, and the same ones for the same cursor", async (bench, tracker) => {
-      const poll = pollOf(bench, tracker);
+    on("poll returns existing events, and the same ones for the same cursor", async (harness, tracker) => {
+      const poll = pollOf(harness, tracker);
       const first = await poll(null);
       assert.ok(first.events.length > 0, "a poll from 2020 on must return the existing issue");
-      const ids = await idsOf(bench.source, first.events);
-      assert.deepEqual(await idsOf(bench.source, (await poll(null)).events), ids, "a repeated poll must return the same events");
+      const ids = await idsOf(harness.source, first.events);
+      assert.deepEqual(
+        await idsOf(harness.source, (await poll(null)).events),
+        ids,
+        "a repeated poll must return the same events",
+      );
     }),
-    on("poll continues from its cursor", async (bench, tracker) => {
-      const poll = pollOf(bench, tracker);
+    on("poll continues from its cursor", async (harness, tracker) => {
+      const poll = pollOf(harness, tracker);
       const first = await poll(null);
-      const before = new Set(await idsOf(bench.source, first.events));
-      const call = callContext(bench.settings(tracker.url));
-      await bench.source.deliver({ subject: fixtures.subject, body: "News." }, call);
+      const before = new Set(await idsOf(harness.source, first.events));
+      const call = callContext(harness.settings(tracker.url));
+      await harness.source.deliver({ subject: fixtures.subject, body: "News." }, call);
       let cursor = first.cursor;
       const later: WebhookPayload[] = [];
       // Some platforms return a change only in a later poll.
       for (let count = 0; count < 3 && later.length === 0; count++) {
         const next = await poll(cursor);
-        const ids = await idsOf(bench.source, next.events);
+        const ids = await idsOf(harness.source, next.events);
         later.push(...next.events.filter((_, at) => !before.has(ids[at] as string)));
         cursor = next.cursor;
       }
       assert.ok(later.length > 0, "later polls must return what happened after a poll");
     }),
-    on("poll starts over or fails for an invalid cursor", async (bench, tracker) => {
+    on("poll starts over or fails for an invalid cursor", async (harness, tracker) => {
       for (const cursor of ["", "not a cursor", '{"v":99}', "[]", "null"]) {
         const outcome = await pollOf(
-          bench,
+          harness,
           tracker,
         )(cursor).then(
           () => null,

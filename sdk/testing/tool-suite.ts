@@ -10,7 +10,7 @@ import type { TestCase, TestTracker, ToolFixtures, ToolSample } from "./fixtures
 
 // biome-ignore lint/suspicious/noExplicitAny: the suite holds tools of every input and output
 type AnyTool = Tool<any, any, any>;
-interface Bench {
+interface ToolHarness {
   readonly tool: AnyTool;
   readonly lines: readonly string[];
   readonly connection: Record<string, unknown>;
@@ -32,18 +32,18 @@ export function testTools(plugin: Plugin, options: ToolFixtures): TestCase[] {
   return [
     all,
     ...Object.entries(fixtures.tools).flatMap(([name, sample]) =>
-      casesOf((check) => () => bench(plugin, name, { ...fixtures, fetch: hosts.fetch }, check), sample, fixtures).map((one) =>
-        hosts.within({ ...one, name: `tool ${plugin.id}.${name}: ${one.name}` }),
+      casesOf((check) => () => openHarness(plugin, name, { ...fixtures, fetch: hosts.fetch }, check), sample, fixtures).map(
+        (one) => hosts.within({ ...one, name: `tool ${plugin.id}.${name}: ${one.name}` }),
       ),
     ),
   ];
 }
 
-async function bench(
+async function openHarness(
   plugin: Plugin,
   name: string,
   fixtures: ToolFixtures & Pick<Capabilities, "fetch">,
-  check: (bench: Bench) => Promise<void>,
+  check: (harness: ToolHarness) => Promise<void>,
 ): Promise<void> {
   const capabilities = fakeCapabilities({ fetch: fixtures.fetch });
   const { tools } = await setUpPlugin(plugin, { config: fixtures.config, capabilities });
@@ -56,16 +56,16 @@ async function bench(
   await (fixtures.tracker ? withTracker(fixtures.tracker, within) : within(null));
 }
 
-type Case = (check: (bench: Bench) => Promise<void>) => () => Promise<void>;
+type Case = (check: (harness: ToolHarness) => Promise<void>) => () => Promise<void>;
 
 function casesOf(on: Case, sample: ToolSample, fixtures: ToolFixtures): TestCase[] {
   assert.ok(sample.inputs.length > 0, "a sample must contain at least one input");
   const cases = [
     { name: "has a complete declaration", run: on(async ({ tool }) => declares(tool)) },
-    { name: "rejects invalid input", run: on((bench) => refuses(bench, sample)) },
+    { name: "rejects invalid input", run: on((harness) => refuses(harness, sample)) },
     ...sample.inputs.map((input, index) => ({
       name: `run succeeds with input ${index + 1}`,
-      run: on((bench) => runs(bench, input)),
+      run: on((harness) => runs(harness, input)),
     })),
   ];
   if (!fixtures.tracker || sample.offline) return cases;
@@ -82,8 +82,8 @@ function casesOf(on: Case, sample: ToolSample, fixtures: ToolFixtures): TestCase
   return [
     ...cases,
     ...faultCases,
-    { name: "run can be repeated with the same key", run: on((bench) => runsTwice(bench, input)) },
-    { name: "does not repeat a write of unknown outcome", run: on((bench) => writesOnce(bench, input)) },
+    { name: "run can be repeated with the same key", run: on((harness) => runsTwice(harness, input)) },
+    { name: "does not repeat a write of unknown outcome", run: on((harness) => writesOnce(harness, input)) },
   ];
 }
 
@@ -99,7 +99,7 @@ function declares(tool: AnyTool): void {
   z.toJSONSchema(tool.output, { io: "input" });
 }
 
-async function refuses({ tool, connection }: Bench, sample: ToolSample): Promise<void> {
+async function refuses({ tool, connection }: ToolHarness, sample: ToolSample): Promise<void> {
   for (const wrong of [null, "text", 42, []])
     assert.ok(!tool.input.safeParse(wrong).success, `input must reject ${JSON.stringify(wrong)}`);
   for (const wrong of sample.refused ?? []) {
@@ -113,7 +113,7 @@ async function refuses({ tool, connection }: Bench, sample: ToolSample): Promise
   }
 }
 
-async function runs({ tool, connection, tracker }: Bench, input: Record<string, unknown>): Promise<void> {
+async function runs({ tool, connection, tracker }: ToolHarness, input: Record<string, unknown>): Promise<void> {
   const call = callContext(connection);
   const parsed = tool.input.parse(input);
   if (tool.find) assert.equal(await tool.find(parsed, call), null, "find must return null before the run");
@@ -131,7 +131,7 @@ async function runs({ tool, connection, tracker }: Bench, input: Record<string, 
   }
 }
 
-async function runsTwice({ tool, connection, tracker }: Bench, input: Record<string, unknown>): Promise<void> {
+async function runsTwice({ tool, connection, tracker }: ToolHarness, input: Record<string, unknown>): Promise<void> {
   if (tool.effect !== "write" || !tracker) return;
   const call = callContext(connection);
   const before = tracker.writes();
@@ -140,7 +140,7 @@ async function runsTwice({ tool, connection, tracker }: Bench, input: Record<str
   if (tool.find) assert.ok(await tool.find(tool.input.parse(input), call), "find must return a result that was written twice");
 }
 
-async function writesOnce({ tool, connection, tracker }: Bench, input: Record<string, unknown>): Promise<void> {
+async function writesOnce({ tool, connection, tracker }: ToolHarness, input: Record<string, unknown>): Promise<void> {
   if (tool.effect !== "write" || !tracker) return;
   const before = tracker.writes();
   tracker.fault({ kind: "drop", after: true, writes: true });
