@@ -115,7 +115,7 @@ describe("no answer of a service controls the terminal", () => {
     waiting: { version: evil, widens: [evil], breaks: [] },
     versions: [],
   };
-  const check = { name: evil, state: "failed", since: evil, message: evil };
+  const check = { name: evil, state: "failed", since: evil, message: evil, next_try_at: evil };
   const event = { source: evil, reason: `signature ${evil}`, received_at: evil, event_name: evil, action: evil, actor: evil };
   const answers: Readonly<Record<string, unknown>> = {
     "/api/status": {

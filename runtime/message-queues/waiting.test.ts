@@ -43,5 +43,5 @@ test("an execution that waits or is held publishes one message each time, howeve
 
 test("no messages can be taken from a forwarding queue", async () => {
   const { status, body } = await door.get("/api/chat/events/pending");
-  expect([status, body]).toMatchObject([404, { error: expect.stringContaining("Available: postgres.") }]);
+  expect([status, body]).toMatchObject([404, { error: expect.stringContaining("available: postgres.") }]);
 });
