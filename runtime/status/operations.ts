@@ -41,7 +41,7 @@ function withBreakers(
     const [, source, id] = key.split(" ");
     const own = id === "environment" ? `connection:${source}` : `connection:${source} (${id})`;
     const name = source === undefined ? key : (checks.find((one) => one.name.endsWith(`(${id})`))?.name ?? own);
-    const message = `${host === null ? "" : `${host}: `}executions wait until it answers: ${reason}${remedyOf(key, reason)}`;
+    const message = `${host === null ? "" : `${host}: `}executions wait until it answers: ${reason.replace(/\.$/, "")}${remedyOf(key, reason)}`;
     const connection = checks.find((one) => one.name === name)?.connection ?? null;
     return { name, state: "failed", since: opened_at, message, next_try_at: next_probe_at, connection };
   });

@@ -106,7 +106,8 @@ const checkLabel = (name: string): string => name.replace(/ \([0-9a-f-]{36}\)$/,
 
 function Queue({ queue }: { queue: Status["queue"] }) {
   if (queue === null) return null;
-  const wait = queue.p50_wait_ms === null ? "" : `, ${durationText(queue.p50_wait_ms)} wait`;
+  const oldest = queue.oldest_queued_seconds;
+  const wait = oldest === null ? "" : `, the oldest for ${durationText(oldest * 1000)}`;
   const labels = [
     ["running", queue.running, "running"],
     ["queued", queue.queued, `queued${wait}`],
