@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { address } from "./config-values.ts";
 import { type Environment, parse, readEnvironment, withPrefix } from "./environment.ts";
+import { type Fingerprints, fingerprintsOf } from "./fingerprints.ts";
 import { type MistypedVariable, mistypedIn } from "./mistyped.ts";
 import { type Setting, settingsOf } from "./settings.ts";
 import { service } from "./variables/service.ts";
@@ -37,6 +38,8 @@ export interface Config extends ParsedVariables {
   readonly mistypedVariables: readonly MistypedVariable[];
   /** Every variable with its value in effect, without secrets. */
   readonly settings: readonly Setting[];
+  /** Digests of the settings that all replicas should share. */
+  readonly fingerprints: Fingerprints;
   /** Standard error is a terminal, and neither NO_COLOR nor CI is set. */
   readonly terminal: boolean;
   /** Whether `npm start` started it and is its parent. */
@@ -61,6 +64,7 @@ export function readConfig(environment: Environment = process.env, file = ".env"
   return Object.freeze({
     ...parsed,
     settings: settingsOf(variables, parsed, setVariables),
+    fingerprints: fingerprintsOf({ ...parsed, ...pluginVariables(values) }),
     variablesOf: (plugin: string) => withPrefix(values, `${plugin.toUpperCase().replaceAll("-", "_")}_`),
     pluginSettingsOf: (plugin: string) => withPrefix(values, `PLUGIN_${plugin.toUpperCase().replaceAll("-", "_")}__`),
     unusedPluginVariables: Object.keys(values).filter((name) => name.startsWith("PLUGIN_") && !/__|^PLUGIN_WALLS$/.test(name)),
@@ -69,6 +73,9 @@ export function readConfig(environment: Environment = process.env, file = ".env"
     startedByNpm: environment.npm_package_name === "signalbox" && /^start\b/.test(environment.npm_lifecycle_event ?? ""),
   });
 }
+
+const pluginVariables = (values: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(values).filter(([name]) => /^PLUGIN_.*__/.test(name)));
 
 /** Reads the configuration of the command line, which needs no settings of the service. */
 export const readClientConfig = (environment: Environment = process.env, file = ".env"): z.output<typeof clientSchema> =>

@@ -11,6 +11,7 @@ import {
   pluginProbe,
   queuesProbe,
   retentionProbe,
+  settingsProbe,
   storedProbes,
   workersProbe,
 } from "../status/local-probes.ts";
@@ -25,7 +26,11 @@ import type { Stages } from "./stages.ts";
 export function openStatus(stages: Stages, queue: Queue) {
   const { config, sql, shutdown } = stages.core;
   const board = new Board(probesOf(stages));
-  const heartbeat = startHeartbeat(sql, config.SIGNALBOX_ROLE, () => queue?.running() ?? 0);
+  const heartbeat = startHeartbeat(
+    sql,
+    { role: config.SIGNALBOX_ROLE, settings: config.fingerprints },
+    () => queue?.running() ?? 0,
+  );
   shutdown.add(() => board.close());
   shutdown.add(() => heartbeat.stop());
   return { board, replica: heartbeat.id, hostOf: (key: string) => hostOfBreaker(key, stages) };
@@ -67,6 +72,7 @@ function probesOf({ core, requiredParts, network, resources, plugins, background
     pluginProbe(plugins.manager),
     ...(config.SIGNALBOX_ROLE === "api" ? [workersProbe(sql)] : []),
     ...storedProbes(sql),
+    settingsProbe(sql),
     credentialsProbe(sql, vault),
     agentSecretsProbe(sql),
     ...(database.kind === "embedded" ? [diskProbe(resolve(config.DATA_DIR))] : []),

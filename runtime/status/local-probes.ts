@@ -2,11 +2,20 @@ import { statfs } from "node:fs/promises";
 import type { Part } from "../health/operations.ts";
 import { causeOf } from "../platform/cause-of.ts";
 import type { Sql, StorageFailure } from "../platform/database/client.ts";
+import { differences } from "../platform/fingerprints.ts";
 import type { Vault } from "../platform/vault.ts";
 import type { PluginManager } from "../plugins/plugin-manager.ts";
 import { listStoredSecrets } from "../stored-secrets/queries.ts";
 import type { Finding, Probe } from "./board.ts";
-import { agentsWithShortSecrets, countWorkers, type LastRun, listKnowledge, listMcpServers, listPolls } from "./queries.ts";
+import {
+  agentsWithShortSecrets,
+  countWorkers,
+  type LastRun,
+  listKnowledge,
+  listMcpServers,
+  listPolls,
+  listReplicaSettings,
+} from "./queries.ts";
 
 const everyMs = 10_000;
 
@@ -63,6 +72,19 @@ export const workersProbe = (sql: Sql): Probe => ({
         { name: "workers", state: "failed", message: "no replica runs executions: start one with SIGNALBOX_ROLE=worker or all" },
       ];
     return [{ name: "workers", state: "ok", message: `replicas that run executions: ${workerCount}` }];
+  },
+});
+
+/** Whether all replicas have the same settings; no check if they do. */
+export const settingsProbe = (sql: Sql): Probe => ({
+  name: "settings",
+  everyMs,
+  run: async () => {
+    const names = differences(await listReplicaSettings(sql));
+    if (names.length === 0) return [];
+    const shown = `${names.slice(0, 10).join(", ")}${names.length > 10 ? ` and ${names.length - 10} others` : ""}`;
+    const message = `replicas have different values of ${shown}: restart those with old values. signalbox configuration get shows those of the replica at SIGNALBOX_URL`;
+    return [{ name: "settings", state: "degraded", message }];
   },
 });
 

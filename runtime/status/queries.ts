@@ -2,6 +2,7 @@ import type { Output } from "@signalbox/schema/operation";
 import type { get } from "@signalbox/schema/status";
 import { asyncCommit } from "../platform/database/async-commit.ts";
 import type { Queryable } from "../platform/database/client.ts";
+import type { Fingerprints } from "../platform/fingerprints.ts";
 
 type Status = Output<typeof get>;
 export type QueueStatus = NonNullable<Status["queue"]>;
@@ -48,13 +49,23 @@ export const listConnectedAgents = (sql: Queryable): Promise<Status["agents"]> =
     ) e on true
     where s.expires_at > now() group by s.agent_id order by s.agent_id limit 1000`;
 
-export type OwnReplica = Omit<Replica, "seen_at" | "this">;
+export interface OwnReplica extends Omit<Replica, "seen_at" | "this"> {
+  readonly settings: Fingerprints;
+}
+
+/** The settings of the replicas; those of an older version have not stored theirs. */
+export async function listReplicaSettings(sql: Queryable): Promise<Fingerprints[]> {
+  const rows = await sql<{ settings: Fingerprints }[]>`
+    select settings from replicas where seen_at > now() - interval '30 seconds' and settings is not null limit 1000`;
+  return rows.map(({ settings }) => settings);
+}
 
 export const saveReplica = (sql: Queryable, one: OwnReplica) =>
   sql`
     with old as (delete from replicas where seen_at < now() - interval '1 day')
-    insert into replicas (id, host, role, version, running, started_at)
-    select ${one.id}, ${one.host}, ${one.role}, ${one.version}, ${one.running}, ${one.started_at} where ${asyncCommit(sql)}
+    insert into replicas (id, host, role, version, running, started_at, settings)
+    select ${one.id}, ${one.host}, ${one.role}, ${one.version}, ${one.running}, ${one.started_at},
+      ${JSON.stringify(one.settings)}::text::jsonb where ${asyncCommit(sql)}
     on conflict (id) do update set running = excluded.running, seen_at = now()`;
 
 export const deleteReplica = (sql: Queryable, id: string) => sql`delete from replicas where id = ${id}`;

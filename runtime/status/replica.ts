@@ -13,8 +13,12 @@ export interface Heartbeat {
 const everyMs = 10_000;
 
 /** Keeps this replica's row up to date. A missed heartbeat is replaced by the next one. */
-export function startHeartbeat(sql: Sql, role: OwnReplica["role"], running: () => number): Heartbeat {
-  const own = { id: newId(), host: hostname().slice(0, 200), role, version, started_at: new Date().toISOString() };
+export function startHeartbeat(
+  sql: Sql,
+  { role, settings }: Pick<OwnReplica, "role" | "settings">,
+  running: () => number,
+): Heartbeat {
+  const own = { id: newId(), host: hostname().slice(0, 200), role, version, started_at: new Date().toISOString(), settings };
   const run = async () => void (await saveReplica(sql, { ...own, running: running() }));
   const beats = startLoop({ everyMs, firstMs: 0, run, onError: () => {} });
   return {

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from fa362adc32c089ee
+-- Made from a0f55699e94220f6
 
 create extension if not exists vector;
 
@@ -1186,6 +1186,7 @@ create table replicas (
   running integer default 0 not null,
   started_at timestamp(3) with time zone default now() not null,
   seen_at timestamp(3) with time zone default now() not null,
+  settings jsonb,
   constraint replicas_pkey PRIMARY KEY (id)
 );
 

@@ -1,0 +1,47 @@
+import { createHash, createHmac } from "node:crypto";
+import { isSecretVariable } from "./secret-names.ts";
+
+/** Digests of settings by name, to compare them between replicas without storing their values. */
+export type Fingerprints = Readonly<Record<string, string>>;
+
+/** Settings that depend on the replica: its addresses, its machine, its role. */
+const ofReplica =
+  /^(?:PORT|GRPC_.*|HOST|DATABASE_.*|DIRECT_DATABASE_URL|DATA_DIR|REDIS_URL|SIGNALBOX_(?:ROLE|DENO)|MAX_.*|LOG_.*|METRICS_OPEN|OTEL_.*|NODE_.*|WORKER_CONCURRENCY|PLUGIN_WALLS)$/;
+
+const keyName = "ENCRYPTION_KEY";
+const length = 8;
+
+/**
+ * The digests of the settings that all replicas should share. They depend on ENCRYPTION_KEY, so that a copy of the database does
+ * not help to guess a secret. Without that key, a secret has no digest, only a mark that it is set.
+ */
+export function fingerprintsOf(settings: Readonly<Record<string, unknown>>): Fingerprints {
+  const key = settings[keyName] === undefined ? null : textOf(settings[keyName]);
+  const shared = Object.entries(settings).filter(([name, value]) => value != null && !ofReplica.test(name));
+  return Object.fromEntries(
+    shared.map(([name, value]) => {
+      if (key !== null)
+        return [
+          name,
+          createHmac("sha256", key)
+            .update(`${name} ${textOf(value)}`)
+            .digest("hex")
+            .slice(0, length),
+        ];
+      const isSecret = isSecretVariable(name) || name.startsWith("PLUGIN_");
+      return [name, isSecret ? "set" : createHash("sha256").update(textOf(value)).digest("hex").slice(0, length)];
+    }),
+  );
+}
+
+/** The names of the settings that are not the same in all of these. With different keys, no other setting can be compared. */
+export function differences(all: readonly Fingerprints[]): string[] {
+  const differs = (name: string) => new Set(all.map((one) => one[name])).size > 1;
+  if (differs(keyName)) return [keyName];
+  return [...new Set(all.flatMap((one) => Object.keys(one)))].filter(differs).sort();
+}
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value, keyBytes) ?? ""));
+
+const keyBytes = (_: string, value: unknown): unknown =>
+  value instanceof Uint8Array ? Buffer.from(value).toString("hex") : value;

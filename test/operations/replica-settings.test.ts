@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { freshDatabase } from "../harness/databases.ts";
+import { type Service, startService } from "../harness/service.ts";
+import { eventually } from "../harness/wait.ts";
+
+interface Check {
+  readonly name: string;
+  readonly state: string;
+  readonly message: string;
+}
+const check = async (service: Service) =>
+  (await service.get<{ checks: Check[] }>("/api/status")).body.checks.find(({ name }) => name === "settings");
+
+test("the status names the settings that replicas do not share", { timeout: 120_000, tags: ["postgres"] }, async () => {
+  await using database = await freshDatabase();
+  const env = { ENCRYPTION_KEY: "ab".repeat(32), ALPHA_TOKEN: "the-new-token-of-alpha", LLM_MODEL: "large" };
+  const [first, second] = await Promise.all([
+    startService({ databaseUrl: database.url, env }),
+    startService({ databaseUrl: database.url, env: { ...env, ALPHA_TOKEN: "the-old-token-of-alpha", LLM_MODEL: "small" } }),
+  ]);
+  try {
+    for (const replica of [first, second]) {
+      const found = await eventually(() => check(replica), { timeout: 30_000 });
+      expect(found).toMatchObject({ state: "degraded", message: expect.stringContaining("values of ALPHA_TOKEN, LLM_MODEL: ") });
+    }
+    await second.close();
+    await eventually(async () => (await check(first)) === undefined, { timeout: 30_000 });
+  } finally {
+    await Promise.all([first.close(), second.close()]);
+  }
+});
