@@ -41,8 +41,12 @@ export async function updateProject(
   return row;
 }
 
+/** Also ends its pause, which would have no effect but remain in the status. */
 export async function deleteProject(sql: Queryable, id: number): Promise<boolean> {
-  return (await sql`delete from projects where id = ${id}`).count > 0;
+  const rows = await sql`
+    with ended as (delete from pauses where scope = 'project' and id = ${String(id)})
+    delete from projects where id = ${id} returning id`;
+  return rows.length > 0;
 }
 
 /** The triggers of a source, each with its existing tasks in the order of their mappings. */

@@ -82,6 +82,15 @@ test.each([
   await waitForExecutions(world.service, { event_id, count: executions.length });
 });
 
+test("a project that is deleted is no longer listed as paused", async () => {
+  const named = { name: "Deleted", source: "alpha", source_project_id: "octo/deleted" };
+  const { body: project } = await world.service.post<{ id: number }>("/api/projects", named);
+  expect((await pause({ scope: "project", id: project.id })).status).toBe(200);
+  expect((await world.service.del(`/api/projects/${project.id}`)).status).toBe(204);
+  const { body } = await world.service.get<{ id: string }[]>("/api/pause");
+  expect(body.filter(({ id }) => id === String(project.id))).toEqual([]);
+});
+
 test("a project is paused by its id, and the timeline of an issue says so", async () => {
   const { body: project } = await world.service.post<{ id: number }>("/api/projects", {
     name: "Paused",
