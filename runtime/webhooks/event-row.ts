@@ -48,8 +48,14 @@ const text = (value: string | null) => value && storableText(value.slice(0, 500)
 
 const authorOf = ({ id, name, kind, standing }: EventAuthor): EventAuthor => ({ id: text(id), name: text(name), kind, standing });
 
-/** ISO 8601 in UTC; `null` if it is not a time that the database can store. */
+/** Maximum difference between the clock of a platform and ours, in milliseconds. */
+const maxAheadMs = 600_000;
+
+/**
+ * ISO 8601 in UTC; `null` if it is not a time, or one that has not come yet: events that are older than it would be discarded until
+ * then.
+ */
 export function instant(text: string | null): string | null {
   const ms = text === null ? Number.NaN : Date.parse(text);
-  return ms >= 0 && ms < 253_402_300_800_000 ? new Date(ms).toISOString() : null;
+  return ms >= 0 && ms <= Date.now() + maxAheadMs ? new Date(ms).toISOString() : null;
 }

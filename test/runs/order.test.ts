@@ -46,6 +46,15 @@ testOnDatabases(
     });
     expect(textsOf(world.tracker, repo, 1)).toHaveLength(3);
 
+    // An event from a clock that is wrong does not make all later ones old.
+    for (const [updated_at, occurred_at] of [
+      ["2099-01-01T00:00:00Z", null],
+      ["2026-01-01T00:00:00Z", "2026-01-01T00:00:00.000Z"],
+    ]) {
+      const { event_id } = await send(issueEdited({ repo, number: 9 }, { issue: { updated_at } }));
+      expect((await service.get(`/api/webhook-events/${event_id}`)).body).toMatchObject({ outcome: "dispatched", occurred_at });
+    }
+
     const stop = await send(issueCommented({ repo, number: 2, comment: "/stop" }));
     await ends(stop.event_id, "succeeded");
 
