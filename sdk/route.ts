@@ -81,7 +81,10 @@ export async function callRoute(route: Route, request: Omit<RouteRequest, "input
   const parsed = route.input?.safeParse(route.method === "GET" ? request.query : request.body);
   if (parsed?.error) {
     const [issue] = parsed.error.issues;
-    throw new PluginError("invalid_input", `${issue?.path.map(String).join(".") || "(all)"}: ${issue?.message}`);
+    throw new PluginError(
+      "invalid_input",
+      `${issue?.path.length ? `${issue.path.map(String).join(".")}: ` : ""}${issue?.message}`,
+    );
   }
   return route.run({ ...request, input: parsed?.data ?? {} }, call);
 }

@@ -9,12 +9,15 @@ export interface Tool<I extends z.ZodObject = z.ZodObject, O extends z.ZodType =
   /** Description that the model uses to decide whether to call the tool. */
   readonly about: string;
   readonly category?: string;
+  /** `read` changes nothing. A `write` must be `idempotent` or have `find`; otherwise its suite fails. */
   readonly effect: ToolEffect;
   /** Whether a write can be repeated without further effect, for example one that sets a description. Default: `false`. */
   readonly idempotent?: boolean;
   /** For a write: with `call.private`, only people who can read internal comments can read the result; otherwise the tool throws `unsupported`. */
   readonly keeps_private?: boolean;
+  /** Each member needs a description, because the model sees only the schema. */
   readonly input: I;
+  /** A result is refused if it does not match, or has more than 4 MiB as JSON. */
   readonly output: O;
   run(input: z.output<I>, call: CallContext<Settings>): MaybePromise<z.input<O>>;
   /** For a write that is not idempotent: finds the result of an earlier `run` with the same `call.key`; `null` if there is none. */

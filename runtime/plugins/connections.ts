@@ -20,7 +20,8 @@ export function connection(id: string, source: SourceEntry, rawSettings: Readonl
   const parsed = source.adapter.connection.safeParse(rawSettings);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    throw new Error(`${source.name}: the setting ${issue?.path.join(".") || "(all)"} is not valid: ${issue?.message}`);
+    const setting = issue?.path.length ? `the setting ${issue.path.join(".")} is not valid` : "the settings are not valid";
+    throw new Error(`${source.name}: ${setting}: ${issue?.message}`);
   }
   const settings = parsed.data as Record<string, unknown>;
   const missingSettings = source.adapter.required.filter((name) => settings[name] === undefined || settings[name] === "");

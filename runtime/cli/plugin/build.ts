@@ -70,7 +70,7 @@ async function describe(
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const way =
-      error.code === "BAD_CONFIG" ? ' Give its members default values, or set them in "config" of test/conformance.ts.' : "";
+      error.code === "BAD_CONFIG" ? '. Give its members default values, or set them in "config" of test/conformance.ts.' : "";
     throw new PackageError("NOT_SET_UP", `${error.code}: ${error.message}${way}`, error);
   }
 }

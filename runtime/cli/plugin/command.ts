@@ -106,7 +106,7 @@ const size = (bytes: number): string => (bytes < 10_240 ? `${bytes} bytes` : `${
 function tell({ manifest, bundle, changedMembers }: PluginBuild, { out }: Terminal): void {
   out(`${manifest.id} ${manifest.version}: ${bundle}, ${size(manifest.bundle.bytes)}, sha256 ${manifest.bundle.sha256}\n`);
   if (changedMembers.length > 0)
-    out(`  package.json: signalbox.${changedMembers.join(", signalbox.")} were updated to what the plugin declares\n`);
+    out(`  package.json: updated signalbox.${changedMembers.join(", signalbox.")} to what the plugin declares\n`);
   for (const [kind, all] of Object.entries(manifest.contributes)) {
     const names = Object.keys(all);
     if (names.length > 0) out(`  ${kind}: ${names.join(", ")}\n`);

@@ -115,9 +115,14 @@ describe("build", () => {
     expect(JSON.parse(readFileSync(join(plugin, "package.json"), "utf8")).signalbox).toEqual(signalbox);
   });
 
-  test("invalid fixtures", async () => {
-    writeFileSync(join(plugin, "test/conformance.ts"), "export const conformance = { tools: { count_words: {} } };");
-    await refused(readConformance(plugin), "NO_CONFORMANCE", /conformance\.tools\.tools: .*see the type Conformance/);
+  test.each([
+    ["{ tools: { count_words: {} } }", /conformance\.tools\.tools: is required; it must be an object; see the type Conformance/],
+    ["{ tool: {} }", /conformance: has no member "tool"; see/],
+    ["{ tools: { tools: {}, config: {} } }", /conformance\.tools: has no member "config"; see/],
+    ["{ tools: { tools: { a: { inputs: [] } } } }", /conformance\.tools\.tools\.a\.inputs: must have at least 1 item; see/],
+  ])("invalid fixtures: %s", async (fixtures, text) => {
+    writeFileSync(join(plugin, "test/conformance.ts"), `export const conformance = ${fixtures};`);
+    await refused(readConformance(plugin), "NO_CONFORMANCE", text);
   });
 
   test("a folder without a plugin", async () => {

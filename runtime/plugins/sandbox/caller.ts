@@ -1,6 +1,7 @@
 import { type CallContext, PluginError } from "@signalbox/sdk";
 import type { DeclaredContributions } from "@signalbox/sdk/manifest";
 import type { z } from "zod";
+import { issueMessage } from "./boot/errors.ts";
 
 export interface Target {
   readonly kind: keyof DeclaredContributions;
@@ -30,9 +31,8 @@ export async function ask<S extends z.ZodType>(
 ): Promise<z.output<S>> {
   const parsed = shape.safeParse(await call(target, args, options));
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
   const what = `${target.kind}.${target.name}.${target.method}`;
-  throw new PluginError("failed", `The answer of ${what} is not valid: ${issue?.path.join(".") || "(all)"}: ${issue?.message}`);
+  throw new PluginError("failed", `The answer of ${what} is not valid: ${issueMessage(parsed.error)}`);
 }
 
 export type AnyCall = CallContext<Readonly<Record<string, unknown>>>;

@@ -61,7 +61,11 @@ export function startChild({ launch, memoryMb, onLine }: ChildOptions): Child {
     // "close" instead of "exit", because all of its output has been read only then.
     child.once("close", (code, signal) => {
       stop();
-      done({ reason: reason ?? (signal ? `it was killed by ${signal}` : `it exited with code ${code}`), stderr: tail() });
+      const stderr = tail();
+      done({
+        reason: reason ?? (signal ? `it was killed by ${signal}` : `it exited with code ${code}${causeIn(stderr)}`),
+        stderr,
+      });
     });
   });
   // A process that ended closes its pipe; `whenExited` reports the end.
@@ -116,6 +120,12 @@ function readErrors(child: ChildProcess, kill: (reason: string) => void): () => 
     tail = (tail + chunk.toString("utf8")).slice(-limits.errorsKept);
   });
   return () => tail;
+}
+
+/** What Deno writes when nothing catches an error or a rejected promise. */
+function causeIn(stderr: string): string {
+  const found = /^error: (Uncaught .+)$/m.exec(stderr)?.[1];
+  return found === undefined ? "" : `: ${found.slice(0, 300)}`;
 }
 
 /** The kernel limits address space; this limits resident memory. */

@@ -4,17 +4,25 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Conformance } from "@signalbox/sdk/testing";
 import { z } from "zod";
+import { issueText } from "../../../platform/issue-text.ts";
 import { ownPackages } from "../bundle.ts";
 import { PackageError } from "../package-error.ts";
 
 export const conformancePath = "test/conformance.ts";
 
 const recordOf = <S extends z.ZodType>(of: S) => z.record(z.string(), of).optional();
-/** Checks only the members whose errors a suite could not explain. */
-const shape = z.looseObject({
+/** Checks only the members whose errors a suite could not explain; a mistyped one would be ignored. */
+const shape = z.strictObject({
   config: recordOf(z.unknown()),
   secrets: recordOf(z.string()),
-  tools: z.looseObject({ tools: z.record(z.string(), z.looseObject({ inputs: z.array(z.unknown()).min(1) })) }).optional(),
+  tools: z
+    .strictObject({
+      tools: z.record(z.string(), z.looseObject({ inputs: z.array(z.unknown()).min(1) })),
+      connection: z.unknown(),
+      tracker: z.unknown(),
+    })
+    .partial({ connection: true, tracker: true })
+    .optional(),
   routes: recordOf(z.looseObject({})),
   sources: recordOf(z.looseObject({})),
   memories: recordOf(z.looseObject({})),
@@ -26,7 +34,7 @@ const shape = z.looseObject({
 function checkConformance(conformance: Conformance): Conformance {
   const [issue] = shape.safeParse(conformance).error?.issues ?? [];
   if (!issue) return conformance;
-  throw new Error(`conformance.${issue.path.join(".")}: ${issue.message}; see the type Conformance`);
+  throw new Error(`${["conformance", ...issue.path].join(".")}: ${issueText(issue)}; see the type Conformance`);
 }
 
 /** Loads `test/conformance.ts`, bundled, so that nothing needs to be installed for it. Throws a `PackageError`. */

@@ -1,6 +1,6 @@
 import { fromBase64 } from "./bytes.ts";
 import { capabilityNames, type Facts, proxies } from "./capabilities.ts";
-import { BootError, plainMessage } from "./errors.ts";
+import { BootError, issueMessage as messageOf } from "./errors.ts";
 import { ask } from "./peer.ts";
 
 /** The members of a plugin of contract 1 that are used here. The plugin was created with its own copy of the sdk. */
@@ -205,11 +205,4 @@ function contextOf({ needs, offloaded }: Plugin, facts: Facts, config: unknown):
       },
     });
   return context;
-}
-
-/** The first issue of a zod error with its path, on one line. */
-function messageOf(error: unknown): string {
-  const [issue] = (error as { issues?: { path: PropertyKey[]; message: string }[] }).issues ?? [];
-  if (issue) return `${issue.path.map(String).join(".") || "(all)"}: ${issue.message}`;
-  return plainMessage(error);
 }

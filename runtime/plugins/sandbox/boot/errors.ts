@@ -50,6 +50,36 @@ export function plainMessage(error: unknown): string {
   );
 }
 
+interface SchemaIssue {
+  readonly path: PropertyKey[];
+  readonly message: string;
+}
+const withArticle = (type = ""): string =>
+  /^(?:undefined|null|NaN)$/.test(type) ? type : `${/^[aeiou]/.test(type) ? "an" : "a"} ${type}`;
+
+/** The first issue of a zod error with its path, on one line; the message of any other error. */
+export function issueMessage(error: unknown): string {
+  const [issue] = (error as { issues?: SchemaIssue[] } | null)?.issues ?? [];
+  if (!issue) return plainMessage(error);
+  const [, expected, received] = /^Invalid input: expected (\w+), received (\w+)$/.exec(issue.message) ?? [];
+  const path = issue.path.map(String).join(".");
+  if (!expected) return path === "" ? issue.message : `${path}: ${issue.message}`;
+  const rule = `must be ${withArticle(expected)}`;
+  if (path === "") return `it ${rule}; it is ${withArticle(received)}`;
+  return received === "undefined" ? `${path}: is required; it ${rule}` : `${path}: ${rule}; it is ${withArticle(received)}`;
+}
+
+/**
+ * The stack of an error that the plugin did not intend: not a `PluginError`, an aborted signal or an error of the boot, which have
+ * a code. Only the lines of the bundle help its author.
+ */
+export function unexpectedStack(error: unknown, bundle: string): string | null {
+  if (!(error instanceof Error) || (error as Partial<HostError>).code !== undefined || error instanceof DOMException) return null;
+  const frames = (error.stack ?? "").split("\n").filter((line) => line.includes(bundle));
+  const lines = [`${error.name}: ${plainMessage(error)}`.slice(0, 1_000), ...frames.slice(0, 10)];
+  return lines.join("\n").replaceAll(bundle, "dist/plugin.js");
+}
+
 /** Any thrown value as an error for the host. */
 export function toWire(error: unknown): WireError {
   const { code, retryable, retry_after_ms, status } = (error ?? {}) as Partial<HostError>;

@@ -1,8 +1,8 @@
 import { currentCall, type Facts } from "./capabilities.ts";
 import { type CallParams, Contract1, type Plugin } from "./contract-1.ts";
-import { BootError, plainMessage } from "./errors.ts";
+import { BootError, plainMessage, unexpectedStack } from "./errors.ts";
 import { highestCommon } from "./highest-common.ts";
-import { ask, serve } from "./peer.ts";
+import { ask, notify, serve } from "./peer.ts";
 import { args, exit, isReadable, takeConsole } from "./stdio.ts";
 
 // The first code of a sandboxed process. It communicates with the host, also for the plugin. It provides no protection, because
@@ -61,6 +61,10 @@ async function call(params: CallParams, id: number) {
   try {
     const contract = servingContract;
     return await currentCall.run(id, () => contract.run(params, id, stop.signal));
+  } catch (error) {
+    const stack = stop.signal.aborted ? null : unexpectedStack(error, args[0] as string);
+    if (stack) notify("log", { message: `${params.kind}.${params.name}.${params.method} threw`, fields: { stack } });
+    throw error;
   } finally {
     clearTimeout(late);
     runningCalls.delete(id);

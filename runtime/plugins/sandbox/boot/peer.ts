@@ -1,5 +1,5 @@
 import { limits } from "../limits.ts";
-import { HostError, toWire, type WireError } from "./errors.ts";
+import { BootError, HostError, toWire, type WireError } from "./errors.ts";
 import { lineOf, messages, send, sendLine } from "./stdio.ts";
 
 type Handler = (params: unknown, id: number) => unknown;
@@ -29,7 +29,7 @@ export function ask(method: string, params: unknown, signal?: AbortSignal | null
   lastId += 1;
   const id = lastId;
   return new Promise((done, fail) => {
-    const line = lineOf({ jsonrpc: "2.0", id, method, params });
+    const line = shortLineOf({ jsonrpc: "2.0", id, method, params }, `The request "${method}"`);
     const stop = () => {
       pendingRequests.delete(id);
       if (!waitingLines.delete(id)) notify("cancel", { id });
@@ -55,6 +55,13 @@ function sendWaiting(): void {
     underWay.add(id);
     sendLine(line);
   }
+}
+
+/** The host ends a process that sends a longer line, and with it all of its calls. */
+function shortLineOf(message: unknown, what: string): Uint8Array {
+  const line = lineOf(message);
+  if (line.byteLength <= limits.line) return line;
+  throw new BootError("failed", `${what} has ${line.byteLength} bytes as JSON; the limit is ${limits.line} (4 MiB).`);
 }
 
 /** Sends a message to the host that has no response. */
@@ -83,10 +90,8 @@ function take(message: Message, handlers: Readonly<Record<string, Handler>>): vo
 }
 
 async function run(id: number, work: () => unknown): Promise<void> {
-  let reply: unknown;
   try {
-    reply = { jsonrpc: "2.0", id, result: (await work()) ?? null };
-    send(reply);
+    sendLine(shortLineOf({ jsonrpc: "2.0", id, result: (await work()) ?? null }, "The result"));
   } catch (error) {
     send({ jsonrpc: "2.0", id, error: toWire(error) });
   }
