@@ -89,12 +89,11 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, shutd
   const queue = await startQueue(core, plugins, conversation);
   const webhooks = await openWebhooks(core, plugins, queue);
   const background = startBackground(core, plugins, memory, webhooks);
-  const requiredParts = neededParts(core, resources);
   const opened = {
     core,
     keyring,
     network,
-    requiredParts,
+    requiredParts: neededParts(core, resources),
     resources,
     plugins,
     memory,
@@ -103,7 +102,8 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, shutd
     webhooks,
     background,
   };
-  const operations = bindOperations({ ...opened, status: openStatus(opened, queue) });
+  const status = openStatus(opened, queue);
+  const operations = bindOperations({ ...opened, status });
   plugins.access.use({ operations, receiver: webhooks.receiver });
   const sessions = openSessions(core.sql, keyring);
   const server = await serve({
@@ -119,8 +119,8 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, shutd
     pluginRoutes: plugins.host.routes,
     authenticate: createAuthenticate(keyring, sessions),
     sessions,
-    metrics: openMetrics(core, plugins, queue),
-    ready: async () => (await unavailableParts(requiredParts)).length === 0,
+    metrics: openMetrics(core, plugins, queue, status),
+    ready: async () => (await unavailableParts(opened.requiredParts)).length === 0,
   });
   shutdown.add(() => server.close());
   queue?.begin();

@@ -1,4 +1,6 @@
 import {
+  bounded,
+  checkUp,
   connections,
   connectionWaiters,
   executions,
@@ -9,15 +11,22 @@ import {
   tableBytes,
 } from "../platform/telemetry/metrics.ts";
 import { tableSizes } from "../retention/queries.ts";
+import { checkedParts } from "../status/operations.ts";
 import { openExecutions } from "../usage/queries.ts";
 import type { Core } from "./core.ts";
 import type { Plugins } from "./plugins.ts";
+import type { StatusBoard } from "./status.ts";
 
 /** Sizes change slowly, and reading them costs more than all other metrics. Milliseconds. */
 const sizesMs = 60_000;
 
 /** Updates metrics on request. If a value cannot be read, the last one remains. */
-export function openMetrics({ sql, database, log }: Core, { manager }: Plugins, queue: { running: () => number } | null) {
+export function openMetrics(
+  { sql, database, log }: Core,
+  { manager }: Plugins,
+  queue: { running: () => number } | null,
+  status: Pick<StatusBoard, "board">,
+) {
   measureProcess();
   let sizesAt = Number.NEGATIVE_INFINITY;
   const read = async () => {
@@ -37,6 +46,9 @@ export function openMetrics({ sql, database, log }: Core, { manager }: Plugins, 
     connectionWaiters.set(waiting);
     for (const { manifest, process } of manager.all())
       pluginUp.set({ plugin: manifest.id }, process?.status().state === "ready" ? 1 : 0);
+    const parts = await checkedParts(status, sql);
+    checkUp.reset();
+    for (const [name, works] of parts) checkUp.set({ check: bounded("check", name) }, works ? 1 : 0);
     await read().catch((error) => log.warn("failed to read metrics from the database", { error }));
   };
 }

@@ -61,6 +61,15 @@ describe("an attempt outlasts an outage of the database", { tags: ["postgres"] }
     expect([requestsOf("POST"), requestsOf("GET")]).toEqual([1, 0]);
   };
 
+  test("the metrics show it", async () => {
+    const metrics = async () => (await fetch(`${world.service.url}/metrics`)).text();
+    await eventually(async () => /^signalbox_check_up\{check="database"\} 1$/m.test(await metrics()));
+    await proxy.cut();
+    await eventually(async () => /^signalbox_check_up\{check="database"\} 0$/m.test(await metrics()), { timeout: 30_000 });
+    await proxy.mend();
+    await eventually(async () => /^signalbox_check_up\{check="database"\} 1$/m.test(await metrics()), { timeout: 30_000 });
+  });
+
   test("while the model works", async () => {
     const { service, model } = world;
     const [logged, before] = [service.logs().length, model.chats().length];

@@ -106,6 +106,12 @@ export const rateRemaining = new Gauge({
   labelNames: ["host"],
   registers,
 });
+export const checkUp = new Gauge({
+  name: "signalbox_check_up",
+  help: "Whether a part that GET /api/status checks works: 1, or 0 if its check has failed.",
+  labelNames: ["check"],
+  registers,
+});
 export const pluginUp = new Gauge({
   name: "signalbox_plugin_up",
   help: "Whether a plugin is running: 1 or 0.",
