@@ -81,6 +81,24 @@ describe("isolation", () => {
     expect(stall).toBeLessThan(500);
   }, 20_000);
 
+  it("lets no other filter wait for the end of one that takes long, the first time either", async () => {
+    const patient = createEvaluator(10_000);
+    try {
+      expect(await patient.matches("true", body({}))).toBe(true);
+      let ended = false;
+      const endless = patient.matches("def f: f; f", body({})).finally(() => {
+        ended = true;
+      });
+      const others = Array.from({ length: 3 }, () => patient.matches(".a", body({ a: 1 })));
+      expect(await Promise.all(others)).toEqual([true, true, true]);
+      expect(ended).toBe(false);
+      await expect(endless).rejects.toThrow("did not finish within 10000 ms");
+      expect(await patient.matches("true", body({}))).toBe(true);
+    } finally {
+      patient.close();
+    }
+  }, 40_000);
+
   it("survives a filter that eats memory", async () => {
     const greedy = createEvaluator(20_000);
     try {

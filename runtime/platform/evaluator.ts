@@ -34,16 +34,18 @@ const perMegabyteMs = 150;
 /** Maximum time that an evaluation waits for its turn, in milliseconds. */
 const maxWaitMs = 5_000;
 const startMs = 20_000;
+/** After this share of its time limit, an evaluation that others wait for is left alone in its process. */
+const lateShare = 0.2;
 /** How long an expression that timed out is evaluated separately from the others. */
 const isolatedForMs = 600_000;
 
 /**
- * Uses at most two processes: one for all expressions, and one for those that timed out recently, so that an endless filter
- * delays only itself.
+ * Uses at most three processes: one for all expressions, one for an expression that takes long while others wait, and one for those
+ * that timed out recently, so that an endless filter delays only itself.
  */
 export function createEvaluator(limitMs = baseMs): Evaluator {
-  const quickProcess = createProcess(limitMs);
-  const slowProcess = createProcess(limitMs);
+  const quickProcess = createProcess(limitMs, true);
+  const slowProcess = createProcess(limitMs, false);
   const isolationEnds = new Map<string, number>();
   const ask = async (expression: string, question: Question): Promise<Answer> => {
     const isolatedUntil = isolationEnds.get(expression) ?? 0;
@@ -80,45 +82,65 @@ interface PendingQuestion {
   readonly fail: (error: Error) => void;
 }
 
-/** One process and the queue of evaluations that wait for it. */
-function createProcess(limitMs: number) {
-  let child: { process: ChildProcess; ready: boolean } | null = null;
-  let current: PendingQuestion | null = null;
-  let timer: ReturnType<typeof setTimeout> | undefined;
+/** A process, and what it evaluates now. */
+interface Evaluating {
+  readonly process: ChildProcess;
+  ready: boolean;
+  current: PendingQuestion | null;
+  /** Whether the current evaluation takes long, so that others get another process. */
+  isLate: boolean;
+  timer?: ReturnType<typeof setTimeout> | undefined;
+  lateTimer?: ReturnType<typeof setTimeout> | undefined;
+}
+
+/**
+ * One process and the queue of evaluations that wait for it. `mayStepAside`: if an evaluation takes long while others wait, they
+ * get another process, and the first one ends with its evaluation.
+ */
+function createProcess(limitMs: number, mayStepAside: boolean) {
+  let child: Evaluating | null = null;
+  let aside: Evaluating | null = null;
   let closed = false;
   const queue: PendingQuestion[] = [];
 
-  const complete = (act: (one: PendingQuestion) => void) => {
-    clearTimeout(timer);
-    const one = current;
-    current = null;
+  const complete = (from: Evaluating, act: (one: PendingQuestion) => void) => {
+    clearTimeout(from.timer);
+    clearTimeout(from.lateTimer);
+    const one = from.current;
+    from.current = null;
+    from.isLate = false;
+    if (aside === from) {
+      aside = null;
+      from.process.kill("SIGKILL");
+    }
     if (one) act(one);
     sendNext();
   };
-  const drop = (error: Error) => {
-    const dead = child;
-    child = null;
-    dead?.process.kill("SIGKILL");
-    complete((one) => one.fail(error));
+  const drop = (from: Evaluating, error: Error) => {
+    if (child === from) child = null;
+    from.process.kill("SIGKILL");
+    complete(from, (one) => one.fail(error));
     if (error instanceof OutOfTime && !closed) child ??= start();
   };
   const start = () => {
     // The process gets no environment, so expressions find no secrets.
     const file = fileURLToPath(new URL(`./evaluator-process${extension}`, import.meta.url));
-    const evaluator = {
+    const evaluator: Evaluating = {
       process: fork(file, [], { serialization: "advanced", env: {}, execArgv: [], stdio: "ignore" }),
       ready: false,
+      current: null,
+      isLate: false,
     };
-    child = evaluator;
+    const isUsed = () => child === evaluator || aside === evaluator;
     evaluator.process.on("message", (message) => {
-      if (child !== evaluator) return;
-      if (message !== "ready") return complete((one) => one.done(message as Answer));
+      if (!isUsed()) return;
+      if (message !== "ready") return complete(evaluator, (one) => one.done(message as Answer));
       evaluator.ready = true;
-      clearTimeout(timer);
-      if (current) send(current);
+      clearTimeout(evaluator.timer);
+      if (evaluator.current) send(evaluator, evaluator.current);
     });
     const onExit = () => {
-      if (child === evaluator) drop(new Error("the process that evaluates filters ended unexpectedly"));
+      if (isUsed()) drop(evaluator, new Error("the process that evaluates filters ended unexpectedly"));
     };
     evaluator.process.on("error", onExit);
     evaluator.process.on("exit", onExit);
@@ -127,22 +149,33 @@ function createProcess(limitMs: number) {
     evaluator.process.channel?.unref();
     return evaluator;
   };
-  const send = (one: PendingQuestion) => {
+  const send = (to: Evaluating, one: PendingQuestion) => {
     const limit = limitMs + (one.question.body.byteLength / 1e6) * perMegabyteMs;
-    timer = setTimeout(() => drop(new OutOfTime(`it did not finish within ${Math.round(limit)} ms`)), limit);
-    child?.process.send(one.question);
+    to.timer = setTimeout(() => drop(to, new OutOfTime(`it did not finish within ${Math.round(limit)} ms`)), limit);
+    to.lateTimer = setTimeout(() => {
+      to.isLate = true;
+      sendNext();
+    }, limit * lateShare);
+    to.process.send(one.question);
+  };
+  const stepAside = () => {
+    if (!mayStepAside || !child?.isLate || aside || queue.length === 0) return;
+    aside = child;
+    child = null;
   };
   const sendNext = () => {
-    while (!current && queue.length > 0 && !closed) {
+    stepAside();
+    while (!child?.current && queue.length > 0 && !closed) {
       const one = queue.shift() as PendingQuestion;
       if (Date.now() - one.since > maxWaitMs) {
         one.fail(new Error("it waited too long behind other filters"));
         continue;
       }
-      current = one;
       child ??= start();
-      if (child.ready) send(one);
-      else timer = setTimeout(() => drop(new Error("the process that evaluates filters did not start")), startMs);
+      const chosen = child;
+      chosen.current = one;
+      if (chosen.ready) send(chosen, one);
+      else chosen.timer = setTimeout(() => drop(chosen, new Error("the process that evaluates filters did not start")), startMs);
     }
   };
   return {
@@ -157,7 +190,7 @@ function createProcess(limitMs: number) {
     },
     close: () => {
       closed = true;
-      drop(new Error("the service is stopping"));
+      for (const one of [child, aside]) if (one) drop(one, new Error("the service is stopping"));
       for (const one of queue.splice(0)) one.fail(new Error("the service is stopping"));
     },
   };

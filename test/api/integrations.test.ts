@@ -133,20 +133,6 @@ test("has its own webhook, verified by its secret and answered by its account", 
   expect((await service.webhook(payload, { ...to, secret: "hook-secret" })).status).toBe(404);
 });
 
-test("once it is deleted, no other account answers its issues", { timeout: limit }, async () => {
-  const one = await made();
-  const repo = "customer/deleted";
-  world.model.answerWith({ when: `${repo}#1`, reply: { content: "Late.", delayMs: 1_500 }, times: 0 });
-  const { body } = await service.webhook(issueOpened({ repo, number: 1 }), { slug: one.id, secret: "hook-secret" });
-  const states = async () => (await service.get<{ state: string }[]>(`/api/task-executions?event_id=${body.event_id}`)).body;
-  await eventually(async () => (await states()).some(({ state }) => state === "running"));
-  await drop(one);
-  const executions = await finish(body.event_id);
-  for (const { state, error } of executions)
-    expect({ state, error }).toEqual({ state: "failed", error: expect.stringContaining(`integration ${one.id}`) });
-  for (const tracker of [world.tracker, other]) expect(textsOf(tracker, repo, 1)).toEqual([]);
-});
-
 test("its webhook secret is replaced while both are accepted; the audit log has neither", { timeout: limit }, async () => {
   const one = await made();
   const sent = async (secret: string) => (await service.webhook(issueOpened(), { slug: one.id, secret })).status;
