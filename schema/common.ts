@@ -10,7 +10,8 @@ export const sourceName = z
   .regex(
     /^[a-z][a-z0-9_-]{0,62}$/,
     "must start with a lower-case letter and contain only lower-case letters, digits, `_` and `-`",
-  );
+  )
+  .describe("Name of a source, for example `alpha`.");
 
 /** Id of an agent or a task, chosen by its author. */
 export const slug = z
@@ -25,7 +26,8 @@ export const canonicalTrigger = z
   .regex(
     /^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$/,
     "must be a trigger name of lower-case words joined by dots, for example issue.created",
-  );
+  )
+  .describe("Canonical trigger: the name that all sources share for an event, for example `issue.created`.");
 
 /** Numeric id, assigned by the service. */
 export const rowId = z.int().min(1).max(2_147_483_647);
@@ -51,7 +53,14 @@ const maxTime = Date.parse("+010000-01-01T00:00:00Z");
 
 /** A time as a caller sends it: ISO 8601 with a zone. Limited to the years that `timestamp` can return, in UTC. */
 export const zonedTime = z.iso
-  .datetime({ offset: true, error: "must be a time in ISO 8601 with a zone, for example 2026-01-31T09:30:00Z" })
+  .datetime({
+    offset: true,
+    error: ({ input }) => {
+      const rule = "must be a time in ISO 8601 with a zone, for example 2026-01-31T09:30:00Z";
+      // The query of a URL turns the `+` of a zone into a space.
+      return typeof input === "string" && /:\d\d(?:\.\d+)? \d\d:?\d\d$/.test(input) ? `${rule}; in a URL, write + as %2B` : rule;
+    },
+  })
   .refine((text) => Date.parse(text) >= minTime && Date.parse(text) < maxTime, "must be between the years 1 and 9999 (UTC)");
 
 /** Why a text of a row is null although it was stored, for example after damage to the database. Absent if all texts can be read. */

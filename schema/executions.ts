@@ -4,7 +4,11 @@ import { fieldsOf, historyFilter, historyOf } from "./history.ts";
 import { operation } from "./operation.ts";
 
 export const executionStates = ["queued", "held", "running", "waiting", "succeeded", "failed", "cancelled"] as const;
-export const executionState = z.enum(executionStates).meta({ id: "TaskExecutionState" });
+export const executionState = z.enum(executionStates).meta({
+  id: "TaskExecutionState",
+  description:
+    "`queued`: waits for a worker or for its next attempt; `held`: waits until a limit resets or an operator releases it; `running`; `waiting`: waits for a decision about its proposals; `succeeded`, `failed` and `cancelled`: it has ended.",
+});
 
 /** One execution of one task for one event. */
 export const execution = z
@@ -77,7 +81,11 @@ export const execution = z
 
 export const stepKinds = ["prompt", "model", "tool", "post"] as const;
 export const stepStates = ["started", "succeeded", "failed", "dry_run", "proposed", "rejected", "expired"] as const;
-export const stepState = z.enum(stepStates).meta({ id: "StepState" });
+export const stepState = z.enum(stepStates).meta({
+  id: "StepState",
+  description:
+    "`started`: not finished yet; `dry_run`: recorded and not sent; `proposed`: a write that waits for a decision, which ends as `rejected` or `expired` if it is not approved.",
+});
 
 /** One step of a transcript: the prompt, a model call, a tool call, or the posted comment. A write is stored as `started` before its request goes out. */
 export const step = z
@@ -173,10 +181,10 @@ export const list = operation({
     ...historyFilter,
     fields: fieldsOf(execution, ["result"]),
     state: executionState.optional(),
-    task_id: slug.optional(),
-    agent_id: slug.optional(),
-    project_id: rowId.optional(),
-    event_id: z.uuid().optional(),
+    task_id: slug.optional().describe("Return only executions of this task."),
+    agent_id: slug.optional().describe("Return only executions of this agent."),
+    project_id: rowId.optional().describe("Return only executions of this project."),
+    event_id: z.uuid().optional().describe("Return only executions that this event started."),
   }),
   output: historyOf(execution),
 });

@@ -4,7 +4,7 @@ import { operation, pageOf, paging } from "./operation.ts";
 
 const config = z.record(z.string().max(100), z.unknown());
 const settings = {
-  name: text(200),
+  name: text(200).describe("Display name."),
   config: config.describe(
     "Settings of the connector. For `wiki`: `base_url`, `space_keys`, `is_cloud`, `email` and `api_token`, which is write-only and stored encrypted.",
   ),

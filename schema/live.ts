@@ -17,7 +17,8 @@ const seconds = z
   .max(3_600)
   .default(300)
   .describe("Seconds after which the stream ends; reconnect with `Last-Event-ID`. Default: 300.");
-const ids = "Sends server-sent events `execution` and `step`. With `Last-Event-ID`, the stream continues after that event.";
+const ids =
+  "Sends server-sent events `execution` and `step`. With `Last-Event-ID`, the stream continues after that event; it may repeat events of the minute before. Each event contains the current state, so a repeated one changes nothing. If the stream fails, its last event is `error`, with `{error}`.";
 
 export const ofExecution = operation({
   id: "task-executions.events",

@@ -73,7 +73,7 @@ export const createTrigger = operation({
   description: "The task must exist. If several tasks are mapped to one trigger, all of them fire.",
   input: z.object({
     canonical_trigger: canonicalTrigger,
-    task_id: slug,
+    task_id: slug.describe("Task that the trigger fires."),
     conditions: triggerConditions.default({}).describe("Conditions that an event must meet. Default: none."),
   }),
   output: triggerMapping,
@@ -85,7 +85,7 @@ export const removeTrigger = operation({
   http: "DELETE /api/tasks/triggers/:id",
   rpc: "TaskService.DeleteTriggerMapping",
   summary: "Delete a trigger-task mapping",
-  input: z.object({ id: rowId }),
+  input: z.object({ id: rowId.describe("Id of the mapping.") }),
   problems: ["not_found"],
 });
 export const seedTriggers = operation({
@@ -128,7 +128,7 @@ export const removeSource = operation({
   http: "DELETE /api/tasks/sources/:id",
   rpc: "TaskService.DeleteSourceMapping",
   summary: "Delete a source event mapping",
-  input: z.object({ id: rowId }),
+  input: z.object({ id: rowId.describe("Id of the mapping.") }),
   problems: ["not_found"],
 });
 export const seedSources = operation({

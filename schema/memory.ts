@@ -113,7 +113,7 @@ export const get = operation({
   http: "GET /api/memory/:key",
   rpc: "MemoryService.GetMemory",
   summary: "Get a memory",
-  input: z.object({ key: z.string() }),
+  input: z.object({ key: z.string().describe("Key of the memory, percent-encoded.") }),
   output: memory,
   problems: ["not_found", "unavailable"],
   rawPathParameter: true,
@@ -170,7 +170,7 @@ export const remove = operation({
   rpc: "MemoryService.DeleteMemory",
   summary: "Delete a memory",
   description: "Deletion is permanent.",
-  input: z.object({ key: z.string() }),
+  input: z.object({ key: z.string().describe("Key of the memory, percent-encoded.") }),
   problems: ["not_found", "unavailable"],
   rawPathParameter: true,
 });

@@ -7,9 +7,9 @@ import { policy } from "./policy.ts";
 import { task } from "./tasks.ts";
 
 const members = {
-  name: text(200),
-  description: prose(20_000).nullish(),
-  source: source.meta({ id: "SourceId" }),
+  name: text(200).describe("Display name."),
+  description: prose(20_000).nullish().describe("Short description."),
+  source: source.meta({ id: "SourceId", description: "Platform of the project." }),
   source_project_id: text(500).describe("Id of the project at the platform, for example octo/app."),
 };
 

@@ -146,7 +146,10 @@ export const execute = operation({
   rpc: "ToolService.ExecuteTool",
   summary: "Execute a tool",
   description: "Calls the tool immediately, outside any task, and records the call.",
-  input: z.object({ qualified_name: qualifiedName, parameters: z.record(z.string(), z.unknown()).default({}) }),
+  input: z.object({
+    qualified_name: qualifiedName,
+    parameters: z.record(z.string(), z.unknown()).default({}).describe("Parameters of the tool, by name. Default: none."),
+  }),
   output: toolExecution,
   problems: ["not_found", "bad_gateway", "unavailable"],
 });
@@ -159,8 +162,8 @@ export const listExecutions = operation({
   input: z.object({
     ...historyFilter,
     fields: fieldsOf(toolExecution, ["result"]),
-    agent_id: slug.optional(),
-    execution_id: z.uuid().optional(),
+    agent_id: slug.optional().describe("Return only calls of this agent."),
+    execution_id: z.uuid().optional().describe("Return only calls of this execution."),
     status: stepState.optional(),
   }),
   output: historyOf(toolExecution),

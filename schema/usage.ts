@@ -55,7 +55,7 @@ export const get = operation({
   rpc: "MonitoringService.GetUsage",
   summary: "Get usage",
   description:
-    "Returns the tokens, task executions and tool calls of the whole service. With `from`, `to` or `group_by`, returns those of a period, with costs and durations. An execution counts on the day on which it was created.",
+    "Returns the tokens, task executions and tool calls of the whole service. With `from`, `to` or `group_by`, returns those of a period, with costs and durations. An execution counts on the day in UTC on which it was created.",
   input: z.object({
     from: zonedTime.optional().describe("Start of the period, inclusive."),
     to: zonedTime.optional().describe("End of the period, exclusive."),
@@ -71,7 +71,13 @@ export const get = operation({
   output: z
     .object({
       tokens,
-      tasks: z.object({ total: z.int(), succeeded: z.int(), failed: z.int(), running: z.int(), queued: z.int() }),
+      tasks: z.object({
+        total: z.int().describe("Executions created in the period, in any state: also held, waiting and cancelled ones."),
+        succeeded: z.int().describe("Those that succeeded."),
+        failed: z.int().describe("Those that failed."),
+        running: z.int().describe("Executions that are running now, whenever they were created."),
+        queued: z.int().describe("Executions that are queued now, whenever they were created."),
+      }),
       tool_calls: z.object({ total: z.int(), failed: z.int() }),
       from: z.iso.datetime().nullish().describe("Start of the period; null if it has none."),
       to: z.iso.datetime().nullish().describe("End of the period; null if it has none."),

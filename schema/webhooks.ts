@@ -5,7 +5,11 @@ import { fieldsOf, historyFilter, historyOf } from "./history.ts";
 import { operation } from "./operation.ts";
 import { author } from "./policy.ts";
 
-export const outcome = z.enum(["dispatched", "discarded", "refused"]).meta({ id: "EventOutcome" });
+export const outcome = z.enum(["dispatched", "discarded", "refused"]).meta({
+  id: "EventOutcome",
+  description:
+    "`dispatched`: it started tasks or carried out a command; `discarded`: it started nothing, for the `reason`; `refused`: the request was not accepted, for the `reason`.",
+});
 
 export const webhookEvent = z
   .object({
@@ -81,11 +85,11 @@ export const list = operation({
   http: "GET /api/webhook-events",
   rpc: "WebhookEventService.ListWebhookEvents",
   summary: "List webhook events",
-  description: "Returns the newest first.",
+  description: "Returns the newest first. Deliveries that were refused are listed only with the outcome `refused`.",
   input: z.object({
     ...historyFilter,
     fields: fieldsOf(webhookEvent, ["payload"]),
-    source: z.string().max(64).optional(),
+    source: z.string().max(64).optional().describe("Return only events of this source."),
     outcome: outcome.optional(),
   }),
   output: historyOf(webhookEvent),

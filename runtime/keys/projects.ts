@@ -59,7 +59,7 @@ export const withinProjects = (operations: readonly BoundOperation[]): BoundOper
       if (!projects) return input;
       const allowed = new Set(projects);
       const within = bounds[op.id];
-      if (!within) throw problem("forbidden", `${restriction(name, allowed)}; ${op.id} is not about one project`);
+      if (!within) throw problem("forbidden", `${restriction(name, allowed)}, and ${op.id} covers all projects`);
       return within(input as Record<string, unknown>, allowed, context);
     };
     return {
@@ -77,8 +77,10 @@ const withCheckedInput = (
   };
 
 /** The part of an error that names the projects of the key. */
-export const restriction = (name: string, projects: Iterable<number>): string =>
-  `the API key "${name}" is restricted to the projects ${[...projects].join(", ")}`;
+export function restriction(name: string, projects: Iterable<number>): string {
+  const ids = [...projects];
+  return `the API key "${name}" is restricted to ${ids.length === 1 ? "the project" : "the projects"} ${ids.join(", ")}`;
+}
 
 async function isWithin(sql: Queryable, id: string, allowed: AllowedProjects): Promise<boolean> {
   if (!/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id)) return false;

@@ -7,7 +7,8 @@ interface Described {
   readonly parameters?: readonly {
     readonly name: string;
     readonly in: string;
-    readonly schema: { readonly type?: string; readonly format?: string };
+    readonly description?: string;
+    readonly schema: { readonly type?: string; readonly format?: string; readonly $ref?: string };
   }[];
   readonly requestBody?: unknown;
   readonly responses: Record<string, unknown>;
@@ -20,14 +21,20 @@ interface Endpoint {
 
 let service: Service;
 let endpoints: Endpoint[] = [];
+let schemas: Record<string, { readonly description?: string }> = {};
 beforeAll(async () => {
   service = await startService({ seed: true });
-  const { body } = await service.get<{ openapi: string; paths: Record<string, Record<string, Described>> }>("/openapi.json");
+  const { body } = await service.get<{
+    openapi: string;
+    paths: Record<string, Record<string, Described>>;
+    components: { schemas: typeof schemas };
+  }>("/openapi.json");
   expect(body.openapi).toBe("3.1.0");
   endpoints = Object.entries(body.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, described]) => ({ path, method: method.toUpperCase(), described })),
   );
   expect(endpoints.length).toBeGreaterThan(25);
+  schemas = body.components.schemas;
 });
 afterAll(() => service?.close());
 
@@ -66,6 +73,18 @@ const alsoKeys = ["GET /api/memory/search", "DELETE /api/memory/search"];
 const named = ({ method, path }: Endpoint) => `${method} ${path}`;
 
 describe("every operation", () => {
+  test("describes all of its parameters, also the header with which a reader of events continues", () => {
+    const missing = endpoints.flatMap(({ method, path, described }) =>
+      (described.parameters ?? []).flatMap(({ name, description, schema }) =>
+        (description ?? schemas[schema.$ref?.split("/").at(-1) ?? ""]?.description) ? [] : [`${method} ${path} ${name}`],
+      ),
+    );
+    expect(missing).toEqual([]);
+    const continues = endpoints.filter(({ described }) =>
+      described.parameters?.some((one) => one.in === "header" && one.name === "Last-Event-ID"),
+    );
+    expect(continues.map(({ path }) => path).sort()).toEqual(["/api/events", "/api/task-executions/{id}/events"]);
+  });
   test("accepts only its own methods: 405 with Allow", async () => {
     for (const path of new Set(endpoints.map((one) => one.path))) {
       const here = endpoints.filter((one) => one.path === path);

@@ -68,7 +68,7 @@ test("can neither read nor change another project", async () => {
   for (const path of ["/api/task-executions", "/api/policy"])
     expect(await mine.get(`${path}?project_id=${projects[1]}`)).toMatchObject({
       status: 403,
-      body: { error: `project_id: the API key "of the first" is restricted to the projects ${projects[0]}` },
+      body: { error: `project_id: the API key "of the first" is restricted to the project ${projects[0]}` },
     });
   expect((await mine.get(`/api/projects/${projects[1]}`)).status).toBe(403);
 });
@@ -106,7 +106,7 @@ test("the same over gRPC and MCP", async () => {
   const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "agents_list", arguments: {} } };
   const headers = { accept: "application/json, text/event-stream" };
   const { body } = await mine.post("/mcp", call, { headers });
-  expect(JSON.stringify(body)).toContain("is restricted to the projects");
+  expect(JSON.stringify(body)).toContain("is restricted to the project ");
 });
 
 test("cannot be created for agents, or for projects that do not exist", async () => {

@@ -40,6 +40,10 @@ describe("unknown members of a query are refused", () => {
     ["/api/task-executions?from=yesterday", /from: must be a time in ISO 8601 with a zone/],
     ["/api/watchdog?from=2026-01-31T09:30:00Z&to=2026-01-31T10:30:00%2B01:00", /^to: must be a time after from$/],
     ["/api/task-executions?to=2026-01-31T09:30:00", /to: must be a time in ISO 8601 with a zone/],
+    [
+      "/api/task-executions?from=2026-01-31T09:30:00+00:00",
+      /^from: must be a time in ISO 8601 with a zone, for example \S+; in a URL, write \+ as %2B$/,
+    ],
     ["/api/usage?group_by=month,projct", /group_by: usage is not grouped by "projct"; did you mean "project"\?/],
     ["/api/usage?from=2026-01-31", /from: must be a time in ISO 8601 with a zone/],
     // PostgreSQL has no year 0, and the answers have no year of five digits.

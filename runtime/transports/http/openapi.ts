@@ -67,8 +67,9 @@ function pathOf(op: Operation, names = httpRoute(op).params): RouteConfig {
     ...(op.rpc && { "x-grpc": `signalbox.api.v1.${op.rpc.replace(".", "/")}` }),
     request: {
       ...(places.params.length > 0 && {
-        params: z.object(Object.fromEntries(params.map((name, i) => [names[i] as string, op.input.shape[name] as z.ZodType]))),
+        params: z.object(Object.fromEntries(params.map((name, i) => [names[i] as string, pathParameter(op, name)]))),
       }),
+      ...(op.serverSentEvents && method === "GET" && { headers: z.object({ "Last-Event-ID": lastEventId }) }),
       ...(places.query.length > 0 && { query: pick(places.query) }),
       ...(places.body.length > 0 && {
         body: {
@@ -83,6 +84,19 @@ function pathOf(op: Operation, names = httpRoute(op).params): RouteConfig {
       [op.status]: success(op),
     },
   };
+}
+
+const lastEventId = z
+  .string()
+  .optional()
+  .describe("`id` of the last event that the reader received; it sends this when it reconnects.");
+
+/** The operations of a resource call its id `id`, and most do not describe it. */
+function pathParameter(op: Operation, name: string): z.ZodType {
+  const schema = op.input.shape[name] as z.ZodType;
+  const [plural = ""] = op.id.split(".");
+  if (name !== "id" || schema.description !== undefined || !plural.endsWith("s")) return schema;
+  return schema.describe(`Id of the ${plural.slice(0, -1).replaceAll("-", " ").replace(/^mcp/, "MCP")}.`);
 }
 
 /** The webhook endpoint. The whole body is the payload, with any Content-Type. */
