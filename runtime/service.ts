@@ -117,7 +117,7 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, shutd
     receiver: webhooks.receiver,
     tools: tools.registry,
     pluginRoutes: plugins.host.routes,
-    authenticate: createAuthenticate(keyring, sessions),
+    authenticate: createAuthenticate(keyring, sessions, core.warn),
     sessions,
     metrics: openMetrics(core, plugins, queue, status),
     ready: async () => (await unavailableParts(opened.requiredParts)).length === 0,

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { problem } from "@signalbox/schema/problem";
 import type { Sql } from "../platform/database/client.ts";
+import type { Report } from "../platform/log.ts";
 import type { Actor, Context } from "../platform/operation.ts";
 import type { Limits } from "./limits.ts";
 import {
@@ -31,6 +32,7 @@ export interface SessionOptions {
   readonly limits: Limits;
   readonly secrets: Secrets;
   readonly keys: GatewayKeys;
+  readonly warn: Report;
 }
 
 export interface Registration {
@@ -64,16 +66,24 @@ async function prove(
   { agent_id, secret }: Registration,
   agent: GatewayAgent | undefined,
   { actor, address }: Context,
-  { secrets, keys }: SessionOptions,
+  { secrets, keys, warn }: SessionOptions,
 ): Promise<{ secret_hash: string | null; key_hash: string | null }> {
   const open = await keys.isOpen();
   if (!open && mayRegister(actor, agent_id)) return { ...noProof, key_hash: actor.key_hash ?? null };
   if (open && !agent?.auth_enabled) return noProof;
   const hash = agent?.auth_secret_hash ?? null;
   const checked = open || secret !== "";
-  if (checked && (await secrets.isRight({ agentId: agent_id, address: address?.() ?? null, secret, hash })))
+  const from = address?.() ?? null;
+  const refuse = (error: Error): never => {
+    // Without the id of an invented agent, of which a stranger can send any number.
+    const reason = agent ? error.message : "There is no such agent.";
+    warn("an agent was refused", { agent_id: agent?.id ?? null, address: from, reason });
+    throw error;
+  };
+  if (checked && (await secrets.isRight({ agentId: agent_id, address: from, secret, hash }).catch(refuse)))
     return { ...noProof, secret_hash: hash };
-  if (open || checked) throw problem("unauthenticated", `The secret of the agent "${agent_id}" is wrong.`, { field: "secret" });
+  if (open || checked)
+    return refuse(problem("unauthenticated", `The secret of the agent "${agent_id}" is wrong.`, { field: "secret" }));
   if (actor.kind === "key") throw problem("forbidden", `The API key "${actor.name}" cannot register the agent "${agent_id}".`);
   throw problem(
     "unauthenticated",

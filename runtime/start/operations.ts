@@ -99,7 +99,7 @@ const explainDeps = ({ core, plugins, webhooks }: Stages) => ({
 
 /** The gateway of external agents: their streams of tasks, limits and secrets. */
 function openGateway({ core, keyring, resources, memory, conversation }: Stages) {
-  const { config, log, sql, bus, alarm, shutdown } = core;
+  const { config, log, sql, bus, alarm, warn, shutdown } = core;
   const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
   const streams = new OpenStreams({ sql, bus, log, leaseSeconds, keys: keyring.configuredHashes });
   shutdown.add(() => streams.close());
@@ -116,6 +116,7 @@ function openGateway({ core, keyring, resources, memory, conversation }: Stages)
     keys: keyring,
     limits: createLimits(perMinute, counters),
     secrets: createSecrets(counters),
+    warn,
     results: taskResults({ ...retriesOf(core), sql, bus, alarm, settings: settingsPolicy(config), prices: conversation.prices }),
   };
 }

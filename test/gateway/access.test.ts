@@ -190,12 +190,21 @@ test("ten wrong secrets of a stranger do not lock out the agent with the right o
       headers: { "content-type": "application/json", "x-forwarded-for": address, ...(authorization && { authorization }) },
       body: JSON.stringify({ agent_id, secret: given }),
     }).then(async (response) => (response.ok ? null : ((await response.json()) as { code: string }).code));
-  await using proxied = await startService({ env: { TRUSTED_PROXIES: "127.0.0.1" } });
+  await using proxied = await startService({ env: { TRUSTED_PROXIES: "127.0.0.1", WATCHDOG_ENABLED: "true" } });
   const agent = { id: "guarded", name: "Guarded", role_id: "dev", prompt: "Help.", auth_enabled: true, auth_secret: secret };
   expect((await proxied.post("/api/agents", agent)).status).toBe(201);
   const guesses = await Promise.all(Array.from({ length: 10 }, (_, i) => from("192.0.2.7", `guess ${i}`)));
   expect(new Set(guesses)).toEqual(new Set(["unauthenticated"]));
   expect(await from("192.0.2.7", "one more")).toBe("resource_exhausted");
+  // One entry for all of them.
+  await eventually(async () => {
+    const entries = (await proxied.get<{ context: object; message: string }[]>("/api/watchdog")).body;
+    const reason = 'The secret of the agent "guarded" is wrong.';
+    expect(entries.filter(({ context }) => (context as { reason?: string }).reason === reason)).toMatchObject([
+      { message: "an agent was refused", context: { agent_id: "guarded", address: "192.0.2.7", count: 10 } },
+    ]);
+    return true;
+  });
   expect(await from("192.0.2.8", "a guess from elsewhere")).toBe("unauthenticated");
   expect(await from("192.0.2.7", secret)).toBeNull();
   expect(await from("192.0.2.8", secret)).toBeNull();
@@ -212,6 +221,14 @@ test("ten wrong secrets of a stranger do not lock out the agent with the right o
   const made = await proxied.post<{ key: string }>("/api/keys", { name: "k", scopes: ["agent", "read"] });
   const keys = Array.from({ length: 50 }, (_, i) => from("192.0.2.7", "", "guarded", `Bearer sbx_guess-${i}`));
   expect(new Set(await Promise.all(keys))).toEqual(new Set(["unauthenticated"]));
+  await eventually(async () => {
+    const headers = { authorization: `Bearer ${made.body.key}` };
+    const entries = (await proxied.get<{ message: string; context: object }[]>("/api/watchdog", { headers })).body;
+    expect(entries.filter(({ message }) => message === "a request was refused")).toMatchObject([
+      { context: { reason: "The API key is not valid, has expired, or was revoked.", key: "sbx_gues…", count: 50 } },
+    ]);
+    return true;
+  });
   expect(await from("192.0.2.7", "", "guarded", `Bearer ${made.body.key}`)).toBeNull();
 });
 

@@ -1,5 +1,6 @@
 import type { Scope } from "@signalbox/schema/operation";
 import { problem } from "@signalbox/schema/problem";
+import type { Report } from "../../platform/log.ts";
 import type { Actor } from "../../platform/operation.ts";
 
 /** The credentials of a request. */
@@ -25,11 +26,16 @@ export const anonymous: Actor = { kind: "anonymous", name: "anonymous", scopes: 
 /** A caller without a key, for an operation that accepts other credentials. */
 const withoutKey: Actor = { kind: "anonymous", name: "unproven", scopes: [] };
 
+const invalid = "The API key is not valid, has expired, or was revoked.";
+
+/** The beginning of a key as lists show it; `null` for a text that is no key of ours. */
+const hintOf = (key: string): string | null => (key.startsWith("sbx_") ? `${key.slice(0, 8)}…` : null);
+
 /**
  * Authenticates a request and checks its scope. While there are no keys, every caller has full access. An operation with the
  * scope `agent` checks the caller itself.
  */
-export function createAuthenticate(keys: Keys, sessions?: FindSession): Authenticate {
+export function createAuthenticate(keys: Keys, sessions?: FindSession, warn?: Report): Authenticate {
   return async ({ authorization, session }, scope) => {
     if (scope === "open" || (await keys.isOpen(scope === "read"))) return anonymous;
     if (scope === "agent" && authorization === undefined) return withoutKey;
@@ -41,7 +47,10 @@ export function createAuthenticate(keys: Keys, sessions?: FindSession): Authenti
     const [, key] = /^Bearer\s+(\S+)$/i.exec(authorization ?? "") ?? [];
     if (!key) throw problem("unauthenticated", "Send an API key: `Authorization: Bearer <key>`.");
     const actor = await keys.find(key, scope === "read");
-    if (!actor) throw problem("unauthenticated", "The API key is not valid, has expired, or was revoked.");
+    if (!actor) {
+      warn?.("a request was refused", { reason: invalid, key: hintOf(key) });
+      throw problem("unauthenticated", invalid);
+    }
     return requireScope(actor, scope);
   };
 }
