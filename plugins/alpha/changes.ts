@@ -39,7 +39,7 @@ export function changesOf(event: string, action: string | null, payload: unknown
     return name === null ? [] : [`${what}: ${name}`];
   };
   const changes = changesBy(event, action, payload, nameChange) ?? [];
-  if (action === "closed" || action === "reopened") changes.push(closing(action, item));
+  if (action === "closed" || action === "reopened") changes.push(stateChange(action, item));
   if (action === "transferred") changes.push(`moved: ${placeOf(payload, "repository", item)} → ${movedTo(payload) ?? "?"}`);
   return changes;
 }
@@ -99,7 +99,7 @@ function changesOfPush(payload: unknown): string[] {
   return [`commits: ${before ?? "?"} → ${after ?? stringAt(payload, ["pull_request", "head", "sha"], 12) ?? "?"}${total}`];
 }
 
-function closing(action: string, item: unknown): string {
+function stateChange(action: string, item: unknown): string {
   if (action === "reopened") return "state: closed → open";
   if (valueAt(item, "merged") === true) return "state: open → merged";
   const stateReason = line(item, ["state_reason"]);

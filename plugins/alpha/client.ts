@@ -129,17 +129,17 @@ interface Call {
   readonly requestLine: string;
 }
 
-const encoded = (name: string, value: unknown): string => encodeForUrl("alpha", name, String(value));
+const encodeParameter = (name: string, value: unknown): string => encodeForUrl("alpha", name, String(value));
 
 /** Each `{name}` in the route is replaced with the encoded parameter. The others are the query of a `GET`, or else the body. */
 function callOf(base: string, route: string, parameters: Parameters): Call {
-  const requestLine = route.replace(/\{(\w+)\}/g, (_, name: string) => encoded(name, parameters[name]));
+  const requestLine = route.replace(/\{(\w+)\}/g, (_, name: string) => encodeParameter(name, parameters[name]));
   const [method = "", path = ""] = requestLine.split(" ");
   const url = path.startsWith("/") ? base + path : path;
   const others = Object.entries(parameters).filter(([name, value]) => value !== undefined && !route.includes(`{${name}}`));
   if (others.length === 0) return { method, url, body: undefined, requestLine };
   if (method !== "GET") return { method, url, body: JSON.stringify(Object.fromEntries(others)), requestLine };
-  const query = others.map(([name, value]) => `${name}=${encoded(name, value)}`).join("&");
+  const query = others.map(([name, value]) => `${name}=${encodeParameter(name, value)}`).join("&");
   return { method, url: `${url}?${query}`, body: undefined, requestLine };
 }
 
@@ -169,11 +169,15 @@ async function send<T>(
   if (response.status >= 400) throw failureOf({ requestLine, status: response.status, headers: answered, text }, secrets);
   if (answered.has("deprecation"))
     log(`warning: alpha will remove ${requestLine}${answered.has("sunset") ? ` on ${answered.get("sunset")}` : ""}`);
-  return { data: readAnswer(shape, parsed(text, requestLine), requestLine), link: answered.get("link") ?? "", headers: answered };
+  return {
+    data: readAnswer(shape, parseJson(text, requestLine), requestLine),
+    link: answered.get("link") ?? "",
+    headers: answered,
+  };
 }
 
 /** The text remains if the body was cut off or is not JSON, for example the error page of a proxy. */
-function parsed(text: string, requestLine: string): unknown {
+function parseJson(text: string, requestLine: string): unknown {
   try {
     return parseAnswer(text);
   } catch (error) {

@@ -96,11 +96,11 @@ function position(comment: unknown): string {
 
 function hunk(comment: unknown): string {
   const diff = stringAt(comment, ["diff_hunk"], 10_000);
-  return diff === null ? "" : fenced(diff, "diff");
+  return diff === null ? "" : codeBlock(diff, "diff");
 }
 
 /** Puts the text into a fence longer than any run of backticks in it, so that the text cannot close the fence. */
-function fenced(text: string, language: string): string {
+function codeBlock(text: string, language: string): string {
   const longestRun = (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
   const fence = "`".repeat(longestRun + 1);
   return `${fence}${language}\n${text}\n${fence}`;

@@ -27,7 +27,7 @@ export async function poll(
   // Issues first: a comment also changes its issue, so the comments read afterwards include those that explain a change.
   const issues = await read("issues", { ...order, state: "all" }, cursor.issues);
   const comments = await read("issues/comments", order, cursor.comments);
-  const full_name = spelled(`${repository.owner}/${repository.repo}`, [...issues.items, ...comments.items]);
+  const full_name = spellingOf(`${repository.owner}/${repository.repo}`, [...issues.items, ...comments.items]);
   const known = new Map(issues.items.map((issue) => [valueAt(issue, "number"), issue]));
   const found: PolledEvent[] = [];
   for (const comment of comments.items) found.push(...commentEvents(comment, cursor.comments.from, full_name, known));
@@ -47,7 +47,7 @@ export async function poll(
 }
 
 /** The repository as the platform spells it, so that a webhook and a poll name the same issue, whatever the case in the settings. */
-function spelled(repository: string, items: readonly Item[]): string {
+function spellingOf(repository: string, items: readonly Item[]): string {
   const names = items.map((item) => /([^/]+\/[^/]+)\/(?:issues|pull)\/\d+/.exec(String(valueAt(item, "html_url")))?.[1]);
   return names.find((name) => name?.toLowerCase() === repository.toLowerCase()) ?? repository;
 }

@@ -3,18 +3,18 @@ import type { Address } from "./address.ts";
 import type { Client } from "./client.ts";
 import * as shapes from "./shapes.ts";
 
-const shown = 30;
+const maxComments = 30;
 
 /** Reads an issue and its last 30 comments, oldest first. */
 export async function readIssue(client: Client, address: Address, signal: AbortSignal) {
   const route = "GET /repos/{owner}/{repo}/issues/{issue_number}";
   const found = (await client.read(route, { ...address }, shapes.issue, signal)).data;
-  const last = Math.ceil(found.comments / shown);
+  const last = Math.ceil(found.comments / maxComments);
   // The last page is rarely full, so the one before it is read too.
   const wanted = [last - 1, last].filter((page) => page > 0);
   const pages = await Promise.all(
-    wanted.map((page) => client.read(`${route}/comments`, { ...address, per_page: shown, page }, shapes.comments, signal)),
+    wanted.map((page) => client.read(`${route}/comments`, { ...address, per_page: maxComments, page }, shapes.comments, signal)),
   );
-  const comments: z.output<typeof shapes.comments> = pages.flatMap((page) => page.data).slice(-shown);
+  const comments: z.output<typeof shapes.comments> = pages.flatMap((page) => page.data).slice(-maxComments);
   return { found, comments };
 }

@@ -74,7 +74,7 @@ function description(payload: unknown): string {
     if (text) return `## Description\n\n${text}`;
   }
   const code = stringAt(payload, ["snippet", "content"], maxCodeLength);
-  if (code) return `## Content\n\n${fenced(code)}`;
+  if (code) return `## Content\n\n${codeBlock(code)}`;
   const message = stringAt(payload, ["commit", "message"], maxCodeLength);
   return message ? `## Message\n\n${message.trim()}` : "";
 }
@@ -99,14 +99,14 @@ function position(note: unknown): string {
       ["File", path.replace(/\s+/g, " ")],
       ["Line", shown],
     ]),
-    text ? fenced(text, "diff") : "",
+    text ? codeBlock(text, "diff") : "",
   );
 }
 
 const isLine = (value: unknown): boolean => (typeof value === "number" || typeof value === "string") && Number(value) > 0;
 
 /** Puts the text into a fence longer than any run of backticks in it, so that the text cannot close the fence. */
-function fenced(text: string, language = ""): string {
+function codeBlock(text: string, language = ""): string {
   const longestRun = (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
   const fence = "`".repeat(longestRun + 1);
   return `${fence}${language}\n${text}\n${fence}`;

@@ -3,7 +3,7 @@ import type { Account } from "./client.ts";
 import { statesOf } from "./projects.ts";
 import * as shapes from "./shapes.ts";
 
-const shown = 30;
+const maxComments = 30;
 const maxPages = 20;
 
 /** Reads an issue, the name of its state, and its last 30 comments, oldest first. */
@@ -33,6 +33,6 @@ export async function readIssue({ client, signal }: Account, at: { readonly proj
       cursor = data.next_cursor;
     }
     const time = (one: (typeof all)[number]): string => one.created_at ?? "";
-    return all.toSorted((a, b) => time(a).localeCompare(time(b))).slice(-shown);
+    return all.toSorted((a, b) => time(a).localeCompare(time(b))).slice(-maxComments);
   }
 }

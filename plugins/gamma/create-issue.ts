@@ -16,7 +16,7 @@ import { webUrlOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
 const maxTitleLength = 255;
-const shown = "summary,description,issuetype,priority,status,project,creator,reporter,assignee,labels,created,updated";
+const visibleFields = "summary,description,issuetype,priority,status,project,creator,reporter,assignee,labels,created,updated";
 
 /** Creates an issue and returns its creation as the webhook will report it. */
 export async function createIssue({ client, connection, convert, signal }: Account, issue: NewIssue) {
@@ -32,7 +32,13 @@ export async function createIssue({ client, connection, convert, signal }: Accou
     return (await client.write({ route: "POST /issue", body: { fields }, schema: shapes.createdIssue, signal })).data;
   });
   const url = `${webUrlOf(connection)}/browse/${key}`;
-  const request = { route: "GET /issue/{key}", path: { key }, query: { fields: shown }, schema: shapes.issueFields, signal };
+  const request = {
+    route: "GET /issue/{key}",
+    path: { key },
+    query: { fields: visibleFields },
+    schema: shapes.issueFields,
+    signal,
+  };
   const { data } = await client.read(request);
   const timestamp = Date.parse(timestampAt(data, "fields", "created") ?? "") || Date.now();
   const user = valueAt(data, "fields", "creator") ?? null;

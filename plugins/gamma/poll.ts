@@ -84,14 +84,14 @@ async function listChanged(client: HttpClient, project: string, { at: newestTime
 function searchOf(client: HttpClient, query: Record<string, string | number>, signal: AbortSignal) {
   let token: string | undefined;
   let start: number | null = null;
-  const numbered = async () => {
+  const nextPage = async () => {
     const request = { route: "GET /search", query: { ...query, startAt: start ?? 0 }, schema: shapes.searchPage, signal };
     const { data } = await client.read(request);
     start = (start ?? 0) + data.issues.length;
     return { issues: data.issues, last: start >= (data.total ?? 0) || data.issues.length === 0 };
   };
   return async (): Promise<{ issues: readonly Issue[]; last: boolean }> => {
-    if (start !== null) return numbered();
+    if (start !== null) return nextPage();
     try {
       const request = { route: "GET /search/jql", query: { ...query, nextPageToken: token }, schema: shapes.searchPage, signal };
       const { data } = await client.read(request);
@@ -99,7 +99,7 @@ function searchOf(client: HttpClient, query: Record<string, string | number>, si
       return { issues: data.issues, last: token === undefined };
     } catch (error) {
       if (token !== undefined || !(error instanceof PluginError) || error.code !== "not_found") throw error;
-      return numbered();
+      return nextPage();
     }
   };
 }

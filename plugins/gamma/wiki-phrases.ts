@@ -64,7 +64,7 @@ const isWord = (sign: string | undefined): boolean => sign !== undefined && /[\p
 const isSpace = (sign: string | undefined): boolean => sign === undefined || /\s/.test(sign);
 
 /** Position of the next unescaped `sign` on the same line; -1 if there is none. */
-function closing(text: string, sign: string, from: number, fits: (at: number) => boolean = () => true): number {
+function findEnd(text: string, sign: string, from: number, fits: (at: number) => boolean = () => true): number {
   const last = Math.min(text.length, from + lookahead);
   for (let at = from; at < last; at++) {
     if (text[at] === "\\") at += 1;
@@ -84,7 +84,7 @@ function styleNode(sign: string, inner: string, end: number, depth: number): Fou
 const macro: Reader = (text, at, depth) => {
   const [whole, sign = ""] = match(/\{([*_+^~-]|\?\?)\}/y, text, at) ?? [];
   if (whole === undefined) return null;
-  const end = closing(text, whole, at + whole.length);
+  const end = findEnd(text, whole, at + whole.length);
   return end < 0 ? null : styleNode(sign, text.slice(at + whole.length, end), end + whole.length, depth);
 };
 
@@ -96,13 +96,13 @@ const between: Reader = (text, at, depth) => {
     return null;
   const fits = (end: number) =>
     end > start && !isSpace(text[end - 1]) && !isWord(text[end + sign.length]) && text[end + sign.length] !== sign[0];
-  const end = closing(text, sign, start, fits);
+  const end = findEnd(text, sign, start, fits);
   return end < 0 ? null : styleNode(sign, text.slice(start, end), end + sign.length, depth);
 };
 
 const code: Reader = (text, at) => {
   if (!text.startsWith("{{", at)) return null;
-  const end = closing(text, "}}", at + 2);
+  const end = findEnd(text, "}}", at + 2);
   if (end < 0) return null;
   const value = unescapeWiki(text.slice(at + 2, end));
   return { nodes: value === "" ? [] : [{ type: "inlineCode", value }], end: end + 2 };
@@ -115,7 +115,7 @@ const dropMarkup: Reader = (text, at) => {
 };
 
 const link: Reader = (text, at, depth) => {
-  const end = closing(text, "]", at + 1);
+  const end = findEnd(text, "]", at + 1);
   const inner = end < 0 ? "" : text.slice(at + 1, end);
   if (inner.trim() === "") return null;
   const user = /^~(?:accountid:)?([\w.@:+-]{1,128})$/.exec(inner)?.[1];

@@ -82,7 +82,7 @@ const renderers: Readonly<Record<string, Render>> = {
   th: cell,
   tr: ({ text }) => (text.trim() === "" ? "" : `${text.trim()} |\n`),
   table: ({ text }) => table(text),
-  pre: ({ text }) => fenced(text, ""),
+  pre: ({ text }) => codeBlock(text, ""),
   blockquote: ({ text }) =>
     text
       .trim()
@@ -105,7 +105,7 @@ export const render: Render = (element, parent) => (renderers[element.name] ?? (
 
 function macro({ attributes, parameters, text }: Element): string {
   const name = attributes["ac:name"];
-  if (name === "code" || name === "noformat") return fenced(text, parameters.get("language") ?? "");
+  if (name === "code" || name === "noformat") return codeBlock(text, parameters.get("language") ?? "");
   if (name === "jira") return parameters.get("key") ?? "";
   if (name === "anchor") return "";
   const title = parameters.get("title") ?? "";
@@ -113,7 +113,7 @@ function macro({ attributes, parameters, text }: Element): string {
   return [title, text.trim()].filter((part) => part !== "").join("\n\n");
 }
 
-function fenced(code: string, language: string): string {
+function codeBlock(code: string, language: string): string {
   const text = code.replace(/^(?:[ \t]*\n)+/, "").trimEnd();
   if (text.trim() === "") return "";
   let longest = 2;

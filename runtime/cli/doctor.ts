@@ -50,7 +50,7 @@ export function problemsOf(configuration: ServiceConfiguration): string[] {
   );
   return [
     ...(configuration.webhooks.length > 0 || configuration.checks.some(isConnection) ? [] : [noTracker]),
-    ...unseeded(configuration),
+    ...seedProblems(configuration),
     ...[...idleTriggers].map(
       ([trigger, rows]) =>
         `The trigger ${trigger} has no task, so ${anEvent(rows.length)} nothing: ${rows.map(({ event }) => event).join(", ")}. Run: ${commandToFix(trigger)}`,
@@ -84,7 +84,7 @@ const noTracker =
   "No tracker is connected. Set the variables of one, for example ALPHA_TOKEN and ALPHA_WEBHOOK_SECRET for GitHub, and restart the service; the page Connections of the console lists them.";
 
 /** What a new service does not have yet. */
-function unseeded({ sources, triggers, tasks, agents }: ServiceConfiguration): string[] {
+function seedProblems({ sources, triggers, tasks, agents }: ServiceConfiguration): string[] {
   if (sources.length > 0) return [];
   const empty = Object.entries({ agents, tasks, triggers, sources }).flatMap(([name, rows]) => (rows.length === 0 ? [name] : []));
   return [`No event is mapped to a trigger. Run: ${empty.map((name) => `signalbox ${name} seed`).join(" && ")}`];

@@ -95,7 +95,7 @@ async function reasonsOf(state: "held" | "waiting", count: number): Promise<stri
   if (count === 0) return [];
   const rows = await ask<Executions>("task-executions.list", { state, limit: maxRows });
   const groups = Map.groupBy(rows, ({ held_reason, waiting_for }) =>
-    (held_reason ?? waiting_for ?? "no reason is stored").replace(varying, "·"),
+    (held_reason ?? waiting_for ?? "no reason is stored").replace(varyingParts, "·"),
   );
   const lines = largestFirst(groups).map(([kind, found]) => {
     const [newest] = found;
@@ -108,7 +108,7 @@ async function reasonsOf(state: "held" | "waiting", count: number): Promise<stri
 }
 
 /** What differs between errors with the same cause, as in the console: ids, addresses of requests, and numbers except statuses. */
-const varying = /[0-9a-f]{8}-[0-9a-f-]{27}|(?<=\b(?:GET|POST|PUT|PATCH|DELETE) )[^\s:]+|(?<!answered \d*)\d+/g;
+const varyingParts = /[0-9a-f]{8}-[0-9a-f-]{27}|(?<=\b(?:GET|POST|PUT|PATCH|DELETE) )[^\s:]+|(?<!answered \d*)\d+/g;
 
 /** The failures of the last hour by error, because the check of a connection does not show that the platform refuses comments. */
 async function recentFailures({ failed_last_hour }: Queue): Promise<string[]> {
@@ -116,7 +116,7 @@ async function recentFailures({ failed_last_hour }: Queue): Promise<string[]> {
   const failedExecutions = await ask<Executions>("task-executions.list", { state: "failed", limit: maxRows });
   const since = Date.now() - hourMs;
   const recent = failedExecutions.filter(({ finished_at }) => finished_at !== null && Date.parse(finished_at) >= since);
-  const groups = Map.groupBy(recent, ({ error }) => (error ?? "no error is stored").replace(varying, "·"));
+  const groups = Map.groupBy(recent, ({ error }) => (error ?? "no error is stored").replace(varyingParts, "·"));
   const shown = largestFirst(groups);
   const others = groups.size - shown.length;
   const lines = shown.map(

@@ -14,7 +14,7 @@ export interface Replayable {
   readonly upTo: string;
 }
 
-function matching(sql: Queryable, { filter, upTo }: Replayable): Fragment {
+function matchesFilter(sql: Queryable, { filter, upTo }: Replayable): Fragment {
   const { source, outcome, subjects } = filter;
   return sql`body_removed_at is null and id <= ${upTo}::uuid
     ${source === undefined ? sql`` : sql`and source = ${source}`} ${outcome === undefined ? sql`` : sql`and outcome = ${outcome}`}
@@ -25,17 +25,17 @@ function matching(sql: Queryable, { filter, upTo }: Replayable): Fragment {
 /** The number of matches, counted up to `most` + 1. */
 export async function countReplayable(sql: Queryable, selected: Replayable, most: number): Promise<number> {
   const [row] = await sql<[{ count: number }]>`
-    select count(*) as count from (select 1 from webhook_events where ${matching(sql, selected)} limit ${most + 1}) counted`;
+    select count(*) as count from (select 1 from webhook_events where ${matchesFilter(sql, selected)} limit ${most + 1}) counted`;
   return row.count;
 }
 
 export const sampleReplayable = (sql: Queryable, selected: Replayable, limit: number): Promise<WebhookEvent[]> =>
   sql<
     WebhookEvent[]
-  >`select ${eventColumns(sql)} from webhook_events where ${matching(sql, selected)} order by id desc limit ${limit}`;
+  >`select ${eventColumns(sql)} from webhook_events where ${matchesFilter(sql, selected)} order by id desc limit ${limit}`;
 
 /** The next matches after `after`, oldest first, with their payloads. */
 export const nextReplayable = (sql: Queryable, selected: Replayable, after: string, limit: number): Promise<KeptEvent[]> =>
   sql<KeptEvent[]>`
     select ${eventColumns(sql)}, headers, body from webhook_events
-    where ${matching(sql, selected)} and id > ${after}::uuid order by id limit ${limit}`;
+    where ${matchesFilter(sql, selected)} and id > ${after}::uuid order by id limit ${limit}`;

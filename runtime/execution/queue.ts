@@ -132,12 +132,12 @@ class LeasedQueue implements ExecutionQueue {
     const reason = new Error("the service is stopping");
     this.#stopping.abort(reason);
     this.#leased.stop(reason);
-    const ending = async () => {
+    const drain = async () => {
       // A claim in flight may still return executions.
       await this.#claims?.stop();
       await this.#leased.whenEnded();
     };
-    await abortable(ending(), drainDeadline).catch(() => {});
+    await abortable(drain(), drainDeadline).catch(() => {});
     this.#leased.interruptAll("the service is stopping");
     const release = async () => {
       // Other replicas can take them immediately.

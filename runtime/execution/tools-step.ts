@@ -3,7 +3,7 @@ import type { ToolCall } from "../llm/chat-messages.ts";
 import { toolWrite } from "../own-writes/own-write.ts";
 import { hasMoreValuesThan } from "../platform/json.ts";
 import { Failure } from "../platform/retry.ts";
-import { bounded, toolCalls } from "../platform/telemetry/metrics.ts";
+import { labelValue, toolCalls } from "../platform/telemetry/metrics.ts";
 import { genAi } from "../platform/telemetry/names.ts";
 import { inSpan } from "../platform/telemetry/tracing.ts";
 import type { Connection } from "../plugins/connections.ts";
@@ -40,7 +40,7 @@ export function callTool(
   const attributes = { [genAi.operation]: "execute_tool", [genAi.tool]: call.name, [genAi.callId]: call.id };
   return inSpan(`execute_tool ${call.name}`, attributes, async (span) => {
     const step = await runCall(conversation, call, startedStep, deps);
-    toolCalls.inc({ tool: bounded("tool", step.name ?? ""), state: step.state });
+    toolCalls.inc({ tool: labelValue("tool", step.name ?? ""), state: step.state });
     span?.setAttribute("signalbox.state", step.state);
     return step;
   });
@@ -83,7 +83,7 @@ async function runCall(
     }
     return { state: "succeeded", output: await send(conversation, tool, step, earlierCall !== undefined) };
   };
-  return finishing(conversation, step, work, deps.addNextStep);
+  return finishStep(conversation, step, work, deps.addNextStep);
 }
 
 /** Maximum number of calls of one tool with the same arguments in a run. */
@@ -111,7 +111,7 @@ const argumentsOf = ({ input }: StepRow): string =>
 /** Writes a proposal that was approved, with exactly the parameters that were proposed. */
 export function writeApproved(conversation: Conversation, step: StepRow, deps: ConversationDeps): Promise<StepRow> {
   const resumed = step.state === "started";
-  return finishing(conversation, step, async () => {
+  return finishStep(conversation, step, async () => {
     const tool = step.name === null ? undefined : deps.tools.get(step.name);
     if (!tool) throw toolError(`The tool ${step.name} no longer exists.`);
     if (resumed) refuseUnknowable(tool);
@@ -122,7 +122,7 @@ export function writeApproved(conversation: Conversation, step: StepRow, deps: C
 }
 
 /** Runs the work of a step and stores its outcome. Throws a transient failure if another attempt can follow. */
-async function finishing(
+async function finishStep(
   conversation: Conversation,
   step: StepRow,
   work: () => Promise<Outcome>,
@@ -162,9 +162,9 @@ async function send(conversation: Conversation, tool: RegisteredTool, step: Step
   const use = { connection, key, ...(conversation.private !== undefined && { private: conversation.private }) };
   const run = (signal: AbortSignal) => runTool(tool, step.input as Parameters, { ...use, signal }, resumed);
   const find = findFor(tool, step.input as Parameters, use);
-  const limited = () => runLimited(conversation, tool, { step, log: conversation.log, resumed, find }, run);
-  if (!account || !conversation.guard) return limited();
-  return conversation.guard(connectionTarget(account.source.name, account.id, tool.effect), limited);
+  const runWithLimits = () => runLimited(conversation, tool, { step, log: conversation.log, resumed, find }, run);
+  if (!account || !conversation.guard) return runWithLimits();
+  return conversation.guard(connectionTarget(account.source.name, account.id, tool.effect), runWithLimits);
 }
 
 /** Runs a read directly, and a write of an execution under its fence. */

@@ -27,7 +27,7 @@ export interface BulkSelection {
   readonly upTo: string;
 }
 
-function matching(sql: Queryable, { action, filter, upTo }: BulkSelection): Fragment {
+function matchesFilter(sql: Queryable, { action, filter, upTo }: BulkSelection): Fragment {
   const equal = (column: string, value: unknown) => (value === undefined ? sql`` : sql`and ${sql(column)} = ${value as string}`);
   const { subjects } = filter;
   return sql`${sql.unsafe(states[action])} and id <= ${upTo}::uuid
@@ -40,17 +40,17 @@ function matching(sql: Queryable, { action, filter, upTo }: BulkSelection): Frag
 /** The number of matches, counted up to `most` + 1. */
 export async function countSelected(sql: Queryable, selected: BulkSelection, most: number): Promise<number> {
   const [row] = await sql<[{ count: number }]>`
-    select count(*) as count from (select 1 from task_executions where ${matching(sql, selected)} limit ${most + 1}) counted`;
+    select count(*) as count from (select 1 from task_executions where ${matchesFilter(sql, selected)} limit ${most + 1}) counted`;
   return row.count;
 }
 
 export const sampleSelected = (sql: Queryable, selected: BulkSelection, limit: number): Promise<Execution[]> =>
   sql<Execution[]>`
-    select ${shortMembers(sql)} from task_executions where ${matching(sql, selected)} order by id desc limit ${limit}`;
+    select ${shortMembers(sql)} from task_executions where ${matchesFilter(sql, selected)} order by id desc limit ${limit}`;
 
 /** Ids of the next matches after `after`, oldest first. */
 export async function nextSelected(sql: Queryable, selected: BulkSelection, after: string, limit: number): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
-    select id from task_executions where ${matching(sql, selected)} and id > ${after}::uuid order by id limit ${limit}`;
+    select id from task_executions where ${matchesFilter(sql, selected)} and id > ${after}::uuid order by id limit ${limit}`;
   return rows.map(({ id }) => id);
 }

@@ -38,12 +38,13 @@ const limits = [
 ] as const;
 const plain = new Intl.NumberFormat("en");
 /** Greater bounds are those of the protobuf type. */
-const bound = (value: number | undefined) => (value === undefined || Math.abs(value) >= 2 ** 31 - 1 ? undefined : value);
+const withoutTypeBound = (value: number | undefined) =>
+  value === undefined || Math.abs(value) >= 2 ** 31 - 1 ? undefined : value;
 
 function limitsOf(schema: z.core.$ZodType): string | undefined {
   const found = z.toJSONSchema(unwrapSchema(schema, "input").schema, { io: "input", unrepresentable: "any" });
   for (const [least, most, unit] of limits) {
-    const [minimum, maximum] = [bound(found[least]), bound(found[most])];
+    const [minimum, maximum] = [withoutTypeBound(found[least]), withoutTypeBound(found[most])];
     const [low, high] = [minimum, maximum].map((value) => (value === undefined ? "" : plain.format(value)));
     if (low && high) return unit === "" ? `Allowed: ${low} to ${high}.` : `${low} to ${high}${unit}.`;
     if (high) return `At most ${high}${unit}.`;

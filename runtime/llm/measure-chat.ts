@@ -1,5 +1,5 @@
 import { Failure } from "../platform/retry.ts";
-import { bounded, modelSeconds, modelTokens } from "../platform/telemetry/metrics.ts";
+import { labelValue, modelSeconds, modelTokens } from "../platform/telemetry/metrics.ts";
 import { genAi } from "../platform/telemetry/names.ts";
 import { inSpan, recordsContent } from "../platform/telemetry/tracing.ts";
 import type { ChatAnswer, ChatRequest } from "./chat-messages.ts";
@@ -12,7 +12,7 @@ export function measureChat(
   signal: AbortSignal,
   onDelta?: (text: string) => void,
 ): Promise<ChatAnswer> {
-  const model = bounded("model", request.model);
+  const model = labelValue("model", request.model);
   const began = performance.now();
   const observe = (error_type: string) => {
     const labels = { gen_ai_operation_name: "chat", gen_ai_request_model: model, error_type };

@@ -37,7 +37,7 @@ export function createInlineStore({ sql, embedder }: { sql: Sql; embedder: Embed
       // Refuse invalid memories before paying for an embedding.
       const check = await checkBeforeStoring(sql, memory.key, memory);
       requireReferences(check, memory);
-      if (check.held) return null;
+      if (check.is_taken) return null;
     }
     const embedding = await embed();
     const outcome = await write({ store, memory: { ...memory, ttl_ms, embedding } }).catch((error) => {
@@ -45,7 +45,7 @@ export function createInlineStore({ sql, embedder }: { sql: Sql; embedder: Embed
     });
     if (!outcome) return null;
     requireReferences(outcome, memory);
-    if (!outcome.held) return null;
+    if (!outcome.has_key) return null;
     // An earlier attempt whose answer was lost may have stored the memory under this key.
     if (!outcome.stored) throw keyTaken(memory.key);
     return embedding === null;

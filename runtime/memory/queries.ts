@@ -32,8 +32,8 @@ export interface References {
 }
 
 /**
- * Reserves a free key, or one whose memory has expired, if the agent and project of the memory exist. `held: false`: the key is
- * taken. With `soon`, the commit does not wait for the disk. That is safe: a memory that is written to the same database
+ * Reserves a free key, or one whose memory has expired, if the agent and project of the memory exist. `has_key: false`: the key
+ * is taken. With `soon`, the commit does not wait for the disk. That is safe: a memory that is written to the same database
  * afterwards cannot become durable before its reservation, and a reservation without a memory was acknowledged to no client.
  */
 export async function reserveKey(
@@ -41,18 +41,18 @@ export async function reserveKey(
   { key, id, store }: Reservation,
   { agent_id, project_id }: References,
   soon: boolean,
-): Promise<{ held: boolean; agent: boolean; project: boolean }> {
-  const [row] = await sql<[{ held: boolean; agent: boolean; project: boolean }]>`
+): Promise<{ has_key: boolean; agent: boolean; project: boolean }> {
+  const [row] = await sql<[{ has_key: boolean; agent: boolean; project: boolean }]>`
     with there as materialized (
       select (${agent_id}::text is null or exists (select 1 from agents where id = ${agent_id})) as agent,
         (${project_id}::int is null or exists (select 1 from projects where id = ${project_id})) as project,
         case when ${soon} then set_config('synchronous_commit', 'off', true) end as how),
-    held as (
+    reserved as (
       insert into memory_keys (key, id, store, pending_until)
       select ${key}, ${id}::uuid, ${store}, ${pendingUntil(sql)} from there where agent and project
       on conflict (key) do update set id = excluded.id, store = excluded.store, pending_until = excluded.pending_until, expires_at = null
       where memory_keys.expires_at <= now() returning key)
-    select agent, project, exists (select 1 from held) as held from there`;
+    select agent, project, exists (select 1 from reserved) as has_key from there`;
   return row;
 }
 
@@ -63,7 +63,7 @@ export interface Outcome {
   readonly agent: boolean;
   readonly project: boolean;
   /** True if the memory got its key; false if the key is taken. */
-  readonly held: boolean;
+  readonly has_key: boolean;
   readonly stored: boolean;
 }
 
@@ -93,7 +93,7 @@ export async function storeWithKeys(
       on conflict (key) do update set id = excluded.id, store = excluded.store, expires_at = excluded.expires_at, pending_until = null
       where memory_keys.expires_at <= now() returning id),
     stored as (${putStatement.text})
-    select id, agent, project, id in (select id from held) as held, id in (select id from stored) as stored from given`;
+    select id, agent, project, id in (select id from held) as has_key, id in (select id from stored) as stored from given`;
   return [...(await sql.unsafe<Outcome[]>(text, [...values, ...putStatement.parameters] as never[], { prepare: true }))];
 }
 
@@ -102,11 +102,11 @@ export async function checkBeforeStoring(
   sql: Queryable,
   key: string,
   { agent_id, project_id }: References,
-): Promise<{ agent: boolean; project: boolean; held: boolean }> {
-  const [row] = await sql<[{ agent: boolean; project: boolean; held: boolean }]>`
+): Promise<{ agent: boolean; project: boolean; is_taken: boolean }> {
+  const [row] = await sql<[{ agent: boolean; project: boolean; is_taken: boolean }]>`
     select (${agent_id}::text is null or exists (select 1 from agents where id = ${agent_id})) as agent,
       (${project_id}::int is null or exists (select 1 from projects where id = ${project_id})) as project,
-      exists (select 1 from memory_keys where key = ${key} and (expires_at is null or expires_at > now())) as held`;
+      exists (select 1 from memory_keys where key = ${key} and (expires_at is null or expires_at > now())) as is_taken`;
   return row;
 }
 

@@ -83,8 +83,8 @@ const confirmLater = (sql: Sql): Confirm =>
         sql,
         all.map(({ id, ttl_ms }) => ({ id, ttl_ms })),
       );
-      const held = new Set(rows.map(({ id }) => id));
-      return all.map(({ id }) => held.has(id));
+      const confirmedIds = new Set(rows.map(({ id }) => id));
+      return all.map(({ id }) => confirmedIds.has(id));
     },
     { maxItems: 500, concurrency: 1 },
   );
@@ -136,7 +136,7 @@ async function storeInSteps(
 ): Promise<boolean> {
   const { key } = memory;
   // Refuse a taken key before paying for an embedding.
-  await holdKey(deps, one, memory);
+  await claimKey(deps, one, memory);
   const startedAt = performance.now();
   const embedding = await embed();
   let stored: boolean;
@@ -169,11 +169,11 @@ async function keepIfConfirmed(store: NamedStore, key: string, confirmation: Pro
  * the key of a memory that no longer exists, because its creation died or its
  * store lost it.
  */
-async function holdKey({ sql, stores }: MemoryRepositoryDeps, one: Reservation, refers: References): Promise<void> {
+async function claimKey({ sql, stores }: MemoryRepositoryDeps, one: Reservation, refers: References): Promise<void> {
   const reserve = async () => {
-    const { held, agent, project } = await reserveKey(sql, one, refers, one.store === inDatabase);
+    const { has_key, agent, project } = await reserveKey(sql, one, refers, one.store === inDatabase);
     requireReferences({ agent, project }, refers);
-    return held;
+    return has_key;
   };
   if (await reserve()) return;
   const holder = await findKey(sql, one.key);

@@ -35,7 +35,7 @@ export function startIntake({ queues, receiver, log }: IntakeOptions): QueueWork
     if (webhooks.length === 0) return "more";
     const runInOrder = inOrderOf(webhooks.length);
     const results = await Promise.all(
-      webhooks.map((one, i) => runInOrder(i, (inOrder) => accept(one, inOrder, receiver, json).then(stored, failed))),
+      webhooks.map((one, i) => runInOrder(i, (inOrder) => accept(one, inOrder, receiver, json).then(storedResult, failed))),
     );
     const outcomes = webhooks.map(({ receipt }, i) => ({ receipt, outcome: results[i]?.outcome ?? "failed" }) as const);
     await ofQueue(queue.acknowledge(outcomes));
@@ -60,7 +60,7 @@ interface Result {
   readonly outcome: IncomingOutcome["outcome"];
   readonly error?: unknown;
 }
-const stored = (): Result => ({ outcome: "stored" });
+const storedResult = (): Result => ({ outcome: "stored" });
 /** A webhook that no repetition can make valid is refused; all others are delivered again. */
 const failed = (error: unknown): Result =>
   error instanceof Problem && error.status < 500 && error.status !== 429

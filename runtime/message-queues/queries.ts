@@ -133,8 +133,8 @@ export async function ackMessages(sql: Queryable, queue: string, ids: readonly s
  */
 export const sweepQueues = (sql: Sql): Promise<number> =>
   sql.begin(async (tx) => {
-    const [held] = await tx<[{ held: boolean }]>`select pg_try_advisory_xact_lock(${lock}, 0) as held`;
-    if (!held.held) return 0;
+    const [{ has_lock }] = await tx<[{ has_lock: boolean }]>`select pg_try_advisory_xact_lock(${lock}, 0) as has_lock`;
+    if (!has_lock) return 0;
     await tx`insert into queue_positions (queue) select distinct queue from queue_takes on conflict do nothing`;
     const queues = await tx<{ queue: string }[]>`select queue from queue_positions order by queue`;
     let forgotten = 0;

@@ -1,7 +1,7 @@
 import { cutMarkdown } from "@signalbox/sdk";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { idleStall, maxStallMs, mebibyte, repeated, repeatedStallOf } from "../platform/test-stall.ts";
+import { idleStall, maxStallMs, mebibyte, repeat, repeatedStallOf } from "../platform/test-stall.ts";
 import { defuse } from "./defuse.ts";
 import { isOwn } from "./images.ts";
 import { redact } from "./redact.ts";
@@ -123,7 +123,7 @@ test("no text of 1 MiB takes the processor for long", async () => {
   const idle = await idleStall();
   const stalls: [piece: string, stall: number][] = [];
   for (const piece of pieces) {
-    const text = repeated(piece, mebibyte);
+    const text = repeat(piece, mebibyte);
     defuse(text.slice(0, 100_000), named);
     stalls.push([piece, await repeatedStallOf(async () => defuse(text, named))]);
   }

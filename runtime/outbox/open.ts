@@ -59,12 +59,12 @@ export interface Outbox {
 export const openOutbox = (options: OutboxOptions): Outbox => ({
   of: (run, agentId) => new RunOutbox(run, agentId, options),
   withoutSecrets: (tool, input) => {
-    const clean = (text: string) => reporting(redact(text, options.secrets()), { tool: tool.qualifiedName }, options);
+    const clean = (text: string) => reportSecrets(redact(text, options.secrets()), { tool: tool.qualifiedName }, options);
     return rewriteArguments(input, { text: clean, identifier: clean });
   },
 });
 
-function reporting(
+function reportSecrets(
   { text, names }: ReturnType<typeof redact>,
   context: Record<string, unknown>,
   { alarm }: Pick<OutboxOptions, "alarm">,
@@ -135,16 +135,16 @@ class RunOutbox implements OutboxFilter {
     if (tool.effect !== "write") return rewriteArguments(verdict.input, { text: redactSecrets, identifier: redactSecrets });
     const json = JSON.stringify(verdict.input);
     const participants = await this.#participantsFor(json);
-    const unchanged = (text: string) => text;
+    const identity = (text: string) => text;
     await yieldIfLong(json);
     const redacted = rewriteArguments(verdict.input, { text: redactSecrets, identifier: redactSecrets });
     await yieldIfLong(json);
     const defused = rewriteArguments(redacted, {
       text: (text) => this.#defuse(text, participants, connection),
-      identifier: unchanged,
+      identifier: identity,
     });
     await yieldIfLong(json);
-    return rewriteArguments(defused, { text: (text) => this.#fit(text, tool.source && connection, ""), identifier: unchanged });
+    return rewriteArguments(defused, { text: (text) => this.#fit(text, tool.source && connection, ""), identifier: identity });
   }
 
   #policy(): EffectivePolicy {
@@ -163,7 +163,7 @@ class RunOutbox implements OutboxFilter {
     const result = redact(text, secrets);
     if (result.names.length === 0) this.#clean = { text, secrets };
     const context = { execution_id: this.#run.id, agent_id: this.#agentId, in: place };
-    return reporting(result, context, this.#options);
+    return reportSecrets(result, context, this.#options);
   }
 
   #defuse(text: string, participants: ReadonlySet<string>, connection: Connection | null): string {

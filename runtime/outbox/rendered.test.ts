@@ -7,7 +7,7 @@ import { gfmFromMarkdown } from "mdast-util-gfm";
 import { toHast } from "mdast-util-to-hast";
 import { gfm } from "micromark-extension-gfm";
 import { expect, test } from "vitest";
-import { idleStall, maxStallMs, mebibyte, repeated, repeatedStallOf } from "../platform/test-stall.ts";
+import { idleStall, maxStallMs, mebibyte, repeat, repeatedStallOf } from "../platform/test-stall.ts";
 import { defuse } from "./defuse.ts";
 
 const options = { allow: [], participants: new Set(["ann"]), hosts: ["github.com"] } as const;
@@ -234,7 +234,7 @@ test("no text of 1 MiB takes the processor for long", async () => {
   const idle = await idleStall();
   const stalls: [piece: string, stall: number][] = [];
   for (const piece of slow) {
-    const text = repeated(piece, mebibyte);
+    const text = repeat(piece, mebibyte);
     stalls.push([piece, await repeatedStallOf(async () => defuse(text, options))]);
   }
   expect(

@@ -12,7 +12,7 @@ const maxString = 1_000_000;
 type Holder = Record<string, unknown> | unknown[];
 
 /** Cuts the value to the limits, level by level from the top, in place. */
-function cut(value: unknown): unknown {
+function cutToLimits(value: unknown): unknown {
   const root = { value };
   let values = 0;
   let characters = 0;
@@ -46,6 +46,6 @@ function cut(value: unknown): unknown {
 
 parentPort?.on("message", ({ bytes }: Question) => {
   const read = readJson(bytes);
-  const answer: Answer = "value" in read ? { text: JSON.stringify(cut(read.value)) } : read;
+  const answer: Answer = "value" in read ? { text: JSON.stringify(cutToLimits(read.value)) } : read;
   parentPort?.postMessage(answer);
 });

@@ -88,11 +88,11 @@ async function* parseEvents(all: AsyncIterable<ServerEvent>, schema: z.ZodType):
 }
 
 /** Streams share the data of their events, so each is parsed once. */
-const parsed = new WeakMap<z.ZodType, WeakMap<object, unknown>>();
+const parsedInputs = new WeakMap<z.ZodType, WeakMap<object, unknown>>();
 function parseOnce(data: unknown, schema: z.ZodType): unknown {
   if (typeof data !== "object" || data === null) return schema.parse(data);
-  const known = parsed.get(schema) ?? new WeakMap<object, unknown>();
-  parsed.set(schema, known);
+  const known = parsedInputs.get(schema) ?? new WeakMap<object, unknown>();
+  parsedInputs.set(schema, known);
   if (!known.has(data)) known.set(data, schema.parse(data));
   return known.get(data);
 }

@@ -3,7 +3,7 @@ export const maxStallMs = 50;
 export const mebibyte = 1 << 20;
 
 /** `piece`, repeated up to `size` characters. */
-export const repeated = (piece: string, size: number): string => piece.repeat(Math.ceil(size / piece.length)).slice(0, size);
+export const repeat = (piece: string, size: number): string => piece.repeat(Math.ceil(size / piece.length)).slice(0, size);
 
 /**
  * The longest processor time of this thread in one tick of the event loop during `run`, in milliseconds. Other threads and

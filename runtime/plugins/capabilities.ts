@@ -44,7 +44,7 @@ const ownThrottle = ({ id }: Plugin, throttle: SharedThrottle): SharedThrottle =
 function boundFetch(plugin: Plugin, { fetch, hosts, userUrls }: EgressRules): typeof globalThis.fetch {
   const fetchFor = (url: URL) => {
     if (plugin.hosts?.includes(url.host) || hosts().includes(url.host)) return fetch;
-    if (userUrls?.hosts().includes(url.host)) return guarded(userUrls.fetch, plugin);
+    if (userUrls?.hosts().includes(url.host)) return guardFetch(userUrls.fetch, plugin);
     throw new PluginError("failed", `The plugin ${plugin.id} cannot reach ${url.host}, which is not one of its hosts.`);
   };
   return async (input, init) => {
@@ -73,7 +73,7 @@ function withoutCredentials(init: HeadersInit | undefined): HeadersInit {
 }
 
 /** If the guard refuses an address, the plugin's call fails with an ordinary error. */
-const guarded =
+const guardFetch =
   (fetch: typeof globalThis.fetch, plugin: Plugin): typeof globalThis.fetch =>
   async (input, init) => {
     try {

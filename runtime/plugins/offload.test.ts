@@ -3,7 +3,7 @@ import { callContext } from "@signalbox/sdk/testing";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createLog } from "../platform/log.ts";
-import { idleStall, maxStallMs, mebibyte, repeated, stallOf } from "../platform/test-stall.ts";
+import { idleStall, maxStallMs, mebibyte, repeat, stallOf } from "../platform/test-stall.ts";
 import { builtIns } from "./built-ins.ts";
 import { type OffloadFor, openOffload } from "./offload.ts";
 import { type Conversion, conversionsOf } from "./testing/offload-conversions.ts";
@@ -73,7 +73,7 @@ async function expectNoStalls(way: Conversion, inputs: readonly (readonly [piece
   // The first call compiles what later calls use.
   await stallOn(way, "*Hello*");
   const stalls: [piece: string, stall: number][] = [];
-  for (const [piece, size] of inputs) stalls.push([piece, await stallOn(way, repeated(piece, size))]);
+  for (const [piece, size] of inputs) stalls.push([piece, await stallOn(way, repeat(piece, size))]);
   expect(
     stalls.filter(([, stall]) => stall > maxStallMs + idle),
     `idle: ${idle} ms`,
@@ -96,14 +96,14 @@ describe("no text holds the event loop, if it cannot be converted", () => {
       .chain((way) => fc.tuple(fc.constant(way), fc.array(fc.constantFrom(...way.inputs), { minLength: 2, maxLength: 4 })));
     await fc.assert(
       fc.asyncProperty(mixtures, async ([way, pieces]) => {
-        expect(await stallOn(way, repeated(pieces.join(""), usual)), way.name).toBeLessThanOrEqual(maxStallMs + idle);
+        expect(await stallOn(way, repeat(pieces.join(""), usual)), way.name).toBeLessThanOrEqual(maxStallMs + idle);
       }),
       { numRuns: 25 },
     );
   });
 });
 
-const hostile = repeated("<a href=x>", 200_000);
+const hostile = repeat("<a href=x>", 200_000);
 const plugin = {
   id: "delta",
   needs: ["offload"],
@@ -170,7 +170,7 @@ describe("with worker threads", () => {
     const closing: (() => Promise<void>)[] = [];
     const short = openOffload({ add: (close) => void closing.push(close) }, log, { deadlineMs: 2_000, queueMs: 300 });
     const run = short.offloadFor(plugin);
-    const slow = repeated("a\n=\n", 200_000);
+    const slow = repeat("a\n=\n", 200_000);
     await run("markdownToHtml", "a" as never).catch(() => {});
     await Promise.allSettled([run("markdownToHtml", "a" as never), run("markdownToHtml", "a" as never)]);
     const running = [0, 1].map(() => run("markdownToHtml", slow as never).catch((error) => error.code));
@@ -204,7 +204,7 @@ describe("with a short deadline", () => {
     ]);
   });
   test("a deadline is a timeout", async () =>
-    expect(offloadFor(plugin)("markdownToHtml" as never, repeated("a\n=\n", 200_000) as never)).rejects.toMatchObject({
+    expect(offloadFor(plugin)("markdownToHtml" as never, repeat("a\n=\n", 200_000) as never)).rejects.toMatchObject({
       code: "timeout",
       message: expect.stringContaining("300 ms"),
     }));

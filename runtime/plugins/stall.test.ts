@@ -1,7 +1,7 @@
 import { type Contributions, hasMarker, inMemoryThrottle, readMarker } from "@signalbox/sdk";
 import { callContext, fakeCapabilities, setUpPlugin } from "@signalbox/sdk/testing";
 import { beforeAll, expect, test } from "vitest";
-import { idleStall, maxStallMs, mebibyte, repeated, stallOf } from "../platform/test-stall.ts";
+import { idleStall, maxStallMs, mebibyte, repeat, stallOf } from "../platform/test-stall.ts";
 import { builtIns } from "./built-ins.ts";
 
 // alpha and beta read and write Markdown unchanged, in the host's event loop.
@@ -131,7 +131,7 @@ test.each(paths)(
     await stallOn("*Hello*");
     const idle = await idleStall();
     const stalls: [piece: string, stall: number][] = [];
-    for (const piece of pieces) stalls.push([piece, await stallOn(repeated(piece, mebibyte))]);
+    for (const piece of pieces) stalls.push([piece, await stallOn(repeat(piece, mebibyte))]);
     expect(
       stalls.filter(([, stall]) => stall > maxPassMs + idle),
       `idle: ${idle} ms`,

@@ -4,7 +4,7 @@ import { usageOperation } from "../usage/operations.ts";
 import { daysToSum, sumDay } from "../usage/queries.ts";
 import { retentionOperations } from "./operations.ts";
 import { pass } from "./run.ts";
-import { given } from "./test-events.ts";
+import { insertTestEvent } from "./test-events.ts";
 
 const days = {
   RETENTION_EVENT_DAYS: 90,
@@ -33,13 +33,13 @@ const run = () => pass({ sql: door.sql, log: noLog, days, embedded: true }, "tes
 describe("retention", () => {
   test("each kind of data is removed after its period, unless its execution has not ended", async () => {
     const { sql } = door;
-    const old = await given(sql, { ago: 100 });
-    const held = await given(sql, { ago: 100, state: "held" });
-    const middle = await given(sql, { ago: 70 });
-    const discarded = await given(sql, { ago: 10, outcome: "discarded" });
-    const recent = await given(sql, { ago: 1 });
-    const ancient = await given(sql, { ago: 500 });
-    const waiting = await given(sql, { ago: 510, state: "waiting" });
+    const old = await insertTestEvent(sql, { ago: 100 });
+    const held = await insertTestEvent(sql, { ago: 100, state: "held" });
+    const middle = await insertTestEvent(sql, { ago: 70 });
+    const discarded = await insertTestEvent(sql, { ago: 10, outcome: "discarded" });
+    const recent = await insertTestEvent(sql, { ago: 1 });
+    const ancient = await insertTestEvent(sql, { ago: 500 });
+    const waiting = await insertTestEvent(sql, { ago: 510, state: "waiting" });
     const due = (await door.get("/api/storage")).body.retention;
     expect(due.map(({ setting, due }: { setting: string; due: number }) => [setting, due])).toEqual([
       ["RETENTION_EVENT_DAYS", 4],
@@ -92,10 +92,10 @@ describe("usage", () => {
     await sql`delete from webhook_events`;
     await sql`delete from usage_days`;
     await sql`delete from usage_sums`;
-    await given(sql, { ago: 40, model: "large", cost: 1.5, seconds: 4 });
-    await given(sql, { ago: 3, model: "large", cost: 0.25, seconds: 40 });
-    await given(sql, { ago: 3, model: "small", cost: null, state: "failed" });
-    await given(sql, { ago: 0, model: "large", cost: 0.25, state: "held" });
+    await insertTestEvent(sql, { ago: 40, model: "large", cost: 1.5, seconds: 4 });
+    await insertTestEvent(sql, { ago: 3, model: "large", cost: 0.25, seconds: 40 });
+    await insertTestEvent(sql, { ago: 3, model: "small", cost: null, state: "failed" });
+    await insertTestEvent(sql, { ago: 0, model: "large", cost: 0.25, state: "held" });
     const from = new Date(Date.now() - 10 * 86_400_000).toISOString();
     const ask = async () => (await door.get(`/api/usage?from=${from}&group_by=model,source`)).body;
     const live = await ask();
@@ -133,7 +133,7 @@ describe("usage", () => {
 
   test("an execution that ends after its day was summed is summed again", async () => {
     await door.sql`delete from usage_sums`;
-    const id = await given(door.sql, { ago: 2, state: "held", cost: 8 });
+    const id = await insertTestEvent(door.sql, { ago: 2, state: "held", cost: 8 });
     await run();
     await door.sql`update task_executions set state = 'succeeded', finished_at = now() where id = ${id}`;
     await run();
@@ -154,9 +154,9 @@ describe("erasure", () => {
   test("of an issue: payloads, transcripts and memories are removed, ids and states stay, other issues are untouched", async () => {
     const { sql } = door;
     await sql`delete from webhook_events`;
-    const mine = await given(sql, { ago: 1, subject: "gamma:CONF#CONF-7" });
-    const open = await given(sql, { ago: 1, subject: "gamma:CONF#CONF-7", state: "queued" });
-    const other = await given(sql, { ago: 1, subject: "gamma:CONF#CONF-70" });
+    const mine = await insertTestEvent(sql, { ago: 1, subject: "gamma:CONF#CONF-7" });
+    const open = await insertTestEvent(sql, { ago: 1, subject: "gamma:CONF#CONF-7", state: "queued" });
+    const other = await insertTestEvent(sql, { ago: 1, subject: "gamma:CONF#CONF-70" });
     await sql`insert into memories (id, key, content, scope, task_id) values (gen_random_uuid(), 'made', 'x', 'task', ${mine})`;
     const counts = { events: 2, executions: 2, cancelled: 1, steps: 4, memories: 1 };
     expect((await door.post("/api/erase", { subject: "CONF-7", dry_run: true })).body).toMatchObject({
@@ -183,8 +183,8 @@ describe("erasure", () => {
   test("by URL: reasons that name a person are removed, others stay", async () => {
     const { sql } = door;
     await sql`delete from webhook_events`;
-    const one = await given(sql, { ago: 1, actor: "bob" });
-    const two = await given(sql, { ago: 1, actor: "bob" });
+    const one = await insertTestEvent(sql, { ago: 1, actor: "bob" });
+    const two = await insertTestEvent(sql, { ago: 1, actor: "bob" });
     await sql`update webhook_events set reason = 'bob has the standing none' where id = ${one}`;
     await sql`update webhook_events set reason = 'no task is mapped' where id = ${two}`;
     await sql`update task_executions set author = 'alpha:7', changes = '{title}', held_reason = 'bob' where id = ${one}`;
@@ -214,7 +214,7 @@ describe("erasure", () => {
   );
 
   test("of a person, and of a project that does not exist", async () => {
-    await given(door.sql, { ago: 1, actor: "bob" });
+    await insertTestEvent(door.sql, { ago: 1, actor: "bob" });
     expect((await door.post("/api/erase", { actor: "bob" })).body).toMatchObject({ events: 1, executions: 1, actor: "bob" });
     expect((await door.post("/api/erase", { project_id: 99 })).status).toBe(404);
   });

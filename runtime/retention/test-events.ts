@@ -15,7 +15,10 @@ export interface Given {
   readonly seconds?: number;
 }
 /** An event with one execution and two steps, `ago` days old. Returns their common id. */
-export async function given(sql: Sql, { ago, state = "succeeded", outcome = "dispatched", ...more }: Given): Promise<string> {
+export async function insertTestEvent(
+  sql: Sql,
+  { ago, state = "succeeded", outcome = "dispatched", ...more }: Given,
+): Promise<string> {
   const at = Date.now() - ago * 86_400_000;
   const id = firstIdOf(at).slice(0, 24) + (++serial).toString(16).padStart(12, "0");
   const time = new Date(at).toISOString();

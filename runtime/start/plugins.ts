@@ -126,13 +126,13 @@ type Settings = Readonly<Record<string, string>>;
  * changes.
  */
 function mergedSettings(ofEnvironment: (id: string) => Settings, ofDatabase: ReadonlyMap<string, Settings>) {
-  const known = new Map<string, { readonly stored: Settings | undefined; readonly merged: Settings }>();
+  const cache = new Map<string, { readonly stored: Settings | undefined; readonly merged: Settings }>();
   return (id: string): Settings => {
     const stored = ofDatabase.get(id);
-    const before = known.get(id);
+    const before = cache.get(id);
     if (before && before.stored === stored) return before.merged;
     const settings = { ...ofEnvironment(id), ...stored };
-    known.set(id, { stored, merged: settings });
+    cache.set(id, { stored, merged: settings });
     return settings;
   };
 }

@@ -71,7 +71,7 @@ async function readTimeline(sql: Sql, subject: string, source: string, limit: nu
   });
   return {
     title: await findTitle(sql, subject),
-    verdict: subjectVerdict(deliveries, { refused: refused.items, deferred }),
+    verdict: subjectVerdict(deliveries, { refusedEvents: refused.items, deferred }),
     deliveries,
     more: events.next_cursor !== null,
     refused: refused.items,

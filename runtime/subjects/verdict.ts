@@ -52,12 +52,12 @@ interface JudgedDelivery {
 
 /** Webhooks of the source that may be about the issue. */
 interface Unassigned {
-  readonly refused: readonly Pick<WebhookEvent, "reason" | "received_at">[];
+  readonly refusedEvents: readonly Pick<WebhookEvent, "reason" | "received_at">[];
   readonly deferred: DeferredSummary | null;
 }
 
 /** Explains the state of an issue: the newest delivery, and its result. */
-export function subjectVerdict(deliveries: readonly JudgedDelivery[], { refused, deferred }: Unassigned): string {
+export function subjectVerdict(deliveries: readonly JudgedDelivery[], { refusedEvents: refused, deferred }: Unassigned): string {
   const [latest] = deliveries;
   const waits = deferred ? ` ${deferredSentence(deferred)}` : "";
   const [refusal] = refused;

@@ -47,7 +47,7 @@ export async function openRegistry(options: RegistryOptions): Promise<ToolRegist
   const read = async () => {
     const rows = await allTools(sql);
     const found = join(hostTools(host, options.builtIns), rows, await options.discoverTools(), options.fetch);
-    toolList = listing(found, rows);
+    toolList = listTools(found, rows);
     tools = found;
   };
   const fresh = await openCachedValue({ name: "tools", topic: "tools", read, bus, log, sweepMs: options.sweepMs });
@@ -117,7 +117,7 @@ function endpointTool(row: ToolRow, endpoint: string, fetch: typeof globalThis.f
   };
 }
 
-function listing(tools: ReadonlyMap<string, RegisteredTool>, rows: readonly ToolRow[]): ListedTool[] {
+function listTools(tools: ReadonlyMap<string, RegisteredTool>, rows: readonly ToolRow[]): ListedTool[] {
   const stored = new Map(rows.map((row) => [nameOf(row), row]));
   const unavailableTools = rows.filter((row) => !tools.has(nameOf(row))).map(unavailableTool);
   const availableTools = [...tools.values()].map((tool) => {

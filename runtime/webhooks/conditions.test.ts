@@ -2,7 +2,7 @@ import { triggerConditions } from "@signalbox/schema/mappings";
 import type { Json, SourceEvent } from "@signalbox/sdk";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { idleStall, maxStallMs, mebibyte, repeated, repeatedStallOf } from "../platform/test-stall.ts";
+import { idleStall, maxStallMs, mebibyte, repeat, repeatedStallOf } from "../platform/test-stall.ts";
 import { labelsIn, mentions, newestText } from "./conditions.ts";
 
 const members = [
@@ -63,7 +63,7 @@ test("a condition is accepted or refused with a reason; one that is accepted can
 test("no text of 1 MiB takes the processor for long", async () => {
   const idle = await idleStall();
   for (const piece of ["@a", "@aa@", "@", "İ", "@a\u0301 "]) {
-    const text = repeated(piece, mebibyte);
+    const text = repeat(piece, mebibyte);
     const stall = await repeatedStallOf(async () => mentions(text, "@aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"));
     expect(stall, piece).toBeLessThan(maxStallMs + idle);
   }

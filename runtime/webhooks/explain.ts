@@ -95,14 +95,14 @@ async function readWebhook(
     return { incoming: { ...parsed, ...sharedInput, accounts }, checks: [] };
   }
   const rules = path === undefined ? deps.rules.byPathOf(input.source) : deps.rules.atPath(path);
-  if (rules.length === 0) throw unknown(input);
+  if (rules.length === 0) throw noSuchSource(input);
   const parsed = await parseByPath(rules, body, deps);
   const matching = await deps.rules.matching(rules, body);
   const checks = rules.map((rule) => mappingCheck(rule, matching.includes(rule)));
   return { incoming: { ...parsed, ...sharedInput, accounts: [], viaPath: true }, checks };
 }
 
-const unknown = ({ source, path }: Input<typeof explain>) =>
+const noSuchSource = ({ source, path }: Input<typeof explain>) =>
   problem(
     "not_found",
     path === undefined

@@ -104,23 +104,24 @@ function rowsOf(arrivals: readonly Arrival[]) {
     end += body_bytes;
     return { ...event, closes, body: undefined, body_at, body_bytes };
   });
-  const executions = arrivals.flatMap(({ event, project, issue, content, packedContent, changes, delayMs, executions: fired }) =>
-    fired.map((one) => ({
-      ...one,
-      author: authorKey(event),
-      author_standing: event.author?.standing ?? null,
-      snapshot: (delayMs ?? 0) > 0,
-      changes: delayMs ? changes : undefined,
-      delay_ms: delayMs ?? 0,
-      event_id: event.id,
-      source: event.source,
-      slug: event.slug,
-      subject: event.subject,
-      project,
-      issue,
-      content: packedContent === undefined ? content : "",
-      packed_content: packedContent,
-    })),
+  const executions = arrivals.flatMap(
+    ({ event, project, issue, content, packedContent, changes, delayMs, executions: newExecutions }) =>
+      newExecutions.map((one) => ({
+        ...one,
+        author: authorKey(event),
+        author_standing: event.author?.standing ?? null,
+        snapshot: (delayMs ?? 0) > 0,
+        changes: delayMs ? changes : undefined,
+        delay_ms: delayMs ?? 0,
+        event_id: event.id,
+        source: event.source,
+        slug: event.slug,
+        subject: event.subject,
+        project,
+        issue,
+        content: packedContent === undefined ? content : "",
+        packed_content: packedContent,
+      })),
   );
   return { ordered: orderedArrivals, bodies, events, executions };
 }

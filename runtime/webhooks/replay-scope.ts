@@ -53,11 +53,11 @@ async function derive(source: string, secret: string): Promise<string> {
   return `${source} ${bytes.toString("base64url")}`;
 }
 
-const known = new WeakMap<Connection, readonly string[]>();
+const secretsCache = new WeakMap<Connection, readonly string[]>();
 
 /** The secrets with which the webhooks of a connection can be signed. */
 async function secretsOf(connection: Connection): Promise<readonly string[]> {
-  const cached = known.get(connection);
+  const cached = secretsCache.get(connection);
   if (cached) return cached;
   const { source, settings } = connection;
   const names = new Set<string>();
@@ -72,6 +72,6 @@ async function secretsOf(connection: Connection): Promise<readonly string[]> {
   }
   const values = [...names].filter((name) => source.adapter.secrets.includes(name)).map((name) => settings[name]);
   const secrets = [...values, previousSecretOf(connection)].filter((one) => typeof one === "string" && one !== "") as string[];
-  known.set(connection, secrets);
+  secretsCache.set(connection, secrets);
   return secrets;
 }

@@ -40,7 +40,7 @@ export async function poll(
     });
   const issues = await list("", shapes.issue, cursor.issues);
   const comments = await list("/comments", shapes.comment, cursor.comments);
-  const project = spelled(from.project, [...issues.items, ...comments.items]);
+  const project = spellingOf(from.project, [...issues.items, ...comments.items]);
   const found = [
     ...issues.items.flatMap((item) => issueEvents(item, project, cursor.issues.from)),
     ...comments.items.flatMap((item) => commentEvents(item, project, cursor.comments.from)),
@@ -51,7 +51,7 @@ export async function poll(
 }
 
 /** The repository as the platform spells it, so that a webhook and a poll name the same issue, whatever the case in the settings. */
-function spelled(repository: string, items: readonly { readonly html_url: string }[]): string {
+function spellingOf(repository: string, items: readonly { readonly html_url: string }[]): string {
   const names = items.map(({ html_url }) => /([^/]+\/[^/]+)\/(?:issues|pulls)\/\d+/.exec(html_url)?.[1]);
   return names.find((name) => name?.toLowerCase() === repository.toLowerCase()) ?? repository;
 }

@@ -14,7 +14,7 @@ const { issue, project, body, description } = issueParameters({
 });
 const place = (input: { issue: string | number; project?: string | undefined }) => placeOf(input.issue, input.project);
 
-export const tools = (client: ClientOf) => ({ ...reading(client), ...commenting(client), ...changing(client) });
+export const tools = (client: ClientOf) => ({ ...readTools(client), ...commentTools(client), ...changeTools(client) });
 
 const issueInput = z.object({ issue, project });
 const issueOutput = z.object({
@@ -42,9 +42,11 @@ const searchInput = z.object({
   state: z.enum(["open", "closed", "all"]).default("all").describe("Default: all."),
   limit: z.int().min(1).max(50).default(20).describe("Largest number of issues. Default: 20."),
 });
-const found = z.object({ issues: z.array(z.object({ issue: z.int(), title: z.string(), state: z.string(), url: z.string() })) });
+const searchOutput = z.object({
+  issues: z.array(z.object({ issue: z.int(), title: z.string(), state: z.string(), url: z.string() })),
+});
 
-const reading = (client: ClientOf) => ({
+const readTools = (client: ClientOf) => ({
   get_issue: tool<typeof issueInput, typeof issueOutput, Settings>({
     about: "Read an issue or pull request: title, state, description and labels.",
     category,
@@ -70,12 +72,12 @@ const reading = (client: ClientOf) => ({
       };
     },
   }),
-  search_issues: tool<typeof searchInput, typeof found, Settings>({
+  search_issues: tool<typeof searchInput, typeof searchOutput, Settings>({
     about: "Search the issues and pull requests of a repository.",
     category,
     effect: "read",
     input: searchInput,
-    output: found,
+    output: searchOutput,
     run: async ({ project, ...input }, call) => {
       repositoryOf(project ?? "");
       const all = await searchIssues(client, { ...input, project: project ?? "" }, call);
@@ -87,7 +89,7 @@ const reading = (client: ClientOf) => ({
 });
 
 const commentInput = z.object({ issue, project, body });
-const commenting = (client: ClientOf) => ({
+const commentTools = (client: ClientOf) => ({
   add_comment: tool<typeof commentInput, typeof postedComment, Settings>({
     about: "Add a comment to an issue or pull request.",
     category,
@@ -110,36 +112,36 @@ const labelInput = z.object({
   add: names.describe("Names of labels to add. They must exist."),
   remove: names.describe("Names of labels to remove."),
 });
-const changed = z.object({ state: z.string(), labels: z.array(z.string()), url: z.string() });
+const changeOutput = z.object({ state: z.string(), labels: z.array(z.string()), url: z.string() });
 const result = (one: Issue) => ({ state: one.state, labels: namesOf(one.labels), url: one.html_url });
 
-const changing = (client: ClientOf) => ({
-  update_description: tool<typeof descriptionInput, typeof changed, Settings>({
+const changeTools = (client: ClientOf) => ({
+  update_description: tool<typeof descriptionInput, typeof changeOutput, Settings>({
     about:
       "Replace the description of an issue or pull request. The old text is lost: read it first and keep what is still valid.",
     category,
     effect: "write",
     idempotent: true,
     input: descriptionInput,
-    output: changed,
+    output: changeOutput,
     run: async (input, call) => result(await changeIssue(client, place(input), { body: sanitizeText(input.description) }, call)),
   }),
-  update_state: tool<typeof stateInput, typeof changed, Settings>({
+  update_state: tool<typeof stateInput, typeof changeOutput, Settings>({
     about: "Close or reopen an issue or pull request.",
     category,
     effect: "write",
     idempotent: true,
     input: stateInput,
-    output: changed,
+    output: changeOutput,
     run: async (input, call) => result(await changeIssue(client, place(input), { state: input.state }, call)),
   }),
-  update_labels: tool<typeof labelInput, typeof changed, Settings>({
+  update_labels: tool<typeof labelInput, typeof changeOutput, Settings>({
     about: "Add labels to an issue or pull request and remove labels from it, by their names.",
     category,
     effect: "write",
     idempotent: true,
     input: labelInput,
-    output: changed,
+    output: changeOutput,
     run: async (input, call) => result(await changeLabels(client, place(input), input, call)),
   }),
 });

@@ -43,7 +43,6 @@ export type Comment = z.output<typeof comment>;
 export const commentFields = "id body url createdAt user { id name displayName }";
 export const comments = list(comment);
 export const issues = list(issue);
-export const found = <T extends z.ZodType>(name: string, of: T) => z.object({ [name]: list(of) });
 
 /** What every mutation answers. */
 export const done = z.object({ success: z.literal(true) });

@@ -47,7 +47,7 @@ const issueLink = z.object({ issue: z.string(), url: z.string() });
 const comments = z.object({
   comments: z.array(z.object({ author: z.string().nullable(), body: z.string(), created_at: z.string() })),
 });
-const found = z.object({
+const searchOutput = z.object({
   issues: z.array(z.object({ issue: z.string(), title: z.string(), state: z.string(), url: z.string() })),
 });
 
@@ -55,10 +55,10 @@ type AccountOf = (call: CallContext<Settings>) => Account;
 
 export function tools(clientOf: ClientOf) {
   const on: AccountOf = ({ connection, signal }) => ({ client: clientOf(connection), signal });
-  return { ...reading(on), ...commenting(on), ...creating(on), ...changing(on) };
+  return { ...readTools(on), ...commentTools(on), ...createTools(on), ...changeTools(on) };
 }
 
-const reading = (accountOf: AccountOf) => ({
+const readTools = (accountOf: AccountOf) => ({
   get_issue: tool<typeof issueInput, typeof issueOutput, Settings>({
     about: "Read an issue: title, state, description, labels, author and assignee.",
     category,
@@ -84,12 +84,12 @@ const reading = (accountOf: AccountOf) => ({
       };
     },
   }),
-  search_issues: tool<typeof searchInput, typeof found, Settings>({
+  search_issues: tool<typeof searchInput, typeof searchOutput, Settings>({
     about: "Search the issues of a team by words in their title, description and comments.",
     category,
     effect: "read",
     input: searchInput,
-    output: found,
+    output: searchOutput,
     run: async (input, call) => {
       const query = { term: input.query, team: teamOf(input.project), limit: input.limit };
       const all = await searchIssues(accountOf(call), query);
@@ -103,7 +103,7 @@ const searchInput = z.object({
   limit: z.int().min(1).max(50).default(20).describe("Largest number of issues. Default: 20."),
 });
 
-const commenting = (accountOf: AccountOf) => ({
+const commentTools = (accountOf: AccountOf) => ({
   add_comment: tool<typeof commentInput, typeof postedComment, Settings>({
     about: "Add a comment to an issue.",
     category,
@@ -117,7 +117,7 @@ const commenting = (accountOf: AccountOf) => ({
 });
 const commentInput = z.object({ issue, project, body });
 
-const creating = (accountOf: AccountOf) => ({
+const createTools = (accountOf: AccountOf) => ({
   create_issue: tool<typeof newIssue, typeof issueLink, Settings>({
     about: "Create an issue in a team.",
     category,
@@ -137,7 +137,7 @@ const creating = (accountOf: AccountOf) => ({
 });
 const newIssue = z.object({ project, title, description: z.string().default("").describe("Description, in Markdown.") });
 
-const changing = (accountOf: AccountOf) => ({
+const changeTools = (accountOf: AccountOf) => ({
   update_description: tool<typeof descriptionInput, typeof issueLink, Settings>({
     about: "Replace the description of an issue. The old text is lost: read it first and keep what is still valid.",
     category,

@@ -70,7 +70,7 @@ export function natsQueue(connection: Connection, { log }: Pick<Capabilities, "l
         const js = await publisher();
         await Promise.all(
           messages.map((one) =>
-            js.publish(subjectOf(one, config), JSON.stringify(one), { msgID: one.id, headers: structured() }),
+            js.publish(subjectOf(one, config), JSON.stringify(one), { msgID: one.id, headers: structuredHeaders() }),
           ),
         );
       }),
@@ -99,7 +99,7 @@ function answer(message: JsMsg, outcome: IncomingOutcome["outcome"]): void {
 }
 
 /** The content mode of CloudEvents in which the message is the whole event. */
-const structured = () => {
+const structuredHeaders = () => {
   const all = headers();
   all.set("content-type", "application/cloudevents+json");
   return all;

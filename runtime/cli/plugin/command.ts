@@ -54,12 +54,18 @@ const author: Record<keyof typeof authorVerbs, Verb> = {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
     const folder = folderOf(positionals);
     const { build, readBuilt } = await import("./build.ts");
-    const built = values["no-build"] ? readBuilt(folder) : await build(folder, await configOf(folder));
-    if (!values["no-build"]) tell(built, terminal);
+    const pluginBuild = values["no-build"] ? readBuilt(folder) : await build(folder, await configOf(folder));
+    if (!values["no-build"]) tell(pluginBuild, terminal);
     const { runConformance } = await import("./conformance/run.ts");
     const causes = new Map<string, string>();
     const onCase = (result: CaseResult) => terminal.out(lineOf(result, causes));
-    const report = await runConformance({ folder, built, record: values.record === true, nameFilter: values.only, onCase });
+    const report = await runConformance({
+      folder,
+      pluginBuild,
+      record: values.record === true,
+      nameFilter: values.only,
+      onCase,
+    });
     if (report.cases.length === 0)
       throw new UsageError(`--only: no case name contains ${JSON.stringify(values.only)}; run without --only to list all cases`);
     terminal.out(summaryOf(report, values.only === undefined));

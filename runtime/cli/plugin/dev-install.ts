@@ -18,7 +18,7 @@ export interface DevService {
   call<T>(op: Operation, input?: Readonly<Record<string, unknown>>): Promise<T>;
 }
 export interface DevInstall {
-  readonly built: PluginBuild;
+  readonly pluginBuild: PluginBuild;
   readonly folder: string;
   readonly service: DevService;
   readonly out: (text: string) => void;
@@ -41,13 +41,13 @@ export const devVersion = (version: string, now: number): string => {
  * Installs a build as a new version, and prints whether it is running, waits for approval or failed. Returns whether it is
  * running.
  */
-export async function installDevVersion({ built, folder, service, out, signal }: DevInstall): Promise<boolean> {
-  const version = devVersion(built.manifest.version, Date.now());
+export async function installDevVersion({ pluginBuild, folder, service, out, signal }: DevInstall): Promise<boolean> {
+  const version = devVersion(pluginBuild.manifest.version, Date.now());
   const { code } = await bundle(folder, readPackage(folder).source, { version });
   const sha256 = sha256Of(code);
-  const { id } = built.manifest;
+  const { id } = pluginBuild.manifest;
   const plugin = await service.call<PluginEntity>(plugins.install, {
-    manifest: { ...built.manifest, version, bundle: { sha256, bytes: code.byteLength } },
+    manifest: { ...pluginBuild.manifest, version, bundle: { sha256, bytes: code.byteLength } },
     bundle: gzipSync(code).toString("base64"),
     origin: `plugin dev in ${basename(folder)}`,
     publisher: filePublisher(readPackage(folder).name),

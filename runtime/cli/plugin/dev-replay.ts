@@ -16,7 +16,7 @@ const shownText = 300;
 
 /** Replays the last webhook of each source of the plugin, and shows the parsed event and the results of its tasks. */
 export async function replayLastWebhook(context: ReplayContext): Promise<void> {
-  const sources = Object.keys(context.built.manifest.contributes.sources);
+  const sources = Object.keys(context.pluginBuild.manifest.contributes.sources);
   if (sources.length === 0) context.out("Nothing to replay: the plugin contributes no sources.\n");
   for (const source of sources) await replay(source, context);
 }

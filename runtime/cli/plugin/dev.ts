@@ -105,12 +105,12 @@ async function round(context: Round, packageFile: () => string): Promise<string>
   let ownPackageFile = "";
   try {
     const config = (await readConformance(folder))?.config ?? {};
-    const built = await build(folder, config);
+    const pluginBuild = await build(folder, config);
     ownPackageFile = packageFile();
-    const isGood = await passes(built, context);
+    const isGood = await passes(pluginBuild, context);
     if (!isGood || service === null || signal.aborted) return ownPackageFile;
-    const serves = await installDevVersion({ built, folder, service, out, signal });
-    if (serves && replays) await replayLastWebhook({ built, service, out, signal });
+    const serves = await installDevVersion({ pluginBuild, folder, service, out, signal });
+    if (serves && replays) await replayLastWebhook({ pluginBuild, service, out, signal });
   } catch (error) {
     if (!signal.aborted) err(`${messageOf(error)}\n`);
   }
@@ -122,12 +122,12 @@ const messageOf = (error: unknown): string => {
   return error instanceof Error ? error.message : String(error);
 };
 
-async function passes(built: PluginBuild, { folder, signal, out }: Round): Promise<boolean> {
+async function passes(pluginBuild: PluginBuild, { folder, signal, out }: Round): Promise<boolean> {
   const startedAt = performance.now();
   const failures: CaseResult[] = [];
   const { cases, skippedCases } = await runConformance({
     folder,
-    built,
+    pluginBuild,
     record: false,
     quick: true,
     signal,
@@ -146,7 +146,7 @@ async function passes(built: PluginBuild, { folder, signal, out }: Round): Promi
   }
   if (failures.length > shownFailures)
     out(`… and ${failures.length - shownFailures} more failed; to see them: signalbox plugin test\n`);
-  const { id, version } = built.manifest;
+  const { id, version } = pluginBuild.manifest;
   const slow = skippedCases === 0 ? "" : `; ${skippedCases} slow cases run only in signalbox plugin test`;
   const verdict = failures.length === 0 ? `good, ${cases.length} cases` : `${failures.length} of ${cases.length} cases failed`;
   out(`${id} ${version}: ${verdict}, ${Math.round(performance.now() - startedAt)} ms${slow}\n`);

@@ -25,10 +25,10 @@ afterAll(() => rmSync(work, { recursive: true, force: true }));
 
 async function run(folder: string): Promise<Report> {
   const config = (await readConformance(folder))?.config ?? {};
-  const built = await build(folder, config);
+  const pluginBuild = await build(folder, config);
   // The existing values already match those of the build.
-  expect(built.changedMembers).toEqual([]);
-  return runConformance({ folder, built, record: false, onCase: () => {} });
+  expect(pluginBuild.changedMembers).toEqual([]);
+  return runConformance({ folder, pluginBuild, record: false, onCase: () => {} });
 }
 const failures = ({ cases }: Report) => cases.filter(({ ok }) => !ok).map(({ name, error }) => `${name}: ${error}`);
 

@@ -69,7 +69,7 @@ const hold = (sql: Queryable) => sql`held_reason = case when g.state is null the
   released_at = case when g.is_paid then coalesce(e.released_at, now()) else e.released_at end`;
 
 /** Changes of a step between its request and its answer. */
-const answered = (sql: Queryable) => sql`
+const stepValues = (sql: Queryable) => sql`
   state = s.state, name = s.name, agent_id = s.agent_id, key = s.key, input = s.input, packed = decode(s.packed, 'base64'), output = s.output, packed_output = decode(s.packed_output, 'base64'), error = s.error,
   prompt_tokens = s.prompt_tokens, completion_tokens = s.completion_tokens, cost_usd = s.cost_usd,
   duration_ms = s.duration_ms, started_at = s.started_at, ended_at = s.ended_at`;
@@ -108,7 +108,7 @@ export async function writeChanges(sql: Queryable, changes: readonly Change[]): 
       where s.execution_id in (select id from leased)
     ), completed as (
       update execution_steps t
-      set ${answered(sql)},
+      set ${stepValues(sql)},
         in_flight_until = now() + make_interval(secs => s.in_flight_ms / 1000),
         expires_at = coalesce(t.expires_at, now() + make_interval(secs => s.expires_ms / 1000))
       from json_to_recordset(${flat("completed")}::text::json) as s (${sql.unsafe(stepTypes)})

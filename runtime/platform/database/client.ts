@@ -39,13 +39,13 @@ export interface Database {
   /** Opens up to `max` more sessions with these settings, which `close` closes too. Absent if sessions cannot have settings. */
   readonly sessions?: (max: number, settings: Readonly<Record<string, string>>) => Sql;
   /**
-   * Listens to a channel. `reconnected`: messages may have been missed. `name`: the session's `application_name`, which every
+   * Listens to a channel. `onReconnect`: messages may have been missed. `name`: the session's `application_name`, which every
    * account of the server can see. Absent if there is only one session.
    */
   readonly listen?: (
     channel: string,
     hear: (payload: string) => void,
-    reconnected: () => void,
+    onReconnect: () => void,
     name?: string,
   ) => Promise<Listening>;
   /** Whether the connections of `listen` are sessions of the server itself, not of a pooler: they end with this process. */
@@ -108,9 +108,9 @@ export function connectPostgres(url: string, { max, direct }: PostgresOptions): 
     kind: "postgres",
     ...(direct === undefined && { sessions: open }),
     keepsSessions: true,
-    listen: async (channel, hear, reconnected, name) => {
+    listen: async (channel, hear, onReconnect, name) => {
       const settings = name === undefined ? {} : { application_name: name };
-      const one = await listen({ url: direct ?? url, settings, first, channel, hear, reconnected });
+      const one = await listen({ url: direct ?? url, settings, first, channel, hear, onReconnect });
       listening.push(one);
       return one;
     },

@@ -18,10 +18,10 @@ export interface ConnectionOptions {
   /** Maximum time from passing a statement to the pool until its answer, in milliseconds. */
   readonly deadlineMs: number;
   /** Called when a statement was answered. */
-  readonly answered: (connection: Connection) => void;
+  readonly onAnswer: (connection: Connection) => void;
   /** Called when the connection accepts no more statements. `late`: the server did not answer in time. */
-  readonly closed: (connection: Connection, reason: Error, late: boolean) => void;
-  readonly notified?: (payload: string) => void;
+  readonly onClose: (connection: Connection, reason: Error, late: boolean) => void;
+  readonly onNotification?: (payload: string) => void;
   /** The server answered that it cannot store data. */
   readonly full?: (error: Error) => void;
 }
@@ -52,8 +52,8 @@ export class Connection {
       settings: options.settings,
       prepare: options.prepare,
       socket: (address) => this.#connect(address),
-      closed: () => this.#lost(),
-      ...(options.notified && { notified: options.notified }),
+      onClose: () => this.#lost(),
+      ...(options.onNotification && { onNotification: options.onNotification }),
     });
   }
 
@@ -74,13 +74,13 @@ export class Connection {
     return new Promise((done, fail) => {
       const pending = { until, fail };
       this.#pending.add(pending);
-      const answered = () => {
-        if (this.#pending.delete(pending) && !this.#ended) this.#options.answered(this);
+      const end = () => {
+        if (this.#pending.delete(pending) && !this.#ended) this.#options.onAnswer(this);
       };
       build(this.#driver).then(
         (result) => {
           done(result);
-          answered();
+          end();
         },
         (thrown) => {
           const error = this.#named(thrown);
@@ -89,7 +89,7 @@ export class Connection {
           // No more statements may be sent on a connection that is lost, or whose server has become a standby.
           const isLost = isUnavailable(error) && !cannotStore(error) && sqlState(error) !== queryCancelledCode;
           if (isLost || isReadOnly(error)) this.#end(error, false);
-          answered();
+          end();
         },
       );
     });
@@ -133,7 +133,7 @@ export class Connection {
     // If the server does not respond, the connection would never end by itself.
     if (isOrderly) setTimeout(() => this.#socket?.destroy(), closeTimeoutMs).unref();
     else this.#socket?.destroy();
-    this.#options.closed(this, reason, late);
+    this.#options.onClose(this, reason, late);
   }
 
   /** A network failure as the error that all code checks for. */

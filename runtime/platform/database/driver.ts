@@ -18,8 +18,8 @@ export interface DriverOptions {
   /** Opens the stream to the server. Called again when the driver reconnects. */
   readonly socket: (address: Address) => Duplex;
   /** Called when the connection was closed. */
-  readonly closed: () => void;
-  readonly notified?: (payload: string) => void;
+  readonly onClose: () => void;
+  readonly onNotification?: (payload: string) => void;
 }
 
 /** The address of the server, as the driver parses it from the URL, which may name several hosts. */
@@ -64,7 +64,7 @@ const types = {
  * The driver for one connection. It keeps no pool and never reconnects, because its handling of lost connections loses queries
  * (porsager/postgres #1186, #1193); `Connection` does that.
  */
-export const openDriver = ({ url, settings, prepare = true, socket, closed, notified }: DriverOptions): Sql => {
+export const openDriver = ({ url, settings, prepare = true, socket, onClose, onNotification }: DriverOptions): Sql => {
   const options = {
     types,
     socket,
@@ -73,8 +73,8 @@ export const openDriver = ({ url, settings, prepare = true, socket, closed, noti
     fetch_types: false,
     no_subscribe: true,
     onnotice: () => {},
-    onclose: closed,
-    onnotify: (_: string, payload: string) => notified?.(payload),
+    onclose: onClose,
+    onnotify: (_: string, payload: string) => onNotification?.(payload),
     // `Connection` and `Pool` handle deadlines and the age of connections.
     connect_timeout: 0,
     idle_timeout: 0,
@@ -102,7 +102,7 @@ export function parseArray<T>(text: string, parse: (element: string) => T): (T |
 }
 
 export const serializeArray = (elements: readonly unknown[]): string =>
-  `{${elements.map((one) => (one === null ? "NULL" : `"${escaped(String(one))}"`)).join(",")}}`;
+  `{${elements.map((one) => (one === null ? "NULL" : `"${escapeQuotes(String(one))}"`)).join(",")}}`;
 
 /** Checked first, because ids and names contain neither and a replacement costs several times as much. */
-const escaped = (text: string): string => (/["\\]/.test(text) ? text.replace(/["\\]/g, "\\$&") : text);
+const escapeQuotes = (text: string): string => (/["\\]/.test(text) ? text.replace(/["\\]/g, "\\$&") : text);

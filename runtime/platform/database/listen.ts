@@ -4,7 +4,7 @@ export interface ListenOptions extends Pick<ConnectionOptions, "url" | "settings
   readonly channel: string;
   readonly hear: (payload: string) => void;
   /** Called after each reconnection, because messages may have been missed. */
-  readonly reconnected: () => void;
+  readonly onReconnect: () => void;
 }
 
 export interface Listening {
@@ -34,8 +34,15 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   const subscribe = (on: Connection) => on.run((driver) => driver.unsafe(statement), now() + answerMs);
   // Repeating LISTEN has no effect, and keeps it the last statement of the session, by which replicas are counted.
   const beat = (on: Connection) => subscribe(on).then(() => later(heartbeatMs, () => beat(on)), on.close.bind(on));
-  const open = async (closed: () => void) => {
-    const next = new Connection({ ...options, now, deadlineMs: answerMs, notified: options.hear, answered: () => {}, closed });
+  const open = async (onClose: () => void) => {
+    const next = new Connection({
+      ...options,
+      now,
+      deadlineMs: answerMs,
+      onNotification: options.hear,
+      onAnswer: () => {},
+      onClose,
+    });
     connection = next;
     try {
       await next.open(answerMs);
@@ -48,7 +55,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   };
   const reopen = () => {
     clearTimeout(timer);
-    later(againMs, () => open(reopen).then(options.reconnected, () => {}));
+    later(againMs, () => open(reopen).then(options.onReconnect, () => {}));
   };
   const check = setInterval(() => connection?.check(), checkMs);
   check.unref();

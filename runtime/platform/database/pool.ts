@@ -156,8 +156,8 @@ export class ConnectionPool {
       ...this.#options,
       deadlineMs: this.#deadlineMs,
       now: () => this.#now,
-      answered: (one) => this.#answered(one),
-      closed: (one, reason, late) => this.#gone(one, reason, late),
+      onAnswer: (one) => this.#answered(one),
+      onClose: (one, reason, late) => this.#gone(one, reason, late),
     });
     this.#opening.set(connection, this.#attempts++);
     connection.open(openMs).then(

@@ -52,7 +52,7 @@ const escapingDriver = openDriver({
   socket: () => {
     throw new Error("this driver only builds parts of statements");
   },
-  closed: () => {},
+  onClose: () => {},
 });
 
 /** The tagged template and `unsafe`, which execute statements with `run`, together with `members`. */

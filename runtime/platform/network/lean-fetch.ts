@@ -112,7 +112,7 @@ async function bodyOf(
   if (!isPacked && Number(headers["content-length"]) <= smallBytes) return await body.arrayBuffer();
   const content = isJson(headers["content-type"]) ? await wholeIfSmall(body) : body;
   if (content instanceof ArrayBuffer) return isPacked ? unpack(content, signal) : content;
-  return boundedStream(isPacked ? unpacking(content) : content, signal);
+  return boundedStream(isPacked ? gunzipStream(content) : content, signal);
 }
 
 /** Reads a body by its events, which cost a fraction of an iterator. */
@@ -150,12 +150,12 @@ function unpack(packed: ArrayBuffer, signal: Signal): ArrayBuffer | ReadableStre
     return new Uint8Array(gunzipSync(packed, { maxOutputLength: smallUnpacked })).buffer;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ERR_BUFFER_TOO_LARGE") throw error;
-    return boundedStream(unpacking(Readable.from([Buffer.from(packed)])), signal);
+    return boundedStream(gunzipStream(Readable.from([Buffer.from(packed)])), signal);
   }
 }
 
 /** A failure is thrown to the reader. */
-const unpacking = (packed: AsyncIterable<Uint8Array>) => pipeline(packed, createGunzip(), () => {});
+const gunzipStream = (packed: AsyncIterable<Uint8Array>) => pipeline(packed, createGunzip(), () => {});
 
 const headersOf = (all: Answer["headers"]): [string, string][] =>
   Object.entries(all).flatMap(([name, value = ""]): [string, string][] =>

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { bounded, measureProcess, registry } from "./metrics.ts";
+import { labelValue, measureProcess, registry } from "./metrics.ts";
 
 const deploy = new URL("../../../examples/deploy/", import.meta.url);
 
@@ -16,7 +16,7 @@ test.each(["alerts.yaml", "dashboard.json"])("%s names only metrics that exist",
 });
 
 test("a label with outside values has at most 100 of them", () => {
-  const values = Array.from({ length: 150 }, (_, n) => bounded("test", `v${n}`));
+  const values = Array.from({ length: 150 }, (_, n) => labelValue("test", `v${n}`));
   expect(new Set(values).size).toBe(101);
-  expect(bounded("test", "v3")).toBe("v3");
+  expect(labelValue("test", "v3")).toBe("v3");
 });

@@ -120,11 +120,11 @@ export const pluginUp = new Gauge({
 });
 
 const maxValues = 100;
-const known = new Map<string, Set<string>>();
+const valuesByLabel = new Map<string, Set<string>>();
 /** Limits an external label value, such as a model: after 100 different ones, it is `other`. */
-export function bounded(label: string, value: string): string {
-  const values = known.get(label) ?? new Set();
-  known.set(label, values);
+export function labelValue(label: string, value: string): string {
+  const values = valuesByLabel.get(label) ?? new Set();
+  valuesByLabel.set(label, values);
   if (values.has(value)) return value;
   if (values.size >= maxValues) return "other";
   values.add(value);
@@ -150,7 +150,7 @@ export function measureProcess(): void {
 export const countRequests =
   (fetch: typeof globalThis.fetch): typeof globalThis.fetch =>
   async (input, init) => {
-    const host = bounded("host", hostOf(input));
+    const host = labelValue("host", hostOf(input));
     try {
       const answer = await fetch(input, init);
       requests.inc({ host, status: `${Math.floor(answer.status / 100)}xx` });

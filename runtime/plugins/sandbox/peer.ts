@@ -101,13 +101,13 @@ export class Peer {
         fail(new PluginError("timeout", `${name} did not answer within ${deadlineMs} ms`));
       }, deadlineMs);
       signal?.addEventListener("abort", cancel, { once: true });
-      const finished =
+      const finishThen =
         <T>(then: (value: T) => void) =>
         (value: T) => {
           finish();
           then(value);
         };
-      this.#pending.set(id, { resolve: finished(done), reject: finished(fail) });
+      this.#pending.set(id, { resolve: finishThen(done), reject: finishThen(fail) });
       child().write(line);
     });
 

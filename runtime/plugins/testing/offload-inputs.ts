@@ -1,4 +1,4 @@
-import { repeated } from "../../platform/test-stall.ts";
+import { repeat } from "../../platform/test-stall.ts";
 
 /** Texts that are hard for the converters of each format, to be repeated. */
 export const markdown: readonly string[] = [
@@ -142,7 +142,7 @@ export const documents: Readonly<Record<string, unknown>> = {
       },
     ],
   },
-  "one long text": { type: "doc", content: [paragraph(repeated("*_[", 900_000))] },
+  "one long text": { type: "doc", content: [paragraph(repeat("*_[", 900_000))] },
   "many short texts": {
     type: "doc",
     content: [

@@ -40,7 +40,7 @@ export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
       const loaded = await calls.made();
       loaded?.stop();
       for (const session of sessions.open.keys()) session.close();
-      const isDrained = await Promise.race([sessions.ended().then(() => true), after(limitMs)]);
+      const isDrained = await Promise.race([sessions.whenEnded().then(() => true), after(limitMs)]);
       if (!isDrained) loaded?.shutDown();
       sessions.breakAll();
       await closed;

@@ -140,7 +140,7 @@ export function keepSessions(
     open,
     /** Whether a call is one of too many of its connection. */
     isExcess: (stream: Stream): boolean => excessSockets.has(stream),
-    ended() {
+    whenEnded() {
       ending = true;
       endIfUnused();
       return sessionsEnd.promise;

@@ -5,7 +5,7 @@ test("if too many bodies arrive, the one that has received the least for its age
   const budget = new BodyBudget(1_000);
   const refused: string[] = [];
   const arrive = (name: string, ageMs: number, bytes: number) =>
-    budget.arriving({ since: performance.now() - ageMs, bytes, refuse: () => refused.push(name) });
+    budget.track({ since: performance.now() - ageMs, bytes, refuse: () => refused.push(name) });
   arrive("a large upload", 20_000, 10_000_000);
   for (let i = 0; i < 3_997; i++) arrive("a body that begins", 5, 0);
   arrive("slow", 10_000, 100);

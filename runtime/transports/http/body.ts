@@ -39,7 +39,7 @@ export class BodyBudget {
    * Counts a body until what is returned is called. If there are too many, the one that arrives most slowly is refused: most arrive
    * within milliseconds.
    */
-  arriving(arrival: Arrival): () => void {
+  track(arrival: Arrival): () => void {
     if (this.#arriving.size === maxArriving) {
       const now = performance.now();
       let slowest: [Arrival, number] | undefined;
@@ -186,7 +186,7 @@ async function* inTime(stream: AsyncIterable<Uint8Array>, budget: BodyBudget | u
   over.catch(() => {});
   const timer = setTimeout(() => fail(late), bodyMs + Math.random() * spreadMs);
   const arrival: Arrival = { since: performance.now(), bytes: 0, refuse: () => fail(tooManyBodies) };
-  const arrived = budget?.arriving(arrival);
+  const arrived = budget?.track(arrival);
   let ended = false;
   try {
     for (;;) {

@@ -46,7 +46,7 @@ export async function readInput(c: HonoContext, op: Operation, places: Places, l
     if (hasTrial(op))
       refuseUnknown(c, op, {
         names: Object.keys(body).filter((name) => !places.params.includes(name)),
-        known: places.body,
+        allowedNames: places.body,
         kind: "",
       });
     for (const name of places.body) if (Object.hasOwn(body, name)) put(name, body[name]);
@@ -56,7 +56,7 @@ export async function readInput(c: HonoContext, op: Operation, places: Places, l
   }
   // A filter with a typo in its name would return everything.
   if (op.http?.includes(" /api/") && c.req.raw.url.includes("?"))
-    refuseUnknown(c, op, { names: Object.keys(c.req.queries()), known: places.query, kind: "query " });
+    refuseUnknown(c, op, { names: Object.keys(c.req.queries()), allowedNames: places.query, kind: "query " });
   for (const name of places.query) {
     const values = c.req.queries(name);
     if (values === undefined) continue;
@@ -70,22 +70,29 @@ export async function readInput(c: HonoContext, op: Operation, places: Places, l
 
 interface Members {
   readonly names: readonly string[];
-  readonly known: readonly string[];
+  readonly allowedNames: readonly string[];
   /** `query `, or empty for members of the body. */
   readonly kind: string;
 }
 
-function refuseUnknown(c: HonoContext, op: Operation, { names, known, kind }: Members): void {
-  const unknown = names.find((name) => !known.includes(name));
+function refuseUnknown(c: HonoContext, op: Operation, { names, allowedNames, kind }: Members): void {
+  const unknown = names.find((name) => !allowedNames.includes(name));
   if (unknown === undefined) return;
   const of = `${httpRoute(op).method} ${c.req.path}`;
-  throw problem("bad_request", unknownMember(unknown, { known, kind, of }), { field: unknown.slice(0, 100) });
+  throw problem("bad_request", unknownMember(unknown, { allowedNames, kind, of }), { field: unknown.slice(0, 100) });
 }
 
 /** `status: is not a query member of GET /api/task-executions; did you mean "state"?` */
-export function unknownMember(name: string, { known, kind, of }: Omit<Members, "names"> & { readonly of: string }): string {
-  const suggestion = nearestName(name, known);
-  const help = suggestion ? `did you mean "${suggestion}"?` : known.length > 0 ? `it takes ${known.join(", ")}` : "it takes none";
+export function unknownMember(
+  name: string,
+  { allowedNames, kind, of }: Omit<Members, "names"> & { readonly of: string },
+): string {
+  const suggestion = nearestName(name, allowedNames);
+  const help = suggestion
+    ? `did you mean "${suggestion}"?`
+    : allowedNames.length > 0
+      ? `it takes ${allowedNames.join(", ")}`
+      : "it takes none";
   return `${name.slice(0, 100)}: is not a ${kind}member of ${of}; ${help}`;
 }
 

@@ -6,7 +6,7 @@ import type { Context } from "hono";
 import type { LargeJson } from "../../platform/large-json.ts";
 import { clientAddress } from "../../platform/network/client-address.ts";
 import type { Networks } from "../../platform/network/networks.ts";
-import { bounded, webhookSeconds, webhooks } from "../../platform/telemetry/metrics.ts";
+import { labelValue, webhookSeconds, webhooks } from "../../platform/telemetry/metrics.ts";
 import type { WebhookHead } from "../../webhooks/admit.ts";
 import type { Entry, Receiver } from "../../webhooks/receiver.ts";
 import { methodNotAllowed } from "./app.ts";
@@ -28,7 +28,7 @@ const unknown = "unknown";
 
 /** The source of a path, as in the metrics. */
 const nameOf = (entry: Entry | undefined): string =>
-  entry ? bounded("source", entry.kind === "path" ? "path" : entry.connection.source.name) : unknown;
+  entry ? labelValue("source", entry.kind === "path" ? "path" : entry.connection.source.name) : unknown;
 
 /**
  * Receives webhooks. Checks the slug and the headers before it reads the body, then verifies the raw bytes, parses and

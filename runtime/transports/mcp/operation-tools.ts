@@ -63,7 +63,7 @@ function refuseUnknown(op: Operation, input: Record<string, unknown>): void {
   if (httpRoute(op).method !== "GET" && !hasTrial(op)) return;
   const known = Object.keys(op.input.shape);
   const unknown = Object.keys(input).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw problem("bad_request", unknownMember(unknown, { known, kind: "", of: op.id }));
+  if (unknown !== undefined) throw problem("bad_request", unknownMember(unknown, { allowedNames: known, kind: "", of: op.id }));
 }
 
 const inResult = (schema: object) => ({

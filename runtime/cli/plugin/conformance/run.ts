@@ -13,7 +13,7 @@ import { suitesOf } from "./suites.ts";
 
 export interface RunOptions {
   readonly folder: string;
-  readonly built: PluginBuild;
+  readonly pluginBuild: PluginBuild;
   /** Send requests without a recording to the real server, and record the responses. */
   readonly record: boolean;
   /** Run only the cases that do not wait; no report is written. */
@@ -31,7 +31,7 @@ export interface Outcome extends Report {
 
 /** Runs the suites of the plugin's kinds on its built bundle, in the sandbox, and writes the report next to the bundle. */
 export async function runConformance(options: RunOptions): Promise<Outcome> {
-  const { folder, built, record, quick = false, nameFilter = "", signal, onCase } = options;
+  const { folder, pluginBuild, record, quick = false, nameFilter = "", signal, onCase } = options;
   const conformance = (await readConformance(folder)) ?? {};
   const http = join(folder, "test/http");
   const recordings = readRecordings(http);
@@ -40,7 +40,7 @@ export async function runConformance(options: RunOptions): Promise<Outcome> {
   const ask: typeof real = async (input, init) =>
     ((await recordedTracker.answers(input, init)) ? recordedTracker.fetch : real)(input, init);
   const state: RunState = { fetch: record ? ask : recordedTracker.fetch, tracker: null, usedHosts: new Set(), stderrLines: [] };
-  const process = openPluginUnderTest(built, conformance, state);
+  const process = openPluginUnderTest(pluginBuild, conformance, state);
   const results: CaseResult[] = [];
   let skippedCases = 0;
   const runCases = async (cases: readonly TestCase[]) => {
@@ -58,16 +58,17 @@ export async function runConformance(options: RunOptions): Promise<Outcome> {
     }
   };
   try {
-    await runCases(bundleCases(built, conformance.config ?? {}));
-    for (const suite of suitesOf({ built, conformance, plugin: process.plugin, state, recordedTracker })) await suite(runCases);
+    await runCases(bundleCases(pluginBuild, conformance.config ?? {}));
+    for (const suite of suitesOf({ pluginBuild, conformance, plugin: process.plugin, state, recordedTracker }))
+      await suite(runCases);
   } finally {
     await process.close();
   }
-  await runCases(shutdownCases(built, conformance, state, recordedTracker.unansweredRequests));
+  await runCases(shutdownCases(pluginBuild, conformance, state, recordedTracker.unansweredRequests));
   const isWhole = !quick && nameFilter === "" && !signal?.aborted;
-  const unused = unusedPermissions(built, state).map((one) => `the permission ${one} was not used by any case`);
-  const report = reportOf(built, results, isWhole ? [...unused, ...untestedSources(conformance)] : []);
-  if (isWhole) writeFileSync(reportPathOf(built.bundle), `${JSON.stringify(report, null, 2)}\n`);
+  const unused = unusedPermissions(pluginBuild, state).map((one) => `the permission ${one} was not used by any case`);
+  const report = reportOf(pluginBuild, results, isWhole ? [...unused, ...untestedSources(conformance)] : []);
+  if (isWhole) writeFileSync(reportPathOf(pluginBuild.bundle), `${JSON.stringify(report, null, 2)}\n`);
   return { ...report, skippedCases };
 }
 

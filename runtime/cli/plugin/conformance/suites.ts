@@ -16,7 +16,7 @@ import { conformancePath } from "./read-conformance.ts";
 import type { RecordedTracker } from "./recordings.ts";
 
 export interface SuiteContext {
-  readonly built: PluginBuild;
+  readonly pluginBuild: PluginBuild;
   readonly conformance: Conformance;
   /** The bundle, in the sandbox. */
   readonly plugin: Plugin;
@@ -31,8 +31,8 @@ type Suite = (runCases: RunCases) => Promise<void>;
  * message that says so.
  */
 export function suitesOf(context: SuiteContext): Suite[] {
-  const { built, conformance, plugin, state } = context;
-  const { contributes } = built.manifest;
+  const { pluginBuild, conformance, plugin, state } = context;
+  const { contributes } = pluginBuild.manifest;
   const config = conformance.config ?? {};
   const suitesOfKind = <K extends "sources" | "memories" | "knowledge" | "queues" | "useCases">(
     kind: K,
@@ -81,10 +81,10 @@ function routeCases({ conformance, plugin }: SuiteContext): TestCase[] {
 
 /** Without a fake server, the recordings answer. */
 function toolCases(
-  { built, conformance, plugin, state, recordedTracker }: SuiteContext,
+  { pluginBuild, conformance, plugin, state, recordedTracker }: SuiteContext,
   fixtures: NonNullable<Conformance["tools"]>,
 ): TestCase[] {
-  const start = fixtures.tracker ?? (built.manifest.needs.includes("fetch") ? async () => recordedTracker : undefined);
+  const start = fixtures.tracker ?? (pluginBuild.manifest.needs.includes("fetch") ? async () => recordedTracker : undefined);
   return testTools(plugin, {
     ...fixtures,
     config: conformance.config ?? {},

@@ -36,13 +36,13 @@ export function ask(method: string, params: unknown, signal?: AbortSignal | null
       fail(signal?.reason);
     };
     signal?.addEventListener("abort", stop, { once: true });
-    const finishing =
+    const finishThen =
       <T>(then: (value: T) => void) =>
       (value: T) => {
         signal?.removeEventListener("abort", stop);
         then(value);
       };
-    pendingRequests.set(id, { done: finishing(done), fail: finishing(fail) });
+    pendingRequests.set(id, { done: finishThen(done), fail: finishThen(fail) });
     waitingLines.set(id, line);
     sendWaiting();
   });
