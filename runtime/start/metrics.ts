@@ -1,9 +1,9 @@
 import {
-  bounded,
   checkUp,
   connections,
   connectionWaiters,
   executions,
+  labelValue,
   measureProcess,
   oldestQueued,
   pluginUp,
@@ -48,7 +48,7 @@ export function openMetrics(
       pluginUp.set({ plugin: manifest.id }, process?.status().state === "ready" ? 1 : 0);
     const parts = await checkedParts(status, sql);
     checkUp.reset();
-    for (const [name, works] of parts) checkUp.set({ check: bounded("check", name) }, works ? 1 : 0);
+    for (const [name, works] of parts) checkUp.set({ check: labelValue("check", name) }, works ? 1 : 0);
     await read().catch((error) => log.warn("failed to read metrics from the database", { error }));
   };
 }
