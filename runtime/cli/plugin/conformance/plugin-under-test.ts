@@ -121,7 +121,7 @@ async function open(manifest: BuiltManifest, bundle: string, { conformance, stat
   const ways = {
     permissions: manifest.permissions.http,
     guardedFetch: fetchFor(state),
-    directFetch,
+    directFetch: settingsFetchFor(state),
     operatorHosts: () => [...hostsIn(config), ...(state.tracker ? [new URL(state.tracker.url).host] : [])],
     userHosts: () => [],
   };
@@ -163,8 +163,6 @@ async function open(manifest: BuiltManifest, bundle: string, { conformance, stat
   return process as Process;
 }
 
-const directFetch: Fetch = (input, init) => globalThis.fetch(input, init);
-
 /** Sends requests for any host to the case's tracker, or if it has none, to the recordings. */
 const fetchFor =
   (state: RunState): Fetch =>
@@ -174,6 +172,18 @@ const fetchFor =
     const { tracker } = state;
     if (!tracker || url.host === new URL(tracker.url).host || tracker.url === unlisted) return state.fetch(input, init);
     return globalThis.fetch(new URL(url.pathname + url.search, tracker.url), init);
+  };
+
+/**
+ * Sends requests for a host in the settings. If the case has a tracker, or recordings, these answer, because the real server does
+ * not fail when a case needs it to. A store or a queue is a test server at its own address.
+ */
+const settingsFetchFor =
+  (state: RunState): Fetch =>
+  async (input, init) => {
+    const { host } = new URL(input instanceof Request ? input.url : input);
+    const isAnswered = state.tracker !== null && host !== new URL(state.tracker.url).host;
+    return isAnswered ? fetchFor(state)(input, init) : globalThis.fetch(input, init);
   };
 /** Address of a tracker that has no server: the recordings answer. */
 const unlisted = "http://127.0.0.1:9";
