@@ -39,6 +39,8 @@ const commentTexts = [
   ["data", "body"],
   ["data", "comment_html"],
   ["data", "comment_stripped"],
+  ["data", "comment", "comment_html"],
+  ["data", "comment"],
 ];
 /** Members that contain the description of the subject. */
 const descriptions = [
@@ -53,16 +55,18 @@ const descriptions = [
 ];
 
 /**
- * The new text of the event: its comment, or if there is none, the title and the description; if those are not known, the whole
- * text for the agent. A title is separate, because it is no markup: what looks like a comment that begins there hides nothing.
+ * The new text of the event: its comment, or if there is none, the title and the texts for the agent. A title is no markup: what
+ * looks like a comment that begins there hides nothing. The text for the agent can contain titles, too, so the description is also
+ * separate.
  */
-export function newestText({ title, text }: SourceEvent, payload: Json): { readonly title: string; readonly body: string } {
+export function newestText({ title, text }: SourceEvent, payload: Json): { readonly title: string; readonly texts: string[] } {
   const textAt = (paths: readonly (readonly string[])[]) =>
     paths.map((path) => valueAt(payload, ...path)).find((value) => typeof value === "string");
   const comment = textAt(commentTexts);
-  if (comment !== undefined) return { title: "", body: comment };
+  if (comment !== undefined) return { title: "", texts: [comment] };
   const heading = /^# .*/.exec(text)?.[0] ?? "";
-  return { title: title ?? heading, body: textAt(descriptions) ?? text.slice(heading.length) };
+  const description = textAt(descriptions);
+  return { title: title ?? heading, texts: [text.slice(heading.length), ...(description === undefined ? [] : [description])] };
 }
 
 const isWord = (character: string | undefined): boolean => character !== undefined && /[\p{L}\p{N}_-]/u.test(character);

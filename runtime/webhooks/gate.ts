@@ -84,7 +84,7 @@ function conditionVerdicts({ event, payload, mapping }: GateInput): Verdict[] {
   if (mention) {
     const name = mention.replace(/^@?/, "@");
     const text = newestText(event, payload);
-    const passes = mentionsInTitle(text.title, mention) || mentionsVisibly(text.body, mention);
+    const passes = mentionsInTitle(text.title, mention) || text.texts.some((one) => mentionsVisibly(one, mention));
     add("condition.mention", passes, `the text mentions ${name}`, `the visible text does not mention ${name}`);
   }
   if (label) {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { issueOpened } from "../harness/alpha-payloads.ts";
+import { issueEdited, issueOpened } from "../harness/alpha-payloads.ts";
 import * as beta from "../harness/beta-payloads.ts";
 import * as gamma from "../harness/gamma-payloads.ts";
 import { expectRefused } from "../harness/refused.ts";
@@ -104,6 +104,11 @@ test("a title hides no mention, whatever it looks like", async () => {
   expect(await started("For @helper <!-- now", "It fails.")).toBe(true);
   expect(await started("Broken", "It fails.\n\n<!-- Ask @helper. -->")).toBe(false);
   expect(await started("Broken `@helper`", "It fails.")).toBe(false);
+  const renamed = issueEdited({ repo: "octo/titles", number: ++issues, body: "Hello @helper!\n\n<!-- Fill in. -->" });
+  const changes = { ...renamed, changes: { title: { from: "Broken <!--" } } };
+  const edits = { source: "alpha", event_name: "issues", action: "edited", canonical_trigger: "issue.created" };
+  expect((await service.post("/api/tasks/sources", edits)).status).toBe(201);
+  expect((await service.webhook(changes)).body.executions?.some(({ task_id }) => task_id === "titled")).toBe(true);
 });
 
 test("conditions of a mapping are listed and checked, and refusals have a reason", async () => {
