@@ -4,7 +4,7 @@ import { problem } from "@signalbox/schema/problem";
 import type { Bus } from "../platform/bus.ts";
 import type { Queryable } from "../platform/database/client.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
-import { deletePause, existsFor, insertPause, listPauses } from "./queries.ts";
+import { deletePause, existsFor, insertPause, listPauses, pausableIds } from "./queries.ts";
 
 /** The claim reads the pauses itself, so a pause applies on every replica from its next claim on. */
 export function pauseOperations(bus: Bus, sources: () => Iterable<string>): BoundOperation[] {
@@ -58,6 +58,8 @@ async function requireTarget(
         field: "id",
       });
   } else if (!(await existsFor(sql, scope, id))) {
-    throw problem("bad_request", `id: there is no ${scope} ${JSON.stringify(id)}`, { field: "id" });
+    const ids = await pausableIds(sql, scope, id);
+    const available = ids.length === 0 ? `there are no ${scope}s` : `available: ${ids.join(", ")}`;
+    throw problem("bad_request", `id: there is no ${scope} ${JSON.stringify(id)}; ${available}`, { field: "id" });
   }
 }

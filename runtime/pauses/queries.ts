@@ -28,6 +28,17 @@ export async function deletePause(sql: Queryable, scope: Scope, id: string | nul
   return row;
 }
 
+/** Some ids that can be paused, with what they are about; first the project whose name at its platform was given. */
+export async function pausableIds(sql: Queryable, scope: "project" | "agent", given: string): Promise<string[]> {
+  const rows =
+    scope === "agent"
+      ? await sql<{ text: string }[]>`select id as text from agents order by id limit 10`
+      : await sql<{ text: string }[]>`
+          select id || ' (' || source || ':' || source_project_id || ')' as text from projects
+          order by source_project_id = ${given} desc, id limit 10`;
+  return rows.map(({ text }) => text);
+}
+
 /** Whether the project or agent to pause exists. */
 export async function existsFor(sql: Queryable, scope: "project" | "agent", id: string): Promise<boolean> {
   const rows =

@@ -106,10 +106,11 @@ test("a project is paused by its id, and the timeline of an issue says so", asyn
 });
 
 test.each([
-  [{ scope: "agent", id: "nobody_there" }, /id: there is no agent "nobody_there"/],
+  [{ scope: "agent", id: "nobody_there" }, /id: there is no agent "nobody_there"; available: \w+, /],
   [{ scope: "source", id: "omega" }, /id: there is no source "omega"; available: alpha/],
   [{ scope: "project" }, /id: is required with the scope project/],
   [{ scope: "project", id: 99 }, /id: there is no project "99"/],
+  [{ scope: "project", id: "octo/paused" }, /id: there is no project "octo\/paused"; available: \d+ \(alpha:octo\/paused\)/],
   [{ scope: "all", id: "1" }, /id: must not be sent/],
   [{ scope: "everything" }, /scope/],
 ])("%j is refused", async (body, error) => {
