@@ -30,7 +30,11 @@ const credentials = z
   );
 const owner = {
   agent_id: slug.nullish().describe("Agent that uses this account."),
-  project_id: rowId.nullish().describe("Project in which agents use this account."),
+  project_id: rowId
+    .nullish()
+    .describe(
+      "Project in which agents use this account. The webhooks of the integration then start runs only for events of this project.",
+    ),
 };
 
 export const list = operation({

@@ -227,9 +227,9 @@ async function storeCommand(
     if (typeof stored === "string" || stored.outcome === "discarded") return { arrival, stored, effect: null };
     const earlier = await findCarriedOut(tx, event);
     if (earlier !== undefined) {
-      const reason = alreadyCarriedOut(command, earlier);
-      await discard(tx, event.id, reason);
-      return { arrival, stored: { ...stored, outcome: "discarded" as const, reason }, effect: null };
+      const refused = { outcome: "discarded" as const, reason: alreadyCarriedOut(command, earlier) };
+      await discard(tx, event.id, refused.reason);
+      return { arrival, stored: { ...stored, ...refused }, effect: null };
     }
     const effect = await carryOut(tx, command, placeOf(event));
     await setReason(tx, event.id, effect.summary);

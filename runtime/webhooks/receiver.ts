@@ -96,7 +96,7 @@ export interface UnreadableWebhook extends WebhookRequest {
 }
 
 export interface ReceiverOptions {
-  readonly connections: Pick<Connections, "bySlug" | "environment">;
+  readonly connections: Pick<Connections, "bySlug" | "environment" | "projectOf">;
   readonly accounts: Accounts;
   readonly standings: Standings;
   readonly rules: MappingRules;
