@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from a0f55699e94220f6
+-- Made from bb32aa7ceccbaaa9
 
 create extension if not exists vector;
 
@@ -469,6 +469,7 @@ begin
     select 1 from webhook_events e where e.subject = new.subject and e.snapshot and e.occurred_at > new.occurred_at and e.outcome = 'dispatched'
   ) or exists (
     select 1 from webhook_events e where e.subject = new.subject and e.closes and e.occurred_at > new.occurred_at
+      and (e.slug = new.slug or e.slug !~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')
   )) then
     new.outcome := 'discarded';
     new.reason := 'it tells of an older state of the issue than an event that came before it';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { issueClosed, issueCommented, issueOpened } from "../harness/alpha-payloads.ts";
+import { issueClosed, issueCommented, issueEdited, issueOpened } from "../harness/alpha-payloads.ts";
 import { type ExecutionSeen, eventually } from "../harness/wait.ts";
 import { startWorld, textsOf, token, type World } from "../harness/world.ts";
 
@@ -60,6 +60,11 @@ test("webhooks of an integration control only what they started", { timeout: 60_
   }
   await world.service.webhook(issueClosed({ repo, number }), { slug, secret });
   expect((await executions(mine)).map(({ state }) => state)).toEqual(["waiting"]);
+  const mapping = { source: "alpha", event_name: "issues", action: "edited", canonical_trigger: "issue.edited" };
+  expect((await world.service.post("/api/tasks/sources", mapping)).status).toBe(201);
+  const late = issueEdited({ repo, number }, { issue: { updated_at: "2026-01-05T09:59:00Z" } });
+  expect((await world.service.webhook(late, { slug, secret })).body.status).toBe("discarded");
+  expect((await world.service.webhook(late)).body.status).toBe("accepted");
 
   const { body: theirs } = await world.service.webhook(issueOpened({ repo, number }), { slug, secret });
   await reaches(theirs.event_id, "waiting");
