@@ -136,7 +136,8 @@ const listCases = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
       wiki.remove(deletedId);
       const addedId = wiki.add({ title: "New", body: fixtures.body });
       const listedIds = (await (await open(wiki.url)).listAll()).pages.map(({ id }) => id);
-      assert.ok(!listedIds.includes(deletedId) && listedIds.includes(addedId));
+      assert.ok(!listedIds.includes(deletedId), `list must not return the deleted page ${deletedId}`);
+      assert.ok(listedIds.includes(addedId), `list must return the added page ${addedId}`);
     },
   ],
   [
@@ -144,7 +145,7 @@ const listCases = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
     async (wiki) => {
       const { listAll, secrets } = await open(wiki.url, fixtures.elsewhere(wiki.url));
       const error = await expectPluginError("list", listAll, secrets);
-      assert.equal(error.retryable, false);
+      assert.equal(error.retryable, false, `the error of a missing space must not be retryable; it is ${error.code}`);
     },
   ],
   [
@@ -153,7 +154,7 @@ const listCases = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
       const { list, secrets } = await open(wiki.url);
       for (const cursor of ["", "x", "{}", "[]", '{"__proto__":1}', "null", "\0", "9".repeat(10_000)]) {
         const error = await expectPluginError(`list with the cursor ${cursor.slice(0, 20)}`, () => list(cursor), secrets);
-        assert.equal(error.code, "invalid_input");
+        assert.equal(error.code, "invalid_input", `the code for an invalid cursor must be invalid_input; it is ${error.code}`);
       }
     },
   ],

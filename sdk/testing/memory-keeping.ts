@@ -63,7 +63,7 @@ async function oneHolder({ backend, other, memory, put }: MemoryHarness): Promis
   const first = await put("first");
   const second = memory("second", { key: first.key, scope: "organizational" as MemoryScope });
   assert.equal(await backend.put(second), false, "put of a taken key must return false");
-  assert.equal(await other.put({ ...second, ttl_ms: 60_000 }), false);
+  assert.equal(await other.put({ ...second, ttl_ms: 60_000 }), false, "put of a taken key must return false, also with ttl_ms");
   assert.equal((await backend.get(first.key))?.content, "first", "a refused put must change nothing");
   assert.deepEqual(keysOf((await backend.list([{ scope: "agent", agent_id: first.agent_id }], { limit: 10, offset: 0 })).items), [
     first.key,
@@ -75,7 +75,11 @@ async function race({ backend, other, memory, agent }: MemoryHarness): Promise<v
     const all = Array.from({ length: 12 }, (_, i) => memory(`try ${i}`, { key: `${agent}/race/${round}` }));
     const outcomes = await Promise.all(all.map((one, i) => (i % 2 ? backend : other).put(one)));
     assert.equal(outcomes.filter(Boolean).length, 1, "exactly one of twelve puts of a key must succeed");
-    assert.equal((await backend.get(`${agent}/race/${round}`))?.id, all[outcomes.indexOf(true)]?.id);
+    assert.equal(
+      (await backend.get(`${agent}/race/${round}`))?.id,
+      all[outcomes.indexOf(true)]?.id,
+      "the memory of the put that returned true must be stored",
+    );
   }
 }
 
@@ -83,7 +87,7 @@ async function deletes({ backend, other, put, agent, vector }: MemoryHarness): P
   const one = await put("to be forgotten soon", { embedding: vector(0) });
   const outcomes = await Promise.all([backend.delete(one.key), other.delete(one.key), backend.delete(one.key)]);
   assert.equal(outcomes.filter(Boolean).length, 1, "one of several deletions must return true");
-  assert.equal(await backend.get(one.key), null);
+  assert.equal(await backend.get(one.key), null, "get of a deleted key must return null");
   assert.deepEqual((await backend.list([{ agent_id: agent }], { limit: 10, offset: 0 })).items, []);
   assert.deepEqual(await backend.nearest(vector(0), [{ agent_id: agent }], 10), []);
   assert.deepEqual(await backend.match({ words: "all", text: "forgotten", vector: null }, [{ agent_id: agent }], 10), []);

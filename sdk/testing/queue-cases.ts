@@ -80,7 +80,7 @@ export const queueCases: readonly Case[] = [
       await queue.take(long);
       await other.publish([one]);
       await same(queue, [], "one that was taken must not become pending by being published again");
-      assert.equal(await queue.ack(one.id), true);
+      assert.equal(await queue.ack(one.id), true, "ack of a message that was taken must return true");
       await other.publish([one]);
       await same(queue, [], "one that was acknowledged must not come again");
     },

@@ -25,7 +25,8 @@ export function deliveryCases(open: OpenSource, fixtures: SourceFixtures): TestC
       const post = { subject, body: "The **answer**." };
       assert.equal(await source.find(post, call), null, "find must return null before the post");
       const first = commentShape.parse(await source.deliver(post, call));
-      assert.equal(tracker.comments(subject).length, 1);
+      const count = tracker.comments(subject).length;
+      assert.equal(count, 1, `deliver must post one comment, which the tracker's comments() returns; it returns ${count}`);
       assert.ok(tracker.comments(subject)[0]?.includes("answer"), "the comment must contain the body");
       assert.deepEqual(await source.find(post, call), first, "find must return what deliver returned");
       assert.equal(
@@ -86,7 +87,8 @@ export function deliveryCases(open: OpenSource, fixtures: SourceFixtures): TestC
       const calls = [callContext(settings(tracker.url)), callContext(settings(tracker.url))] as const;
       const post = { subject, body: "Twice the same words." };
       const [one, two] = [await source.deliver(post, calls[0]), await source.deliver(post, calls[1])];
-      assert.equal(tracker.comments(subject).length, 2);
+      const count = tracker.comments(subject).length;
+      assert.equal(count, 2, `two keys must be two comments; the tracker has ${count}`);
       assert.deepEqual(await source.find(post, calls[0]), one);
       assert.deepEqual(await source.find(post, calls[1]), two);
     }),

@@ -57,9 +57,10 @@ function shortLimit(open: OpenSource, fixtures: SourceFixtures): TestCase {
         );
         if (outcome === null) {
           assert.ok(performance.now() - startedAt > 900, "deliver returned before the requested second had passed");
-          assert.equal(tracker.comments(fixtures.subject).length, 1);
+          const count = tracker.comments(fixtures.subject).length;
+          assert.equal(count, 1, `deliver must post one comment after the wait; the tracker has ${count}`);
         } else {
-          assert.equal(outcome.code, "rate_limited");
+          assert.equal(outcome.code, "rate_limited", `the code must be rate_limited; it is ${String(outcome.code)}`);
           assert.ok((outcome.retry_after_ms ?? 0) >= 900, "retry_after_ms must be the requested wait");
         }
       }),

@@ -229,3 +229,10 @@ test("requests to a host that the plugin declares go to the case's tracker", asy
   };
   expect(await failures(testSource(plugin, { ...sampleFixtures, connection }))).toEqual([]);
 }, 30_000);
+
+test("a rejection of a valid signature names the reason of verify", async () => {
+  const refuses = () => ({ verify: () => ({ ok: false as const, reason: "missing header X-Other" }) });
+  const cases = testSource(samplePlugin(refuses), sampleFixtures);
+  const accepts = cases.find(({ name }) => name.endsWith("verify accepts a valid signature"));
+  await expect(accepts?.run()).rejects.toThrow("it rejected it: missing header X-Other");
+});

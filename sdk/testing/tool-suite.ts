@@ -88,7 +88,7 @@ function casesOf(on: Case, sample: ToolSample, fixtures: ToolFixtures): TestCase
 }
 
 function declares(tool: AnyTool): void {
-  assert.ok(tool.about.trim().length > 10, "about must tell the model when to call the tool");
+  assert.ok(tool.about.trim().length > 10, "about must tell the model when to call the tool, in more than ten characters");
   assert.ok(tool.effect === "read" || tool.effect === "write", "effect must be read or write");
   if (tool.effect === "write") assert.ok(tool.idempotent || tool.find, "a write must be idempotent or have find");
   const schema = z.toJSONSchema(tool.input, { io: "input" });
@@ -146,7 +146,7 @@ async function writesOnce({ tool, connection, tracker }: ToolHarness, input: Rec
   tracker.fault({ kind: "drop", after: true, writes: true });
   const call = callContext(connection, { deadline_ms: 5000 });
   const error = await expectPluginError("run", () => tool.run(tool.input.parse(input), call));
-  assert.equal(error.retryable, true);
+  assert.equal(error.retryable, true, `the error of a lost response must be retryable; it is ${error.code}: ${error.message}`);
   tracker.heal();
   assert.equal(tracker.writes() - before, 1, "run must not repeat a write");
   if (tool.find) assert.ok(await tool.find(tool.input.parse(input), call), "find must return the write whose response was lost");

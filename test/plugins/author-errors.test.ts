@@ -21,6 +21,7 @@ const code = `
         if (how === "type") return { text: 1 };
         if (how === "nothing") return undefined;
         if (how === "large") return { text: "x".repeat(5_000_000) };
+        if (how === "leak") for (const kept = []; ; await pause(0)) kept.push(new Array(100_000).fill(Math.random()));
         if (how === "rejection") { void Promise.reject(new Error("nobody caught this")); await pause(5_000); }
         return { text: how };
       },
@@ -79,6 +80,17 @@ test(
     const found = body.lines.filter(({ message }) => message === "tools.act.run threw");
     expect(found).toHaveLength(1);
     expect(found[0]?.fields.stack).toMatch(/^TypeError: Cannot read.*\n.* at .*dist\/plugin\.js:\d+:\d+/);
+  },
+  limit,
+);
+
+test(
+  "a process whose heap is full ends, and the reason names the limit",
+  async () => {
+    expect((await act("leak")).error).toMatch(
+      /the process of faulty ended: .*: it needed more than 64 MiB of heap \(limits\.memory_mb/,
+    );
+    await eventually(async () => (await service.get<{ state: string }>("/api/plugins/faulty")).body.state === "degraded");
   },
   limit,
 );

@@ -102,7 +102,7 @@ function derive(file: PackageFile, { plugin, contributes }: BundleDeclaration) {
     );
   const kinds = Object.entries(contributes).flatMap(([kind, all]) => (Object.keys(all).length > 0 ? [kind] : []));
   if (kinds.length === 0)
-    throw new PackageError("NOTHING_CONTRIBUTED", "setup must return tools, sources or another kind of contribution.");
+    throw new PackageError("NOTHING_CONTRIBUTED", `setup must return at least one of ${Object.keys(contributes).join(", ")}.`);
   return { about: plugin.about, kinds, sdk: plugin.sdk, needs: [...plugin.needs] };
 }
 

@@ -62,10 +62,8 @@ export function startChild({ launch, memoryMb, onLine }: ChildOptions): Child {
     child.once("close", (code, signal) => {
       stop();
       const stderr = tail();
-      done({
-        reason: reason ?? (signal ? `it was killed by ${signal}` : `it exited with code ${code}${causeIn(stderr)}`),
-        stderr,
-      });
+      const ended = signal ? `it was killed by ${signal}` : `it exited with code ${code}`;
+      done({ reason: reason ?? `${ended}${causeIn(stderr, memoryMb)}`, stderr });
     });
   });
   // A process that ended closes its pipe; `whenExited` reports the end.
@@ -122,8 +120,10 @@ function readErrors(child: ChildProcess, kill: (reason: string) => void): () => 
   return () => tail;
 }
 
-/** What Deno writes when nothing catches an error or a rejected promise. */
-function causeIn(stderr: string): string {
+/** What Deno writes when the heap is full, or nothing catches an error or a rejected promise. */
+function causeIn(stderr: string, memoryMb: number): string {
+  if (stderr.includes("Fatal JavaScript out of memory"))
+    return `: it needed more than ${memoryMb} MiB of heap (limits.memory_mb of its manifest)`;
   const found = /^error: (Uncaught .+)$/m.exec(stderr)?.[1];
   return found === undefined ? "" : `: ${found.slice(0, 300)}`;
 }
