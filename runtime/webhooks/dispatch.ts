@@ -227,8 +227,7 @@ async function storeCommand(
     if (typeof stored === "string" || stored.outcome === "discarded") return { arrival, stored, effect: null };
     const earlier = await findCarriedOut(tx, event);
     if (earlier !== undefined) {
-      const refused = { outcome: "discarded" as const, reason: alreadyCarriedOut(command, earlier) };
-      await discard(tx, event.id, refused.reason);
+      const refused = await discard(tx, event.id, alreadyCarriedOut(command, earlier));
       return { arrival, stored: { ...stored, ...refused }, effect: null };
     }
     const effect = await carryOut(tx, command, placeOf(event));

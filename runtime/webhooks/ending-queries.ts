@@ -1,5 +1,5 @@
 import type { Queryable } from "../platform/database/client.ts";
-import type { Arrival, NewEvent } from "./arrival.ts";
+import type { Arrival, NewEvent, StoredEvent } from "./arrival.ts";
 import { reachOf } from "./command.ts";
 
 /** Who caused an event. Ids are comparable only within a source. */
@@ -55,9 +55,11 @@ export async function findCarriedOut(tx: Queryable, event: NewEvent): Promise<st
   return earlier?.id;
 }
 
-/** Discards an event that was stored as dispatched. */
-export const discard = (sql: Queryable, id: string, reason: string): Promise<unknown> =>
-  sql`update webhook_events set outcome = 'discarded', reason = ${reason} where id = ${id}`;
+/** Discards an event that was stored as dispatched. Returns what changed. */
+export async function discard(sql: Queryable, id: string, reason: string): Promise<Pick<StoredEvent, "outcome" | "reason">> {
+  await sql`update webhook_events set outcome = 'discarded', reason = ${reason} where id = ${id}`;
+  return { outcome: "discarded", reason };
+}
 
 /** Sets the reason of an event, or the effect of its command. */
 export const setReason = (sql: Queryable, id: string, reason: string): Promise<unknown> =>
