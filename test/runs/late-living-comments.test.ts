@@ -44,7 +44,7 @@ describe.concurrent("late writes of a living comment", () => {
 
     await eventually(() => tracker.comments(repo, number).length === 1, { timeout: 120_000 });
     expect(tracker.comments(repo, number)).toMatchObject([{ id: answer?.id }]);
-    await eventually(async () => (await service.get<object[]>("/api/watchdog?search=posted%20late")).body.length === 1);
+    await eventually(async () => (await service.get<object[]>("/api/watchdog?search=late%20request")).body.length === 1);
   });
 
   test("a first sign of a run that arrives after its answer is removed", { timeout: 240_000 }, async () => {
@@ -92,6 +92,6 @@ describe.concurrent("late writes of a living comment", () => {
     await eventually(() => text().includes("is working on this"));
 
     await eventually(() => text().includes("could not finish"), { timeout: 120_000 });
-    await eventually(async () => (await service.get<object[]>("/api/watchdog?search=arrived%20late")).body.length === 1);
+    await eventually(async () => (await service.get<object[]>("/api/watchdog?search=late%20edit")).body.length === 1);
   });
 });

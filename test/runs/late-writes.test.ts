@@ -162,6 +162,6 @@ describe.concurrent("late writes", () => {
     tracker.clearFaults();
     await eventually(() => edits() > before);
     await eventually(() => texts() === "Answer of first", { timeout: 120_000 });
-    await eventually(async () => (await service.get<object[]>("/api/watchdog?search=arrived%20late")).body.length === 1);
+    await eventually(async () => (await service.get<object[]>("/api/watchdog?search=late%20edit")).body.length === 1);
   });
 });
