@@ -2,6 +2,7 @@ import http2 from "node:http2";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Service, startService } from "../harness/service.ts";
+import { eventually } from "../harness/wait.ts";
 
 let open: Service;
 let keyed: Service;
@@ -187,6 +188,9 @@ test("a login of the console ends with its key, and writes for its own pages onl
   expect(await seed(own)).toBe(200);
   expect((await keyed.del(`/api/keys/${made.body.id}`, { headers: admin })).status).toBe(204);
   expect((await keyed.get("/api/agents", { headers: { cookie } })).status).toBe(401);
+  const refused = await keyed.post("/console/session", { key: made.body.key }, { headers: own });
+  expect(refused).toMatchObject({ status: 401, body: { error: expect.stringContaining("was revoked") } });
+  await eventually(() => keyed.logs().includes(`"key":"${made.body.key.slice(0, 8)}…"`));
 });
 
 test("addresses of this machine are taken until there is a key, also by a service that started without one", async () => {

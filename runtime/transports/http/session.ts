@@ -40,8 +40,13 @@ export function mountSession(app: OpenAPIHono, options: SessionOptions): void {
     requireSameOrigin(c, options.publicUrl);
     const input = credentials.safeParse(await readJson(c, options.limits));
     if (!input.success) throw inputProblem(input.error);
-    const session = await options.sessions.create(input.data.key.trim());
-    if (!session) throw problem("unauthenticated", "The API key is not valid, has expired, or was revoked.");
+    const key = input.data.key.trim();
+    const session = await options.sessions.create(key);
+    if (!session) {
+      // Refuses the key and reports it, as for any other request.
+      await options.authenticate({ authorization: `Bearer ${key}` }, "read");
+      throw problem("unauthenticated", "The API key is not valid, has expired, or was revoked.");
+    }
     if (!session.actor.scopes.includes("read"))
       throw problem("forbidden", "This API key is for agents only. Use one with the scope read, write or admin.");
     setCookie(c, cookieName, session.token, { ...attributes(options.publicUrl), maxAge: options.seconds });
