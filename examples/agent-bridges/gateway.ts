@@ -209,13 +209,13 @@ async function* tasksOf({ url, sessionId }: Session, signal: AbortSignal): Async
   const headers = { "content-type": "application/connect+json", "connect-protocol-version": "1" };
   const response = await fetch(`${url}/${service}/ReceiveTasks`, { method: "POST", headers, body, signal });
   if (!response.ok || !response.body) throw new Error(`ReceiveTasks: HTTP ${response.status}`);
-  let held = Buffer.alloc(0);
+  let buffer = Buffer.alloc(0);
   for await (const part of response.body) {
-    held = Buffer.concat([held, part]);
-    while (held.byteLength >= 5 && held.byteLength >= 5 + held.readUInt32BE(1)) {
-      const [isEnd, length] = [((held[0] ?? 0) & 2) !== 0, held.readUInt32BE(1)];
-      const message = JSON.parse(held.subarray(5, 5 + length).toString("utf8"));
-      held = held.subarray(5 + length);
+    buffer = Buffer.concat([buffer, part]);
+    while (buffer.byteLength >= 5 && buffer.byteLength >= 5 + buffer.readUInt32BE(1)) {
+      const [isEnd, length] = [((buffer[0] ?? 0) & 2) !== 0, buffer.readUInt32BE(1)];
+      const message = JSON.parse(buffer.subarray(5, 5 + length).toString("utf8"));
+      buffer = buffer.subarray(5 + length);
       if (isEnd) throw new GatewayError(message.error?.code ?? "unavailable", message.error?.message ?? "the stream ended");
       yield { systemPrompt: "", content: "", taskName: "", ...message };
     }

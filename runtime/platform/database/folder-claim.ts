@@ -86,7 +86,7 @@ async function claimAt(path: string, inUse: string, listen: typeof listenAt): Pr
       if (!takenCodes.includes(codeOf(error)))
         throw new CannotListen(error instanceof Error ? error.message : "", { cause: error });
     }
-    if ((await stateOf(path)) === "held") throw new FolderInUse(inUse);
+    if ((await stateOf(path)) === "in use") throw new FolderInUse(inUse);
     await removeLeftovers(path);
   }
 }
@@ -120,16 +120,16 @@ async function removeLeftovers(path: string): Promise<void> {
   }
 }
 
-/** `held`: a process listens. `left`: a dead process left its socket file, which prevents others from listening. */
-const stateOf = (path: string): Promise<"held" | "left" | "free"> =>
+/** `in use`: a process listens. `left`: a dead process left its socket file, which prevents others from listening. */
+const stateOf = (path: string): Promise<"in use" | "left" | "free"> =>
   new Promise((done) => {
     const states = { ECONNREFUSED: "left", ENOENT: "free" } as const;
     const socket = connect(path);
     socket.once("connect", () => {
       socket.destroy();
-      done("held");
+      done("in use");
     });
-    socket.once("error", (error) => done(states[codeOf(error) as keyof typeof states] ?? "held"));
+    socket.once("error", (error) => done(states[codeOf(error) as keyof typeof states] ?? "in use"));
   });
 
 const codeOf = (error: unknown): string => String((error as NodeJS.ErrnoException).code);

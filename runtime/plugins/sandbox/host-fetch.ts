@@ -135,9 +135,9 @@ async function answerOf(
   url: URL,
   redirected: boolean,
   placeholders: Placeholders,
-  held: OpenResponses,
+  openResponses: OpenResponses,
 ): Promise<FetchAnswer> {
-  const bytes = await readBytes(response, url.host, held).catch((error) => {
+  const bytes = await readBytes(response, url.host, openResponses).catch((error) => {
     if (error instanceof PluginError) throw error;
     throw new PluginError("unavailable", `the response of ${url.host} ended early`);
   });

@@ -14,25 +14,25 @@ const maxArriving = 4_000;
 /** Counts the bytes of all request bodies in memory, of all clients. */
 export class BodyBudget {
   readonly #most: number;
-  #held = 0;
+  #bytes = 0;
   readonly #arriving = new Set<Arrival>();
 
   constructor(most: number) {
     this.#most = most;
   }
 
-  get held(): number {
-    return this.#held;
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** Throws `unavailable` if the budget is used up. */
-  hold(bytes: number): void {
-    if (this.#held + bytes > this.#most) throw tooManyBodies;
-    this.#held += bytes;
+  reserve(bytes: number): void {
+    if (this.#bytes + bytes > this.#most) throw tooManyBodies;
+    this.#bytes += bytes;
   }
 
   release(bytes: number): void {
-    this.#held -= bytes;
+    this.#bytes -= bytes;
   }
 
   /**
@@ -142,7 +142,7 @@ function holder(budget: BodyBudget | undefined, answer: Answer | undefined): (by
   return (bytes) => {
     // What is read after the end is not kept for an answer, and nothing would release it.
     if (isOver || bytes === 0) return;
-    budget.hold(bytes);
+    budget.reserve(bytes);
     ownBytes += bytes;
     if (ownBytes > bytes) return;
     onceFinished(answer, () => {

@@ -25,9 +25,9 @@ test("a broken connection releases the bodies of all its requests, also of those
     for await (const _ of boundedBody(request, response, budget));
   });
   socket.write(post.repeat(3));
-  await vi.waitFor(() => expect([budget.held, running]).toEqual([15, 3]));
+  await vi.waitFor(() => expect([budget.bytes, running]).toEqual([15, 3]));
   socket.destroy();
-  await vi.waitFor(() => expect([budget.held, running]).toEqual([0, 0]));
+  await vi.waitFor(() => expect([budget.bytes, running]).toEqual([0, 0]));
 });
 
 test("requests that follow each other on one connection leave no listeners, and release their bodies once", async () => {
@@ -43,9 +43,9 @@ test("requests that follow each other on one connection leave no listeners, and 
     socket.write(post);
     await once(socket, "data");
   }
-  await vi.waitFor(() => expect(budget.held).toBe(0));
+  await vi.waitFor(() => expect(budget.bytes).toBe(0));
   expect(listeners.at(-1)).toBe(listeners[0]);
   socket.destroy();
   await new Promise((done) => setTimeout(done, 50));
-  expect(budget.held).toBe(0);
+  expect(budget.bytes).toBe(0);
 });
