@@ -95,6 +95,12 @@ test("memories: agents do not see each other's private ones, HTTP sees all", asy
   expect((await store("apples", "MEMORY_SCOPE_ORGANIZATIONAL")).code).toBeNull();
   expect((await store("cherries", "MEMORY_SCOPE_AGENT")).code).toBe("already_exists");
   expect((await store("none", "MEMORY_SCOPE_PROJECT")).body.message).toMatch(/project_id/);
+  const scopes = "MEMORY_SCOPE_TASK = 1, MEMORY_SCOPE_AGENT = 2, MEMORY_SCOPE_PROJECT = 3, MEMORY_SCOPE_ORGANIZATIONAL = 4";
+  expect((await agents.call("MemoryStore", { session_id: mine, key: "none", content: "none", scope: 9 })).body.message).toBe(
+    `scope: must be one of ${scopes}; it is 9`,
+  );
+  for (const scope of ["", "agent", "MEMORY_SCOPE_UNSPECIFIED"])
+    expect((await store("none", scope)).body.message).toBe(`scope: is required; it must be one of ${scopes}`);
   for (const method of ["MemoryRetrieve", "MemoryDelete"])
     expect((await agents.call(method, { session_id: mine })).body).toMatchObject({
       code: "invalid_argument",

@@ -19,10 +19,9 @@ export class Fault extends Error {
   }
 
   toProblem(): Problem {
-    return problem(
-      "bad_request",
-      this.path ? `${this.path}: ${this.message}` : this.message,
-      this.path ? { field: this.path } : {},
-    );
+    return problem("bad_request", this.path ? `${this.path}: ${this.message}` : this.message, {
+      cause: this,
+      ...(this.path && { field: this.path }),
+    });
   }
 }

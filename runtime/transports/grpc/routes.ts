@@ -45,7 +45,7 @@ const unary = (rpc: Rpc, operation: BoundOperation, context: GrpcContext) => asy
     const run = invoke(operation, rpc.read(request), contextOf(context, actor, call, call.signal));
     return rpc.write(await unlessAborted(run, call.signal));
   } catch (error) {
-    throw toConnectError(error, { signal: call.signal, log: context.log, operation: rpc.op.id });
+    throw toConnectError(rpc.explain(error, request), { signal: call.signal, log: context.log, operation: rpc.op.id });
   }
 };
 
@@ -58,7 +58,7 @@ const stream = (rpc: Rpc, operation: BoundOperation, context: GrpcContext) =>
       const outputs = invokeStream(operation, rpc.read(request), contextOf(context, actor, call, signal));
       for await (const output of untilAborted(outputs, signal)) yield rpc.write(output);
     } catch (error) {
-      throw toConnectError(error, { signal, log: context.log, operation: rpc.op.id });
+      throw toConnectError(rpc.explain(error, request), { signal, log: context.log, operation: rpc.op.id });
     }
     if (signal.aborted) throw fromAbort(signal.reason);
   };
