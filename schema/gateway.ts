@@ -62,7 +62,7 @@ export const receiveTasks = operation({
   rpc: "AgentGateway.ReceiveTasks",
   summary: "Receive tasks",
   description:
-    "Streams the executions that are assigned to the agent, in place of the LLM. When the stream ends, tasks that are not completed return to the queue.",
+    "Streams the executions that are assigned to the agent, in place of the LLM. When the stream ends, tasks that are not completed return to the queue: another stream of the agent receives them or, if none is open, the LLM executes them. The stream does not announce that a task was cancelled; its result is then refused.",
   input: z.object({
     session_id: sessionId,
     max_in_flight: z

@@ -975,7 +975,7 @@ export declare const AgentGateway: GenService<{
     output: typeof HeartbeatResponseSchema;
   },
   /**
-   * Receive tasks. Streams the executions that are assigned to the agent, in place of the LLM. When the stream ends, tasks that are not completed return to the queue.
+   * Receive tasks. Streams the executions that are assigned to the agent, in place of the LLM. When the stream ends, tasks that are not completed return to the queue: another stream of the agent receives them or, if none is open, the LLM executes them. The stream does not announce that a task was cancelled; its result is then refused.
    * Errors: INVALID_ARGUMENT, UNAUTHENTICATED.
    *
    * @generated from rpc signalbox.gateway.v1.AgentGateway.ReceiveTasks
