@@ -1,4 +1,17 @@
-/** The error codes of a plugin. The host handles each differently. */
+/**
+ * The error codes of a plugin. The host handles each differently. `httpClient` chooses the code by the status of the response.
+ *
+ * - `invalid_input`: the input is wrong, or the platform refused it (400, 413, 422).
+ * - `not_configured`: a setting that the call needs is missing.
+ * - `unauthorized`: the platform refused the credential, or it may not do this (401, 403).
+ * - `not_found`: the object does not exist (404, 410).
+ * - `conflict`: the object exists already, or its state does not allow the call (409).
+ * - `rate_limited`: too many requests (429); set `retry_after_ms` if the platform says how long to wait.
+ * - `unavailable`: the platform cannot be reached or has an error (408, 5xx).
+ * - `timeout`: the platform did not respond in time.
+ * - `unsupported`: the platform cannot do this, for example post an internal comment.
+ * - `failed`: everything else.
+ */
 export const pluginErrorCodes = [
   "invalid_input",
   "not_configured",
