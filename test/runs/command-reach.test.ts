@@ -90,3 +90,33 @@ test("webhooks of an integration that belongs to a project report only that proj
   const { body: own } = await world.service.webhook(issueOpened({ repo: "Customer/App", number: 1 }), { slug, secret });
   await reaches(own.event_id, "succeeded");
 });
+
+test("an edit from an integration's webhook does not replace or outdate those of other webhooks", {
+  timeout: 60_000,
+}, async () => {
+  const edited = { source: "alpha", event_name: "issues", action: "edited", canonical_trigger: "issue.edited" };
+  // Another test may have mapped it.
+  await world.service.post("/api/tasks/sources", edited);
+  expect((await world.service.post("/api/tasks/triggers", { canonical_trigger: "issue.edited", task_id: "first" })).status).toBe(
+    201,
+  );
+  const credentials = { token, api_url: world.tracker.url, webhook_secret: secret };
+  const stored = { source: "alpha", name: "Editor", credentials };
+  const { id: slug } = (await world.service.post<{ id: string }>("/api/integrations", stored)).body;
+  const number = ++last;
+  const edit = (day: number, delivery: object = {}) =>
+    world.service.webhook(
+      issueEdited({ repo, number, title: `Day ${day}` }, { issue: { updated_at: `2026-01-0${day}T00:00:00Z` } }),
+      delivery,
+    );
+  const { body: first } = await edit(1);
+  const { body: forged } = await edit(9, { slug, secret });
+  const { body: second } = await edit(2);
+  expect([first, forged, second].map(({ status }) => status)).toEqual(["accepted", "accepted", "accepted"]);
+  await reaches(second.event_id, "waiting");
+  await reaches(forged.event_id, "waiting");
+  expect((await executions(first.event_id))[0]).toMatchObject({
+    state: "cancelled",
+    reason: `superseded by event ${second.event_id}`,
+  });
+});
