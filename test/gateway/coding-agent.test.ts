@@ -154,7 +154,7 @@ describe("a coding agent behind the gateway", { tags: ["bubblewrap"] }, () => {
   test("a task about another repository is refused, and nothing is cloned", async () => {
     await startBridge("echo never >> greeting.txt");
     const { body } = await world.service.webhook(issueOpened({ repo: "octo/other", number: 3 }));
-    await eventually(() => /the task is about octo\/other; REPOSITORIES allows octo\/app/.test(bridge.logs()), {
+    await eventually(() => /the task is about octo\/other; REPOSITORIES allows only octo\/app/.test(bridge.logs()), {
       timeout: 30_000,
     });
     await stopBridge();
