@@ -13,26 +13,23 @@ const length = 8;
 
 /**
  * The digests of the settings that all replicas should share. They depend on ENCRYPTION_KEY, so that a copy of the database does
- * not help to guess a secret. Without that key, a secret has no digest, only a mark that it is set.
+ * not help to guess a secret. Without that key, a secret has no digest, only a mark that it is set. Empty lists count as not set.
  */
 export function fingerprintsOf(settings: Readonly<Record<string, unknown>>): Fingerprints {
-  const key = settings[keyName] === undefined ? null : textOf(settings[keyName]);
-  const shared = Object.entries(settings).filter(([name, value]) => value != null && !ofReplica.test(name));
-  return Object.fromEntries(
-    shared.map(([name, value]) => {
-      if (key !== null)
-        return [
-          name,
-          createHmac("sha256", key)
-            .update(`${name} ${textOf(value)}`)
-            .digest("hex")
-            .slice(0, length),
-        ];
-      const isSecret = isSecretVariable(name) || name.startsWith("PLUGIN_");
-      return [name, isSecret ? "set" : createHash("sha256").update(textOf(value)).digest("hex").slice(0, length)];
-    }),
-  );
+  const shared = Object.entries(settings).filter(([name, value]) => isSet(value) && !ofReplica.test(name));
+  const key = isSet(settings[keyName]) ? textOf(settings[keyName]) : null;
+  const fingerprintOf = (name: string, text: string) => {
+    if (key !== null) return createHmac("sha256", key).update(`${name} ${text}`).digest("hex").slice(0, length);
+    return mayHoldSecret(name, text) ? "set" : createHash("sha256").update(text).digest("hex").slice(0, length);
+  };
+  return Object.fromEntries(shared.map(([name, value]) => [name, fingerprintOf(name, textOf(value))]));
 }
+
+const isSet = (value: unknown): boolean => value != null && !(Array.isArray(value) && value.length === 0);
+
+/** The name of a plugin's setting does not show whether it is secret. An address can contain a password or a key. */
+const mayHoldSecret = (name: string, text: string): boolean =>
+  isSecretVariable(name) || name.startsWith("PLUGIN_") || /:\/\/[^/]*@|:\/\/.*\?/.test(text);
 
 /** The names of the settings that are not the same in all of these. With different keys, no other setting can be compared. */
 export function differences(all: readonly Fingerprints[]): string[] {
