@@ -129,7 +129,7 @@ async function seal(id: string, type: string, { knowledge: connector }: Knowledg
 
 function unknownType(type: string, { connectors }: KnowledgeDeps) {
   const known = [...connectors().keys()].join(", ") || "none";
-  return problem("bad_request", `type: no loaded plugin provides the connector ${JSON.stringify(type)}. Available: ${known}`, {
+  return problem("bad_request", `type: no loaded plugin provides the connector ${JSON.stringify(type)}; available: ${known}`, {
     field: "type",
   });
 }

@@ -98,7 +98,7 @@ export function storesFrom(host: Host, withRedis: boolean, longTerm: string): Me
     const backend = host.memories.get(name);
     const available = [...host.memories.keys()].join(", ");
     if (!backend)
-      throw new ConfigError(`MEMORY_STORE: no loaded plugin provides the memory store ${name}. Available: ${available}`);
+      throw new ConfigError(`MEMORY_STORE: no loaded plugin provides the memory store ${name}; available: ${available}`);
     return { name, backend };
   };
   const long = storeNamed(longTerm);

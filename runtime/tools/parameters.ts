@@ -50,13 +50,13 @@ export function checkParameters(schema: Schema, values: Parameters): Parameters 
     const types = typesOf(member);
     if (value === undefined || (value === null && types.length > 0 && !types.includes("null"))) continue;
     if (types.length > 0 && !types.some((type) => isOf(type, value)))
-      throw new BadParameter(name, `must be ${types.join(" or ")}; it is ${kindOf(value)}`);
+      throw new BadParameter(name, `must be ${anyOf(types)}; it is ${withArticle(kindOf(value))}`);
     put(checkedParameters, name, value);
   }
   for (const name of requiredOf(schema)) {
     if (Object.hasOwn(checkedParameters, name)) continue;
     const types = Object.hasOwn(properties, name) ? typesOf(properties[name] as Schema) : [];
-    throw new BadParameter(name, `is required${types.length > 0 ? ` (${types.join(" or ")})` : ""}`);
+    throw new BadParameter(name, types.length > 0 ? `is required; it must be ${anyOf(types)}` : "is required");
   }
   return checkedParameters;
 }
@@ -91,5 +91,8 @@ function isOf(type: string, value: unknown): boolean {
   if (type === "integer") return typeof value === "number" && Number.isInteger(value);
   return type === kindOf(value) || !["string", "number", "boolean", "array", "object", "null"].includes(type);
 }
+
+const anyOf = (types: readonly string[]): string => types.map(withArticle).join(" or ");
+const withArticle = (type: string): string => (type === "null" ? type : `${/^[aeio]/.test(type) ? "an" : "a"} ${type}`);
 
 const kindOf = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);

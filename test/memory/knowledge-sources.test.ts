@@ -81,7 +81,7 @@ describeOnDatabases("knowledge sources", (database) => {
   test("invalid input is refused by name", async () => {
     const config = wikiConfig(wiki);
     const wrong: [Body, RegExp][] = [
-      [{ type: "gopher" }, /^type: .*"gopher"\. Available: wiki/],
+      [{ type: "gopher" }, /^type: .*"gopher"; available: wiki/],
       [{ type: undefined }, /^type: is required/],
       [{ name: " " }, /^name: /],
       [{ config: undefined }, /^config: is required/],

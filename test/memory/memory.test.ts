@@ -143,7 +143,7 @@ test("a plugin's store can keep the long-term memories; an unknown store is refu
     expect(keysOf((await service.post("/api/memory/search", { query: "submarine", mode })).body)).toEqual(["kept"]);
   expect((await service.get(path("kept"))).body).toMatchObject({ content: "A submarine", scope: "project" });
   await expect(service.restart({ MEMORY_STORE: "stone" })).rejects.toThrow(
-    /MEMORY_STORE: no loaded plugin provides the memory store stone. Available: .*sqlite/,
+    /MEMORY_STORE: no loaded plugin provides the memory store stone; available: .*sqlite/,
   );
   await service.restart();
   expect((await service.del(path("kept"))).status).toBe(204);

@@ -42,7 +42,9 @@ test("a real server is registered, discovered, offered and called", { timeout: l
   const structured = await world.execute("everything.get-structured-content", { location: "Chicago" });
   expect(structured.body.result).toMatchObject({ temperature: expect.any(Number) });
   expect((await world.execute("everything.echo", {})).body.error).toMatch(/parameters\.message: is required/);
-  expect((await world.execute("everything.get-sum", { a: 1, b: "2" })).body.error).toMatch(/parameters\.b: must be number/);
+  expect((await world.execute("everything.get-sum", { a: 1, b: "2" })).body.error).toMatch(
+    /parameters\.b: must be a number; it is a string/,
+  );
 
   world.model.answerWith({ reply: { tool_calls: [{ name: "everything__get-sum", arguments: { a: 19, b: 23 } }] } });
   const { body } = await world.service.webhook(issueOpened({ repo: "octo/app", number: 3 }));
