@@ -1,13 +1,12 @@
 import {
-  checkUp,
   connections,
   connectionWaiters,
   executions,
-  labelValue,
   measureProcess,
   oldestQueued,
   pluginUp,
   runningExecutions,
+  showChecks,
   tableBytes,
 } from "../platform/telemetry/metrics.ts";
 import { tableSizes } from "../retention/queries.ts";
@@ -46,9 +45,7 @@ export function openMetrics(
     connectionWaiters.set(waiting);
     for (const { manifest, process } of manager.all())
       pluginUp.set({ plugin: manifest.id }, process?.status().state === "ready" ? 1 : 0);
-    const parts = await checkedParts(status, sql);
-    checkUp.reset();
-    for (const [name, works] of parts) checkUp.set({ check: labelValue("check", name) }, works ? 1 : 0);
+    showChecks(await checkedParts(status, sql));
     await read().catch((error) => log.warn("failed to read metrics from the database", { error }));
   };
 }

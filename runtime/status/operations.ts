@@ -31,14 +31,17 @@ export const statusOperation = ({ board, replica, hostOf }: StatusParts) =>
   });
 
 /** Whether each checked part works, by the name of its check; without those that have not been checked yet. */
-export async function checkedParts({ board }: Pick<StatusParts, "board">, sql: Sql): Promise<Map<string, boolean>> {
+export async function checkedParts(
+  { board }: Pick<StatusParts, "board">,
+  sql: Sql,
+): Promise<(readonly [name: string, works: boolean])[]> {
   const breakers = listBreakers(sql).catch(() => []);
   const [found, open] = await Promise.all([board.read(), raceTimeout(breakers, timeoutMs, [])]);
   const checks = withBreakers(
     found,
     open.map((one) => ({ ...one, host: null })),
   );
-  return new Map(checks.flatMap(({ name, state }) => (state === "unknown" ? [] : [[name, state !== "failed"] as const])));
+  return checks.flatMap(({ name, state }) => (state === "unknown" ? [] : [[name, state !== "failed"] as const]));
 }
 
 type Stored = Pick<Status, "queue" | "paused" | "replicas" | "agents"> & { readonly breakers: readonly Breaker[] };

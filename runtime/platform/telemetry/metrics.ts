@@ -131,6 +131,28 @@ export function labelValue(label: string, value: string): string {
   return value;
 }
 
+/** Replaces the metric of the checks. Of the checks with the same label, a failed one is shown. */
+export function showChecks(checks: Iterable<readonly [name: string, works: boolean]>): void {
+  const values = new Map<string, 0 | 1>();
+  for (const [name, works] of checks) {
+    const label = checkLabel(name);
+    values.set(label, works && values.get(label) !== 0 ? 1 : 0);
+  }
+  checkUp.reset();
+  for (const [check, value] of values) checkUp.set({ check }, value);
+}
+
+/**
+ * Fixed names and accounts of the environment (`connection:alpha`) are their own label. The others, `kind:name`, have names that
+ * users choose: after 100 of a kind, the label is `kind:(others)`.
+ */
+function checkLabel(name: string): string {
+  const [, kind] = /^([^:]+):/.exec(name) ?? [];
+  if (kind === undefined || /^connection:[^ (]+$/.test(name)) return name;
+  const label = labelValue(`check ${kind}`, name);
+  return label === "other" ? `${kind}:(others)` : label;
+}
+
 let isMeasuring = false;
 /** Registers the metrics for memory, processor time and the lag of the event loop, once per process. */
 export function measureProcess(): void {
