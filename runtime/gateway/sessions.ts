@@ -84,12 +84,10 @@ async function prove(
     return { ...noProof, secret_hash: hash };
   if (open || checked)
     return refuse(problem("unauthenticated", `The secret of the agent "${agent_id}" is wrong.`, { field: "secret" }));
-  if (actor.kind === "key") throw problem("forbidden", `The API key "${actor.name}" cannot register the agent "${agent_id}".`);
-  throw problem(
-    "unauthenticated",
-    `Send the secret of the agent "${agent_id}", or an API key with the scope agent: \`Authorization: Bearer <key>\`.`,
-    { field: "secret" },
-  );
+  if (actor.kind === "key")
+    return refuse(problem("forbidden", `The API key "${actor.name}" cannot register the agent "${agent_id}".`));
+  const advice = `Send the secret of the agent "${agent_id}", or an API key with the scope agent: \`Authorization: Bearer <key>\`.`;
+  return refuse(problem("unauthenticated", advice, { field: "secret" }));
 }
 
 const mayRegister = ({ kind, scopes, agents }: Actor, agentId: string): boolean =>

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { OpenAPIHono } from "@hono/zod-openapi";
@@ -24,12 +24,12 @@ import { createApp, type HttpOptions, refuse } from "./http/app.ts";
 import type { Authenticate } from "./http/authenticate.ts";
 import { BodyBudget } from "./http/body.ts";
 import { answerClientErrors, listenerOptions, safeHeaders } from "./http/client-error.ts";
-import { limitConnections } from "./http/connections.ts";
+import { drainOf, limitConnections } from "./http/connections.ts";
 import { mountConsole } from "./http/console.ts";
 import { ambiguousHost, crossSite } from "./http/cross-site.ts";
 import { mountDocs } from "./http/docs.ts";
 import { mountMetrics } from "./http/metrics.ts";
-import { admitPipelined, onceFinished } from "./http/pipelining.ts";
+import { admitPipelined } from "./http/pipelining.ts";
 import { mountPluginRoutes } from "./http/plugin-routes.ts";
 import { type ConsoleSessions, mountSession } from "./http/session.ts";
 import { mountWebhooks } from "./http/webhook.ts";
@@ -95,6 +95,7 @@ export async function serve(serveOptions: ServeOptions) {
     maxBodyBytes: config.MAX_BODY_BYTES,
     budget,
     publicUrl,
+    trustedProxies,
   };
   const app = createApp(options);
   mountMetrics(app, { authenticate, open: config.METRICS_OPEN, refresh: serveOptions.metrics });
@@ -209,33 +210,6 @@ function announce({ hostname, open, local }: Exposure, log: Log): void {
 function reject(request: IncomingMessage, response: ServerResponse, status: number, error: string): void {
   request.resume();
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ error }));
-}
-
-/**
- * Closes a server once the running requests are answered, at the latest after `limitMs`. The server's own `close` also waits
- * for connections without a request, which clients open in advance.
- */
-function drainOf(server: Server): (limitMs: number) => Promise<void> {
-  let running = 0;
-  let closing = false;
-  const closeIfIdle = () => {
-    if (closing && running === 0) server.closeAllConnections();
-  };
-  server.on("request", (_, response) => {
-    running++;
-    onceFinished(response, () => {
-      running--;
-      closeIfIdle();
-    });
-  });
-  return async (limitMs) => {
-    closing = true;
-    const closed = new Promise<void>((done) => server.close(() => done()));
-    closeIfIdle();
-    const timer = setTimeout(() => server.closeAllConnections(), limitMs);
-    await closed;
-    clearTimeout(timer);
-  };
 }
 
 /** The certificate of the gRPC port, if both files are named. */

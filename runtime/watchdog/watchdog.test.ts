@@ -56,3 +56,27 @@ test("disabled it keeps nothing, and says so by name", async () => {
     await disabled.close();
   }
 }, 60_000);
+
+test("reports are grouped by caller; those of callers after the first hundred of a minute together", () => {
+  const lines: [string, Record<string, unknown> | undefined][] = [];
+  const log = { ...noLog, warn: (message: string, context?: Record<string, unknown>) => void lines.push([message, context]) };
+  const watchdog = createWatchdog(door.sql, log, false);
+  const refuse = (address: string, key: string | null = null) =>
+    watchdog("warn", "a request was refused", { reason: "wrong", key, address });
+  for (let round = 0; round < 3; round++) {
+    refuse("192.0.2.7");
+    refuse("192.0.2.8");
+    refuse("192.0.2.8", "sbx_AAAA…");
+  }
+  expect(lines.map(([, context]) => [context?.address, context?.key])).toEqual([
+    ["192.0.2.7", null],
+    ["192.0.2.8", null],
+    ["192.0.2.8", "sbx_AAAA…"],
+  ]);
+  for (let n = 0; n < 5_000; n++) refuse(`2001:db8::${n.toString(16)}`);
+  expect(lines).toHaveLength(101);
+  expect(lines.at(-1)?.[1]).toEqual({ reason: "wrong", callers: "others than the first 100 within a minute" });
+  // Reports of another kind are not affected.
+  watchdog("warn", "an agent was refused", { reason: "wrong", agent_id: "a", address: "192.0.2.7" });
+  expect(lines.at(-1)?.[1]).toMatchObject({ address: "192.0.2.7" });
+});

@@ -15,8 +15,12 @@ const repeatMs = 60_000;
 const flushMs = 1_000;
 /** Maximum number of different reports that are grouped at the same time, because strangers choose some of their members. */
 const maxGroups = 1_000;
+/** Maximum number of callers whose reports of one kind are grouped separately, because strangers can have any number of them. */
+const maxCallers = 100;
 
 interface Group {
+  /** The level, message, source and reason. */
+  readonly kind: string;
   readonly level: WatchdogLevel;
   readonly message: string;
   readonly context: Record<string, unknown>;
@@ -28,11 +32,12 @@ interface Group {
 }
 
 /**
- * Reports that strangers can cause at will are grouped by message, source and reason: one log line and one entry per minute,
- * with a count.
+ * Reports that strangers can cause at will are grouped by message, source, reason and caller (`key` and `address`): one log line
+ * and one entry per minute, with a count.
  */
 export function createWatchdog(sql: Sql, log: Log, enabled: boolean): Watchdog {
   const groups = new Map<string, Group>();
+  const callers = new Map<string, number>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const failed = (error: unknown) => {
     log.warn("failed to store a watchdog entry", { error });
@@ -49,6 +54,8 @@ export function createWatchdog(sql: Sql, log: Log, enabled: boolean): Watchdog {
       }
       if (group.until > Date.now()) continue;
       groups.delete(key);
+      callers.set(group.kind, (callers.get(group.kind) ?? 1) - 1);
+      if (callers.get(group.kind) === 0) callers.delete(group.kind);
       if (group.count > 1) log[group.level](`${group.message} (repeated)`, { ...group.context, count: group.count });
     }
     timer = undefined;
@@ -59,16 +66,26 @@ export function createWatchdog(sql: Sql, log: Log, enabled: boolean): Watchdog {
     timer.unref();
   };
   return (level, message, context = {}) => {
-    const key = JSON.stringify([level, message, context.source, context.reason]);
+    const kind = JSON.stringify([level, message, context.source, context.reason]);
+    const own = JSON.stringify([kind, context.key, context.address]);
+    const isOwn = groups.has(own) || (callers.get(kind) ?? 0) < maxCallers;
+    const key = isOwn ? own : kind;
     const group = groups.get(key);
     if (group) {
       group.count++;
       return;
     }
-    log[level](message, context);
-    const entry = store(level, message, context);
+    const shown = isOwn ? context : withoutCaller(context);
+    log[level](message, shown);
+    const entry = store(level, message, shown);
     if (context.reason === undefined || groups.size >= maxGroups) return;
-    groups.set(key, { level, message, context, until: Date.now() + repeatMs, entry, count: 1, stored: 1 });
+    groups.set(key, { kind, level, message, context: shown, until: Date.now() + repeatMs, entry, count: 1, stored: 1 });
+    callers.set(kind, (callers.get(kind) ?? 0) + 1);
     schedule();
   };
+}
+
+/** The context of a group of several callers. */
+function withoutCaller({ key, address, ...context }: Record<string, unknown>) {
+  return { ...context, callers: `others than the first ${maxCallers} within a minute` };
 }

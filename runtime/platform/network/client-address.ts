@@ -7,11 +7,11 @@ import { type Networks, parseAddress } from "./networks.ts";
 export function clientAddress(
   remote: string | undefined,
   forwardedFor: string | undefined,
-  trustedProxies: Networks,
+  trustedProxies?: Networks,
 ): string | null {
   let address = withoutPort(remote ?? "");
   const hops = (forwardedFor ?? "").split(",").filter((hop) => hop.trim() !== "");
-  while (address !== null && trustedProxies.has(address)) {
+  while (address !== null && trustedProxies?.has(address)) {
     const hop = hops.pop();
     if (hop === undefined) break;
     address = withoutPort(hop);

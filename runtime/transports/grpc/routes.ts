@@ -8,7 +8,7 @@ import { project, type Rpc } from "./projection.ts";
 
 export interface GrpcContext extends Pick<Context, "sql" | "log"> {
   /** Throws an `unauthenticated` or `forbidden` problem. */
-  authenticate(headers: { authorization?: string }, scope: Scope): Promise<Actor>;
+  authenticate(proof: { authorization?: string; address: () => string | null }, scope: Scope): Promise<Actor>;
 }
 
 /** Set by the server for each call: aborted when the server begins to stop, so that endless streams end in time. */
@@ -77,7 +77,8 @@ export const stoppingError = (): ConnectError => new ConnectError("The server is
 
 function authenticate(rpc: Rpc, context: GrpcContext, call: HandlerContext): Promise<Actor> {
   const authorization = call.requestHeader.get("authorization");
-  return context.authenticate(authorization === null ? {} : { authorization }, rpc.op.scope);
+  const address = call.values.get(addressKey);
+  return context.authenticate(authorization === null ? { address } : { authorization, address }, rpc.op.scope);
 }
 
 /** When its deadline has passed, a caller does not wait for a handler that ignores its signal. */

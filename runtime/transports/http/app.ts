@@ -7,6 +7,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { causeOf } from "../../platform/cause-of.ts";
 import { cannotStore, unavailableAnswer } from "../../platform/database/unavailable.ts";
 import type { Log } from "../../platform/log.ts";
+import type { Networks } from "../../platform/network/networks.ts";
 import { type Actor, type BoundOperation, type Context, Events, invokeWithEvents } from "../../platform/operation.ts";
 import type { Authenticate } from "./authenticate.ts";
 import type { BodyBudget } from "./body.ts";
@@ -26,12 +27,15 @@ export interface HttpOptions {
   readonly version: string;
   /** Origin and path by which browsers reach the service, if a proxy changes them. */
   readonly publicUrl?: URL | null;
+  /** Proxies whose `X-Forwarded-For` is believed. Default: none. */
+  readonly trustedProxies?: Networks;
 }
 
 /** The HTTP projection: a route for every operation, and `/openapi.json`. */
 export function createApp(options: HttpOptions): OpenAPIHono {
   const app = new OpenAPIHono();
   app.use(async (c, next) => {
+    c.set("trustedProxies", options.trustedProxies);
     if (c.req.raw.url.includes("%")) refuseUndecodable(c);
     await next();
   });

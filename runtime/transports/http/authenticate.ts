@@ -8,6 +8,8 @@ export interface Proof {
   readonly authorization?: string | undefined;
   /** Token of a console session, from its cookie. */
   readonly session?: string | undefined;
+  /** Address of the caller; `null` if unknown. */
+  readonly address?: () => string | null;
 }
 
 export type Authenticate = (proof: Proof, scope: Scope) => Promise<Actor>;
@@ -36,7 +38,7 @@ const hintOf = (key: string): string | null => (key.startsWith("sbx_") ? `${key.
  * scope `agent` checks the caller itself.
  */
 export function createAuthenticate(keys: Keys, sessions?: FindSession, warn?: Report): Authenticate {
-  return async ({ authorization, session }, scope) => {
+  return async ({ authorization, session, address }, scope) => {
     if (scope === "open" || (await keys.isOpen(scope === "read"))) return anonymous;
     if (scope === "agent" && authorization === undefined) return withoutKey;
     if (authorization === undefined && session !== undefined) {
@@ -48,7 +50,7 @@ export function createAuthenticate(keys: Keys, sessions?: FindSession, warn?: Re
     if (!key) throw problem("unauthenticated", "Send an API key: `Authorization: Bearer <key>`.");
     const actor = await keys.find(key, scope === "read");
     if (!actor) {
-      warn?.("a request was refused", { reason: invalid, key: hintOf(key) });
+      warn?.("a request was refused", { reason: invalid, key: hintOf(key), address: address?.() ?? null });
       throw problem("unauthenticated", invalid);
     }
     return requireScope(actor, scope);

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node:http";
 import type { Server, Socket } from "node:net";
 import { onceFinished } from "./pipelining.ts";
 
@@ -68,4 +68,31 @@ export function limitConnections(
     });
   });
   return { forget };
+}
+
+/**
+ * Closes a server once the running requests are answered, at the latest after `limitMs`. The server's own `close` also waits
+ * for connections without a request, which clients open in advance.
+ */
+export function drainOf(server: HttpServer): (limitMs: number) => Promise<void> {
+  let running = 0;
+  let closing = false;
+  const closeIfIdle = () => {
+    if (closing && running === 0) server.closeAllConnections();
+  };
+  server.on("request", (_, response) => {
+    running++;
+    onceFinished(response, () => {
+      running--;
+      closeIfIdle();
+    });
+  });
+  return async (limitMs) => {
+    closing = true;
+    const closed = new Promise<void>((done) => server.close(() => done()));
+    closeIfIdle();
+    const timer = setTimeout(() => server.closeAllConnections(), limitMs);
+    await closed;
+    clearTimeout(timer);
+  };
 }

@@ -3,6 +3,7 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import { registry } from "../../platform/telemetry/metrics.ts";
 import { methodNotAllowed } from "./app.ts";
 import { type Authenticate, requireUnrestricted } from "./authenticate.ts";
+import { keyProofOf } from "./session-cookie.ts";
 
 export interface MetricsOptions {
   readonly authenticate: Authenticate;
@@ -20,7 +21,7 @@ export function mountMetrics(app: OpenAPIHono, { authenticate, open, refresh }: 
     const { incoming } = (c.env ?? {}) as Partial<HttpBindings>;
     // A proxy on this machine forwards requests of callers on other machines.
     const isLocal = local.test(incoming?.socket.remoteAddress ?? "") && c.req.header("x-forwarded-for") === undefined;
-    if (!(open && isLocal)) requireUnrestricted(await authenticate({ authorization: c.req.header("authorization") }, "read"));
+    if (!(open && isLocal)) requireUnrestricted(await authenticate(keyProofOf(c), "read"));
     await refresh();
     return c.text(await registry.metrics(), 200, { "content-type": registry.contentType });
   });

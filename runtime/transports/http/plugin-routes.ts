@@ -10,6 +10,7 @@ import { type HttpOptions, methodNotAllowed } from "./app.ts";
 import { requireUnrestricted } from "./authenticate.ts";
 import { type BodyLimits, readBody } from "./body.ts";
 import { isJson, parseJson, readJson } from "./request.ts";
+import { keyProofOf } from "./session-cookie.ts";
 
 /** Maximum duration of a route, in milliseconds; the limit of a sandboxed plugin may be shorter. */
 const timeoutMs = 30_000;
@@ -29,9 +30,8 @@ export function mountPluginRoutes(app: OpenAPIHono, routes: ReadonlyMap<string, 
     c.header("Cache-Control", "no-store");
     const { plugin, name } = c.req.param();
     const entry = routes.get(`${plugin}/${name}`);
-    const proof = { authorization: c.req.header("authorization") };
     // A caller without permission to read does not learn which plugins exist.
-    const caller = requireUnrestricted(await options.authenticate(proof, entry?.route.scope ?? "read"));
+    const caller = requireUnrestricted(await options.authenticate(keyProofOf(c), entry?.route.scope ?? "read"));
     if (!entry) throw problem("not_found", `There is no route ${name.slice(0, 100)} of a plugin ${plugin.slice(0, 100)} here.`);
     const { route } = entry;
     const method = c.req.method === "HEAD" ? "GET" : c.req.method;

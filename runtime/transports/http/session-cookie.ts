@@ -1,7 +1,17 @@
+import type { HttpBindings } from "@hono/node-server";
 import { problem } from "@signalbox/schema/problem";
 import type { Context } from "hono";
 import { getCookie } from "hono/cookie";
+import { clientAddress } from "../../platform/network/client-address.ts";
+import type { Networks } from "../../platform/network/networks.ts";
 import type { Proof } from "./authenticate.ts";
+
+declare module "hono" {
+  interface ContextVariableMap {
+    /** Set for each request; absent in an app without proxies. */
+    trustedProxies?: Networks | undefined;
+  }
+}
 
 export const cookieName = "signalbox_session";
 
@@ -12,13 +22,22 @@ const reads = /^(GET|HEAD|OPTIONS)$/;
  * another site.
  */
 export function proofOf(c: Context, publicUrl: URL | null): Proof {
-  const authorization = c.req.header("authorization");
+  const proof = keyProofOf(c);
   // Parsed only if it exists, because most callers send a key.
-  if (authorization !== undefined || !c.req.header("cookie")?.includes(cookieName)) return { authorization };
+  if (proof.authorization !== undefined || !c.req.header("cookie")?.includes(cookieName)) return proof;
   const session = getCookie(c, cookieName);
   if (session !== undefined && !reads.test(c.req.method)) requireSameOrigin(c, publicUrl);
   return { session };
 }
+
+/** The credentials of a request that cannot have a session. */
+export const keyProofOf = (c: Context, authorization = c.req.header("authorization")): Proof => ({
+  authorization,
+  address: () => {
+    const { incoming } = (c.env ?? {}) as Partial<HttpBindings>;
+    return clientAddress(incoming?.socket.remoteAddress, c.req.header("x-forwarded-for"), c.get("trustedProxies"));
+  },
+});
 
 /**
  * Throws `forbidden` unless the request comes from a page of this service. The cookie is SameSite=Strict, but other ports of

@@ -8,7 +8,7 @@ import { methodNotAllowed } from "./app.ts";
 import { type Authenticate, anonymous } from "./authenticate.ts";
 import type { BodyLimits } from "./body.ts";
 import { readJson } from "./request.ts";
-import { cookieName, proofOf, requireSameOrigin } from "./session-cookie.ts";
+import { cookieName, keyProofOf, proofOf, requireSameOrigin } from "./session-cookie.ts";
 
 /** Logins of the console. */
 export interface ConsoleSessions {
@@ -44,7 +44,7 @@ export function mountSession(app: OpenAPIHono, options: SessionOptions): void {
     const session = await options.sessions.create(key);
     if (!session) {
       // Refuses the key and reports it, as for any other request.
-      await options.authenticate({ authorization: `Bearer ${key}` }, "read");
+      await options.authenticate(keyProofOf(c, `Bearer ${key}`), "read");
       throw problem("unauthenticated", "The API key is not valid, has expired, or was revoked.");
     }
     if (!session.actor.scopes.includes("read"))

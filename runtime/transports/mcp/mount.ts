@@ -6,6 +6,7 @@ import { type HttpOptions, refuse } from "../http/app.ts";
 import { readBody } from "../http/body.ts";
 import { foreignOrigin } from "../http/cross-site.ts";
 import { parseCall } from "../http/request.ts";
+import { keyProofOf } from "../http/session-cookie.ts";
 import { operationTools } from "./operation-tools.ts";
 import { registryTools } from "./registry-tools.ts";
 import type { McpTool } from "./tool.ts";
@@ -30,7 +31,7 @@ export function mountMcp(app: OpenAPIHono, registry: Pick<ToolRegistry, "eligibl
   app.post(path, async (c) => {
     const origin = foreignOrigin(c.req.header("host"), c.req.header("origin"));
     if (origin !== null) throw problem("forbidden", origin);
-    const actor = await options.authenticate({ authorization: c.req.header("authorization") }, "read");
+    const actor = await options.authenticate(keyProofOf(c), "read");
     const parsedBody = parseCall(await readBody(c, { maxBytes: options.maxBodyBytes, budget: options.budget }), {
       "content-encoding": c.req.header("content-encoding"),
     });
