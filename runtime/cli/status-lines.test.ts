@@ -115,7 +115,7 @@ test("held and waiting executions say why, until when, and how to continue them"
   const none = { ...queue, failed_last_hour: 0, held: 2, waiting: 1 };
   expect((await statusLines({ ...status, checks: [], paused: [], queue: none })).slice(4)).toEqual([
     `Held: 2 × "${reason(201)}", until 2026-02-01T00:00:00Z`,
-    `To release them before that: signalbox task-executions bulk --action release --filter '{"state": "held"}'`,
+    `To release them now: signalbox task-executions bulk --action release --filter '{"state": "held"}' shows how many match; repeat it with --confirm and the token that it prints`,
     'Waiting: 1 × "the approval of 2 proposals"',
     "To list them: signalbox runs --state waiting. To approve or reject one: signalbox task-executions approve --help",
   ]);

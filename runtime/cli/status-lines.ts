@@ -86,7 +86,7 @@ async function newestQueued({ queued }: Queue): Promise<string[]> {
 }
 
 const nextSteps = {
-  held: `To release them before that: signalbox task-executions bulk --action release --filter '{"state": "held"}'`,
+  held: `To release them now: signalbox task-executions bulk --action release --filter '{"state": "held"}' shows how many match; repeat it with --confirm and the token that it prints`,
   waiting: "To list them: signalbox runs --state waiting. To approve or reject one: signalbox task-executions approve --help",
 };
 
