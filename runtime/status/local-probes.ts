@@ -80,13 +80,22 @@ export const settingsProbe = (sql: Sql): Probe => ({
   name: "settings",
   everyMs,
   run: async () => {
-    const names = differences(await listReplicaSettings(sql));
-    if (names.length === 0) return [];
-    const shown = `${names.slice(0, 10).join(", ")}${names.length > 10 ? ` and ${names.length - 10} others` : ""}`;
-    const message = `replicas have different values of ${shown}: restart those with old values. signalbox configuration get shows those of the replica at SIGNALBOX_URL`;
+    const replicas = await listReplicaSettings(sql);
+    const names = differences(replicas.map(({ settings }) => settings));
+    const [newest] = replicas;
+    if (names.length === 0 || !newest) return [];
+    const others = replicas.filter(({ settings }) => differences([newest.settings, settings]).length > 0);
+    const compared = `${firstOf(others.map(nameOf))} differ from ${nameOf(newest)}, which started last`;
+    const message = `replicas have different values of ${firstOf(names)}: ${compared}. Restart the replicas that have old values`;
     return [{ name: "settings", state: "degraded", message }];
   },
 });
+
+/** Several replicas can have the same host. */
+const nameOf = ({ host, started_at }: { host: string; started_at: string }): string => `${host} (started at ${started_at})`;
+
+const firstOf = (names: readonly string[]): string =>
+  `${names.slice(0, 10).join(", ")}${names.length > 10 ? ` and ${names.length - 10} others` : ""}`;
 
 export const credentialsProbe = (sql: Sql, vault: Vault): Probe => ({
   name: "credentials",

@@ -53,12 +53,11 @@ export interface OwnReplica extends Omit<Replica, "seen_at" | "this"> {
   readonly settings: Fingerprints;
 }
 
-/** The settings of the replicas; those of an older version have not stored theirs. */
-export async function listReplicaSettings(sql: Queryable): Promise<Fingerprints[]> {
-  const rows = await sql<{ settings: Fingerprints }[]>`
-    select settings from replicas where seen_at > now() - interval '30 seconds' and settings is not null limit 1000`;
-  return rows.map(({ settings }) => settings);
-}
+/** The settings of the replicas, of the one that started last first; those of an older version have not stored theirs. */
+export const listReplicaSettings = (sql: Queryable) =>
+  sql<Pick<OwnReplica, "host" | "started_at" | "settings">[]>`
+    select host, started_at, settings from replicas
+    where seen_at > now() - interval '30 seconds' and settings is not null order by started_at desc, id desc limit 1000`;
 
 export const saveReplica = (sql: Queryable, one: OwnReplica) =>
   sql`

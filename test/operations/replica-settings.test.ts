@@ -8,8 +8,12 @@ interface Check {
   readonly state: string;
   readonly message: string;
 }
-const check = async (service: Service) =>
-  (await service.get<{ checks: Check[] }>("/api/status")).body.checks.find(({ name }) => name === "settings");
+interface Replica {
+  readonly host: string;
+  readonly started_at: string;
+}
+const statusOf = async (service: Service) => (await service.get<{ checks: Check[]; replicas: Replica[] }>("/api/status")).body;
+const check = async (service: Service) => (await statusOf(service)).checks.find(({ name }) => name === "settings");
 
 test("the status names the settings that replicas do not share", { timeout: 120_000, tags: ["postgres"] }, async () => {
   await using database = await freshDatabase();
@@ -21,7 +25,11 @@ test("the status names the settings that replicas do not share", { timeout: 120_
   try {
     for (const replica of [first, second]) {
       const found = await eventually(() => check(replica), { timeout: 30_000 });
-      expect(found).toMatchObject({ state: "degraded", message: expect.stringContaining("values of ALPHA_TOKEN, LLM_MODEL: ") });
+      const [older, newest] = (await statusOf(replica)).replicas.map(
+        ({ host, started_at }) => `${host} (started at ${started_at})`,
+      );
+      const compared = `values of ALPHA_TOKEN, LLM_MODEL: ${older} differ from ${newest}, which started last. Restart`;
+      expect(found).toMatchObject({ state: "degraded", message: expect.stringContaining(compared) });
     }
     await second.close();
     await eventually(async () => (await check(first)) === undefined, { timeout: 30_000 });
