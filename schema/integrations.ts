@@ -30,11 +30,7 @@ const credentials = z
   );
 const owner = {
   agent_id: slug.nullish().describe("Agent that uses this account."),
-  project_id: rowId
-    .nullish()
-    .describe(
-      "Project in which agents use this account. The webhooks of the integration then start runs only for events of this project.",
-    ),
+  project_id: rowId.nullish().describe("Project in which agents use this account."),
 };
 
 export const list = operation({

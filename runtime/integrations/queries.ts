@@ -35,12 +35,6 @@ export async function findIntegration(sql: Queryable, id: string): Promise<Store
   return row;
 }
 
-/** The id of a project at its platform. */
-export async function platformIdOf(sql: Queryable, projectId: number): Promise<string | null> {
-  const [row] = await sql<{ id: string }[]>`select source_project_id as id from projects where id = ${projectId}`;
-  return row?.id ?? null;
-}
-
 export async function insertIntegration(sql: Queryable, one: NewIntegration): Promise<StoredIntegration> {
   const [row] = await sql<StoredIntegration[]>`
     insert into integrations (id, source, plugin, name, credentials, members, agent_id, project_id)

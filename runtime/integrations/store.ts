@@ -8,7 +8,7 @@ import type { Vault } from "../platform/vault.ts";
 import { type Connection, connection, type StoredConnections } from "../plugins/connections.ts";
 import type { SourceEntry } from "../plugins/host.ts";
 import { addressesIn } from "../plugins/settings-hosts.ts";
-import { allIntegrations, findIntegration, platformIdOf, type StoredIntegration } from "./queries.ts";
+import { allIntegrations, findIntegration, type StoredIntegration } from "./queries.ts";
 
 /** The integrations in memory, each with its connection. */
 export interface IntegrationStore extends StoredConnections, CachedValue {}
@@ -80,10 +80,6 @@ export async function openIntegrations(options: StoreOptions, sweepMs?: number):
       const row = byId.get(id.toLowerCase())?.row ?? (await findIntegration(sql, id));
       if (!row) return undefined;
       return (await entryOf(row)).connection ?? Promise.reject(unusable(row));
-    },
-    projectOf: async (id) => {
-      const row = byId.get(id.toLowerCase())?.row ?? (await findIntegration(sql, id));
-      return row?.project_id == null ? null : platformIdOf(sql, row.project_id);
     },
     forWork: (source, { slug, project_id, source: sourceOfWork }, agentId) => {
       const ofSource = entries.filter(({ row }) => row.source === source);

@@ -44,8 +44,6 @@ export interface AccountChoice {
 /** The connections of stored integrations. */
 export interface StoredConnections {
   find(id: string): Promise<Connection | undefined>;
-  /** The platform's id of the project to which an integration belongs; `null` if it belongs to none. */
-  projectOf(id: string): Promise<string | null>;
   /** The account for work at a source: that of its webhook, or else the agent's, or else the project's. */
   forWork(source: string, work: AccountChoice, agentId: string | null): Connection | null;
   ofPlugin(plugin: string): readonly Connection[];
@@ -55,8 +53,6 @@ export interface StoredConnections {
 export interface Connections {
   /** The account whose webhooks are received at `/webhook/<slug>`. */
   bySlug(slug: string): Promise<Connection | undefined>;
-  /** The platform's id of the only project that the webhooks of a connection may report; `null`: any. */
-  projectOf(connection: Connection): Promise<string | null>;
   /** The account that an execution uses at `source`; `null` if no plugin contributes this source. */
   forExecution(source: string, work?: AccountChoice, agentId?: string | null): Promise<Connection | null>;
   /** The settings of a source from the environment. */
@@ -95,7 +91,6 @@ export function connectionsOf(
   return {
     environmentOf,
     bySlug: async (slug) => environmentConnections.get(slug) ?? integrations?.find(slug),
-    projectOf: async ({ id }) => (id === "environment" ? null : ((await integrations?.projectOf(id)) ?? null)),
     forExecution: async (source, work = noWork, agentId = null) =>
       integrations?.forWork(source, work, agentId) ?? environmentConnections.get(source) ?? null,
     environment: (source) => environmentConnections.get(source),

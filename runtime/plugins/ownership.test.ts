@@ -40,7 +40,7 @@ describe("hosts of connections", () => {
   const hostsWith = (settings: Record<string, string>, builtIn: boolean) => {
     const connections = connectionsOf({ variablesOf: () => settings }, { error: () => {} }, () => settings);
     const host = createHost([loaded("acme", { sources: { acme: source(schema) } }, builtIn)]);
-    connections.use(host, { find: async () => undefined, projectOf: async () => null, forWork: () => null, ofPlugin: () => [] });
+    connections.use(host, { find: async () => undefined, forWork: () => null, ofPlugin: () => [] });
     return { operators: connections.hostsOf("acme"), guarded: connections.userHostsOf("acme") };
   };
   test("a default of a third-party plugin is reached through the guard only", () => {

@@ -94,7 +94,6 @@ const explainDeps = ({ core, plugins, webhooks }: Stages) => ({
   evaluator: webhooks.evaluator,
   accounts: plugins.accounts,
   connectionBySlug: plugins.connections.bySlug,
-  projectOf: plugins.connections.projectOf,
   log: core.log,
 });
 

@@ -8,12 +8,11 @@ import type { Evaluator } from "../platform/evaluator.ts";
 import type { Log } from "../platform/log.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
 import type { Accounts } from "../plugins/accounts.ts";
-import type { Connection, Connections } from "../plugins/connections.ts";
+import type { Connection } from "../plugins/connections.ts";
 import type { Standings } from "../plugins/standings.ts";
 import { type DecisionDeps, gateInput, reasonToDiscard, triggersOf } from "./decide.ts";
 import { authorKey } from "./ending-queries.ts";
 import { instant } from "./event-row.ts";
-import { foreignProject } from "./foreign-project.ts";
 import { hopLimit, verdictsOf } from "./gate.ts";
 import type { IncomingEvent } from "./incoming-event.ts";
 import { limitVerdicts } from "./limits.ts";
@@ -24,7 +23,6 @@ export interface ExplainDeps extends Pick<DecisionDeps, "routing" | "policies"> 
   readonly loops: Pick<DecisionDeps["loops"], "windowSeconds">;
   /** The top level of the policy. */
   readonly settings: Policy;
-  readonly projectOf: Connections["projectOf"];
   readonly connectionBySlug: (slug: string) => Promise<Connection | undefined> | Connection | undefined;
   readonly accounts: Accounts;
   readonly standings: Standings;
@@ -94,8 +92,7 @@ async function readWebhook(
     const request = { headers, payload };
     const parsed = await parseBySource(connection, request, { standings: deps.standings, log: deps.log, last: true });
     const accounts = parsed.event.actor === null ? [] : await deps.accounts.ofSource(parsed.source);
-    const reason = await foreignProject(deps, connection, parsed.event);
-    return { incoming: { ...parsed, ...sharedInput, accounts, ...(reason !== null && { reason }) }, checks: [] };
+    return { incoming: { ...parsed, ...sharedInput, accounts }, checks: [] };
   }
   const rules = path === undefined ? deps.rules.byPathOf(input.source) : deps.rules.atPath(path);
   if (rules.length === 0) throw noSuchSource(input);

@@ -13,7 +13,6 @@ import {
   withoutBody,
 } from "./admit.ts";
 import type { Receipt } from "./dispatch.ts";
-import { foreignProject } from "./foreign-project.ts";
 import type { IncomingEvent } from "./incoming-event.ts";
 import { authenticate, type MappingRule } from "./mapping-rules.ts";
 import { parseByPath, parseBySource, unreadableEvent } from "./parse.ts";
@@ -134,7 +133,6 @@ class WebhookReceiver implements Receiver {
       ? all.filter(({ id, check }) => check === null || deferred.proven.includes(id))
       : this.#authenticated(all, slug, request);
     const unauthenticated = eventRules.length === 0 && all.length > 0;
-    const foreign = await foreignProject(this.#options.connections, entry.kind === "connection" ? entry.connection : null, event);
     return dispatcher.accept({
       ...parsed,
       slug,
@@ -150,7 +148,6 @@ class WebhookReceiver implements Receiver {
       ...(entry.kind === "connection" && this.#replies(entry.connection, event)),
       replayScopes: scopes,
       ...(eventRules.length > 0 && { matching: () => rules.matching(eventRules, body) }),
-      ...(foreign !== null && { reason: foreign }),
       ...(unauthenticated && { reason: "authentication failed for every matching webhook mapping" }),
       ...(deferred && { id: deferred.id, inOrder: deferred.inOrder }),
       ...context,

@@ -96,7 +96,7 @@ export interface UnreadableWebhook extends WebhookRequest {
 }
 
 export interface ReceiverOptions {
-  readonly connections: Pick<Connections, "bySlug" | "environment" | "projectOf">;
+  readonly connections: Pick<Connections, "bySlug" | "environment">;
   readonly accounts: Accounts;
   readonly standings: Standings;
   readonly rules: MappingRules;
