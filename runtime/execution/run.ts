@@ -47,8 +47,6 @@ export async function runExecution(initial: Run, options: RunDeps): Promise<RunO
   const approval = approvalOf(policy, deps.approvalTtlMs);
   const outbox = deps.outbox.of(execution, plan.agent_id);
   const connectionFor = (source: string) => deps.connectionFor(source, execution, plan.agent_id);
-  // Without an account for its issue, the run fails before it costs anything.
-  await connectionFor(execution.source);
   const conversation = {
     approval,
     readOnly: writeRefusal(execution.origin?.author ?? null, policy),

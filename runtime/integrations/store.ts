@@ -3,7 +3,6 @@ import type { Bus } from "../platform/bus.ts";
 import { type CachedValue, openCachedValue } from "../platform/cached-value.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log, Report } from "../platform/log.ts";
-import { Failure } from "../platform/retry.ts";
 import type { Vault } from "../platform/vault.ts";
 import { type Connection, connection, type StoredConnections } from "../plugins/connections.ts";
 import type { SourceEntry } from "../plugins/host.ts";
@@ -81,17 +80,13 @@ export async function openIntegrations(options: StoreOptions, sweepMs?: number):
       if (!row) return undefined;
       return (await entryOf(row)).connection ?? Promise.reject(unusable(row));
     },
-    forWork: (source, { slug, project_id, source: sourceOfWork }, agentId) => {
+    forWork: (source, { slug, project_id }, agentId) => {
       const ofSource = entries.filter(({ row }) => row.source === source);
       const entry =
         (slug !== null && ofSource.find(({ row }) => row.id === slug.toLowerCase())) ||
         (agentId !== null && ofSource.find(({ row }) => row.agent_id === agentId)) ||
         (project_id !== null && ofSource.find(({ row }) => row.agent_id === null && row.project_id === project_id));
-      if (!entry) {
-        // The account of the environment can belong to another server, where the same name belongs to another issue.
-        if (source === sourceOfWork && slug !== null && uuid.test(slug) && !byId.has(slug.toLowerCase())) throw deleted(slug);
-        return null;
-      }
+      if (!entry) return null;
       // Never uses another integration instead.
       if (!entry.connection) throw unusable(entry.row);
       return entry.connection;
@@ -102,11 +97,6 @@ export async function openIntegrations(options: StoreOptions, sweepMs?: number):
 
 const unusable = ({ id, name }: StoredIntegration) =>
   problem("unavailable", `The credentials of the integration ${name} (${id}) cannot be used; the service's log says why.`);
-
-const deleted = (id: string) =>
-  new Failure(`The integration ${id}, whose webhook reported the event, was deleted, so there is no account for its issue.`, {
-    retryable: false,
-  });
 
 /** An integration without an address belongs to the operator's own server if the environment names one. */
 async function connect(

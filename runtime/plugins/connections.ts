@@ -37,8 +37,6 @@ export interface AccountChoice {
   /** Path segment of the webhook that started the execution. */
   readonly slug: string | null;
   readonly project_id: number | null;
-  /** Source of its event. */
-  readonly source?: string;
 }
 
 /** The connections of stored integrations. */

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   example,
@@ -159,6 +159,20 @@ test("several mappings at one path: each match fires its trigger, each task runs
   expect(both.body.executions).toHaveLength(1);
   expect(triggersOf(await send("build", { id: 1, loud: true }))).toEqual([202, ["build.loud"]]);
   expect((await send("build", { id: 1 })).body.status).toBe("discarded");
+});
+
+test("a path that looks like an integration's runs its tasks", { timeout: limit }, async () => {
+  const slug = randomUUID();
+  const { id } = await made({
+    source: "alpha",
+    path_pattern: `/webhook/${slug}`,
+    canonical_trigger: "issue.created",
+    extraction_rules: { event_type: "$.kind" },
+  });
+  const { body } = await send(slug, { kind: "ping" });
+  const executions = await waitForExecutions(service, { event_id: body.event_id, count: 2 });
+  expect(executions.map(({ state }) => state)).toEqual(["succeeded", "succeeded"]);
+  expect((await service.del(`${path}/${id}`)).status).toBe(204);
 });
 
 test("a filter that fails or does not end matches nothing, and is reported", { timeout: limit }, async () => {
