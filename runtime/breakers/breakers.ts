@@ -10,15 +10,27 @@ export interface Target {
   readonly key: string;
   readonly name: string;
   readonly effect: "read" | "write";
+  /** Whether a refused credential (401) counts as a failure of the target. */
+  readonly mayRefuse: boolean;
 }
 
-export const modelTarget: Target = { key: "model", name: "the model", effect: "write" };
+/** The proxy. It may refuse one model and serve the others, so each model has a target for refusals. */
+export const proxyTarget: Target = { key: "model", name: "the model", effect: "write", mayRefuse: false };
+
+/** A model, by its name at the proxy. */
+export const modelTarget = (model: string): Target => ({
+  key: `model ${model}`,
+  name: `the model ${model}`,
+  effect: "write",
+  mayRefuse: true,
+});
 
 /** An account at a platform. `environment` is the id of the one that the environment names. */
 export const connectionTarget = (source: string, id: string, effect: Target["effect"]): Target => ({
   key: `connection ${source} ${id}`,
   name: id === "environment" ? `the connection ${source}` : `the connection ${source} (${id})`,
   effect,
+  mayRefuse: true,
 });
 
 /** The members of an execution that breakers use. */
@@ -136,7 +148,7 @@ export class Breakers {
       return result;
     } catch (error) {
       if (signal.aborted || !(error instanceof Failure)) throw error;
-      if (!error.unavailable) {
+      if (!error.unavailable || (error.isRefusal && !target.mayRefuse)) {
         await this.#answered(caller, target, false);
         throw error;
       }
@@ -200,7 +212,7 @@ export class Breakers {
     );
   }
 
-  /** The server has responded, even if it refused the call, so it is available. */
+  /** The server has responded. Even if it refused the call, it is available, unless it refused the credential of the target. */
   async #answered(caller: Caller, target: Target, succeeded: boolean): Promise<void> {
     if (succeeded) {
       this.#firstFailures.delete(`${caller.id} ${target.key}`);

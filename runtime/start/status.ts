@@ -39,9 +39,9 @@ export type StatusBoard = ReturnType<typeof openStatus>;
 
 /** The host of a breaker's model or connection; `null` if it is no longer configured. */
 async function hostOfBreaker(key: string, { core, plugins }: Stages): Promise<string | null> {
-  const [, source, id] = key.split(" ");
+  const [kind, source = "", id = ""] = key.split(" ");
   const { LLM_BASE_URL: baseUrl } = core.config;
-  if (source === undefined || id === undefined) return baseUrl ? new URL(baseUrl).host : null;
+  if (kind === "model") return baseUrl ? new URL(baseUrl).host : null;
   const { connections } = plugins;
   const found = await Promise.resolve(id === "environment" ? connections.environment(source) : connections.bySlug(id)).catch(
     () => null,

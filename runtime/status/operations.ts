@@ -52,9 +52,9 @@ function withBreakers(
   breakers: readonly (Breaker & { readonly host: string | null })[],
 ): Status["checks"] {
   const failed = breakers.map(({ key, host, reason, opened_at, next_probe_at }): Status["checks"][number] => {
-    const [, source, id] = key.split(" ");
+    const [, source, id] = isOfModel(key) ? [] : key.split(" ");
     const own = id === "environment" ? `connection:${source}` : `connection:${source} (${id})`;
-    const name = source === undefined ? key : (checks.find((one) => one.name.endsWith(`(${id})`))?.name ?? own);
+    const name = isOfModel(key) ? key.replace(" ", ":") : (checks.find((one) => one.name.endsWith(`(${id})`))?.name ?? own);
     const message = `${host === null ? "" : `${host}: `}executions wait until it answers: ${reason.replace(/\.$/, "")}${remedyOf(key, reason)}`;
     const connection = checks.find((one) => one.name === name)?.connection ?? null;
     return { name, state: "failed", since: opened_at, message, next_try_at: next_probe_at, connection };
@@ -63,11 +63,15 @@ function withBreakers(
   return [...failed, ...checks.filter(({ name }) => !names.has(name))];
 }
 
+/** A breaker of the proxy, or of one model. */
+const isOfModel = (key: string): boolean => /^model(?: |$)/.test(key);
+
 /** What the operator must do so that an outage ends; empty if it can end by itself. */
 function remedyOf(key: string, reason: string): string {
   if (!/ answered 401\b/.test(reason)) return "";
+  if (isOfModel(key))
+    return ". Correct LLM_API_KEY and restart the service, or correct the proxy's own credential for this model";
   const [, source, id] = key.split(" ");
-  if (source === undefined) return ". Correct LLM_API_KEY and restart the service";
   return id === "environment"
     ? `. Correct the credentials of ${source} in the settings and restart the service`
     : `. Correct the credentials of the integration ${id}`;
