@@ -115,7 +115,9 @@ export const createSource = operation({
   description: "Without an `action` it matches every action of the event.",
   input: z.object({
     source: sourceName,
-    event_name: text(200).describe("Event name as the platform sends it, for example `issues`."),
+    event_name: text(200).describe(
+      "Event name, for example `issues`. Those of Jira and Plane are named as in the default mappings, for example `gamma:issue_created`.",
+    ),
     action: text(200).nullish().describe("Action of the event, for example `opened`. Default: every action."),
     canonical_trigger: canonicalTrigger,
   }),

@@ -78,3 +78,9 @@ export const setOf = (trigger: string): OptionalSet | null =>
   (Object.keys(optionalTriggerMappings) as OptionalSet[]).find((name) =>
     optionalTriggerMappings[name].some((one) => one.canonical_trigger === trigger),
   ) ?? null;
+
+/** Whether a default or optional mapping names this event. */
+export const isSeeded = (source: string, eventName: string): boolean =>
+  [defaultSourceMappings, ...Object.values(optionalSourceMappings)].some((rows) =>
+    rows.some((one) => one.source === source && one.event_name === eventName),
+  );

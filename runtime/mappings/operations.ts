@@ -43,8 +43,7 @@ export function mappingOperations(bus: Bus, loadedSources: () => Iterable<string
       const known = new Set<string>([...sources, ...loadedSources()]);
       if (!known.has(input.source) && !(await hasMappingOfSource(sql, input.source))) throw unknownSource(input.source, known);
       // A webhook mapping with a path names its events itself.
-      if (!(await hasPathOfSource(sql, input.source)))
-        await names.check(input.source, { ...input, action: input.action ?? null }, "event_name");
+      if (!(await hasPathOfSource(sql, input.source))) await names.check(input.source, input.event_name, "event_name");
       const row = await queries.insertSourceMapping(sql, input);
       if (!row)
         throw problem("conflict", `${input.source}: ${input.event_name} with ${input.action ?? "any action"} is already mapped.`);

@@ -7,6 +7,6 @@ interface EventName {
 export interface EventNames {
   /** An event as the mappings name it, if a source names it otherwise: `gamma:issue_created` for Jira's `jira:issue_created`. */
   read(source: string, sent: EventName): Promise<EventName>;
-  /** Refuses a name that no event of the source has. `field`: the member with the name. */
-  check(source: string, sent: EventName, field: string): Promise<void>;
+  /** Refuses the platform's own name of an event that mappings know by another. `field`: the member with the name. */
+  check(source: string, eventName: string, field: string): Promise<void>;
 }

@@ -5,9 +5,13 @@ import type { SourceEntry } from "./host.ts";
 
 /**
  * Asks the source itself, with a payload that contains nothing but the name. A source that reads names from headers has no other
- * names. Third-party sources are not asked, because their process may not be running.
+ * names. Third-party sources are not asked, because their process may not be running. `isKnown`: whether a source certainly has
+ * events of this name.
  */
-export function eventNamesOf(sources: () => ReadonlyMap<string, SourceEntry>): EventNames {
+export function eventNamesOf(
+  sources: () => ReadonlyMap<string, SourceEntry>,
+  isKnown: (source: string, eventName: string) => boolean,
+): EventNames {
   const read: EventNames["read"] = async (source, sent) => {
     const entry = sources().get(source);
     if (!entry || entry.sandboxed) return sent;
@@ -19,16 +23,10 @@ export function eventNamesOf(sources: () => ReadonlyMap<string, SourceEntry>): E
   return {
     read,
     check: async (source, sent, field) => {
-      const named = await read(source, sent);
-      const refuse = (member: string, text: string) => problem("bad_request", `${member}: ${text}`, { field: member });
-      if (named.event_name !== sent.event_name)
-        throw refuse(field, `${source} calls this event "${named.event_name}" here; send that instead of "${sent.event_name}"`);
-      if (named.action !== sent.action)
-        throw refuse("action", `the event "${sent.event_name}" of ${source} has no action; leave it out`);
-      // Some platforms send the action apart from the name, but their events contain both.
-      const acted = await read(source, { ...sent, action: sent.action ?? "created" });
-      if (acted.event_name !== sent.event_name)
-        throw refuse(field, `no event of ${source} is called "${sent.event_name}" here, but for example "${acted.event_name}"`);
+      const { event_name: name } = await read(source, { event_name: sent, action: null });
+      if (name === sent || !isKnown(source, name)) return;
+      const text = `${source} calls this event "${name}" here; send that instead of "${sent}"`;
+      throw problem("bad_request", `${field}: ${text}`, { field });
     },
   };
 }

@@ -6,6 +6,7 @@ import { createSecrets } from "../gateway/secrets.ts";
 import { taskResults } from "../gateway/task-results.ts";
 import type { Part } from "../health/operations.ts";
 import { withinProjects } from "../keys/projects.ts";
+import { isSeeded } from "../mappings/defaults.ts";
 import type { MemoryResources } from "../memory/prepare.ts";
 import { openQueues } from "../message-queues/open.ts";
 import { bindAll } from "../operations.ts";
@@ -68,7 +69,7 @@ export function bindOperations(stages: Stages & { readonly status: StatusBoard }
     watchdogEnabled: config.WATCHDOG_ENABLED,
     polls: { host, connectionBySlug: connections.bySlug, onChange: () => stages.background?.polls.wake() },
     webhookChecks: { connections, publicUrl: config.PUBLIC_URL },
-    webhookMappings: { bus, vault, evaluator, loadedSources, eventNames: eventNamesOf(() => host.sources) },
+    webhookMappings: { bus, vault, evaluator, loadedSources, eventNames: eventNamesOf(() => host.sources, isSeeded) },
     knowledge: { bus, vault, guard, connectors: () => host.knowledge },
     integrations: integrationDeps(stages),
     tools: { registry: tools.registry, bus, checkAddress: guard.check },

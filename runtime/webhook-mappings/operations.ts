@@ -40,7 +40,7 @@ export function webhookMappingOperations({
   const check = async (draft: Draft) => {
     await checkMapping(draft, new Set([...sources, ...loadedSources()]), evaluator);
     const { source, event_type } = draft;
-    if (event_type !== null) await eventNames.check(source, { event_name: event_type, action: null }, "event_type");
+    if (event_type !== null) await eventNames.check(source, event_type, "event_type");
   };
   const protect = async (auth: Input<typeof mappings.update>["auth"], storedMapping?: queries.StoredMapping) => {
     if (!auth) return { auth: { method: "none" as const }, secret: null };
