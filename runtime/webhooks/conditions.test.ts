@@ -34,7 +34,7 @@ test("whatever a payload contains, its labels are texts, and so is its newest te
     fc.property(payload, (one) => {
       for (const label of labelsIn(one)) expect(typeof label).toBe("string");
       const { title, texts } = newestText({ text: "t" } as SourceEvent, one);
-      for (const text of [title, ...texts]) expect(typeof text).toBe("string");
+      for (const text of [title, ...texts.map((part) => part.text)]) expect(typeof text).toBe("string");
     }),
     { numRuns: 300 },
   );

@@ -1,4 +1,5 @@
 import { type Json, type SourceEvent, valueAt } from "@signalbox/sdk";
+import type { TextFormat } from "./own-words.ts";
 
 /** Maximum depth at which labels are searched for: `object_attributes.labels`, `issue.fields.labels`. */
 const maxDepth = 3;
@@ -31,42 +32,66 @@ export function labelsIn(payload: Json): string[] {
   return [...found];
 }
 
+type Place = readonly [format: TextFormat, ...path: string[]];
+
 /** Members of a payload that contain the text of a comment. */
-const commentTexts = [
-  ["comment", "body"],
-  ["object_attributes", "note"],
-  ["review", "body"],
-  ["data", "body"],
-  ["data", "comment_html"],
-  ["data", "comment_stripped"],
-  ["data", "comment", "comment_html"],
-  ["data", "comment"],
+const commentTexts: readonly Place[] = [
+  ["markdown", "comment", "body"],
+  ["markdown", "object_attributes", "note"],
+  ["markdown", "review", "body"],
+  ["unknown", "data", "body"],
+  ["html", "data", "comment_html"],
+  ["unknown", "data", "comment_stripped"],
+  ["html", "data", "comment", "comment_html"],
+  ["unknown", "data", "comment"],
 ];
 /** Members that contain the description of the subject. */
-const descriptions = [
-  ["issue", "body"],
-  ["pull_request", "body"],
-  ["discussion", "body"],
-  ["object_attributes", "description"],
-  ["issue", "fields", "description"],
-  ["data", "description_html"],
-  ["data", "description_stripped"],
-  ["data", "description"],
+const descriptions: readonly Place[] = [
+  ["markdown", "issue", "body"],
+  ["markdown", "pull_request", "body"],
+  ["markdown", "discussion", "body"],
+  ["markdown", "object_attributes", "description"],
+  ["wiki", "issue", "fields", "description"],
+  ["html", "data", "description_html"],
+  ["unknown", "data", "description_stripped"],
+  ["unknown", "data", "description"],
 ];
+
+export interface FormattedText {
+  readonly text: string;
+  readonly format: TextFormat;
+}
+
+/** Jira's comments are at the same place as those of other platforms. */
+const isOfJira = (payload: Json): boolean =>
+  typeof valueAt(payload, "issue", "fields") === "object" || /^(?:jira:|comment_)/.test(String(valueAt(payload, "webhookEvent")));
+
+function textAt(payload: Json, places: readonly Place[]): FormattedText | undefined {
+  for (const [format, ...path] of places) {
+    const text = valueAt(payload, ...path);
+    if (typeof text === "string") return { text, format: format === "markdown" && isOfJira(payload) ? "wiki" : format };
+  }
+  return undefined;
+}
 
 /**
  * The new text of the event: its comment, or if there is none, the title and the texts for the agent. A title is no markup: what
  * looks like a comment that begins there hides nothing. The text for the agent can contain titles, too, so the description is also
  * separate.
  */
-export function newestText({ title, text }: SourceEvent, payload: Json): { readonly title: string; readonly texts: string[] } {
-  const textAt = (paths: readonly (readonly string[])[]) =>
-    paths.map((path) => valueAt(payload, ...path)).find((value) => typeof value === "string");
-  const comment = textAt(commentTexts);
+export function newestText(
+  { title, text }: SourceEvent,
+  payload: Json,
+): { readonly title: string; readonly texts: FormattedText[] } {
+  const comment = textAt(payload, commentTexts);
   if (comment !== undefined) return { title: "", texts: [comment] };
   const heading = /^# .*/.exec(text)?.[0] ?? "";
-  const description = textAt(descriptions);
-  return { title: title ?? heading, texts: [text.slice(heading.length), ...(description === undefined ? [] : [description])] };
+  const description = textAt(payload, descriptions);
+  const format = description?.format === "markdown" ? "markdown" : "unknown";
+  return {
+    title: title ?? heading,
+    texts: [{ text: text.slice(heading.length), format }, ...(description ? [description] : [])],
+  };
 }
 
 const isWord = (character: string | undefined): boolean => character !== undefined && /[\p{L}\p{N}_-]/u.test(character);

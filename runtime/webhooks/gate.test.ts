@@ -2,6 +2,7 @@ import { type Policy, requiredStandings, standings } from "@signalbox/schema/pol
 import type { EventAuthor, Json, SourceEvent } from "@signalbox/sdk";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { idleStall, maxStallMs, repeat, repeatedStallOf } from "../platform/test-stall.ts";
 import { effectivePolicy } from "../policy/effective.ts";
 import { isBelow } from "../policy/standing.ts";
 import { labelsIn, mentions } from "./conditions.ts";
@@ -86,4 +87,31 @@ test("a mention is a whole word; labels are found wherever a platform puts them"
   expect(labelsIn({ label: { name: "removed" }, issue: { labels: [] } })).toEqual([]);
   expect(labelsIn({ label: { name: "one" } })).toEqual(["one"]);
   fc.assert(fc.property(fc.jsonValue(), (value) => labelsIn(value as Json).every((label) => typeof label === "string")));
+});
+
+test("a mention is judged by the rules of its text's format", () => {
+  const says = (payload: Json, text = "") => refusalOf({ ...given(null, {}, { text }, { mention: "bot" }), payload }) === null;
+  const html = "<div>\n\n      <p>@bot please</p>\n</div>";
+  expect(says({ data: { comment_html: html } })).toBe(true);
+  expect(says({ data: { comment_html: "<p><code>@bot</code></p>" } })).toBe(false);
+  expect(says({ data: { description_html: html } })).toBe(true);
+  expect(says({ comment: { body: "a\n\n    @bot" } })).toBe(false);
+  expect(says({ comment: { body: "a {code} b\n@bot\nc {code} d" } })).toBe(true);
+  expect(says({ comment: { body: "a\n\n    @bot" }, issue: { fields: {} } })).toBe(true);
+  expect(says({ comment: { body: "{code}@bot{code}" }, webhookEvent: "comment_created" })).toBe(false);
+  expect(says({ issue: { fields: { description: "bq. @bot" } } })).toBe(false);
+  expect(says({ issue: { body: "a\n\n    @bot" } }, "# T\n\na\n\n    @bot")).toBe(false);
+  expect(says(null, "a\n\n    @bot")).toBe(true);
+});
+
+test("a text is filtered once for all mappings, and none takes the processor for long", async () => {
+  const idle = await idleStall();
+  for (const piece of ["\n", "\r>>>\n", "\n    `", "> \n"]) {
+    const payload = { comment: { body: `@bot${repeat(piece, 199_900)}` } };
+    const stall = await repeatedStallOf(async () => {
+      const one = { ...given(null, {}, {}, { mention: "bot" }), payload };
+      for (let mapping = 0; mapping < 20; mapping++) refusalOf(one);
+    });
+    expect(stall, JSON.stringify(piece)).toBeLessThan(maxStallMs + idle);
+  }
 });

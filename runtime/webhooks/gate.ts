@@ -3,21 +3,8 @@ import type { EventAuthor, Json, SourceEvent } from "@signalbox/sdk";
 import type { TaskMapping } from "../mappings/queries.ts";
 import { placeOf } from "../policy/settings.ts";
 import { isBelow } from "../policy/standing.ts";
-import { withoutHiddenMarkup } from "../untrusted/hidden-markup.ts";
-import { labelsIn, mentions, newestText } from "./conditions.ts";
-import { ownWords } from "./own-words.ts";
-
-/** Longer texts than this are not filtered, to bound the time; people write shorter ones. */
-const maxFilteredLength = 200_000;
-
-/**
- * Mentions in hidden markup do not count: issue templates explain in HTML comments whom to mention. Neither do those in code and
- * in quotations.
- */
-const mentionsVisibly = (text: string, mention: string): boolean =>
-  mentions(text, mention) && (text.length > maxFilteredLength || mentions(ownWords(withoutHiddenMarkup(text)), mention));
-const mentionsInTitle = (title: string, mention: string): boolean =>
-  mentions(title, mention) && (title.length > maxFilteredLength || mentions(ownWords(title), mention));
+import { labelsIn } from "./conditions.ts";
+import { isMentioned } from "./mentioned.ts";
 
 /** The result of one rule about one task of an event, in words. */
 export interface Verdict {
@@ -83,8 +70,7 @@ function conditionVerdicts({ event, payload, mapping }: GateInput): Verdict[] {
     });
   if (mention) {
     const name = mention.replace(/^@?/, "@");
-    const text = newestText(event, payload);
-    const passes = mentionsInTitle(text.title, mention) || text.texts.some((one) => mentionsVisibly(one, mention));
+    const passes = isMentioned(mention, event, payload);
     add("condition.mention", passes, `the text mentions ${name}`, `the visible text does not mention ${name}`);
   }
   if (label) {

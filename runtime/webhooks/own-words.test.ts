@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { idleStall, maxStallMs, repeat, repeatedStallOf } from "../platform/test-stall.ts";
 import { mentions } from "./conditions.ts";
-import { ownWords } from "./own-words.ts";
+import { ownWords, type TextFormat } from "./own-words.ts";
 
-const isSaid = (text: string) => mentions(ownWords(text), "@bot");
+const isSaid = (text: string, format: TextFormat = "markdown") => mentions(ownWords(text, format), "@bot");
 
 test.each([
   "@bot",
@@ -22,10 +22,10 @@ test.each([
   "a < b and @bot > c",
   "<blockquote>a<blockquote>b</blockquote>c</blockquote>@bot",
   "<p>Hi <code>x</code> @bot</p>",
-  "{code:java}x{code} @bot",
-  "{quote}x{quote}\n@bot",
   "<code> is an element, @bot",
-  "{quote} is a macro, @bot",
+  "a {code} b\n@bot\nc {code} d",
+  "bq. @bot",
+  "\u2028>>>\n@bot\n\u2028>>>",
 ])("%j says it", (text) => expect(isSaid(text)).toBe(true));
 
 test.each([
@@ -46,12 +46,40 @@ test.each([
   "<pre>\n@bot\n</pre>",
   "<CODE class='x'>@bot</CODE>",
   "<blockquote>a<blockquote>b</blockquote>@bot</blockquote>",
+  ">>>\r\n@bot\r\n>>>\r\n",
+  "text\r\n\r\n    @bot",
+  "text\r\r    @bot",
+])("%j does not", (text) => expect(isSaid(text)).toBe(false));
+
+test.each([
+  "{code:java}x{code} @bot",
+  "{quote}x{quote}\n@bot",
+  "{quote} is a macro, @bot",
+  "text\n\n    @bot",
+  "<code>{code}x{code} @bot",
+])("%j says it in wiki markup", (text) => expect(isSaid(text, "wiki")).toBe(true));
+
+test.each([
   "{code:java}\n@bot\n{code}",
   "{noformat}@bot{noformat}",
   "{quote}@bot{quote}",
   "{{@bot}}",
   "bq. @bot",
-])("%j does not", (text) => expect(isSaid(text)).toBe(false));
+  "text\r\n bq. @bot",
+  "> @bot",
+  "`@bot`",
+])("%j does not in wiki markup", (text) => expect(isSaid(text, "wiki")).toBe(false));
+
+test("HTML has code only in elements, and indented text of an unknown format counts", () => {
+  const html = "<div>\n\n      <p>@bot please</p>\n</div>";
+  expect(isSaid(html, "html")).toBe(true);
+  expect(isSaid("<p>{code} @bot {code}</p>", "html")).toBe(true);
+  expect(isSaid("<code>{code}</code> @bot {code}", "html")).toBe(true);
+  expect(isSaid("<pre><code>@bot</code></pre>", "html")).toBe(false);
+  expect(isSaid(html, "unknown")).toBe(true);
+  expect(isSaid("a {code} @bot {code}", "unknown")).toBe(true);
+  expect(isSaid("```\n@bot\n```", "unknown")).toBe(false);
+});
 
 test("no text of the length that is filtered takes the processor for long", async () => {
   const idle = await idleStall();
@@ -69,9 +97,20 @@ test("no text of the length that is filtered takes the processor for long", asyn
     "```\n",
     "\n\n    a",
     "- 1. ",
+    "\n",
+    "\n ",
+    "\r",
+    "\r\n\t",
+    "\r>>>\n",
+    "\u2028>>>\n",
+    "\n>>> ",
+    "\nbq. ",
+    "\n1",
+    " ",
   ];
-  for (const piece of pieces) {
-    const stall = await repeatedStallOf(async () => ownWords(repeat(piece, 200_000)));
-    expect(stall, piece).toBeLessThan(maxStallMs + idle);
-  }
+  for (const format of ["markdown", "html", "wiki", "unknown"] as const)
+    for (const piece of pieces) {
+      const stall = await repeatedStallOf(async () => ownWords(`@signalbox${repeat(piece, 199_900)}`, format));
+      expect(stall, `${format} ${JSON.stringify(piece)}`).toBeLessThan(maxStallMs + idle);
+    }
 });

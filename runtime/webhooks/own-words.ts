@@ -1,19 +1,46 @@
+/**
+ * The markup of a text. Only in what is known to be Markdown, an indented line is code. The other rules of Markdown also apply to
+ * Jira's wiki markup and to unknown formats, because people use its signs everywhere.
+ */
+export type TextFormat = "markdown" | "html" | "wiki" | "unknown";
+
 /** A pair of marks around code or a quotation, in HTML and in Jira's wiki markup. */
-const marks = /<(\/?)(code|pre|samp|kbd|tt|blockquote)\b[^<>]*>|\{(code|noformat|quote)(:[^{}\n]*)?\}/gi;
+const elements = /<(\/?)(code|pre|samp|kbd|tt|blockquote)\b[^<>]*>/gi;
+const macros = /\{()(code|noformat|quote)(:[^{}\n]*)?\}/gi;
+/** A line that begins with anything else is neither a fence, nor a quotation, nor an item of a list. */
+const lineMark = /^\s*[-*+\d`~>]/;
 const fenceStart = /^\s*(?:[-*+]\s+|\d{1,9}[.)]\s+)*(`{3,}(?=[^`]*$)|~{3,})/;
-/** Also Jira's `bq.`, and a quotation in a list. */
-const quotedLine = /^\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)*(?:>|bq\. )/;
+/** Also a quotation in a list. */
+const quotedLine = /^\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)*>/;
 const listItem = /^\s*(?:[-*+]|\d{1,9}[.)])\s/;
-/** GitLab's quotation over several lines. */
-const quotedLines = /^>>>[ \t]*\r?\n[\s\S]*?\n>>>[ \t]*\r?$/gm;
+/** Begins and ends GitLab's quotation over several lines. */
+const quotationMark = /^>>>[ \t]*$/;
 
 /**
  * A text without its code and its quotations: what its author says to its readers. Platforms notify no one who is named in code,
  * and a quotation repeats what was said before. Expects a text without hidden markup. Takes linear time.
  */
-export function ownWords(text: string): string {
-  if (!/[`~>{]|^(?: {4}|\t|\s*bq\. )/m.test(text)) return text;
-  return withoutSpans(withoutCodeLines(withoutMarked(text.replace(quotedLines, ""))));
+export function ownWords(given: string, format: TextFormat): string {
+  if (!/[`~>{]|^(?: {4}|\t|[ \t]*bq\. )/m.test(given)) return given;
+  const text = given.includes("\r") ? given.replace(/\r\n?/g, "\n") : given;
+  if (format === "html") return withoutMarked(text, elements);
+  const shown = format === "wiki" ? withoutWikiCode(text) : text;
+  const lines = withoutMarked(withoutQuotations(shown.split("\n")).join("\n"), elements).split("\n");
+  return withoutSpans(withoutCodeLines(lines, format === "markdown").join("\n"));
+}
+
+const withoutWikiCode = (text: string): string => withoutMarked(text, macros).replace(/\{\{[^{}\n]*\}\}|^[ \t]*bq\. .*$/gm, " ");
+
+/** A quotation that does not end is none. */
+function withoutQuotations(lines: readonly string[]): readonly string[] {
+  const isMark = (line: string) => line.startsWith(">>>") && quotationMark.test(line);
+  const last = lines.findLastIndex(isMark);
+  let isQuoted = false;
+  return lines.filter((line, n) => {
+    const isEnd = isMark(line) && (isQuoted || n < last);
+    if (isEnd) isQuoted = !isQuoted;
+    return !isQuoted && !isEnd;
+  });
 }
 
 interface Open {
@@ -22,7 +49,8 @@ interface Open {
   depth: number;
 }
 
-function withoutMarked(text: string): string {
+function withoutMarked(text: string, marks: RegExp): string {
+  const isElement = marks === elements;
   const lower = text.toLowerCase();
   const lastEnds = new Map<string, number>();
   const lastEndOf = (name: string, end: string) => {
@@ -33,13 +61,13 @@ function withoutMarked(text: string): string {
   let open: Open | null = null;
   let rest = "";
   let copied = 0;
-  for (const { index, 0: mark, 1: slash, 2: element, 3: macro, 4: parameters } of text.matchAll(marks)) {
-    const name = (element ?? macro ?? "").toLowerCase();
+  for (const { index, 0: mark, 1: slash, 2: written = "", 3: parameters } of text.matchAll(marks)) {
+    const name = written.toLowerCase();
     if (open === null) {
-      const isEnded = lastEndOf(name, element ? `</${name}` : `{${name}}`) > index;
+      const isEnded = lastEndOf(name, isElement ? `</${name}` : `{${name}}`) > index;
       if (!slash && isEnded) open = { name, from: index, depth: 1 };
     } else if (open.name === name) {
-      if (element) open.depth += slash ? -1 : 1;
+      if (isElement) open.depth += slash ? -1 : 1;
       else if (parameters === undefined) open.depth = 0;
       if (open.depth > 0) continue;
       rest += `${text.slice(copied, open.from)} `;
@@ -51,25 +79,32 @@ function withoutMarked(text: string): string {
 }
 
 /** A fence that is not closed contains the rest of the text, as on the platforms. */
-function withoutCodeLines(text: string): string {
+function withoutCodeLines(lines: readonly string[], mayBeIndented: boolean): string[] {
   const kept: string[] = [];
   let fence: string | null = null;
   let isList = false;
-  let mayIndent = true;
-  for (const line of text.split("\n")) {
+  let mayIndent = mayBeIndented;
+  for (const line of lines) {
     const isBlank = line.trim() === "";
     if (fence !== null) {
       if (isEndOf(fence, line)) fence = null;
-    } else if (quotedLine.test(line)) kept.push("");
-    else {
-      fence = fenceStart.exec(line)?.[1] ?? null;
-      isList = listItem.test(line) || (isList && (isBlank || /^\s/.test(line)));
+    } else if (isBlank) {
+      kept.push("");
+      mayIndent = mayBeIndented;
+    } else {
+      const isMarked = lineMark.test(line);
+      if (isMarked && quotedLine.test(line)) {
+        kept.push("");
+        continue;
+      }
+      fence = (isMarked && fenceStart.exec(line)?.[1]) || null;
+      isList = (isMarked && listItem.test(line)) || (isList && /^\s/.test(line));
       const isIndented: boolean = !isList && mayIndent && /^(?: {4}|\t)/.test(line);
       kept.push(fence !== null || isIndented ? "" : line);
-      mayIndent = isBlank || isIndented;
+      mayIndent = isIndented;
     }
   }
-  return kept.join("\n");
+  return kept;
 }
 
 function isEndOf(fence: string, line: string): boolean {
@@ -77,9 +112,9 @@ function isEndOf(fence: string, line: string): boolean {
   return mark.length >= fence.length && mark === fence.charAt(0).repeat(mark.length);
 }
 
-/** Code spans end in the paragraph in which they begin; so does Jira's `{{code}}` in its line. */
+/** Code spans end in the paragraph in which they begin. */
 function withoutSpans(text: string): string {
-  const paragraphs = text.replace(/\{\{[^{}\n]*\}\}/g, " ").split(/\n[ \t\r]*\n/);
+  const paragraphs = text.split(/\n[ \t]*\n/);
   return paragraphs.map((paragraph) => (paragraph.includes("`") ? withoutSpansOf(paragraph) : paragraph)).join("\n\n");
 }
 
