@@ -17,6 +17,7 @@ import {
   findBundle,
   findPlugin,
   findVersions,
+  retryConnections,
   saveDenied,
   setEnabled,
   useVersion,
@@ -108,9 +109,15 @@ export function pluginOperations(deps: PluginDeps): BoundOperation[] {
       return pluginOf(sql, id);
     }),
     handle(plugins.configure, async ({ id, settings }, { sql }) => {
-      await configure(id, settings, await requireInstalled(sql, id, manager), sql, deps);
+      const versions = await requireInstalled(sql, id, manager);
+      await configure(id, settings, versions, sql, deps);
       await bus.publish("secrets");
       await publishChange();
+      // Only now, because a probe with the old settings would postpone the next one.
+      await retryConnections(sql, [
+        ...new Set(versions.flatMap(({ manifest }) => Object.keys(manifest.contributes?.sources ?? {}))),
+      ]);
+      await bus.publish("queue");
       return pluginOf(sql, id);
     }),
     handle(plugins.updatePermissions, async ({ id, ...wanted }, { sql }) => {

@@ -108,6 +108,12 @@ export async function saveSettings(sql: Queryable, id: string, settings: string 
     where id = ${id}`;
 }
 
+/** Executions that wait for an account of these sources try it at once: other settings may have corrected the credential. */
+export const retryConnections = (sql: Queryable, sources: readonly string[]): Promise<unknown> =>
+  sql`
+    update breakers set next_probe_at = now()
+    where key like 'connection %' and split_part(key, ' ', 2) = any(${sources as string[]}) and next_probe_at > now()`;
+
 export async function saveDenied(sql: Queryable, id: string, denied: DeniedPermissions): Promise<void> {
   await sql`update plugins set denied = ${JSON.stringify(denied)}::text::json, updated_at = now() where id = ${id}`;
 }

@@ -33,9 +33,21 @@ export function openStatus(stages: Stages, queue: Queue) {
   );
   shutdown.add(() => board.close());
   shutdown.add(() => heartbeat.stop());
-  return { board, replica: heartbeat.id, hostOf: (key: string) => hostOfBreaker(key, stages) };
+  return {
+    board,
+    replica: heartbeat.id,
+    hostOf: (key: string) => hostOfBreaker(key, stages),
+    installedPluginOf: (source: string) => installedPluginOf(source, stages.plugins),
+  };
 }
 export type StatusBoard = ReturnType<typeof openStatus>;
+
+/** Those that SIGNALBOX_PLUGINS names have their settings in the environment. */
+function installedPluginOf(source: string, { host, manager }: Plugins): string | null {
+  const plugin = host.sources.get(source)?.plugin;
+  const isInstalled = manager.all().some((one) => one.manifest.id === plugin && !manager.fromEnvironment().includes(one));
+  return isInstalled && plugin !== undefined ? plugin : null;
+}
 
 /** The host of a breaker's model or connection; `null` if it is no longer configured. */
 async function hostOfBreaker(key: string, { core, plugins }: Stages): Promise<string | null> {

@@ -7,7 +7,7 @@ import type { Sql } from "../platform/database/client.ts";
 import { handle } from "../platform/operation.ts";
 import { version } from "../platform/version.ts";
 import type { Board } from "./board.ts";
-import { listConnectedAgents, listReplicas, readQueue } from "./queries.ts";
+import { integrationNames, listConnectedAgents, listReplicas, readQueue } from "./queries.ts";
 
 export interface StatusParts {
   readonly board: Pick<Board, "read">;
@@ -15,17 +15,20 @@ export interface StatusParts {
   readonly replica: string;
   /** The host of a breaker's model or connection, by the key of the breaker. */
   readonly hostOf: (key: string) => Promise<string | null>;
+  /** Id of the installed plugin that contributes a source; `null` if another plugin does. */
+  readonly installedPluginOf: (source: string) => string | null;
 }
 
 type Status = Output<typeof status.get>;
 /** Maximum wait for the figures of the queue, in milliseconds: while the database is unavailable, there are none. */
 const timeoutMs = 2_000;
 
-export const statusOperation = ({ board, replica, hostOf }: StatusParts) =>
+export const statusOperation = ({ board, replica, hostOf, installedPluginOf }: StatusParts) =>
   handle(status.get, async (_, { sql }) => {
     const [found, stored] = await Promise.all([board.read(), readStored(sql, replica)]);
     const { breakers, ...rows } = stored ?? { queue: null, paused: [], replicas: [], agents: [], breakers: [] };
-    const checks = withBreakers(found, await Promise.all(breakers.map(async (one) => ({ ...one, host: await hostOf(one.key) }))));
+    const shown = await Promise.all(breakers.map(async (one) => ({ ...one, host: await hostOf(one.key) })));
+    const checks = withBreakers(found, shown, installedPluginOf);
     const state = stateOf(checks, stored);
     return { state, checks, ...rows, version, timestamp: new Date().toISOString() };
   });
@@ -35,27 +38,42 @@ export async function checkedParts(
   { board }: Pick<StatusParts, "board">,
   sql: Sql,
 ): Promise<(readonly [name: string, works: boolean])[]> {
-  const breakers = listBreakers(sql).catch(() => []);
+  const breakers = openBreakers(sql).catch(() => []);
   const [found, open] = await Promise.all([board.read(), raceTimeout(breakers, timeoutMs, [])]);
-  const checks = withBreakers(
-    found,
-    open.map((one) => ({ ...one, host: null })),
-  );
+  const shown = open.map((one) => ({ ...one, host: null }));
+  const checks = withBreakers(found, shown, () => null);
   return checks.flatMap(({ name, state }) => (state === "unknown" ? [] : [[name, state !== "failed"] as const]));
 }
 
-type Stored = Pick<Status, "queue" | "paused" | "replicas" | "agents"> & { readonly breakers: readonly Breaker[] };
+type Stored = Pick<Status, "queue" | "paused" | "replicas" | "agents"> & { readonly breakers: readonly NamedBreaker[] };
+
+/** With the name of its check. */
+type NamedBreaker = Breaker & { readonly check: string };
+
+async function openBreakers(sql: Sql): Promise<NamedBreaker[]> {
+  const breakers = await listBreakers(sql);
+  const ids = breakers
+    .flatMap(({ key }) => (isOfModel(key) ? [] : (key.split(" ")[2] ?? [])))
+    .filter((id) => id !== "environment");
+  const names = ids.length > 0 ? await integrationNames(sql, ids) : new Map<string, string>();
+  return breakers.map((one) => ({ ...one, check: checkOf(one.key, names) }));
+}
+
+function checkOf(key: string, names: ReadonlyMap<string, string>): string {
+  if (isOfModel(key)) return key.replace(" ", ":");
+  const [, source, id = ""] = key.split(" ");
+  return id === "environment" ? `connection:${source}` : `connection:${names.get(id) ?? source} (${id})`;
+}
 
 /** Failures of executions take precedence over the checks of this replica. */
 function withBreakers(
   checks: Status["checks"],
-  breakers: readonly (Breaker & { readonly host: string | null })[],
+  breakers: readonly (NamedBreaker & { readonly host: string | null })[],
+  installedPluginOf: StatusParts["installedPluginOf"],
 ): Status["checks"] {
-  const failed = breakers.map(({ key, host, reason, opened_at, next_probe_at }): Status["checks"][number] => {
-    const [, source, id] = isOfModel(key) ? [] : key.split(" ");
-    const own = id === "environment" ? `connection:${source}` : `connection:${source} (${id})`;
-    const name = isOfModel(key) ? key.replace(" ", ":") : (checks.find((one) => one.name.endsWith(`(${id})`))?.name ?? own);
-    const message = `${host === null ? "" : `${host}: `}executions wait until it answers: ${reason.replace(/\.$/, "")}${remedyOf(key, reason)}`;
+  const failed = breakers.map(({ key, check: name, host, reason, opened_at, next_probe_at }): Status["checks"][number] => {
+    const remedy = remedyOf(key, reason, installedPluginOf);
+    const message = `${host === null ? "" : `${host}: `}executions wait until it answers: ${reason.replace(/\.$/, "")}${remedy}`;
     const connection = checks.find((one) => one.name === name)?.connection ?? null;
     return { name, state: "failed", since: opened_at, message, next_try_at: next_probe_at, connection };
   });
@@ -67,14 +85,16 @@ function withBreakers(
 const isOfModel = (key: string): boolean => /^model(?: |$)/.test(key);
 
 /** What the operator must do so that an outage ends; empty if it can end by itself. */
-function remedyOf(key: string, reason: string): string {
+function remedyOf(key: string, reason: string, installedPluginOf: StatusParts["installedPluginOf"]): string {
   if (!/ answered 401\b/.test(reason)) return "";
   if (isOfModel(key))
     return ". Correct LLM_API_KEY and restart the service, or correct the proxy's own credential for this model";
   const [, source, id] = key.split(" ");
-  return id === "environment"
+  if (id !== "environment") return `. Correct the credentials of the integration ${id}`;
+  const plugin = installedPluginOf(source ?? "");
+  return plugin === null
     ? `. Correct the credentials of ${source} in the settings and restart the service`
-    : `. Correct the credentials of the integration ${id}`;
+    : `. Correct the credentials of ${source} with signalbox plugin configure ${plugin}, without a restart`;
 }
 
 async function readStored(sql: Sql, replica: string): Promise<Stored | null> {
@@ -83,7 +103,7 @@ async function readStored(sql: Sql, replica: string): Promise<Stored | null> {
     paused: (await listPauses(sql, { limit: 1000, offset: 0 })).items,
     replicas: await listReplicas(sql, replica),
     agents: await listConnectedAgents(sql),
-    breakers: await listBreakers(sql),
+    breakers: await openBreakers(sql),
   });
   return raceTimeout(
     read().catch(() => null),

@@ -102,6 +102,13 @@ export const listKnowledge = (sql: Queryable): Promise<LastRun[]> =>
     ) j on true
     where s.enabled order by s.created_at, s.id limit 100`;
 
+/** The names of these integrations. */
+export async function integrationNames(sql: Queryable, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const rows = await sql<{ id: string; name: string }[]>`
+    select id, name from integrations where id::text = any(${ids as string[]})`;
+  return new Map(rows.map(({ id, name }) => [id, name]));
+}
+
 /** When the previous secrets of connections were last used. */
 export async function listPreviousUses(sql: Queryable): Promise<Map<string, string>> {
   const rows = await sql<{ connection: string; used_at: string }[]>`select connection, used_at from previous_secret_uses`;

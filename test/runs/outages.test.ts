@@ -33,7 +33,7 @@ const open = async () => {
 };
 const list = async () => (await world.service.get<Seen[]>("/api/task-executions?limit=1000")).body;
 const check = async (name: string) =>
-  (await world.service.get<{ checks: Check[] }>("/api/status")).body.checks.find((one) => one.name.endsWith(name));
+  (await world.service.get<{ checks: Check[] }>("/api/status")).body.checks.find((one) => one.name === name);
 
 const ended = async ({ event_id }: { event_id: string }) => (await waitForExecutions(world.service, { event_id }))[0];
 const waits = (name: string) =>
@@ -143,7 +143,7 @@ test("new credentials of an integration are tried at once", async () => {
   const { id } = (await service.post<{ id: string }>("/api/integrations", stored)).body;
   tracker.fault({ method: "POST", path: "comments", status: 503, retryAfter: 3000, times: 0 });
   const one = await open();
-  expect((await waits(`(${id})`)).message).toContain("503");
+  expect((await waits(`connection:Customer (${id})`)).message).toContain("503");
   tracker.clearFaults();
   expect((await service.put(`/api/integrations/${id}`, { credentials })).status).toBe(200);
   expect(await ended(one)).toMatchObject({ state: "succeeded", error: null });
