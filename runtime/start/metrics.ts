@@ -9,6 +9,7 @@ import {
   showChecks,
   tableBytes,
 } from "../platform/telemetry/metrics.ts";
+import { serves } from "../plugins/installed-plugin.ts";
 import { tableSizes } from "../retention/queries.ts";
 import { checkedParts } from "../status/operations.ts";
 import { openExecutions } from "../usage/queries.ts";
@@ -43,9 +44,15 @@ export function openMetrics(
     connections.set({ state: "busy" }, busy);
     connections.set({ state: "idle" }, idle);
     connectionWaiters.set(waiting);
-    for (const { manifest, process } of manager.all())
-      pluginUp.set({ plugin: manifest.id }, process?.status().state === "ready" ? 1 : 0);
+    showPlugins(manager);
     showChecks(await checkedParts(status, sql));
     await read().catch((error) => log.warn("failed to read metrics from the database", { error }));
   };
+}
+
+/** Plugins that were removed disappear; those that could not be loaded are shown as not running. */
+function showPlugins(manager: Plugins["manager"]): void {
+  pluginUp.reset();
+  for (const id of manager.refused.keys()) pluginUp.set({ plugin: id }, 0);
+  for (const plugin of manager.all()) pluginUp.set({ plugin: plugin.manifest.id }, serves(plugin) ? 1 : 0);
 }

@@ -1,10 +1,11 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { startService } from "../harness/service.ts";
+import { type Service, startService } from "../harness/service.ts";
 
 const limit = 120_000;
 
 describe("plugins that the environment names", () => {
+  const upOf = async ({ url }: Service) => (await (await fetch(`${url}/metrics`)).text()).match(/^signalbox_plugin_up\{.*/gm);
   const clock = join(import.meta.dirname, "../../examples/clock/clock.ts");
 
   test(
@@ -14,6 +15,7 @@ describe("plugins that the environment names", () => {
       const { body } = await other.get<{ name: string; code: string; reason: string }[]>("/api/refused-plugins");
       expect(body).toMatchObject([{ name: clock, code: "NO_SANDBOX" }]);
       expect(body[0]?.reason).toContain("/nonexistent/deno");
+      expect(await upOf(other)).toEqual([`signalbox_plugin_up{plugin="${clock}"} 0`]);
     },
     limit,
   );
@@ -26,6 +28,7 @@ describe("plugins that the environment names", () => {
       expect((await sandboxed.post("/api/plugins/clock/disable")).status).toBe(409);
       await sandboxed.restart({ SIGNALBOX_TRUSTED_PLUGINS: `clock@1.0.0#${body.sha256}` });
       expect((await sandboxed.get<{ tier: string }>("/api/plugins/clock")).body.tier).toBe("in_process");
+      expect(await upOf(sandboxed)).toEqual(['signalbox_plugin_up{plugin="clock"} 1']);
       expect((await sandboxed.post("/api/tools/clock.now/execute", { parameters: {} })).status).toBe(200);
       await sandboxed.restart({ SIGNALBOX_TRUSTED_PLUGINS: `clock@2.0.0#${body.sha256}` });
       const { body: refused } = await sandboxed.get<{ code: string; reason: string }[]>("/api/refused-plugins");
