@@ -1,29 +1,39 @@
 import type { Queryable } from "../platform/database/client.ts";
 import type { Command, CommandName, CommandPlace, Effect } from "../webhooks/command.ts";
 import { decideAtIssue } from "./proposals/decide.ts";
-import { cancelExecutions, findFailedOfSubject, releaseHeld, requeueFailed } from "./queries.ts";
+import { cancelExecutions, countBeyond, findFailedOfSubject, releaseHeld, requeueFailed } from "./queries.ts";
 
 type Carry = (tx: Queryable, place: CommandPlace, rest: string) => Promise<Effect>;
 
 const count = (n: number): string => (n === 1 ? "1 execution" : `${n} executions`);
 
-const stop: Carry = async (tx, { subject, reach, event_id, by }) => {
-  const ended = await cancelExecutions(tx, { subject, reach }, `stopped by ${by} (event ${event_id})`);
+/** The executions that a command leaves out, because another webhook started them. */
+async function skipped(tx: Queryable, { subject, reach }: CommandPlace, state: "failed" | "held" | "waiting"): Promise<string> {
+  const left = reach === null ? 0 : await countBeyond(tx, subject, reach, state);
+  return left === 0 ? "" : `; skipped ${count(left)} that this webhook did not start`;
+}
+
+const stop: Carry = async (tx, { subject, event_id, by }) => {
+  const ended = await cancelExecutions(tx, { subject, reach: null }, `stopped by ${by} (event ${event_id})`);
   const cancelled = ended.map(({ id }) => id);
   return { summary: `/stop by ${by}: ${count(ended.length)} cancelled`, cancelled, isDone: true };
 };
 
-const retry: Carry = async (tx, { subject, reach, by }) => {
+const retry: Carry = async (tx, place) => {
+  const { subject, reach, by } = place;
+  const left = await skipped(tx, place, "failed");
   const failed = await findFailedOfSubject(tx, subject, reach);
   const [restarted] = failed === undefined ? [] : await requeueFailed(tx, { ids: [failed] });
-  const what = restarted ? `restarted execution ${restarted.id}` : "nothing on this issue has failed";
-  return { summary: `/retry by ${by}: ${what}`, cancelled: [], isDone: restarted !== undefined };
+  const nothing = left === "" ? "nothing on this issue has failed" : "0 executions restarted";
+  const what = restarted ? `restarted execution ${restarted.id}` : nothing;
+  return { summary: `/retry by ${by}: ${what}${left}`, cancelled: [], isDone: restarted !== undefined };
 };
 
-const proceed: Carry = async (tx, { subject, reach, by }) => {
+const proceed: Carry = async (tx, place) => {
+  const { subject, reach, by } = place;
   const releasedCount = await releaseHeld(tx, { subject, reach });
   return {
-    summary: `/continue by ${by}: ${count(releasedCount.length)} released`,
+    summary: `/continue by ${by}: ${count(releasedCount.length)} released${await skipped(tx, place, "held")}`,
     cancelled: [],
     isDone: releasedCount.length > 0,
   };
@@ -31,11 +41,12 @@ const proceed: Carry = async (tx, { subject, reach, by }) => {
 
 const decision =
   (verdict: "approve" | "reject"): Carry =>
-  async (tx, { subject, reach, by }, reason) => {
+  async (tx, place, reason) => {
+    const { subject, reach, by } = place;
     const executionIds = await decideAtIssue(tx, { subject, reach, verdict, by, reason });
     const done = verdict === "approve" ? "approved" : "rejected";
     return {
-      summary: `/${verdict} by ${by}: proposals of ${count(executionIds.length)} ${done}`,
+      summary: `/${verdict} by ${by}: proposals of ${count(executionIds.length)} ${done}${await skipped(tx, place, "waiting")}`,
       cancelled: verdict === "reject" ? executionIds : [],
       isDone: executionIds.length > 0,
     };

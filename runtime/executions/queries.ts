@@ -115,6 +115,20 @@ const states = {
   failed: ["state = 'failed' and transcript_removed_at is null"],
 } as const;
 
+/** The number of executions on an issue that webhooks of the path `reach` did not start, and that a command would concern. */
+export async function countBeyond(
+  sql: Queryable,
+  subject: string,
+  reach: string,
+  state: "failed" | "held" | "waiting",
+): Promise<number> {
+  const [condition] = state === "waiting" ? ["state = 'waiting'"] : state === "held" ? states.heldForIssue : states.failed;
+  const [row] = await sql<[{ count: number }]>`
+    select count(*)::int as count from task_executions
+    where subject = ${subject} and slug is distinct from ${reach} and ${sql.unsafe(condition)}`;
+  return row.count;
+}
+
 const within = (sql: Queryable, reach: string | null) => (reach === null ? sql`true` : sql`slug = ${reach}`);
 
 /** Locks the selected executions in the order of their ids, as every statement does that locks several. */

@@ -22,8 +22,9 @@ export interface CommandPlace {
 }
 
 /**
- * Path segment of the webhooks whose executions an event can control; `null`: all executions on its issue. Whoever knows the secret
- * of an integration can report any issue and any author, so its webhooks control only what they started themselves.
+ * Path segment of the webhooks whose executions a command can approve, reject, release or restart; `null`: all executions on its
+ * issue. Whoever knows the secret of an integration can report any issue and any author, so its webhooks permit only what they
+ * started themselves. They can stop everything.
  */
 export type Reach = string | null;
 

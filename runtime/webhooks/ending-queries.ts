@@ -1,6 +1,5 @@
 import type { Queryable } from "../platform/database/client.ts";
 import type { Arrival, NewEvent, StoredEvent } from "./arrival.ts";
-import { reachOf } from "./command.ts";
 
 /** Who caused an event. Ids are comparable only within a source. */
 export function authorKey({ source, author, actor }: Pick<NewEvent, "source" | "author" | "actor">): string | null {
@@ -14,14 +13,14 @@ export function authorKey({ source, author, actor }: Pick<NewEvent, "source" | "
  */
 export function endingOf(sql: Queryable, arrivals: readonly Arrival[]) {
   const closed = arrivals.flatMap(({ event, closes }) =>
-    closes ? [{ id: event.id, subject: event.subject, reason: event.reason, reach: reachOf(event.slug) }] : [],
+    closes ? [{ id: event.id, subject: event.subject, reason: event.reason }] : [],
   );
   if (closed.length === 0) return { use: sql``, cancelled: sql`'{}'::text[]` };
   const at = (state: string) => sql`
     select x.id, c.id as event_id, x.task_id, x.agent_id, x.project_id from closed c
-    join task_executions x on x.subject = c.subject and (c.reach is null or x.slug = c.reach) and ${sql.unsafe(state)}`;
+    join task_executions x on x.subject = c.subject and ${sql.unsafe(state)}`;
   const use = sql`, closed as (
-      select c.* from json_to_recordset(${JSON.stringify(closed)}::text::json) as c (id uuid, subject text, reason text, reach text)
+      select c.* from json_to_recordset(${JSON.stringify(closed)}::text::json) as c (id uuid, subject text, reason text)
       join stored on stored.id = c.id where stored.reason is not distinct from c.reason
     ), begun as (
       ${at("x.state = 'queued'")} union all ${at("x.state = 'running'")} union all ${at("x.state in ('held', 'waiting')")}

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 7847213d24053482
+-- Made from 1e7648a817b5cc3b
 
 create extension if not exists vector;
 
@@ -367,15 +367,6 @@ AS $function$
 $function$
 ;
 
-CREATE OR REPLACE FUNCTION is_within_reach(by text, slug text)
- RETURNS boolean
- LANGUAGE sql
- IMMUTABLE
-AS $function$
-  select by is not distinct from slug or by is null or by !~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
-$function$
-;
-
 CREATE OR REPLACE FUNCTION keep_execution_history()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -476,10 +467,8 @@ begin
   end if;
   if new.replay_of is null and (exists (
     select 1 from webhook_events e where e.subject = new.subject and e.snapshot and e.occurred_at > new.occurred_at and e.outcome = 'dispatched'
-      and is_within_reach(e.slug, new.slug)
   ) or exists (
     select 1 from webhook_events e where e.subject = new.subject and e.closes and e.occurred_at > new.occurred_at
-      and is_within_reach(e.slug, new.slug)
   )) then
     new.outcome := 'discarded';
     new.reason := 'it tells of an older state of the issue than an event that came before it';
@@ -535,7 +524,7 @@ begin
       union all
       select h.id from task_executions h where h.subject = new.subject and h.state in ('held', 'waiting') and h.state = 'held'
         and h.task_id = new.task_id and h.snapshot
-    ) and e.state in ('queued', 'held') and e.attempts = 0 and e.slug is not distinct from new.slug order by e.id for update
+    ) and e.state in ('queued', 'held') and e.attempts = 0 order by e.id for update
   ), replaced as (
     update task_executions e set state = 'cancelled', finished_at = now(), reason = 'superseded by event ' || new.event_id,
       held_reason = null, held_until = null, waiting_for = null

@@ -48,30 +48,48 @@ test("a comment approves once, however often it is sent", { timeout: 60_000 }, a
   expect(textsOf(world.tracker, repo, number)).toHaveLength(2);
 });
 
-test("webhooks of an integration control only what they started", { timeout: 60_000 }, async () => {
+test("webhooks of an integration permit only what they started, and stop everything", { timeout: 60_000 }, async () => {
   const credentials = { token, api_url: world.tracker.url, webhook_secret: secret };
   const stored = { source: "alpha", name: "Customer", credentials };
   const { id: slug } = (await world.service.post<{ id: string }>("/api/integrations", stored)).body;
   const number = ++last;
   const mine = await propose(number);
-  for (const text of ["/approve", "/reject", "/stop", "/continue"]) {
+  const effectOf = async (text: string) => {
     const { body } = await world.service.webhook(comment(number, text), { slug, secret });
-    expect((await eventOf(body.event_id)).reason).toMatch(/ (proposals of )?0 executions /);
-  }
-  await world.service.webhook(issueClosed({ repo, number }), { slug, secret });
+    return (await eventOf(body.event_id)).reason;
+  };
+  const left = "; skipped 1 execution that this webhook did not start";
+  expect(await effectOf("/approve")).toMatch(new RegExp(`: proposals of 0 executions approved${left}$`));
+  expect(await effectOf("/reject")).toMatch(new RegExp(`: proposals of 0 executions rejected${left}$`));
+  expect(await effectOf("/continue")).toMatch(/: 0 executions released$/);
+  expect(await effectOf("/retry")).toMatch(/: nothing on this issue has failed$/);
   expect((await executions(mine)).map(({ state }) => state)).toEqual(["waiting"]);
+
+  const { body: theirs } = await world.service.webhook(issueOpened({ repo, number }), { slug, secret });
+  await reaches(theirs.event_id, "waiting");
+  expect(await effectOf("/approve")).toMatch(new RegExp(`: proposals of 1 execution approved${left}$`));
+  await reaches(theirs.event_id, "succeeded");
+  expect(await effectOf("/stop")).toMatch(/: 1 execution cancelled$/);
+  expect((await executions(mine)).map(({ state }) => state)).toEqual(["cancelled"]);
+
+  const next = await propose(number);
+  await world.service.webhook(comment(number, "/approve"));
+  await reaches(next, "succeeded");
+});
+
+test("a close from any webhook ends what others started, and makes their earlier edits old", { timeout: 60_000 }, async () => {
+  const credentials = { token, api_url: world.tracker.url, webhook_secret: secret };
+  const stored = { source: "alpha", name: "Closer", credentials };
+  const { id: slug } = (await world.service.post<{ id: string }>("/api/integrations", stored)).body;
+  const number = ++last;
+  const mine = await propose(number);
+  await world.service.webhook(issueClosed({ repo, number }), { slug, secret });
+  expect((await executions(mine)).map(({ state }) => state)).toEqual(["cancelled"]);
   const mapping = { source: "alpha", event_name: "issues", action: "edited", canonical_trigger: "issue.edited" };
   expect((await world.service.post("/api/tasks/sources", mapping)).status).toBe(201);
   const late = issueEdited({ repo, number }, { issue: { updated_at: "2026-01-05T09:59:00Z" } });
   expect((await world.service.webhook(late, { slug, secret })).body.status).toBe("discarded");
-  expect((await world.service.webhook(late)).body.status).toBe("accepted");
-
-  const { body: theirs } = await world.service.webhook(issueOpened({ repo, number }), { slug, secret });
-  await reaches(theirs.event_id, "waiting");
-  await world.service.webhook(comment(number, "/approve"), { slug, secret });
-  await reaches(theirs.event_id, "succeeded");
-  await world.service.webhook(comment(number, "/approve"));
-  await reaches(mine, "succeeded");
+  expect((await world.service.webhook(late)).body.status).toBe("discarded");
 });
 
 test("an integration that belongs to a project starts runs for every event that its webhook reports", {
@@ -90,7 +108,7 @@ test("an integration that belongs to a project starts runs for every event that 
   }
 });
 
-test("an edit from an integration's webhook does not replace or outdate those of other webhooks", {
+test("the newest edit of an issue replaces earlier ones, whichever webhooks report them", {
   timeout: 60_000,
 }, async () => {
   const edited = { source: "alpha", event_name: "issues", action: "edited", canonical_trigger: "issue.edited" };
@@ -109,13 +127,17 @@ test("an edit from an integration's webhook does not replace or outdate those of
       delivery,
     );
   const { body: first } = await edit(1);
-  const { body: forged } = await edit(9, { slug, secret });
-  const { body: second } = await edit(2);
-  expect([first, forged, second].map(({ status }) => status)).toEqual(["accepted", "accepted", "accepted"]);
-  await reaches(second.event_id, "waiting");
-  await reaches(forged.event_id, "waiting");
-  expect((await executions(first.event_id))[0]).toMatchObject({
-    state: "cancelled",
-    reason: `superseded by event ${second.event_id}`,
-  });
+  const { body: second } = await edit(3, { slug, secret });
+  const { body: late } = await edit(2);
+  expect([first, second, late].map(({ status }) => status)).toEqual(["accepted", "accepted", "discarded"]);
+  const { body: newest } = await edit(4);
+  await reaches(newest.event_id, "waiting");
+  for (const [replaced, by] of [
+    [first, second],
+    [second, newest],
+  ] as const)
+    expect((await executions(replaced.event_id))[0]).toMatchObject({
+      state: "cancelled",
+      reason: `superseded by event ${by.event_id}`,
+    });
 });
