@@ -35,7 +35,6 @@ import { type StatusParts, statusOperation } from "./status/operations.ts";
 import { subjectOperations } from "./subjects/operations.ts";
 import { taskOperations } from "./tasks/operations.ts";
 import { type ToolExecutionDeps, toolExecutionOperations } from "./tool-executions/operations.ts";
-import { checkNamedTools } from "./tools/named-tools.ts";
 import { type ToolDeps, toolOperations } from "./tools/operations.ts";
 import { usageOperation } from "./usage/operations.ts";
 import { useCaseOperations } from "./use-cases/operations.ts";
@@ -78,17 +77,14 @@ export interface Parts {
   readonly useCases: ReadonlyMap<string, UseCase>;
 }
 
-const checkToolsOf = ({ tools }: Parts) => checkNamedTools(() => tools.registry.listTools());
-
 /** All operations. HTTP, gRPC and the generated files are derived from this list. */
 export const bindAll = (parts: Parts): BoundOperation[] => [
-  ...agentOperations(parts.bus, checkToolsOf(parts)),
+  ...agentOperations(parts.bus),
   ...capabilityOperations,
   ...auditOperations(parts.sources),
   ...projectOperations(
     parts.bus,
     async (_, project_id, limit) => (await parts.memory.list([{ project_id }], { limit, offset: 0 })).items,
-    checkToolsOf(parts),
   ),
   ...policyOperations(parts.policies),
   ...taskOperations(parts.bus, parts.routing, parts.webhookMappings.eventNames),

@@ -2,7 +2,6 @@ import * as agents from "@signalbox/schema/agents";
 import type { Policy } from "@signalbox/schema/policy";
 import { problem } from "@signalbox/schema/problem";
 import type { Bus } from "../platform/bus.ts";
-import type { CheckNamedTools } from "../platform/named-tools.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
 import { defaultAgents } from "./defaults.ts";
 import { deleteAgent, findAgent, insertAgent, listAgents, updateAgent } from "./queries.ts";
@@ -25,7 +24,7 @@ const minSecretLength = 16;
 const reservedIds = ["seed", "capabilities"];
 
 /** A change of an agent is published before the request is answered, so that the next event uses the new policy. */
-export function agentOperations(bus: Bus, checkTools: CheckNamedTools): BoundOperation[] {
+export function agentOperations(bus: Bus): BoundOperation[] {
   const publishChange = () => bus.publish("policy");
   return [
     handle(agents.list, (page, { sql }) => listAgents(sql, page)),
@@ -33,14 +32,12 @@ export function agentOperations(bus: Bus, checkTools: CheckNamedTools): BoundOpe
     handle(agents.create, async (input, { sql }) => {
       if (reservedIds.includes(input.id))
         throw problem("bad_request", `id: "${input.id}" is reserved; choose another`, { field: "id" });
-      checkTools(input);
       const agent = await insertAgent(sql, await toRow(input));
       if (!agent) throw problem("conflict", `id: an agent with the id "${input.id}" already exists`, { field: "id" });
       if (hasPolicy(input)) await publishChange();
       return agent;
     }),
     handle(agents.update, async ({ id, ...change }, { sql }) => {
-      if (change.allowed_tools || change.policy) checkTools(change, await findAgent(sql, id));
       const agent = await updateAgent(sql, id, await toRow(change));
       if (!agent) throw notFound(id);
       if (change.policy) await publishChange();

@@ -11,7 +11,7 @@ import { claimExecution, queueExecution, step, steps } from "./test-executions.t
 let door: Door;
 beforeAll(async () => {
   door = await openDoor(async (database) => [
-    ...agentOperations(await openBus(database, noLog), () => {}),
+    ...agentOperations(await openBus(database, noLog)),
     ...auditOperations(() => ["alpha"]),
     usageOperation,
   ]);

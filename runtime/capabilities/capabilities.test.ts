@@ -6,10 +6,7 @@ import { capabilityOperations } from "./operations.ts";
 
 let door: Door;
 beforeAll(async () => {
-  door = await openDoor(async (database) => [
-    ...agentOperations(await openBus(database, noLog), () => {}),
-    ...capabilityOperations,
-  ]);
+  door = await openDoor(async (database) => [...agentOperations(await openBus(database, noLog)), ...capabilityOperations]);
 }, 60_000);
 afterAll(() => door?.close());
 

@@ -93,12 +93,13 @@ test("doctor names a source whose secret is missing or different at the platform
 test("doctor names tools that do not exist, or not yet", () => {
   const agent = {
     id: "pm_default",
-    allowed_tools: ["alpha.*", "osv.query"],
-    policy: { approve: ["comment", "Alpha.Add_comment"] },
+    allowed_tools: ["alpha.*", "Alpha.add_comment", "osv.query"],
+    policy: { approve: ["comment", "Alpha.Add_comment", "coment", "alpha__add_comment"] },
   };
-  const project = { id: 1, name: "Shop", policy: { approve: ["*", "osv.*"] } };
+  const project = { id: 1, name: "Shop", policy: { approve: ["*", "osv.*", "alpha.add_coment"] } };
   expect(problemsOf({ ...good, agents: [agent], projects: [project] })).toEqual([
-    "The list allowed_tools of the agent pm_default names tools that do not exist: osv.query.",
-    "The list policy.approve of the project Shop names tools that do not exist: osv.*.",
+    "The list allowed_tools of the agent pm_default names tools that do not exist: Alpha.add_comment (did you mean alpha.add_comment?), osv.query.",
+    "The list policy.approve of the agent pm_default names tools that do not exist: coment (did you mean comment?), alpha__add_comment (did you mean alpha.add_comment?).",
+    "The list policy.approve of the project Shop names tools that do not exist: osv.*, alpha.add_coment (did you mean alpha.add_comment?).",
   ]);
 });

@@ -1,6 +1,7 @@
 import * as agents from "@signalbox/schema/agents";
 import * as integrations from "@signalbox/schema/integrations";
 import * as mappings from "@signalbox/schema/mappings";
+import { nearestName } from "@signalbox/schema/nearest";
 import type { Operation, Output } from "@signalbox/schema/operation";
 import * as plugins from "@signalbox/schema/plugins";
 import * as projects from "@signalbox/schema/projects";
@@ -110,18 +111,30 @@ function commandToFix(trigger: string): string {
 
 /** Names of tools that do not exist, or not yet: a policy may name those of a plugin before it is installed. */
 function unknownTools({ agents, projects, tools }: ServiceConfiguration): string[] {
-  const known = new Set(["comment", "*", ...tools.flatMap((one) => [one.qualified_name, `${one.provider}.*`])].map(lower));
-  const listed = [
-    ...agents.map(({ id, allowed_tools }) => ({ list: `allowed_tools of the agent ${id}`, names: allowed_tools ?? [] })),
-    ...agents.map(({ id, policy }) => ({ list: `policy.approve of the agent ${id}`, names: policy.approve ?? [] })),
-    ...projects.map(({ name, policy }) => ({ list: `policy.approve of the project ${name}`, names: policy.approve ?? [] })),
+  const names = [...new Set(tools.flatMap((one) => [one.qualified_name, `${one.provider}.*`]))];
+  // `approve` ignores case, `allowed_tools` does not.
+  const allowed = new Set(names);
+  const approved = new Set(["comment", "*", ...names].map(lower));
+  const unknown = (list: string, listed: readonly string[], isKnown: (name: string) => boolean): string[] => {
+    const found = listed.filter((name) => !isKnown(name)).map((name) => withSuggestion(name, ["comment", ...names]));
+    return found.length === 0 ? [] : [`The list ${list} names tools that do not exist: ${found.join(", ")}.`];
+  };
+  const isApproved = (name: string) => approved.has(lower(name));
+  return [
+    ...agents.flatMap((one) =>
+      unknown(`allowed_tools of the agent ${one.id}`, one.allowed_tools ?? [], (name) => allowed.has(name)),
+    ),
+    ...agents.flatMap((one) => unknown(`policy.approve of the agent ${one.id}`, one.policy.approve ?? [], isApproved)),
+    ...projects.flatMap((one) => unknown(`policy.approve of the project ${one.name}`, one.policy.approve ?? [], isApproved)),
   ];
-  return listed.flatMap(({ list, names }) => {
-    const unknown = names.filter((name) => !known.has(lower(name)));
-    return unknown.length === 0 ? [] : [`The list ${list} names tools that do not exist: ${unknown.join(", ")}.`];
-  });
 }
 const lower = (name: string): string => name.toLowerCase();
+
+/** `alpha.add_coment (did you mean alpha.add_comment?)`; models see the name with two underscores instead of the dot. */
+function withSuggestion(name: string, names: readonly string[]): string {
+  const nearest = nearestName(name.replace("__", "."), names);
+  return nearest === null ? name : `${name} (did you mean ${nearest}?)`;
+}
 
 const aboutSecrets = /signature|token|secret|authentic|verif/i;
 

@@ -8,7 +8,7 @@ import { findSession, insertSession, type Session } from "./queries.ts";
 let door: Door;
 let session: Session;
 beforeAll(async () => {
-  door = await openDoor(async (database) => agentOperations(await openBus(database, noLog), () => {}));
+  door = await openDoor(async (database) => agentOperations(await openBus(database, noLog)));
   await door.post("/api/agents", { id: "worker", name: "Worker", role_id: "dev", prompt: "p" });
   await insertSession(
     door.sql,

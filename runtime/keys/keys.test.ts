@@ -14,7 +14,7 @@ beforeAll(async () => {
     async (database) => {
       bus = await openBus(database, noLog);
       ring = await openKeyring(database.sql, bus, noLog, []);
-      return [...keyOperations(bus), ...agentOperations(bus, () => {})];
+      return [...keyOperations(bus), ...agentOperations(bus)];
     },
     () => createAuthenticate({ isOpen: () => ring.isOpen(), find: (key) => ring.find(key) }),
   );

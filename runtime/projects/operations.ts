@@ -4,7 +4,6 @@ import { findAgent } from "../agents/queries.ts";
 import { listExecutions } from "../executions/queries.ts";
 import type { Bus } from "../platform/bus.ts";
 import { isUniqueViolation, type Queryable } from "../platform/database/client.ts";
-import type { CheckNamedTools } from "../platform/named-tools.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
 import { findTasks } from "../tasks/queries.ts";
 import type { Project, WorkflowContext } from "./queries.ts";
@@ -20,13 +19,12 @@ const takenProblem = () =>
 export type MemoriesOf = (sql: Queryable, projectId: number, limit: number) => Promise<WorkflowContext["memories"]>;
 
 /** A change of a project is published before the request is answered, so that the next event uses the new policy. */
-export function projectOperations(bus: Bus, memoriesOf: MemoriesOf, checkTools: CheckNamedTools): BoundOperation[] {
+export function projectOperations(bus: Bus, memoriesOf: MemoriesOf): BoundOperation[] {
   const publishChange = () => bus.publish("policy");
   return [
     handle(projects.list, (page, { sql }) => queries.listProjects(sql, page)),
     handle(projects.get, async ({ id }, { sql }) => (await queries.findProject(sql, id)) ?? Promise.reject(notFound(id))),
     handle(projects.create, async (input, { sql }) => {
-      checkTools(input);
       const project = await queries.insertProject(sql, input);
       if (!project) throw takenProblem();
       if (Object.keys(input.policy).length > 0) await publishChange();
@@ -34,7 +32,6 @@ export function projectOperations(bus: Bus, memoriesOf: MemoriesOf, checkTools: 
     }),
     handle(projects.update, async ({ id, ...change }, { sql }) => {
       const known = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
-      if (change.policy) checkTools(change, await queries.findProject(sql, id));
       const project = await queries.updateProject(sql, id, known).catch((error) => {
         throw isUniqueViolation(error) ? takenProblem() : error;
       });

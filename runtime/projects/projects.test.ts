@@ -24,7 +24,7 @@ beforeAll(async () => {
   const memoriesOf = async (_: unknown, project_id: number) => [{ ...memory, project_id }];
   door = await openDoor(async (database) => {
     const bus = await openBus(database, noLog);
-    return [...projectOperations(bus, memoriesOf, () => {}), ...agentOperations(bus, () => {}), ...capabilityOperations];
+    return [...projectOperations(bus, memoriesOf), ...agentOperations(bus), ...capabilityOperations];
   });
 }, 60_000);
 afterAll(() => door?.close());

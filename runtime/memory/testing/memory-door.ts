@@ -47,15 +47,7 @@ export async function openMemoryDoor(
       warn: (message) => void warnings.push(message),
       intervalMs: 200,
     });
-    return [
-      ...memoryOperations(memory),
-      ...agentOperations(bus, () => {}),
-      ...projectOperations(
-        bus,
-        async () => [],
-        () => {},
-      ),
-    ];
+    return [...memoryOperations(memory), ...agentOperations(bus), ...projectOperations(bus, async () => [])];
   });
   const close = async () => {
     await memory?.close();
