@@ -19,7 +19,7 @@ import {
 } from "./command.ts";
 import { splitCopies } from "./copies.ts";
 import { type DecisionDeps, decide, reasonToDiscard } from "./decide.ts";
-import { authorKey, discard, findCarriedOut, setReason } from "./ending-queries.ts";
+import { authorKey, discard, findCarriedOut, setEffect } from "./ending-queries.ts";
 import { identify } from "./identify.ts";
 import type { IncomingEvent } from "./incoming-event.ts";
 import { decideLate } from "./late-command.ts";
@@ -231,7 +231,7 @@ async function storeCommand(
       return { arrival, stored: { ...stored, ...refused }, effect: null };
     }
     const effect = await carryOut(tx, command, placeOf(event));
-    await setReason(tx, event.id, effect.summary);
+    await setEffect(tx, event.id, effect);
     return { arrival, stored, effect };
   });
 }

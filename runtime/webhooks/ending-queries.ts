@@ -1,5 +1,6 @@
 import type { Queryable } from "../platform/database/client.ts";
 import type { Arrival, NewEvent, StoredEvent } from "./arrival.ts";
+import type { Effect } from "./command.ts";
 
 /** Who caused an event. Ids are comparable only within a source. */
 export function authorKey({ source, author, actor }: Pick<NewEvent, "source" | "author" | "actor">): string | null {
@@ -41,7 +42,7 @@ export function endingOf(sql: Queryable, arrivals: readonly Arrival[]) {
 }
 
 /**
- * An earlier event whose command came by the same comment and webhook and was carried out: a webhook can be sent again, with another
+ * An earlier event whose command came by the same comment and webhook and had an effect: a webhook can be sent again, with another
  * delivery id, by whoever has a copy of it. Of concurrent copies, one waits for the other.
  */
 export async function findCarriedOut(tx: Queryable, event: NewEvent): Promise<string | undefined> {
@@ -50,7 +51,7 @@ export async function findCarriedOut(tx: Queryable, event: NewEvent): Promise<st
   await tx`select pg_advisory_xact_lock(hashtextextended(${`command ${slug} ${subject} ${comment}`}, 0))`;
   const [earlier] = await tx<{ id: string }[]>`
     select id from webhook_events where subject = ${subject} and slug = ${slug} and comment = ${comment} and id <> ${id}
-      and outcome = 'dispatched' and reason like '/%' limit 1`;
+      and carried_out limit 1`;
   return earlier?.id;
 }
 
@@ -60,7 +61,7 @@ export async function discard(sql: Queryable, id: string, reason: string): Promi
   return { outcome: "discarded", reason };
 }
 
-/** Sets the reason of an event, or the effect of its command. */
+/** Sets the reason of an event. */
 export const setReason = (sql: Queryable, id: string, reason: string): Promise<unknown> =>
   sql`update webhook_events set reason = ${reason.slice(0, 500)} where id = ${id}`;
 
@@ -72,6 +73,7 @@ export async function endPending(sql: Queryable, id: string, pending: string, st
   return rows.length > 0;
 }
 
-/** Marks the command of an event as executed, with its effect. */
-export const setCarriedOut = (sql: Queryable, id: string, summary: string): Promise<unknown> =>
-  sql`update webhook_events set outcome = 'dispatched', reason = ${summary.slice(0, 500)} where id = ${id}`;
+/** Records the effect of an event's command. A command without effect can be sent again. */
+export const setEffect = (sql: Queryable, id: string, { summary, isDone }: Effect): Promise<unknown> =>
+  sql`
+    update webhook_events set outcome = 'dispatched', reason = ${summary.slice(0, 500)}, carried_out = ${isDone} where id = ${id}`;

@@ -2,7 +2,7 @@ import type { EventAuthor } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import type { NewEvent } from "./arrival.ts";
 import { alreadyCarriedOut, type Command, type Effect, pendingReason, placeOf, type RunCommand, refusalOf } from "./command.ts";
-import { endPending, findCarriedOut, setCarriedOut, setReason } from "./ending-queries.ts";
+import { endPending, findCarriedOut, setEffect, setReason } from "./ending-queries.ts";
 
 interface LateCommand {
   readonly command: Command;
@@ -29,7 +29,7 @@ export function decideLate(sql: Sql, { command, event, standing, carryOut }: Lat
       return null;
     }
     const effect = await carryOut(tx, command, placeOf(event));
-    await setCarriedOut(tx, id, effect.summary);
+    await setEffect(tx, id, effect);
     return effect;
   });
 }

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 1e7648a817b5cc3b
+-- Made from 31f8d5d04e83040d
 
 create extension if not exists vector;
 
@@ -1439,6 +1439,7 @@ create table webhook_events (
   traceparent text,
   title text,
   closes boolean default false not null,
+  carried_out boolean default false not null,
   constraint webhook_events_pkey PRIMARY KEY (id)
 );
 CREATE INDEX webhook_events_change_hash ON webhook_events USING btree (hashtext(change_key)) WHERE (change_key IS NOT NULL);

@@ -48,6 +48,32 @@ test("a comment approves once, however often it is sent", { timeout: 60_000 }, a
   expect(textsOf(world.tracker, repo, number)).toHaveLength(2);
 });
 
+test("a command without effect can be sent again; an erasure does not make one with an effect new", {
+  timeout: 60_000,
+}, async () => {
+  const number = ++last;
+  const approval = comment(number, "/approve");
+  const retry = comment(number, "/retry");
+  for (const [payload, nothing] of [
+    [approval, /: proposals of 0 executions approved$/],
+    [retry, /: nothing on this issue has failed$/],
+  ] as const)
+    for (const _ of ["first", "again"]) {
+      const { body } = await world.service.webhook(payload);
+      expect(await eventOf(body.event_id)).toMatchObject({ outcome: "dispatched", reason: expect.stringMatching(nothing) });
+    }
+  const first = await propose(number);
+  const { body: approved } = await world.service.webhook(approval);
+  await reaches(first, "succeeded");
+  const erased = await world.service.post("/api/erase", { subject: `alpha:${repo}#${number}`, dry_run: false });
+  expect(erased.status).toBe(200);
+  expect((await eventOf(approved.event_id)).reason).toBeNull();
+  const second = await propose(number);
+  const { body: again } = await world.service.webhook(approval);
+  expect((await eventOf(again.event_id)).reason).toContain(`was carried out before (event ${approved.event_id})`);
+  expect((await executions(second)).map(({ state }) => state)).toEqual(["waiting"]);
+});
+
 test("webhooks of an integration permit only what they started, and stop everything", { timeout: 60_000 }, async () => {
   const credentials = { token, api_url: world.tracker.url, webhook_secret: secret };
   const stored = { source: "alpha", name: "Customer", credentials };
