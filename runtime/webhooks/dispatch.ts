@@ -1,7 +1,7 @@
 import type { receipt } from "@signalbox/schema/webhooks";
 import type { z } from "zod";
 import { batch } from "../platform/database/batch.ts";
-import type { Queryable, Sql } from "../platform/database/client.ts";
+import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { ownAttributes } from "../platform/telemetry/names.ts";
@@ -24,7 +24,8 @@ import { identify } from "./identify.ts";
 import type { IncomingEvent } from "./incoming-event.ts";
 import { decideLate } from "./late-command.ts";
 import type { LoopLimits } from "./loop-queries.ts";
-import { type ArrivalLimits, findEarlier, insertArrivals } from "./queries.ts";
+import { type ArrivalLimits, insertArrivals } from "./queries.ts";
+import { storedOrEarlier, storeTogether } from "./store-together.ts";
 
 export type Receipt = z.output<typeof receipt>;
 
@@ -169,24 +170,6 @@ async function storeAll(sql: Sql, arrivals: readonly Arrival[], limits: ArrivalL
   return all;
 }
 
-/**
- * Stores events in one statement. If a webhook accepts several secrets, its body has several names. Two concurrent copies may each
- * store one of them, but only one copy becomes an event. In a transaction, other statements see the names only once all of them
- * belong to the stored event.
- */
-async function storeTogether(
-  sql: Sql,
-  arrivals: readonly Arrival[],
-  limits: ArrivalLimits,
-): Promise<Map<Arrival, string | StoredEvent>> {
-  const store = async (on: Queryable) => {
-    const stored = await insertArrivals(on, arrivals, limits);
-    return Promise.all(arrivals.map(async (one) => [one, await storedOrEarlier(on, one, stored)] as const));
-  };
-  const isNamedTwice = arrivals.some(({ copy }) => (copy?.scopes.length ?? 0) > 1);
-  return new Map(isNamedTwice ? await sql.begin(store) : await store(sql));
-}
-
 function splitBefore<T>(all: readonly T[], begins: (one: T) => boolean): T[][] {
   const parts: T[][] = [];
   for (const one of all) {
@@ -195,13 +178,6 @@ function splitBefore<T>(all: readonly T[], begins: (one: T) => boolean): T[][] {
   }
   return parts;
 }
-
-const storedOrEarlier = async (
-  sql: Queryable,
-  { event, copy, hookDigest }: Arrival,
-  stored: ReadonlyMap<string, StoredEvent>,
-): Promise<string | StoredEvent> =>
-  stored.get(event.id) ?? (await findEarlier(sql, event, copy, hookDigest)) ?? Promise.reject(notStored(event));
 
 interface Dispatched {
   readonly arrival: Arrival;
@@ -235,8 +211,6 @@ async function storeCommand(
     return { arrival, stored, effect };
   });
 }
-
-const notStored = (event: NewEvent) => new Error(`event ${event.id} was not stored, and no earlier event with its keys exists`);
 
 function receiptOf({ event, executions }: Arrival, stored: StoredEvent): Receipt {
   if (stored.outcome === "discarded") return { event_id: event.id, status: "discarded" };

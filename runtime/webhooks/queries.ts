@@ -28,7 +28,7 @@ export async function insertArrivals(
   { replayHours, loops }: ArrivalLimits = noLimits,
 ): Promise<Map<string, StoredEvent>> {
   const { ordered, bodies, events, executions } = rowsOf(arrivals);
-  const digests = ordered.flatMap(({ one: { event, copy } }) =>
+  const digests = ordered.flatMap(({ event, copy }) =>
     (copy?.scopes ?? []).map((scope) => ({
       id: event.id,
       slug: event.slug,
@@ -38,8 +38,7 @@ export async function insertArrivals(
     })),
   );
   const { copies, isNew } = digests.length > 0 ? withoutCopies(sql, digests, replayHours) : { copies: sql``, isNew: sql`true` };
-  const inOrder = ordered.map(({ one }) => one);
-  const hooks = withoutHookCopies(sql, inOrder);
+  const hooks = withoutHookCopies(sql, ordered);
   const suspects = suspectsOf(arrivals);
   const own = suspects.length > 0 ? findOwn(sql, suspects) : sql``;
   const ownReason = suspects.length > 0 ? sql`(select own.reason from own where own.id = x.id limit 1)` : sql`null::text`;
@@ -80,22 +79,40 @@ export async function insertArrivals(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
+/**
+ * Locks the issues of closes and snapshots until the transaction ends, in the order in which `order_snapshots()` locks those of
+ * snapshots. The next statement sees what the earlier holders of the locks stored. Polls have a lock of their path instead.
+ */
+export async function lockSubjects(tx: Queryable, arrivals: readonly Arrival[]): Promise<void> {
+  const isOrdered = ({ event, closes }: Arrival) => (closes || event.snapshot) && !event.polled && event.subject !== null;
+  const subjects = inOrderOfLocks(arrivals.filter(isOrdered)).map(({ event }) => event.subject ?? "");
+  await tx`select pg_advisory_xact_lock(7160415, hashtext(subject)) from unnest(${subjects}::text[]) subject`;
+}
+
 const suspectsOf = (arrivals: readonly Arrival[]) =>
   arrivals.flatMap(({ event, suspect }) => (suspect ? [{ ...suspect, id: event.id, subject: event.subject }] : []));
 
+/**
+ * Sorted by slug, because the trigger locks by slug, and by delivery, because concurrent writers of the same delivery wait for each
+ * other at its index. Writers that lock in the same order cannot deadlock. Rows of JSON are read and inserted in their order. Closes
+ * and snapshots come first, in the order of their subjects, which they lock.
+ */
+function inOrderOfLocks(arrivals: readonly Arrival[]): Arrival[] {
+  const place = ({ event, closes }: Arrival) =>
+    `${event.slug} ${event.snapshot || closes ? `0 ${event.subject}` : "1"} ${event.delivery_id ?? ""}`;
+  return arrivals
+    .map((one) => ({ one, at: place(one) }))
+    .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
+    .map(({ one }) => one);
+}
+
 /** The arrivals in the order in which they are stored, with the rows that the statement reads. */
 function rowsOf(arrivals: readonly Arrival[]) {
-  // Sorted by slug, because the trigger locks by slug, and by delivery, because concurrent writers of the same delivery wait for
-  // each other at its index. Writers that lock in the same order cannot deadlock. Rows of JSON are read and inserted in their
-  // order. Snapshots come first, in the order of their subjects, which they lock.
-  const place = ({ event }: Arrival) => `${event.slug} ${event.snapshot ? `0 ${event.subject}` : "1"} ${event.delivery_id ?? ""}`;
-  const orderedArrivals = arrivals
-    .map((one) => ({ one, at: place(one) }))
-    .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+  const orderedArrivals = inOrderOfLocks(arrivals);
   // As one text parameter, bytes have half the size when they are sent, and the statement is the same for any number of events.
   const bodies: string[] = [];
   let end = 1;
-  const events = orderedArrivals.map(({ one: { event, closes } }) => {
+  const events = orderedArrivals.map(({ event, closes }) => {
     const bytes = Buffer.from(event.body.buffer, event.body.byteOffset, event.body.byteLength);
     if (isPacked(bytes)) return { ...event, closes, body: undefined, packed: bytes.toString("base64") };
     const body = bytes.toString();

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Database } from "../platform/database/client.ts";
+import { type TestDatabase, testDatabase, testServer } from "../platform/database/test-database.ts";
+import { newId } from "../platform/ids.ts";
+import type { Arrival } from "./arrival.ts";
+import { insertArrivals, lockSubjects } from "./queries.ts";
+import { storeTogether } from "./store-together.ts";
+import { openedEvent } from "./test-event.ts";
+
+/** Two replicas. */
+let first: Database;
+let second: Database;
+let own: TestDatabase | null = null;
+beforeAll(async () => {
+  if (!testServer) return;
+  own = await testDatabase(testServer, { replicas: 2, max: 4 });
+  [first, second] = own.pools as [Database, Database];
+}, 60_000);
+afterAll(() => own?.drop());
+
+const limits = { replayHours: 0, loops: { windowSeconds: 0, cooldownSeconds: 0 } };
+const subjectOf = (issue: number) => `alpha:octo/app#${issue}`;
+const close = (issue: number): Arrival => ({
+  event: openedEvent({ subject: subjectOf(issue), action: "closed", occurred_at: "2026-01-02T00:00:00Z" }),
+  project: "octo/app",
+  issue: String(issue),
+  content: "",
+  closes: true,
+  executions: [],
+});
+const edit = (issue: number): Arrival => ({
+  event: openedEvent({ subject: subjectOf(issue), action: "edited", snapshot: true, occurred_at: "2026-01-01T00:00:00Z" }),
+  project: "octo/app",
+  issue: String(issue),
+  content: "Text",
+  executions: [{ id: newId(), task_id: "first", canonical_trigger: "issue.updated", max_hops: 0, loop_reason: null }],
+});
+const stateOf = async ({ executions: [execution] }: Arrival) => {
+  const [row] = await first.sql<{ state: string }[]>`select state from task_executions where id = ${execution?.id ?? null}`;
+  return row?.state;
+};
+const pause = () => new Promise((go) => setTimeout(go, 200));
+
+test("a close waits for an uncommitted edit of its issue, then cancels what it started", { tags: ["postgres"] }, async () => {
+  const [edited, closed] = [edit(1), close(1)];
+  let stored: ReturnType<typeof storeTogether> | undefined;
+  await first.sql.begin(async (tx) => {
+    await insertArrivals(tx, [edited]);
+    stored = storeTogether(second.sql, [closed], limits);
+    await pause();
+  });
+  expect((await stored)?.get(closed)).toMatchObject({ cancelled: [edited.executions[0]?.id] });
+  expect(await stateOf(edited)).toBe("cancelled");
+});
+
+test("an older edit waits for an uncommitted close of its issue, then starts nothing", { tags: ["postgres"] }, async () => {
+  const [edited, closed] = [edit(2), close(2)];
+  let stored: ReturnType<typeof storeTogether> | undefined;
+  await first.sql.begin(async (tx) => {
+    await lockSubjects(tx, [closed]);
+    await insertArrivals(tx, [closed]);
+    stored = storeTogether(second.sql, [edited], limits);
+    await pause();
+  });
+  expect((await stored)?.get(edited)).toMatchObject({ outcome: "discarded" });
+  expect(await stateOf(edited)).toBeUndefined();
+});
+
+test("closes and edits of several issues do not deadlock", { tags: ["postgres"], timeout: 60_000 }, async () => {
+  const rounds = Array.from({ length: 60 }, (_, n) => {
+    const arrivals = n % 2 ? [close(3), edit(4)] : [close(4), edit(3)];
+    return storeTogether((n % 3 ? first : second).sql, n % 5 ? arrivals : [edit(4), edit(3)], limits);
+  });
+  expect((await Promise.all(rounds)).reduce((sum, stored) => sum + stored.size, 0)).toBe(120);
+});

@@ -1,0 +1,33 @@
+import type { Queryable, Sql } from "../platform/database/client.ts";
+import type { Arrival, NewEvent, StoredEvent } from "./arrival.ts";
+import { type ArrivalLimits, findEarlier, insertArrivals, lockSubjects } from "./queries.ts";
+
+/**
+ * Stores events in one statement. If a webhook accepts several secrets, its body has several names. Two concurrent copies may each
+ * store one of them, but only one copy becomes an event. In a transaction, other statements see the names only once all of them
+ * belong to the stored event. A close waits for the edits of its issue that are being stored, then cancels what they started; edits
+ * that follow wait for the close.
+ */
+export async function storeTogether(
+  sql: Sql,
+  arrivals: readonly Arrival[],
+  limits: ArrivalLimits,
+): Promise<Map<Arrival, string | StoredEvent>> {
+  const hasClose = arrivals.some((one) => one.closes && !one.event.polled);
+  const store = async (on: Queryable) => {
+    if (hasClose) await lockSubjects(on, arrivals);
+    const stored = await insertArrivals(on, arrivals, limits);
+    return Promise.all(arrivals.map(async (one) => [one, await storedOrEarlier(on, one, stored)] as const));
+  };
+  const isNamedTwice = arrivals.some(({ copy }) => (copy?.scopes.length ?? 0) > 1);
+  return new Map(isNamedTwice || hasClose ? await sql.begin(store) : await store(sql));
+}
+
+export const storedOrEarlier = async (
+  sql: Queryable,
+  { event, copy, hookDigest }: Arrival,
+  stored: ReadonlyMap<string, StoredEvent>,
+): Promise<string | StoredEvent> =>
+  stored.get(event.id) ?? (await findEarlier(sql, event, copy, hookDigest)) ?? Promise.reject(notStored(event));
+
+const notStored = (event: NewEvent) => new Error(`event ${event.id} was not stored, and no earlier event with its keys exists`);
