@@ -23,6 +23,7 @@ test.each([
   "<blockquote>a<blockquote>b</blockquote>c</blockquote>@bot",
   "<p>Hi <code>x</code> @bot</p>",
   "<code> is an element, @bot",
+  "`<code>` begins it, @bot, and `</code>` ends it",
   "a {code} b\n@bot\nc {code} d",
   "bq. @bot",
   "\u2028>>>\n@bot\n\u2028>>>",
@@ -55,6 +56,7 @@ test.each([
   "{code:java}x{code} @bot",
   "{quote}x{quote}\n@bot",
   "{quote} is a macro, @bot",
+  "`{quote}` begins it, @bot, and `{quote}` ends it",
   "text\n\n    @bot",
   "<code>{code}x{code} @bot",
 ])("%j says it in wiki markup", (text) => expect(isSaid(text, "wiki")).toBe(true));

@@ -62,6 +62,8 @@ function withoutMarked(text: string, marks: RegExp): string {
   let rest = "";
   let copied = 0;
   for (const { index, 0: mark, 1: slash, 2: written = "", 3: parameters } of text.matchAll(marks)) {
+    // Text that explains an element: `<code>`.
+    if (text[index - 1] === "`" && text[index + mark.length] === "`") continue;
     const name = written.toLowerCase();
     if (open === null) {
       const isEnded = lastEndOf(name, isElement ? `</${name}` : `{${name}}`) > index;
