@@ -14,15 +14,12 @@ export interface Target {
   readonly mayRefuse: boolean;
 }
 
-/** The proxy. It may refuse one model and serve the others, so each model has a target for refusals. */
-export const proxyTarget: Target = { key: "model", name: "the model", effect: "write", mayRefuse: false };
-
-/** A model, by its name at the proxy. */
-export const modelTarget = (model: string): Target => ({
-  key: `model ${model}`,
-  name: `the model ${model}`,
+/** A proxy can refuse the model of one agent and serve the others, so only a refusal of the default model counts. */
+export const modelTarget = (isDefault: boolean): Target => ({
+  key: "model",
+  name: "the model",
   effect: "write",
-  mayRefuse: true,
+  mayRefuse: isDefault,
 });
 
 /** An account at a platform. `environment` is the id of the one that the environment names. */

@@ -2,7 +2,7 @@ import type { Queryable, Sql } from "../platform/database/client.ts";
 
 /** A model or a connection that failed for all executions. See `0090_breakers.sql`. */
 export interface Breaker {
-  /** `model`, `model <name>`, or `connection <source> <id>`. */
+  /** `model`, or `connection <source> <id>`. */
   readonly key: string;
   readonly name: string;
   readonly effect: "read" | "write";
@@ -92,8 +92,7 @@ const isFree = (sql: Queryable) => sql`not exists (select from task_executions p
 
 /**
  * Lets one execution pass each breaker whose next probe is due. Of the oldest thousand that wait for a breaker, it chooses the
- * one with the fewest attempts of the task with the fewest, so that neither an execution nor a task that always fails blocks the
- * others. Returns whether there was one,
+ * one with the fewest attempts, so that an execution that always fails does not block the others. Returns whether there was one,
  * and the milliseconds until the next probe is due.
  */
 export async function admitProbes(sql: Sql, baseSeconds: number): Promise<{ admitted: boolean; wait: number | null }> {
@@ -103,12 +102,12 @@ export async function admitProbes(sql: Sql, baseSeconds: number): Promise<{ admi
     ), chosen as (
       select due.key, first.id from due cross join lateral (
         select id from (
-          select x.id, x.task_id, x.attempts, x.created_at from task_executions x
+          select x.id, x.attempts, x.created_at from task_executions x
           where x.state = 'queued' and x.run_after <= now() and (x.offered_to is null or x.offered_until <= now())
             and need_of(x) = due.key and (not exists (select from agent_streams) or blocking_key(x) = due.key) and (not exists (select from pauses) or pause_of(x) is null)
             and not exists (select from task_executions r where r.subject = x.subject and r.state = 'running')
           order by x.created_at, x.id limit 1000) oldest
-        order by sum(attempts) over (partition by task_id), attempts, created_at, id limit 1) first
+        order by attempts, created_at, id limit 1) first
     ), admitted as (
       update breakers b set probe = c.id, next_probe_at = ${afterFailures(sql, sql`b.failures`, baseSeconds)}
       from chosen c where b.key = c.key returning b.key

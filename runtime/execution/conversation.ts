@@ -34,6 +34,8 @@ export interface Conversation {
   readonly connectionFor: (source: string) => Promise<Connection | null>;
   /** Calls a service that executions share, and postpones the run while it is unavailable. Absent outside of executions. */
   readonly guard?: <T>(target: Target, call: () => Promise<T>) => Promise<T>;
+  /** Whether the agent has no model of its own. */
+  readonly isDefaultModel?: boolean;
   /** An empty or invisible answer is a failure. */
   readonly mustAnswer?: boolean;
   /** Returns the arguments of a call as they may be sent. Throws a `Failure` if the call is refused. */

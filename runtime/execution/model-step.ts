@@ -1,4 +1,4 @@
-import { modelTarget, proxyTarget } from "../breakers/breakers.ts";
+import { modelTarget } from "../breakers/breakers.ts";
 import { maxCalls } from "../llm/answer.ts";
 import type { ChatAnswer, ChatRequest, Message, ToolCall } from "../llm/chat-messages.ts";
 import type { Llm } from "../llm/client.ts";
@@ -170,7 +170,7 @@ async function send(
   try {
     const maxWaitMs = conversation.maxRetryWaitMs;
     const call = () => retry(() => measureChat(llm, request, signal, conversation.onDelta), signal, { maxWaitMs });
-    return await (guard ? guard(modelTarget(request.model), () => guard(proxyTarget, call)) : call());
+    return await (guard ? guard(modelTarget(conversation.isDefaultModel ?? false), call) : call());
   } catch (error) {
     if (!signal.aborted) await budget?.release();
     throw error;

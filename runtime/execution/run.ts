@@ -61,6 +61,7 @@ export async function runExecution(initial: Run, options: RunDeps): Promise<RunO
     private: execution.place?.private ?? false,
     eventTime: timeOf(execution),
     guard: <T>(target: Target, call: () => Promise<T>) => deps.breakers.guard(execution, target, signal, call),
+    isDefaultModel: plan.model === deps.defaultModel,
     budget: runBudget(execution, plan.agent_id, deps),
     mustAnswer: true,
     argumentsToSend: async (tool: RegisteredTool, input: Parameters) =>

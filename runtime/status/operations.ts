@@ -52,15 +52,13 @@ type NamedBreaker = Breaker & { readonly check: string };
 
 async function openBreakers(sql: Sql): Promise<NamedBreaker[]> {
   const breakers = await listBreakers(sql);
-  const ids = breakers
-    .flatMap(({ key }) => (isOfModel(key) ? [] : (key.split(" ")[2] ?? [])))
-    .filter((id) => id !== "environment");
+  const ids = breakers.flatMap(({ key }) => key.split(" ")[2] ?? []).filter((id) => id !== "environment");
   const names = ids.length > 0 ? await integrationNames(sql, ids) : new Map<string, string>();
   return breakers.map((one) => ({ ...one, check: checkOf(one.key, names) }));
 }
 
 function checkOf(key: string, names: ReadonlyMap<string, string>): string {
-  if (isOfModel(key)) return key.replace(" ", ":");
+  if (key === "model") return key;
   const [, source, id = ""] = key.split(" ");
   return id === "environment" ? `connection:${source}` : `connection:${names.get(id) ?? source} (${id})`;
 }
@@ -81,13 +79,10 @@ function withBreakers(
   return [...failed, ...checks.filter(({ name }) => !names.has(name))];
 }
 
-/** A breaker of the proxy, or of one model. */
-const isOfModel = (key: string): boolean => /^model(?: |$)/.test(key);
-
 /** What the operator must do so that an outage ends; empty if it can end by itself. */
 function remedyOf(key: string, reason: string, installedPluginOf: StatusParts["installedPluginOf"]): string {
   if (!/ answered 401\b/.test(reason)) return "";
-  if (isOfModel(key))
+  if (key === "model")
     return ". Correct LLM_API_KEY and restart the service, or correct the proxy's own credential for this model";
   const [, source, id] = key.split(" ");
   if (id !== "environment") return `. Correct the credentials of the integration ${id}`;
