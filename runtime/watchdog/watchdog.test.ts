@@ -79,4 +79,10 @@ test("reports are grouped by caller; those of callers after the first hundred of
   // Reports of another kind are not affected.
   watchdog("warn", "an agent was refused", { reason: "wrong", agent_id: "a", address: "192.0.2.7" });
   expect(lines.at(-1)?.[1]).toMatchObject({ address: "192.0.2.7" });
+  // With too many kinds, those with the same message share a group.
+  for (let n = 0; n < 2_000; n++) watchdog("warn", "an agent was refused", { reason: `wrong ${n}`, address: "192.0.2.7" });
+  const before = lines.length;
+  expect(before).toBeLessThanOrEqual(1_001);
+  for (let n = 0; n < 5_000; n++) watchdog("warn", "an agent was refused", { reason: `wrong ${n}`, address: "192.0.2.9" });
+  expect(lines.length).toBe(before);
 });

@@ -69,16 +69,18 @@ export function createWatchdog(sql: Sql, log: Log, enabled: boolean): Watchdog {
     const kind = JSON.stringify([level, message, context.source, context.reason]);
     const own = JSON.stringify([kind, context.key, context.address]);
     const isOwn = groups.has(own) || (callers.get(kind) ?? 0) < maxCallers;
-    const key = isOwn ? own : kind;
-    const group = groups.get(key);
+    const isFull = groups.size >= maxGroups && !groups.has(isOwn ? own : kind);
+    // If there are too many kinds, those with the same message share a group.
+    const key = isFull ? JSON.stringify([level, message]) : isOwn ? own : kind;
+    const group = context.reason === undefined ? undefined : groups.get(key);
     if (group) {
       group.count++;
       return;
     }
-    const shown = isOwn ? context : withoutCaller(context);
+    const shown = isOwn && !isFull ? context : withoutCaller(context);
     log[level](message, shown);
     const entry = store(level, message, shown);
-    if (context.reason === undefined || groups.size >= maxGroups) return;
+    if (context.reason === undefined) return;
     groups.set(key, { kind, level, message, context: shown, until: Date.now() + repeatMs, entry, count: 1, stored: 1 });
     callers.set(kind, (callers.get(kind) ?? 0) + 1);
     schedule();
