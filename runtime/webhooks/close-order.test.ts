@@ -20,16 +20,16 @@ afterAll(() => own?.drop());
 
 const limits = { replayHours: 0, loops: { windowSeconds: 0, cooldownSeconds: 0 } };
 const subjectOf = (issue: number) => `alpha:octo/app#${issue}`;
-const close = (issue: number): Arrival => ({
-  event: openedEvent({ subject: subjectOf(issue), action: "closed", occurred_at: "2026-01-02T00:00:00Z" }),
+const close = (issue: number, slug = "alpha"): Arrival => ({
+  event: openedEvent({ slug, subject: subjectOf(issue), action: "closed", occurred_at: "2026-01-02T00:00:00Z" }),
   project: "octo/app",
   issue: String(issue),
   content: "",
   closes: true,
   executions: [],
 });
-const edit = (issue: number): Arrival => ({
-  event: openedEvent({ subject: subjectOf(issue), action: "edited", snapshot: true, occurred_at: "2026-01-01T00:00:00Z" }),
+const edit = (issue: number, slug = "alpha"): Arrival => ({
+  event: openedEvent({ slug, subject: subjectOf(issue), action: "edited", snapshot: true, occurred_at: "2026-01-01T00:00:00Z" }),
   project: "octo/app",
   issue: String(issue),
   content: "Text",
@@ -66,10 +66,10 @@ test("an older edit waits for an uncommitted close of its issue, then starts not
   expect(await stateOf(edited)).toBeUndefined();
 });
 
-test("closes and edits of several issues do not deadlock", { tags: ["postgres"], timeout: 60_000 }, async () => {
+test("closes and edits of several issues by two webhooks do not deadlock", { tags: ["postgres"], timeout: 60_000 }, async () => {
   const rounds = Array.from({ length: 60 }, (_, n) => {
-    const arrivals = n % 2 ? [close(3), edit(4)] : [close(4), edit(3)];
-    return storeTogether((n % 3 ? first : second).sql, n % 5 ? arrivals : [edit(4), edit(3)], limits);
+    const arrivals = n % 2 ? [close(3), edit(4, "other")] : [close(4), edit(3, "other")];
+    return storeTogether((n % 3 ? first : second).sql, n % 5 ? arrivals : [edit(4), edit(3, "other")], limits);
   });
   expect((await Promise.all(rounds)).reduce((sum, stored) => sum + stored.size, 0)).toBe(120);
 });

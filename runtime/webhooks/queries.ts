@@ -93,13 +93,13 @@ const suspectsOf = (arrivals: readonly Arrival[]) =>
   arrivals.flatMap(({ event, suspect }) => (suspect ? [{ ...suspect, id: event.id, subject: event.subject }] : []));
 
 /**
- * Sorted by slug, because the trigger locks by slug, and by delivery, because concurrent writers of the same delivery wait for each
- * other at its index. Writers that lock in the same order cannot deadlock. Rows of JSON are read and inserted in their order. Closes
- * and snapshots come first, in the order of their subjects, which they lock.
+ * Closes and snapshots come first, in the order of their subjects, which they lock, whatever their slugs. Then the order is by slug
+ * and delivery, because concurrent writers of the same delivery wait for each other at its index. Writers that lock in the same order
+ * cannot deadlock. Rows of JSON are read and inserted in their order.
  */
 function inOrderOfLocks(arrivals: readonly Arrival[]): Arrival[] {
   const place = ({ event, closes }: Arrival) =>
-    `${event.slug} ${event.snapshot || closes ? `0 ${event.subject}` : "1"} ${event.delivery_id ?? ""}`;
+    `${event.snapshot || closes ? `0 ${event.subject}` : "1"} ${event.slug} ${event.delivery_id ?? ""}`;
   return arrivals
     .map((one) => ({ one, at: place(one) }))
     .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
