@@ -16,7 +16,7 @@ async function skipped(tx: Queryable, { subject, reach }: CommandPlace, state: "
 const stop: Carry = async (tx, { subject, event_id, by }) => {
   const ended = await cancelExecutions(tx, { subject, reach: null }, `stopped by ${by} (event ${event_id})`);
   const cancelled = ended.map(({ id }) => id);
-  return { summary: `/stop by ${by}: ${count(ended.length)} cancelled`, cancelled, isDone: true };
+  return { summary: `/stop by ${by}: ${count(ended.length)} cancelled`, cancelled, isDone: true, mayRepeat: false };
 };
 
 const retry: Carry = async (tx, place) => {
@@ -26,7 +26,12 @@ const retry: Carry = async (tx, place) => {
   const [restarted] = failed === undefined ? [] : await requeueFailed(tx, { ids: [failed] });
   const nothing = left === "" ? "nothing on this issue has failed" : "0 executions restarted";
   const what = restarted ? `restarted execution ${restarted.id}` : nothing;
-  return { summary: `/retry by ${by}: ${what}${left}`, cancelled: [], isDone: restarted !== undefined };
+  return {
+    summary: `/retry by ${by}: ${what}${left}`,
+    cancelled: [],
+    isDone: restarted !== undefined,
+    mayRepeat: restarted === undefined,
+  };
 };
 
 const proceed: Carry = async (tx, place) => {
@@ -36,6 +41,7 @@ const proceed: Carry = async (tx, place) => {
     summary: `/continue by ${by}: ${count(releasedCount.length)} released${await skipped(tx, place, "held")}`,
     cancelled: [],
     isDone: releasedCount.length > 0,
+    mayRepeat: releasedCount.length === 0,
   };
 };
 
@@ -49,6 +55,8 @@ const decision =
       summary: `/${verdict} by ${by}: proposals of ${count(executionIds.length)} ${done}${await skipped(tx, place, "waiting")}`,
       cancelled: verdict === "reject" ? executionIds : [],
       isDone: executionIds.length > 0,
+      // Its author saw only the proposals of that time.
+      mayRepeat: false,
     };
   };
 

@@ -55,6 +55,8 @@ export interface Effect {
   readonly cancelled: readonly string[];
   /** Whether the command had an effect. */
   readonly isDone: boolean;
+  /** Whether the webhook of the same comment may carry it out later. */
+  readonly mayRepeat: boolean;
 }
 
 /** Executes a command in the transaction that stores its event, so that both happen exactly once or not at all. */
@@ -92,7 +94,7 @@ export function refusalOf({ name }: Command, author: EventAuthor | null | undefi
 
 /** Why a command that was sent again is not carried out again. */
 export const alreadyCarriedOut = ({ name }: Command, earlier: string): string =>
-  `/${name} of this comment was carried out before (event ${earlier})`;
+  `/${name} of this comment was handled before (event ${earlier})`;
 
 const isDecision = (name: CommandName): boolean => name === "approve" || name === "reject";
 

@@ -42,8 +42,8 @@ export function endingOf(sql: Queryable, arrivals: readonly Arrival[]) {
 }
 
 /**
- * An earlier event whose command came by the same comment and webhook and had an effect: a webhook can be sent again, with another
- * delivery id, by whoever has a copy of it. Of concurrent copies, one waits for the other.
+ * An earlier event whose command came by the same comment and webhook and may not be repeated: a webhook can be sent again, with
+ * another delivery id, by whoever has a copy of it. Of concurrent copies, one waits for the other.
  */
 export async function findCarriedOut(tx: Queryable, event: NewEvent): Promise<string | undefined> {
   const { id, slug, subject, comment } = event;
@@ -73,7 +73,7 @@ export async function endPending(sql: Queryable, id: string, pending: string, st
   return rows.length > 0;
 }
 
-/** Records the effect of an event's command. A command without effect can be sent again. */
-export const setEffect = (sql: Queryable, id: string, { summary, isDone }: Effect): Promise<unknown> =>
+/** Records the effect of an event's command. */
+export const setEffect = (sql: Queryable, id: string, { summary, mayRepeat }: Effect): Promise<unknown> =>
   sql`
-    update webhook_events set outcome = 'dispatched', reason = ${summary.slice(0, 500)}, carried_out = ${isDone} where id = ${id}`;
+    update webhook_events set outcome = 'dispatched', reason = ${summary.slice(0, 500)}, carried_out = ${!mayRepeat} where id = ${id}`;
