@@ -116,3 +116,19 @@ test("no text of the length that is filtered takes the processor for long", asyn
       expect(stall, `${format} ${JSON.stringify(piece)}`).toBeLessThan(maxStallMs + idle);
     }
 });
+
+test("a prompt of Python in code begins no quotation", () => {
+  const pasted = (code: string) => `\`\`\`\n>>> ${code}\n>>> \n\`\`\`\n`;
+  expect(isSaid(`First:\n${pasted("f()")}@bot please explain. Also:\n${pasted("g()")}`)).toBe(true);
+  expect(isSaid(">>>\n@bot\n>>>\nSo do I.")).toBe(false);
+  expect(isSaid(">>>\nquoted\n>>>\n@bot\n>>>\n")).toBe(true);
+});
+
+test("outside of Markdown, a fence that does not end is none", () => {
+  for (const format of ["wiki", "unknown"] as const) {
+    expect(isSaid("~~~ approx ~~~\n@bot", format)).toBe(true);
+    expect(isSaid("```\n@bot please", format)).toBe(true);
+    expect(isSaid("```\n@bot please\n```", format)).toBe(false);
+  }
+  expect(isSaid("```\n@bot please")).toBe(false);
+});

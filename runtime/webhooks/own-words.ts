@@ -7,6 +7,8 @@ export type TextFormat = "markdown" | "html" | "wiki" | "unknown";
 /** A pair of marks around code or a quotation, in HTML and in Jira's wiki markup. */
 const elements = /<(\/?)(code|pre|samp|kbd|tt|blockquote)\b[^<>]*>/gi;
 const macros = /\{()(code|noformat|quote)(:[^{}\n]*)?\}/gi;
+/** Longer fences count as this long when their end is looked for. */
+const longestFence = 1_000;
 /** A line that begins with anything else is neither a fence, nor a quotation, nor an item of a list. */
 const lineMark = /^\s*[-*+\d`~>]/;
 const fenceStart = /^\s*(?:[-*+]\s+|\d{1,9}[.)]\s+)*(`{3,}(?=[^`]*$)|~{3,})/;
@@ -31,16 +33,18 @@ export function ownWords(given: string, format: TextFormat): string {
 
 const withoutWikiCode = (text: string): string => withoutMarked(text, macros).replace(/\{\{[^{}\n]*\}\}|^[ \t]*bq\. .*$/gm, " ");
 
-/** A quotation that does not end is none. */
+/** A quotation that does not end is none. In code, its mark is the prompt of Python. */
 function withoutQuotations(lines: readonly string[]): readonly string[] {
-  const isMark = (line: string) => line.startsWith(">>>") && quotationMark.test(line);
-  const last = lines.findLastIndex(isMark);
-  let isQuoted = false;
-  return lines.filter((line, n) => {
-    const isEnd = isMark(line) && (isQuoted || n < last);
-    if (isEnd) isQuoted = !isQuoted;
-    return !isQuoted && !isEnd;
-  });
+  const marks: number[] = [];
+  let fence: string | null = null;
+  for (const [n, line] of lines.entries()) {
+    if (fence !== null) fence = isEndOf(fence, line) ? null : fence;
+    else if (line.startsWith(">>>") && quotationMark.test(line)) marks.push(n);
+    else fence = (lineMark.test(line) && fenceStart.exec(line)?.[1]) || null;
+  }
+  const quoted = new Uint8Array(lines.length);
+  for (let n = 1; n < marks.length; n += 2) quoted.fill(1, marks[n - 1], (marks[n] ?? 0) + 1);
+  return lines.filter((_, n) => quoted[n] === 0);
 }
 
 interface Open {
@@ -80,19 +84,23 @@ function withoutMarked(text: string, marks: RegExp): string {
   return rest + text.slice(copied);
 }
 
-/** A fence that is not closed contains the rest of the text, as on the platforms. */
-function withoutCodeLines(lines: readonly string[], mayBeIndented: boolean): string[] {
+/**
+ * In Markdown, a fence that is not closed contains the rest of the text, and lines may be indented code. In other texts, such a fence
+ * is none.
+ */
+function withoutCodeLines(lines: readonly string[], isMarkdown: boolean): string[] {
   const kept: string[] = [];
+  const fenceEnds = isMarkdown ? null : new FenceEnds(lines);
   let fence: string | null = null;
   let isList = false;
-  let mayIndent = mayBeIndented;
-  for (const line of lines) {
+  let mayIndent = isMarkdown;
+  for (const [n, line] of lines.entries()) {
     const isBlank = line.trim() === "";
     if (fence !== null) {
       if (isEndOf(fence, line)) fence = null;
     } else if (isBlank) {
       kept.push("");
-      mayIndent = mayBeIndented;
+      mayIndent = isMarkdown;
     } else {
       const isMarked = lineMark.test(line);
       if (isMarked && quotedLine.test(line)) {
@@ -100,6 +108,7 @@ function withoutCodeLines(lines: readonly string[], mayBeIndented: boolean): str
         continue;
       }
       fence = (isMarked && fenceStart.exec(line)?.[1]) || null;
+      if (fence !== null && fenceEnds && !fenceEnds.isAfter(n, fence)) fence = null;
       isList = (isMarked && listItem.test(line)) || (isList && /^\s/.test(line));
       const isIndented: boolean = !isList && mayIndent && /^(?: {4}|\t)/.test(line);
       kept.push(fence !== null || isIndented ? "" : line);
@@ -107,6 +116,27 @@ function withoutCodeLines(lines: readonly string[], mayBeIndented: boolean): str
     }
   }
   return kept;
+}
+
+/** The last line that ends a fence of a mark, for each length of the fence. */
+class FenceEnds {
+  readonly #last: Readonly<Record<string, number[]>> = { "`": [], "~": [] };
+
+  constructor(lines: readonly string[]) {
+    for (const [n, line] of lines.entries()) {
+      const mark = line.replace(/^[\s>]+/, "").trimEnd();
+      const last = this.#last[mark.charAt(0)];
+      if (last && /^(?:`{3,}|~{3,})$/.test(mark)) last[Math.min(mark.length, longestFence)] = n;
+    }
+    // A longer mark ends a shorter fence, too.
+    for (const last of Object.values(this.#last))
+      for (let length = last.length - 2; length >= 3; length--)
+        last[length] = Math.max(last[length] ?? -1, last[length + 1] ?? -1);
+  }
+
+  isAfter(line: number, fence: string): boolean {
+    return (this.#last[fence.charAt(0)]?.[Math.min(fence.length, longestFence)] ?? -1) > line;
+  }
 }
 
 function isEndOf(fence: string, line: string): boolean {
