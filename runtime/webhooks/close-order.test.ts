@@ -3,7 +3,7 @@ import type { Database } from "../platform/database/client.ts";
 import { type TestDatabase, testDatabase, testServer } from "../platform/database/test-database.ts";
 import { newId } from "../platform/ids.ts";
 import type { Arrival } from "./arrival.ts";
-import { insertArrivals, lockSubjects } from "./queries.ts";
+import { insertArrivals } from "./queries.ts";
 import { storeTogether } from "./store-together.ts";
 import { openedEvent } from "./test-event.ts";
 
@@ -51,19 +51,6 @@ test("a close waits for an uncommitted edit of its issue, then cancels what it s
   });
   expect((await stored)?.get(closed)).toMatchObject({ cancelled: [edited.executions[0]?.id] });
   expect(await stateOf(edited)).toBe("cancelled");
-});
-
-test("an older edit waits for an uncommitted close of its issue, then starts nothing", { tags: ["postgres"] }, async () => {
-  const [edited, closed] = [edit(2), close(2)];
-  let stored: ReturnType<typeof storeTogether> | undefined;
-  await first.sql.begin(async (tx) => {
-    await lockSubjects(tx, [closed]);
-    await insertArrivals(tx, [closed]);
-    stored = storeTogether(second.sql, [edited], limits);
-    await pause();
-  });
-  expect((await stored)?.get(edited)).toMatchObject({ outcome: "discarded" });
-  expect(await stateOf(edited)).toBeUndefined();
 });
 
 test("closes and edits of several issues by two webhooks do not deadlock", { tags: ["postgres"], timeout: 60_000 }, async () => {

@@ -155,9 +155,7 @@ export function reasonToDiscard(incoming: IncomingEvent): string | null {
   if (reason !== undefined) return reason;
   if (event.ignored) return event.ignored;
   if (event.missing_field)
-    return event.missing_field.startsWith("header ")
-      ? `the request has no ${event.missing_field}`
-      : `the payload is missing ${event.missing_field}`;
+    return `the ${event.missing_field.startsWith("header ") ? "request" : "payload"} is missing ${event.missing_field}`;
   if (event.marked && !hasKnownMarker(incoming)) return "it carries the marker of a comment that Signalbox posted";
   const actor = event.actor?.toLowerCase();
   const account = own || actor === undefined ? undefined : accounts.find((one) => one.toLowerCase() === actor);

@@ -46,13 +46,13 @@ export async function insertArrivals(
   const rows = await sql<StoredEvent[]>`
     with ${copies} ${hooks?.seen ?? sql``} ${own} stored as (
       insert into webhook_events (id, source, slug, delivery_id, change_key, event_name, action, actor, subject, title, canonical_triggers,
-        outcome, reason, replay_of, polled, author, occurred_at, hook_id, snapshot, closes, private, comment, thread, incomplete, traceparent, headers, body)
+        outcome, reason, replay_of, polled, author, occurred_at, hook_id, snapshot, private, comment, thread, incomplete, traceparent, headers, body)
       select id, source, slug, delivery_id, change_key, event_name, action, actor, subject, title, canonical_triggers,
         case when mine is null then outcome else 'discarded' end, coalesce(mine, reason),
-        replay_of, polled, author, occurred_at, hook_id, snapshot, coalesce(closes, false), private, comment, thread, incomplete, traceparent, headers, coalesce(decode(packed, 'base64'), substring((select convert_to(${bodies.join("")}, 'UTF8')) from body_at for body_bytes))
+        replay_of, polled, author, occurred_at, hook_id, snapshot, private, comment, thread, incomplete, traceparent, headers, coalesce(decode(packed, 'base64'), substring((select convert_to(${bodies.join("")}, 'UTF8')) from body_at for body_bytes))
       from json_to_recordset(${JSON.stringify(events)}::text::json) as x (id uuid, source text, slug text, delivery_id text,
         change_key text, event_name text, action text, actor text, subject text, title text, canonical_triggers text[], outcome text, reason text,
-        replay_of uuid, polled boolean, author jsonb, occurred_at timestamptz, hook_id text, snapshot boolean, closes boolean, private boolean,
+        replay_of uuid, polled boolean, author jsonb, occurred_at timestamptz, hook_id text, snapshot boolean, private boolean,
         comment text, thread text, incomplete boolean, traceparent text, headers text, packed text, body_at int, body_bytes int), lateral (select ${ownReason} as mine) m
       where ${isNew} and ${hooks?.isNew ?? sql`true`}
       on conflict do nothing returning id, outcome, reason, outcome = 'dispatched' as is_dispatched
@@ -112,14 +112,14 @@ function rowsOf(arrivals: readonly Arrival[]) {
   // As one text parameter, bytes have half the size when they are sent, and the statement is the same for any number of events.
   const bodies: string[] = [];
   let end = 1;
-  const events = orderedArrivals.map(({ event, closes }) => {
+  const events = orderedArrivals.map(({ event }) => {
     const bytes = Buffer.from(event.body.buffer, event.body.byteOffset, event.body.byteLength);
-    if (isPacked(bytes)) return { ...event, closes, body: undefined, packed: bytes.toString("base64") };
+    if (isPacked(bytes)) return { ...event, body: undefined, packed: bytes.toString("base64") };
     const body = bytes.toString();
     const [body_at, body_bytes] = [end, Buffer.byteLength(body)];
     bodies.push(body);
     end += body_bytes;
-    return { ...event, closes, body: undefined, body_at, body_bytes };
+    return { ...event, body: undefined, body_at, body_bytes };
   });
   const executions = arrivals.flatMap(
     ({ event, project, issue, content, packedContent, changes, delayMs, executions: newExecutions }) =>

@@ -5,8 +5,7 @@ import { type ArrivalLimits, findEarlier, insertArrivals, lockSubjects } from ".
 /**
  * Stores events in one statement. If a webhook accepts several secrets, its body has several names. Two concurrent copies may each
  * store one of them, but only one copy becomes an event. In a transaction, other statements see the names only once all of them
- * belong to the stored event. A close waits for the edits of its issue that are being stored, then cancels what they started; edits
- * that follow wait for the close.
+ * belong to the stored event. A close waits for the edits of its issue that are being stored, then cancels what they started.
  */
 export async function storeTogether(
   sql: Sql,

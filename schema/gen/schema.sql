@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 31f8d5d04e83040d
+-- Made from 7056ceb4d9386ccb
 
 create extension if not exists vector;
 
@@ -465,11 +465,9 @@ begin
   if not new.polled then
     perform pg_advisory_xact_lock(7160415, hashtext(new.subject));
   end if;
-  if new.replay_of is null and (exists (
+  if new.replay_of is null and exists (
     select 1 from webhook_events e where e.subject = new.subject and e.snapshot and e.occurred_at > new.occurred_at and e.outcome = 'dispatched'
-  ) or exists (
-    select 1 from webhook_events e where e.subject = new.subject and e.closes and e.occurred_at > new.occurred_at
-  )) then
+  ) then
     new.outcome := 'discarded';
     new.reason := 'it tells of an older state of the issue than an event that came before it';
   end if;
@@ -1438,12 +1436,10 @@ create table webhook_events (
   body_removed_at timestamp(3) with time zone,
   traceparent text,
   title text,
-  closes boolean default false not null,
   carried_out boolean default false not null,
   constraint webhook_events_pkey PRIMARY KEY (id)
 );
 CREATE INDEX webhook_events_change_hash ON webhook_events USING btree (hashtext(change_key)) WHERE (change_key IS NOT NULL);
-CREATE INDEX webhook_events_closes ON webhook_events USING btree (subject, occurred_at) WHERE closes;
 CREATE UNIQUE INDEX webhook_events_delivery ON webhook_events USING btree (slug, delivery_id) WHERE (delivery_id IS NOT NULL);
 CREATE INDEX webhook_events_dispatched_snapshots ON webhook_events USING btree (subject, occurred_at) WHERE (snapshot AND (outcome = 'dispatched'::text));
 CREATE INDEX webhook_events_of_subject ON webhook_events USING btree (subject) WHERE (subject IS NOT NULL);

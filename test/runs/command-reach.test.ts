@@ -104,7 +104,7 @@ test("webhooks of an integration permit only what they started, and stop everyth
   await reaches(next, "succeeded");
 });
 
-test("a close from any webhook ends what others started, and makes their earlier edits old", { timeout: 60_000 }, async () => {
+test("a close from any webhook ends what others started", { timeout: 60_000 }, async () => {
   const credentials = { token, api_url: world.tracker.url, webhook_secret: secret };
   const stored = { source: "alpha", name: "Closer", credentials };
   const { id: slug } = (await world.service.post<{ id: string }>("/api/integrations", stored)).body;
@@ -112,11 +112,6 @@ test("a close from any webhook ends what others started, and makes their earlier
   const mine = await propose(number);
   await world.service.webhook(issueClosed({ repo, number }), { slug, secret });
   expect((await executions(mine)).map(({ state }) => state)).toEqual(["cancelled"]);
-  const mapping = { source: "alpha", event_name: "issues", action: "edited", canonical_trigger: "issue.edited" };
-  expect((await world.service.post("/api/tasks/sources", mapping)).status).toBe(201);
-  const late = issueEdited({ repo, number }, { issue: { updated_at: "2026-01-05T09:59:00Z" } });
-  expect((await world.service.webhook(late, { slug, secret })).body.status).toBe("discarded");
-  expect((await world.service.webhook(late)).body.status).toBe("discarded");
 });
 
 test("an integration that belongs to a project starts runs for every event that its webhook reports", {

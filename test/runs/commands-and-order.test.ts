@@ -67,20 +67,6 @@ describe("commands and order", () => {
     expect(textsOf(limited.world.tracker, repo, 1)).toHaveLength(1);
   });
 
-  test.concurrent("an edit that happened before the close and arrives after it starts nothing", async () => {
-    const repo = await project({});
-    const edited = (second: number) =>
-      send(issueEdited({ repo, number: 1 }, { issue: { updated_at: `2026-01-05T09:59:${second}Z` } }));
-    const before = await edited(10);
-    await only(before.event_id);
-    await send(issueClosed({ repo, number: 1 }));
-    const late = await edited(20);
-    expect(late.status).toBe("discarded");
-    expect((await event(late.event_id)).reason).toBe("it tells of an older state of the issue than an event that came before it");
-    const after = await send(issueEdited({ repo, number: 1 }, { issue: { updated_at: "2026-01-05T10:00:01Z" } }));
-    expect(await only(after.event_id)).toMatchObject({ state: "succeeded" });
-  });
-
   test.concurrent("deleting the issue cancels what runs, waits and is held there, and nothing of it is posted", async () => {
     const repo = await project({ issue_runs_per_hour: 1 });
     await only((await send(issueOpened({ repo, number: 1 }))).event_id, "succeeded");

@@ -87,7 +87,7 @@ export const reasons: readonly Remedy[] = [
     next: "Nothing to do: if it reacted to its own comments, it would never end.",
   },
   {
-    when: /^the (payload is missing|request has no header)/,
+    when: /^the (payload|request) is missing/,
     sentence: "The webhook is missing a part that Signalbox needs.",
     next: "Compare the payload and the headers of the delivery with what the tracker sends, and check whether its version is supported.",
   },

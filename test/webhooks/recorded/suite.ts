@@ -79,15 +79,14 @@ export function describeRecorded(platform: RecordedPlatform): void {
     /** When each happened, by its number; 0 where its platform does not tell. */
     const times: number[] = [];
     const all = () => platform.recorded();
-    const start = () =>
-      startService({ seed: true, env: { LLM_BASE_URL: model.url, LLM_MODEL: "scripted", ...unlimited, ...tracker.env } });
 
     beforeAll(async () => {
       table = all().map(platform.expected);
       if (process.env.RECORDED_UPDATE === "1") writeFileSync(file, written(table));
       model = await startModel({ script: plainScript });
       tracker = await platform.tracker();
-      service = await start();
+      const env = { LLM_BASE_URL: model.url, LLM_MODEL: "scripted", ...unlimited, ...tracker.env };
+      service = await startService({ seed: true, env });
     }, 180_000);
     afterAll(async () => {
       await tracker?.close();
@@ -110,7 +109,8 @@ export function describeRecorded(platform: RecordedPlatform): void {
     });
 
     test("what each tells, and the default mappings", { timeout: 120_000 }, async () => {
-      const defaults = await takeMappings();
+      const defaults = await mappings();
+      for (const { id } of defaults) await service.del(`/api/tasks/sources/${id}`);
       const seen = await inParallel([...all().entries()], async ([number, one]) => {
         const { event_id } = await send(one, "unmapped", number);
         const { event_name, action, subject, actor, author, occurred_at } = (
@@ -126,13 +126,10 @@ export function describeRecorded(platform: RecordedPlatform): void {
           return { file, event, action, trigger, subject, actor, kind, standing };
         }),
       );
+      await mapEverything(defaults);
     });
 
     test("what each starts: what the agent reads, and where its answer goes", { timeout: 240_000 }, async () => {
-      // A close counts also if no mapping names it, so that no older state of its issue would start anything.
-      await service.close();
-      service = await start();
-      await mapEverything(await takeMappings());
       const recorded = all();
       const compare = async (number: number) => {
         const one = recorded[number] as Recorded;
@@ -163,13 +160,8 @@ export function describeRecorded(platform: RecordedPlatform): void {
       });
     });
 
-    /** Removes the default mappings of the source and returns them. */
-    async function takeMappings(): Promise<SourceMapping[]> {
-      const { body } = await service.get<SourceMapping[]>("/api/tasks/sources?limit=1000");
-      const defaults = body.filter((one) => one.source === source);
-      for (const { id } of defaults) await service.del(`/api/tasks/sources/${id}`);
-      return defaults;
-    }
+    const mappings = async (): Promise<SourceMapping[]> =>
+      (await service.get<SourceMapping[]>("/api/tasks/sources?limit=1000")).body.filter((one) => one.source === source);
 
     /** The default mappings, and one for every event that they do not name. Each trigger starts one task. */
     async function mapEverything(defaults: readonly SourceMapping[]): Promise<void> {

@@ -1,2 +1,0 @@
--- Whether the command in the comment of an event had an effect. Unlike the reason, an erasure does not remove it.
-alter table webhook_events add column carried_out boolean not null default false;
