@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { execution, step } from "./executions.ts";
+import { execution } from "./executions.ts";
 import { operation } from "./operation.ts";
+import { step } from "./steps.ts";
 
 /** One change, as it is now: of an execution, or of a step of its transcript. */
 export const liveChange = z

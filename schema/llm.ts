@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { prose } from "./common.ts";
-import { stepState } from "./executions.ts";
 import { operation } from "./operation.ts";
+import { stepState } from "./steps.ts";
 
 const chatMessage = z
   .object({

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { prose, seedResult, slug, sourceName, text, timestamp, withoutWrite } from "./common.ts";
-import { stepState } from "./executions.ts";
 import { fieldsOf, historyFilter, historyOf } from "./history.ts";
 import { operation, pageOf, paging } from "./operation.ts";
+import { stepState } from "./steps.ts";
 
 export const parameterTypes = ["string", "integer", "number", "boolean", "array", "object", "any"] as const;
 export const parameterType = z.enum(parameterTypes).meta({ id: "ToolParameterType" });

@@ -21,7 +21,7 @@ export interface UseCaseFixtures {
 }
 
 /** A use case under test, with a host in memory. */
-interface UseCaseHarness {
+interface Harness {
   readonly operations: FakeOperations;
   /** Keys of the created and of the closed issues. */
   readonly issues: string[];
@@ -37,10 +37,10 @@ interface SetupOptions {
 /** The conformance suite for use cases. */
 export function testUseCase(plugin: Plugin, fixtures: UseCaseFixtures = {}): TestCase[] {
   const name = fixtures.useCase ?? plugin.id;
-  const on = (check: (harness: UseCaseHarness) => Promise<void>, options: SetupOptions = {}) => ({
-    run: async () => check(await openHarness(plugin, name, fixtures, options)),
+  const on = (check: (harness: Harness) => Promise<void>, options: SetupOptions = {}) => ({
+    run: async () => check(await harnessOf(plugin, name, fixtures, options)),
   });
-  const breaks = (check: Check) => ({ slow: true, run: () => breaksOff(() => openHarness(plugin, name, fixtures), check) });
+  const breaks = (check: Check) => ({ slow: true, run: () => breaksOff(() => harnessOf(plugin, name, fixtures), check) });
   const cases: TestCase[] = [
     { name: "has a complete declaration", run: () => declares(plugin, name, fixtures) },
     { name: "setup returns what it created", ...on(returnsCreated) },
@@ -62,12 +62,7 @@ export function testUseCase(plugin: Plugin, fixtures: UseCaseFixtures = {}): Tes
   return cases.map((one) => ({ ...one, name: `use case ${plugin.id}.${name}: ${one.name}` }));
 }
 
-async function openHarness(
-  plugin: Plugin,
-  name: string,
-  fixtures: UseCaseFixtures,
-  options: SetupOptions = {},
-): Promise<UseCaseHarness> {
+async function harnessOf(plugin: Plugin, name: string, fixtures: UseCaseFixtures, options: SetupOptions = {}): Promise<Harness> {
   const operations = new FakeOperations(options.without);
   const [issues, closed]: [string[], string[]] = [[], []];
   const trackers = trackersOf(
@@ -136,7 +131,7 @@ async function declares(plugin: Plugin, name: string, { config }: UseCaseFixture
   assert.ok(plugin.needs.includes("operations"), 'needs must name "operations": a use case uses it for every change');
 }
 
-async function returnsCreated({ setup, operations, issues }: UseCaseHarness): Promise<void> {
+async function returnsCreated({ setup, operations, issues }: Harness): Promise<void> {
   const result = await setup();
   assert.deepEqual(JSON.parse(JSON.stringify(result)), result, "the result must be JSON");
   assert.ok(result.status.length > 0, "status must not be empty");
@@ -153,7 +148,7 @@ async function returnsCreated({ setup, operations, issues }: UseCaseHarness): Pr
   assert.equal(result.tracker_issue?.key, issues[0], "tracker_issue must be the created issue");
 }
 
-async function repeatsSetup({ setup, operations, issues }: UseCaseHarness): Promise<void> {
+async function repeatsSetup({ setup, operations, issues }: Harness): Promise<void> {
   const result = await setup();
   const before = operations.rows;
   assert.deepEqual(await setup(), result, "a repeated setup must return the same");
@@ -161,7 +156,7 @@ async function repeatsSetup({ setup, operations, issues }: UseCaseHarness): Prom
   assert.ok(issues.length <= 1, "a repeated setup must not create a second issue");
 }
 
-async function removes({ setup, teardown, operations, issues, closed }: UseCaseHarness): Promise<void> {
+async function removes({ setup, teardown, operations, issues, closed }: Harness): Promise<void> {
   const before = operations.rows;
   await setup();
   assert.equal((await teardown()).project_deleted, true, "project_deleted must be true");
@@ -169,7 +164,7 @@ async function removes({ setup, teardown, operations, issues, closed }: UseCaseH
   assert.deepEqual(closed, issues, "the teardown must close the issue");
 }
 
-async function repeatTeardown({ setup, teardown, operations }: UseCaseHarness): Promise<void> {
+async function repeatTeardown({ setup, teardown, operations }: Harness): Promise<void> {
   const before = operations.rows;
   const secondTeardown = await teardown();
   assert.deepEqual(
@@ -183,14 +178,14 @@ async function repeatTeardown({ setup, teardown, operations }: UseCaseHarness): 
   assert.deepEqual(operations.rows, before);
 }
 
-type Check = (harness: UseCaseHarness, uninterrupted: UseCaseHarness) => Promise<void>;
+type Check = (harness: Harness, uninterrupted: Harness) => Promise<void>;
 
 /** Lets each change of a setup fail, once before and once after it is made, until a setup succeeds. */
-async function breaksOff(fresh: () => Promise<UseCaseHarness>, check: Check): Promise<void> {
+async function breaksOff(fresh: () => Promise<Harness>, check: Check): Promise<void> {
   for (const afterChange of [false, true]) await breaksOffAt(fresh, check, afterChange);
 }
 
-async function breaksOffAt(fresh: () => Promise<UseCaseHarness>, check: Check, afterChange: boolean): Promise<void> {
+async function breaksOffAt(fresh: () => Promise<Harness>, check: Check, afterChange: boolean): Promise<void> {
   const uninterrupted = await fresh();
   await uninterrupted.setup();
   for (let at = 1; at < 1000; at++) {
@@ -207,7 +202,7 @@ async function breaksOffAt(fresh: () => Promise<UseCaseHarness>, check: Check, a
   }
 }
 
-async function resumesSetup({ setup, operations, issues }: UseCaseHarness, uninterrupted: UseCaseHarness): Promise<void> {
+async function resumesSetup({ setup, operations, issues }: Harness, uninterrupted: Harness): Promise<void> {
   await setup();
   const rowsOf = ({ rows }: FakeOperations) =>
     Object.entries(rows).map(([noun, all]) => `${noun}: ${all.map(({ id: _, ...row }) => JSON.stringify(row)).join()}`);
@@ -219,18 +214,18 @@ async function resumesSetup({ setup, operations, issues }: UseCaseHarness, unint
   assert.equal(issues.length, uninterrupted.issues.length, "there must be one issue");
 }
 
-async function tearsDownAll({ teardown, operations }: UseCaseHarness): Promise<void> {
+async function tearsDownAll({ teardown, operations }: Harness): Promise<void> {
   await teardown();
   assert.deepEqual(operations.rows, new FakeOperations().rows, "the teardown must delete what an interrupted setup created");
 }
 
-async function worksWithoutTracker({ setup, teardown, operations }: UseCaseHarness): Promise<void> {
+async function worksWithoutTracker({ setup, teardown, operations }: Harness): Promise<void> {
   assert.equal((await setup()).tracker_issue, null, "tracker_issue must be null without a tracker");
   await teardown();
   assert.deepEqual(operations.rows, new FakeOperations().rows);
 }
 
-async function failsWithReason(harness: UseCaseHarness): Promise<void> {
+async function failsWithReason(harness: Harness): Promise<void> {
   const error = await harness.setup().then(
     () => null,
     (thrown: unknown) => thrown as Partial<PluginError>,
@@ -240,7 +235,7 @@ async function failsWithReason(harness: UseCaseHarness): Promise<void> {
   await tearsDownAll(harness);
 }
 
-async function requireConflict({ setup, operations }: UseCaseHarness, needs_agent: string): Promise<void> {
+async function requireConflict({ setup, operations }: Harness, needs_agent: string): Promise<void> {
   const before = operations.rows;
   const error = await setup().then(
     () => null,

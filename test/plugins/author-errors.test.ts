@@ -22,7 +22,7 @@ const code = `
         if (how === "nothing") return undefined;
         if (how === "large") return { text: "x".repeat(5_000_000) };
         if (how === "leak") for (const kept = []; ; await pause(0)) kept.push(new Array(100_000).fill(Math.random()));
-        if (how === "rejection") { void Promise.reject(new Error("nobody caught this")); await pause(5_000); }
+        if (how === "rejection") { void Promise.reject(new Error("not caught")); await pause(5_000); }
         return { text: how };
       },
     }) } }),
@@ -100,7 +100,7 @@ test(
   async () => {
     const { status, error } = await act("rejection");
     expect(status).toBe(502);
-    expect(error).toMatch(/it exited with code 1: Uncaught \(in promise\) Error: nobody caught this$/);
+    expect(error).toMatch(/it exited with code 1: Uncaught \(in promise\) Error: not caught$/);
     await eventually(async () => {
       const { body } = await service.get<{ state: string }>("/api/plugins/faulty");
       return body.state === "degraded";
