@@ -35,6 +35,8 @@ const edit = (issue: number, slug = "alpha"): Arrival => ({
   content: "Text",
   executions: [{ id: newId(), task_id: "first", canonical_trigger: "issue.updated", max_hops: 0, loop_reason: null }],
 });
+let changes = 0;
+const withKey = (one: Arrival): Arrival => ({ ...one, event: { ...one.event, change_key: `change-${++changes}` } });
 const stateOf = async ({ executions: [execution] }: Arrival) => {
   const [row] = await first.sql<{ state: string }[]>`select state from task_executions where id = ${execution?.id ?? null}`;
   return row?.state;
@@ -51,6 +53,52 @@ test("a close waits for an uncommitted edit of its issue, then cancels what it s
   });
   expect((await stored)?.get(closed)).toMatchObject({ cancelled: [edited.executions[0]?.id] });
   expect(await stateOf(edited)).toBe("cancelled");
+});
+
+const polled = (one: Arrival): Arrival => ({ ...one, event: { ...one.event, polled: true } });
+
+test.each([
+  ["a polled close waits for an uncommitted edit by a webhook", close, edit, 5],
+  ["a polled close waits for an edit by the webhook of an integration", close, (issue: number) => edit(issue, "other"), 6],
+] as const)("%s, then cancels what it started", { tags: ["postgres"] }, async (_, closeOf, editOf, issue) => {
+  const [edited, later, closed] = [editOf(issue), edit(issue), polled(closeOf(issue))];
+  let stored: ReturnType<typeof storeTogether> | undefined;
+  await first.sql.begin(async (tx) => {
+    await insertArrivals(tx, [edited]);
+    stored = storeTogether(second.sql, [closed], limits);
+    await pause();
+  });
+  expect((await stored)?.get(closed)).toMatchObject({ cancelled: [edited.executions[0]?.id] });
+  expect(await stateOf(edited)).toBe("cancelled");
+  await insertArrivals(first.sql, [later]);
+  expect(await stateOf(later)).toBe("queued");
+});
+
+test.each([["alpha"], ["other"]])(
+  "a close by the webhook %s waits for an uncommitted poll, then cancels what it started",
+  {
+    tags: ["postgres"],
+  },
+  async (slug) => {
+    const issue = slug === "alpha" ? 7 : 8;
+    const [edited, closed] = [withKey(polled(edit(issue))), withKey(close(issue, slug))];
+    let stored: ReturnType<typeof storeTogether> | undefined;
+    await first.sql.begin(async (tx) => {
+      await insertArrivals(tx, [edited]);
+      stored = storeTogether(second.sql, [closed], limits);
+      await pause();
+    });
+    expect((await stored)?.get(closed)).toMatchObject({ cancelled: [edited.executions[0]?.id] });
+  },
+);
+
+test("closes and edits by polls and webhooks do not deadlock", { tags: ["postgres"], timeout: 60_000 }, async () => {
+  const rounds = Array.from({ length: 80 }, (_, n) => {
+    const pair = n % 2 ? [close(9), edit(10)] : [edit(9), close(10)];
+    const arrivals = (n % 4 < 2 ? pair : pair.map(polled)).map(withKey);
+    return storeTogether((n % 3 ? first : second).sql, arrivals, limits);
+  });
+  expect((await Promise.all(rounds)).reduce((sum, stored) => sum + stored.size, 0)).toBe(160);
 });
 
 test("closes and edits of several issues by two webhooks do not deadlock", { tags: ["postgres"], timeout: 60_000 }, async () => {

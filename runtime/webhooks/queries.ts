@@ -81,12 +81,33 @@ export async function insertArrivals(
 
 /**
  * Locks the issues of closes and snapshots until the transaction ends, in the order in which `order_snapshots()` locks those of
- * snapshots. The next statement sees what the earlier holders of the locks stored. Polls have a lock of their path instead.
+ * snapshots, and after them the paths of the closes, which a poll locks while it stores its events. The next statement sees what the
+ * earlier holders of the locks stored.
  */
 export async function lockSubjects(tx: Queryable, arrivals: readonly Arrival[]): Promise<void> {
   const isOrdered = ({ event, closes }: Arrival) => (closes || event.snapshot) && !event.polled && event.subject !== null;
-  const subjects = inOrderOfLocks(arrivals.filter(isOrdered)).map(({ event }) => event.subject ?? "");
+  const ordered = inOrderOfLocks(arrivals.filter(isOrdered));
+  const subjects = ordered.map(({ event }) => event.subject ?? "");
   await tx`select pg_advisory_xact_lock(7160415, hashtext(subject)) from unnest(${subjects}::text[]) subject`;
+  // Polls use the path of the source, also if the webhook is that of an integration.
+  const paths = new Set(ordered.flatMap(({ event, closes }) => (closes ? [event.slug, event.source] : [])));
+  await tx`select pg_advisory_xact_lock_shared(7160414, hashtext(path)) from unnest(${[...paths]}::text[]) path`;
+}
+
+/**
+ * Cancels what edits started that were being stored at the same moment as these polled closes. The statement that stored a close did
+ * not see them, and could not wait for them: a poll locks its path, for which webhooks wait that hold locks of their issues. Returns
+ * the executions by the id of their close.
+ */
+export async function endMissed(tx: Queryable, closes: readonly Arrival[]): Promise<Map<string, readonly string[]>> {
+  const subjects = inOrderOfLocks(closes).map(({ event }) => event.subject ?? "");
+  await tx`select pg_advisory_xact_lock(7160415, hashtext(subject)) from unnest(${subjects}::text[]) subject`;
+  const { use, cancelled } = endingOf(tx, closes, { onlyMissed: true });
+  const rows = await tx<{ id: string; cancelled: string[] }[]>`
+    with stored as (
+      select id, reason, received_at from webhook_events where id = any(${closes.map(({ event }) => event.id)}::uuid[])
+    ) ${use} select id, ${cancelled} as cancelled from stored`;
+  return new Map(rows.map((row) => [row.id, row.cancelled]));
 }
 
 const suspectsOf = (arrivals: readonly Arrival[]) =>

@@ -1,11 +1,12 @@
 import type { Queryable, Sql } from "../platform/database/client.ts";
 import type { Arrival, NewEvent, StoredEvent } from "./arrival.ts";
-import { type ArrivalLimits, findEarlier, insertArrivals, lockSubjects } from "./queries.ts";
+import { type ArrivalLimits, endMissed, findEarlier, insertArrivals, lockSubjects } from "./queries.ts";
 
 /**
  * Stores events in one statement. If a webhook accepts several secrets, its body has several names. Two concurrent copies may each
  * store one of them, but only one copy becomes an event. In a transaction, other statements see the names only once all of them
- * belong to the stored event. A close waits for the edits of its issue that are being stored, then cancels what they started.
+ * belong to the stored event. A close
+ * waits for the edits of its issue that are being stored, then cancels what they started.
  */
 export async function storeTogether(
   sql: Sql,
@@ -19,7 +20,21 @@ export async function storeTogether(
     return Promise.all(arrivals.map(async (one) => [one, await storedOrEarlier(on, one, stored)] as const));
   };
   const isNamedTwice = arrivals.some(({ copy }) => (copy?.scopes.length ?? 0) > 1);
-  return new Map(isNamedTwice || hasClose ? await sql.begin(store) : await store(sql));
+  const outcomes = new Map(isNamedTwice || hasClose ? await sql.begin(store) : await store(sql));
+  return endPolled(sql, outcomes);
+}
+
+/** A polled close cannot wait for edits when it is stored, so it looks for them afterwards. */
+async function endPolled(sql: Sql, outcomes: Map<Arrival, string | StoredEvent>): Promise<Map<Arrival, string | StoredEvent>> {
+  const closes = [...outcomes].flatMap(([one, stored]) =>
+    one.closes && one.event.polled && one.event.subject !== null && typeof stored === "object" ? [{ one, stored }] : [],
+  );
+  if (closes.length === 0) return outcomes;
+  const all = closes.map(({ one }) => one);
+  const missed = await sql.begin((tx) => endMissed(tx, all));
+  for (const { one, stored } of closes)
+    outcomes.set(one, { ...stored, cancelled: [...stored.cancelled, ...(missed.get(one.event.id) ?? [])] });
+  return outcomes;
 }
 
 export const storedOrEarlier = async (
