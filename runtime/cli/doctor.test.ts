@@ -62,6 +62,25 @@ test("doctor names the webhook mappings whose trigger has no task", () => {
   ]);
 });
 
+test("doctor names mappings that can start nothing", () => {
+  const triggers = [
+    ...good.triggers,
+    { canonical_trigger: "issue.creatd", task_id: "triage" },
+    { canonical_trigger: "nightly", task_id: "triage" },
+    // A default event has it, even if it is not mapped.
+    { canonical_trigger: "pr.merged", task_id: "triage" },
+  ];
+  const withAction = { source: "gamma", event_name: "gamma:issue_updated", action: "edited", canonical_trigger: "issue.created" };
+  expect(problemsOf({ ...good, triggers, sources: [...good.sources, withAction] })).toEqual([
+    "No event is mapped to the trigger issue.creatd (did you mean issue.created?), so nothing starts its task triage.",
+    "No event is mapped to the trigger nightly, so nothing starts its task triage.",
+    "The mapping of gamma gamma:issue_updated/edited never matches, because events of gamma have no action. Map gamma:issue_updated without an action, and use a webhook mapping with a jq filter to select some of these events.",
+  ]);
+  // A path can read an action from the payload.
+  const path = { source: "gamma", event_type: null, path_pattern: "/webhook/jira", canonical_trigger: null };
+  expect(problemsOf({ ...good, sources: [...good.sources, withAction], webhooks: [...good.webhooks, path] })).toEqual([]);
+});
+
 test("doctor names what is left to do for a plugin", () => {
   const setting = { name: "token", title: null, secret: false, injected: false, set: false, required: true, of_account: true };
   const linear = { id: "linear", sources: ["linear"], settings: [setting], waiting: null };

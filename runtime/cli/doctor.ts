@@ -11,6 +11,7 @@ import * as tools from "@signalbox/schema/tools";
 import * as webhookMappings from "@signalbox/schema/webhook-mappings";
 import * as events from "@signalbox/schema/webhooks";
 import { setOf } from "../mappings/defaults.ts";
+import { idleMappings } from "./idle-mappings.ts";
 import { stepsFor } from "./plugin/messages.ts";
 import { request, type Service } from "./request.ts";
 
@@ -62,6 +63,7 @@ export function problemsOf(configuration: ServiceConfiguration): string[] {
     ...configuration.tasks
       .filter(({ actor_id, actor_fallback }) => !ids.agents.has(actor_id) && !actor_fallback?.trim())
       .map(({ id, actor_id }) => `The task ${id} names the agent ${actor_id}, which does not exist, and has no actor_fallback.`),
+    ...idleMappings(configuration),
     ...unknownTools(configuration),
     ...wrongSecrets(configuration.refusals),
     ...configuration.plugins.flatMap((one) =>

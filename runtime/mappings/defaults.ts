@@ -17,6 +17,15 @@ const row = (
   canonical_trigger,
 });
 
+/** The triggers that the specification names. */
+export const builtInTriggers = [
+  ...["issue.created", "issue.updated", "issue.closed", "issue.commented"],
+  ...["pr.opened", "pr.updated", "pr.closed", "pr.merged", "pr.reviewed", "deployment.completed"],
+] as const;
+
+/** Sources whose events have no action: their event names say what happened. */
+export const sourcesWithoutActions: ReadonlySet<string> = new Set(["gamma", "delta"]);
+
 /** The default source event mappings of the specification. */
 export const defaultSourceMappings = [
   row("alpha", "issues", "opened", "issue.created"),

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { run, runtimeUnderTest } from "../harness/process.ts";
 import { expectRefused } from "../harness/refused.ts";
 import { type Service, startService } from "../harness/service.ts";
 
@@ -113,4 +114,17 @@ test("triggers: 201, 409, 204, 404, and 400 for invalid ones", async () => {
   expectRefused(await service.post("/api/tasks/triggers", { canonical_trigger: "a.b" }), 400, /task_id/);
   for (const id of ["x", "0", "-1", "1.5", "99999999999"])
     expectRefused(await service.del(`/api/tasks/triggers/${id}`), 400, /id/);
+});
+
+test("signalbox doctor names mappings that are accepted and can start nothing", { timeout: 60_000 }, async () => {
+  await using seeded = await startService({ seed: true });
+  const trigger = { canonical_trigger: "issue.creatd", task_id: "triage_initial_intent" };
+  expect((await seeded.post("/api/tasks/triggers", trigger)).status).toBe(201);
+  const mapping = { source: "gamma", event_name: "gamma:issue_updated", action: "edited", canonical_trigger: "issue.updated" };
+  expect((await seeded.post("/api/tasks/sources", mapping)).status).toBe(201);
+  const env = { SIGNALBOX_URL: seeded.url };
+  const doctor = run(runtimeUnderTest(), "runtime/cli/main.ts", { args: ["doctor"], env, cwd: seeded.folder });
+  expect((await doctor.ended).code).toBe(1);
+  expect(doctor.logs()).toContain("the trigger issue.creatd (did you mean issue.created?)");
+  expect(doctor.logs()).toContain("The mapping of gamma gamma:issue_updated/edited never matches");
 });
