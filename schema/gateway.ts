@@ -50,9 +50,13 @@ export const heartbeat = operation({
   http: null,
   rpc: "AgentGateway.Heartbeat",
   summary: "Renew a session",
-  description: "Also renews the leases of the tasks that its streams have received.",
+  description:
+    "Also renews the leases of the tasks that its streams have received, and returns these tasks. A task that an agent received before the call and that is not among them was cancelled or went back to the queue: stop working on it, because its result will be refused.",
   input: z.object({ session_id: sessionId }),
-  output: z.object({ expires_at: timestamp.describe("When the session expires.") }),
+  output: z.object({
+    expires_at: timestamp.describe("When the session expires."),
+    execution_ids: z.array(z.uuid()).describe("Executions that the streams of the session hold."),
+  }),
   scope: "open",
   problems: ["unauthenticated", "rate_limited"],
 });
@@ -62,7 +66,7 @@ export const receiveTasks = operation({
   rpc: "AgentGateway.ReceiveTasks",
   summary: "Receive tasks",
   description:
-    "Streams the executions that are assigned to the agent, in place of the LLM. When the stream ends, tasks that are not completed return to the queue: another stream of the agent receives them or, if none is open, the LLM executes them. The stream does not announce that a task was cancelled; its result is then refused.",
+    "Streams the executions that are assigned to the agent, in place of the LLM. When the stream ends, tasks that are not completed return to the queue: another stream of the agent receives them or, if none is open, the LLM executes them. The stream does not announce that a task was cancelled: Heartbeat no longer returns it, and its result is refused.",
   input: z.object({
     session_id: sessionId,
     max_in_flight: z

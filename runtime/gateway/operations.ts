@@ -23,8 +23,8 @@ export function gatewayOperations(parts: GatewayParts): BoundOperation[] {
     handle(gateway.register, (input, context) => register(input, context, parts)),
     handle(gateway.heartbeat, async ({ session_id }, { sql }) => {
       const session = await requireSession(sql, parts, session_id);
-      const expires_at = await renew(sql, session.id_hash, { sessionSeconds, leaseSeconds });
-      return { expires_at: expires_at ?? session.expires_at };
+      const renewed = await renew(sql, session.id_hash, { sessionSeconds, leaseSeconds });
+      return renewed ?? { expires_at: session.expires_at, execution_ids: [] };
     }),
     handle(gateway.receiveTasks, async function* ({ session_id, max_in_flight }, { sql, signal }) {
       const session = await requireSession(sql, parts, session_id);

@@ -67,13 +67,13 @@ export async function findSession(sql: Queryable, idHash: string, keys: Configur
   return session;
 }
 
-/** Renews a session and the leases of all tasks of its open streams. Returns when the session expires. */
+/** Renews a session and the leases of all tasks of its open streams. Returns when the session expires, and the tasks. */
 export async function renew(
   sql: Queryable,
   idHash: string,
   { sessionSeconds, leaseSeconds }: { sessionSeconds: number; leaseSeconds: number },
-): Promise<string | undefined> {
-  const [row] = await sql<{ expires_at: string }[]>`
+): Promise<{ readonly expires_at: string; readonly execution_ids: string[] } | undefined> {
+  const [row] = await sql<{ expires_at: string; execution_ids: string[] }[]>`
     with renewed as (
       update agent_sessions set expires_at = now() + make_interval(secs => ${sessionSeconds})
       where id_hash = ${idHash} and ${asyncCommit(sql)} returning expires_at
@@ -84,8 +84,8 @@ export async function renew(
     ), kept as (
       update task_executions e set lease_expires_at = now() + make_interval(secs => ${leaseSeconds}) from leased where e.id = leased.id
     )
-    select expires_at from renewed`;
-  return row?.expires_at;
+    select expires_at, array(select id::text from leased) as execution_ids from renewed`;
+  return row;
 }
 
 export async function insertStream(
@@ -215,6 +215,13 @@ export async function findLeased(sql: Queryable, sessionHash: string, executionI
     where id = ${executionId} and state = 'running' and stream_id in (select id from agent_streams where session_hash = ${sessionHash})`;
   return task;
 }
+
+/** Whether an execution was cancelled while a stream of this session held it. */
+export const wasCancelled = async (sql: Queryable, sessionHash: string, id: string): Promise<boolean> =>
+  (
+    await sql`select 1 from task_executions where id = ${id} and state = 'cancelled'
+      and stream_id in (select id from agent_streams where session_hash = ${sessionHash})`
+  ).length > 0;
 
 /** Ids of the executions that any of these streams has leased. */
 export async function listLeasedBy(sql: Queryable, streamIds: readonly string[]): Promise<Set<string>> {

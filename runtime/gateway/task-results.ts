@@ -10,7 +10,7 @@ import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Report } from "../platform/log.ts";
 import { withdrawOffers } from "./offer-queries.ts";
-import { findLeased, type LeasedTask, type Session } from "./queries.ts";
+import { findLeased, type LeasedTask, type Session, wasCancelled } from "./queries.ts";
 
 /** Ends the executions that connected agents have leased. */
 export interface TaskResults {
@@ -50,7 +50,9 @@ export function taskResults({ sql, bus, alarm, settings, prices, ...retries }: T
   const open = async (session: Session, executionId: string) => {
     const task = await findLeased(sql, session.id_hash, executionId);
     if (!task) {
-      const reasons = "it was completed or cancelled, went back to the queue, or the lease expired";
+      const reasons = (await wasCancelled(sql, session.id_hash, executionId))
+        ? "it was cancelled"
+        : "it was completed or cancelled, went back to the queue, or the lease expired";
       throw problem("not_found", `This session has no lease on the execution ${executionId}: ${reasons}.`, {
         field: "execution_id",
       });

@@ -113,6 +113,22 @@ describe("connected agents on two replicas", { tags: ["postgres"] }, () => {
     expect(comments(131)).toEqual(["Done by the agent."]);
   });
 
+  test("an agent learns at its next heartbeat, and from the answer to its result, that its task was cancelled", async () => {
+    const agent = await connect(world.service, { maxInFlight: 2, heartbeatMs: 500 });
+    for (const number of [135, 136]) await issue(number);
+    const [cancelled = "", kept = ""] = await eventually(
+      () => agent.received.length === 2 && agent.received.map(({ executionId }) => executionId),
+    );
+    const held = async () => (await agent.gateway.heartbeat({ sessionId: agent.sessionId })).executionIds;
+    expect((await held()).sort()).toEqual([cancelled, kept].sort());
+    expect((await second.post(`/api/task-executions/${cancelled}/cancel`)).status).toBe(200);
+    expect(await held()).toEqual([kept]);
+    const refused = await failureOf(complete(agent, cancelled));
+    expect(refused).toMatchObject({ code: Code.NotFound, rawMessage: expect.stringMatching(/: it was cancelled\.$/) });
+    await complete(agent, kept);
+    expect(await held()).toEqual([]);
+  });
+
   test("a failed task that may be retried comes back", async () => {
     const agent = await connect(world.service, { heartbeatMs: 500 });
     await issue(141);

@@ -129,6 +129,13 @@ export declare type HeartbeatResponse = Message<"signalbox.gateway.v1.HeartbeatR
    * @generated from field: string expires_at = 1;
    */
   expiresAt: string;
+
+  /**
+   * Executions that the streams of the session hold.
+   *
+   * @generated from field: repeated string execution_ids = 2;
+   */
+  executionIds: string[];
 };
 
 /**
@@ -964,7 +971,7 @@ export declare const AgentGateway: GenService<{
     output: typeof RegisterAgentResponseSchema;
   },
   /**
-   * Renew a session. Also renews the leases of the tasks that its streams have received.
+   * Renew a session. Also renews the leases of the tasks that its streams have received, and returns these tasks. A task that an agent received before the call and that is not among them was cancelled or went back to the queue: stop working on it, because its result will be refused.
    * Errors: INVALID_ARGUMENT, UNAUTHENTICATED.
    *
    * @generated from rpc signalbox.gateway.v1.AgentGateway.Heartbeat
@@ -975,7 +982,7 @@ export declare const AgentGateway: GenService<{
     output: typeof HeartbeatResponseSchema;
   },
   /**
-   * Receive tasks. Streams the executions that are assigned to the agent, in place of the LLM. When the stream ends, tasks that are not completed return to the queue: another stream of the agent receives them or, if none is open, the LLM executes them. The stream does not announce that a task was cancelled; its result is then refused.
+   * Receive tasks. Streams the executions that are assigned to the agent, in place of the LLM. When the stream ends, tasks that are not completed return to the queue: another stream of the agent receives them or, if none is open, the LLM executes them. The stream does not announce that a task was cancelled: Heartbeat no longer returns it, and its result is refused.
    * Errors: INVALID_ARGUMENT, UNAUTHENTICATED.
    *
    * @generated from rpc signalbox.gateway.v1.AgentGateway.ReceiveTasks
