@@ -57,7 +57,7 @@ test("disabled it keeps nothing, and says so by name", async () => {
   }
 }, 60_000);
 
-test("reports are grouped by caller; those of callers after the first hundred of a minute together", () => {
+test("reports are grouped by caller, then by network; those of callers after the first hundreds of a minute together", () => {
   const lines: [string, Record<string, unknown> | undefined][] = [];
   const log = { ...noLog, warn: (message: string, context?: Record<string, unknown>) => void lines.push([message, context]) };
   const watchdog = createWatchdog(door.sql, log, false);
@@ -73,8 +73,22 @@ test("reports are grouped by caller; those of callers after the first hundred of
     ["192.0.2.8", null],
     ["192.0.2.8", "sbx_AAAA…"],
   ]);
-  for (let n = 0; n < 5_000; n++) refuse(`2001:db8::${n.toString(16)}`);
-  expect(lines).toHaveLength(101);
+  // A scanner with many keys, and one with many addresses of a network, do not hide the address of another caller.
+  for (let n = 0; n < 5_000; n++) {
+    refuse("192.0.2.9", `sbx_${n}…`);
+    refuse(`2001:db8::${n.toString(16)}`);
+  }
+  const ofNetwork = "others than the first 5 of this network within a minute";
+  expect(lines.slice(-2).map(([, context]) => context)).toEqual([
+    { reason: "wrong", address: "192.0.2.9", callers: ofNetwork },
+    { reason: "wrong", address: "2001:db8:0:0::/64", callers: ofNetwork },
+  ]);
+  expect(lines).toHaveLength(3 + 2 * 6);
+  refuse("198.51.100.1", "sbx_REAL…");
+  expect(lines.at(-1)?.[1]).toEqual({ reason: "wrong", key: "sbx_REAL…", address: "198.51.100.1" });
+  // The number of networks is limited, too.
+  for (let n = 0; n < 5_000; n++) refuse(`2001:db8:${n.toString(16)}::1`);
+  expect(lines).toHaveLength(201);
   expect(lines.at(-1)?.[1]).toEqual({ reason: "wrong", callers: "others than the first 100 within a minute" });
   // Reports of another kind are not affected.
   watchdog("warn", "an agent was refused", { reason: "wrong", agent_id: "a", address: "192.0.2.7" });

@@ -1,6 +1,7 @@
 import type { Sql } from "../platform/database/client.ts";
 import { storable } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
+import { networkOf } from "../platform/network/networks.ts";
 import { addToEntry, insertEntry, type WatchdogLevel } from "./queries.ts";
 
 /**
@@ -15,12 +16,17 @@ const repeatMs = 60_000;
 const flushMs = 1_000;
 /** Maximum number of different reports that are grouped at the same time, because strangers choose some of their members. */
 const maxGroups = 1_000;
-/** Maximum number of callers whose reports of one kind are grouped separately, because strangers can have any number of them. */
+/**
+ * Maximum number of callers whose reports of one kind are grouped separately, because strangers can have any number of them. Those of
+ * as many further networks are grouped by network.
+ */
 const maxCallers = 100;
+/** The same for the callers of one network, because a stranger can invent keys and has many IPv6 addresses. */
+const maxKeys = 5;
 
 interface Group {
-  /** The level, message, source and reason. */
-  readonly kind: string;
+  /** What `callers` counts it as. */
+  readonly countedAs: readonly string[];
   readonly level: WatchdogLevel;
   readonly message: string;
   readonly context: Record<string, unknown>;
@@ -33,11 +39,12 @@ interface Group {
 
 /**
  * Reports that strangers can cause at will are grouped by message, source, reason and caller (`key` and `address`): one log line
- * and one entry per minute, with a count.
+ * and one entry per minute, with a count. A stranger with many keys or addresses cannot hide the address of another caller.
  */
 export function createWatchdog(sql: Sql, log: Log, enabled: boolean): Watchdog {
   const groups = new Map<string, Group>();
   const callers = new Map<string, number>();
+  const countOf = (counted: string) => callers.get(counted) ?? 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const failed = (error: unknown) => {
     log.warn("failed to store a watchdog entry", { error });
@@ -54,8 +61,11 @@ export function createWatchdog(sql: Sql, log: Log, enabled: boolean): Watchdog {
       }
       if (group.until > Date.now()) continue;
       groups.delete(key);
-      callers.set(group.kind, (callers.get(group.kind) ?? 1) - 1);
-      if (callers.get(group.kind) === 0) callers.delete(group.kind);
+      for (const counted of group.countedAs) {
+        const count = countOf(counted) - 1;
+        if (count > 0) callers.set(counted, count);
+        else callers.delete(counted);
+      }
       if (group.count > 1) log[group.level](`${group.message} (repeated)`, { ...group.context, count: group.count });
     }
     timer = undefined;
@@ -65,29 +75,49 @@ export function createWatchdog(sql: Sql, log: Log, enabled: boolean): Watchdog {
     timer ??= setTimeout(() => void flush(), flushMs);
     timer.unref();
   };
-  return (level, message, context = {}) => {
+  /** The group of a report: that of its caller, or if there are too many, that of its network, or that of its kind. */
+  const placeOf = (level: WatchdogLevel, message: string, context: Record<string, unknown>): Place => {
+    const { key, address, ...rest } = context;
     const kind = JSON.stringify([level, message, context.source, context.reason]);
-    const own = JSON.stringify([kind, context.key, context.address]);
-    const isOwn = groups.has(own) || (callers.get(kind) ?? 0) < maxCallers;
-    const isFull = groups.size >= maxGroups && !groups.has(isOwn ? own : kind);
+    const network = typeof address === "string" ? networkOf(address) : null;
+    const ofNetwork = JSON.stringify([kind, network]);
+    const ownId = JSON.stringify([kind, key, address]);
+    const isFull = groups.size >= maxGroups;
+    const isFirst = !isFull && countOf(kind) < maxCallers && countOf(ofNetwork) < maxKeys;
+    if (groups.has(ownId) || isFirst) return { id: ownId, context, countedAs: [kind, ofNetwork] };
+    const callers = (first: string) => `others than the first ${first} within a minute`;
+    if (network !== null && (groups.has(ofNetwork) || (!isFull && countOf(kind) < 2 * maxCallers)))
+      return {
+        id: ofNetwork,
+        context: { ...rest, address: network, callers: callers(`${maxKeys} of this network`) },
+        countedAs: [kind],
+      };
     // If there are too many kinds, those with the same message share a group.
-    const key = isFull ? JSON.stringify([level, message]) : isOwn ? own : kind;
-    const group = context.reason === undefined ? undefined : groups.get(key);
+    const id = isFull && !groups.has(kind) ? JSON.stringify([level, message]) : kind;
+    return { id, context: { ...rest, callers: callers(String(maxCallers)) }, countedAs: id === kind ? [kind] : [] };
+  };
+  return (level, message, context = {}) => {
+    if (context.reason === undefined) {
+      log[level](message, context);
+      void store(level, message, context);
+      return;
+    }
+    const { id, context: shown, countedAs } = placeOf(level, message, context);
+    const group = groups.get(id);
     if (group) {
       group.count++;
       return;
     }
-    const shown = isOwn && !isFull ? context : withoutCaller(context);
     log[level](message, shown);
     const entry = store(level, message, shown);
-    if (context.reason === undefined) return;
-    groups.set(key, { kind, level, message, context: shown, until: Date.now() + repeatMs, entry, count: 1, stored: 1 });
-    callers.set(kind, (callers.get(kind) ?? 0) + 1);
+    groups.set(id, { countedAs, level, message, context: shown, until: Date.now() + repeatMs, entry, count: 1, stored: 1 });
+    for (const counted of countedAs) callers.set(counted, countOf(counted) + 1);
     schedule();
   };
 }
 
-/** The context of a group of several callers. */
-function withoutCaller({ key, address, ...context }: Record<string, unknown>) {
-  return { ...context, callers: `others than the first ${maxCallers} within a minute` };
+interface Place {
+  readonly id: string;
+  readonly context: Record<string, unknown>;
+  readonly countedAs: readonly string[];
 }

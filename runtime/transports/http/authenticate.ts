@@ -10,6 +10,8 @@ export interface Proof {
   readonly session?: string | undefined;
   /** Address of the caller; `null` if unknown. */
   readonly address?: () => string | null;
+  /** The caller only asks whether it is authenticated, so a missing credential is not reported. */
+  readonly mayBeMissing?: true;
 }
 
 export type Authenticate = (proof: Proof, scope: Scope) => Promise<Actor>;
@@ -29,6 +31,8 @@ export const anonymous: Actor = { kind: "anonymous", name: "anonymous", scopes: 
 const withoutKey: Actor = { kind: "anonymous", name: "unproven", scopes: [] };
 
 const invalid = "The API key is not valid, has expired, or was revoked.";
+const ended = "The session has ended, or its API key was revoked. Log in again.";
+const missing = "The request has no API key.";
 
 /** The beginning of a key as lists show it; `null` for a text that is no key of ours. */
 const hintOf = (key: string): string | null => (key.startsWith("sbx_") ? `${key.slice(0, 8)}…` : null);
@@ -38,19 +42,28 @@ const hintOf = (key: string): string | null => (key.startsWith("sbx_") ? `${key.
  * scope `agent` checks the caller itself.
  */
 export function createAuthenticate(keys: Keys, sessions?: FindSession, warn?: Report): Authenticate {
-  return async ({ authorization, session, address }, scope) => {
+  const report = (reason: string, { address }: Proof, key: string | null = null) =>
+    warn?.("a request was refused", { reason, key, address: address?.() ?? null });
+  return async (proof, scope) => {
+    const { authorization, session } = proof;
     if (scope === "open" || (await keys.isOpen(scope === "read"))) return anonymous;
     if (scope === "agent" && authorization === undefined) return withoutKey;
     if (authorization === undefined && session !== undefined) {
       const actor = await sessions?.find(session);
-      if (!actor) throw problem("unauthenticated", "The session has ended, or its API key was revoked. Log in again.");
+      if (!actor) {
+        report(ended, proof);
+        throw problem("unauthenticated", ended);
+      }
       return requireScope(actor, scope);
     }
     const [, key] = /^Bearer\s+(\S+)$/i.exec(authorization ?? "") ?? [];
-    if (!key) throw problem("unauthenticated", "Send an API key: `Authorization: Bearer <key>`.");
+    if (!key) {
+      if (!proof.mayBeMissing) report(missing, proof);
+      throw problem("unauthenticated", "Send an API key: `Authorization: Bearer <key>`.");
+    }
     const actor = await keys.find(key, scope === "read");
     if (!actor) {
-      warn?.("a request was refused", { reason: invalid, key: hintOf(key), address: address?.() ?? null });
+      report(invalid, proof, hintOf(key));
       throw problem("unauthenticated", invalid);
     }
     return requireScope(actor, scope);

@@ -27,7 +27,8 @@ export function proofOf(c: Context, publicUrl: URL | null): Proof {
   if (proof.authorization !== undefined || !c.req.header("cookie")?.includes(cookieName)) return proof;
   const session = getCookie(c, cookieName);
   if (session !== undefined && !reads.test(c.req.method)) requireSameOrigin(c, publicUrl);
-  return { session };
+  const { address } = proof;
+  return address ? { session, address } : { session };
 }
 
 /** The credentials of a request that cannot have a session. */

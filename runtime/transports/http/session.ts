@@ -65,7 +65,7 @@ export function mountSession(app: OpenAPIHono, options: SessionOptions): void {
 /** `null` if a key is required and there is no valid session. */
 async function callerOf(c: Context, { authenticate, publicUrl }: SessionOptions): Promise<Actor | null> {
   try {
-    return await authenticate(proofOf(c, publicUrl), "read");
+    return await authenticate({ ...proofOf(c, publicUrl), mayBeMissing: true }, "read");
   } catch {
     return null;
   }
