@@ -21,13 +21,15 @@ export class Failure extends Error {
   readonly unavailable: boolean;
   /** The cause may be the request itself instead of the server: a 500, a 401, or no response in time. */
   readonly isAmbiguous: boolean;
+  readonly timedOut: boolean;
   constructor(message: string, options: FailureOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.retryable = options.retryable;
     this.retryAfterMs = options.retryAfterMs;
     this.status = options.status;
     this.unavailable = (options.retryable && (options.unavailable ?? false)) || this.isRefusal;
-    this.isAmbiguous = options.status === 500 || this.isRefusal || (options.timedOut ?? false);
+    this.timedOut = options.timedOut ?? false;
+    this.isAmbiguous = options.status === 500 || this.isRefusal || this.timedOut;
   }
 
   /** The server does not accept the credential. */

@@ -1,6 +1,6 @@
 import { withDeadline } from "../platform/abortable.ts";
 import { reconcile } from "../platform/reconcile.ts";
-import { maxRetryMs } from "../platform/retry.ts";
+import { Failure, maxRetryMs } from "../platform/retry.ts";
 import type { Parameters, RegisteredTool, ToolUse } from "./registered-tool.ts";
 
 /** Timeout of one call, including the plugin's own waits for a tracker's Retry-After. */
@@ -16,14 +16,25 @@ export const hasUnknowableOutcome = (tool: RegisteredTool): boolean =>
  * Runs a tool. If an earlier try of a write may have arrived, looks for its result first. `again`: whether there was such a try;
  * each further try within this call also counts as one.
  */
-export function runTool(tool: RegisteredTool, input: Parameters, use: ToolUse, again: boolean): Promise<unknown> {
+export async function runTool(tool: RegisteredTool, input: Parameters, use: ToolUse, again: boolean): Promise<unknown> {
   const find = findFor(tool, input, use);
-  return reconcile(
-    find && (() => find(use.signal)),
-    () => inTime(use, use.signal, (limited) => tool.run(input, limited)),
-    use.signal,
-    again,
-  );
+  let tries = 0;
+  const act = () => {
+    tries++;
+    return inTime(use, use.signal, (limited) => tool.run(input, limited));
+  };
+  try {
+    return await reconcile(find && (() => find(use.signal)), act, use.signal, again);
+  } catch (error) {
+    if (error instanceof Failure && error.timedOut) error.message = withTries(error.message, tries);
+    throw error;
+  }
+}
+
+/** How often a call was tried that was not answered in time, and if the message does not say it, for how long each time. */
+function withTries(message: string, tries: number): string {
+  const limit = /within [\d.]+ m?s\b/.test(message) ? "" : ` of at most ${callMs / 1000} s`;
+  return `${message.replace(/\.$/, "")} (${tries} ${tries === 1 ? "try" : "tries"}${limit}).`;
 }
 
 /** Looks for a write of this call at the platform. `undefined`: it cannot be looked for, or repeating it changes nothing. */
