@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { httpClient } from "./http-client.ts";
-import { rateLimitOf } from "./http-errors.ts";
+import { rateLimitOf, redact } from "./http-errors.ts";
 
 /** The error that a client throws if the platform answers 400 with this body. */
 function errorOf(body: string): Promise<unknown> {
@@ -55,6 +55,11 @@ test("half of a surrogate pair in a path is refused by a rejected promise", asyn
   const sent = { route: "GET /{project}", path: { project: "\ud83d" }, schema: z.unknown(), signal: AbortSignal.timeout(60_000) };
   const message = 'beta: the value of "project" has half of a surrogate pair, which no URL can contain';
   await expect(client.read(sent)).rejects.toMatchObject({ name: "PluginError", code: "invalid_input", message });
+});
+
+test("a secret that may be part of ordinary words is not removed from errors", () => {
+  expect(redact("none of these is an issue", ["e", "none", "", "s3cret"])).toBe("none of these is an issue");
+  expect(redact("s3cret is no token", ["e", "s3cret"])).toBe("[redacted] is no token");
 });
 
 test("an error whose body breaks off keeps its status", async () => {

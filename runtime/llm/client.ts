@@ -176,9 +176,12 @@ function toWire(message: Message): OpenAI.Chat.ChatCompletionMessageParam {
   return { role: "assistant", content: message.content, tool_calls };
 }
 
+/** Local model servers need no key, so a shorter one, such as "none", is a placeholder, and masking it would damage the text. */
+const minKeyLength = 8;
+
 /** Masks what some proxies repeat in their error messages: the API key, and keys in the address. */
 const without = (text: string, { apiKey, baseUrl }: Endpoint) =>
-  withoutUrlSecrets(apiKey ? text.replaceAll(apiKey, "********") : text, baseUrl);
+  withoutUrlSecrets(apiKey && apiKey.length >= minKeyLength ? text.replaceAll(apiKey, "********") : text, baseUrl);
 
 /** The error of a request as a `Failure` that says whether a retry may succeed, without the keys of the endpoint in its text. */
 export function classify(error: unknown, endpoint: Endpoint): unknown {

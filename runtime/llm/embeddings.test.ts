@@ -67,3 +67,14 @@ test("a proxy that repeats the request in its refusal: the reason contains neith
   const message = expect.stringMatching(/no Bearer \*{8} for \S+\?api_key=\[redacted\]/);
   await expect(asking).rejects.toMatchObject({ name: "Failure", message });
 });
+
+test("the key of a local server, such as none, is not removed from its errors", async () => {
+  const refusal = () => HttpResponse.json({ error: { message: "none of the models fits; take another one" } }, { status: 400 });
+  server.use(http.post(`${baseUrl}/embeddings`, refusal));
+  for (const apiKey of ["none", "e"]) {
+    const endpoint = { baseUrl, apiKey, model: "m", dimension: 2 };
+    const asking = createEmbed({ fetch: (...given) => fetch(...given), ...endpoint })(["a"], AbortSignal.timeout(5_000));
+    const message = expect.stringContaining("none of the models fits; take another one");
+    await expect(asking).rejects.toMatchObject({ name: "Failure", message });
+  }
+});
