@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { CapabilityName, PluginDefinition } from "./contract.ts";
 import type { OffloadedFunctions } from "./offload.ts";
 import type { MaybePromise } from "./source-event.ts";
-import type { Tool } from "./tool.ts";
+import type { Tool, ToolDeclaration } from "./tool.ts";
 
 /** A version in the format of semver.org. */
 export const semanticVersion: RegExp =
@@ -67,7 +67,7 @@ function faults(spec: PluginDefinition<z.ZodObject, CapabilityName>): string[] {
  * is not idempotent and has no `find`.
  */
 export function tool<I extends z.ZodObject, O extends z.ZodType, Settings = Record<string, unknown>>(
-  declaration: Tool<I, O, Settings>,
+  declaration: ToolDeclaration<I, O, Settings>,
 ): Tool<I, O, Settings> {
   const wrong = (["input", "output"] as const).filter((name) => declaration[name]?.["~standard"] === undefined);
   if (wrong.length > 0) throw new TypeError(`tool: ${wrong.join(" and ")} must be a schema of zod, such as z.object({})`);

@@ -4,12 +4,20 @@ import type { MaybePromise } from "./source-event.ts";
 
 export type ToolEffect = "read" | "write";
 
+/** A tool as `tool` takes it: a write must be idempotent or have `find`. */
+export type ToolDeclaration<I extends z.ZodObject, O extends z.ZodType, Settings> = Tool<I, O, Settings> &
+  (
+    | { readonly effect: "read" }
+    | { readonly effect: "write"; readonly idempotent: true }
+    | { readonly effect: "write"; readonly find: NonNullable<Tool<I, O, Settings>["find"]> }
+  );
+
 /** A function that agents can call. */
 export interface Tool<I extends z.ZodObject = z.ZodObject, O extends z.ZodType = z.ZodType, Settings = never> {
   /** Description that the model uses to decide whether to call the tool. */
   readonly about: string;
   readonly category?: string;
-  /** `read` changes nothing. A `write` must be `idempotent` or have `find`; otherwise its suite fails. */
+  /** `read` changes nothing. A `write` must be `idempotent` or have `find`; otherwise `tool` and the loader refuse it. */
   readonly effect: ToolEffect;
   /** Whether a write can be repeated without further effect, for example one that sets a description. Default: `false`. */
   readonly idempotent?: boolean;
