@@ -19,7 +19,7 @@ const forgetEveryMs = 60_000;
 
 /** From webhooks to queued executions. */
 export async function openWebhooks(core: Core, { connections, accounts, standings, manager }: Plugins, queue: Queue) {
-  const { config, log, sql, bus, vault, warn, alarm, shutdown } = core;
+  const { config, log, database, sql, bus, vault, warn, alarm, shutdown } = core;
   const routing = await openRouting(sql, bus, log);
   shutdown.add(() => routing.close());
   const evaluator = createEvaluator();
@@ -33,6 +33,7 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
     warn,
     log,
     wake: wakerOf(core, queue),
+    stored: database.stored,
     cancelled: (ids) => void endAll(core, ids),
     carryOut: config.COMMANDS_ENABLED ? runCommand : null,
     debounceMs: config.UPDATE_DEBOUNCE_SECONDS * 1000,
@@ -40,12 +41,7 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
     replayHours: config.WEBHOOK_REPLAY_HOURS,
     loops: { windowSeconds: config.LOOP_WINDOW_SECONDS, cooldownSeconds: config.LOOP_COOLDOWN_SECONDS },
   });
-  const forgetting = startLoop({
-    everyMs: forgetEveryMs,
-    run: async () => ((await forgetWrites(sql)) ? { pauseMs: 0 } : undefined),
-    onError: (error) => log.warn("failed to remove records of own writes", { error }),
-  });
-  shutdown.add(forgetting.stop);
+  shutdown.add(startForgetting(core));
   const deferred = createDeferred(sql, { log, alarm, ttl: config.DEFERRED_WEBHOOK_TTL });
   shutdown.add(() => deferred.close());
   const refusals = createRefusals(sql, log);
@@ -68,6 +64,17 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
   readDeferred(deferred, receiver, manager);
   return { routing, rules, standings, evaluator, receiver, deferred };
 }
+
+/** Removes old records of own writes. Returns how to stop. */
+function startForgetting({ sql, log }: Core): () => Promise<void> {
+  const forgetting = startLoop({
+    everyMs: forgetEveryMs,
+    run: async () => ((await forgetWrites(sql)) ? { pauseMs: 0 } : undefined),
+    onError: (error) => log.warn("failed to remove records of own writes", { error }),
+  });
+  return forgetting.stop;
+}
+
 export type Webhooks = Awaited<ReturnType<typeof openWebhooks>>;
 
 /**

@@ -38,6 +38,8 @@ export interface DispatcherOptions extends DecisionDeps {
   readonly sql: Sql;
   /** Called after executions were stored or released, so that a worker claims them. `newcomer`: their project and author. */
   readonly wake: (newcomer?: { source: string; project: string | null; author: string | null }) => void;
+  /** Called after an event was stored. */
+  readonly stored: () => void;
   /** Called after executions were cancelled, to end those that are running. */
   readonly cancelled: (ids: readonly string[]) => void;
   /** Executes commands in comments; `null`: comments contain none. */
@@ -82,6 +84,7 @@ class EventDispatcher implements Dispatcher {
     const { wake, cancelled, log, warn } = this.#options;
     const { arrival, stored, effect, pending } = await inSpan("dispatch", {}, () => this.#decideAndStore(incoming));
     if (typeof stored === "string") return { event_id: stored, status: "duplicate" };
+    this.#options.stored();
     if (stored.cancelled.length > 0) cancelled(stored.cancelled);
     if (effect) this.#carriedOut(incoming, effect);
     if (pending) void this.#carryOutLate(incoming, arrival.event, pending);

@@ -68,6 +68,12 @@ describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
       expect(found.message).toMatch(/No space left on device.*Free disk space/);
     });
     await served();
+    const state = async () => {
+      const { body } = await world.service.get<{ checks: { name: string; state: string }[] }>("/api/status");
+      return body.checks.find(({ name }) => name === "database")?.state;
+    };
+    // The next check of the database, which is made every five seconds.
+    await eventually(async () => (await state()) === "ok" || null, { timeout: 10_000, interval: 200 });
   });
 
   test("after an outage webhooks are answered within two seconds", async () => {

@@ -28,7 +28,10 @@ function watchFull() {
   const full = (error: Error) => {
     last = { at: performance.now(), reason: error.message, isDisk: isDiskFull(error) };
   };
-  return { full, lastFull: () => last };
+  const stored = () => {
+    last = null;
+  };
+  return { full, lastFull: () => last, stored };
 }
 
 export interface Database {
@@ -52,6 +55,8 @@ export interface Database {
   readonly keepsSessions: boolean;
   /** When a statement last failed because the database cannot store data, `performance.now()`, and why. */
   lastFull(): StorageFailure | null;
+  /** Call after storing what failed before: the database can store data again. */
+  stored(): void;
   /** The current usage of the pool of `sql`. */
   usage(): PoolUsage;
   /** Sets the deadline of all statements, including those in flight, in milliseconds. Used when the service stops. */
@@ -87,7 +92,7 @@ interface PostgresOptions {
  */
 export function connectPostgres(url: string, { max, direct }: PostgresOptions): Database {
   const pools: ConnectionPool[] = [];
-  const { full, lastFull } = watchFull();
+  const { full, lastFull, stored } = watchFull();
   const open = (max: number, settings: Readonly<Record<string, string>>, more = {}) => {
     const pool = new ConnectionPool({ url, max, settings, first, deadlineMs, full, ...more });
     pools.push(pool);
@@ -115,6 +120,7 @@ export function connectPostgres(url: string, { max, direct }: PostgresOptions): 
       return one;
     },
     lastFull,
+    stored,
     usage: () => (pools[0] as ConnectionPool).usage,
     shortenDeadlines: (ms) => {
       for (const pool of pools) pool.shortenDeadlines(ms);
@@ -132,7 +138,7 @@ export function connectPostgres(url: string, { max, direct }: PostgresOptions): 
  */
 export function connectEmbedded(embedded: Embedded): Database {
   const stream = () => embedded.connect();
-  const { full, lastFull } = watchFull();
+  const { full, lastFull, stored } = watchFull();
   const pool = new ConnectionPool({ settings: {}, stream, max: 1, first: null, deadlineMs: Number.POSITIVE_INFINITY, full });
   const close = async () => {
     await pool.close();
@@ -145,6 +151,7 @@ export function connectEmbedded(embedded: Embedded): Database {
     kind: "embedded",
     keepsSessions: false,
     lastFull,
+    stored,
     usage: () => pool.usage,
     shortenDeadlines: () => {},
     close,
