@@ -43,7 +43,7 @@ export const erase = operation({
   rpc: "MonitoringService.EraseData",
   summary: "Erase stored data",
   description:
-    "Removes the stored data of an issue, a person or a project: payloads, transcripts, results, tool calls and the memories made from them. Executions that have not ended are cancelled. Ids, states and times are kept, so that a repeated delivery is still recognised as a duplicate. It cannot be undone. The audit log records who erased the data, and the counts. Instead of the person's name, it stores `sha256:` with the first 16 digits of the SHA-256 of the name in lower case.",
+    "Removes the stored data of an issue, a person or a project: payloads, transcripts, results, tool calls and the memories made from them. Executions that have not ended are cancelled. Ids, states and times are kept, so that a repeated delivery is still recognised as a duplicate. Webhooks that wait for their plugin, and payloads that it could not parse, are removed if they contain the name, or the project and the number of the issue. It cannot be undone. The audit log records who erased the data, and the counts. Instead of the person's name, it stores a token: if `ENCRYPTION_KEY` is set, the same one for each erasure of that name, else a random one.",
   input: z.object({
     subject: z
       .string()
@@ -59,7 +59,9 @@ export const erase = operation({
       .max(500)
       .optional()
       .describe("Login or account id of the person who caused the events. Case is ignored."),
-    project_id: rowId.optional().describe("Project, by its id."),
+    project_id: rowId
+      .optional()
+      .describe("Project, by its id. Of a deleted project, the memories are erased; erase its issues by `subject`."),
     dry_run: z.boolean().default(false).describe("Whether to only count what would be removed. Default: `false`."),
   }),
   isPreview: ({ dry_run }) => dry_run,

@@ -9,7 +9,7 @@ const schema = new URL("../../schema/", import.meta.url);
 const configuration = [
   ...["agents", "tasks", "triggers", "sources", "webhook-mappings", "tools", "projects", "keys", "integrations"],
   ...["mcp-servers", "knowledge-sources", "poll-sources", "plugins", "policy", "pauses", "use-cases", "queues.ack"],
-  // Its log entry contains a digest of the name of the person whose data was erased.
+  // Its log entry contains a pseudonym of the person whose data was erased.
   "data",
 ];
 

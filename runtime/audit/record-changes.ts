@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { httpRoute, type Operation } from "@signalbox/schema/operation";
 import { batch } from "../platform/database/batch.ts";
 import type { Sql } from "../platform/database/client.ts";
@@ -29,7 +28,7 @@ export const removableTexts: Readonly<Record<string, readonly string[]>> = {
   memory: ["content"],
 };
 
-/** Members that name a person whose data the operation removed. The log stores a digest, by which the erasure can be found. */
+/** Members that name a person whose data the operation removed. The log stores a pseudonym. */
 const erasedNames: Readonly<Record<string, readonly string[]>> = { "data.erase": ["actor"] };
 
 /**
@@ -37,7 +36,10 @@ const erasedNames: Readonly<Record<string, readonly string[]>> = { "data.erase":
  * answered. The `get` operation of the noun reads the object before the change, so the log contains no value that responses omit,
  * such as a secret.
  */
-export function recordChanges(operations: readonly BoundOperation[], onError: (error: unknown) => void): BoundOperation[] {
+export function recordChanges(
+  operations: readonly BoundOperation[],
+  { pseudonymOf, onError }: { pseudonymOf: (name: string) => string; onError: (error: unknown) => void },
+): BoundOperation[] {
   const append = batch(
     async (changes: { sql: Sql; entry: string }[]) => {
       const [first] = changes;
@@ -66,8 +68,8 @@ export function recordChanges(operations: readonly BoundOperation[], onError: (e
         actor: context.actor.name,
         operation: one.op.id,
         object,
-        before: storedValue(one.op, before),
-        after: storedValue(one.op, after),
+        before: storedValue(one.op, before, pseudonymOf),
+        after: storedValue(one.op, after, pseudonymOf),
       };
       const entry = { at: new Date().toISOString(), ...change, request_id: context.request_id ?? newId() };
       await append({ sql: context.sql, entry: JSON.stringify(storable(entry)) }).catch(onError);
@@ -81,8 +83,8 @@ export function recordChanges(operations: readonly BoundOperation[], onError: (e
 export const isChange = (op: Operation): boolean =>
   !op.streaming && (op.scope === "write" || op.scope === "admin") && httpRoute(op).method !== "GET";
 
-function storedValue(op: Operation, value: unknown): unknown {
-  const shown = maskSecrets(withDigests(op, withoutTexts(op, value))) ?? null;
+function storedValue(op: Operation, value: unknown, pseudonymOf: (name: string) => string): unknown {
+  const shown = maskSecrets(withPseudonyms(op, withoutTexts(op, value), pseudonymOf)) ?? null;
   const { length } = JSON.stringify(shown);
   return length > maxLength ? { too_long_to_keep: `${length} characters` } : shown;
 }
@@ -102,17 +104,15 @@ function without(value: unknown, [name, ...rest]: readonly string[]): unknown {
   return Object.fromEntries(members);
 }
 
-function withDigests(op: Operation, value: unknown): unknown {
+function withPseudonyms(op: Operation, value: unknown, pseudonymOf: (name: string) => string): unknown {
   const names = erasedNames[op.id] ?? [];
   if (names.length === 0 || typeof value !== "object" || value === null) return value;
   const members = Object.entries(value).map(([key, member]) => [
     key,
-    names.includes(key) && typeof member === "string" ? digestOf(member) : member,
+    names.includes(key) && typeof member === "string" ? pseudonymOf(member) : member,
   ]);
   return Object.fromEntries(members);
 }
-
-const digestOf = (name: string): string => `sha256:${createHash("sha256").update(name.toLowerCase()).digest("hex").slice(0, 16)}`;
 
 /** For example `agents/pm_default`: from the parameters of the path, or from the id or name in the response. */
 function objectOf(op: Operation, input: Record<string, unknown>, after: unknown): string {

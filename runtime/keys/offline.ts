@@ -1,8 +1,12 @@
 import { recordChanges } from "../audit/record-changes.ts";
+import { pseudonymOf } from "../platform/fingerprints.ts";
 import type { BoundOperation } from "../platform/operation.ts";
 import { keyOperations } from "./operations.ts";
 
 /** The operations on keys for a command that works on the database without a running service. */
 export const offlineKeyOperations = (failed: (error: unknown) => void): BoundOperation[] =>
   // Running replicas read the keys again within seconds, so no notice is needed.
-  recordChanges(keyOperations({ publish: async () => {} }), failed);
+  recordChanges(keyOperations({ publish: async () => {} }), {
+    pseudonymOf: (name) => pseudonymOf(name, undefined),
+    onError: failed,
+  });

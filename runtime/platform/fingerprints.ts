@@ -1,4 +1,4 @@
-import { createHash, createHmac } from "node:crypto";
+import { createHash, createHmac, randomBytes } from "node:crypto";
 import { isSecretVariable } from "./secret-names.ts";
 
 /** Digests of settings by name, to compare them between replicas without storing their values. */
@@ -19,10 +19,22 @@ export function fingerprintsOf(settings: Readonly<Record<string, unknown>>): Fin
   const shared = Object.entries(settings).filter(([name, value]) => isSet(value) && !ofReplica.test(name));
   const key = isSet(settings[keyName]) ? textOf(settings[keyName]) : null;
   const fingerprintOf = (name: string, text: string) => {
-    if (key !== null) return createHmac("sha256", key).update(`${name} ${text}`).digest("hex").slice(0, length);
+    if (key !== null) return keyedDigest(key, `${name} ${text}`, length);
     return mayHoldSecret(name, text) ? "set" : createHash("sha256").update(text).digest("hex").slice(0, length);
   };
   return Object.fromEntries(shared.map(([name, value]) => [name, fingerprintOf(name, textOf(value))]));
+}
+
+const keyedDigest = (key: string, text: string, digits: number): string =>
+  createHmac("sha256", key).update(text).digest("hex").slice(0, digits);
+
+/**
+ * A text in place of a person's name. With a key, it is the same for each spelling in capital and small letters, and the name cannot
+ * be guessed without the key. If there is no key, it is random, because few names exist and each could be tried.
+ */
+export function pseudonymOf(name: string, key: string | undefined): string {
+  if (key) return `hmac-sha256:${keyedDigest(key, `person ${name.toLowerCase()}`, 16)}`;
+  return `random:${randomBytes(8).toString("hex")}`;
 }
 
 const isSet = (value: unknown): boolean => value != null && !(Array.isArray(value) && value.length === 0);

@@ -8,6 +8,8 @@ export interface ErasureTarget {
   readonly subjects: readonly string[] | null;
   readonly actor: string | null;
   readonly project_id: number | null;
+  /** Ids of events that no plugin has parsed, whose payload contains the target. See `unparsed.ts`. */
+  readonly unparsed: readonly string[];
 }
 
 export interface ErasureCounts {
@@ -17,7 +19,10 @@ export interface ErasureCounts {
   readonly steps: number;
 }
 
-const eventsOf = (sql: Queryable, { subjects, actor, project_id }: ErasureTarget) =>
+const eventsOf = (sql: Queryable, target: ErasureTarget) =>
+  sql`${parsedEventsOf(sql, target)} union select id from webhook_events where id = any(${target.unparsed as string[]}::uuid[])`;
+
+const parsedEventsOf = (sql: Queryable, { subjects, actor, project_id }: ErasureTarget) =>
   subjects !== null
     ? sql`select id from webhook_events where subject = any(${subjects as string[]}::text[])`
     : actor !== null
@@ -72,15 +77,14 @@ export async function eraseData(sql: Sql, target: ErasureTarget): Promise<Omit<E
   return row;
 }
 
-/** Keys of the memories that these executions created, or that belong to this project. */
-export const memoriesOf = (sql: Queryable, target: ErasureTarget): Promise<{ key: string }[]> =>
-  sql<{ key: string }[]>`
-    select key from memories where task_id in (select id::text from (${executionsOf(sql, target)}) x)
-      or project_id = ${target.project_id}::int`;
+export async function executionIdsOf(sql: Queryable, target: ErasureTarget): Promise<string[]> {
+  return (await sql<{ id: string }[]>`${executionsOf(sql, target)}`).map(({ id }) => id);
+}
 
-/** The sources of stored events, including those whose plugin or mapping was removed. */
+/** The sources of stored and deferred webhooks, including those whose plugin or mapping was removed. */
 export async function sourcesOfEvents(sql: Queryable): Promise<string[]> {
-  return (await sql<{ source: string }[]>`select distinct source from webhook_events`).map(({ source }) => source);
+  const rows = await sql<{ source: string }[]>`select source from webhook_events union select source from unread_webhooks`;
+  return rows.map(({ source }) => source);
 }
 
 /** The subjects that have events and differ from the given ones at most in case. Reads all events. */
@@ -91,6 +95,11 @@ export async function findStored(sql: Queryable, subjects: readonly string[]): P
   return rows.map(({ subject }) => subject);
 }
 
-export async function hasProject(sql: Queryable, id: number): Promise<boolean> {
-  return (await sql`select 1 from projects where id = ${id}`).length > 0;
+export async function findSourceProject(
+  sql: Queryable,
+  id: number,
+): Promise<{ readonly source: string; readonly source_project_id: string } | undefined> {
+  const [project] = await sql<{ source: string; source_project_id: string }[]>`
+    select source, source_project_id from projects where id = ${id}`;
+  return project;
 }

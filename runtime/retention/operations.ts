@@ -1,6 +1,7 @@
-import type { Output } from "@signalbox/schema/operation";
-import { problem } from "@signalbox/schema/problem";
+import type { Input, Output } from "@signalbox/schema/operation";
+import { Problem, problem } from "@signalbox/schema/problem";
 import * as retention from "@signalbox/schema/retention";
+import type { MemoryFilter } from "@signalbox/sdk";
 import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
@@ -10,45 +11,95 @@ import {
   countErasure,
   type ErasureTarget,
   eraseData,
+  executionIdsOf,
+  findSourceProject,
   findStored,
-  hasProject,
-  memoriesOf,
   sourcesOfEvents,
 } from "./erase-queries.ts";
 import { countDue, databaseSize, listEarlierSizes, tableSizes } from "./queries.ts";
 import { cutoffs, type RetentionDays, rulesOf } from "./rules.ts";
+import { findUnparsed } from "./unparsed.ts";
+import { countDeferred, discardDeferred } from "./unparsed-queries.ts";
 
 export interface RetentionParts {
   readonly days: RetentionDays;
   readonly bus: Bus;
   /** Names of the sources that a subject may belong to. */
   readonly sources: () => Iterable<string>;
-  /** Deletes a memory by its key from the store that contains it. */
-  readonly removeMemory: (key: string) => Promise<void>;
+  readonly memories: Memories;
 }
 
-export function retentionOperations({ days, bus, sources, removeMemory }: RetentionParts): BoundOperation[] {
+/** The memories of all stores. */
+interface Memories {
+  list(filter: MemoryFilter, page: { limit: number; offset: number }): Promise<{ readonly items: readonly { key: string }[] }>;
+  remove(key: string): Promise<void>;
+}
+
+export function retentionOperations({ days, bus, sources, memories }: RetentionParts): BoundOperation[] {
   return [
     handle(retention.storage, (_, { sql }) => storageOf(sql, days)),
-    handle(retention.erase, async (input, { sql }) => {
-      const { subject = null, actor = null, project_id = null } = input;
-      if ([subject, actor, project_id].filter((value) => value !== null).length !== 1)
-        throw problem("bad_request", "Name exactly one of subject, actor and project_id.");
-      const subjects =
-        subject === null ? null : await findStored(sql, subjectsOf(subject, [...sources(), ...(await sourcesOfEvents(sql))]));
-      const target: ErasureTarget = { subjects, actor, project_id };
-      const named = { subject, subjects: subjects ?? [], actor, project_id };
-      if (target.project_id !== null && !(await hasProject(sql, target.project_id)))
-        throw problem("not_found", `There is no project ${target.project_id}.`);
-      const memories = (await memoriesOf(sql, target)).map(({ key }) => key);
-      if (input.dry_run) return { dry_run: true, ...named, ...(await countErasure(sql, target)), memories: memories.length };
-      const cancelled = await cancelForErasure(sql, target);
-      for (const id of cancelled) await bus.publish("cancel", id);
-      const counts = await eraseData(sql, target);
-      for (const key of memories) await removeMemory(key);
-      return { dry_run: false, ...named, ...counts, cancelled: cancelled.length, memories: memories.length };
-    }),
+    handle(retention.erase, (input, { sql }) => erase(sql, input, { bus, sources, memories })),
   ];
+}
+
+type Erasing = Pick<RetentionParts, "bus" | "sources" | "memories">;
+
+async function erase(
+  sql: Sql,
+  input: Input<typeof retention.erase>,
+  { bus, sources, memories }: Erasing,
+): Promise<Output<typeof retention.erase>> {
+  const { subject = null, actor = null, project_id = null, dry_run } = input;
+  if ([subject, actor, project_id].filter((value) => value !== null).length !== 1)
+    throw problem("bad_request", "Name exactly one of subject, actor and project_id.");
+  const possible = subject === null ? null : subjectsOf(subject, [...sources(), ...(await sourcesOfEvents(sql))]);
+  const project = project_id === null ? undefined : await findSourceProject(sql, project_id);
+  const unparsed = project_id && !project ? [] : await findUnparsed(sql, { actor, subjects: possible, project });
+  const subjects = possible && (await findStored(sql, possible));
+  const target: ErasureTarget = { subjects, actor, project_id, unparsed };
+  const named = { subject, subjects: subjects ?? [], actor, project_id };
+  const keys = await keysOf(memories, await executionIdsOf(sql, target), project_id);
+  // The memories of a deleted project remain, under its id.
+  if (project_id !== null && !project && keys.length === 0)
+    throw problem("not_found", `There is no project ${project_id}, and no memory of it.`);
+  if (dry_run) {
+    const counts = await countErasure(sql, target);
+    const events = counts.events + (await countDeferred(sql, unparsed));
+    return { dry_run, ...named, ...counts, events, memories: keys.length };
+  }
+  await discardDeferred(sql, unparsed, "its payload was erased before its plugin could parse it");
+  const cancelled = await cancelForErasure(sql, target);
+  for (const id of cancelled) await bus.publish("cancel", id);
+  // First, because the events of a person cannot be found again once their names are removed.
+  for (const key of keys) await memories.remove(key).catch(unlessGone);
+  const counts = await eraseData(sql, target);
+  return { dry_run, ...named, ...counts, cancelled: cancelled.length, memories: keys.length };
+}
+
+const pageSize = 1000;
+/** Number of executions whose memories are listed together. */
+const executionsPerList = 100;
+
+/** Keys of the memories that these executions created, or that belong to this project. */
+async function keysOf(memories: Memories, executions: readonly string[], project_id: number | null): Promise<string[]> {
+  const filters: MemoryFilter[] = project_id === null ? [] : [[{ project_id }]];
+  for (let at = 0; at < executions.length; at += executionsPerList)
+    filters.push(executions.slice(at, at + executionsPerList).map((task_id) => ({ task_id })));
+  // If the store of the scope `task` is unavailable, only a list of that scope fails.
+  const ofTasks = filters.map((filter) => filter.map((match) => ({ ...match, scope: "task" as const })));
+  const keys = new Set<string>();
+  for (const filter of [...filters, ...ofTasks])
+    for (let offset = 0, more = true; more; offset += pageSize) {
+      const { items } = await memories.list(filter, { limit: pageSize, offset });
+      for (const { key } of items) keys.add(key);
+      more = items.length === pageSize;
+    }
+  return [...keys];
+}
+
+/** A memory may expire before it is deleted. */
+function unlessGone(error: unknown): void {
+  if (!(error instanceof Problem && error.code === "not_found")) throw error;
 }
 
 /** If a text names no issue, nothing would be erased, and the response would not say why. */

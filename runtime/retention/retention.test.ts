@@ -14,6 +14,8 @@ const days = {
   RETENTION_AUDIT_DAYS: 400,
 };
 const removedMemories: string[] = [];
+/** The execution that has a memory. */
+let memoryOf: string;
 let door: Door;
 beforeAll(async () => {
   const bus = { publish: async () => {} } as never;
@@ -23,7 +25,10 @@ beforeAll(async () => {
       days,
       bus,
       sources: () => ["alpha", "gamma"],
-      removeMemory: async (key) => void removedMemories.push(key),
+      memories: {
+        list: async (filter) => ({ items: filter.some(({ task_id }) => task_id === memoryOf) ? [{ key: "made" }] : [] }),
+        remove: async (key) => void removedMemories.push(key),
+      },
     }),
   ]);
 }, 60_000);
@@ -157,7 +162,7 @@ describe("erasure", () => {
     const mine = await insertTestEvent(sql, { ago: 1, subject: "gamma:CONF#CONF-7" });
     const open = await insertTestEvent(sql, { ago: 1, subject: "gamma:CONF#CONF-7", state: "queued" });
     const other = await insertTestEvent(sql, { ago: 1, subject: "gamma:CONF#CONF-70" });
-    await sql`insert into memories (id, key, content, scope, task_id) values (gen_random_uuid(), 'made', 'x', 'task', ${mine})`;
+    memoryOf = mine;
     const counts = { events: 2, executions: 2, cancelled: 1, steps: 4, memories: 1 };
     expect((await door.post("/api/erase", { subject: "CONF-7", dry_run: true })).body).toMatchObject({
       dry_run: true,

@@ -11,6 +11,7 @@ import type { MemoryResources } from "../memory/prepare.ts";
 import { openQueues } from "../message-queues/open.ts";
 import { bindAll } from "../operations.ts";
 import { ping } from "../platform/database/client.ts";
+import { pseudonymOf } from "../platform/fingerprints.ts";
 import { eventNamesOf } from "../plugins/event-names.ts";
 import { settingsPolicy } from "../policy/settings.ts";
 import type { Core } from "./core.ts";
@@ -61,7 +62,7 @@ export function bindOperations(stages: Stages & { readonly status: StatusBoard }
     sources,
     queues: openQueues(sql, host.queues),
     useCases: host.useCases,
-    retention: { days: config, bus, sources, removeMemory: (key) => memory.remove(key) },
+    retention: { days: config, bus, sources, memories: memory },
     health: stages.requiredParts,
     status: stages.status,
     settings: config.settings,
@@ -80,7 +81,10 @@ export function bindOperations(stages: Stages & { readonly status: StatusBoard }
     gateway: openGateway(stages),
   });
   return withinProjects(
-    recordChanges(operations, (error) => alarm("failed to record a change in the audit log", { error: String(error) })),
+    recordChanges(operations, {
+      pseudonymOf: (name) => pseudonymOf(name, config.ENCRYPTION_KEY[0]),
+      onError: (error) => alarm("failed to record a change in the audit log", { error: String(error) }),
+    }),
   );
 }
 

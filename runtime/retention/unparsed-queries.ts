@@ -1,0 +1,55 @@
+import type { Queryable } from "../platform/database/client.ts";
+
+/** A payload that no plugin has parsed: a deferred webhook, or an event that its plugin could not read. */
+export interface UnparsedPayload {
+  readonly id: string;
+  readonly source: string;
+  readonly body: Uint8Array;
+}
+
+/** Maximum number of bytes that are read together; the first payload may be larger. */
+const maxBytes = 16_777_216;
+
+/** Ids of the payloads of these sources (`null`: of all), in groups that are small enough to be read together. */
+export async function listUnparsed(sql: Queryable, sources: readonly string[] | null): Promise<string[][]> {
+  const ofSources = sql`(${sources === null} or source = any(${(sources ?? []) as string[]}::text[]))`;
+  const rows = await sql<{ id: string; bytes: number }[]>`
+    select id, octet_length(body) as bytes from unread_webhooks where ${ofSources}
+    union all
+    select id, octet_length(body) from webhook_events
+    where event_name = '' and outcome = 'discarded' and subject is null and body_removed_at is null and ${ofSources}`;
+  const groups: string[][] = [];
+  let total = Number.POSITIVE_INFINITY;
+  for (const { id, bytes } of rows) {
+    total += bytes;
+    if (total > maxBytes) {
+      groups.push([]);
+      total = bytes;
+    }
+    groups.at(-1)?.push(id);
+  }
+  return groups;
+}
+
+export const readUnparsed = (sql: Queryable, ids: readonly string[]): Promise<UnparsedPayload[]> =>
+  sql<UnparsedPayload[]>`
+    select id, source, body from unread_webhooks where id = any(${ids as string[]}::uuid[])
+    union all
+    select id, source, body from webhook_events where id = any(${ids as string[]}::uuid[])`;
+
+/** How many of these are still deferred webhooks. */
+export async function countDeferred(sql: Queryable, ids: readonly string[]): Promise<number> {
+  const [row] = await sql<[{ count: number }]>`
+    select count(*) as count from unread_webhooks where id = any(${ids as string[]}::uuid[])`;
+  return row.count;
+}
+
+/**
+ * Stores deferred webhooks as discarded events without payload, under the ids that their senders received. A replica that is parsing
+ * one of them finds that event when it stores its own.
+ */
+export const discardDeferred = (sql: Queryable, ids: readonly string[], reason: string): Promise<unknown> =>
+  sql`
+    with erased as (delete from unread_webhooks where id = any(${ids as string[]}::uuid[]) returning id, source, slug, received_at)
+    insert into webhook_events (id, source, slug, event_name, outcome, reason, headers, body, received_at)
+    select id, source, slug, '', 'discarded', ${reason}, '{}', '', received_at from erased on conflict do nothing`;

@@ -1,0 +1,107 @@
+import { createHmac } from "node:crypto";
+import { expect, test } from "vitest";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { childrenOf } from "../harness/child-processes.ts";
+import { type Service, startService } from "../harness/service.ts";
+import { buildTickets } from "../harness/tickets-plugin.ts";
+import { eventually, waitForExecutions } from "../harness/wait.ts";
+import { startWorld } from "../harness/world.ts";
+
+interface Counts {
+  readonly events: number;
+  readonly memories: number;
+}
+const eraseAt = (service: Service) => async (target: object) => {
+  const { status, body } = await service.post<Counts>("/api/erase", target);
+  return { status, events: body.events, memories: body.memories };
+};
+
+test("an erasure reaches webhooks that wait for their plugin", { timeout: 120_000 }, async () => {
+  const secret = "shared-with-the-sender";
+  await using service = await startService({ env: { PLUGIN_TICKETS__WEBHOOK_SECRET: secret } });
+  const { body: bundle } = await buildTickets("tickets", true);
+  await service.post("/api/plugins", bundle);
+  expect((await service.post("/api/plugins/tickets/approve", {})).status).toBe(200);
+  const state = async () => (await service.get<{ state: string }[]>("/api/plugins")).body[0]?.state;
+  await eventually(async () => (await state()) === "ready" || null);
+  for (const pid of childrenOf(service.pid)) process.kill(Number(pid), "SIGKILL");
+  await eventually(async () => (await state()) === "backoff" || null);
+  const send = async (payload: object) => {
+    const body = JSON.stringify(payload);
+    const signature = createHmac("sha256", secret).update(body).digest("hex");
+    const headers = { "content-type": "application/json", "ticket-signature": signature };
+    const answer = await fetch(`${service.url}/webhook/tickets`, { method: "POST", headers, body });
+    expect(answer.status).toBe(202);
+    return ((await answer.json()) as { event_id: string }).event_id;
+  };
+  const large = "x".repeat(400_000);
+  const ofMona = await send({ number: 1, title: "One", project: "p", reporter: { login: "Mona" }, large });
+  const second = await send({ number: 2, title: "Two", page: "https://tickets.example/p/2", reporter: { login: "Monalisa" } });
+  const third = await send({ number: 3, title: "Three", project: "p-2", reporter: { login: "Bob" } });
+  expect((await service.post("/api/plugins/tickets/disable")).status).toBe(200);
+
+  const erase = eraseAt(service);
+  expect(await erase({ actor: "mona", dry_run: true })).toMatchObject({ status: 200, events: 1 });
+  expect(await erase({ actor: "mona" })).toMatchObject({ status: 200, events: 1 });
+  expect(await erase({ subject: "tickets:p#2" })).toMatchObject({ status: 200, events: 1 });
+  expect(await erase({ subject: "tickets:p#2" })).toMatchObject({ status: 200, events: 0 });
+
+  await service.post("/api/plugins/tickets/enable");
+  const read = await eventually(async () => {
+    const { body } = await service.get<{ id: string; event_name: string; reason: string }[]>(
+      "/api/webhook-events?source=tickets",
+    );
+    return body.some(({ id }) => id === third) ? body : null;
+  });
+  const reason = "its payload was erased before its plugin could parse it";
+  for (const id of [ofMona, second]) expect(read.find((one) => one.id === id)).toMatchObject({ event_name: "", reason });
+  expect(read.find(({ id }) => id === third)).toMatchObject({ event_name: "ticket" });
+  expect(JSON.stringify((await service.get(`/api/webhook-events/${ofMona}`)).body)).not.toContain("Mona");
+});
+
+test("the memories of a deleted project are erased by its id", { timeout: 60_000 }, async () => {
+  await using service = await startService();
+  const project = { name: "Shop", source: "alpha", source_project_id: "acme/gone" };
+  const { id: project_id } = (await service.post<{ id: number }>("/api/projects", project)).body;
+  const memory = { key: "left", content: "Deploys on Friday.", scope: "project", project_id };
+  expect((await service.post("/api/memory", memory)).status).toBe(201);
+  expect((await service.del(`/api/projects/${project_id}`)).status).toBe(204);
+  const erase = eraseAt(service);
+  expect(await erase({ project_id, dry_run: true })).toMatchObject({ status: 200, memories: 1 });
+  expect(await erase({ project_id })).toMatchObject({ status: 200, memories: 1 });
+  expect((await service.get("/api/memory/left")).status).toBe(404);
+  expect((await erase({ project_id })).status).toBe(404);
+});
+
+for (const [store, tags] of [["the database", []] as const, ["Redis", ["redis"]] as const])
+  test(`an erasure removes memories of the scope task in ${store}`, { timeout: 60_000, tags: [...tags] }, async () => {
+    const env = tags.length > 0 ? { REDIS_URL: process.env.TEST_REDIS_URL ?? "" } : { REDIS_URL: "" };
+    await using world = await startWorld({ tasks: ["first"], env });
+    const { service } = world;
+    await service.webhook(issueOpened({ repo: "octo/app", number: 1 }));
+    const [execution] = await waitForExecutions(service, { count: 1, state: "succeeded" });
+    const memory = { key: "of-the-run", content: "Mona likes tea.", scope: "task", task_id: execution?.id };
+    expect((await service.post("/api/memory", memory)).status).toBe(201);
+    expect(await eraseAt(service)({ subject: "octo/app#1" })).toMatchObject({ status: 200, memories: 1 });
+    expect((await service.get("/api/memory/of-the-run")).status).toBe(404);
+  });
+
+test("the audit log shows with a key that two erasures concern one person, and never a digest to guess", {
+  timeout: 60_000,
+}, async () => {
+  const pseudonyms = async (env: Record<string, string>) => {
+    await using service = await startService({ env });
+    for (const actor of ["Mona", "mona", "bob"]) expect((await service.post("/api/erase", { actor })).status).toBe(200);
+    const { body } = await service.get<{ after: { actor: string } }[]>("/api/audit-log?operation=data.erase");
+    return body.map(({ after }) => after.actor).reverse();
+  };
+  const [first, again, other] = await pseudonyms({ ENCRYPTION_KEY: "ab".repeat(32) });
+  expect(first).toMatch(/^hmac-sha256:[0-9a-f]{16}$/);
+  expect(again).toBe(first);
+  expect(other).not.toBe(first);
+  const [withOtherKey] = await pseudonyms({ ENCRYPTION_KEY: "cd".repeat(32) });
+  expect(withOtherKey).not.toBe(first);
+  const random = await pseudonyms({});
+  expect(random).toEqual(random.map(() => expect.stringMatching(/^random:[0-9a-f]{16}$/)));
+  expect(new Set(random).size).toBe(3);
+});
