@@ -6,6 +6,7 @@ import {
   fetchError,
   PluginError,
   parseAnswer,
+  rememberLatest,
   Throttle,
   throttled,
 } from "@signalbox/sdk";
@@ -47,17 +48,10 @@ type ClientCapabilities = Pick<Capabilities, "fetch" | "log" | "throttle">;
 
 /** One client per account, so that all calls share its throttle. */
 export function clients(capabilities: ClientCapabilities): (connection: Settings) => Client {
-  const clientByKey = new Map<string, Client>();
+  const clientOfAccount = rememberLatest<Client>(200);
   return (connection) => {
-    const key = `${connection.api_url} ${connection.token ?? ""}`;
-    let client = clientByKey.get(key);
-    if (!client) {
-      // Bounded, because tokens are rotated and a long-lived process would otherwise keep every old one.
-      if (clientByKey.size >= 200) clientByKey.delete(clientByKey.keys().next().value as string);
-      client = clientFor(connection, capabilities);
-      clientByKey.set(key, client);
-    }
-    return client;
+    const key = JSON.stringify([connection.api_url, connection.token]);
+    return clientOfAccount(key, () => clientFor(connection, capabilities));
   };
 }
 

@@ -1,4 +1,4 @@
-import { PluginError, type PluginErrorCode, redact, valueAt } from "@signalbox/sdk";
+import { PluginError, type PluginErrorCode, redact, retryAfterMs, valueAt } from "@signalbox/sdk";
 
 const codes: Readonly<Record<number, PluginErrorCode>> = {
   400: "invalid_input",
@@ -28,7 +28,8 @@ export function failureOf({ requestLine, status, headers, text }: Refusal, secre
   const reason = redact(messageIn(text), secrets);
   const message = `alpha answered ${status} to ${requestLine}: ${reason}`;
   const isLimited = status === 429 || (status === 403 && isLimit(headers, reason));
-  const wait = isLimited || status === 503 ? waitOf(headers, reason) : null;
+  const secondaryMs = /secondary rate/i.test(reason) ? 60_000 : null;
+  const wait = isLimited || status === 503 ? (retryAfterMs(headers) ?? secondaryMs) : null;
   const code = isLimited ? "rate_limited" : status >= 500 ? "unavailable" : (codes[status] ?? "failed");
   return new PluginError(code, message, wait === null ? { status } : { status, retry_after_ms: wait });
 }
@@ -56,18 +57,6 @@ function jsonOf(text: string): unknown {
 
 const isLimit = (headers: Headers, message: string): boolean =>
   headers.has("retry-after") || headers.get("x-ratelimit-remaining") === "0" || /rate limit/i.test(message);
-
-/** Milliseconds to wait; `null` where the platform does not say. */
-function waitOf(headers: Headers, message: string): number | null {
-  const after = headers.get("retry-after")?.trim() ?? "";
-  if (/^\d{1,9}$/.test(after)) return Number(after) * 1000;
-  const date = after === "" ? Number.NaN : Date.parse(after);
-  if (!Number.isNaN(date)) return Math.max(0, date - Date.now());
-  const reset = Number(headers.get("x-ratelimit-reset"));
-  // One second more, because the limit ends after the second that is named.
-  if (headers.get("x-ratelimit-remaining") === "0" && reset > 0) return Math.max(0, reset * 1000 - Date.now()) + 1000;
-  return /secondary rate/i.test(message) ? 60_000 : null;
-}
 
 /** Returns the data of a GraphQL response. The API answers 200 even if it refuses; then throws a `PluginError`. */
 export function dataOf(answer: unknown): unknown {

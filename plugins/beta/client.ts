@@ -1,4 +1,4 @@
-import { type Capabilities, type HttpClient, httpClient } from "@signalbox/sdk";
+import { type Capabilities, type HttpClient, httpClient, rememberLatest } from "@signalbox/sdk";
 import { type Settings, webUrlOf } from "./settings.ts";
 
 /** The public platform accepts 60 notes a minute per user; self-hosted servers answer 429 above their limit. Milliseconds. */
@@ -6,15 +6,12 @@ const publicInterval = 1000;
 
 /** One client per account, so that its throttle covers all calls. */
 export function clients({ fetch, throttle }: Pick<Capabilities, "fetch" | "throttle">): (connection: Settings) => HttpClient {
-  const clientByKey = new Map<string, HttpClient>();
+  const clientOfAccount = rememberLatest<HttpClient>(200);
   return (connection) => {
     const { token, webhook_secret } = connection;
-    const key = `${connection.url} ${token ?? ""}`;
-    let client = clientByKey.get(key);
-    if (!client) {
-      // Bounded, because tokens are rotated and a long-lived process would otherwise keep every old one.
-      if (clientByKey.size >= 200) clientByKey.delete(clientByKey.keys().next().value as string);
-      client = httpClient({
+    const key = JSON.stringify([connection.url, token]);
+    return clientOfAccount(key, () => {
+      return httpClient({
         platform: "beta",
         base: `${webUrlOf(connection)}/api/v4`,
         headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
@@ -23,9 +20,7 @@ export function clients({ fetch, throttle }: Pick<Capabilities, "fetch" | "throt
         secrets: [token, webhook_secret].filter((secret) => secret !== undefined),
         writeInterval: new URL(connection.url).hostname === "gitlab.com" ? publicInterval : 0,
       });
-      clientByKey.set(key, client);
-    }
-    return client;
+    });
   };
 }
 

@@ -1,4 +1,4 @@
-import { type Capabilities, type HttpClient, httpClient, PluginError } from "@signalbox/sdk";
+import { type Capabilities, type HttpClient, httpClient, PluginError, rememberLatest } from "@signalbox/sdk";
 import type { Convert } from "./conversions.ts";
 import { apiOf, type Settings } from "./settings.ts";
 
@@ -21,16 +21,13 @@ function clientsAt(
   base: (connection: Settings) => string,
   { fetch, throttle }: Pick<Capabilities, "fetch" | "throttle">,
 ): (connection: Settings) => Client {
-  const clients = new Map<string, Client>();
+  const clientOfAccount = rememberLatest<Client>(200);
   return (connection) => {
     const { api_url, api_key, workspace_slug, webhook_secret } = connection;
     if (!workspace_slug)
       throw new PluginError("not_configured", "missing DELTA_WORKSPACE_SLUG: set it, or set `workspace_slug` in the credentials");
     const key = JSON.stringify([api_url, api_key, workspace_slug]);
-    let client = clients.get(key);
-    if (!client) {
-      // Bounded, because keys are rotated and a long-lived process would otherwise keep every old one.
-      if (clients.size >= 200) clients.delete(clients.keys().next().value as string);
+    return clientOfAccount(key, () => {
       const interval = new URL(api_url).hostname === "api.plane.so" ? publicInterval : 0;
       const http = httpClient({
         platform: "delta",
@@ -43,10 +40,8 @@ function clientsAt(
         readInterval: interval,
         sharedLimit: true,
       });
-      client = { ...http, slug: workspace_slug };
-      clients.set(key, client);
-    }
-    return client;
+      return { ...http, slug: workspace_slug };
+    });
   };
 }
 

@@ -142,9 +142,6 @@ export const goldenV2: readonly GoldenWebhook[] = [
   },
 ];
 
-/** Our own comment in the second envelope: text without tags, and our account as the actor. */
-export const ownCommentV2 = envelope("workitem.comment.created", { id: issue, comment: { ...comment, actor_id: people.bot } });
-
 /** A repeated delivery has its own delivery id and the event id of the first one. */
 export const repetitions = [
   {

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { type Capabilities, type HttpClient, httpClient, PluginError } from "@signalbox/sdk";
+import { type Capabilities, type HttpClient, httpClient, PluginError, rememberLatest } from "@signalbox/sdk";
 import { type Settings, webUrlOf } from "./settings.ts";
 
 /** The public platform accepts 100 writes in 30 seconds per issue; self-hosted servers answer 429 above their limit. Milliseconds. */
@@ -19,19 +19,16 @@ function clientsAt(
   base: (connection: Settings) => string,
   { fetch, throttle }: Pick<Capabilities, "fetch" | "throttle">,
 ): (connection: Settings) => HttpClient {
-  const clients = new Map<string, HttpClient>();
+  const clientOfAccount = rememberLatest<HttpClient>(200);
   return (connection) => {
     const { url, email, api_token, is_cloud, webhook_secret } = connection;
     if (!url) throw new PluginError("not_configured", "missing GAMMA_URL: set it, or set `url` in the credentials");
     const key = JSON.stringify([url, email, api_token, is_cloud]);
-    let client = clients.get(key);
-    if (!client) {
-      // Bounded, because tokens are rotated and a long-lived process would otherwise keep every old one.
-      if (clients.size >= 200) clients.delete(clients.keys().next().value as string);
+    return clientOfAccount(key, () => {
       const basic =
         email === undefined || api_token === undefined ? undefined : Buffer.from(`${email}:${api_token}`).toString("base64");
       const authorization = basic === undefined ? api_token && `Bearer ${api_token}` : `Basic ${basic}`;
-      client = httpClient({
+      return httpClient({
         platform: "gamma",
         base: base(connection),
         headers: authorization === undefined ? {} : { authorization },
@@ -40,8 +37,6 @@ function clientsAt(
         secrets: [api_token, basic, webhook_secret].filter((secret) => secret !== undefined),
         writeInterval: new URL(url).hostname.endsWith(".atlassian.net") ? publicInterval : 0,
       });
-      clients.set(key, client);
-    }
-    return client;
+    });
   };
 }

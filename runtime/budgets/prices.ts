@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { z } from "zod";
 import { roundDollars } from "../platform/dollars.ts";
+import { messageOf } from "../platform/error-text.ts";
 import type { Report } from "../platform/log.ts";
 
 const rate = z.number().min(0).max(1_000_000);
@@ -61,7 +62,7 @@ function parse(text: string): z.output<typeof prices> {
   try {
     value = JSON.parse(inline ? text : readFileSync(text, "utf8"));
   } catch (error) {
-    throw new Error(`is not valid JSON: ${error instanceof Error ? error.message : error}`);
+    throw new Error(`is not valid JSON: ${messageOf(error)}`);
   }
   const parsed = prices.safeParse(value);
   if (parsed.success) return parsed.data;

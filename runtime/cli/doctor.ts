@@ -13,7 +13,7 @@ import * as events from "@signalbox/schema/webhooks";
 import { setOf } from "../mappings/defaults.ts";
 import { idleMappings } from "./idle-mappings.ts";
 import { stepsFor } from "./plugin/messages.ts";
-import { request, type Service } from "./request.ts";
+import { callerOf, type Service } from "./request.ts";
 
 /** The configuration of a running service. */
 export interface ServiceConfiguration {
@@ -153,19 +153,18 @@ const dayMs = 86_400_000;
 
 /** Reads the configuration of a running service and prints its problems. Returns whether there are none. */
 export async function runDoctor(service: Service, out: (text: string) => void): Promise<boolean> {
-  const ask = async <T>(op: Operation, input: Record<string, unknown> = {}) =>
-    (await request(op, input, service, out)).value as T;
+  const call = callerOf(service, out);
   /** All pages of a list. */
   const list = async <T>(op: Operation): Promise<T[]> => {
     const rows: T[] = [];
     for (;;) {
-      const page = await ask<T[]>(op, { limit: 1000, offset: rows.length });
+      const page = await call<T[]>(op, { limit: 1000, offset: rows.length });
       rows.push(...page);
       if (page.length < 1000) return rows;
     }
   };
   const refusedSince = async (from: string) =>
-    ask<ServiceConfiguration["refusals"]>(events.list, { outcome: "refused", from, limit: 1000 });
+    call<ServiceConfiguration["refusals"]>(events.list, { outcome: "refused", from, limit: 1000 });
   const problems = problemsOf({
     sources: await list(mappings.listSources),
     webhooks: await list(webhookMappings.list),
@@ -177,7 +176,7 @@ export async function runDoctor(service: Service, out: (text: string) => void): 
     refusals: await refusedSince(new Date(Date.now() - dayMs).toISOString()),
     plugins: await list(plugins.list),
     accounts: await list(integrations.list),
-    checks: (await ask<Output<typeof status.get>>(status.get)).checks,
+    checks: (await call<Output<typeof status.get>>(status.get)).checks,
   });
   out(problems.length === 0 ? "No problems found.\n" : problems.map((problem) => `- ${problem}\n`).join(""));
   return problems.length === 0;

@@ -1,12 +1,14 @@
 import { parseArgs } from "node:util";
-import type { list as listExecutions } from "@signalbox/schema/executions";
+import { list as listExecutions } from "@signalbox/schema/executions";
 import type { Output } from "@signalbox/schema/operation";
-import type { storage as getStorage } from "@signalbox/schema/retention";
-import type { get as getSubject, search as searchSubjects } from "@signalbox/schema/subjects";
-import type { get as getUsage } from "@signalbox/schema/usage";
+import * as pauses from "@signalbox/schema/pauses";
+import { storage as getStorage } from "@signalbox/schema/retention";
+import { get as getStatus } from "@signalbox/schema/status";
+import { get as getSubject, search as searchSubjects } from "@signalbox/schema/subjects";
+import { get as getUsage } from "@signalbox/schema/usage";
 import { optionFault, UsageError } from "./arguments.ts";
-import { ask } from "./ask.ts";
 import { asJson, tableOf, toSecond, withoutControlCharacters, wrapText } from "./output.ts";
+import { ask } from "./request.ts";
 import { refusalsOfLastDay, rowsIn, type Status, sizeOf, statusLines } from "./status-lines.ts";
 import { storageText } from "./storage-text.ts";
 import { follow } from "./tail.ts";
@@ -75,7 +77,7 @@ function print(terminal: Terminal, { values }: Arguments, value: unknown, lines:
 }
 
 async function status(args: Arguments, terminal: Terminal): Promise<number> {
-  const answer = await ask<Status>("status.get", {});
+  const answer = await ask<Status>(getStatus);
   const lines = args.values.json ? [] : await statusLines(answer);
   print(terminal, args, answer, () => lines.map((line) => `${wrapText(line, terminal.columns, "  ")}\n`).join(""));
   return answer.state === "ok" ? 0 : 1;
@@ -84,13 +86,13 @@ async function status(args: Arguments, terminal: Terminal): Promise<number> {
 async function why(args: Arguments, terminal: Terminal): Promise<number> {
   const [q] = args.positionals;
   if (q === undefined) throw new UsageError(`missing issue\nUsage: signalbox ${operatorCommands.why?.usage}`);
-  const [found] = await ask<Output<typeof searchSubjects>["items"]>("subjects.search", { q, limit: 1 });
+  const [found] = await ask<Output<typeof searchSubjects>["items"]>(searchSubjects, { q, limit: 1 });
   if (!found) {
     terminal.err(withoutControlCharacters(await unknownIssue(q, terminal.columns)));
     return 1;
   }
   const { source, project, issue } = found;
-  const timeline = await ask<Output<typeof getSubject>>("subjects.get", { source, project, issue });
+  const timeline = await ask<Output<typeof getSubject>>(getSubject, { source, project, issue });
   return print(terminal, args, timeline, () => {
     const lines = [...timeline.deliveries].reverse().flatMap(({ event, verdict, executions }) => {
       const name = [event.event_name, event.action].filter(Boolean).join("/");
@@ -129,7 +131,7 @@ async function tail(args: Arguments, terminal: Terminal): Promise<number> {
 
 async function runs(args: Arguments, terminal: Terminal): Promise<number> {
   const { state, subject, from, to, limit = "50" } = args.values;
-  const rows = await ask<Output<typeof listExecutions>["items"]>("task-executions.list", { state, subject, from, to, limit });
+  const rows = await ask<Output<typeof listExecutions>["items"]>(listExecutions, { state, subject, from, to, limit });
   if (rows.length === 0 && !args.values.json) terminal.err("No executions found.\n");
   return print(terminal, args, rows, () => {
     if (rows.length === 0) return "";
@@ -146,7 +148,7 @@ async function runs(args: Arguments, terminal: Terminal): Promise<number> {
 
 async function cost(args: Arguments, terminal: Terminal): Promise<number> {
   const { from, to, by = "month,project" } = args.values;
-  const answer = await ask<Output<typeof getUsage>>("usage.get", { from, to, group_by: by });
+  const answer = await ask<Output<typeof getUsage>>(getUsage, { from, to, group_by: by });
   const rows = (answer.groups ?? []).map(({ tokens, ...group }) => ({ ...group, tokens: tokens.total }));
   const keys = ["day", "month", "project_id", "agent_id", "model", "task_id", "source"].filter((key) =>
     rows.some((row) => key in row),
@@ -161,22 +163,27 @@ async function cost(args: Arguments, terminal: Terminal): Promise<number> {
 async function pause(args: Arguments, terminal: Terminal): Promise<number> {
   const { reason } = args.values;
   if (!reason) throw new UsageError(`missing --reason\nUsage: signalbox ${operatorCommands.pause?.usage}`);
-  const paused = await ask<{ scope: string; id: string | null }>("pauses.pause", { ...scopeOf(args), reason });
+  const paused = await ask<Scope>(pauses.create, { ...scopeOf(args), reason });
   const end = ["signalbox resume", ...(paused.scope === "all" ? [] : [nameOf(paused)])].join(" ");
   return print(terminal, args, paused, () => `Paused: ${nameOf(paused)}. Webhooks are still stored.\nTo end it, run: ${end}\n`);
 }
 
 async function resume(args: Arguments, terminal: Terminal): Promise<number> {
-  const resumed = await ask<{ scope: string; id: string | null }>("pauses.resume", scopeOf(args));
+  const resumed = await ask<Scope>(pauses.remove, scopeOf(args));
   return print(terminal, args, resumed, () => `Resumed: ${nameOf(resumed)}.\n`);
 }
 
 async function storage(args: Arguments, terminal: Terminal): Promise<number> {
-  const answer = await ask<Output<typeof getStorage>>("storage.get", {});
+  const answer = await ask<Output<typeof getStorage>>(getStorage);
   return print(terminal, args, answer, () => storageText(answer, terminal.columns));
 }
 
-const nameOf = ({ scope, id }: { scope: string; id: string | null }) => [scope, id].filter(Boolean).join(" ");
+interface Scope {
+  readonly scope: string;
+  readonly id: string | null;
+}
+
+const nameOf = ({ scope, id }: Scope) => [scope, id].filter(Boolean).join(" ");
 function scopeOf({ positionals: [scope = "all", id] }: Arguments): Record<string, string> {
   if (!["all", "project", "agent", "source"].includes(scope))
     throw new UsageError(`scope: must be all, project, agent or source; it is ${JSON.stringify(scope)}`);

@@ -1,4 +1,5 @@
 import { httpRoute, type Operation } from "@signalbox/schema/operation";
+import { readClientConfig } from "../platform/config.ts";
 import { placesOf } from "../transports/http/request.ts";
 
 export interface Service {
@@ -34,6 +35,23 @@ export class RequestError extends Error {
 
 /** The connection was closed before the end of the response. */
 export class IncompleteResponse extends RequestError {}
+
+/** The service that SIGNALBOX_URL and SIGNALBOX_API_KEY name. */
+export function namedService(): Service {
+  const { SIGNALBOX_URL: url, SIGNALBOX_API_KEY: apiKey } = readClientConfig();
+  return { url, apiKey };
+}
+
+/** Sends a request for an operation and returns the value of the answer. */
+export type Call = <T>(op: Operation, input?: Readonly<Record<string, unknown>>) => Promise<T>;
+
+export const callerOf =
+  (service: Service, write: (text: string) => void = () => {}): Call =>
+  async <T>(op: Operation, input: Readonly<Record<string, unknown>> = {}) =>
+    (await request(op, input, service, write)).value as T;
+
+/** The same for the service that the environment names. */
+export const ask: Call = (op, input) => callerOf(namedService())(op, input);
 
 /**
  * Sends a request to a running service. A body that is not JSON, such as a stream of events, is passed to `write` while it

@@ -1,5 +1,4 @@
 import { declaredOperations } from "../declared-operations.ts";
-import { readClientConfig } from "../platform/config.ts";
 import { version } from "../platform/version.ts";
 import { readArguments, UsageError } from "./arguments.ts";
 import { exitCodeOf } from "./exit-code.ts";
@@ -7,7 +6,7 @@ import { helpOf, overview, usageOf } from "./help.ts";
 import { runMigrate, runOnKeys } from "./local.ts";
 import { operatorCommands, runOperatorCommand } from "./operate.ts";
 import { asJson, asTable } from "./output.ts";
-import { type Answer, request } from "./request.ts";
+import { type Answer, namedService, request } from "./request.ts";
 import type { Terminal } from "./terminal.ts";
 import { type Verb, verbsOf } from "./verbs.ts";
 
@@ -68,8 +67,7 @@ async function migrate(rest: readonly string[], wantsHelp: boolean, terminal: Te
 async function doctor(rest: readonly string[], wantsHelp: boolean, terminal: Terminal): Promise<number> {
   if (wantsHelp) return say(terminal, "Usage: signalbox doctor\n\nExit code 1 if it finds problems.\n");
   if (rest.length > 0) throw new UsageError("signalbox doctor takes no arguments.");
-  const { SIGNALBOX_URL: url, SIGNALBOX_API_KEY: apiKey } = readClientConfig();
-  return (await (await import("./doctor.ts")).runDoctor({ url, apiKey }, terminal.out)) ? 0 : 1;
+  return (await (await import("./doctor.ts")).runDoctor(namedService(), terminal.out)) ? 0 : 1;
 }
 
 const transferUsage = "Usage: signalbox memory export > <file>, or signalbox memory import <file> (- for standard input)";
@@ -97,15 +95,10 @@ async function runNoun(noun: string, [name, ...args]: string[], verbs: readonly 
   const local = noun === "keys" && !parsedArgs.remote;
   const answer = local
     ? await runOnKeys(verb.op, parsedArgs.input, { create: parsedArgs.create, write: terminal.err })
-    : await ask(verb, parsedArgs.input, terminal);
+    : await request(verb.op, parsedArgs.input, namedService(), terminal.out);
   print(verb, answer, parsedArgs.format, terminal);
   if (verb.op.id === "keys.create") terminal.err("Keep the key: it is not shown again.\n");
   return 0;
-}
-
-function ask(verb: Verb, input: Record<string, unknown>, terminal: Terminal): Promise<Answer> {
-  const { SIGNALBOX_URL: url, SIGNALBOX_API_KEY: apiKey } = readClientConfig();
-  return request(verb.op, input, { url, apiKey }, terminal.out);
 }
 
 function print(verb: Verb, { value, total, nextCursor }: Answer, format: "json" | "table" | null, terminal: Terminal): void {

@@ -1,10 +1,9 @@
-import type { list as listExecutions } from "@signalbox/schema/executions";
+import { list as listExecutions } from "@signalbox/schema/executions";
 import type { Output } from "@signalbox/schema/operation";
 import type { get as getStatus } from "@signalbox/schema/status";
-import type { list as listEvents } from "@signalbox/schema/webhooks";
-import { ask } from "./ask.ts";
+import { list as listEvents } from "@signalbox/schema/webhooks";
 import { toSecond } from "./output.ts";
-import { RequestError } from "./request.ts";
+import { ask, RequestError } from "./request.ts";
 
 export type Status = Output<typeof getStatus>;
 type Queue = NonNullable<Status["queue"]>;
@@ -80,7 +79,7 @@ async function detailsOf(queue: Queue): Promise<string[]> {
 /** The projects whose executions fill the queue. */
 async function newestQueued({ queued }: Queue): Promise<string[]> {
   if (queued < 20) return [];
-  const rows = await ask<Executions>("task-executions.list", { state: "queued", limit: maxRows });
+  const rows = await ask<Executions>(listExecutions, { state: "queued", limit: maxRows });
   const projects = largestFirst(Map.groupBy(rows, ({ subject }) => subject?.replace(/#[^#]*$/, "") ?? "no issue"));
   return [`Newest ${rows.length} queued: ${projects.map(([project, of]) => `${of.length} from ${project}`).join(", ")}`];
 }
@@ -93,9 +92,9 @@ const nextSteps = {
 /** Why executions are held or wait, and how to continue them. */
 async function reasonsOf(state: "held" | "waiting", count: number): Promise<string[]> {
   if (count === 0) return [];
-  const rows = await ask<Executions>("task-executions.list", { state, limit: maxRows });
+  const rows = await ask<Executions>(listExecutions, { state, limit: maxRows });
   const groups = Map.groupBy(rows, ({ held_reason, waiting_for }) =>
-    (held_reason ?? waiting_for ?? "no reason is stored").replace(varyingParts, "·"),
+    failureKind(held_reason ?? waiting_for ?? "no reason is stored"),
   );
   const lines = largestFirst(groups).map(([kind, found]) => {
     const [newest] = found;
@@ -109,14 +108,15 @@ async function reasonsOf(state: "held" | "waiting", count: number): Promise<stri
 
 /** What differs between errors with the same cause, as in the console: ids, addresses of requests, and numbers except statuses. */
 const varyingParts = /[0-9a-f]{8}-[0-9a-f-]{27}|(?<=\b(?:GET|POST|PUT|PATCH|DELETE) )[^\s:]+|(?<!answered \d*)\d+/g;
+const failureKind = (error: string): string => error.replace(varyingParts, "·");
 
 /** The failures of the last hour by error, because the check of a connection does not show that the platform refuses comments. */
 async function recentFailures({ failed_last_hour }: Queue): Promise<string[]> {
   if (failed_last_hour === 0) return [];
-  const failedExecutions = await ask<Executions>("task-executions.list", { state: "failed", limit: maxRows });
+  const failedExecutions = await ask<Executions>(listExecutions, { state: "failed", limit: maxRows });
   const since = Date.now() - hourMs;
   const recent = failedExecutions.filter(({ finished_at }) => finished_at !== null && Date.parse(finished_at) >= since);
-  const groups = Map.groupBy(recent, ({ error }) => (error ?? "no error is stored").replace(varyingParts, "·"));
+  const groups = Map.groupBy(recent, ({ error }) => failureKind(error ?? "no error is stored"));
   const shown = largestFirst(groups);
   const others = groups.size - shown.length;
   const lines = shown.map(
@@ -142,7 +142,7 @@ async function recentRefusals(): Promise<string[]> {
 /** The webhooks that were refused in the last day, by source and reason. */
 export async function refusalsOfLastDay(): Promise<Map<string, Events>> {
   const from = new Date(Date.now() - 24 * hourMs).toISOString();
-  const refused = await ask<Events>("webhook-events.list", { outcome: "refused", from, limit: maxRows });
+  const refused = await ask<Events>(listEvents, { outcome: "refused", from, limit: maxRows });
   return Map.groupBy(refused, ({ source, reason }) => `${source}: ${reason ?? "no reason is stored"}`);
 }
 

@@ -1,15 +1,12 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { liveChange } from "@signalbox/schema/live";
-import type { Operation } from "@signalbox/schema/operation";
+import * as live from "@signalbox/schema/live";
 import type { z } from "zod";
-import { declaredOperations } from "../declared-operations.ts";
-import { readClientConfig } from "../platform/config.ts";
 import { toSecond, withoutControlCharacters } from "./output.ts";
-import { IncompleteResponse, RequestError, request } from "./request.ts";
+import { IncompleteResponse, namedService, RequestError, request } from "./request.ts";
 import type { Terminal } from "./terminal.ts";
 
-type Change = z.output<typeof liveChange>;
+type Change = z.output<typeof live.liveChange>;
 const endedStates = ["succeeded", "failed", "cancelled"];
 const maxShown = 10_000;
 
@@ -18,9 +15,7 @@ const maxShown = 10_000;
  * change. `pauseMs`: between an error and the next attempt.
  */
 export async function follow(id: string | undefined, json: boolean, terminal: Terminal, pauseMs: number = 2_000): Promise<void> {
-  const name = id === undefined ? "events.follow" : "task-executions.events";
-  const op = declaredOperations().find((bound) => bound.op.id === name)?.op as Operation;
-  const { SIGNALBOX_URL: url, SIGNALBOX_API_KEY: apiKey } = readClientConfig();
+  const op = id === undefined ? live.ofService : live.ofExecution;
   const executionNames = new Map<string, string>();
   // The last change of each execution and step: the next stream begins with some that this one contained.
   const shownChanges = new Map<string, string>();
@@ -65,7 +60,7 @@ export async function follow(id: string | undefined, json: boolean, terminal: Te
     rest = "";
     failure = "it contained no event";
     try {
-      await request(op, id === undefined ? {} : { id }, { url, apiKey, lastEventId }, write);
+      await request(op, id === undefined ? {} : { id }, { ...namedService(), lastEventId }, write);
       hasFollowed = true;
     } catch (error) {
       hasFollowed ||= error instanceof IncompleteResponse;

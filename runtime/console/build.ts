@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
+import { sha256Of } from "../platform/digest.ts";
 
 /** A file that browsers load. Its name contains a hash of its content. */
 export interface ConsoleFile {
@@ -42,5 +42,5 @@ function icon(): ConsoleFile {
   const svg =
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#1c1e26"/><circle cx="16" cy="10" r="5" fill="#3ecf8e"/><circle cx="16" cy="22" r="5" fill="#5b6072"/></svg>';
   const bytes = Buffer.from(svg);
-  return { name: `icon-${createHash("sha256").update(bytes).digest("hex").slice(0, 8).toUpperCase()}.svg`, bytes };
+  return { name: `icon-${sha256Of(bytes).slice(0, 8).toUpperCase()}.svg`, bytes };
 }

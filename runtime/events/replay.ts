@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { problem } from "@signalbox/schema/problem";
 import type { Json } from "@signalbox/sdk";
 import { findAgent } from "../agents/queries.ts";
 import type { Queryable } from "../platform/database/client.ts";
+import { sha256Of } from "../platform/digest.ts";
 import { timeOfId } from "../platform/ids.ts";
 import { unpack } from "../platform/packing/packed.ts";
 import { findTask } from "../tasks/queries.ts";
@@ -40,7 +40,7 @@ export async function replayEvent(event: KeptEvent, replay: ReplayOptions, recei
 
 /** The id of an event's replay in one bulk. It is the same for each request, and its time is that of the bulk's preview. */
 export function replayIdOf(eventId: string, token: string, upTo: string): string {
-  const hex = createHash("sha256").update(`${token} ${eventId}`).digest("hex");
+  const hex = sha256Of(`${token} ${eventId}`);
   const time = (timeOfId(upTo) + 1).toString(16).padStart(12, "0");
   return `${time.slice(0, 8)}-${time.slice(8)}-7${hex.slice(0, 3)}-8${hex.slice(3, 6)}-${hex.slice(6, 18)}`;
 }

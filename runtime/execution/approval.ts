@@ -1,5 +1,4 @@
 import type { EffectivePolicy } from "@signalbox/schema/policy";
-import type { ClaimedExecution } from "./queries.ts";
 import type { StepRow } from "./steps/rows.ts";
 
 /** Which writes of an execution wait for approval. */
@@ -21,10 +20,6 @@ function covers(pattern: string, write: string): boolean {
     name === "*" || name === write.toLowerCase() || (name.endsWith(".*") && write.toLowerCase().startsWith(name.slice(0, -1)))
   );
 }
-
-/** The key of an execution's project in the policies: its id, or if it has none, its name at the platform. */
-export const projectKeyOf = ({ project_id, source, project }: Pick<ClaimedExecution, "project_id" | "source" | "project">) =>
-  project_id ?? (project === null ? null : { source, project });
 
 /** Result that the model receives for a write that waits for approval. */
 export const proposedResult = {

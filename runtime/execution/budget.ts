@@ -1,9 +1,10 @@
-import type { EffectivePolicy, Policy } from "@signalbox/schema/policy";
+import type { Policy } from "@signalbox/schema/policy";
 import type { Prices } from "../budgets/prices.ts";
 import { cancelReservation, type Exceeded, reserve, reserveReleased } from "../budgets/queries.ts";
 import type { ChatRequest } from "../llm/chat-messages.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { sleep } from "../platform/retry.ts";
+import { type Policies, projectKeyOf } from "../policy/policies.ts";
 import { placeOf } from "../policy/settings.ts";
 import type { ClaimedExecution } from "./queries.ts";
 import type { StepLog } from "./step-log.ts";
@@ -50,9 +51,7 @@ export interface RunBudget {
 
 export interface BudgetDeps {
   readonly sql: Sql;
-  readonly policies: {
-    of(agentId: string | null, project: number | { source: string; project: string } | null): EffectivePolicy;
-  };
+  readonly policies: Pick<Policies, "of">;
   readonly settings: Policy;
   readonly prices: Prices;
 }
@@ -68,8 +67,8 @@ export function runBudget(
   agentId: string | null,
   { sql, policies, settings, prices }: BudgetDeps,
 ): RunBudget {
-  const { project_id, source, project } = execution;
-  const policy = policies.of(agentId, project_id ?? (project === null ? null : { source, project }));
+  const { project_id } = execution;
+  const policy = policies.of(agentId, projectKeyOf(execution));
   const startedAt = performance.now();
   let earlierMs: number | null = null;
   const hasWindows = policy.day_tokens.value + policy.day_usd.value + policy.month_usd.value > 0;

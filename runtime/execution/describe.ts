@@ -1,4 +1,4 @@
-import type { SubjectDetails } from "@signalbox/sdk";
+import { rememberLatest, type SubjectDetails } from "@signalbox/sdk";
 import type { Log } from "../platform/log.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { ClaimedExecution } from "./queries.ts";
@@ -17,7 +17,8 @@ export interface Descriptions {
 
 /** One look-up for all tasks of an event. The source throttles its requests. */
 export function createDescriptions(log: Log): Descriptions {
-  const entries = new Map<string, Promise<SubjectDetails | null>>();
+  // The tasks of an event run at about the same time.
+  const known = rememberLatest<Promise<SubjectDetails | null>>(maxEntries);
   const backoffUntil = new Map<string, number>();
   const ask = async (execution: ClaimedExecution, { id, source, settings }: Connection): Promise<SubjectDetails | null> => {
     const { project, issue, content } = execution;
@@ -37,12 +38,7 @@ export function createDescriptions(log: Log): Descriptions {
     of: async (execution, connection) => {
       if (!execution.place?.incomplete || !connection?.source.adapter.describe || connection.missingSettings.length > 0)
         return null;
-      const key = `${connection.id} ${execution.event_id}`;
-      const found = entries.get(key) ?? ask(execution, connection);
-      entries.set(key, found);
-      // The size is limited, and the oldest entry is removed first, because the tasks of an event run at about the same time.
-      if (entries.size > maxEntries) entries.delete(entries.keys().next().value as string);
-      return found;
+      return known(`${connection.id} ${execution.event_id}`, () => ask(execution, connection));
     },
   };
 }

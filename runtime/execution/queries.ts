@@ -1,6 +1,8 @@
 import type { Policy } from "@signalbox/schema/policy";
 import type { EventAuthor } from "@signalbox/sdk";
+import { lockKeys } from "../platform/database/advisory-lock.ts";
 import type { Sql } from "../platform/database/client.ts";
+import { messageOf } from "../platform/error-text.ts";
 import { unpack } from "../platform/packing/packed.ts";
 
 /** Facts of an execution's event that decide where its answer belongs. See `SourceEvent`. */
@@ -105,7 +107,7 @@ function textOf(content: string, packed: Uint8Array | null): Pick<ClaimedExecuti
   try {
     return { content: packed === null ? content : Buffer.from(unpack(packed)).toString(), unreadable: null };
   } catch (error) {
-    return { content: "", unreadable: error instanceof Error ? error.message : String(error) };
+    return { content: "", unreadable: messageOf(error) };
   }
 }
 
@@ -148,9 +150,6 @@ export async function reconcileBudgets(sql: Sql): Promise<void> {
   for (const { id, lease } of orphans) await sql`select settle_orphan(${id}, ${lease})`;
 }
 
-/** Key of an advisory lock: an arbitrary number that is the same on every replica. */
-const selection = 7_160_414;
-
 /**
  * Chooses the agent with the most of the required capabilities. Ties go to the agent with the fewest running executions, those
  * that wait for a connected agent included, then to the least recently used. Choices are made and recorded one at a time, so that
@@ -158,7 +157,7 @@ const selection = 7_160_414;
  */
 export const chooseAgent = (sql: Sql, execution: ClaimedExecution, required: readonly string[]): Promise<string | undefined> =>
   sql.begin(async (tx) => {
-    await tx`select pg_advisory_xact_lock(${selection})`;
+    await tx`select pg_advisory_xact_lock(${lockKeys.agentChoice})`;
     const [row] = await tx<{ id: string }[]>`
       with able as (
         select agent_id as id, count(*) as score from agent_capabilities where capability = any(${required as string[]}) group by agent_id

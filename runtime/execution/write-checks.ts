@@ -1,5 +1,6 @@
 import type { NewComment, PostedComment } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
+import { messageOf } from "../platform/error-text.ts";
 import { newId } from "../platform/ids.ts";
 import { startLeasedWork } from "../platform/leases.ts";
 import type { Log, Report } from "../platform/log.ts";
@@ -226,7 +227,7 @@ async function abandon(check: WriteCheck, error: unknown, { sql, warn }: WriteCh
     execution_id: check.execution_id,
     step: check.step_id,
     write: check.name,
-    error: error instanceof Error ? error.message : String(error),
+    error: messageOf(error),
   });
   await finishWriteCheck(sql, check);
 }

@@ -4,6 +4,7 @@ import { problem } from "@signalbox/schema/problem";
 import { restart } from "@signalbox/schema/tasks";
 import type { Bus } from "../platform/bus.ts";
 import type { Queryable, Sql } from "../platform/database/client.ts";
+import { isUuid } from "../platform/ids.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
 import { findMeant } from "../platform/subject-queries.ts";
 import { findTask } from "../tasks/queries.ts";
@@ -37,8 +38,6 @@ async function refusal(sql: Queryable, id: string, rule: string) {
   const execution = await findExecution(sql, id);
   return execution ? problem("conflict", `The execution has the state ${execution.state}; ${rule}.`) : notFound(id);
 }
-
-const isUuid = (id: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id);
 
 /** `sources`: names of the sources that a subject may belong to. */
 export function executionOperations(bus: Bus, sources: () => Iterable<string>): BoundOperation[] {

@@ -1,6 +1,7 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { problem } from "@signalbox/schema/problem";
 import type { Sql } from "../platform/database/client.ts";
+import { sha256Of } from "../platform/digest.ts";
 import type { Report } from "../platform/log.ts";
 import type { Actor, Context } from "../platform/operation.ts";
 import type { Limits } from "./limits.ts";
@@ -17,9 +18,6 @@ import type { Secrets } from "./secrets.ts";
 
 /** How long a session lasts without a heartbeat, seconds. */
 export const sessionSeconds = 3600;
-
-/** The stored form of a session id. A reader of the database cannot act as an agent with it. */
-const hashOf = (sessionId: string) => createHash("sha256").update(sessionId).digest("hex");
 
 /** The members of the keyring that the gateway uses. */
 export interface GatewayKeys {
@@ -50,7 +48,8 @@ export async function register(input: Registration, context: Context, options: S
   if (!agent) throw problem("not_found", `There is no agent "${input.agent_id}".`, { field: "agent_id" });
   if (input.capabilities.length > 0) await addCapabilities(sql, agent.id, input.capabilities);
   const session_id = randomBytes(32).toString("base64url");
-  const session = { id_hash: hashOf(session_id), agent_id: agent.id, client_version: input.version || null, ...proof };
+  // With the hash, a reader of the database cannot act as the agent.
+  const session = { id_hash: sha256Of(session_id), agent_id: agent.id, client_version: input.version || null, ...proof };
   const expires_at = await insertSession(sql, session, sessionSeconds);
   const requests_per_minute = options.limits.perMinute(agent.trust_level);
   return { session_id, trust_level: agent.trust_level, expires_at, requests_per_minute };
@@ -95,7 +94,7 @@ const mayRegister = ({ kind, scopes, agents }: Actor, agentId: string): boolean 
 
 /** The session of a call, counted against the agent's rate limit. */
 export async function requireSession(sql: Sql, { limits, keys }: SessionOptions, sessionId: string): Promise<Session> {
-  const session = await findSession(sql, hashOf(sessionId), keys.configuredHashes);
+  const session = await findSession(sql, sha256Of(sessionId), keys.configuredHashes);
   if (!session)
     throw problem("unauthenticated", "The session is unknown, has expired or was revoked. Call RegisterAgent for a new one.");
   await limits.count(session.agent_id, session.trust_level);

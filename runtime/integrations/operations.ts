@@ -3,8 +3,8 @@ import * as integrations from "@signalbox/schema/integrations";
 import type { Output } from "@signalbox/schema/operation";
 import { problem } from "@signalbox/schema/problem";
 import type { Bus } from "../platform/bus.ts";
-import { causeOf } from "../platform/cause-of.ts";
 import { constraintOf, type Queryable } from "../platform/database/client.ts";
+import { causeOf, messageOf } from "../platform/error-text.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import type { Guard } from "../platform/network/guard.ts";
@@ -186,7 +186,7 @@ async function tryConnection(
   } catch (error) {
     deps.log.warn("connection test failed", {
       source,
-      error: error instanceof Error ? error.message : String(error),
+      error: messageOf(error),
     });
     return "failed";
   }

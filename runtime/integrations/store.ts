@@ -2,6 +2,8 @@ import { problem } from "@signalbox/schema/problem";
 import type { Bus } from "../platform/bus.ts";
 import { type CachedValue, openCachedValue } from "../platform/cached-value.ts";
 import type { Sql } from "../platform/database/client.ts";
+import { messageOf } from "../platform/error-text.ts";
+import { isUuid } from "../platform/ids.ts";
 import type { Log, Report } from "../platform/log.ts";
 import type { Vault } from "../platform/vault.ts";
 import { type Connection, connection, type StoredConnections } from "../plugins/connections.ts";
@@ -32,7 +34,6 @@ interface Entry {
 }
 /** How long after the start a missing plugin is reported, in milliseconds. */
 const startMs = 30_000;
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Reads the integrations once, and again whenever one changes on any replica. */
 export async function openIntegrations(options: StoreOptions, sweepMs?: number): Promise<IntegrationStore> {
@@ -56,7 +57,7 @@ export async function openIntegrations(options: StoreOptions, sweepMs?: number):
       if (reportedCredentials.has(row.credentials)) return { row, connection: null };
       if (reportedCredentials.size > 10_000) reportedCredentials.clear();
       reportedCredentials.add(row.credentials);
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       options.alarm("the credentials of an integration cannot be used", {
         integration: row.id,
         source: row.source,
@@ -74,7 +75,7 @@ export async function openIntegrations(options: StoreOptions, sweepMs?: number):
   return {
     ...cache,
     find: async (id) => {
-      if (!uuid.test(id)) return undefined;
+      if (!isUuid(id)) return undefined;
       // Another replica may have created it a moment ago.
       const row = byId.get(id.toLowerCase())?.row ?? (await findIntegration(sql, id));
       if (!row) return undefined;

@@ -3,7 +3,7 @@ import type { Sql } from "../platform/database/client.ts";
 import type { Actor } from "../platform/operation.ts";
 import { hashOf } from "./key.ts";
 import type { Keyring } from "./keyring.ts";
-import { deleteSession, findSession, insertSession } from "./session-queries.ts";
+import { deleteSession, findSession, insertSession } from "./queries.ts";
 
 /** Logins of the console: a random token in a cookie, which is valid as long as the API key of the login. */
 export interface Sessions {

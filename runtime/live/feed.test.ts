@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, expect, test, vi } from "vitest";
 import type { Execution } from "../executions/queries.ts";
 import type { Sql } from "../platform/database/client.ts";
-import { firstIdAt } from "../platform/ids.ts";
+import { firstIdOf } from "../platform/ids.ts";
 import type { BoundOperation, Context, Events } from "../platform/operation.ts";
 import { LiveFeed } from "./feed.ts";
 import { liveOperations } from "./operations.ts";
@@ -10,7 +10,7 @@ import { type Change, changeOf, LiveStream } from "./stream.ts";
 
 const signal = new AbortController().signal;
 const minuteMs = 60_000;
-const execution = (state: string, created = 0) => ({ id: firstIdAt(created), state }) as Execution;
+const execution = (state: string, created = 0) => ({ id: firstIdOf(created), state }) as Execution;
 
 /** A database with these executions and no steps. Records the statements that it has answered, without their fragments. */
 function database(executions: () => readonly Execution[]) {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Sql } from "../platform/database/client.ts";
-import { firstIdAt, timeOfId } from "../platform/ids.ts";
+import { firstIdOf, timeOfId } from "../platform/ids.ts";
 import { type LiveStep, listAllLive, listMarks, readSteps, type StepMark } from "./queries.ts";
 import { type Change, changeOf, isEnded, LiveStream, stepChangeOf, storeMs } from "./stream.ts";
 
@@ -106,7 +106,7 @@ export class LiveFeed {
     const now = Date.now();
     const readAt = new Date(now).toISOString();
     const isFirst = this.#after === "";
-    const newestId = firstIdAt(now - newMs);
+    const newestId = firstIdOf(now - newMs);
     const afterId = this.#after || newestId;
     for (const stream of this.#streams) if (stream.isOver) this.#streams.delete(stream);
     const streams = [...this.#streams];
@@ -145,7 +145,7 @@ export class LiveFeed {
     const last = rows.at(-1);
     // Another replica may store an execution a moment after it generated its id, and its clock may be slow. The last execution can
     // be a running one that is older than those that were new before.
-    const next = firstIdAt(Math.max(last ? timeOfId(last.id) : 0, now - storeMs) - overlapMs);
+    const next = firstIdOf(Math.max(last ? timeOfId(last.id) : 0, now - storeMs) - overlapMs);
     this.#after = afterId;
     if (next > afterId) this.#after = next;
     // A stream that begins may read earlier steps itself. A step that changed between its read and this one would be lost.

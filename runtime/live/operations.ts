@@ -1,7 +1,7 @@
 import * as live from "@signalbox/schema/live";
 import { problem } from "@signalbox/schema/problem";
 import type { Sql } from "../platform/database/client.ts";
-import { firstIdAt } from "../platform/ids.ts";
+import { firstIdOf } from "../platform/ids.ts";
 import { type BoundOperation, Events, handle, type ServerEvent } from "../platform/operation.ts";
 import { Semaphore } from "../platform/semaphore.ts";
 import { LiveFeed } from "./feed.ts";
@@ -113,8 +113,8 @@ async function* missedSince(sql: Sql, feed: LiveFeed, since: number, signal: Abo
   const at = new Date(since).toISOString();
   const changedAt = new Date(since - storeMs).toISOString();
   const read = async () => {
-    const ended = await listEndedSince(sql, changedAt, firstIdAt(since - dayMs));
-    const open = await listLive(sql, firstIdAt(Math.max(since, Date.now() - dayMs) - 1_000), []);
+    const ended = await listEndedSince(sql, changedAt, firstIdOf(since - dayMs));
+    const open = await listLive(sql, firstIdOf(Math.max(since, Date.now() - dayMs) - 1_000), []);
     const followed = feed.track(open.flatMap(({ id, state }) => (isEnded(state) ? [] : [id])));
     const ids = [...new Set([...followed, ...ended.map(({ id }) => id)])];
     const marks = await listMarksSince(sql, ids, changedAt);

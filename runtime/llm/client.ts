@@ -1,4 +1,5 @@
 import OpenAI, { APIConnectionError, APIConnectionTimeoutError, APIError, APIUserAbortError } from "openai";
+import { deadlineOf } from "../platform/abortable.ts";
 import { withoutUrlSecrets } from "../platform/network/url-secrets.ts";
 import { headerOf } from "../platform/network/whole-response.ts";
 import { Failure } from "../platform/retry.ts";
@@ -62,30 +63,21 @@ function createPost(client: OpenAI, path: string, { fetch, timeoutMs }: Endpoint
   return async (body, signal, more) => {
     head ??= makeHead();
     const { url, headers } = await head;
-    const ended = new AbortController();
-    const end = () => ended.abort();
-    if (signal.aborted) end();
-    signal.addEventListener("abort", end, { once: true });
-    let isLate = false;
-    const timer = setTimeout(() => {
-      isLate = true;
-      end();
-    }, timeoutMs);
+    const deadline = deadlineOf(signal, timeoutMs);
     const inTime = <T>(step: Promise<T>): Promise<T> =>
       step.catch((error) => {
         if (signal.aborted) throw new APIUserAbortError();
-        throw isLate ? new APIConnectionTimeoutError() : error;
+        throw deadline.signal.aborted ? new APIConnectionTimeoutError() : error;
       });
     try {
-      const sent = { method: "POST", headers: { ...headers, ...more }, body, signal: ended.signal };
+      const sent = { method: "POST", headers: { ...headers, ...more }, body, signal: deadline.signal };
       const response = await inTime(fetch(url, sent).catch(throwUnreached));
       const text = await inTime(response.text());
       if (!response.ok) throw APIError.generate(response.status, parseJson(text) as object, text, response.headers as Headers);
       const type = headerOf(response, "content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
       return type.includes("application/json") || type.endsWith("+json") ? JSON.parse(text) : text;
     } finally {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
+      deadline.unlink();
     }
   };
 }

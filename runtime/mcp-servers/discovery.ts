@@ -3,6 +3,7 @@ import type { mcpServer } from "@signalbox/schema/mcp-servers";
 import type { z } from "zod";
 import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
+import { messageOf } from "../platform/error-text.ts";
 import type { Log, Report } from "../platform/log.ts";
 import { startLoop } from "../platform/loop.ts";
 import { listTools } from "./client/list-tools.ts";
@@ -111,7 +112,7 @@ async function askServer(server: ServerRow, options: DiscoveryOptions, signal: A
     error = listing.left_out;
   } catch (fault) {
     signal.throwIfAborted();
-    error = fault instanceof Error ? fault.message : String(fault);
+    error = messageOf(fault);
   }
   const status = tools ? ("connected" as const) : ("failed" as const);
   const saved = await saveAnswer(sql, server.id, { status, tools, last_error: error });

@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
+import { sha256Of } from "../platform/digest.ts";
 import type { McpTool } from "./client/list-tools.ts";
 import type { ServerRow } from "./queries.ts";
 
@@ -28,8 +28,7 @@ export function approvedTools(server: Pick<ServerRow, "tools" | "approved">): re
 }
 
 /** A digest of the tools that a server offers now, so that an approval covers exactly the tools that the operator saw. */
-export const versionOf = ({ tools }: Pick<ServerRow, "tools">): string =>
-  createHash("sha256").update(JSON.stringify(tools)).digest("hex").slice(0, 16);
+export const versionOf = ({ tools }: Pick<ServerRow, "tools">): string => sha256Of(JSON.stringify(tools)).slice(0, 16);
 
 /** The newly approved tools: the current ones, and those that are temporarily absent. */
 export function approvedWith({ tools, approved }: Pick<ServerRow, "tools" | "approved">): readonly McpTool[] {

@@ -1,8 +1,8 @@
 import type { RedisAccess, SqlAccess, VectorSettings } from "@signalbox/sdk";
 import { createEmbed } from "../llm/embeddings.ts";
 import { type Config, ConfigError } from "../platform/config.ts";
-import { sqlAccess } from "../platform/database/access.ts";
 import type { Database, Sql } from "../platform/database/client.ts";
+import { sqlAccess } from "../platform/database/nearest.ts";
 import { type OpenVectors, openVectors } from "../platform/database/vectors.ts";
 import type { Log } from "../platform/log.ts";
 import { leanFetch } from "../platform/network/lean-fetch.ts";

@@ -1,6 +1,8 @@
 import type { MemoryMatch } from "@signalbox/sdk";
+import { within } from "../platform/abortable.ts";
 import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
+import { messageOf } from "../platform/error-text.ts";
 import type { Report } from "../platform/log.ts";
 import { startLoop } from "../platform/loop.ts";
 import { type FindDeps, find, type SearchHit } from "./find.ts";
@@ -31,26 +33,22 @@ const recallTimeoutMs = 12_000;
 export function createRecall(deps: FindDeps, options: { limit: number; storedKinds: StoredKinds; warn: Report }): Recall {
   return async (content, viewer) => {
     if (options.limit === 0 || !options.storedKinds.maybe()) return [];
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    try {
-      const timeout = new Promise<never>((_, fail) => {
-        timer = setTimeout(() => fail(new Error(`no answer within ${recallTimeoutMs / 1000} s`)), recallTimeoutMs);
-      });
+    const recall = async () => {
       const text = content.slice(0, maxQueryLength).toWellFormed();
       if (text.trim() === "") return [];
-      const query = { text, mode: "hybrid" as const, limit: options.limit, filter: visibleTo(viewer) };
-      const found = await Promise.race([find(deps, query), timeout]);
+      const found = await find(deps, { text, mode: "hybrid", limit: options.limit, filter: visibleTo(viewer) });
       // A memory without similarity to the task would only distract the model.
       const relevant = found.filter((memory) => memory.similarity > 0);
-      return relevant.length > 0 ? await Promise.race([withAuthors(deps.sql, relevant), timeout]) : [];
+      return relevant.length > 0 ? withAuthors(deps.sql, relevant) : [];
+    };
+    try {
+      return await within(recall(), recallTimeoutMs, () => new Error(`no answer within ${recallTimeoutMs / 1000} s`));
     } catch (error) {
       options.warn("memory recall failed; the execution continues without memories", {
         ...viewer,
-        error: error instanceof Error ? error.message : String(error),
+        error: messageOf(error),
       });
       return [];
-    } finally {
-      clearTimeout(timer);
     }
   };
 }

@@ -1,5 +1,5 @@
-import { causeOf } from "../platform/cause-of.ts";
 import { unavailableCause } from "../platform/database/unavailable.ts";
+import { causeOf } from "../platform/error-text.ts";
 
 /** An operation of a plugin's queue failed: the message bus, or the process of the plugin. */
 class QueueFailed extends Error {}

@@ -1,6 +1,6 @@
 import { Problem, problem } from "@signalbox/schema/problem";
 import type { ForwardingQueue, IncomingOutcome, IncomingWebhook, Json, Queue } from "@signalbox/sdk";
-import { causeOf } from "../platform/cause-of.ts";
+import { causeOf } from "../platform/error-text.ts";
 import { createLargeJson, type LargeJson } from "../platform/large-json.ts";
 import type { Log } from "../platform/log.ts";
 import type { InOrder } from "../webhooks/incoming-event.ts";

@@ -1,4 +1,4 @@
-import { causeOf } from "../platform/cause-of.ts";
+import { causeOf } from "../platform/error-text.ts";
 import type { Log } from "../platform/log.ts";
 import { type Loop, startLoop } from "../platform/loop.ts";
 

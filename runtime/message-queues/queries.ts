@@ -1,3 +1,4 @@
+import { firstLockKeys } from "../platform/database/advisory-lock.ts";
 import type { Queryable, Sql } from "../platform/database/client.ts";
 import { shownResult } from "../transcripts/stored-steps.ts";
 import { resultOf } from "../transcripts/text-queries.ts";
@@ -18,7 +19,6 @@ export interface MessageRow {
 export const keptDays = 7;
 /** Rows become visible slightly after their timestamps; this is the maximum delay. */
 const visibilitySeconds = 60;
-const lock = 7_160_415;
 
 /** Start of the scan. */
 const startOf = (sql: Queryable, queue: string) =>
@@ -101,7 +101,7 @@ export async function listPending(
 /** Leases the oldest pending messages to one consumer; consumers of one queue are serialised. */
 export const takeMessages = (sql: Sql, queue: string, limit: number, leaseSeconds: number): Promise<MessageRow[]> =>
   sql.begin(async (tx) => {
-    await tx`select pg_advisory_xact_lock(${lock}, hashtext(${queue}))`;
+    await tx`select pg_advisory_xact_lock(${firstLockKeys.queue}, hashtext(${queue}))`;
     const rows = await tx<MessageRow[]>`
       with picked as materialized (
         select * from (${pendingOf(tx, queue, limit)}) m order by time, id limit ${limit}
@@ -133,7 +133,9 @@ export async function ackMessages(sql: Queryable, queue: string, ids: readonly s
  */
 export const sweepQueues = (sql: Sql): Promise<number> =>
   sql.begin(async (tx) => {
-    const [{ has_lock }] = await tx<[{ has_lock: boolean }]>`select pg_try_advisory_xact_lock(${lock}, 0) as has_lock`;
+    const [{ has_lock }] = await tx<
+      [{ has_lock: boolean }]
+    >`select pg_try_advisory_xact_lock(${firstLockKeys.queue}, 0) as has_lock`;
     if (!has_lock) return 0;
     await tx`insert into queue_positions (queue) select distinct queue from queue_takes on conflict do nothing`;
     const queues = await tx<{ queue: string }[]>`select queue from queue_positions order by queue`;

@@ -6,7 +6,7 @@ import type { Report } from "../platform/log.ts";
 import { Failure } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { hostsIn } from "../plugins/settings-hosts.ts";
-import type { Policies } from "../policy/policies.ts";
+import { type Policies, projectKeyOf } from "../policy/policies.ts";
 import type { Parameters, RegisteredTool } from "../tools/registered-tool.ts";
 import { cleanLine } from "../untrusted/clean.ts";
 import { rewriteArguments } from "./arguments.ts";
@@ -148,8 +148,7 @@ class RunOutbox implements OutboxFilter {
   }
 
   #policy(): EffectivePolicy {
-    const { project_id, project, source } = this.#run;
-    return this.#options.policies.of(this.#agentId, project_id ?? (project === null ? null : { source, project }));
+    return this.#options.policies.of(this.#agentId, projectKeyOf(this.#run));
   }
 
   async #makeSafe(text: string, connection: Connection | null): Promise<string> {

@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { markerDigest } from "@signalbox/sdk";
+import { sha256Of } from "../platform/digest.ts";
 
 /**
  * Kind of a change at a tracker, as far as the names of tools and events reveal it. `sign`: a reaction, which no event reports.
@@ -22,8 +22,7 @@ const maxText = 100_000;
 const maxTexts = 500;
 
 /** Digest of a text as platforms return it: line ends and surrounding spaces do not count. */
-export const textDigest = (text: string): string =>
-  createHash("sha256").update(text.slice(0, maxText).replaceAll("\r\n", "\n").trim()).digest("hex").slice(0, 16);
+export const textDigest = (text: string): string => sha256Of(text.slice(0, maxText).replaceAll("\r\n", "\n").trim()).slice(0, 16);
 
 /** The words in names of tools and events that indicate a kind of change; the first match counts. */
 const kinds: readonly [RegExp, ChangeKind][] = [

@@ -58,8 +58,15 @@ export async function withDeadline<T>(signal: AbortSignal, ms: number, call: (si
 }
 
 /** The result of the work, or `fallback` if it takes longer than `ms` milliseconds. The work continues. */
-export function raceTimeout<T, L>(work: Promise<T>, ms: number, fallback: L): Promise<T | L> {
+export function raceTimeout<T, L>(work: Promise<T> | T, ms: number, fallback: L): Promise<T | L> {
   const timeout = Promise.withResolvers<L>();
   const timer = setTimeout(() => timeout.resolve(fallback), ms).unref();
+  return Promise.race([work, timeout.promise]).finally(() => clearTimeout(timer));
+}
+
+/** The result of the work. Rejects with the error of `late` if the work takes longer than `ms` milliseconds. The work continues. */
+export function within<T>(work: Promise<T> | T, ms: number, late: () => Error): Promise<T> {
+  const timeout = Promise.withResolvers<never>();
+  const timer = setTimeout(() => timeout.reject(late()), ms);
   return Promise.race([work, timeout.promise]).finally(() => clearTimeout(timer));
 }

@@ -1,6 +1,6 @@
 import { batch } from "./database/batch.ts";
 import type { Database } from "./database/client.ts";
-import { countListeners, notifyListeners } from "./database/listeners.ts";
+import { countListeners, notifyListeners } from "./database/listen.ts";
 
 /** Carries messages between replicas. */
 export interface Channel {

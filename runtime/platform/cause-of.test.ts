@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { causeOf } from "./cause-of.ts";
 import { DatabaseUnavailable } from "./database/unavailable.ts";
+import { causeOf } from "./error-text.ts";
 
 test("the innermost cause is added unless the message names it", () => {
   const cause = Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:5432"), { code: "ECONNREFUSED" });

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { problem } from "@signalbox/schema/problem";
-import { newId } from "./ids.ts";
+import { isUuid, newId } from "./ids.ts";
 
 /** The items that a preview showed and that its confirmation refers to. */
 export interface ConfirmedPreview {
@@ -21,7 +21,7 @@ export const confirmationOf = (request: unknown, { count, upTo }: Omit<Confirmed
 /** Reads a `confirm`. Throws `bad_request` if it belongs to another request, so that only what was shown is changed. */
 function readConfirmation(request: unknown, token: string): ConfirmedPreview {
   const [count, upTo = ""] = token.split(".");
-  const isWhole = /^\d{1,9}$/.test(count ?? "") && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(upTo);
+  const isWhole = /^\d{1,9}$/.test(count ?? "") && isUuid(upTo);
   const preview = { count: Number(count), upTo };
   if (!isWhole || confirmationOf(request, preview) !== token)
     throw problem("bad_request", "confirm: belongs to another action or filter; send the request without it for a new preview", {

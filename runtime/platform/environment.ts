@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import type { z } from "zod";
 import { isPlaceholder } from "./config-values.ts";
+import { messageOf } from "./error-text.ts";
 import { issueText } from "./issue-text.ts";
 import { isSecretSetting, isSecretVariable } from "./secret-names.ts";
 
@@ -32,7 +33,7 @@ function readText(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    throw new ConfigError(`${file}: cannot be read: ${error instanceof Error ? error.message : error}`);
+    throw new ConfigError(`${file}: cannot be read: ${messageOf(error)}`);
   }
 }
 

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { ExtractionField } from "@signalbox/schema/webhook-mappings";
+import { siblingFile } from "./sibling-file.ts";
 
 /** A request to the child process; the body is a webhook's raw bytes. */
 export interface Question {
@@ -124,7 +125,7 @@ function createProcess(limitMs: number, mayStepAside: boolean) {
   };
   const start = () => {
     // The process gets no environment, so expressions find no secrets.
-    const file = fileURLToPath(new URL(`./evaluator-process${extension}`, import.meta.url));
+    const file = fileURLToPath(siblingFile(import.meta.url, "evaluator-process"));
     const evaluator: Evaluating = {
       process: fork(file, [], { serialization: "advanced", env: {}, execArgv: [], stdio: "ignore" }),
       ready: false,
@@ -195,6 +196,3 @@ function createProcess(limitMs: number, mayStepAside: boolean) {
     },
   };
 }
-
-/** TypeScript in a checkout; in the bundle, a JavaScript file next to this one. */
-const extension = import.meta.url.endsWith(".ts") ? ".ts" : ".js";

@@ -1,4 +1,5 @@
-import { createHash, createHmac, randomBytes } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
+import { sha256Of } from "./digest.ts";
 import { isSecretVariable } from "./secret-names.ts";
 
 /** Digests of settings by name, to compare them between replicas without storing their values. */
@@ -20,7 +21,7 @@ export function fingerprintsOf(settings: Readonly<Record<string, unknown>>): Fin
   const key = isSet(settings[keyName]) ? textOf(settings[keyName]) : null;
   const fingerprintOf = (name: string, text: string) => {
     if (key !== null) return keyedDigest(key, `${name} ${text}`, length);
-    return mayHoldSecret(name, text) ? "set" : createHash("sha256").update(text).digest("hex").slice(0, length);
+    return mayHoldSecret(name, text) ? "set" : sha256Of(text).slice(0, length);
   };
   return Object.fromEntries(shared.map(([name, value]) => [name, fingerprintOf(name, textOf(value))]));
 }

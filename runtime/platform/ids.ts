@@ -26,8 +26,10 @@ export function newId(): string {
 
 /** The lowest id of a moment, in milliseconds since 1970. No id created at that moment or later is less. */
 export function firstIdOf(ms: number): string {
-  const hex = Math.max(0, Math.floor(ms)).toString(16).padStart(12, "0");
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000`;
+  const hex = Math.min(Math.max(0, Math.floor(ms)), 2 ** 48 - 1)
+    .toString(16)
+    .padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
 /** Six random bytes that no one can guess, in hexadecimal. */
@@ -43,13 +45,8 @@ function random16(): Buffer {
   return idBytes;
 }
 
-/** The smallest id that `newId` could create at a time, in milliseconds. */
-export function firstIdAt(ms: number): string {
-  const hex = Math.min(Math.max(0, Math.floor(ms)), 2 ** 48 - 1)
-    .toString(16)
-    .padStart(12, "0");
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
-}
-
 /** The creation time of an id, in milliseconds. */
 export const timeOfId = (id: string): number => Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16);
+
+/** Whether a text is a UUID of any version. */
+export const isUuid = (text: string): boolean => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);

@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { problem } from "@signalbox/schema/problem";
 import { type JsonFault, readJson } from "./json.ts";
+import { siblingFile } from "./sibling-file.ts";
 
 /** Texts up to this size, in bytes, are parsed on the calling thread, which takes a few milliseconds. */
 const smallBytes = 262_144;
@@ -64,12 +65,11 @@ export function createLargeJson(): LargeJson {
   };
 }
 
-/** TypeScript in a checkout; in the bundle, a JavaScript file next to this one. */
-const extension = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
-
 function startWorker(): Worker {
-  const file = new URL(`./large-json-worker${extension}`, import.meta.url);
-  const worker = new Worker(file, { env: {}, resourceLimits: { maxOldGenerationSizeMb: memoryMb } });
+  const worker = new Worker(siblingFile(import.meta.url, "large-json-worker"), {
+    env: {},
+    resourceLimits: { maxOldGenerationSizeMb: memoryMb },
+  });
   worker.unref();
   return worker;
 }

@@ -1,5 +1,6 @@
 import type { PluginErrorCode, PluginErrorShape } from "@signalbox/sdk";
 import { unavailableCause } from "./database/unavailable.ts";
+import { messageOf } from "./error-text.ts";
 import { Failure, retry } from "./retry.ts";
 
 /**
@@ -33,7 +34,7 @@ const outages: ReadonlySet<PluginErrorCode> = new Set(["rate_limited", "unavaila
 export function toFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
   const shape = error as Partial<PluginErrorShape> | null;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const timedOut = error instanceof Error && (error.name === "TimeoutError" || error.name === "AbortError");
   return new Failure(message, {
     retryable: shape?.retryable === true || timedOut,

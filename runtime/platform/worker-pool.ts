@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { messageOf } from "./error-text.ts";
 
 export interface WorkerPoolOptions {
   /** The program of each thread. It answers a `WorkerRequest` with a `WorkerReply`. */
@@ -125,7 +126,7 @@ export class WorkerPool {
     const thread: Thread = { worker, loaded: new Set(), job: null };
     this.#threads.add(thread);
     worker.on("message", (reply: WorkerReply) => this.#receive(thread, reply));
-    worker.on("error", (error) => this.#lost(thread, error instanceof Error ? error.message : String(error)));
+    worker.on("error", (error) => this.#lost(thread, messageOf(error)));
     worker.on("exit", (code) => this.#lost(thread, `exit code ${code}`));
     for (const module of this.#modules) worker.postMessage({ load: module } satisfies WorkerRequest);
     this.#refBusy();

@@ -1,9 +1,8 @@
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { chmodSync, lstatSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-
-export const sha256Of = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+import { sha256Of } from "../platform/digest.ts";
 
 /** The path of a copy of this bundle. */
 export const cachedBundle = (bytes: Uint8Array): { readonly file: string; readonly sha256: string } => cachedFile(bytes, ".mjs");

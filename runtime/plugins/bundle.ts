@@ -1,4 +1,5 @@
 import { dirname } from "node:path";
+import { messageOf } from "../platform/error-text.ts";
 import { Refusal } from "./admit.ts";
 
 const maxBytes = 16 * 1024 * 1024;
@@ -37,6 +38,6 @@ export async function bundleOf(file: string): Promise<Uint8Array> {
     return bytes;
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    throw new Refusal("NOT_FOUND", `${file} could not be bundled: ${error instanceof Error ? error.message : error}`, error);
+    throw new Refusal("NOT_FOUND", `${file} could not be bundled: ${messageOf(error)}`, error);
   }
 }

@@ -1,7 +1,7 @@
 import { problem } from "@signalbox/schema/problem";
 import type { BuiltManifest } from "@signalbox/sdk/manifest";
-import { causeOf } from "../platform/cause-of.ts";
 import type { Sql } from "../platform/database/client.ts";
+import { causeOf } from "../platform/error-text.ts";
 import { issueText } from "../platform/issue-text.ts";
 import type { Vault } from "../platform/vault.ts";
 import { Refusal } from "./admit.ts";

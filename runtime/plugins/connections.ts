@@ -15,6 +15,9 @@ export interface Connection {
   readonly missingSettings: readonly string[];
 }
 
+/** The path segment of a connection's webhook: the id of its integration, or else the name of its source. */
+export const slugOf = ({ id, source }: Pick<Connection, "id" | "source">): string => (id === "environment" ? source.name : id);
+
 /** Parses raw settings by the source's own schema. Throws an Error that names the setting, never its value. */
 export function connection(id: string, source: SourceEntry, rawSettings: Readonly<Record<string, unknown>>): Connection {
   const parsed = source.adapter.connection.safeParse(rawSettings);

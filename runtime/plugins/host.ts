@@ -1,14 +1,4 @@
-import type {
-  CallContext,
-  ForwardingQueue,
-  KnowledgeConnector,
-  MemoryStore,
-  Queue,
-  Route,
-  Source,
-  Tool,
-  UseCase,
-} from "@signalbox/sdk";
+import type { ForwardingQueue, KnowledgeConnector, MemoryStore, Queue, Route, Source, Tool, UseCase } from "@signalbox/sdk";
 import { z } from "zod";
 import type { LoadedPlugin } from "./load.ts";
 
@@ -151,5 +141,3 @@ function toolsOf({ plugin, contributions, schemas }: LoadedPlugin, sources: Read
 
 /** A queue with consumers, or one that only forwards its messages. */
 export type AnyQueue = Queue | ForwardingQueue;
-
-export type AnyCall = CallContext<Record<string, unknown>>;

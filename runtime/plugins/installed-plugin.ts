@@ -1,4 +1,5 @@
 import { PluginError } from "@signalbox/sdk";
+import { messageOf } from "../platform/error-text.ts";
 import type { Vault } from "../platform/vault.ts";
 import { Refusal } from "./admit.ts";
 import type { LoadedThirdParty } from "./load-third-party.ts";
@@ -42,7 +43,7 @@ export async function settingsOf(row: PluginRow, vault: Vault): Promise<Record<s
   try {
     return (await vault.open(row.settings, settingsPurpose(row.id))) as Record<string, string>;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : error;
+    const reason = messageOf(error);
     throw new PluginError("not_configured", `The stored settings of ${row.id} cannot be decrypted: ${reason}`);
   }
 }

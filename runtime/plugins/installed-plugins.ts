@@ -1,4 +1,5 @@
 import type { Sql } from "../platform/database/client.ts";
+import { messageOf } from "../platform/error-text.ts";
 import type { Log, Report } from "../platform/log.ts";
 import type { Vault } from "../platform/vault.ts";
 import { FailedUpgrades } from "./failed-upgrades.ts";
@@ -102,7 +103,7 @@ export class InstalledPlugins {
       if (loadedPlugin && serves(loadedPlugin)) this.failedUpgrades.add(row, loadedPlugin, error);
       else {
         if (loadedPlugin) await this.#unload(row.id);
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = messageOf(error);
         if (this.#refused.get(row.id)?.reason !== reason) this.#refuse(row.id, error);
       }
     }

@@ -1,8 +1,9 @@
 import { pathToFileURL } from "node:url";
 import type { Contributions, Plugin } from "@signalbox/sdk";
 import { type BuiltManifest, builtManifest, declaredContributions, httpMethods, manifestError } from "@signalbox/sdk/manifest";
+import { sha256Of } from "../platform/digest.ts";
 import { admit, admitDeclared, Refusal } from "./admit.ts";
-import { cachedBundle, sha256Of } from "./bundle-cache.ts";
+import { cachedBundle } from "./bundle-cache.ts";
 import { checkContributions, type LoadedPlugin, type LoadOptions, setUp } from "./load.ts";
 import { withSignature } from "./sandbox/contributions.ts";
 import type { BundleDeclaration } from "./sandbox/initialize.ts";

@@ -1,5 +1,7 @@
 import type { Contributions, Plugin } from "@signalbox/sdk";
 import { contributionKinds } from "@signalbox/sdk/manifest";
+import { within } from "../platform/abortable.ts";
+import { messageOf } from "../platform/error-text.ts";
 import type { Log } from "../platform/log.ts";
 import { admit, capabilityNames, Refusal } from "./admit.ts";
 import { capabilitiesFor, type EgressRules, type Grants } from "./capabilities.ts";
@@ -63,19 +65,14 @@ export async function setUp(plugin: Plugin, options: Omit<LoadOptions, "builtIns
     ...(options.offloadFor && { offload: options.offloadFor(plugin, options.module) }),
     ...options.grants,
   });
-  let timer: ReturnType<typeof setTimeout> | undefined;
   const limit = options.setupMs ?? 10_000;
-  const late = new Promise<never>((_, fail) => {
-    timer = setTimeout(() => fail(new Refusal("SETUP_TIMEOUT", `${plugin.id}: setup took longer than ${limit} ms.`)), limit);
-  });
+  const late = () => new Refusal("SETUP_TIMEOUT", `${plugin.id}: setup took longer than ${limit} ms.`);
   try {
-    const contributions = await Promise.race([plugin.setup({ ...capabilities, config: config.data }), late]);
+    const contributions = await within(plugin.setup({ ...capabilities, config: config.data }), limit, late);
     checkContributions(plugin.id, contributions);
     return contributions;
   } catch (error) {
     throw error instanceof Refusal ? error : new Refusal("SETUP_FAILED", `${plugin.id}: setup threw: ${error}`, error);
-  } finally {
-    clearTimeout(timer);
   }
 }
 
@@ -119,5 +116,5 @@ export function checkContributions(plugin: string, contributions: Contributions)
 export const refusalOf = (plugin: string, error: unknown): RefusedPlugin => ({
   name: plugin,
   code: error instanceof Refusal ? error.code : "SETUP_FAILED",
-  reason: error instanceof Error ? error.message : String(error),
+  reason: messageOf(error),
 });

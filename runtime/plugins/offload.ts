@@ -1,8 +1,7 @@
 import { type Capabilities, type Plugin, PluginError } from "@signalbox/sdk";
 import type { Log } from "../platform/log.ts";
+import { siblingFile } from "../platform/sibling-file.ts";
 import { type JobData, WorkerFailure, WorkerPool } from "../platform/worker-pool.ts";
-
-const extension = import.meta.url.slice(import.meta.url.lastIndexOf("."));
 
 /** The capability `offload` for plugins in this process. `module`: URL of a plugin that is not built in. */
 export type OffloadFor = (plugin: Plugin, module?: string) => Capabilities["offload"];
@@ -17,7 +16,7 @@ export function openOffload(
   log: Log,
   limits: { readonly deadlineMs?: number; readonly queueMs?: number } = {},
 ): { readonly offloadFor: OffloadFor } {
-  const pool = new WorkerPool({ entry: new URL(`./offload-worker${extension}`, import.meta.url), ...limits });
+  const pool = new WorkerPool({ entry: siblingFile(import.meta.url, "offload-worker"), ...limits });
   closing.add(() => pool.close());
   const logged = new Set<string>();
   const warn = (plugin: string, name: string, characters: number, { code, message }: PluginError) => {

@@ -2,9 +2,9 @@ import { existsSync, lstatSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { type BuiltManifest, builtManifest, manifestError } from "@signalbox/sdk/manifest";
+import { sha256Of } from "../platform/digest.ts";
 import { Refusal } from "./admit.ts";
 import { bundleOf } from "./bundle.ts";
-import { sha256Of } from "./bundle-cache.ts";
 
 /** A third-party plugin as its files describe it. None of its code has run. */
 export interface ThirdPartyPlugin {

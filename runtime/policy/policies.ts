@@ -10,6 +10,16 @@ import { allAgentPolicies, allProjectPolicies } from "./queries.ts";
 /** A project, identified by its id here or at its platform. */
 export type ProjectKey = number | { readonly source: string; readonly project: string } | null;
 
+interface Work {
+  readonly project_id: number | null;
+  readonly source: string;
+  readonly project: string | null;
+}
+
+/** The key of the project of an execution: its id, or if it has none, its name at the platform. */
+export const projectKeyOf = ({ project_id, source, project }: Work): ProjectKey =>
+  project_id ?? (project === null ? null : { source, project });
+
 /** The policies of all levels, in memory. When a change is answered, all replicas have read it. */
 export interface Policies extends CachedValue {
   /** The policy for the work of an agent in a project; `null`: of no agent, or in no project. */

@@ -36,7 +36,7 @@ export async function openTools({ log, sql, bus, warn, shutdown }: Core, { guard
   const isTaken = (provider: string) =>
     manager.isTaken(provider) || manager.runningPlugin(provider) !== undefined || isBuiltInSource(provider);
   const discoverTools = () => mcpTools(sql, fetch, isTaken);
-  const registry = await openRegistry({ host, sql, bus, log, fetch, builtIns: builtInIds, discoverTools: discoverTools });
+  const registry = await openRegistry({ host, sql, bus, log, fetch, builtIns: builtInIds, discoverTools });
   shutdown.add(() => registry.close());
   changed.push(() => registry.refresh());
   const discovery = startDiscovery({ sql, bus, log, fetch, warn });

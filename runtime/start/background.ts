@@ -24,7 +24,7 @@ export function startBackground(core: Core, plugins: Plugins, memory: Memory, { 
     log,
     vault,
     leaseSeconds,
-    egress: egress,
+    egress,
     warn,
     knowledge: host.knowledge,
     onChunksAdded: memory.onChunksStored,

@@ -1,7 +1,7 @@
 import type { Output } from "@signalbox/schema/operation";
 import type { get } from "@signalbox/schema/status";
 import { raceTimeout } from "../platform/abortable.ts";
-import { causeOf } from "../platform/cause-of.ts";
+import { causeOf } from "../platform/error-text.ts";
 
 export type Check = Output<typeof get>["checks"][number];
 /** The result of a check. */

@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises";
 import type { Part } from "../health/operations.ts";
-import { causeOf } from "../platform/cause-of.ts";
 import type { Sql, StorageFailure } from "../platform/database/client.ts";
+import { causeOf } from "../platform/error-text.ts";
 import { differences } from "../platform/fingerprints.ts";
 import type { Vault } from "../platform/vault.ts";
 import type { PluginManager } from "../plugins/plugin-manager.ts";

@@ -1,9 +1,9 @@
 import type { Embedder } from "../memory/embedder.ts";
 import { raceTimeout } from "../platform/abortable.ts";
-import { causeOf } from "../platform/cause-of.ts";
+import { causeOf } from "../platform/error-text.ts";
 import type { Accounts } from "../plugins/accounts.ts";
-import type { Connection } from "../plugins/connections.ts";
-import { hasPrevious, previousKeyOf } from "../webhooks/previous-secret.ts";
+import { type Connection, slugOf } from "../plugins/connections.ts";
+import { hasPrevious } from "../webhooks/previous-secret.ts";
 import type { Check, Finding, Probe } from "./board.ts";
 
 const everyMs = 60_000;
@@ -58,7 +58,7 @@ export interface ConnectionSources {
   /** Accounts from the environment, and stored ones with the name of their integration. */
   readonly all: () => Promise<readonly { readonly name: string; readonly connection: Connection }[]>;
   readonly accounts: Accounts;
-  /** When the previous webhook secret was last used, by `previousKeyOf`. */
+  /** When the previous webhook secret was last used, by `slugOf`. */
   readonly previousUses: () => Promise<ReadonlyMap<string, string>>;
   /** Until when the platform's rate limit delays the requests of a plugin, in milliseconds since 1970. */
   readonly heldUntil: (plugin: string) => number | null;
@@ -75,7 +75,7 @@ export const connectionProbe = ({ all, accounts, previousUses, heldUntil }: Conn
       connections.map(async (one): Promise<Finding> => {
         const finding = await connectionFinding(one, accounts, heldUntil, signal);
         if (!hasPrevious(one.connection)) return finding;
-        const used = uses.get(previousKeyOf(one.connection));
+        const used = uses.get(slugOf(one.connection));
         const last = used === undefined ? "has not been used" : `was last used at ${used}`;
         return { ...finding, message: `${finding.message}; the previous webhook secret ${last}` };
       }),

@@ -4,6 +4,7 @@ import type { PluginErrorShape } from "@signalbox/sdk";
 import { UnattachedSteps } from "../execution/steps/unattached-steps.ts";
 import { toolWrite } from "../own-writes/own-write.ts";
 import type { Sql } from "../platform/database/client.ts";
+import { messageOf } from "../platform/error-text.ts";
 import { Failure } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { BadParameter, type Parameters, type RegisteredTool } from "../tools/registered-tool.ts";
@@ -76,7 +77,7 @@ async function settingsFor(tool: RegisteredTool, deps: ExecuteDeps): Promise<Rec
 /** What a failed run means for the caller. */
 function toProblem(tool: RegisteredTool, error: unknown): Problem {
   const { code } = ((error as Error | null)?.cause ?? {}) as Partial<PluginErrorShape>;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const failure = error instanceof Failure ? error : null;
   if (code === "invalid_input") return problem("bad_request", `parameters: ${message}`, { field: "parameters", cause: error });
   const text = `${tool.qualifiedName}: ${message}`;

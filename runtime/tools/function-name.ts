@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { sha256Of } from "../platform/digest.ts";
 
 /** The function names that OpenAI-compatible APIs accept. */
 const maxLength = 64;
@@ -18,6 +18,6 @@ export function functionName(qualifiedName: string): string {
 
 /** `text` in at most `max` permitted characters, ending with a hash of `whole`. */
 export function withHash(text: string, whole: string, max: number): string {
-  const hash = createHash("sha256").update(whole).digest("hex").slice(0, 8);
+  const hash = sha256Of(whole).slice(0, 8);
   return `${text.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, max - hash.length - 1)}_${hash}`;
 }

@@ -1,3 +1,4 @@
+import { messageOf } from "../platform/error-text.ts";
 import { type Kind, pack, unpack } from "../platform/packing/packed.ts";
 
 /*
@@ -157,7 +158,7 @@ export function readable<T>(part: string, read: () => T): Part<T> {
   try {
     return { value: read() };
   } catch (error) {
-    return { value: null, unreadable: `The stored ${part} cannot be read: ${error instanceof Error ? error.message : error}` };
+    return { value: null, unreadable: `The stored ${part} cannot be read: ${messageOf(error)}` };
   }
 }
 

@@ -7,6 +7,7 @@ import { get as health } from "@signalbox/schema/health";
 import { problem } from "@signalbox/schema/problem";
 import { type Config, ConfigError, StartError } from "../platform/config.ts";
 import type { Sql } from "../platform/database/client.ts";
+import { messageOf } from "../platform/error-text.ts";
 import { createLargeJson, type LargeJson } from "../platform/large-json.ts";
 import type { Log, Report } from "../platform/log.ts";
 import { clientAddress } from "../platform/network/client-address.ts";
@@ -219,6 +220,6 @@ function tlsOf({ GRPC_TLS_CERT: cert, GRPC_TLS_KEY: key }: Config) {
   try {
     return { tls: { cert: readFileSync(cert), key: readFileSync(key) } };
   } catch (error) {
-    throw new ConfigError(`GRPC_TLS_CERT and GRPC_TLS_KEY: ${error instanceof Error ? error.message : error}`);
+    throw new ConfigError(`GRPC_TLS_CERT and GRPC_TLS_KEY: ${messageOf(error)}`);
   }
 }

@@ -1,3 +1,5 @@
+import { rememberLatest } from "@signalbox/sdk";
+
 export interface Attribute {
   readonly name: string;
   readonly value: string | null;
@@ -74,14 +76,5 @@ export function endOfElement(text: string, name: string, from: number): number {
   return text.length;
 }
 
-const patterns = new Map<string, RegExp>();
-const maxPatterns = 200;
-
-function patternOf(name: string): RegExp {
-  const known = patterns.get(name);
-  if (known) return known;
-  const pattern = new RegExp(`<(/?)${name}(?=[\\s/>])[^<>]*>?`, "gi");
-  if (patterns.size >= maxPatterns) patterns.clear();
-  patterns.set(name, pattern);
-  return pattern;
-}
+const patterns = rememberLatest<RegExp>(200);
+const patternOf = (name: string): RegExp => patterns(name, () => new RegExp(`<(/?)${name}(?=[\\s/>])[^<>]*>?`, "gi"));

@@ -1,3 +1,4 @@
+import { lockKeys } from "../platform/database/advisory-lock.ts";
 import type { Queryable, Sql } from "../platform/database/client.ts";
 import { firstIdOf } from "../platform/ids.ts";
 import { bucketSql } from "./durations.ts";
@@ -162,7 +163,7 @@ export const sumDay = (sql: Sql, day: string): Promise<void> =>
   sql.begin(async (tx) => {
     const from = `${day}T00:00:00.000Z`;
     const to = new Date(Date.parse(from) + 86_400_000).toISOString();
-    await tx`select pg_advisory_xact_lock(7160420)`;
+    await tx`select pg_advisory_xact_lock(${lockKeys.usageDays})`;
     await tx`
       update task_executions e set model = s.model, cost_usd = s.cost_usd, unpriced_tokens = s.unpriced, failed_tool_calls = s.failed
       from (

@@ -2,6 +2,7 @@ import { problem } from "@signalbox/schema/problem";
 import { extractionFields, type webhookAuthUpdate } from "@signalbox/schema/webhook-mappings";
 import { JSONPathEnvironment } from "json-p3";
 import type { z } from "zod";
+import { messageOf } from "../platform/error-text.ts";
 import type { Evaluator } from "../platform/evaluator.ts";
 import { parseNetworks } from "../platform/network/networks.ts";
 import { compilePath } from "../platform/path-pattern.ts";
@@ -18,7 +19,6 @@ export interface Draft {
 
 const paths = new JSONPathEnvironment();
 const fieldProblem = (field: string, what: string) => problem("bad_request", `${field}: ${what}`, { field });
-const reason = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 /** Refuses a mapping that could never work, naming the member. `platforms`: the sources whose webhooks have their own paths. */
 export async function checkMapping(draft: Draft, platforms: ReadonlySet<string>, evaluator: Evaluator): Promise<void> {
@@ -26,7 +26,7 @@ export async function checkMapping(draft: Draft, platforms: ReadonlySet<string>,
   else checkPathMapping(draft, draft.path_pattern, platforms);
   if (draft.jq_filter === null) return;
   await evaluator.compile(draft.jq_filter).catch((error) => {
-    throw fieldProblem("jq_filter", `is not valid jq: ${reason(error)}`);
+    throw fieldProblem("jq_filter", `is not valid jq: ${messageOf(error)}`);
   });
 }
 
@@ -48,7 +48,7 @@ function checkPathMapping(
   try {
     compilePath(pattern);
   } catch (error) {
-    throw fieldProblem("path_pattern", `${reason(error)}; it is ${JSON.stringify(pattern)}`);
+    throw fieldProblem("path_pattern", `${messageOf(error)}; it is ${JSON.stringify(pattern)}`);
   }
   const literal = pattern.slice("/webhook/".length);
   if (platforms.has(literal))
@@ -61,7 +61,7 @@ function checkPathMapping(
     try {
       paths.compile(rule);
     } catch (error) {
-      throw fieldProblem(field, `must be a JSONPath (RFC 9535) such as $.issue.id: ${reason(error)}`);
+      throw fieldProblem(field, `must be a JSONPath (RFC 9535) such as $.issue.id: ${messageOf(error)}`);
     }
   }
   const named = rules.some(([name]) => name === "event_type") || /:event_type\b/.test(pattern);
@@ -78,6 +78,6 @@ export function checkAuth(auth: z.output<typeof webhookAuthUpdate>): void {
   try {
     parseNetworks(auth.cidrs);
   } catch (error) {
-    throw fieldProblem("auth.cidrs", reason(error));
+    throw fieldProblem("auth.cidrs", messageOf(error));
   }
 }

@@ -1,5 +1,6 @@
 import type { EventAuthor, SourceEvent } from "@signalbox/sdk";
 import type { Queryable } from "../platform/database/client.ts";
+import { isUuid } from "../platform/ids.ts";
 import { isBelow } from "../policy/standing.ts";
 import type { NewEvent } from "./arrival.ts";
 
@@ -28,10 +29,6 @@ export interface CommandPlace {
  */
 export type Reach = string | null;
 
-const integrationId = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-export const reachOf = (slug: string): Reach => (integrationId.test(slug) ? slug : null);
-
 /** The place of a stored event's command. */
 export const placeOf = ({
   id,
@@ -43,7 +40,8 @@ export const placeOf = ({
 }: Pick<NewEvent, "id" | "source" | "slug" | "subject" | "actor" | "author">): CommandPlace => ({
   event_id: id,
   subject: subject ?? "",
-  reach: reachOf(slug),
+  // The path of an integration's webhook is its id.
+  reach: isUuid(slug) ? slug : null,
   by: `${source}:${author?.name ?? actor ?? "someone"}`,
 });
 

@@ -1,5 +1,6 @@
 import { type ExtractionField, extractionFields } from "@signalbox/schema/webhook-mappings";
 import { hasMarker, type SourceEvent } from "@signalbox/sdk";
+import { messageOf } from "../platform/error-text.ts";
 import type { Evaluator } from "../platform/evaluator.ts";
 import type { PathRule } from "./mapping-rules.ts";
 
@@ -24,7 +25,7 @@ export async function extractEvent(
     try {
       Object.assign(fields, await evaluator.extract(rule.rules, body));
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       reason = `an extraction rule of webhook mapping ${rule.id} failed on the payload: ${message}`;
     }
   }

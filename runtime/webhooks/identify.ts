@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import { sources } from "@signalbox/schema/common";
 import { type Json, markersIn } from "@signalbox/sdk";
 import { digestsIn, kindsOfEvent } from "../own-writes/own-write.ts";
+import { sha256Of } from "../platform/digest.ts";
 import type { Arrival } from "./arrival.ts";
 import type { IncomingEvent } from "./incoming-event.ts";
 
@@ -18,20 +18,19 @@ export function identify(incoming: IncomingEvent, replayHours: number): Pick<Arr
   const { event, body, payload = null, replayScopes: scopes = [], replayOf, own } = incoming;
   const isNew = replayOf === undefined && !own;
   return {
-    copy: replayHours > 0 && scopes.length > 0 ? { scopes, digest: sha256(body) } : null,
+    copy: replayHours > 0 && scopes.length > 0 ? { scopes, digest: sha256Of(body) } : null,
     hookDigest: isNew && event.hook_id ? (sameDigest(incoming) ?? hookDigest(payload, body)) : null,
     suspect: isNew ? suspectOf(incoming) : null,
   };
 }
 
-const sha256 = (content: Uint8Array | string): string => createHash("sha256").update(content).digest("hex");
-
 /** Includes the slug, because projects on different servers of one source can have the same name. */
-const sameDigest = ({ event, slug }: IncomingEvent): string | null => (event.same_as ? sha256(`${slug} ${event.same_as}`) : null);
+const sameDigest = ({ event, slug }: IncomingEvent): string | null =>
+  event.same_as ? sha256Of(`${slug} ${event.same_as}`) : null;
 
 function hookDigest(payload: Json, body: Uint8Array): string {
-  if (body.byteLength > maxCompared || typeof payload !== "object" || payload === null) return sha256(body);
-  return sha256(JSON.stringify(Object.fromEntries(Object.entries(payload).filter(([name]) => !ofHooks.has(name)))));
+  if (body.byteLength > maxCompared || typeof payload !== "object" || payload === null) return sha256Of(body);
+  return sha256Of(JSON.stringify(Object.fromEntries(Object.entries(payload).filter(([name]) => !ofHooks.has(name)))));
 }
 
 /** An event with a marker, or without an actor, can be our own change. The database compares it with the ledger of our writes. */

@@ -2,6 +2,7 @@ import { problem } from "@signalbox/schema/problem";
 import type { Bus } from "../platform/bus.ts";
 import { type CachedValue, openCachedValue } from "../platform/cached-value.ts";
 import type { Sql } from "../platform/database/client.ts";
+import { messageOf } from "../platform/error-text.ts";
 import type { Evaluator } from "../platform/evaluator.ts";
 import type { Log, Report } from "../platform/log.ts";
 import { compilePath, type PathMatch } from "../platform/path-pattern.ts";
@@ -84,7 +85,7 @@ export async function openMappingRules(options: MappingRulesOptions, sweepMs?: n
       warn("the filter of a webhook mapping failed on a payload, so it does not match", {
         webhook_mapping: rule.id,
         source: rule.source,
-        error: error instanceof Error ? error.message : String(error),
+        error: messageOf(error),
       });
       return false;
     }
@@ -150,7 +151,7 @@ function createSecrets({ vault, alarm }: Pick<MappingRulesOptions, "vault" | "al
     try {
       secret = String(await vault.open(sealed, "webhook_mapping"));
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       alarm("the secret of a webhook mapping cannot be decrypted, so its webhooks are refused", {
         webhook_mapping: id,
         error: reason,

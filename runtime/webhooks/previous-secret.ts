@@ -1,7 +1,7 @@
 import type { VerificationResult, WebhookRequest } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
-import type { Connection } from "../plugins/connections.ts";
+import { type Connection, slugOf } from "../plugins/connections.ts";
 import { savePreviousUse } from "./refusal-queries.ts";
 
 /** Interval at which the time of a use is stored, in milliseconds. */
@@ -18,13 +18,6 @@ export const previousSecretOf = (connection: Connection): string | null => {
 
 /** Whether a connection names a second secret. */
 export const hasPrevious = (connection: Connection): boolean => previousSecretOf(connection) !== null;
-
-/**
- * The key under which uses of a connection's previous secret are stored: the id of the integration, or the source for the
- * environment's connection.
- */
-export const previousKeyOf = ({ id, source }: Pick<Connection, "id" | "source">): string =>
-  id === "environment" ? source.name : id;
 
 const previousConnections = new WeakMap<Connection, Connection>();
 /** The connections that `withPreviousSecret` returned. */
@@ -56,7 +49,7 @@ export interface PreviousSecrets {
 export function createPreviousSecrets(sql: Sql, log: Pick<Log, "warn">): PreviousSecrets {
   const notedAt = new Map<string, number>();
   const note = (connection: Connection) => {
-    const key = previousKeyOf(connection);
+    const key = slugOf(connection);
     if (performance.now() - (notedAt.get(key) ?? Number.NEGATIVE_INFINITY) < everyMs) return;
     notedAt.set(key, performance.now());
     savePreviousUse(sql, key).catch((error) => log.warn("failed to store the use of a previous secret", { error }));

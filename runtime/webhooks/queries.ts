@@ -1,4 +1,5 @@
 import { findOwn } from "../own-writes/queries.ts";
+import { firstLockKeys } from "../platform/database/advisory-lock.ts";
 import type { Queryable } from "../platform/database/client.ts";
 import { isPacked } from "../platform/packing/packed.ts";
 import { projectSpelling } from "../platform/project-spelling.ts";
@@ -88,10 +89,10 @@ export async function lockSubjects(tx: Queryable, arrivals: readonly Arrival[]):
   const isOrdered = ({ event, closes }: Arrival) => (closes || event.snapshot) && !event.polled && event.subject !== null;
   const ordered = inOrderOfLocks(arrivals.filter(isOrdered));
   const subjects = ordered.map(({ event }) => event.subject ?? "");
-  await tx`select pg_advisory_xact_lock(7160415, hashtext(subject)) from unnest(${subjects}::text[]) subject`;
+  await tx`select pg_advisory_xact_lock(${firstLockKeys.subject}, hashtext(subject)) from unnest(${subjects}::text[]) subject`;
   // Polls use the path of the source, also if the webhook is that of an integration.
   const paths = new Set(ordered.flatMap(({ event, closes }) => (closes ? [event.slug, event.source] : [])));
-  await tx`select pg_advisory_xact_lock_shared(7160414, hashtext(path)) from unnest(${[...paths]}::text[]) path`;
+  await tx`select pg_advisory_xact_lock_shared(${firstLockKeys.webhookPath}, hashtext(path)) from unnest(${[...paths]}::text[]) path`;
 }
 
 /**
@@ -101,7 +102,7 @@ export async function lockSubjects(tx: Queryable, arrivals: readonly Arrival[]):
  */
 export async function endMissed(tx: Queryable, closes: readonly Arrival[]): Promise<Map<string, readonly string[]>> {
   const subjects = inOrderOfLocks(closes).map(({ event }) => event.subject ?? "");
-  await tx`select pg_advisory_xact_lock(7160415, hashtext(subject)) from unnest(${subjects}::text[]) subject`;
+  await tx`select pg_advisory_xact_lock(${firstLockKeys.subject}, hashtext(subject)) from unnest(${subjects}::text[]) subject`;
   const { use, cancelled } = endingOf(tx, closes, { onlyMissed: true });
   const rows = await tx<{ id: string; cancelled: string[] }[]>`
     with stored as (

@@ -2,7 +2,7 @@ import { problem } from "@signalbox/schema/problem";
 import type { Json, SourceEvent, WebhookRequest } from "@signalbox/sdk";
 import { newId } from "../platform/ids.ts";
 import type { SentRequest } from "../platform/webhook-auth.ts";
-import type { Connection } from "../plugins/connections.ts";
+import { type Connection, slugOf } from "../plugins/connections.ts";
 import {
   checkWithoutBody,
   neededBodyBefore,
@@ -26,7 +26,7 @@ import type {
   ReceiverOptions,
   UnreadableWebhook,
 } from "./receiver.ts";
-import { replayScopes, slugOf } from "./replay-scope.ts";
+import { replayScopes } from "./replay-scope.ts";
 import { extensionHeaders, type RecordedHeaders, recordReads, withoutSecrets } from "./stored-headers.ts";
 
 /** Timeout of a reaction. */

@@ -1,3 +1,4 @@
+import { lockKeys } from "../platform/database/advisory-lock.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { firstIdOf } from "../platform/ids.ts";
 
@@ -9,9 +10,6 @@ export interface RefusedDelivery {
   readonly reason: string;
 }
 
-/** Key of an advisory lock: an arbitrary number, the same on every replica. */
-const countingLock = 7_160_416;
-
 /**
  * Stores refused deliveries of all replicas, at most `most` per source and day (UTC). Returns the sources that have reached this
  * limit for the day.
@@ -19,7 +17,7 @@ const countingLock = 7_160_416;
 export const insertRefused = (sql: Sql, all: readonly RefusedDelivery[], dayMs: number, most: number): Promise<string[]> =>
   sql.begin(async (tx) => {
     // Locked before the statement that counts, so that it sees the rows of other replicas.
-    await tx`select pg_advisory_xact_lock(${countingLock})`;
+    await tx`select pg_advisory_xact_lock(${lockKeys.refusals})`;
     const rows = await tx<{ source: string }[]>`
       with given as (
         select g.*, row_number() over (partition by g.source order by g.id) as n

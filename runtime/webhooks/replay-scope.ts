@@ -1,6 +1,6 @@
 import { scrypt } from "node:crypto";
 import { promisify } from "node:util";
-import type { Connection, Connections } from "../plugins/connections.ts";
+import { type Connection, type Connections, slugOf } from "../plugins/connections.ts";
 import { checkWithoutBody, unavailableBody, verifierOf } from "./admit.ts";
 import { previousSecretOf } from "./previous-secret.ts";
 import type { Entry } from "./receiver.ts";
@@ -23,9 +23,6 @@ export async function replayScopes(
   if (secrets.length === 0) return [entry.kind === "connection" ? slugOf(entry.connection) : slug];
   return Promise.all([...new Set(secrets)].map((secret) => scopeOf(source, secret)));
 }
-
-/** The path segment of a connection's webhook. */
-export const slugOf = ({ id, source }: Pick<Connection, "id" | "source">): string => (id === "environment" ? source.name : id);
 
 const scopes = new Map<string, Promise<string>>();
 const maxScopes = 10_000;

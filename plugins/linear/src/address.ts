@@ -4,7 +4,6 @@ import { PluginError } from "@signalbox/sdk";
 const team = /^[A-Za-z][A-Za-z0-9]{0,9}$/;
 const identifier = /^([A-Za-z][A-Za-z0-9]{0,9})-([1-9]\d{0,8})$/;
 
-export const isTeam = (value: string): boolean => team.test(value);
 export const isIdentifier = (value: string): boolean => identifier.test(value);
 
 /** The key of a team. Throws `invalid_input`. */

@@ -1,4 +1,4 @@
-import { type Capabilities, type HttpClient, httpClient } from "@signalbox/sdk";
+import { type Capabilities, type HttpClient, httpClient, rememberLatest } from "@signalbox/sdk";
 import { z } from "zod";
 import { withStatuses } from "./errors.ts";
 import type { Settings } from "./settings.ts";
@@ -23,26 +23,23 @@ export type ClientOf = (connection: Settings) => Client;
 
 /** One client per account, so that a wait that Linear requests applies to all calls. */
 export function clients({ fetch, throttle }: Pick<Capabilities, "fetch" | "throttle">): ClientOf {
-  const clientByKey = new Map<string, Client>();
+  const clientOfAccount = rememberLatest<Client>(100);
   return ({ url, token, webhook_secret }) => {
     // Everything that the client depends on, including the secret that it removes from error messages.
     const key = JSON.stringify([url, token, webhook_secret]);
-    const known = clientByKey.get(key);
-    if (known) return known;
-    const http = httpClient({
-      platform: "linear",
-      base: url.replace(/\/+$/, ""),
-      headers: token === undefined ? {} : { authorization: authorization(token) },
-      fetch: withStatuses(fetch),
-      throttle,
-      sharedLimit: true,
-      secrets: [token, webhook_secret].filter((secret) => secret !== undefined),
-    });
-    // Bounded, because tokens are rotated and a long-lived process would otherwise keep every old one.
-    if (clientByKey.size >= 100) clientByKey.clear();
-    const client = clientOn(http);
-    clientByKey.set(key, client);
-    return client;
+    return clientOfAccount(key, () =>
+      clientOn(
+        httpClient({
+          platform: "linear",
+          base: url.replace(/\/+$/, ""),
+          headers: token === undefined ? {} : { authorization: authorization(token) },
+          fetch: withStatuses(fetch),
+          throttle,
+          sharedLimit: true,
+          secrets: [token, webhook_secret].filter((secret) => secret !== undefined),
+        }),
+      ),
+    );
   };
 }
 

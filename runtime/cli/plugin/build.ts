@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { PluginError } from "@signalbox/sdk";
 import { type BuiltManifest, builtManifest, manifestError } from "@signalbox/sdk/manifest";
+import { sha256Of } from "../../platform/digest.ts";
 import { admitDeclared, Refusal } from "../../plugins/admit.ts";
 import type { BundleDeclaration } from "../../plugins/sandbox/initialize.ts";
 import { openSandbox } from "../../plugins/sandbox/open.ts";
@@ -18,8 +18,6 @@ export interface PluginBuild {
   readonly changedMembers: readonly string[];
   readonly inputs: readonly string[];
 }
-
-export const sha256Of = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
 /** Path of the built manifest, next to the bundle. */
 export const builtPathOf = (folder: string, entry: string): string => join(folder, dirname(entry), "plugin.json");

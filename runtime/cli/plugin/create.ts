@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// The program of create-signalbox-plugin: `npm create signalbox-plugin <folder>` is `signalbox plugin new <folder>`.
 import { parseArgs } from "node:util";
+// The program of create-signalbox-plugin: `npm create signalbox-plugin <folder>` is `signalbox plugin new <folder>`.
+import { messageOf } from "../../platform/error-text.ts";
 import { listOfKinds } from "./kinds.ts";
 import { ownershipFlags, ownershipOf, remainingSteps } from "./ownership.ts";
 import { scaffold } from "./scaffold.ts";
@@ -25,6 +26,6 @@ try {
     process.stdout.write(`${result.folder}: ${result.files.length} files. Next:\n\n${next}\n${remainingSteps(ownership)}`);
   }
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+  process.stderr.write(`${messageOf(error)}\n`);
   process.exitCode = 1;
 }

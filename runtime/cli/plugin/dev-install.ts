@@ -1,9 +1,10 @@
 import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
-import type { Operation } from "@signalbox/schema/operation";
 import * as plugins from "@signalbox/schema/plugins";
-import { type PluginBuild, sha256Of } from "./build.ts";
+import { sha256Of } from "../../platform/digest.ts";
+import type { Call } from "../request.ts";
+import type { PluginBuild } from "./build.ts";
 import { bundle } from "./bundle.ts";
 import { filePublisher } from "./fetch-package.ts";
 import { requestedText } from "./messages.ts";
@@ -15,7 +16,7 @@ export interface DevService {
   readonly url: string;
   /** Approves the permissions that a version requests immediately. */
   readonly approves: boolean;
-  call<T>(op: Operation, input?: Readonly<Record<string, unknown>>): Promise<T>;
+  readonly call: Call;
 }
 export interface DevInstall {
   readonly pluginBuild: PluginBuild;

@@ -3,8 +3,9 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { isServiceNamed, readClientConfig } from "../../platform/config.ts";
+import { messageOf } from "../../platform/error-text.ts";
 import { UsageError } from "../arguments.ts";
-import { request } from "../request.ts";
+import { callerOf } from "../request.ts";
 import type { Terminal } from "../terminal.ts";
 import { build, type PluginBuild } from "./build.ts";
 import { readConformance } from "./conformance/read-conformance.ts";
@@ -87,7 +88,7 @@ async function optionsOf(args: readonly string[], terminal: Terminal) {
       : {
           url,
           approves: values.approve === true,
-          call: async (op, input = {}) => (await request(op, input, { url, apiKey }, terminal.out)).value as never,
+          call: callerOf({ url, apiKey }, terminal.out),
         };
   return { folder: resolve(folder), service, replays: values.replay === true };
 }
@@ -112,15 +113,13 @@ async function round(context: Round, packageFile: () => string): Promise<string>
     const serves = await installDevVersion({ pluginBuild, folder, service, out, signal });
     if (serves && replays) await replayLastWebhook({ pluginBuild, service, out, signal });
   } catch (error) {
-    if (!signal.aborted) err(`${messageOf(error)}\n`);
+    if (!signal.aborted) err(`${errorText(error)}\n`);
   }
   return ownPackageFile;
 }
 
-const messageOf = (error: unknown): string => {
-  if (error instanceof PackageError) return `${error.code}: ${error.message}`;
-  return error instanceof Error ? error.message : String(error);
-};
+const errorText = (error: unknown): string =>
+  error instanceof PackageError ? `${error.code}: ${error.message}` : messageOf(error);
 
 async function passes(pluginBuild: PluginBuild, { folder, signal, out }: Round): Promise<boolean> {
   const startedAt = performance.now();

@@ -2,7 +2,8 @@ import { existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, statSync } fr
 import { tmpdir } from "node:os";
 import { basename, join, resolve, sep } from "node:path";
 import type { BuiltManifest } from "@signalbox/sdk/manifest";
-import { parseBuilt, sha256Of } from "./build.ts";
+import { sha256Of } from "../../platform/digest.ts";
+import { parseBuilt } from "./build.ts";
 import { npm } from "./npm.ts";
 import { integrityOf } from "./pack.ts";
 import { PackageError } from "./package-error.ts";

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { z } from "zod";
+import { messageOf } from "../../platform/error-text.ts";
 import type { FetchedPackage } from "./fetch-package.ts";
 import { PackageError } from "./package-error.ts";
 
@@ -21,7 +22,7 @@ export function readLock(file: string = lockFile): Lock {
   try {
     return shape.parse(JSON.parse(readFileSync(file, "utf8")));
   } catch (error) {
-    throw new PackageError("BAD_MANIFEST", `${file} is not a valid lock file: ${error instanceof Error ? error.message : error}`);
+    throw new PackageError("BAD_MANIFEST", `${file} is not a valid lock file: ${messageOf(error)}`);
   }
 }
 

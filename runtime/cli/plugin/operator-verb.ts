@@ -1,7 +1,7 @@
-import type { Operation } from "@signalbox/schema/operation";
 import type * as plugins from "@signalbox/schema/plugins";
 import type { z } from "zod";
 import { UsageError } from "../arguments.ts";
+import type { Call } from "../request.ts";
 import type { Terminal } from "../terminal.ts";
 import { type operatorVerbs, usageOf } from "./verbs.ts";
 
@@ -9,7 +9,7 @@ export type PluginEntity = z.output<typeof plugins.plugin>;
 export type OperatorVerbName = keyof typeof operatorVerbs;
 export interface OperatorContext extends Terminal {
   /** Sends requests to the service. */
-  call<T>(op: Operation, input?: Readonly<Record<string, unknown>>): Promise<T>;
+  readonly call: Call;
 }
 export type OperatorVerb = (args: readonly string[], context: OperatorContext) => Promise<number>;
 

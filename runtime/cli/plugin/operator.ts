@@ -4,10 +4,9 @@ import * as integrations from "@signalbox/schema/integrations";
 import type { Operation } from "@signalbox/schema/operation";
 import * as plugins from "@signalbox/schema/plugins";
 import type { z } from "zod";
-import { readClientConfig } from "../../platform/config.ts";
 import { UsageError } from "../arguments.ts";
 import { asJson, onOneLine, tableOf } from "../output.ts";
-import { request } from "../request.ts";
+import { callerOf, namedService } from "../request.ts";
 import type { Terminal } from "../terminal.ts";
 import { approve, install, rollback, upgrade } from "./change-version.ts";
 import { removeLocked } from "./lock.ts";
@@ -23,10 +22,7 @@ export async function runOperator(name: string | undefined, args: readonly strin
     const what = name === undefined ? "missing verb" : `unknown verb ${JSON.stringify(name)}`;
     throw new UsageError(`plugin: ${what}\n\n${pluginHelp()}`);
   }
-  const { SIGNALBOX_URL: url, SIGNALBOX_API_KEY: apiKey } = readClientConfig();
-  const call = async <T>(op: Operation, input: Readonly<Record<string, unknown>> = {}) =>
-    (await request(op, input, { url, apiKey }, terminal.out)).value as T;
-  return run(args, { ...terminal, call });
+  return run(args, { ...terminal, call: callerOf(namedService(), terminal.out) });
 }
 
 const verbs: Record<OperatorVerbName, OperatorVerb> = {

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SDK_VERSION } from "@signalbox/sdk";
 import { type Manifest, manifest, manifestError } from "@signalbox/sdk/manifest";
+import { messageOf } from "../../platform/error-text.ts";
 import { PackageError } from "./package-error.ts";
 
 /** The package.json of a plugin. */
@@ -94,7 +95,7 @@ export function readJson(path: string): Record<string, unknown> {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new PackageError("NO_PACKAGE", `${path} is not valid JSON: ${error instanceof Error ? error.message : error}`);
+    throw new PackageError("NO_PACKAGE", `${path} is not valid JSON: ${messageOf(error)}`);
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   throw new PackageError("NO_PACKAGE", `${path} is not a JSON object.`);

@@ -6,8 +6,9 @@ import { SDK_VERSION } from "@signalbox/sdk";
 import { manifest } from "@signalbox/sdk/manifest";
 import semver from "semver";
 import { z } from "zod";
+import { sha256Of } from "../../platform/digest.ts";
+import { messageOf } from "../../platform/error-text.ts";
 import type { Terminal } from "../terminal.ts";
-import { sha256Of } from "./build.ts";
 import { packageSpec } from "./fetch-package.ts";
 import { singleLine } from "./messages.ts";
 import { npm } from "./npm.ts";
@@ -79,7 +80,7 @@ async function reportOf(spec: string): Promise<string> {
     const { passed, failed, suites } = report.data;
     return `conformance: ${passed} passed, ${failed} failed with the suites of sdk ${suites}, as its author reports`;
   } catch (error) {
-    return `conformance: unknown (${error instanceof Error ? error.message : error})`;
+    return `conformance: unknown (${messageOf(error)})`;
   } finally {
     rmSync(work, { recursive: true, force: true });
   }

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import { gunzipSync } from "node:zlib";
 import { extract } from "tar-stream";
+import { messageOf } from "../../platform/error-text.ts";
 import { PackageError } from "./package-error.ts";
 
 /** Maximum unpacked size of a tarball, in bytes. */
@@ -36,7 +37,7 @@ export async function unpack(bytes: Uint8Array): Promise<ReadonlyMap<string, Buf
     if (error instanceof PackageError) throw error;
     throw new PackageError(
       "BAD_TARBALL",
-      `The tarball must be made by npm and have at most ${maxBytes} bytes: ${error instanceof Error ? error.message : error}`,
+      `The tarball must be made by npm and have at most ${maxBytes} bytes: ${messageOf(error)}`,
     );
   }
   if (files.size === 0) throw new PackageError("BAD_TARBALL", "The tarball is empty.");

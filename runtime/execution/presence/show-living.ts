@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import type { NewComment } from "@signalbox/sdk";
 import type { Outbox } from "../../outbox/open.ts";
 import type { Sql } from "../../platform/database/client.ts";
+import { sha256Of } from "../../platform/digest.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Report } from "../../platform/log.ts";
 import type { Connection } from "../../plugins/connections.ts";
@@ -52,7 +52,7 @@ export async function showLiving(
     ...(place?.private && { private: true }),
     ...(place?.thread && { thread: place.thread }),
   };
-  const digest = createHash("sha256").update(text).digest("hex").slice(0, 12);
+  const digest = sha256Of(text).slice(0, 12);
   const key = `${sign.execution_id}.p${sign.version}.${digest}`;
   const at = { sql, connection, subject, post, agentId: sign.agent_id, executionId: sign.execution_id };
   const content = (found: LivingComment) => contentOf(sign, post, found, { connection, sql });

@@ -11,8 +11,7 @@ import type { Log, Report } from "../../platform/log.ts";
 import type { Loop } from "../../platform/loop.ts";
 import { toFailure } from "../../platform/reconcile.ts";
 import type { Connection } from "../../plugins/connections.ts";
-import type { Policies } from "../../policy/policies.ts";
-import { projectKeyOf } from "../approval.ts";
+import { type Policies, projectKeyOf } from "../../policy/policies.ts";
 import type { ClaimedExecution } from "../queries.ts";
 import { isLiving } from "./living.ts";
 import {

@@ -1,6 +1,7 @@
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { jsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/types.js";
+import { raceTimeout } from "../../platform/abortable.ts";
 import { maxValues, ValueCounter } from "../../platform/json.ts";
 import { withoutUrlSecrets } from "../../platform/network/url-secrets.ts";
 import { traceHeaders } from "../../platform/telemetry/tracing.ts";
@@ -74,12 +75,11 @@ const acceptAll: jsonSchemaValidator = {
 
 /** Not awaited: the result does not matter. */
 async function endSession(transport: StreamableHTTPClientTransport, client: Client): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise((done) => {
-    timer = setTimeout(done, closeTimeoutMs);
-  });
-  await Promise.race([transport.terminateSession().catch(() => {}), late]);
-  clearTimeout(timer);
+  await raceTimeout(
+    transport.terminateSession().catch(() => {}),
+    closeTimeoutMs,
+    undefined,
+  );
   await client.close().catch(() => {});
 }
 

@@ -3,7 +3,7 @@ import type { MemoryStore } from "@signalbox/sdk";
 import { agentOperations } from "../../agents/operations.ts";
 import type { Embed } from "../../llm/embeddings.ts";
 import { openBus } from "../../platform/bus.ts";
-import { sqlAccess } from "../../platform/database/access.ts";
+import { sqlAccess } from "../../platform/database/nearest.ts";
 import { openVectors } from "../../platform/database/vectors.ts";
 import { projectOperations } from "../../projects/operations.ts";
 import { type Door, noLog, openDoor } from "../../transports/http/testing/door.ts";

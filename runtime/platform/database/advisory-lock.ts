@@ -1,5 +1,26 @@
 import type { Database, Sql } from "./client.ts";
 
+/**
+ * The keys of all advisory locks, in one place, so that no two are the same by mistake. PostgreSQL distinguishes locks with one key
+ * from those with two.
+ */
+export const lockKeys = {
+  migrations: 7_160_413,
+  vectors: 7_160_414,
+  refusals: 7_160_416,
+  agentChoice: 7_160_414,
+  usageDays: 7_160_420,
+} as const;
+
+/** First keys of locks with two keys; the second one is the hash of a name. Triggers use the same keys for subjects and paths. */
+export const firstLockKeys = {
+  webhookPath: 7_160_414,
+  subject: 7_160_415,
+  /** The same number: a subject and a queue whose names have the same hash wait for each other, which is harmless. */
+  queue: 7_160_415,
+  deferredWebhooks: 7_160_416,
+} as const;
+
 type Session = Awaited<ReturnType<Sql["reserve"]>>;
 
 /**

@@ -1,14 +1,13 @@
 import { Worker } from "node:worker_threads";
+import { messageOf } from "../error-text.ts";
+import { siblingFile } from "../sibling-file.ts";
 import type { EmbeddedReply, EmbeddedRequest, EmbeddedSettings } from "./embedded-worker.ts";
-
-/** TypeScript in a checkout; in the bundle, a JavaScript file next to this one. */
-const extension = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
 
 /** The database ended by itself, for example because it had no more memory. */
 class DatabaseEnded extends Error {
   override readonly name = "DatabaseEnded";
   constructor(cause: unknown) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     super(`The embedded database has ended: ${reason}. Committed data is not lost: start the service again.`, { cause });
   }
 }
@@ -24,7 +23,7 @@ export class DatabaseThread {
 
   private constructor(settings: EmbeddedSettings, onEnd: (error: Error) => void) {
     this.#onEnd = onEnd;
-    this.#worker = new Worker(new URL(`./embedded-worker${extension}`, import.meta.url), { env: {}, workerData: settings });
+    this.#worker = new Worker(siblingFile(import.meta.url, "embedded-worker"), { env: {}, workerData: settings });
     this.#worker.on("message", (reply: EmbeddedReply) => {
       if ("data" in reply) this.#waiting[0]?.onData(reply.data);
       else if ("ended" in reply) this.#end(new Error(reply.ended));

@@ -2,6 +2,7 @@ import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, s
 import { join } from "node:path";
 import { Duplex } from "node:stream";
 import { StartError } from "../config.ts";
+import { messageOf } from "../error-text.ts";
 import { DatabaseThread } from "./embedded-thread.ts";
 import { claimFolder, isOfClaim } from "./folder-claim.ts";
 
@@ -62,7 +63,7 @@ function prepare(folder: string): void {
     accessSync(folder, constants.W_OK);
     if (!isPrivate(folder)) makePrivate(folder);
   } catch (error) {
-    throw new StartError(`DATA_DIR: the folder cannot be used: ${error instanceof Error ? error.message : error}`);
+    throw new StartError(`DATA_DIR: the folder cannot be used: ${messageOf(error)}`);
   }
 }
 

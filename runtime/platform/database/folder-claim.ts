@@ -1,9 +1,10 @@
-import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { connect, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StartError } from "../config.ts";
+import { sha256Of } from "../digest.ts";
+import { messageOf } from "../error-text.ts";
 
 export class FolderInUse extends StartError {}
 
@@ -23,7 +24,7 @@ export const isOfClaim = (entry: string): boolean => entry.startsWith(socketName
 export async function claimFolder(folder: string, listen: typeof listenAt = listenAt): Promise<() => Promise<void>> {
   const real = realpathSync(folder);
   const inUse = `DATA_DIR: ${real} is in use by another Signalbox process. Stop it, or give this one its own DATA_DIR.`;
-  const elsewhere = `signalbox-${createHash("sha256").update(real).digest("hex").slice(0, 24)}`;
+  const elsewhere = `signalbox-${sha256Of(real).slice(0, 24)}`;
   try {
     if (process.platform === "win32") return closing(await claimAt(`\\\\.\\pipe\\${elsewhere}`, inUse, listen));
     const release = await claimInside(real, inUse, listen);
@@ -31,7 +32,7 @@ export async function claimFolder(folder: string, listen: typeof listenAt = list
     return release ?? closing(await claimAt(join("/tmp", `${elsewhere}.sock`), inUse, listen));
   } catch (error) {
     if (error instanceof FolderInUse) throw error;
-    throw new StartError(`DATA_DIR: the folder cannot be used: ${error instanceof Error ? error.message : error}`, {
+    throw new StartError(`DATA_DIR: the folder cannot be used: ${messageOf(error)}`, {
       cause: error,
     });
   }

@@ -1,7 +1,7 @@
 import type { historyFilter } from "@signalbox/schema/history";
 import { problem } from "@signalbox/schema/problem";
 import type { z } from "zod";
-import { firstIdAt } from "../ids.ts";
+import { firstIdOf, isUuid } from "../ids.ts";
 import type { Fragment, Queryable } from "./driver.ts";
 
 type Filter = z.output<z.ZodObject<typeof historyFilter>>;
@@ -137,7 +137,7 @@ function timeBounds(
   { key, keyType, time }: Pick<History, "key" | "keyType" | "time">,
   { from, to }: Pick<Filter, "from" | "to">,
 ): Fragment {
-  const idBound = (at: string, skewMs: number) => firstIdAt(Date.parse(at) + skewMs);
+  const idBound = (at: string, skewMs: number) => firstIdOf(Date.parse(at) + skewMs);
   const isId = keyType === "uuid";
   const since = from === undefined ? sql`` : sql`and ${time} >= ${from}::timestamptz`;
   const until = to === undefined ? sql`` : sql`and ${time} < ${to}::timestamptz`;
@@ -160,9 +160,9 @@ const cursorOf = ({ order }: Filter, key: string): string => Buffer.from(`${orde
 
 function readCursor({ cursor = "", order }: Filter, keyType: History["keyType"]): string {
   const [cursorOrder, key, ...rest] = Buffer.from(cursor, "base64url").toString("utf8").split(" ");
-  const isKey = keyType === "uuid" ? /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/ : /^\d{1,18}$/;
+  const isKey = keyType === "uuid" ? isUuid : (text: string) => /^\d{1,18}$/.test(text);
   const fault = (what: string) => problem("bad_request", `cursor: ${what}`, { field: "cursor" });
-  if (key === undefined || rest.length > 0 || !isKey.test(key))
+  if (key === undefined || rest.length > 0 || !isKey(key))
     throw fault("is not a cursor of this list; send the X-Next-Cursor of the previous page");
   if (cursorOrder !== order) throw fault(`belongs to order=${cursorOrder}; send the same order with every page`);
   return key;

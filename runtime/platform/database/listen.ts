@@ -1,4 +1,5 @@
 import { Connection, type ConnectionOptions } from "./connection.ts";
+import type { Queryable } from "./driver.ts";
 
 export interface ListenOptions extends Pick<ConnectionOptions, "url" | "settings" | "first"> {
   readonly channel: string;
@@ -76,3 +77,18 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     },
   };
 }
+
+/**
+ * Number of connections that listen to a channel of this database, one for each replica. Counts only sessions that the role may
+ * see.
+ */
+export async function countListeners(sql: Queryable, channel: string): Promise<number> {
+  const [row] = await sql<[{ n: number }]>`
+    select count(*)::int as n from pg_stat_activity
+    where datname = current_database() and query ilike 'listen ' || ${`"${channel}"`}::text`;
+  return row.n;
+}
+
+/** Sends messages in one transaction, in their order. */
+export const notifyListeners = (sql: Queryable, channel: string, messages: readonly string[]): PromiseLike<unknown> =>
+  sql`select pg_notify(${channel}, message) from unnest(${messages as string[]}::text[]) as message`;

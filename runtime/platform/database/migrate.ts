@@ -1,15 +1,12 @@
-import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { StartError } from "../config.ts";
+import { sha256Of } from "../digest.ts";
 import type { Log } from "../log.ts";
-import { underAdvisoryLock } from "./advisory-lock.ts";
+import { lockKeys, underAdvisoryLock } from "./advisory-lock.ts";
 import { type Database, isDeadlock, isLockTimeout, type Sql } from "./client.ts";
 import { buildIndexesAhead } from "./indexes-ahead.ts";
-
-/** Key of an advisory lock: an arbitrary number, the same on every replica. */
-const lock = 7_160_413;
 
 /** Maximum wait of a migration for one lock, in milliseconds. */
 const lockMs = 500;
@@ -28,7 +25,7 @@ interface Migration {
 /** Applies missing migrations in order, each file in its own transaction. Replicas that start together take turns. */
 export async function migrate(database: Database, log: Log, folder = findFolder()): Promise<number> {
   const all = readMigrations(folder);
-  return underAdvisoryLock(database, lock, async (connection) => {
+  return underAdvisoryLock(database, lockKeys.migrations, async (connection) => {
     await connection`create table if not exists migrations (id integer primary key, name text not null, applied_at timestamptz(3) not null default now())`;
     await connection`alter table migrations add column if not exists digest text`;
     const known = await connection<Applied[]>`select id, name, digest from migrations order by id`;
@@ -120,7 +117,7 @@ function readMigrations(folder: string): Migration[] {
     .sort()
     .map((file) => {
       const text = readFileSync(`${folder}/${file}`, "utf8");
-      const digest = createHash("sha256").update(text).digest("hex");
+      const digest = sha256Of(text);
       return { id: Number(file.slice(0, 4)), name: file.slice(0, -4), text, digest };
     });
 }

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { type Config, StartError } from "../config.ts";
+import { messageOf } from "../error-text.ts";
 import type { Log } from "../log.ts";
 import { connectEmbedded, connectPostgres, type Database } from "./client.ts";
 import { hasDatabase, openEmbedded } from "./embedded.ts";
@@ -23,7 +24,7 @@ export async function openDatabase(
       }
     } catch (error) {
       await database.close();
-      throw new StartError(`DATABASE_URL: the database does not answer: ${error instanceof Error ? error.message : error}`, {
+      throw new StartError(`DATABASE_URL: the database does not answer: ${messageOf(error)}`, {
         cause: error,
       });
     }

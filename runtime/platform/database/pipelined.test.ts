@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Door, openDoor } from "../../transports/http/testing/door.ts";
-import { pipelined } from "./pipelined.ts";
+import { pipelined } from "./nearest.ts";
 
 let door: Door;
 beforeAll(async () => {

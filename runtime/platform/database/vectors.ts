@@ -1,6 +1,6 @@
 import type { DistanceMetric, VectorSettings } from "@signalbox/sdk";
 import type { Log } from "../log.ts";
-import { underAdvisoryLock } from "./advisory-lock.ts";
+import { lockKeys, underAdvisoryLock } from "./advisory-lock.ts";
 import type { Database, Queryable } from "./client.ts";
 import { type FindNearest, openNearest } from "./nearest.ts";
 
@@ -24,7 +24,6 @@ const minRowsForIvfflat = 1000;
  * rows.
  */
 const efConstruction = { postgres: 200, embedded: 64 };
-const lock = 7_160_414;
 
 export interface OpenVectors extends VectorSettings {
   readonly nearest: FindNearest;
@@ -58,7 +57,9 @@ export async function openVectors(
   const type = `${known}(${options.dimension})`;
   const kind = indexable ? options.index : null;
   const prepare = () =>
-    underAdvisoryLock(database, lock, (sql) => prepareTables(sql, database.kind, tables, { ...options, kind, known, type }, log));
+    underAdvisoryLock(database, lockKeys.vectors, (sql) =>
+      prepareTables(sql, database.kind, tables, { ...options, kind, known, type }, log),
+    );
   await prepare();
   const { dimension, metric, model, probes } = options;
   const nearest = await openNearest(database, { type, operator: operators[metric], kind, iterative, probes });

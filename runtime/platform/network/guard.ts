@@ -2,6 +2,7 @@ import { lookup as systemLookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import { Problem, problem } from "@signalbox/schema/problem";
 import { Agent, buildConnector, fetch as undiciFetch } from "undici";
+import { raceTimeout } from "../abortable.ts";
 import { boundedResponse } from "./bounded-response.ts";
 import { isLoopback, isPublic, parseAddress, parseNetworks } from "./networks.ts";
 
@@ -101,14 +102,10 @@ async function check(text: string, permits: (address: string) => boolean, lookup
     if (!permits(hostname)) throw refusal(hostname, hostname);
     return;
   }
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const timeout = new Promise<void>((done) => {
-    timer = setTimeout(done, checkMs);
-  });
   const resolved = new Promise<void>((done, fail) => {
     lookup(hostname, { all: true }, (error) => (error instanceof Problem ? fail(error) : done()));
   });
-  await Promise.race([resolved, timeout]).finally(() => clearTimeout(timer));
+  await raceTimeout(resolved, checkMs, undefined);
 }
 
 /** Resolves a name and refuses it if any of its addresses is refused, because a name with both kinds is an attack. */

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import {
   type Attributes,
   type Context,
@@ -10,6 +9,8 @@ import {
   TraceFlags,
   trace,
 } from "@opentelemetry/api";
+import { sha256Of } from "../digest.ts";
+import { messageOf } from "../error-text.ts";
 
 /*
  * Spans through the OpenTelemetry API. Without OTEL_EXPORTER_OTLP_ENDPOINT no SDK is loaded, and all of this does nothing. Each
@@ -41,7 +42,7 @@ export interface TracedEvent {
   readonly traceparent: string | null;
 }
 
-const spanIdOf = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 16);
+const spanIdOf = (text: string) => sha256Of(text).slice(0, 16);
 
 /** A context below the root span of an event, which is the same on every replica. */
 function contextOf({ id, traceparent }: TracedEvent): Context {
@@ -103,7 +104,7 @@ export function inSpan<T>(name: string, attributes: Attributes, run: (span: Span
     try {
       return await run(span);
     } catch (error) {
-      span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.message : String(error) });
+      span.setStatus({ code: SpanStatusCode.ERROR, message: messageOf(error) });
       throw error;
     } finally {
       span.end();

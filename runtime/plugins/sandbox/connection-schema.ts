@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { messageOf } from "../../platform/error-text.ts";
 import { Refusal } from "../admit.ts";
 
 /**
@@ -35,10 +36,7 @@ export function connectionSchema(schema: Readonly<Record<string, unknown>>): z.Z
     });
     return z.object(Object.fromEntries(members));
   } catch (error) {
-    throw new Refusal(
-      "BAD_CONTRIBUTION",
-      `The schema of the settings cannot be read: ${error instanceof Error ? error.message : error}`,
-    );
+    throw new Refusal("BAD_CONTRIBUTION", `The schema of the settings cannot be read: ${messageOf(error)}`);
   }
 }
 

@@ -1,6 +1,7 @@
 import { PluginError } from "@signalbox/sdk";
 import { type DeclaredContributions, declaredContributions } from "@signalbox/sdk/manifest";
 import { z } from "zod";
+import { messageOf } from "../../platform/error-text.ts";
 import { Refusal, type RefusalCode } from "../admit.ts";
 import type { Child } from "./child.ts";
 import { limits } from "./limits.ts";
@@ -103,9 +104,5 @@ function refusalOf(name: string, error: unknown, stderr: string): Refusal {
   if (error instanceof PluginError && error.code === "timeout")
     return new Refusal("SETUP_TIMEOUT", `${name}: setup took longer than ${limits.initializeMs} ms.`, error);
   const errorOutput = stderr.trim().slice(-1_000);
-  return new Refusal(
-    "SETUP_FAILED",
-    `${error instanceof Error ? error.message : error}${errorOutput && `; standard error: ${errorOutput}`}`,
-    error,
-  );
+  return new Refusal("SETUP_FAILED", `${messageOf(error)}${errorOutput && `; standard error: ${errorOutput}`}`, error);
 }

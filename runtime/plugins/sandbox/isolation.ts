@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { raceTimeout } from "../../platform/abortable.ts";
 import { Refusal } from "../admit.ts";
 import { cachedFile } from "../bundle-cache.ts";
 import { startChild } from "./child.ts";
@@ -144,12 +145,7 @@ async function tryStart(bundle: string, isolation: Isolation, ms: number, deno?:
     onLine: (line) => heard(line),
   });
   child.write('{"jsonrpc":"2.0","id":1,"method":"readable"}');
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<"late">((done) => {
-    timer = setTimeout(() => done("late"), ms);
-  });
-  const result = await Promise.race([answered, child.whenExited.then(() => false), late]);
-  clearTimeout(timer);
+  const result = await raceTimeout(Promise.race([answered, child.whenExited.then(() => false)]), ms, "late" as const);
   child.kill("the test of the sandbox is over");
   await child.whenExited;
   return result;

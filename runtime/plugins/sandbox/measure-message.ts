@@ -1,6 +1,5 @@
-import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
+import { siblingFile } from "../../platform/sibling-file.ts";
 import { limits } from "./limits.ts";
 import type { MeasuredLine } from "./measure-message-worker.ts";
 
@@ -67,17 +66,13 @@ function replaceWorker(measurement: Measurement): void {
 }
 
 function startWorker(): Worker {
-  const worker = new Worker(workerFile(), { resourceLimits: { maxOldGenerationSizeMb: 512 } });
+  const worker = new Worker(siblingFile(import.meta.url, "measure-message-worker"), {
+    resourceLimits: { maxOldGenerationSizeMb: 512 },
+  });
   // The thread must not prevent the service from ending.
   worker.unref();
   worker.on("message", finish);
   // For example, out of memory.
   worker.on("error", () => replaceWorker("slow"));
   return worker;
-}
-
-/** Next to this file: TypeScript in a checkout, JavaScript in the package. */
-function workerFile(): string {
-  const built = fileURLToPath(new URL("./measure-message-worker.js", import.meta.url));
-  return existsSync(built) ? built : fileURLToPath(new URL("./measure-message-worker.ts", import.meta.url));
 }

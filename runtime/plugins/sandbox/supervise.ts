@@ -1,5 +1,6 @@
 import { PluginError } from "@signalbox/sdk";
 import { abortable } from "../../platform/abortable.ts";
+import { messageOf } from "../../platform/error-text.ts";
 import { Semaphore } from "../../platform/semaphore.ts";
 import { Refusal } from "../admit.ts";
 import type { Caller, CallOptions, Target } from "./caller.ts";
@@ -152,7 +153,7 @@ export class SupervisedProcess {
     } catch (error) {
       if (this.#state !== "starting") return;
       const code = error instanceof Refusal ? error.code : "SETUP_FAILED";
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       if (permanentErrors.includes(code)) this.#set("quarantined", { code, reason });
       else this.#crashed(code, reason);
     }

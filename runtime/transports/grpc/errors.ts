@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Problem, type ProblemCode, problems } from "@signalbox/schema/problem";
-import { causeOf } from "../../platform/cause-of.ts";
 import { cannotStore, unavailableAnswer } from "../../platform/database/unavailable.ts";
+import { causeOf } from "../../platform/error-text.ts";
 import type { Log } from "../../platform/log.ts";
 import { BadRequest } from "./well-known.ts";
 

@@ -4,6 +4,7 @@ import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { Problem } from "@signalbox/schema/problem";
+import { messageOf } from "../../platform/error-text.ts";
 import { maxValues } from "../../platform/json.ts";
 import { refuseCostly, tooManyValues } from "../http/request.ts";
 
@@ -85,7 +86,7 @@ export function refuseCostlyBinary(type: DescMessage, bytes: Uint8Array): void {
     measure(new BinaryReader(bytes), shapeOf(type), { bytes, end: bytes.byteLength, level: 1, values: { count: 0 } });
   } catch (error) {
     if (error instanceof Problem) throw error;
-    const fault = error instanceof Error ? error.message : String(error);
+    const fault = messageOf(error);
     throw new ConnectError(`The message is not a valid ${type.typeName}: ${fault}`, Code.InvalidArgument);
   }
 }

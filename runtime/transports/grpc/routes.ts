@@ -1,6 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { Scope } from "@signalbox/schema/operation";
+import { abortable } from "../../platform/abortable.ts";
 import { type Actor, type BoundOperation, type Context, invoke, invokeStream, requestIdOf } from "../../platform/operation.ts";
 import { fromAbort, toConnectError } from "./errors.ts";
 import type { FieldNumbers } from "./field-numbers.ts";
@@ -43,7 +44,7 @@ const unary = (rpc: Rpc, operation: BoundOperation, context: GrpcContext) => asy
   try {
     const actor = await authenticate(rpc, context, call);
     const run = invoke(operation, rpc.read(request), contextOf(context, actor, call, call.signal));
-    return rpc.write(await unlessAborted(run, call.signal));
+    return rpc.write(await abortable(run, call.signal));
   } catch (error) {
     throw toConnectError(rpc.explain(error, request), { signal: call.signal, log: context.log, operation: rpc.op.id });
   }
@@ -81,26 +82,13 @@ function authenticate(rpc: Rpc, context: GrpcContext, call: HandlerContext): Pro
   return context.authenticate(authorization === null ? { address } : { authorization, address }, rpc.op.scope);
 }
 
-/** When its deadline has passed, a caller does not wait for a handler that ignores its signal. */
-async function unlessAborted<T>(run: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason);
-  if (signal.aborted) abort();
-  else signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([run, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
-}
-
 /** The same for a stream: waits for the next output or the abort, whichever comes first, then lets the handler clean up. */
 export async function* untilAborted<T>(outputs: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const iterator = outputs[Symbol.asyncIterator]();
   let open = true;
   try {
     for (;;) {
-      const next = await unlessAborted(iterator.next(), signal);
+      const next = await abortable(iterator.next(), signal);
       if (next.done) {
         open = false;
         return;

@@ -1,6 +1,7 @@
 import http2 from "node:http2";
 import type { AddressInfo } from "node:net";
 import { Code } from "@connectrpc/connect";
+import { raceTimeout } from "../../platform/abortable.ts";
 import type { Log } from "../../platform/log.ts";
 import { safeHeaders } from "../http/client-error.ts";
 import { admitPipelined } from "../http/pipelining.ts";
@@ -40,7 +41,8 @@ export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
       const loaded = await calls.made();
       loaded?.stop();
       for (const session of sessions.open.keys()) session.close();
-      const isDrained = await Promise.race([sessions.whenEnded().then(() => true), after(limitMs)]);
+      const whenDrained = sessions.whenEnded().then(() => true);
+      const isDrained = await raceTimeout(whenDrained, limitMs, false);
       if (!isDrained) loaded?.shutDown();
       sessions.breakAll();
       await closed;
@@ -103,5 +105,3 @@ function listen(server: http2.Http2Server | http2.Http2SecureServer, { host, por
     });
   });
 }
-
-const after = (ms: number): Promise<false> => new Promise((resolve) => setTimeout(resolve, ms, false).unref());

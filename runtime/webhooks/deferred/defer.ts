@@ -1,6 +1,7 @@
 import type { Json } from "@signalbox/sdk";
 import { batch } from "../../platform/database/batch.ts";
 import type { Sql } from "../../platform/database/client.ts";
+import { messageOf } from "../../platform/error-text.ts";
 import { newId } from "../../platform/ids.ts";
 import { storableText } from "../../platform/json.ts";
 import type { Log, Report } from "../../platform/log.ts";
@@ -188,7 +189,7 @@ async function readAll(sql: Sql, partition: Partition, reader: Reader, { closed,
     }
     const error: unknown = (results[at] as PromiseRejectedResult).reason;
     const failed = error instanceof PluginUnavailable && error.duringCall && portion.length === 1 ? (rest[0] ?? null) : null;
-    await releaseDeferred(sql, rest, failed, storableText(error instanceof Error ? error.message : String(error)));
+    await releaseDeferred(sql, rest, failed, storableText(messageOf(error)));
     throw error;
   }
 }

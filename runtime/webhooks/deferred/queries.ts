@@ -1,3 +1,4 @@
+import { firstLockKeys } from "../../platform/database/advisory-lock.ts";
 import type { Fragment, Queryable, Sql } from "../../platform/database/client.ts";
 
 /** The deferred webhooks of one plugin and slug. They are parsed in the order of their arrival. */
@@ -24,7 +25,6 @@ export interface PartitionBacklog extends Partition {
   readonly oldest_at: string;
 }
 
-const lock = 7_160_416;
 /** Maximum number of bytes that are claimed together; the first webhook may be larger. */
 const maxBytes = 16_777_216;
 
@@ -50,7 +50,7 @@ const limitSize = (sql: Queryable, rows: Fragment) => sql`
  */
 export const claimDeferred = (sql: Sql, { plugin, slug }: Partition, limit: number): Promise<DeferredRow[]> =>
   sql.begin(async (tx) => {
-    await tx`select pg_advisory_xact_lock(${lock}, hashtext(${`${plugin} ${slug}`}))`;
+    await tx`select pg_advisory_xact_lock(${firstLockKeys.deferredWebhooks}, hashtext(${`${plugin} ${slug}`}))`;
     return tx<DeferredRow[]>`
       with claimed as (
         update unread_webhooks set held_until = now() + interval '1 minute'

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Conformance } from "@signalbox/sdk/testing";
 import { z } from "zod";
+import { messageOf } from "../../../platform/error-text.ts";
 import { issueText } from "../../../platform/issue-text.ts";
 import { ownPackages } from "../bundle.ts";
 import { PackageError } from "../package-error.ts";
@@ -60,7 +61,7 @@ export async function readConformance(folder: string): Promise<Conformance | nul
     const { conformance } = (await import(pathToFileURL(outfile).href)) as { conformance?: Conformance };
     if (conformance) return checkConformance(conformance);
   } catch (error) {
-    throw new PackageError("NO_CONFORMANCE", `${conformancePath}: ${error instanceof Error ? error.message : error}`, error);
+    throw new PackageError("NO_CONFORMANCE", `${conformancePath}: ${messageOf(error)}`, error);
   } finally {
     rmSync(work, { recursive: true, force: true });
   }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { FaultInjector, isApplied, type Recording, type TestTracker, type TrackerFault } from "@signalbox/sdk/testing";
 import { z } from "zod";
+import { messageOf } from "../../../platform/error-text.ts";
 import { PackageError } from "../package-error.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -37,7 +38,7 @@ function parseJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, "utf8"));
   } catch (error) {
-    throw new PackageError("NO_CONFORMANCE", `${path} is not valid JSON: ${error instanceof Error ? error.message : error}`);
+    throw new PackageError("NO_CONFORMANCE", `${path} is not valid JSON: ${messageOf(error)}`);
   }
 }
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { SDK_VERSION } from "@signalbox/sdk";
 import type { TestCase } from "@signalbox/sdk/testing";
 import { z } from "zod";
+import { messageOf } from "../../../platform/error-text.ts";
 import type { PluginBuild } from "../build.ts";
 import { bundleCases, shutdownCases, untestedSources, unusedPermissions } from "./own-cases.ts";
 import { openPluginUnderTest, type RunState } from "./plugin-under-test.ts";
@@ -79,14 +80,12 @@ async function outcome({ name, run }: TestCase): Promise<CaseResult> {
     await run();
     return { name, ok: true, ms: took() };
   } catch (error) {
-    return { name, ok: false, ms: took(), error: messageOf(error) };
+    return { name, ok: false, ms: took(), error: errorText(error) };
   }
 }
 
-function messageOf(error: unknown): string {
-  if (error instanceof z.ZodError) return z.prettifyError(error);
-  return withoutStack(error instanceof Error ? error.message : String(error));
-}
+const errorText = (error: unknown): string =>
+  error instanceof z.ZodError ? z.prettifyError(error) : withoutStack(messageOf(error));
 
 /** Removes lines of this program's stack, which do not help the author of a plugin. Some errors contain them in their message. */
 const withoutStack = (text: string): string =>

@@ -20,6 +20,8 @@ export const rights = computed(() => {
   const scopes = session.value?.scopes ?? [];
   return { write: scopes.includes("write"), admin: scopes.includes("admin") };
 });
+/** A scope that an action needs. */
+export type Right = keyof typeof rights.value;
 
 export async function readSession(): Promise<void> {
   const response = await request("GET", "console/session");

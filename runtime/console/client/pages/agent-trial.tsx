@@ -2,7 +2,6 @@ import { useState } from "preact/hooks";
 import type { Agent, TaskExecution } from "../../../../schema/gen/client.ts";
 import { CallError, call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { rights } from "../api/session.ts";
 import { State } from "../parts/badge.tsx";
 import { Field, Form, textOf } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
@@ -60,7 +59,7 @@ export function AgentTrial({ agent: { id, prompt } }: { agent: Agent }) {
           The agent itself is not changed. The model and the tools really run, at their usual cost, but nothing is written to the
           tracker.
         </p>
-        <Form label="Run as dry runs" run={start} done="" disabled={!rights.value.write}>
+        <Form label="Run as dry runs" run={start} done="" needs="write">
           <Field name="trial" label="Prompt to try" value={prompt} lines={8} required />
         </Form>
       </details>

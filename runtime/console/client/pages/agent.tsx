@@ -1,7 +1,6 @@
 import type { Agent } from "../../../../schema/gen/client.ts";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { rights } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Field, Form, linesOf, SelectField, textOf } from "../parts/form.tsx";
 import { Empty, Page, QueryResult, Section } from "../parts/page.tsx";
@@ -84,7 +83,7 @@ function Persona({ agent, reload }: { agent: Agent; reload: () => Promise<void> 
     await reload();
   };
   return (
-    <Form label="Save" run={save} disabled={!rights.value.write}>
+    <Form label="Save" run={save} needs="write">
       <Field name="name" label="Name" value={agent.name} required />
       <SelectField name="role_id" label="Role" value={agent.role_id} options={roles} />
       <Field name="description" label="Description" value={agent.description} />
@@ -137,8 +136,7 @@ function Remove({ id }: { id: string }) {
     <ActionButton
       label="Delete the agent"
       kind="danger"
-      disabled={!rights.value.write}
-      why="Your key is read-only."
+      needs="write"
       confirm={<p>Its tasks stay and use their fallback prompt. The agent and its prompt cannot be restored.</p>}
       run={async () => {
         await call("agents.delete", { id });

@@ -1,6 +1,5 @@
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { rights } from "../api/session.ts";
 import { Field, Form, SelectField, textOf } from "../parts/form.tsx";
 import { Empty, Page, QueryResult, Section } from "../parts/page.tsx";
 import { Text } from "../parts/text.tsx";
@@ -71,7 +70,7 @@ function NewAgent() {
   };
   return (
     <Section title="New agent">
-      <Form label="Create the agent" run={create} done="Created" disabled={!rights.value.write}>
+      <Form label="Create the agent" run={create} done="Created" needs="write">
         <Field
           name="id"
           label="Id"

@@ -1,6 +1,5 @@
 import { useState } from "preact/hooks";
 import { call, list } from "../api/call.ts";
-import { rights } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Section } from "../parts/page.tsx";
 import { Copy, Text } from "../parts/text.tsx";
@@ -36,8 +35,7 @@ export function ModelCard() {
         <div class="buttons">
           <ActionButton
             label="Test the model"
-            disabled={!rights.value.write}
-            why="Your key is read-only."
+            needs="write"
             confirm={<p>An agent is asked one short question, which costs a few tokens.</p>}
             run={ask}
           />

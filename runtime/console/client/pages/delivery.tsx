@@ -2,7 +2,6 @@ import { useState } from "preact/hooks";
 import type { WebhookEventWithPayload } from "../../../../schema/gen/client.ts";
 import { call } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { rights } from "../api/session.ts";
 import { State } from "../parts/badge.tsx";
 import { ActionButton } from "../parts/dialog.tsx";
 import { NextStep, Page, QueryResult, Section } from "../parts/page.tsx";
@@ -56,8 +55,7 @@ function Replay({ id }: { id: string }) {
   return (
     <ActionButton
       label="Replay"
-      disabled={!rights.value.write}
-      why="Your key is read-only."
+      needs="write"
       confirm={
         <p>
           The delivery is dispatched again as a new one, with the current routing. Its tasks run and post their answers. Signalbox

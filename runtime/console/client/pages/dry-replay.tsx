@@ -1,7 +1,6 @@
 import type { TaskExecutionWithTranscript } from "../../../../schema/gen/client.ts";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { rights } from "../api/session.ts";
 import { Field, Form, SelectField, textOf } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
 import { navigate, pageUrl, query } from "../route/location.ts";
@@ -33,7 +32,7 @@ export function DryReplay({ run }: { run: TaskExecutionWithTranscript }) {
           The agent itself is not changed. The model and the tools really run, at their usual cost, but nothing is written to the
           tracker. The two answers are shown side by side.
         </p>
-        <Form label="Run as a dry run" run={start} done="" disabled={!rights.value.write}>
+        <Form label="Run as a dry run" run={start} done="" needs="write">
           <SelectField
             name="agent_id"
             label="Agent"

@@ -1,6 +1,5 @@
 import { useState } from "preact/hooks";
 import { call, type InputOf, type OutputOf } from "../api/call.ts";
-import { rights } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Field, Form, SelectField, textOf } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
@@ -43,7 +42,7 @@ export function EraseData() {
         Payloads, transcripts, results, tool calls and the memories made from them are removed. Ids, states and times stay, so
         that a webhook that is delivered again is recognised.
       </p>
-      <Form label="Count what would be erased" run={count} done="" disabled={!rights.value.admin}>
+      <Form label="Count what would be erased" run={count} done="" needs="admin">
         <SelectField name="kind" label="What about" options={targets} />
         <Field
           name="of"

@@ -141,7 +141,7 @@ function NewMemory({ reload }: { reload: () => Promise<void> }) {
   };
   return (
     <Section title="New memory">
-      <Form label="Store the memory" run={create} done="Stored" disabled={!rights.value.write}>
+      <Form label="Store the memory" run={create} done="Stored" needs="write">
         <Field name="key" label="Key" required placeholder="release-day" hint="If the key exists, its memory is replaced." />
         <Field name="content" label="Content" required lines={3} />
         <SelectField name="scope" label="Seen by" options={scopes.slice(0, 3)} onChange={setScope} />

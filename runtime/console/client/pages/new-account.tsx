@@ -57,7 +57,7 @@ export function NewAccount({ reload }: { reload: () => Promise<void> }) {
         variable <code>ENCRYPTION_KEY</code>, for example from <code>openssl rand -hex 32</code>
         {rights.value.admin ? "." : ", and an API key with the scope admin."}
       </p>
-      <Form label="Store the account" run={create} done="Stored" disabled={!rights.value.admin}>
+      <Form label="Store the account" run={create} done="Stored" needs="admin">
         <SelectField name="source" label="Platform" value={source} options={names} onChange={setSource} />
         <Field name="name" label="Name" required placeholder="Bot of the web team" />
         {fields.map(([name, label, secret]) => (

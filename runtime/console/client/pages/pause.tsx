@@ -1,12 +1,10 @@
 import { useState } from "preact/hooks";
 import type { Pause } from "../../../../schema/gen/client.ts";
 import { call } from "../api/call.ts";
-import { rights } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Text } from "../parts/text.tsx";
 import { Time } from "../parts/time.tsx";
 
-const readOnly = "Your key is read-only.";
 type Scope = Pause["scope"];
 const scopes: readonly (readonly [Scope, string])[] = [
   ["all", "everything"],
@@ -32,8 +30,7 @@ export function PauseButton({ reload }: { reload: () => Promise<void> }) {
     <ActionButton
       label="Pause"
       kind="danger"
-      disabled={!rights.value.write}
-      why={readOnly}
+      needs="write"
       run={pause}
       confirm={
         <>
@@ -80,8 +77,7 @@ export function PauseBanner({ pauses, reload }: { pauses: readonly Pause[]; relo
           <ActionButton
             label="Resume"
             kind="primary"
-            disabled={!rights.value.write}
-            why={readOnly}
+            needs="write"
             run={async () => {
               await call("pauses.resume", { scope, ...(id !== null && { id }) });
               await reload();

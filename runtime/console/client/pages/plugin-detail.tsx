@@ -1,7 +1,6 @@
 import type { Plugin } from "../../../../schema/gen/client.ts";
 import { call } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { rights } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Field, Form, textOf } from "../parts/form.tsx";
 import { QueryResult } from "../parts/page.tsx";
@@ -51,8 +50,6 @@ function Permissions({ plugin: { permissions, needs, tools, sources } }: { plugi
 }
 
 function Actions({ plugin: { id, state, waiting, version }, reload }: DetailProps) {
-  const isDisabled = !rights.value.admin;
-  const why = "This needs a key with the scope admin.";
   const then = (action: () => Promise<unknown>) => async () => {
     await action();
     await reload();
@@ -64,8 +61,7 @@ function Actions({ plugin: { id, state, waiting, version }, reload }: DetailProp
         <ActionButton
           label={`Approve ${newVersion}`}
           kind="primary"
-          disabled={isDisabled}
-          why={why}
+          needs="admin"
           confirm={
             <>
               <p>
@@ -81,13 +77,12 @@ function Actions({ plugin: { id, state, waiting, version }, reload }: DetailProp
         />
       )}
       {state === "approved" || state === "quarantined" || state === "stopped" ? (
-        <ActionButton label="Enable" disabled={isDisabled} why={why} run={then(() => call("plugins.enable", { id }))} />
+        <ActionButton label="Enable" needs="admin" run={then(() => call("plugins.enable", { id }))} />
       ) : (
         version !== null && (
           <ActionButton
             label="Disable"
-            disabled={isDisabled}
-            why={why}
+            needs="admin"
             confirm={<p>Its process ends and its tools are no longer offered. Webhooks for it wait until it is enabled again.</p>}
             run={then(() => call("plugins.disable", { id }))}
           />
@@ -120,7 +115,7 @@ function Settings({ plugin: { id, settings }, reload }: DetailProps) {
     await reload();
   };
   return (
-    <Form label="Save the settings" run={save} disabled={!rights.value.admin}>
+    <Form label="Save the settings" run={save} needs="admin">
       {settings.map(({ name, title, secret, set }) => (
         <Field
           key={name}

@@ -1,6 +1,5 @@
 import type { Proposal, TaskExecutionWithTranscript } from "../../../../schema/gen/client.ts";
 import { call } from "../api/call.ts";
-import { rights } from "../api/session.ts";
 import { State } from "../parts/badge.tsx";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Markdown } from "../parts/markdown.tsx";
@@ -14,13 +13,10 @@ interface ProposalsProps {
   readonly reload: () => Promise<void>;
 }
 
-const readOnly = "Your key is read-only.";
-
 /** The writes that the agent proposes, in order, with the decision about each. */
 export function Proposals({ run: { id, proposals }, reload }: ProposalsProps) {
   if (proposals.length === 0) return null;
   const open = proposals.filter(({ state, decided_at }) => state === "proposed" && decided_at === null);
-  const isDisabled = !rights.value.write;
   const approve = async (proposalIds?: string[]) => {
     await call("task-executions.approve", proposalIds ? { id, proposals: proposalIds } : { id });
     await reload();
@@ -34,16 +30,14 @@ export function Proposals({ run: { id, proposals }, reload }: ProposalsProps) {
       <ActionButton
         label={open.length === 1 ? "Approve" : `Approve all ${open.length}`}
         kind="primary"
-        disabled={isDisabled}
-        why={readOnly}
+        needs="write"
         confirm={<p>Signalbox writes the proposals to the tracker in this order, each once. This cannot be undone.</p>}
         run={() => approve()}
       />
       <ActionButton
         label="Reject"
         kind="danger"
-        disabled={isDisabled}
-        why={readOnly}
+        needs="write"
         confirm={<p>The proposals are discarded, and the run is cancelled. Replay its delivery to do the work again.</p>}
         run={reject}
       />

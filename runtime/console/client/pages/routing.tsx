@@ -11,7 +11,6 @@ import { countText } from "../parts/time.tsx";
 import { SeedAgents, SeedMore } from "./seed.tsx";
 import { TryEvent, TryPayload } from "./try-event.tsx";
 
-const readOnly = "Your key is read-only.";
 const all = { limit: 1000 };
 
 export function RoutingPage() {
@@ -163,8 +162,6 @@ function Chip({ label, hits, remove, reload }: ChipProps) {
         <ActionButton
           label="Remove"
           kind="danger"
-          disabled={!rights.value.write}
-          why={readOnly}
           confirm={<p>“{label}” no longer fires. You can add it again below.</p>}
           run={async () => {
             await remove();
@@ -191,7 +188,7 @@ function NewMappings({ reload }: { reload: () => Promise<void> }) {
   return (
     <div class="side-by-side">
       <Section title="Map an event to a trigger">
-        <Form label="Add the event" run={addEvent} done="Added" disabled={!rights.value.write}>
+        <Form label="Add the event" run={addEvent} done="Added" needs="write">
           <Field name="source" label="Source" required placeholder="alpha" />
           <Field name="event_name" label="Event" required placeholder="issues" />
           <Field name="action" label="Action" placeholder="any" />
@@ -199,7 +196,7 @@ function NewMappings({ reload }: { reload: () => Promise<void> }) {
         </Form>
       </Section>
       <Section title="Map a trigger to a task">
-        <Form label="Add the task" run={addTask} done="Added" disabled={!rights.value.write}>
+        <Form label="Add the task" run={addTask} done="Added" needs="write">
           <Field name="canonical_trigger" label="Trigger" required placeholder="issue.created" />
           <Field name="task_id" label="Task" required placeholder="triage_initial_intent" />
         </Form>

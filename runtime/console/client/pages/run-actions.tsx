@@ -1,6 +1,5 @@
 import type { TaskExecution } from "../../../../schema/gen/client.ts";
 import { call } from "../api/call.ts";
-import { rights } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 
 interface RunActionsProps {
@@ -55,8 +54,7 @@ export function RunActions({ run: { id, state }, reload }: RunActionsProps) {
             key={label}
             label={label}
             kind={kind}
-            disabled={!rights.value.write}
-            why="Your key is read-only."
+            needs="write"
             confirm={<p>{about}</p>}
             run={async () => {
               await run(id);

@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import type { OptionalMappings } from "../../../../schema/gen/client.ts";
 import { call } from "../api/call.ts";
-import { rights } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 
 const sets: readonly (readonly [OptionalMappings, string])[] = [
@@ -14,8 +13,6 @@ const sets: readonly (readonly [OptionalMappings, string])[] = [
 interface Props {
   readonly reload: () => Promise<void>;
 }
-
-const readOnlyText = "Your key is read-only.";
 
 /** Creates the default agents, tasks and mappings, and optionally mappings for more events. */
 export function SeedAgents({ reload }: Props) {
@@ -30,8 +27,7 @@ export function SeedAgents({ reload }: Props) {
     <ActionButton
       label="Create the defaults"
       kind="primary"
-      disabled={!rights.value.write}
-      why={readOnlyText}
+      needs="write"
       confirm={
         <>
           <p>
@@ -58,8 +54,7 @@ export function SeedMore({ reload }: Props) {
   return (
     <ActionButton
       label="Start work for more events"
-      disabled={!rights.value.write}
-      why={readOnlyText}
+      needs="write"
       confirm={
         <>
           <p>

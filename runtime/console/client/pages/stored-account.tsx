@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import type { Integration } from "../../../../schema/gen/client.ts";
 import { call, type OutputOf } from "../api/call.ts";
-import { rights } from "../api/session.ts";
 import { type Check, Health, webhookUrl } from "../parts/account-health.tsx";
 import { Badge } from "../parts/badge.tsx";
 import { ActionButton } from "../parts/dialog.tsx";
@@ -45,16 +44,14 @@ export function StoredAccount({ integration, check, reload }: StoredAccountProps
       {missing.length > 0 && <Badge tone="wait">incomplete</Badge>}
       <ActionButton
         label="Test"
-        disabled={!rights.value.write}
-        why="Your key is read-only."
+        needs="write"
         run={async () => setTested(await call("integrations.test-stored", { source: id }))}
       />
       <Rotation integration={integration} reload={reload} />
       <ActionButton
         label="Delete"
         kind="danger"
-        disabled={!rights.value.admin}
-        why="This needs a key with the scope admin."
+        needs="admin"
         confirm={<p>Its credentials are deleted, and its webhook then answers 404. This cannot be undone.</p>}
         run={remove}
       />
@@ -77,12 +74,11 @@ function Rotation({ integration: { id, credentials }, reload }: Pick<StoredAccou
     setSecret(null);
     await reload();
   };
-  const access = { disabled: !rights.value.admin, why: "This needs a key with the scope admin." };
   return (
     <>
       <ActionButton
         label="Rotate secret"
-        {...access}
+        needs="admin"
         confirm={
           <p>
             A new webhook secret is generated and shown once. The current one is still accepted until you drop it.
@@ -94,7 +90,7 @@ function Rotation({ integration: { id, credentials }, reload }: Pick<StoredAccou
       {previous && (
         <ActionButton
           label="Drop the previous secret"
-          {...access}
+          needs="admin"
           confirm={<p>Webhooks that are still signed with it are refused. Do this once the tracker has the new secret.</p>}
           run={drop}
         />

@@ -1,6 +1,5 @@
 import { useState } from "preact/hooks";
 import { request } from "../api/call.ts";
-import { rights } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 import { navigate, pageUrl } from "../route/location.ts";
 
@@ -38,8 +37,7 @@ export function SendTestEvent() {
   return (
     <ActionButton
       label="Send a test event"
-      disabled={!rights.value.write}
-      why="Your key is read-only."
+      needs="write"
       run={send}
       confirm={
         <>

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { WebhookReport } from "../../../../schema/gen/client.ts";
 import { call } from "../api/call.ts";
-import { rights, session } from "../api/session.ts";
+import { session } from "../api/session.ts";
 import { webhookUrl } from "../parts/account-health.tsx";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Text } from "../parts/text.tsx";
@@ -26,12 +26,11 @@ export function WebhookSetup({ source, platform }: WebhookSetupProps) {
         ...(project.trim() && { project: project.trim() }),
       }),
     );
-  const access = { disabled: !rights.value.admin, why: "This needs a key with the scope admin." };
   return (
     <>
       <ActionButton
         label="Set up the webhook"
-        {...access}
+        needs="admin"
         confirm={
           <>
             <p>

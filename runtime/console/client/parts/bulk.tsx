@@ -1,6 +1,5 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { rights } from "../api/session.ts";
 import { ActionButton } from "./dialog.tsx";
 import { Text } from "./text.tsx";
 import { countText } from "./time.tsx";
@@ -47,7 +46,7 @@ export function Bulk<T>({ verb, nouns: [one, several], run, nameOf, about, reloa
   return (
     <span class="bulk">
       {preview === null ? (
-        <ActionButton label={`${verb} all`} disabled={!rights.value.write} why="Your key is read-only." run={look} />
+        <ActionButton label={`${verb} all`} needs="write" run={look} />
       ) : (
         <ActionButton
           label={`${verb} ${countText(preview.count)} ${preview.count === 1 ? one : several}`}

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { CallError } from "../api/call.ts";
+import { type Right, rights } from "../api/session.ts";
 
 interface DialogProps {
   readonly title: string;
@@ -46,13 +47,20 @@ export interface Action {
   /** Shown after the action. */
   readonly done?: string;
   readonly kind?: "primary" | "danger" | "plain";
+  /** Without this right of the user, the button is disabled. */
+  readonly needs?: Right;
   readonly disabled?: boolean;
   /** Why the button is disabled. */
   readonly why?: string;
 }
 
+const missingRight: Readonly<Record<Right, string>> = {
+  write: "Your key is read-only.",
+  admin: "This needs a key with the scope admin.",
+};
+
 /** A button that explains its action before running it, and shows its result. */
-export function ActionButton({ label, confirm, run, done, kind = "plain", disabled = false, why }: Action) {
+export function ActionButton({ label, confirm, run, done, kind = "plain", needs, ...others }: Action) {
   const [isOpen, setOpen] = useState(false);
   const [state, setState] = useState<{ busy: boolean; error?: string; done?: string }>({ busy: false });
   const perform = async () => {
@@ -65,6 +73,8 @@ export function ActionButton({ label, confirm, run, done, kind = "plain", disabl
       setState({ busy: false, error: error instanceof CallError ? error.message : String(error) });
     }
   };
+  const lacks = needs !== undefined && !rights.value[needs];
+  const { disabled = false, why } = lacks ? { disabled: true, why: missingRight[needs] } : others;
   const press = () => (confirm ? setOpen(true) : void perform());
   const errorText = state.error && (
     <p role="alert" class="refused">

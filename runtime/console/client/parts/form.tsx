@@ -1,19 +1,22 @@
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 import { CallError } from "../api/call.ts";
+import { type Right, rights } from "../api/session.ts";
 
 interface FormProps {
   /** Label of the button. */
   readonly label: string;
   readonly run: (values: FormData) => Promise<unknown>;
   readonly done?: string;
-  readonly disabled?: boolean;
+  /** Without this right of the user, the form is disabled. */
+  readonly needs?: Right;
   readonly children: ComponentChildren;
   readonly aside?: ComponentChildren;
 }
 
 /** Fields with a button that submits them, and the result. */
-export function Form({ label, run, done = "Saved", disabled = false, children, aside }: FormProps) {
+export function Form({ label, run, done = "Saved", needs, children, aside }: FormProps) {
+  const disabled = needs !== undefined && !rights.value[needs];
   const [state, setState] = useState<{ busy: boolean; error?: string; done?: boolean }>({ busy: false });
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();

@@ -1,7 +1,6 @@
 import type { Agent } from "../../../../schema/gen/client.ts";
 import { call } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { rights } from "../api/session.ts";
 import { limits } from "../part-words.ts";
 import { Field, Form, textOf } from "./form.tsx";
 import { QueryResult } from "./page.tsx";
@@ -42,7 +41,7 @@ export function PolicyTable({ agentId, own, reload }: PolicyProps) {
       </QueryResult>
       <details>
         <summary>Change what this agent sets itself</summary>
-        <Form label="Save the policy" run={save} disabled={!rights.value.write}>
+        <Form label="Save the policy" run={save} needs="write">
           <Field
             name="policy"
             label="Limits as JSON"

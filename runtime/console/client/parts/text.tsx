@@ -42,11 +42,6 @@ export function Block({ text, label }: { text: string; label?: string }) {
 /** The value as JSON; a string is shown as it is. */
 export const asText = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? ""));
 
-/** A short text such as an id or the name of a model. */
-export function Code({ children }: { children: string }) {
-  return <code>{plain(children.length > 200 ? `${children.slice(0, 200)}…` : children)}</code>;
-}
-
 export function Copy({ text, label = "Copy" }: { text: string; label?: string }) {
   const [done, setDone] = useState(false);
   const copy = async () => {
