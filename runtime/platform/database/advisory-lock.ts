@@ -8,7 +8,7 @@ export const lockKeys = {
   migrations: 7_160_413,
   vectors: 7_160_414,
   refusals: 7_160_416,
-  agentChoice: 7_160_414,
+  agentChoice: 7_160_417,
   usageDays: 7_160_420,
 } as const;
 
