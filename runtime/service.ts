@@ -22,7 +22,7 @@ import { openWebhooks } from "./start/webhooks.ts";
 import { createAuthenticate } from "./transports/http/authenticate.ts";
 import { serve } from "./transports/serve.ts";
 
-export interface Service {
+interface Service {
   readonly port: number;
   readonly grpcPort: number;
   /** Drains and stops: starts no new work, lets running executions finish, and releases the others. */

@@ -23,7 +23,7 @@ const publicInterval = 1_000;
 const commentInterval = 3_000;
 
 export type Parameters = Readonly<Record<string, string | number | boolean | null | object>>;
-export interface Answer<T> {
+interface Answer<T> {
   readonly data: T;
   /** The `Link` header, `""` without one. */
   readonly link: string;

@@ -11,7 +11,7 @@ export const maxCommentLength = 65_536;
 export const maxPages = 1000;
 
 /** The places whose comments the REST API reads and writes. */
-export type RestPlace = Exclude<Place, { kind: "discussion" }>;
+type RestPlace = Exclude<Place, { kind: "discussion" }>;
 
 interface Routes {
   readonly list: string;

@@ -14,7 +14,7 @@ const codes: Readonly<Record<number, PluginErrorCode>> = {
 };
 
 /** An answer with an error status. */
-export interface Refusal {
+interface Refusal {
   /** Method and path of the request. */
   readonly requestLine: string;
   readonly status: number;

@@ -12,7 +12,7 @@ const position = z.object({
 });
 export type Position = z.output<typeof position>;
 const cursorShape = z.object({ v: z.literal(1), issues: position, comments: position });
-export type Cursor = z.output<typeof cursorShape>;
+type Cursor = z.output<typeof cursorShape>;
 
 /** Parses the cursor of an earlier poll. An invalid one restarts at `since`: events that come twice have the same key. */
 export function cursorOf(text: string | null, since: string): Cursor {

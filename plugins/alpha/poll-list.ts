@@ -9,7 +9,7 @@ export type Item = Readonly<Record<string, unknown>> & { readonly updated_at: st
 export interface Budget {
   requests: number;
 }
-export interface ListPart {
+interface ListPart {
   readonly items: readonly Item[];
   readonly position: Position;
 }

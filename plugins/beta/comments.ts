@@ -10,9 +10,9 @@ import { requirePrivate } from "./visibility.ts";
 /** Longest note or description that the platform accepts, in characters. */
 export const maxCommentLength = 1_000_000;
 /** Pages of 100; the platform allows 5,000 notes on an issue. */
-export const maxPages = 60;
+const maxPages = 60;
 
-export interface NoteText {
+interface NoteText {
   readonly body: string;
   readonly key: string;
   /** Only members may read it. */
@@ -86,7 +86,7 @@ async function noteAt(account: Account, place: Place, id: string) {
 }
 
 /** The note about the cut comes first: after the text, an unclosed code fence would swallow it. */
-export function commentBody(body: string, key: string): string {
+function commentBody(body: string, key: string): string {
   const text = withoutQuickActions(sanitizeText(body));
   const whole = addMarker(text, key);
   if (whole.length <= maxCommentLength) return whole;

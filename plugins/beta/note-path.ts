@@ -3,7 +3,7 @@ import type { Place } from "./place.ts";
 import { type Settings, webUrlOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
-export interface NotePath {
+interface NotePath {
   /** Routes of the notes and the threads. */
   readonly notes: string;
   readonly discussions: string;

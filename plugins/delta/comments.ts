@@ -12,7 +12,7 @@ export const route = "/workspaces/{slug}/projects/{project}/issues/{issue}/comme
 export const maxPages = 100;
 
 /** `private`: only members of the project can read it, not the visitors of its public board. */
-export interface Answer {
+interface Answer {
   readonly body: string;
   readonly private?: boolean | undefined;
 }

@@ -14,13 +14,13 @@ export interface Account {
 }
 
 /** Name of the comment property that holds the key. */
-export const property = "signalbox";
+const property = "signalbox";
 export const route = "/issue/{issue}/comment";
 /** Pages of 100; the platform allows 5,000 comments on an issue. */
 export const maxPages = 60;
 
 /** Who can read a comment. `private`: only people who can read internal comments, or whom its thread names. */
-export interface Visibility {
+interface Visibility {
   readonly private?: boolean | undefined;
   readonly thread?: string | null | undefined;
 }

@@ -9,7 +9,7 @@ import { ann, golden, issue } from "./webhook-fixtures.ts";
 const token = "test-token-91ab";
 const secret = "webhook-secret-5f0c";
 const connection = (url: string) => ({ url, email: "bot@example.com", api_token: token, is_cloud: "true" });
-export const serverConnection = (url: string) => ({ url, api_token: token, is_cloud: "false" });
+const serverConnection = (url: string) => ({ url, api_token: token, is_cloud: "false" });
 
 const trackerOf = (version: 2 | 3) => async () => {
   const started = await startTracker(version);

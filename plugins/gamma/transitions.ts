@@ -2,7 +2,7 @@ import { type HttpClient, PluginError, valueAt } from "@signalbox/sdk";
 import { z } from "zod";
 import * as shapes from "./shapes.ts";
 
-export interface TransitionResult {
+interface TransitionResult {
   readonly issue: string;
   readonly transition: string;
   readonly status: string | null;

@@ -3,7 +3,7 @@ import { finish } from "./answer.ts";
 import { mappingsFor, prefix, routable, triggers } from "./routing.ts";
 import { name, type State } from "./state.ts";
 
-export interface HostAccess {
+interface HostAccess {
   readonly operations: OperationsAccess;
   readonly trackers: TrackersAccess;
 }
@@ -138,7 +138,7 @@ async function makeProject(
   };
 }
 
-export const facts = (context: Readonly<Record<string, string>>): string[] =>
+const facts = (context: Readonly<Record<string, string>>): string[] =>
   Object.entries(context).map(([label, value]) => `- ${label.replaceAll("_", " ")}: ${value}`);
 
 async function route(operations: OperationsAccess, state: State): Promise<void> {

@@ -11,7 +11,7 @@ export interface WikiApi {
 
 /** Where a listing continues: a configured space, and the wiki's own cursor within it. */
 const position = z.object({ space: z.int().nonnegative(), key: z.string(), next: z.string().nullable() });
-export type Position = z.output<typeof position>;
+type Position = z.output<typeof position>;
 
 export function positionOf(cursor: string | null, spaces: readonly string[]): Position {
   if (cursor === null) return { space: 0, key: spaces[0] ?? "", next: null };

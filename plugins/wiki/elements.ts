@@ -1,6 +1,6 @@
 export type Attributes = Readonly<Record<string, string>>;
 
-export interface Element {
+interface Element {
   readonly name: string;
   readonly attributes: Attributes;
   /** Parameters of a macro, by name. */

@@ -3,7 +3,7 @@ import type { Input, Output } from "@signalbox/schema/operation";
 import type { Queryable } from "../platform/database/client.ts";
 import { type History, type HistoryPage, readHistory } from "../platform/database/history-page.ts";
 
-export type AuditLogEntry = Output<typeof list>["items"][number];
+type AuditLogEntry = Output<typeof list>["items"][number];
 
 /** Appends entries (JSON texts) to the chain. All replicas append one after the other. */
 export async function appendToLog(sql: Queryable, entries: readonly string[]): Promise<void> {

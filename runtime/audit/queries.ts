@@ -2,9 +2,9 @@ import type { listEntries, listTrails, usageStats } from "@signalbox/schema/audi
 import type { Output } from "@signalbox/schema/operation";
 import type { Queryable } from "../platform/database/client.ts";
 
-export type AuditEntry = Output<typeof listEntries>["items"][number];
-export type AuditTrail = Output<typeof listTrails>["items"][number];
-export type UsageStats = Output<typeof usageStats>;
+type AuditEntry = Output<typeof listEntries>["items"][number];
+type AuditTrail = Output<typeof listTrails>["items"][number];
+type UsageStats = Output<typeof usageStats>;
 
 /**
  * The entries are read from executions, their steps and their history. The id of an entry consists of values that never change,

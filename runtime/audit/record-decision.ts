@@ -4,7 +4,7 @@ import { storable } from "../platform/json.ts";
 import { appendToLog } from "./log-queries.ts";
 
 /** A decision on proposals that was not made through an operation. */
-export interface RecordedDecision {
+interface RecordedDecision {
   /** `alpha:ann` for the author of a comment, `signalbox` for the service. */
   readonly actor: string;
   readonly operation: string;

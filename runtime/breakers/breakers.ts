@@ -31,7 +31,7 @@ export const connectionTarget = (source: string, id: string, effect: Target["eff
 });
 
 /** The members of an execution that breakers use. */
-export interface Caller {
+interface Caller {
   readonly id: string;
   readonly subject: string | null;
   /** Key of the breaker that it probes. */
@@ -58,7 +58,7 @@ export class OutageError extends Error {
   }
 }
 
-export interface BreakerOptions {
+interface BreakerOptions {
   readonly sql: Sql;
   readonly bus: Bus;
   readonly log: Log;

@@ -25,7 +25,7 @@ const minProbeSeconds = 0.2;
 const afterFailures = (sql: Queryable, failures: ReturnType<Queryable>, baseSeconds: number) =>
   sql`now() + make_interval(secs => least(${maxProbeSeconds}, greatest(${minProbeSeconds}, ${baseSeconds}::float8) * 2 ^ least(${failures}, 12)))`;
 
-export interface Outage {
+interface Outage {
   readonly key: string;
   readonly name: string;
   readonly effect: "read" | "write";
@@ -37,7 +37,7 @@ export interface Outage {
 }
 
 /** A breaker after a failure. */
-export interface OpenedBreaker extends Breaker {
+interface OpenedBreaker extends Breaker {
   readonly is_new: boolean;
   /** Whether the watchdog gets an entry: the breaker is new, or its last entry is old. */
   readonly is_reported: boolean;

@@ -8,7 +8,7 @@ import type { Connection } from "../plugins/connections.ts";
 import { claimNotice, endNotice, insertNotice, type Notice, noticeRows } from "./queries.ts";
 
 /** An execution that is held. */
-export interface HeldWork {
+interface HeldWork {
   readonly id: string;
   readonly task_id: string;
   readonly agent_id: string | null;
@@ -21,7 +21,7 @@ export interface HeldWork {
   readonly place: { readonly private: boolean; readonly thread: string | null } | null;
 }
 
-export interface NoticeOptions {
+interface NoticeOptions {
   readonly sql: Sql;
   readonly log: Log;
   /** Writes a warning to the watchdog. */
@@ -35,7 +35,7 @@ export interface NoticeOptions {
   ) => Promise<Connection | null>;
 }
 
-export interface Notices extends Loop {
+interface Notices extends Loop {
   /** Notifies the people on an issue and the operator that work is held, once an hour per issue. Never throws. */
   notifyHeld(work: HeldWork, reason: string, until: string | null): Promise<void>;
 }

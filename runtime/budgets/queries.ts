@@ -3,7 +3,7 @@ import type { Queryable, Sql } from "../platform/database/client.ts";
 import { dueRow, leaseFor } from "../platform/lease-queries.ts";
 
 /** A request to a model that is about to be sent. */
-export interface Reservation {
+interface Reservation {
   readonly execution: string;
   readonly lease: string;
   readonly projectId: number | null;
@@ -52,7 +52,7 @@ export const reserveReleased = (sql: Sql, settings: Policy, request: Reservation
 export const cancelReservation = (sql: Sql, execution: string, lease: string): Promise<unknown> =>
   sql`delete from budget_reservations where execution_id = ${execution} and lease = ${lease}`;
 
-export interface NewNotice {
+interface NewNotice {
   readonly id: string;
   readonly subject: string;
   readonly source: string;

@@ -2,7 +2,7 @@ import type { add } from "@signalbox/schema/capabilities";
 import type { Output } from "@signalbox/schema/operation";
 import type { Queryable } from "../platform/database/client.ts";
 
-export type Capability = Output<typeof add>;
+type Capability = Output<typeof add>;
 
 export async function listCapabilities(
   sql: Queryable,

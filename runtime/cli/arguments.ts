@@ -9,7 +9,7 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-export interface ParsedArguments {
+interface ParsedArguments {
   readonly input: Record<string, unknown>;
   readonly format: "json" | "table" | null;
   readonly help: boolean;

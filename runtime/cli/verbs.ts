@@ -4,7 +4,7 @@ import type { z } from "zod";
 /**
  * How a flag's value is read. `list`: given several times, or comma-separated; `json`: JSON, `@file`, or `-` for standard input.
  */
-export type FlagKind = "text" | "number" | "boolean" | "list" | "json";
+type FlagKind = "text" | "number" | "boolean" | "list" | "json";
 
 export interface Flag {
   /** The name after `--`: `role-id`. */

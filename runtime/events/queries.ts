@@ -6,7 +6,7 @@ import type { Queryable } from "../platform/database/client.ts";
 import { type History, type HistoryPage, readHistory } from "../platform/database/history-page.ts";
 
 export type WebhookEvent = Output<typeof list>["items"][number];
-export type EventFilter = Omit<Input<typeof list>, "subject" | "fields"> & {
+type EventFilter = Omit<Input<typeof list>, "subject" | "fields"> & {
   /** Stored subjects; absent: all. */
   readonly subjects?: readonly string[] | undefined;
   /** Includes the body, as it is stored. */

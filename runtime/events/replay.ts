@@ -12,7 +12,7 @@ import type { ReplayOptions } from "../webhooks/incoming-event.ts";
 import type { Receiver } from "../webhooks/receiver.ts";
 import type { KeptEvent } from "./queries.ts";
 
-export const payloadOf = (body: Uint8Array) => JSON.parse(Buffer.from(body).toString("utf8")) as Json;
+const payloadOf = (body: Uint8Array) => JSON.parse(Buffer.from(body).toString("utf8")) as Json;
 
 /** Refuses a replay with an agent or a task that does not exist, or with a prompt that would write to the tracker. */
 export async function requireReplayable(sql: Queryable, { agent_id, task_id, prompt, dry_run }: ReplayOptions): Promise<void> {

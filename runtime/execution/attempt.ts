@@ -53,7 +53,7 @@ export type AttemptOutcome =
     };
 
 /** Limits of an attempt that its queue sets. */
-export type AttemptBounds = Omit<AttemptLimits, "unconfirmedStepIds">;
+type AttemptBounds = Omit<AttemptLimits, "unconfirmedStepIds">;
 
 /** Maximum duration of work between two steps that has no timeout of its own: reading rows, finding memories. */
 const betweenStepsMs = 60_000;

@@ -5,13 +5,13 @@ import type { ChatRequest } from "../llm/chat-messages.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { sleep } from "../platform/retry.ts";
 import { type Policies, projectKeyOf } from "../policy/policies.ts";
-import { placeOf } from "../policy/settings.ts";
+import { limitName } from "../policy/settings.ts";
 import type { ClaimedExecution } from "./queries.ts";
 import type { StepLog } from "./step-log.ts";
 import type { StepRow } from "./steps/rows.ts";
 
 /** Why an execution is held, and until when. Without a time, it is held until it is released. */
-export interface Hold {
+interface Hold {
   readonly reason: string;
   readonly until: string | null;
   /** What it waits for, in words. */
@@ -76,7 +76,7 @@ export function runBudget(
     const { value, level } = policy[member];
     if (value === 0 || used < value) return null;
     const noun = value === 1 ? nouns[member].slice(0, -1) : nouns[member];
-    return `${value.toLocaleString("en")} ${noun} (${placeOf(member, level)})`;
+    return `${value.toLocaleString("en")} ${noun} (${limitName(member, level)})`;
   };
   const reservation = (tokens: number, usd: number) => ({
     execution: execution.id,

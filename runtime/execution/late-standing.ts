@@ -4,7 +4,7 @@ import type { Sql } from "../platform/database/client.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Standings } from "../plugins/standings.ts";
 import { type Policies, projectKeyOf } from "../policy/policies.ts";
-import { placeOf } from "../policy/settings.ts";
+import { limitName } from "../policy/settings.ts";
 import { isBelow, releaseByOperator } from "../policy/standing.ts";
 import { HoldExecution } from "./budget.ts";
 import type { ClaimedExecution } from "./queries.ts";
@@ -49,7 +49,7 @@ async function refusalOf(
   const authorStanding = `${name ?? id ?? "the author"} has the standing ${standing}`;
   // An operator's replay ignores the policy's limits on authors, as at the gate.
   if (!rules.is_replay && isBelow(standing, policy.value))
-    return `${authorStanding}, and ${placeOf("trigger_min_standing", policy.level)} requires at least ${policy.value}`;
+    return `${authorStanding}, and ${limitName("trigger_min_standing", policy.level)} requires at least ${policy.value}`;
   const required = requiredStandings.find((one) => one === rules.min_standing);
   if (!required || !isBelow(standing, required)) return null;
   return `${authorStanding}, and the mapping of ${execution.canonical_trigger} to ${execution.task_id} requires at least ${required}`;

@@ -1,7 +1,7 @@
 import { asyncCommit } from "../platform/database/async-commit.ts";
 import type { Sql } from "../platform/database/client.ts";
 
-export interface FoundWorkers {
+interface FoundWorkers {
   readonly holding: string[];
   readonly present: string[];
   /** Whether an execution is running whose lease has expired. */
@@ -114,7 +114,7 @@ export async function findLostAttempt(
 }
 
 /** A lease that this worker no longer uses. */
-export interface EndedLease {
+interface EndedLease {
   readonly id: string;
   readonly lease: string;
   /** No request that was sent under it can still be under way. */

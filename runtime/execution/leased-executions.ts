@@ -8,7 +8,7 @@ import { releaseExecutions, releaseExpired, renewLeases } from "./lease-queries.
 import { type ClaimedExecution, reconcileBudgets } from "./queries.ts";
 import { scheduleWriteChecks } from "./write-check-queries.ts";
 
-export interface LeasedExecutionsOptions {
+interface LeasedExecutionsOptions {
   readonly sql: Sql;
   readonly log: Log;
   readonly leaseSeconds: number;

@@ -5,7 +5,7 @@ import type { Log } from "../platform/log.ts";
 import { type Loop, startLoop } from "../platform/loop.ts";
 import { findWorkers } from "./lease-queries.ts";
 
-export interface LiveWorkersOptions {
+interface LiveWorkersOptions {
   readonly database: Database;
   readonly log: Log;
   /** Interval between two checks, in milliseconds. */

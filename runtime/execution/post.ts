@@ -18,11 +18,11 @@ import { runWrite } from "./write-step.ts";
 const callMs = 90_000;
 
 /** Where the answer was posted; without a URL, `error` may say why it was not. */
-export interface PostResult {
+interface PostResult {
   readonly url: string | null;
   readonly error: string | null;
 }
-export const notPosted: PostResult = { url: null, error: null };
+const notPosted: PostResult = { url: null, error: null };
 
 /** The stored part of a post that is needed to find it again: its text, and its place unless that is the issue. */
 export interface PostInput {

@@ -13,7 +13,7 @@ import { type ClaimedExecution, type ClaimRequest, claimExecutions, nextDue } fr
 import { groupedWrites } from "./steps/grouped-writes.ts";
 import { windowMsOf } from "./write-window.ts";
 
-export interface QueueOptions extends Omit<AttemptDeps, "write" | "writeAgain"> {
+interface QueueOptions extends Omit<AttemptDeps, "write" | "writeAgain"> {
   readonly concurrency: number;
   readonly leaseSeconds: number;
   /**
@@ -25,7 +25,7 @@ export interface QueueOptions extends Omit<AttemptDeps, "write" | "writeAgain"> 
   readonly workers: LiveWorkers;
 }
 
-export interface ExecutionQueue {
+interface ExecutionQueue {
   /**
    * Starts to claim. Call it once the service accepts requests, because during its start the process is too busy to renew leases
    * in time.

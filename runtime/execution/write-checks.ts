@@ -23,7 +23,7 @@ import {
 } from "./write-check-queries.ts";
 import { windowMsOf } from "./write-window.ts";
 
-export interface WriteCheckOptions {
+interface WriteCheckOptions {
   readonly sql: Sql;
   readonly log: Log;
   readonly tools: Pick<ToolRegistry, "get">;

@@ -8,7 +8,7 @@ export const windowMsOf = (leaseSeconds: number): number => Math.min(30_000, Mat
 /** How long to wait after a stop for the response to a write that is in flight, in milliseconds. */
 const answerGraceMs = 2_000;
 
-export interface WindowOptions {
+interface WindowOptions {
   readonly lease: Lease;
   /** Aborted when the service stops: a request that was sent may finish, and no further one is sent. */
   readonly stopSignal: AbortSignal;

@@ -4,8 +4,8 @@ import type { Fragment, Queryable } from "../platform/database/client.ts";
 import { readBounds } from "../platform/database/history-page.ts";
 import { type Execution, shortMembers } from "./queries.ts";
 
-export type BulkAction = Input<typeof executions>["action"];
-export type BulkFilter = Omit<Input<typeof executions>["filter"], "subject"> & {
+type BulkAction = Input<typeof executions>["action"];
+type BulkFilter = Omit<Input<typeof executions>["filter"], "subject"> & {
   /** Stored subjects; absent: all. */
   readonly subjects?: readonly string[] | undefined;
 };

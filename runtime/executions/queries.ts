@@ -11,7 +11,7 @@ export type Execution = Output<typeof cancel>;
 export type Step = Output<typeof get>["transcript"][number];
 type AttemptEvent = Output<typeof get>["history"][number];
 
-export type ExecutionFilter = Omit<Input<typeof list>, "subject" | "fields"> & {
+type ExecutionFilter = Omit<Input<typeof list>, "subject" | "fields"> & {
   /** Stored subjects; absent: all. */
   readonly subjects?: readonly string[] | undefined;
   /** Includes the members that lists omit. */
@@ -105,7 +105,7 @@ export async function listSteps(sql: Queryable, executionId: string): Promise<St
  * Selects executions by their ids, or all on one issue; `reach`: only those that webhooks of this path started. Executions in
  * another state are not changed.
  */
-export type Selection = { readonly ids: readonly string[] } | { readonly subject: string; readonly reach: string | null };
+type Selection = { readonly ids: readonly string[] } | { readonly subject: string; readonly reach: string | null };
 
 /** Conditions on the state, one for each partial index. */
 const states = {

@@ -5,7 +5,7 @@ import type { TaskStream } from "./task-stream.ts";
 /** Maximum number of executions that one round takes. */
 const maxPerRound = 64;
 
-export interface AgentStreamsOptions {
+interface AgentStreamsOptions {
   /** Takes offered executions, one for each slot. A slot is the id of a stream that can receive a task. */
   readonly take: (slots: readonly string[]) => Promise<readonly AssignedExecution[]>;
   /** Returns the execution of a stream that ended before it received it. */

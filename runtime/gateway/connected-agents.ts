@@ -4,7 +4,7 @@ import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
 import { connectedAgents } from "./queries.ts";
 
-export interface ConnectedAgents {
+interface ConnectedAgents {
   readonly has: (agentId: string) => boolean;
   close(): void;
 }

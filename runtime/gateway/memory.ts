@@ -11,7 +11,7 @@ import { requireSession, type SessionOptions } from "./sessions.ts";
 type Filter = Pick<Input<typeof gateway.memoryList>, "scope" | "agent_id" | "project_id">;
 
 /** The memories that an agent may see: its own, those of its tasks, those of every project, and the organisation's. */
-export function visibleTo(agentId: string, { scope, agent_id, project_id }: Filter): MemoryMatch[] {
+function visibleTo(agentId: string, { scope, agent_id, project_id }: Filter): MemoryMatch[] {
   const visibleMatches: MemoryMatch[] = [
     { scope: "organizational" },
     { scope: "project" },

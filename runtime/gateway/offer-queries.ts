@@ -2,7 +2,7 @@ import type { Policy } from "@signalbox/schema/policy";
 import type { Sql } from "../platform/database/client.ts";
 
 /** Scopes of budgets in which a connected agent has used tokens. */
-export interface UsageScopes {
+interface UsageScopes {
   readonly agentId: string;
   readonly projectId: number | null;
   readonly subject: string | null;

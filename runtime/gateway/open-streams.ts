@@ -14,7 +14,7 @@ const streamSeconds = 15;
 /** Interval at which this replica renews its streams and looks for offers whose message was lost, in milliseconds. */
 const sweepMs = 3_000;
 
-export interface OpenStreamsOptions {
+interface OpenStreamsOptions {
   readonly sql: Sql;
   readonly bus: Bus;
   readonly log: Log;

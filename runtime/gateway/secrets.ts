@@ -17,7 +17,7 @@ const maxWaitingOfNetwork = 200;
 /** Maximum number of hashes at the same time: each takes a processor, and one of the four threads that read files and look up names. */
 const maxHashes = 2;
 
-export interface Attempt {
+interface Attempt {
   readonly agentId: string;
   /** Address of the caller; `null` if unknown. */
   readonly address: string | null;

@@ -20,7 +20,7 @@ import type { Secrets } from "./secrets.ts";
 export const sessionSeconds = 3600;
 
 /** The members of the keyring that the gateway uses. */
-export interface GatewayKeys {
+interface GatewayKeys {
   /** Whether there are no API keys. */
   isOpen(): Promise<boolean>;
   readonly configuredHashes: ConfiguredKeys;
@@ -33,7 +33,7 @@ export interface SessionOptions {
   readonly warn: Report;
 }
 
-export interface Registration {
+interface Registration {
   readonly agent_id: string;
   readonly secret: string;
   readonly capabilities: readonly string[];

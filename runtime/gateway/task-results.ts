@@ -24,7 +24,7 @@ export interface TaskResults {
 }
 
 /** The usage of the agent's model, as the agent reports it. */
-export interface ReportedUsage {
+interface ReportedUsage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
   readonly cost_usd?: number | undefined;
@@ -36,7 +36,7 @@ interface TaskEnd {
   readonly usage: ReportedUsage;
 }
 
-export interface TaskResultParts {
+interface TaskResultParts {
   readonly sql: Sql;
   readonly bus: Bus;
   readonly settings: Policy;

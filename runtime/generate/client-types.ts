@@ -1,5 +1,5 @@
 /** The part of an OpenAPI document from which types are generated. */
-export interface Document {
+interface Document {
   readonly paths?: object | undefined;
   readonly components?: { readonly schemas?: object | undefined } | undefined;
 }

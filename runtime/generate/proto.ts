@@ -7,7 +7,7 @@ import type { EnumModel, FieldModel, FieldType, MessageModel, NumberedName, Pack
 import { isProtoOptional, shortName, zeroValue } from "../transports/grpc/model.ts";
 import { memberComment, rpcComment, serviceComment } from "./proto-comments.ts";
 
-export interface GeneratedProto {
+interface GeneratedProto {
   /** File name below `schema/gen` → text. Only packages with a service. */
   readonly files: Readonly<Record<string, string>>;
   /** The new text of `schema/field-numbers.json`. */

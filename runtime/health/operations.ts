@@ -13,7 +13,7 @@ const timeoutMs = 3_000;
 
 type Health = Output<typeof health.get>;
 /** Problems that do not make the service unhealthy, but that operators should know about. */
-export interface HealthWarnings {
+interface HealthWarnings {
   readonly plugins?: () => NonNullable<Health["plugins"]>;
   readonly deferredWebhooks?: () => Readonly<NonNullable<Health["deferred_webhooks"]>>;
 }

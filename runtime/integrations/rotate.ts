@@ -6,7 +6,7 @@ import type { CredentialDeps } from "./credentials.ts";
 import * as queries from "./queries.ts";
 import { purposeOf } from "./store.ts";
 
-export interface RotatedSecret {
+interface RotatedSecret {
   readonly row: queries.StoredIntegration;
   /** The generated secret; `null` if the caller passed one. */
   readonly generatedSecret: string | null;

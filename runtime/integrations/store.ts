@@ -12,9 +12,9 @@ import { addressesIn } from "../plugins/settings-hosts.ts";
 import { allIntegrations, findIntegration, type StoredIntegration } from "./queries.ts";
 
 /** The integrations in memory, each with its connection. */
-export interface IntegrationStore extends StoredConnections, CachedValue {}
+interface IntegrationStore extends StoredConnections, CachedValue {}
 
-export interface StoreOptions {
+interface StoreOptions {
   readonly sql: Sql;
   readonly bus: Bus;
   readonly log: Log;

@@ -77,7 +77,7 @@ const withCheckedInput = (
   };
 
 /** The part of an error that names the projects of the key. */
-export function restriction(name: string, projects: Iterable<number>): string {
+function restriction(name: string, projects: Iterable<number>): string {
   const ids = [...projects];
   return `the API key "${name}" is restricted to ${ids.length === 1 ? "the project" : "the projects"} ${ids.join(", ")}`;
 }

@@ -2,7 +2,7 @@ import type { list } from "@signalbox/schema/keys";
 import type { Output } from "@signalbox/schema/operation";
 import type { Queryable } from "../platform/database/client.ts";
 
-export type ApiKey = Output<typeof list>["items"][number];
+type ApiKey = Output<typeof list>["items"][number];
 export type KeyScope = ApiKey["scopes"][number];
 
 const columns = (sql: Queryable) =>
@@ -83,7 +83,7 @@ export async function markUsed(sql: Queryable, id: number): Promise<void> {
   await sql`update api_keys set last_used_at = now() where id = ${id} and (last_used_at is null or last_used_at < now() - interval '1 minute')`;
 }
 
-export interface StoredSession {
+interface StoredSession {
   /** SHA-256 of the API key, in hexadecimal. */
   readonly key_hash: string;
   readonly expires_at: string;

@@ -6,7 +6,7 @@ import type { Keyring } from "./keyring.ts";
 import { deleteSession, findSession, insertSession } from "./queries.ts";
 
 /** Logins of the console: a random token in a cookie, which is valid as long as the API key of the login. */
-export interface Sessions {
+interface Sessions {
   /** `undefined` if the key is not valid. */
   create(key: string): Promise<NewSession | undefined>;
   find(token: string): Promise<Actor | undefined>;
@@ -15,7 +15,7 @@ export interface Sessions {
   readonly seconds: number;
 }
 
-export interface NewSession {
+interface NewSession {
   readonly token: string;
   readonly actor: Actor;
 }

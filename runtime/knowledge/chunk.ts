@@ -1,5 +1,5 @@
 /** A chunk of a page, the unit of search. */
-export interface PageChunk {
+interface PageChunk {
   /** Headings above it, outermost first, without the page's title. */
   readonly heading_path: readonly string[];
   readonly text: string;

@@ -15,7 +15,7 @@ import * as jobs from "./job-queries.ts";
 import { openSource } from "./open-source.ts";
 import { findSource } from "./queries.ts";
 
-export interface RunnerOptions extends IngestDeps {
+interface RunnerOptions extends IngestDeps {
   readonly bus: Bus;
   readonly log: Log;
   readonly vault: Vault;

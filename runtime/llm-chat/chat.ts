@@ -18,7 +18,7 @@ import type { Connection } from "../plugins/connections.ts";
 import type { Parameters, RegisteredTool } from "../tools/registered-tool.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 
-export type ChatAnswer = Output<typeof chat>;
+type ChatAnswer = Output<typeof chat>;
 type Message = Input<typeof chat>["messages"][number];
 
 export interface ChatDeps extends ConversationDeps {

@@ -3,7 +3,7 @@ import type { Input } from "@signalbox/schema/operation";
 import type { z } from "zod";
 
 type TriggerMapping = Pick<Input<typeof createTrigger>, "canonical_trigger" | "task_id">;
-export type OptionalSet = z.output<typeof optionalMappings>;
+type OptionalSet = z.output<typeof optionalMappings>;
 
 const row = (
   source: string,

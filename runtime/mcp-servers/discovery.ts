@@ -20,13 +20,13 @@ export interface Discovery {
   discoverSoon(server: ServerRow): void;
   close(): Promise<void>;
 }
-export interface Result {
+interface Result {
   readonly servers: number;
   readonly tools: number;
   readonly failed: { name: string; error: string }[];
 }
 
-export interface DiscoveryOptions {
+interface DiscoveryOptions {
   readonly sql: Sql;
   readonly bus: Bus;
   readonly log: Log;

@@ -65,7 +65,7 @@ export const mcpServerOperations = ({ discovery, bus, checkAddress, isTaken }: M
 ];
 
 /** A server's name as the first part of its tools' names: `My Server (EU)` is `my-server-eu`. */
-export function providerName(name: string): string {
+function providerName(name: string): string {
   const plain = name.normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase();
   const words = plain.replaceAll(/[^a-z0-9_]+/g, "-").replaceAll(/^[-_]+/g, "");
   const named = /^[a-z]/.test(words) ? words : `mcp-${words}`;

@@ -4,7 +4,7 @@ import type { McpTool } from "./client/list-tools.ts";
 import type { ServerRow } from "./queries.ts";
 
 /** A tool that differs from its approved form; `before` is `null` if it did not exist then. */
-export interface ToolChange {
+interface ToolChange {
   readonly before: McpTool | null;
   readonly after: McpTool;
 }

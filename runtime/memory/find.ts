@@ -112,7 +112,7 @@ function wordsOf({ mode, text }: Query): Pick<TextQuery, "text" | "words"> {
 }
 
 /** Searches each store that may hold a match. An unavailable store is skipped unless it is the only one. */
-export async function inStores<T>(
+async function inStores<T>(
   { stores, log }: Pick<FindDeps, "stores" | "log">,
   filter: MemoryFilter,
   ask: (store: NamedStore) => Promise<T[]>,

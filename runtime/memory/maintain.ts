@@ -9,7 +9,7 @@ import type { Embedder } from "./embedder.ts";
 import { dropLease, holdLease, sweepKeys } from "./queries.ts";
 import type { MemoryStores } from "./stores.ts";
 
-export interface MaintainDeps {
+interface MaintainDeps {
   readonly sql: Sql;
   readonly stores: MemoryStores;
   readonly embedder: Embedder;

@@ -11,7 +11,7 @@ import { createRecall, type Recall, watchStoredKinds } from "./recall.ts";
 import { createMemoryRepository, type MemoryRepository } from "./repository.ts";
 import type { MemoryStores } from "./stores.ts";
 
-export interface MemoryOptions {
+interface MemoryOptions {
   readonly sql: Sql;
   readonly bus: Bus;
   readonly log: Log;

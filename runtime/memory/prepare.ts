@@ -21,7 +21,7 @@ export interface MemoryResources {
   readonly grants: { readonly sql: SqlAccess; readonly vectors: VectorSettings; readonly redis?: RedisAccess };
 }
 
-export type MemoryConfig = Pick<
+type MemoryConfig = Pick<
   Config,
   | "LLM_BASE_URL"
   | "LLM_API_KEY"
@@ -70,7 +70,7 @@ async function checkedEmbedder(config: MemoryConfig, { sql }: Database, log: Log
   }
 }
 
-export const vectorOptions = (config: MemoryConfig, { model, dimension }: Pick<Embedder, "model" | "dimension">) => ({
+const vectorOptions = (config: MemoryConfig, { model, dimension }: Pick<Embedder, "model" | "dimension">) => ({
   model,
   dimension,
   metric: config.PGVECTOR_DISTANCE_METRIC,

@@ -2,7 +2,7 @@ import type { Json, SqlStatement } from "@signalbox/sdk";
 import type { Queryable, Sql } from "../platform/database/client.ts";
 
 /** The memory that holds a key. */
-export interface KeyRow {
+interface KeyRow {
   readonly key: string;
   readonly id: string;
   readonly store: string;
@@ -156,7 +156,7 @@ export async function anythingStored(sql: Queryable): Promise<{ memories: boolea
   return row;
 }
 
-export interface EmbeddingSettings {
+interface EmbeddingSettings {
   readonly installation: string;
   readonly model: string | null;
   readonly dimension: number | null;

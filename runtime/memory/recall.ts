@@ -70,7 +70,7 @@ async function withAuthors(sql: Sql, memories: readonly SearchHit[]): Promise<Se
 const maxQueryLength = 8_000;
 
 /** Whether any memory or document may exist. It needs no query, so recall costs nothing while there are none. */
-export interface StoredKinds {
+interface StoredKinds {
   readonly maybe: () => boolean;
   /** The same for document chunks alone: without any, a search makes one query fewer. */
   readonly chunks: () => boolean;

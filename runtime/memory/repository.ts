@@ -19,7 +19,7 @@ import {
 } from "./queries.ts";
 import { type MemoryStores, type NamedStore, storeFor, withStore } from "./stores.ts";
 
-export interface MemoryRepositoryDeps {
+interface MemoryRepositoryDeps {
   readonly sql: Sql;
   readonly stores: MemoryStores;
   readonly embedder: Embedder;
@@ -30,7 +30,7 @@ export interface MemoryRepositoryDeps {
   readonly onStored: (waits: boolean) => void;
 }
 
-export interface MemoryInput {
+interface MemoryInput {
   readonly key: string;
   readonly content: string;
   readonly scope: MemoryScope;

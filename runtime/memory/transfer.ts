@@ -33,7 +33,7 @@ export async function* exportMemories({ sql, stores }: { sql: Sql; stores: Memor
   }
 }
 
-export interface ImportResult {
+interface ImportResult {
   readonly created: number;
   /** Skipped because the key already exists. */
   readonly skipped: number;

@@ -9,7 +9,7 @@ import { intakeFailure, ofQueue, WebhookFailed } from "./failures.ts";
 import { Loops, loopEach, type RunResult } from "./loops.ts";
 import type { QueueWorker } from "./relay.ts";
 
-export interface IntakeOptions {
+interface IntakeOptions {
   /** Queues of the loaded plugins; call `refresh` after a change. */
   readonly queues: ReadonlyMap<string, Queue | ForwardingQueue>;
   readonly receiver: Receiver;

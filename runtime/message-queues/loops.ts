@@ -59,7 +59,7 @@ export class Loops {
   }
 }
 
-export interface LoopEach<Q> {
+interface LoopEach<Q> {
   readonly queues: ReadonlyMap<string, Q>;
   readonly failure: (name: string) => string;
   readonly everyMs: number;

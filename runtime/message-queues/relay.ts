@@ -6,7 +6,7 @@ import { Loops, loopEach, type RunResult } from "./loops.ts";
 import { toCloudEvent } from "./messages.ts";
 import { ackMessages, keptDays, releaseMessages, sweepQueues, takeMessages } from "./queries.ts";
 
-export interface KeepOptions {
+interface KeepOptions {
   readonly sql: Sql;
   /** Queues of the loaded plugins; call `refresh` after a change. */
   readonly queues: ReadonlyMap<string, Queue | ForwardingQueue>;

@@ -5,7 +5,7 @@ const identifiers = new Set("issue project transition color id key url name labe
 /** Parameters that count as texts even if they are one word. */
 const texts = new Set("body description text message content comment title summary note markdown".split(" "));
 
-export interface Rewrites {
+interface Rewrites {
   /** For text that people read. */
   readonly text: (text: string) => string;
   /** For all other strings. */

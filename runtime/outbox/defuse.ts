@@ -3,9 +3,9 @@ import { withoutInvisible } from "../untrusted/invisible.ts";
 import { withoutForeignImages } from "./images.ts";
 
 /** Content that a policy can allow in a text. */
-export type AllowedContent = "mentions" | "images" | "closing" | "commands";
+type AllowedContent = "mentions" | "images" | "closing" | "commands";
 
-export interface DefuseOptions {
+interface DefuseOptions {
   readonly allow: readonly AllowedContent[];
   /** Names of those who take part in the issue, in lower case: they may be notified. */
   readonly participants: ReadonlySet<string>;

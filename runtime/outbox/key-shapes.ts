@@ -44,7 +44,7 @@ const anyShape = new RegExp(
 );
 const shapePatterns = Object.entries(shapes).map(([name, shape]) => [name, new RegExp(`^(?:${shape})`)] as const);
 
-export interface FoundKey {
+interface FoundKey {
   readonly from: number;
   readonly to: number;
   /** The platform whose keys have this shape. */

@@ -18,7 +18,7 @@ import type { SecretFinder } from "./secret-finder.ts";
 import { checkTarget } from "./targets.ts";
 
 /** The run whose agent writes. */
-export interface OutgoingRun {
+interface OutgoingRun {
   readonly id: string;
   readonly event_id: string | null;
   readonly project_id: number | null;
@@ -39,7 +39,7 @@ export interface OutboxFilter {
   arguments(tool: RegisteredTool, input: Parameters, connection: Connection | null): Promise<Parameters>;
 }
 
-export interface OutboxOptions {
+interface OutboxOptions {
   readonly sql: Sql;
   readonly policies: Pick<Policies, "of">;
   readonly secrets: () => SecretFinder;

@@ -1,7 +1,7 @@
 import { findKeys } from "./key-shapes.ts";
 import { type SecretFinder, withoutMarkup } from "./secret-finder.ts";
 
-export interface RedactedText {
+interface RedactedText {
   readonly text: string;
   /** What was removed: the names of our secrets, and the platforms whose keys other texts resemble. Contains no value. */
   readonly names: readonly string[];

@@ -5,7 +5,7 @@ export interface KnownSecret {
   readonly name: string;
   readonly value: string;
 }
-export interface FoundSecret {
+interface FoundSecret {
   readonly from: number;
   readonly to: number;
   readonly name: string;

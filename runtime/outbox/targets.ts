@@ -15,9 +15,7 @@ export interface TargetRules {
   readonly aliases: () => Promise<readonly string[]>;
 }
 
-export type Verdict =
-  | { readonly kind: "allowed"; readonly input: Parameters }
-  | { readonly kind: "refused"; readonly reason: string };
+type Verdict = { readonly kind: "allowed"; readonly input: Parameters } | { readonly kind: "refused"; readonly reason: string };
 
 /**
  * Checks whether a call stays within the targets to which its run may write or from which it may read. Such a call is sent with

@@ -4,7 +4,7 @@ import { sha256Of } from "../platform/digest.ts";
 /**
  * Kind of a change at a tracker, as far as the names of tools and events reveal it. `sign`: a reaction, which no event reports.
  */
-export type ChangeKind = "comment" | "label" | "state" | "create" | "edit" | "sign";
+type ChangeKind = "comment" | "label" | "state" | "create" | "edit" | "sign";
 
 /** A write of ours to a tracker. It is stored before it is sent, and again when the platform has answered. */
 export interface OwnWrite {
@@ -22,7 +22,7 @@ const maxText = 100_000;
 const maxTexts = 500;
 
 /** Digest of a text as platforms return it: line ends and surrounding spaces do not count. */
-export const textDigest = (text: string): string => sha256Of(text.slice(0, maxText).replaceAll("\r\n", "\n").trim()).slice(0, 16);
+const textDigest = (text: string): string => sha256Of(text.slice(0, maxText).replaceAll("\r\n", "\n").trim()).slice(0, 16);
 
 /** The words in names of tools and events that indicate a kind of change; the first match counts. */
 const kinds: readonly [RegExp, ChangeKind][] = [
@@ -32,7 +32,7 @@ const kinds: readonly [RegExp, ChangeKind][] = [
   [/creat|open/, "create"],
 ];
 
-export const kindOfTool = (name: string): ChangeKind => kinds.find(([words]) => words.test(name.toLowerCase()))?.[1] ?? "edit";
+const kindOfTool = (name: string): ChangeKind => kinds.find(([words]) => words.test(name.toLowerCase()))?.[1] ?? "edit";
 
 /** The kinds of change that an event may report. A general update may be any kind except a comment. */
 export function kindsOfEvent(eventName: string, action: string | null): ChangeKind[] {
@@ -67,7 +67,7 @@ const digestsOf = (texts: readonly string[]): string[] => [
 const places = new Set(["issue", "project"]);
 
 /** The texts among the parameters of a tool call. */
-export const textsOf = (parameters: Readonly<Record<string, unknown>>): string[] =>
+const textsOf = (parameters: Readonly<Record<string, unknown>>): string[] =>
   Object.entries(parameters).flatMap(([name, value]) =>
     places.has(name) ? [] : [value].flat().filter((one): one is string => typeof one === "string"),
   );

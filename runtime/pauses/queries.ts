@@ -2,7 +2,7 @@ import type { Output } from "@signalbox/schema/operation";
 import type { list, remove } from "@signalbox/schema/pauses";
 import type { Queryable } from "../platform/database/client.ts";
 
-export type Pause = Output<typeof remove>;
+type Pause = Output<typeof remove>;
 type Scope = Pause["scope"];
 
 const columns = (sql: Queryable) => sql`scope, nullif(id, '') as id, reason, paused_by, paused_at`;

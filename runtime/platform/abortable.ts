@@ -9,7 +9,7 @@ export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
 }
 
 /** A signal that is aborted together with others. */
-export interface LinkedSignal {
+interface LinkedSignal {
   readonly signal: AbortSignal;
   /** The others do not abort it any more, and keep no reference to it. */
   readonly unlink: () => void;

@@ -10,7 +10,7 @@ export interface Channel {
   close(): void;
 }
 
-export interface ChannelEvents {
+interface ChannelEvents {
   /** Handles a message of any replica, including this one. */
   readonly onMessage: (message: string) => void;
   /** The connection was restored; messages may have been missed. */

@@ -2,7 +2,7 @@ import type { Bus, Topic } from "./bus.ts";
 import type { Log } from "./log.ts";
 import { startLoop } from "./loop.ts";
 
-export interface CachedValueOptions {
+interface CachedValueOptions {
   /** Name in the log: `routing`. */
   readonly name: string;
   /** Topics that announce a change, on any replica. */

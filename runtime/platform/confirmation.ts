@@ -3,7 +3,7 @@ import { problem } from "@signalbox/schema/problem";
 import { isUuid, newId } from "./ids.ts";
 
 /** The items that a preview showed and that its confirmation refers to. */
-export interface ConfirmedPreview {
+interface ConfirmedPreview {
   readonly count: number;
   /** Items up to this id were counted. Later items are excluded. */
   readonly upTo: string;
@@ -30,7 +30,7 @@ function readConfirmation(request: unknown, token: string): ConfirmedPreview {
   return { ...preview, token };
 }
 
-export interface CountRequest {
+interface CountRequest {
   /** The request that the confirmation must match: action, filter and everything else that affects the result. */
   readonly request: unknown;
   /** The token of an earlier preview; `undefined` requests a preview. */

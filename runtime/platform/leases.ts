@@ -6,7 +6,7 @@ import { type Loop, startLoop } from "./loop.ts";
 
 type Leased<Key extends string> = { readonly lease: string } & Readonly<Record<Key, string | number>>;
 
-export interface LeasedWork<Key extends string, Item extends Leased<Key>> {
+interface LeasedWork<Key extends string, Item extends Leased<Key>> {
   /** Name of an item in the log: `a poll`. */
   readonly name: string;
   readonly sql: Sql;

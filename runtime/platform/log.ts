@@ -2,8 +2,8 @@ import { currentTrace } from "./telemetry/tracing.ts";
 import { visibleText } from "./visible.ts";
 
 export const logLevels = ["info", "warn", "error"] as const;
-export type LogLevel = (typeof logLevels)[number];
-export type Fields = Readonly<Record<string, unknown>>;
+type LogLevel = (typeof logLevels)[number];
+type Fields = Readonly<Record<string, unknown>>;
 
 export interface Log {
   info(message: string, fields?: Fields): void;

@@ -1,4 +1,4 @@
-export interface FailureOptions {
+interface FailureOptions {
   readonly retryable: boolean;
   readonly retryAfterMs?: number | undefined;
   readonly status?: number;

@@ -1,6 +1,6 @@
 import { abortable } from "./abortable.ts";
 
-export interface Turn {
+interface Turn {
   /** If it is aborted, the work stops waiting and leaves the slot to the next. */
   readonly signal?: AbortSignal | undefined;
   /** Work of different names takes turns, so that much of one delays only its own. */

@@ -14,7 +14,7 @@ export interface Setting {
 /** Shown instead of a secret. */
 export const mask = "********";
 
-export interface SetVariables {
+interface SetVariables {
   /** Names of the environment variables that are not empty. */
   readonly environment: ReadonlySet<string>;
   /** Environment and `.env` together. */
@@ -48,7 +48,7 @@ export function settingsOf(
 }
 
 /** The default of a variable; `undefined` if it has none. */
-export function defaultOf(schema: z.ZodType): unknown {
+function defaultOf(schema: z.ZodType): unknown {
   const empty = schema.safeParse(undefined);
   return empty.success ? empty.data : undefined;
 }

@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { messageOf } from "./error-text.ts";
 
-export interface WorkerPoolOptions {
+interface WorkerPoolOptions {
   /** The program of each thread. It answers a `WorkerRequest` with a `WorkerReply`. */
   readonly entry: URL;
   readonly size?: number;

@@ -45,7 +45,7 @@ export const capabilityNames: readonly string[] = [
 ];
 
 /** The declarations of a plugin, from its code or its manifest. */
-export interface PluginDeclaration {
+interface PluginDeclaration {
   readonly id: string;
   readonly version: string;
   readonly sdk: string;

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { issueText } from "../platform/issue-text.ts";
 import type { Guard } from "../platform/network/guard.ts";
 
-export interface SettingsCheck {
+interface SettingsCheck {
   /** Member of the request that contains the settings, for example `credentials`. */
   readonly field: string;
   /** The owner of the settings, for example `gamma`. */

@@ -12,7 +12,7 @@ import { restrictPermissions } from "./restrict-permissions.ts";
 import { connectionSchema } from "./sandbox/connection-schema.ts";
 import { settingNames, settingsToStart } from "./setting-names.ts";
 
-export interface ConfigureDeps {
+interface ConfigureDeps {
   readonly manager: Pick<PluginManager, "runningPlugin" | "trial">;
   readonly vault: Vault;
   /** A plugin's settings from the environment. */

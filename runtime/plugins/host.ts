@@ -140,4 +140,4 @@ function toolsOf({ plugin, contributions, schemas }: LoadedPlugin, sources: Read
 }
 
 /** A queue with consumers, or one that only forwards its messages. */
-export type AnyQueue = Queue | ForwardingQueue;
+type AnyQueue = Queue | ForwardingQueue;

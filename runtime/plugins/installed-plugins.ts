@@ -21,7 +21,7 @@ import { restrictPermissions } from "./restrict-permissions.ts";
 import type { ServedContributions } from "./served-contributions.ts";
 import type { ThirdPartyPlugin } from "./third-party.ts";
 
-export interface InstalledPluginsDeps {
+interface InstalledPluginsDeps {
   readonly sql: Sql;
   readonly log: Log;
   readonly vault: Vault;

@@ -1,4 +1,4 @@
-export interface LogLine {
+interface LogLine {
   readonly time: string;
   readonly message: string;
   readonly fields: Record<string, unknown>;

@@ -14,7 +14,7 @@ import { type IsolationLayer, workingIsolation } from "./sandbox/isolation.ts";
 import { ServedContributions } from "./served-contributions.ts";
 import { readThirdParty, type ThirdPartyPlugin } from "./third-party.ts";
 
-export interface PluginManagerOptions extends Omit<LoadThirdPartyOptions, "onStatus"> {
+interface PluginManagerOptions extends Omit<LoadThirdPartyOptions, "onStatus"> {
   readonly sql: Sql;
   readonly bus: Bus;
   readonly log: Log;

@@ -8,7 +8,7 @@ export interface DeniedPermissions {
   readonly open_routes: readonly string[];
 }
 /** The permissions that an operator keeps; omitted members do not change. */
-export interface AllowedPermissions {
+interface AllowedPermissions {
   readonly http?: readonly { readonly host: string; readonly methods: readonly string[] }[] | undefined;
   readonly operations?: readonly string[] | undefined;
   readonly open_routes?: readonly string[] | undefined;

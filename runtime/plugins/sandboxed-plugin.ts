@@ -39,7 +39,7 @@ export interface SandboxDependencies {
   readonly logs: LogTail;
 }
 
-export interface SandboxedPlugin {
+interface SandboxedPlugin {
   readonly manifest: BuiltManifest;
   readonly contributions: Contributions;
   readonly process: SupervisedProcess;

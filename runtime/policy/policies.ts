@@ -8,7 +8,7 @@ import { effectivePolicy } from "./effective.ts";
 import { allAgentPolicies, allProjectPolicies } from "./queries.ts";
 
 /** A project, identified by its id here or at its platform. */
-export type ProjectKey = number | { readonly source: string; readonly project: string } | null;
+type ProjectKey = number | { readonly source: string; readonly project: string } | null;
 
 interface Work {
   readonly project_id: number | null;

@@ -1,7 +1,7 @@
 import type { Policy } from "@signalbox/schema/policy";
 import type { Queryable } from "../platform/database/client.ts";
 
-export interface ProjectPolicy {
+interface ProjectPolicy {
   readonly id: number;
   readonly source: string;
   readonly source_project_id: string;

@@ -1,6 +1,6 @@
 import { type EffectivePolicy, type RequiredStanding, requiredStandings } from "@signalbox/schema/policy";
 import type { EventAuthor } from "@signalbox/sdk";
-import { placeOf } from "./settings.ts";
+import { limitName } from "./settings.ts";
 
 /** Whether a known standing is lower than a rule requires. */
 export const isBelow = (standing: EventAuthor["standing"], required: RequiredStanding): boolean =>
@@ -11,7 +11,7 @@ export function writeRefusal(author: EventAuthor | null, { write_min_standing }:
   const { value, level } = write_min_standing;
   if (!author || !isBelow(author.standing, value)) return null;
   const name = author.name ?? author.id ?? "the author";
-  return `tools that write are not available, because ${name} has the standing ${author.standing} and ${placeOf("write_min_standing", level)} requires ${value}`;
+  return `tools that write are not available, because ${name} has the standing ${author.standing} and ${limitName("write_min_standing", level)} requires ${value}`;
 }
 
 /** Why an execution of an author with a low standing waits. A command on the issue does not release such an execution. */

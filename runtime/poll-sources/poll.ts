@@ -17,7 +17,7 @@ export interface PollDeps {
   /** The account with which a source is polled: the one that receives its webhooks. */
   readonly connectionBySlug: (source: string) => Promise<Connection | undefined>;
 }
-export interface PollResult {
+interface PollResult {
   readonly fetched: number;
   readonly accepted: number;
   readonly duplicates: number;

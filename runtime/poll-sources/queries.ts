@@ -93,7 +93,7 @@ export const releaseLease = (sql: Queryable, id: number, lease: string): Promise
   sql`update poll_sources set lease = null, lease_expires_at = null where id = ${id} and lease = ${lease}`;
 
 /** The result of a poll. */
-export interface Outcome {
+interface Outcome {
   /** The cursor; `undefined` leaves it unchanged. */
   readonly cursor?: string;
   readonly error: string | null;

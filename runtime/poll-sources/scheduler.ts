@@ -6,7 +6,7 @@ import type { Loop } from "../platform/loop.ts";
 import { type PollDeps, pollOnce, refusePoll } from "./poll.ts";
 import { type ClaimedPollSource, claimDue, pollRows, releaseLease } from "./queries.ts";
 
-export interface SchedulerOptions extends PollDeps {
+interface SchedulerOptions extends PollDeps {
   readonly log: Log;
   readonly warn: Report;
   /** Duration of the lease of a source that a replica polls. */

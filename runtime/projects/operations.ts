@@ -16,7 +16,7 @@ const takenProblem = () =>
   });
 
 /** The latest memories of a project, newest first. */
-export type MemoriesOf = (sql: Queryable, projectId: number, limit: number) => Promise<WorkflowContext["memories"]>;
+type MemoriesOf = (sql: Queryable, projectId: number, limit: number) => Promise<WorkflowContext["memories"]>;
 
 /** A change of a project is published before the request is answered, so that the next event uses the new policy. */
 export function projectOperations(bus: Bus, memoriesOf: MemoriesOf): BoundOperation[] {

@@ -12,7 +12,7 @@ export interface ErasureTarget {
   readonly unparsed: readonly string[];
 }
 
-export interface ErasureCounts {
+interface ErasureCounts {
   readonly events: number;
   readonly executions: number;
   readonly cancelled: number;

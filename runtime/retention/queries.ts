@@ -160,7 +160,7 @@ export async function countDue(
   return row;
 }
 
-export interface TableSize {
+interface TableSize {
   readonly name: string;
   readonly rows: number;
   readonly bytes: number;

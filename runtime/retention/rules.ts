@@ -7,7 +7,7 @@ export interface RetentionDays {
   readonly RETENTION_AUDIT_DAYS: number;
 }
 
-export const watchdogDays = 30;
+const watchdogDays = 30;
 /** Maximum number of watchdog entries, whatever their age. */
 export const watchdogRows = 10_000;
 

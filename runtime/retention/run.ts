@@ -19,7 +19,7 @@ import {
 } from "./queries.ts";
 import { cutoffs, type RetentionDays, watchdogRows } from "./rules.ts";
 
-export interface RetentionOptions {
+interface RetentionOptions {
   readonly sql: Sql;
   readonly log: Log;
   readonly days: RetentionDays;
@@ -30,7 +30,7 @@ export interface RetentionOptions {
   readonly firstMs?: number;
 }
 
-export interface Retention {
+interface Retention {
   /** When the last pass ended, and why it failed; `null` before the first one. */
   readonly last: () => { readonly at: string; readonly error: string | null } | null;
   stop(): Promise<void>;

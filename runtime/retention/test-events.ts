@@ -4,7 +4,7 @@ import { firstIdOf, newId } from "../platform/ids.ts";
 let serial = 0;
 
 /** Default: a dispatched event with a successful execution. */
-export interface Given {
+interface Given {
   readonly ago: number;
   readonly state?: string;
   readonly outcome?: string;

@@ -5,7 +5,7 @@ import { unpack } from "../platform/packing/packed.ts";
 import { listUnparsed, readUnparsed, type UnparsedPayload } from "./unparsed-queries.ts";
 
 /** What an erasure looks for in payloads. Exactly one member is set. */
-export interface Wanted {
+interface Wanted {
   readonly actor: string | null;
   /** For example `alpha:acme/webshop#42`. */
   readonly subjects: readonly string[] | null;

@@ -5,8 +5,8 @@ import type { Queryable } from "../platform/database/client.ts";
 import type { Fingerprints } from "../platform/fingerprints.ts";
 
 type Status = Output<typeof get>;
-export type QueueStatus = NonNullable<Status["queue"]>;
-export type Replica = Status["replicas"][number];
+type QueueStatus = NonNullable<Status["queue"]>;
+type Replica = Status["replicas"][number];
 
 export async function readQueue(sql: Queryable): Promise<QueueStatus> {
   const [row] = await sql<[QueueStatus]>`

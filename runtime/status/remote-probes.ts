@@ -11,7 +11,7 @@ const everyMs = 60_000;
 const heldMs = 3_000;
 const isHeld = Symbol("held");
 
-export interface ModelAddress {
+interface ModelAddress {
   readonly baseUrl: string | undefined;
   readonly apiKey: string | undefined;
   readonly fetch: typeof globalThis.fetch;
@@ -54,7 +54,7 @@ export const embedderProbe = (embedder: Embedder, baseUrl: string | undefined): 
   },
 });
 
-export interface ConnectionSources {
+interface ConnectionSources {
   /** Accounts from the environment, and stored ones with the name of their integration. */
   readonly all: () => Promise<readonly { readonly name: string; readonly connection: Connection }[]>;
   readonly accounts: Accounts;

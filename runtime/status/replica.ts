@@ -5,7 +5,7 @@ import { startLoop } from "../platform/loop.ts";
 import { version } from "../platform/version.ts";
 import { deleteReplica, type OwnReplica, saveReplica } from "./queries.ts";
 
-export interface Heartbeat {
+interface Heartbeat {
   readonly id: string;
   stop(): Promise<void>;
 }

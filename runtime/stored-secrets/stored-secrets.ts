@@ -12,7 +12,7 @@ export interface OpenedSecret extends Pick<StoredSecret, "kind" | "name"> {
   readonly value: string;
 }
 
-export interface StoredSecrets {
+interface StoredSecrets {
   /** All decrypted values. The same array while none changes. */
   all(): readonly OpenedSecret[];
   /** The addresses of tools and MCP servers. The same array while none changes. */
@@ -20,7 +20,7 @@ export interface StoredSecrets {
   close(): void;
 }
 
-export interface StoredSecretsOptions {
+interface StoredSecretsOptions {
   readonly sql: Sql;
   readonly bus: Bus;
   readonly log: Log;

@@ -11,7 +11,7 @@ const notFound = (id: string) => problem("not_found", `There is no task "${id}".
 const reservedIds = ["triggers", "sources", "seed", "resolve"];
 
 /** Looks up the triggers and tasks of an event, like `webhooks/routing.ts`. */
-export interface TriggerLookup {
+interface TriggerLookup {
   find(source: string, event: string, action: string | null): { readonly canonical_trigger: string } | undefined;
   tasksOf(trigger: string): { readonly tasks: readonly { readonly task_id: string }[] };
 }

@@ -5,7 +5,7 @@ import { type History, type HistoryPage, readHistory } from "../platform/databas
 
 export type ToolExecution = Output<typeof execute>;
 
-export type ToolExecutionFilter = Omit<Input<typeof listExecutions>, "subject" | "fields"> & {
+type ToolExecutionFilter = Omit<Input<typeof listExecutions>, "subject" | "fields"> & {
   /** Stored subjects; absent: all. */
   readonly subjects?: readonly string[] | undefined;
   /** Includes the results. */

@@ -2,7 +2,7 @@ import type { origin } from "@signalbox/schema/tools";
 import type { z } from "zod";
 import type { SourceEntry } from "../plugins/host.ts";
 
-export type Origin = z.output<typeof origin>;
+type Origin = z.output<typeof origin>;
 export type Parameters = Readonly<Record<string, unknown>>;
 
 /** The input of one run of a tool, in addition to its parameters. */

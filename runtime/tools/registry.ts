@@ -24,7 +24,7 @@ export interface ToolRegistry extends CachedValue {
   listTools(): readonly ListedTool[];
 }
 
-export interface RegistryOptions {
+interface RegistryOptions {
   readonly host: Pick<Host, "tools" | "sources">;
   /** Ids of the built-in plugins. */
   readonly builtIns: ReadonlySet<string>;
@@ -80,7 +80,7 @@ function join(
   return new Map(all.map((tool) => [tool.qualifiedName, tool]));
 }
 
-export const nameOf = (row: { provider: string; name: string }): string => `${row.provider}.${row.name}`;
+const nameOf = (row: { provider: string; name: string }): string => `${row.provider}.${row.name}`;
 
 /** The same tool with the description and parameters that an operator has changed. */
 const withOverrides = (tool: RegisteredTool, row: ToolRow | undefined): RegisteredTool =>

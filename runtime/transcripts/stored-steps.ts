@@ -24,7 +24,7 @@ interface StoredAnswer {
 export type StoredStep<S> = S & StoredAnswer & { readonly packed: Uint8Array | null; readonly packed_output: Uint8Array | null };
 
 /** Why a stored text cannot be read. */
-export interface Unreadable {
+interface Unreadable {
   readonly unreadable?: string | undefined;
 }
 

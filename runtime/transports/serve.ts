@@ -36,7 +36,7 @@ import { type ConsoleSessions, mountSession } from "./http/session.ts";
 import { mountWebhooks } from "./http/webhook.ts";
 import { mountMcp } from "./mcp/mount.ts";
 
-export interface ServeOptions {
+interface ServeOptions {
   readonly config: Config;
   readonly operations: readonly BoundOperation[];
   readonly receiver: Receiver;

@@ -1,6 +1,6 @@
 import { rememberLatest } from "@signalbox/sdk";
 
-export interface Attribute {
+interface Attribute {
   readonly name: string;
   readonly value: string | null;
   /** The attribute as it is written. */

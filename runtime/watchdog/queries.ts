@@ -22,7 +22,7 @@ export async function addToEntry(sql: Sql, id: number, count: number): Promise<v
   await sql`update watchdog_logs set context = jsonb_set(context, '{count}', to_jsonb(${count}::int)) where id = ${id}`;
 }
 
-export type WatchdogEntry = Output<typeof list>["items"][number];
+type WatchdogEntry = Output<typeof list>["items"][number];
 
 /** `subjects`: returns only entries that name these subjects or their executions; absent: all. */
 export function listEntries(

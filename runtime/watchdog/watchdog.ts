@@ -8,7 +8,7 @@ import { addToEntry, insertEntry, type WatchdogLevel } from "./queries.ts";
  * Reports events that an operator should know about. Always logs them, and stores an entry if `WATCHDOG_ENABLED`. Never throws or
  * delays its caller.
  */
-export type Watchdog = (level: WatchdogLevel, message: string, context?: Record<string, unknown>) => void;
+type Watchdog = (level: WatchdogLevel, message: string, context?: Record<string, unknown>) => void;
 
 /** Repetitions within this time only increase the count of the first entry, in milliseconds. */
 const repeatMs = 60_000;

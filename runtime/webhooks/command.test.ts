@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { commandNames, commandOf, readCommand, refusalOf } from "./command.ts";
+import { commandNames, commandOf, commandRefusal, readCommand } from "./command.ts";
 
 test("a command begins a comment, alone or with arguments on its line", () => {
   expect(readCommand("/stop")).toEqual({ name: "stop", rest: "" });
@@ -29,11 +29,11 @@ test("property: any text is read without an error, and only names of commands ar
 test("who may use commands", () => {
   const author = (standing: "collaborator" | "contributor" | "none" | "unknown", kind: "human" | "bot" = "human") =>
     ({ id: "1", name: "ann", kind, standing }) as const;
-  expect(refusalOf({ name: "stop", rest: "" }, author("unknown"))).toBeNull();
-  expect(refusalOf({ name: "stop", rest: "" }, null)).toBeNull();
-  expect(refusalOf({ name: "stop", rest: "" }, author("contributor"))).toMatch(/ann has the standing contributor/);
-  expect(refusalOf({ name: "approve", rest: "" }, author("unknown"))).toMatch(/the standing of ann is unknown/);
-  expect(refusalOf({ name: "approve", rest: "" }, author("collaborator"))).toBeNull();
+  expect(commandRefusal({ name: "stop", rest: "" }, author("unknown"))).toBeNull();
+  expect(commandRefusal({ name: "stop", rest: "" }, null)).toBeNull();
+  expect(commandRefusal({ name: "stop", rest: "" }, author("contributor"))).toMatch(/ann has the standing contributor/);
+  expect(commandRefusal({ name: "approve", rest: "" }, author("unknown"))).toMatch(/the standing of ann is unknown/);
+  expect(commandRefusal({ name: "approve", rest: "" }, author("collaborator"))).toBeNull();
   const event = { subject: { project: "a/b", issue: "1" }, comment_text: "/stop" } as never;
   expect(commandOf({ ...(event as object), author: author("none", "bot") } as never)).toBeNull();
   expect(commandOf(event)).toEqual({ name: "stop", rest: "" });

@@ -27,10 +27,10 @@ export interface CommandPlace {
  * issue. Whoever knows the secret of an integration can report any issue and any author, so its webhooks permit only what they
  * started themselves. They can stop everything.
  */
-export type Reach = string | null;
+type Reach = string | null;
 
 /** The place of a stored event's command. */
-export const placeOf = ({
+export const commandPlace = ({
   id,
   source,
   slug,
@@ -80,7 +80,7 @@ export function commandOf({ subject, comment_text, author }: SourceEvent): Comma
  * Why the author may not give this command; `null` if they may. An unknown standing is enough to stop or retry, but not to
  * approve or reject.
  */
-export function refusalOf({ name }: Command, author: EventAuthor | null | undefined): string | null {
+export function commandRefusal({ name }: Command, author: EventAuthor | null | undefined): string | null {
   const standing = author?.standing ?? "unknown";
   const authorName = author?.name ?? "the author";
   if (isBelow(standing, "collaborator"))

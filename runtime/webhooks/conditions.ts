@@ -57,7 +57,7 @@ const descriptions: readonly Place[] = [
   ["unknown", "data", "description"],
 ];
 
-export interface FormattedText {
+interface FormattedText {
   readonly text: string;
   readonly format: TextFormat;
 }

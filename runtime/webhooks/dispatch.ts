@@ -11,11 +11,11 @@ import {
   alreadyCarriedOut,
   type Command,
   commandOf,
+  commandPlace,
+  commandRefusal,
   type Effect,
   pendingReason,
-  placeOf,
   type RunCommand,
-  refusalOf,
 } from "./command.ts";
 import { splitCopies } from "./copies.ts";
 import { type DecisionDeps, decide, reasonToDiscard } from "./decide.ts";
@@ -127,7 +127,7 @@ class EventDispatcher implements Dispatcher {
     const command = carryOut && !refused && !incoming.replayOf ? commandOf(incoming.event) : null;
     const { author } = incoming.event;
     const waits = command && incoming.findStanding ? pendingReason(command, author) : null;
-    const reason = refused ?? waits ?? (command && refusalOf(command, author));
+    const reason = refused ?? waits ?? (command && commandRefusal(command, author));
     const matching = incoming.matching && !reason ? await incoming.matching() : [];
     const named = [...(incoming.triggers ?? []), ...matching.flatMap((rule) => rule.canonical_trigger ?? [])];
     const { inOrder } = incoming;
@@ -209,7 +209,7 @@ async function storeCommand(
       const refused = await discard(tx, event.id, alreadyCarriedOut(command, earlier));
       return { arrival, stored: { ...stored, ...refused }, effect: null };
     }
-    const effect = await carryOut(tx, command, placeOf(event));
+    const effect = await carryOut(tx, command, commandPlace(event));
     await setEffect(tx, event.id, effect);
     return { arrival, stored, effect };
   });

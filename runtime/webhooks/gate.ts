@@ -1,13 +1,13 @@
 import type { EffectivePolicy, RequiredStanding } from "@signalbox/schema/policy";
 import type { EventAuthor, Json, SourceEvent } from "@signalbox/sdk";
 import type { TaskMapping } from "../mappings/queries.ts";
-import { placeOf } from "../policy/settings.ts";
+import { limitName } from "../policy/settings.ts";
 import { isBelow } from "../policy/standing.ts";
 import { labelsIn } from "./conditions.ts";
 import { isMentioned } from "./mentioned.ts";
 
 /** The result of one rule about one task of an event, in words. */
-export interface Verdict {
+interface Verdict {
   readonly check:
     | "bots"
     | "min_standing"
@@ -46,12 +46,12 @@ function authorVerdicts({ event, policy }: GateInput): Verdict[] {
   const verdicts: Verdict[] = [];
   if (author && (author.kind === "bot" || author.kind === "app")) {
     const passes = isNamed(author, event.actor, bots.value);
-    const place = placeOf("trigger_allowed_bots", bots.level);
+    const place = limitName("trigger_allowed_bots", bots.level);
     const reason = `${nameOf(author)} is ${author.kind === "bot" ? "a bot" : "an app"}, and ${place} ${passes ? "names" : "does not name"} it`;
     verdicts.push({ check: "bots", passes, reason });
   }
   if (standing.value !== "none") {
-    const place = placeOf("trigger_min_standing", standing.level);
+    const place = limitName("trigger_min_standing", standing.level);
     verdicts.push({ check: "min_standing", ...standingVerdict(author, standing.value, place) });
   }
   return verdicts;
@@ -120,7 +120,7 @@ export function hopLimit(policy: EffectivePolicy, kind: EventAuthor["kind"], win
   const { value, level } = policy.loop_max_hops;
   const isBot = kind === "bot" || kind === "app";
   const max = isBot ? Math.min(value, maxHopsOfBots) : value;
-  const place = placeOf("loop_max_hops", level);
+  const place = limitName("loop_max_hops", level);
   const limit = max < value ? `the limit for bots and apps is ${max}, regardless of ${place}` : `${place} allows ${max}`;
   const reason = `{hops} events in a row on this issue each came within ${windowSeconds} s of a write by Signalbox, which looks like a loop: ${limit}`;
   return { max, reason };

@@ -1,7 +1,15 @@
 import type { EventAuthor } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import type { NewEvent } from "./arrival.ts";
-import { alreadyCarriedOut, type Command, type Effect, pendingReason, placeOf, type RunCommand, refusalOf } from "./command.ts";
+import {
+  alreadyCarriedOut,
+  type Command,
+  commandPlace,
+  commandRefusal,
+  type Effect,
+  pendingReason,
+  type RunCommand,
+} from "./command.ts";
 import { endPending, findCarriedOut, setEffect, setReason } from "./ending-queries.ts";
 
 interface LateCommand {
@@ -23,12 +31,12 @@ export function decideLate(sql: Sql, { command, event, standing, carryOut }: Lat
   return sql.begin(async (tx) => {
     if (pending === null || !author || !(await endPending(tx, id, pending, standing))) return null;
     const earlier = await findCarriedOut(tx, event);
-    const refusal = earlier ? alreadyCarriedOut(command, earlier) : refusalOf(command, { ...author, standing });
+    const refusal = earlier ? alreadyCarriedOut(command, earlier) : commandRefusal(command, { ...author, standing });
     if (refusal !== null) {
       await setReason(tx, id, refusal);
       return null;
     }
-    const effect = await carryOut(tx, command, placeOf(event));
+    const effect = await carryOut(tx, command, commandPlace(event));
     await setEffect(tx, id, effect);
     return effect;
   });

@@ -15,7 +15,7 @@ export interface LimitScope {
   readonly occurredAt: string | null;
 }
 
-export interface BudgetUse {
+interface BudgetUse {
   readonly member: string;
   readonly level: PolicyLevel;
   readonly is_used_up: boolean;

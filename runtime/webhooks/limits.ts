@@ -2,7 +2,7 @@ import type { Policy } from "@signalbox/schema/policy";
 import type { Sql } from "../platform/database/client.ts";
 import { type LimitScope, readBudgets, readHops, readPauses } from "./limit-queries.ts";
 
-export interface LimitVerdict {
+interface LimitVerdict {
   readonly check: string;
   readonly passes: boolean;
   readonly reason: string;

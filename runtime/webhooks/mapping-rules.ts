@@ -45,7 +45,7 @@ export interface MappingRules extends CachedValue {
   matching<R extends MappingRule>(rules: readonly R[], body: Uint8Array): Promise<readonly R[]>;
 }
 
-export interface MappingRulesOptions {
+interface MappingRulesOptions {
   readonly sql: Sql;
   readonly bus: Bus;
   readonly log: Log;
@@ -163,7 +163,7 @@ function createSecrets({ vault, alarm }: Pick<MappingRulesOptions, "vault" | "al
   };
 }
 
-export type RuleAuthentication<R> =
+type RuleAuthentication<R> =
   | { readonly ok: true; readonly rules: readonly R[] }
   | { readonly ok: false; readonly reason: string };
 

@@ -8,7 +8,7 @@ import type { MappingRules, PathRule } from "./mapping-rules.ts";
 import { callSandboxed, PluginUnavailable } from "./plugin-unavailable.ts";
 
 /** Result of parsing a webhook, for its dispatch. */
-export interface ParsedWebhook {
+interface ParsedWebhook {
   readonly source: string;
   readonly event: SourceEvent;
   /** Triggers that the webhook mappings of its path name. */

@@ -38,7 +38,7 @@ export interface DeliveryContext {
   readonly deferred?: DeferredDelivery;
 }
 /** A webhook that is parsed later than it arrived. */
-export interface DeferredDelivery {
+interface DeferredDelivery {
   /** The id that its event will have. */
   readonly id: string;
   /** Ids of the webhook mappings for which it authenticated on arrival. */

@@ -11,7 +11,7 @@ export interface Routing extends CachedValue {
   /** The mappings of a trigger to existing tasks, in their order; the ids of missing tasks in `missingTasks`. */
   tasksOf(trigger: string): TriggeredTasks;
 }
-export interface TriggeredTasks {
+interface TriggeredTasks {
   readonly tasks: readonly TaskMapping[];
   readonly missingTasks: readonly string[];
 }

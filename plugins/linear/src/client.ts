@@ -4,7 +4,7 @@ import { withStatuses } from "./errors.ts";
 import type { Settings } from "./settings.ts";
 
 /** One GraphQL document. `operationName` is the operation's name in it; Linear shows it in the logs of an application. */
-export interface Document<T> {
+interface Document<T> {
   readonly document: string;
   readonly variables?: Readonly<Record<string, unknown>>;
   /** Schema of `data`. */

@@ -33,7 +33,7 @@ export function idOf(key: string): string {
 /** Linear shows HTML comments as text, so the marker is invisible characters. */
 const withKeyMarker = (body: string, key: string): string => invisibleMarker(key) + stripInvisibleMarker(sanitizeText(body));
 
-export interface Answer {
+interface Answer {
   readonly issue: string;
   readonly body: string;
   readonly key: string;

@@ -2,7 +2,7 @@ import { PluginError } from "@signalbox/sdk";
 import type { Connect, HostClient } from "./client.ts";
 
 /** A value that is created on a connection, kept until the connection ends, and created again when it is next needed. */
-export interface CachedValue<T> {
+interface CachedValue<T> {
   /** Throws a `PluginError`. */
   get(): Promise<T>;
   /** `null` where there is none now. */

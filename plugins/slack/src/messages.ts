@@ -2,7 +2,7 @@ import { type CloudEvent, type Json, sanitizeText, stringAt, truncate, valueAt }
 import type { Config } from "./config.ts";
 
 /** A write that waits for approval. */
-export interface Proposal {
+interface Proposal {
   readonly id: string;
   readonly text: string;
 }

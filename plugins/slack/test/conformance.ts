@@ -14,7 +14,7 @@ export const signedRequest = (body: string, at = Date.now()) => {
   const digest = createHmac("sha256", signingSecret).update(`v0:${timestamp}:${body}`).digest("hex");
   return { body, headers: { "x-slack-request-timestamp": timestamp, "x-slack-signature": `v0=${digest}` } };
 };
-export const form = (fields: Record<string, string>) => new URLSearchParams(fields).toString();
+const form = (fields: Record<string, string>) => new URLSearchParams(fields).toString();
 
 /** A button that was pressed: https://docs.slack.dev/reference/interaction-payloads/block_actions-payload */
 export const button = (action: string, value: object, { user = approver, ts = "1769850000.000100" } = {}) =>

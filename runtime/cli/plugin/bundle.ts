@@ -29,7 +29,7 @@ const builtins = [
 ];
 const maxBytes = 16 * 1024 * 1024;
 
-export interface Bundle {
+interface Bundle {
   readonly code: Uint8Array;
   /** Files in the bundle, relative to the folder. */
   readonly inputs: readonly string[];

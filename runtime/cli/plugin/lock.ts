@@ -15,7 +15,7 @@ const entry = z.strictObject({
   sha256: z.string(),
 });
 const shape = z.strictObject({ lock: z.literal(1), plugins: z.record(z.string(), entry) });
-export type Lock = z.output<typeof shape>;
+type Lock = z.output<typeof shape>;
 
 export function readLock(file: string = lockFile): Lock {
   if (!existsSync(file)) return { lock: 1, plugins: {} };

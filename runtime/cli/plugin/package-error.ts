@@ -6,7 +6,7 @@ export class PackageError extends CodedError<PackageErrorCode> {
 }
 
 /** The codes of all refusals of `plugin build`, `test`, `pack` and `install`, with their meanings. */
-export const packageErrorCodes = {
+const packageErrorCodes = {
   NO_PACKAGE: "there is no package.json, or it cannot be read",
   BAD_PACKAGE: "package.json is missing a member that every plugin needs",
   BAD_MANIFEST: "the member signalbox of package.json, or dist/plugin.json, is invalid",

@@ -7,7 +7,7 @@ const signatures = z.array(z.object({ keyid: z.string(), sig: z.string() }));
 const publishedPackage = z.object({
   keys: z.array(z.object({ keyid: z.string(), key: z.string(), expires: z.string().nullish() })),
 });
-export type RegistryKey = z.output<typeof publishedPackage>["keys"][number];
+type RegistryKey = z.output<typeof publishedPackage>["keys"][number];
 /** `null`: they could not be read. */
 export type RegistryKeys = readonly RegistryKey[] | null;
 const timeoutMs = 30_000;

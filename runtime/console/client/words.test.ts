@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import document from "../../../schema/gen/openapi.json" with { type: "json" };
 import { authCheck } from "../../platform/webhook-auth.ts";
 import { effectivePolicy } from "../../policy/effective.ts";
-import { pendingReason, refusalOf as refusedCommand } from "../../webhooks/command.ts";
+import { commandRefusal, pendingReason } from "../../webhooks/command.ts";
 import { reasonToDiscard, triggersOf } from "../../webhooks/decide.ts";
 import { refusalOf } from "../../webhooks/gate.ts";
 import { unreadableEvent } from "../../webhooks/parse.ts";
@@ -100,8 +100,8 @@ const reasonsWithRemedies: readonly (readonly [reason: string | null, remedy: Re
   [gate(author({}), {}, { mention: "@signalbox" }), /condition of the mapping/],
   [gate(author({}), {}, { label: "Agent" }), /condition of the mapping/],
   [gate(author({}), {}, { projects: ["acme/web"] }), /condition of the mapping/],
-  [refusedCommand({ name: "stop", rest: "" }, author({})), /not allowed to give this command/],
-  [refusedCommand({ name: "approve", rest: "" }, author({ standing: "unknown" })), /not allowed to give this command/],
+  [commandRefusal({ name: "stop", rest: "" }, author({})), /not allowed to give this command/],
+  [commandRefusal({ name: "approve", rest: "" }, author({ standing: "unknown" })), /not allowed to give this command/],
   [pendingReason({ name: "approve", rest: "" }, author({ standing: "unknown" })), /being looked up/],
   [auth(hmac), /not signed/],
   [auth(hmac, { "x-hub-signature-256": "md5=1" }), /not signed/],

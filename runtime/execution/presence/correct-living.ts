@@ -1,12 +1,12 @@
 import type { PostedComment } from "@signalbox/sdk";
 import type { Report } from "../../platform/log.ts";
-import { type LivingWrite, placeOf, writeLiving } from "./living.ts";
+import { type LivingWrite, livingPlaceOf, writeLiving } from "./living.ts";
 import { isCopy, type LivingComment, readLiving } from "./living-queries.ts";
 
 /** Waits between the checks, in milliseconds. A tracker may carry out a request long after its client has disconnected. */
 export const recheckDelaysMs: readonly number[] = [15_000, 60_000, 300_000, 3_600_000];
 
-export interface Correction extends Omit<LivingWrite, "isAnswer" | "editsOnly" | "forgetsLost" | "onLost"> {
+interface Correction extends Omit<LivingWrite, "isAnswer" | "editsOnly" | "forgetsLost" | "onLost"> {
   /** Whether the comment should show `content`. */
   readonly isShown: (found: LivingComment) => boolean;
   /** The first key under which it was written. */
@@ -15,7 +15,7 @@ export interface Correction extends Omit<LivingWrite, "isAnswer" | "editsOnly" |
   readonly isLastCheck: boolean;
 }
 
-export interface CorrectionResult {
+interface CorrectionResult {
   /** The comment, if its text was written again: an earlier edit was carried out late and had replaced it. */
   readonly restoredComment: PostedComment | null;
   /** Comments that a late first write had made; they were deleted. */
@@ -67,7 +67,7 @@ async function readShown(write: Correction, signal: AbortSignal): Promise<ShownC
   const { adapter } = connection.source;
   const call = (key: string) => ({ signal, connection: connection.settings, key });
   const copies = new Map<string, readonly PostedComment[]>();
-  const seen = await readLiving(write.sql, placeOf(write));
+  const seen = await readLiving(write.sql, livingPlaceOf(write));
   for (const key of seen?.lost_keys ?? []) copies.set(key, (await adapter.findAll?.(post, call(key))) ?? []);
   const key = seen?.key ?? null;
   const isMissing = key !== null && (await adapter.find(post, call(key))) === null;

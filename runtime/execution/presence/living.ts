@@ -45,7 +45,7 @@ export const isLiving = (presence: string, { source: { adapter: source } }: Conn
  */
 export async function writeLiving(write: LivingWrite, signal: AbortSignal): Promise<PostedComment | null> {
   const { sql, key, windowMs } = write;
-  const livingPlace = placeOf(write);
+  const livingPlace = livingPlaceOf(write);
   const lease = newId();
   for (;;) {
     signal.throwIfAborted();
@@ -75,7 +75,7 @@ export async function writeLiving(write: LivingWrite, signal: AbortSignal): Prom
   }
 }
 
-export const placeOf = ({
+export const livingPlaceOf = ({
   subject,
   agentId,
   post,

@@ -12,7 +12,7 @@ import { findAnswer, type LivingComment } from "./living-queries.ts";
 import { isCurrent, type Sign } from "./queries.ts";
 
 /** How often a comment about running work is updated, milliseconds. */
-export const updateEveryMs = 5_000;
+const updateEveryMs = 5_000;
 
 /** What the comment shows, and when to check again, milliseconds. */
 export interface LivingDisplay {
@@ -22,7 +22,7 @@ export interface LivingDisplay {
   readonly looks: number | null;
 }
 
-export interface ShowOptions {
+interface ShowOptions {
   readonly sql: Sql;
   readonly outbox: Outbox;
   readonly leaseSeconds: number;

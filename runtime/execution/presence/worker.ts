@@ -27,7 +27,7 @@ import {
 import { type LivingDisplay, showLiving } from "./show-living.ts";
 import { type Presence, quietMs, watchRun } from "./watch.ts";
 
-export interface PresenceOptions {
+interface PresenceOptions {
   readonly sql: Sql;
   readonly bus: Bus;
   readonly log: Log;

@@ -10,7 +10,7 @@ import { loadSteps } from "./queries.ts";
 import type { Change, Patch, StepRow } from "./rows.ts";
 
 /** The execution to which changes are written: its id, and the lease that must still be valid. */
-export type LeasedExecution = Pick<ClaimedExecution, "id" | "lease">;
+type LeasedExecution = Pick<ClaimedExecution, "id" | "lease">;
 
 /**
  * The steps of an execution, each stored before the next begins. After a crash, the run resumes after its last step.

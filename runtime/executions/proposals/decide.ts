@@ -50,7 +50,7 @@ function approvable({ open }: OpenProposals, { proposals }: Decision): string[] 
 }
 
 /** A decision made by a comment on the issue. */
-export interface DecisionAtIssue extends Pick<Decision, "verdict" | "by" | "reason"> {
+interface DecisionAtIssue extends Pick<Decision, "verdict" | "by" | "reason"> {
   /** `alpha:octo/app#12`. */
   readonly subject: string;
   readonly reach: string | null;

@@ -4,7 +4,7 @@ import type { Queryable } from "../../platform/database/client.ts";
 import { type StoredStep, shownStep } from "../../transcripts/stored-steps.ts";
 import { textsOf } from "../../transcripts/text-queries.ts";
 
-export type Proposal = Output<typeof get>["proposals"][number];
+type Proposal = Output<typeof get>["proposals"][number];
 
 interface ProposalRow extends Omit<Proposal, "target" | "tool" | "parameters" | "body" | "kind" | "url"> {
   readonly kind: "tool" | "post";

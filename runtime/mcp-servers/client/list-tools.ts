@@ -17,7 +17,7 @@ export interface McpTool {
   readonly idempotent: boolean;
 }
 
-export interface ToolList {
+interface ToolList {
   readonly tools: readonly McpTool[];
   /** The omitted tools with reasons; `null` if there are none. */
   readonly left_out: string | null;

@@ -5,7 +5,7 @@ import { isUnavailable } from "./unavailable.ts";
  * Collects the items that arrive during a write into the next one: one statement and one commit for many callers. A single caller
  * waits only for its own write. A write that a deadlock rolled back is repeated, so it must be one statement or one transaction.
  */
-export interface BatchOptions<T> {
+interface BatchOptions<T> {
   /** Maximum number of items in one write. */
   readonly maxItems: number;
   /** Maximum total of `sizeOf` in one write; a single item may be larger. */

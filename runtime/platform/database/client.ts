@@ -8,7 +8,7 @@ export type { Fragment, Queryable, Row, Sql };
 export { constraintOf, isUnavailable };
 
 /** Busy and idle connections, and statements and transactions that wait for a connection. */
-export interface PoolUsage {
+interface PoolUsage {
   readonly busy: number;
   readonly idle: number;
   readonly waiting: number;

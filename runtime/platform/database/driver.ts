@@ -8,7 +8,7 @@ export type Row = postgres.Row;
 /** A part of a statement, written with the same tagged template. */
 export type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
-export interface DriverOptions {
+interface DriverOptions {
   /** `postgres://…`; absent if `socket` needs no address. */
   readonly url?: string;
   /** Settings of the session, sent with its start. */

@@ -1,7 +1,7 @@
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import type { Queryable } from "./driver.ts";
 
-export interface ListenOptions extends Pick<ConnectionOptions, "url" | "settings" | "first"> {
+interface ListenOptions extends Pick<ConnectionOptions, "url" | "settings" | "first"> {
   readonly channel: string;
   readonly hear: (payload: string) => void;
   /** Called after each reconnection, because messages may have been missed. */

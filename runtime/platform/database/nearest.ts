@@ -17,7 +17,7 @@ const minRowsForIndex = 400;
 const sessions = 8;
 
 /** A column `embedding` with its type and index. */
-export interface VectorColumn extends Pick<VectorSettings, "type" | "operator"> {
+interface VectorColumn extends Pick<VectorSettings, "type" | "operator"> {
   /** `null` if no index is possible, so every search compares all rows. */
   readonly kind: "hnsw" | "ivfflat" | null;
   /** Whether iterative scans are available: with them, pgvector continues if a filter leaves too few rows. */

@@ -4,7 +4,7 @@ import { type Run, sqlOver } from "./statement.ts";
 import { type ExclusiveConnection, inTransaction, untilReleased } from "./transaction.ts";
 import { DatabaseUnavailable, isUnavailable } from "./unavailable.ts";
 
-export interface PoolOptions
+interface PoolOptions
   extends Pick<ConnectionOptions, "url" | "settings" | "first" | "prepare" | "stream" | "deadlineMs" | "full"> {
   readonly max: number;
   /** How long statements wait for one of the open connections before another is opened, in milliseconds. Default: 20. */

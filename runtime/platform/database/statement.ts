@@ -9,7 +9,7 @@ export type Run = (build: Build) => Promise<unknown>;
  * A statement that is sent when it is first awaited, on a connection that is free at that time. If it is a part of another
  * statement, it is never sent by itself.
  */
-export class Statement implements PromiseLike<unknown> {
+class Statement implements PromiseLike<unknown> {
   readonly build: Build;
   readonly #run: Run;
   #result: Promise<unknown> | undefined;

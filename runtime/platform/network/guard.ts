@@ -6,7 +6,7 @@ import { raceTimeout } from "../abortable.ts";
 import { boundedResponse } from "./bounded-response.ts";
 import { isLoopback, isPublic, parseAddress, parseNetworks } from "./networks.ts";
 
-export interface GuardOptions {
+interface GuardOptions {
   /** Networks (CIDR) that the service may contact although they are not public: `ALLOW_PRIVATE_ADDRESSES`. */
   readonly allowedNetworks: readonly string[];
   /** Whether it may contact this machine's own addresses: only while the service listens on loopback without API keys. */

@@ -10,7 +10,7 @@ const connectMs = 10_000;
 const keepAliveMs = 15_000;
 
 /** The connections of one plugin. */
-export interface TcpConnections extends TcpAccess {
+interface TcpConnections extends TcpAccess {
   /** Closes all open connections. */
   closeAll(): void;
 }

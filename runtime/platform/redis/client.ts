@@ -100,7 +100,7 @@ function listens(address: string): Promise<boolean> {
 }
 
 /** A separate connection that subscribes to one channel and reconnects when it is lost. */
-export interface Subscription {
+interface Subscription {
   publish(message: string): Promise<void>;
   /** Number of subscribers. */
   count(): Promise<number>;

@@ -61,7 +61,7 @@ export const posts = new Counter({
   labelNames: ["source", "state"],
   registers,
 });
-export const requests = new Counter({
+const requests = new Counter({
   name: "signalbox_outgoing_requests_total",
   help: "Requests to models, trackers and other hosts, by host and class of the status; error: no answer.",
   labelNames: ["host", "status"],
@@ -100,13 +100,13 @@ export const connectionWaiters = new Gauge({
   help: "Statements and transactions that wait for a connection to the database.",
   registers,
 });
-export const rateRemaining = new Gauge({
+const rateRemaining = new Gauge({
   name: "signalbox_rate_limit_remaining",
   help: "Remaining requests in the rate limit of a host, from its last response. Absent for hosts that report none.",
   labelNames: ["host"],
   registers,
 });
-export const checkUp = new Gauge({
+const checkUp = new Gauge({
   name: "signalbox_check_up",
   help: "Whether a part that GET /api/status checks works: 1, or 0 if its check has failed.",
   labelNames: ["check"],

@@ -37,7 +37,7 @@ export const validTraceparent = (header: string | undefined): string | null => {
 };
 
 /** The event to whose trace a span belongs. */
-export interface TracedEvent {
+interface TracedEvent {
   readonly id: string;
   readonly traceparent: string | null;
 }
@@ -79,7 +79,7 @@ export function inTrace<T>(
 }
 
 /** Work of another process, with the known facts. Times are in milliseconds since 1970. */
-export interface PastSpan {
+interface PastSpan {
   readonly key: string;
   readonly name: string;
   readonly attributes: Attributes;

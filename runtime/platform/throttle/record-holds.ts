@@ -1,7 +1,7 @@
 import type { SharedThrottle } from "@signalbox/sdk";
 
 /** Records the times until which platforms asked plugins to wait. */
-export interface Holds {
+interface Holds {
   /** The same throttle, which also records its holds. Its keys begin with the id of a plugin. */
   recordHolds(throttle: SharedThrottle): SharedThrottle;
   /** The time until which requests are held, in milliseconds since 1970; `null` if none are. */

@@ -6,7 +6,7 @@ import { limits } from "./limits.ts";
 import { checkAlive, watchDeadline } from "./liveness.ts";
 import { type Peer, processEnded, RemoteError } from "./peer.ts";
 
-export interface CallsOptions {
+interface CallsOptions {
   /** The plugin's name in messages. */
   readonly name: string;
   readonly child: Child;

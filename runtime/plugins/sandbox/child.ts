@@ -23,7 +23,7 @@ export interface Child {
   memory(): number | null;
 }
 
-export interface ChildOptions {
+interface ChildOptions {
   readonly launch: Launch;
   readonly memoryMb: number;
   readonly onLine: (line: string) => void;

@@ -8,7 +8,7 @@ import { limits } from "./limits.ts";
 import { type Peer, RemoteError } from "./peer.ts";
 
 /** Major versions of the protocol that this host supports. The process chooses the highest that it supports too. */
-export const protocols: readonly number[] = [1];
+const protocols: readonly number[] = [1];
 
 /** The declaration of a bundle; only its shape is checked. */
 export interface BundleDeclaration {

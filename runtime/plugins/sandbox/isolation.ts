@@ -16,7 +16,7 @@ export interface IsolationLayer {
 }
 
 /** The strongest isolation that works here, with the result for each layer. */
-export interface WorkingIsolation {
+interface WorkingIsolation {
   readonly isolation: Isolation;
   readonly layers: readonly IsolationLayer[];
 }

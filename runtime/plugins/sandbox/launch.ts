@@ -18,7 +18,7 @@ export const environment: Readonly<Record<string, string>> = {
   DENO_NO_UPDATE_CHECK: "1",
 };
 
-export interface LaunchOptions {
+interface LaunchOptions {
   /** Path of the Deno binary, if the operator names one. */
   readonly deno?: string | undefined;
   /** The only file that the process may read. */
@@ -129,7 +129,7 @@ function bootFile(): string {
 let known: string | undefined;
 
 /** The Deno that runs this service, or that of the npm package `deno`, or one where its installers put it. */
-export function findDeno(): string {
+function findDeno(): string {
   known ??= runningDeno() ?? packagedDeno() ?? installedDeno();
   if (known) return known;
   throw new Refusal(

@@ -11,7 +11,7 @@ import { limits } from "./limits.ts";
 import { checkAlive } from "./liveness.ts";
 import { Peer, type Serve } from "./peer.ts";
 
-export interface SandboxOptions extends InitializeOptions {
+interface SandboxOptions extends InitializeOptions {
   /** Path of the only file that the process may read. */
   readonly bundle: string;
   /** Path of the Deno binary. Default: it is searched for. */

@@ -7,14 +7,14 @@ import { type Line, type Message, readLongMessage, readMessage } from "./read-me
 /** Answers a plugin's request. */
 export type Serve = (method: string, params: unknown, signal: AbortSignal) => Promise<unknown>;
 
-export interface RequestOptions {
+interface RequestOptions {
   readonly deadlineMs: number;
   readonly signal?: AbortSignal | undefined;
   /** Receives the id of the request, which the process can refer to. */
   readonly onId?: ((id: number) => void) | undefined;
 }
 
-export interface PeerOptions {
+interface PeerOptions {
   readonly name: string;
   readonly child: () => Child;
   readonly serve: Serve;

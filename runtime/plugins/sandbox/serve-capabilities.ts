@@ -10,7 +10,7 @@ import { readParams } from "./read-params.ts";
 import { serveTcp } from "./serve-tcp.ts";
 
 /** What the host does for a sandboxed plugin. */
-export interface HostCapabilities
+interface HostCapabilities
   extends Partial<Pick<Capabilities, "tcp" | "secret" | "embed" | "operations" | "trackers" | "throttle">> {
   readonly fetch?: (request: unknown, signal: AbortSignal) => Promise<unknown>;
 }

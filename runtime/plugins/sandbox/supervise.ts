@@ -23,7 +23,7 @@ export interface ProcessStatus {
   readonly pid: number | null;
 }
 
-export interface SuperviseOptions {
+interface SuperviseOptions {
   readonly name: string;
   readonly open: () => Promise<Sandbox>;
   /** Maximum number of concurrent calls; further ones wait in a queue. */

@@ -31,7 +31,7 @@ export function buildFile(pkg: PackageModel): DescFile {
   return registry.getFile(pkg.file) as DescFile;
 }
 
-export function fileProto(pkg: PackageModel): FileDescriptorProto {
+function fileProto(pkg: PackageModel): FileDescriptorProto {
   return create(FileDescriptorProtoSchema, {
     name: pkg.file,
     package: pkg.name,

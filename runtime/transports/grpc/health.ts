@@ -8,7 +8,7 @@ const maxWatches = 250;
 
 const status = { serving: 1, notServing: 2, serviceUnknown: 3 };
 
-export interface HealthOptions {
+interface HealthOptions {
   /** Full names of the services; the empty name is the whole server. */
   readonly services: ReadonlySet<string>;
   readonly ready: () => boolean | Promise<boolean>;

@@ -11,7 +11,7 @@ export interface PackageModel {
   readonly services: readonly ServiceModel[];
 }
 
-export interface ServiceModel {
+interface ServiceModel {
   readonly name: string;
   readonly rpcs: readonly RpcModel[];
 }

@@ -20,7 +20,7 @@ export interface Rpc {
   readonly write: (output: unknown) => Message;
 }
 
-export interface Service {
+interface Service {
   readonly desc: DescService;
   readonly rpcs: readonly Rpc[];
 }

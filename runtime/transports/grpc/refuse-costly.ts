@@ -11,7 +11,7 @@ import { refuseCostly, tooManyValues } from "../http/request.ts";
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** Limits of a call. */
-export interface Request {
+interface Request {
   readonly headers: Headers;
   readonly type: DescMessage;
   /** Maximum size of one message, in bytes. */
@@ -81,7 +81,7 @@ function decompress({ bytes, encoding }: Sent, maxBytes: number): Uint8Array | P
 const maxLevels = 100;
 
 /** The same limit for a message in protobuf's binary format. Throws a `ConnectError` if it is malformed. */
-export function refuseCostlyBinary(type: DescMessage, bytes: Uint8Array): void {
+function refuseCostlyBinary(type: DescMessage, bytes: Uint8Array): void {
   try {
     measure(new BinaryReader(bytes), shapeOf(type), { bytes, end: bytes.byteLength, level: 1, values: { count: 0 } });
   } catch (error) {

@@ -8,7 +8,7 @@ import { admitPipelined } from "../http/pipelining.ts";
 import type { Calls, ConnectOptions, GrpcOptions, NodeHandler, NodeRequest } from "./calls.ts";
 import { inTurns, keepSessions } from "./sessions.ts";
 
-export interface GrpcServer {
+interface GrpcServer {
   readonly port: number;
   /** Refuses new calls, ends streams, lets running calls finish for `limitMs`, then breaks the remaining connections. */
   close(limitMs?: number): Promise<void>;

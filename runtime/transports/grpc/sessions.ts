@@ -4,7 +4,7 @@ import type { Duplex as Stream } from "node:stream";
 import { limitConnections } from "../http/connections.ts";
 import type { NodeHandler } from "./calls.ts";
 
-export interface SessionLimits {
+interface SessionLimits {
   /** Milliseconds after which a connection that does not answer a ping is closed. */
   readonly keepAliveMs: number;
   /** Milliseconds after which a connection without a call is closed. */

@@ -3,7 +3,7 @@ import type { Scalar } from "./model.ts";
 
 /** The side of a transforming schema that is on the wire: its input or its output. */
 export type Direction = "input" | "output";
-export type Def = z.core.$ZodTypes["_zod"]["def"];
+type Def = z.core.$ZodTypes["_zod"]["def"];
 
 /** A zod schema without its wrappers. */
 export interface UnwrappedSchema {

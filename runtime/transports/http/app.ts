@@ -139,7 +139,7 @@ export function refuse(c: HonoContext, fault: Problem): Response {
 }
 
 /** The problem that the caller gets for an error. The text of an unexpected error is only logged. */
-export function asProblem(error: unknown, c: HonoContext, log: Log): Problem {
+function asProblem(error: unknown, c: HonoContext, log: Log): Problem {
   if (error instanceof Problem) return error;
   const unavailable = unavailableAnswer(error);
   if (cannotStore(error))

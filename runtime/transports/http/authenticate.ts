@@ -16,13 +16,13 @@ export interface Proof {
 
 export type Authenticate = (proof: Proof, scope: Scope) => Promise<Actor>;
 
-export interface Keys {
+interface Keys {
   /** Whether no key has ever existed. `lenient`: use the last known state while the database is unavailable. */
   isOpen(lenient?: boolean): Promise<boolean>;
   find(key: string, lenient?: boolean): Promise<Actor | undefined>;
 }
 
-export interface FindSession {
+interface FindSession {
   find(token: string): Promise<Actor | undefined>;
 }
 

@@ -6,7 +6,7 @@ import { isLoopback, parseAddress } from "../../platform/network/networks.ts";
  * page of another site is recognised by its `Origin` (cross-site request forgery). A page whose name was changed to point to this
  * service is recognised by its `Host` (DNS rebinding): only a DNS name with dots can be rebound.
  */
-export interface RequestOrigin {
+interface RequestOrigin {
   readonly method: string;
   /** Target of the request line. */
   readonly target: string;

@@ -5,7 +5,7 @@ import { methodNotAllowed } from "./app.ts";
 import { type Authenticate, requireUnrestricted } from "./authenticate.ts";
 import { keyProofOf } from "./session-cookie.ts";
 
-export interface MetricsOptions {
+interface MetricsOptions {
   readonly authenticate: Authenticate;
   /** Callers on this machine need no key. */
   readonly open: boolean;

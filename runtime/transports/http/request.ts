@@ -15,7 +15,7 @@ import {
 import { type BodyLimits, readBody } from "./body.ts";
 
 /** Which part of an HTTP request contains each member of an operation's input. */
-export interface Places {
+interface Places {
   readonly params: readonly string[];
   readonly query: readonly string[];
   readonly body: readonly string[];

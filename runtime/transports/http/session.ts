@@ -16,7 +16,7 @@ export interface ConsoleSessions {
   end(token: string): Promise<void>;
 }
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly sessions: ConsoleSessions;
   readonly authenticate: Authenticate;
   readonly publicUrl: URL | null;

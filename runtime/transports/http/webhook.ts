@@ -13,7 +13,7 @@ import { methodNotAllowed } from "./app.ts";
 import { type BodyBudget, readBody, refuseLargeBody } from "./body.ts";
 import { bodyValue } from "./request.ts";
 
-export interface WebhookOptions {
+interface WebhookOptions {
   readonly maxBytes: number;
   /** Maximum size of the body of a webhook that needs no secret or signature, in bytes. */
   readonly maxUncheckedBytes: number;

@@ -17,7 +17,7 @@ const requests = new Map<unknown, typeof CallToolRequestSchema | typeof Initiali
 const maxMessages = 10;
 
 /** The response to an invalid body, in the format of JSON-RPC. */
-export interface Fault {
+interface Fault {
   readonly status: 200 | 400;
   readonly body: { jsonrpc: "2.0"; id: string | number | null; error: { code: number; message: string } };
 }

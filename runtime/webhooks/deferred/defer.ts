@@ -39,7 +39,7 @@ export interface DeferredWebhooks {
   backlogs(): readonly PartitionBacklog[];
   close(): Promise<void>;
 }
-export interface Reader {
+interface Reader {
   /**
    * Parses one webhook and stores its event under the row's id. `last`: if parsing fails again, the event is stored as
    * unreadable. Throws `PluginUnavailable`.
@@ -50,7 +50,7 @@ export interface Reader {
   /** Whether this replica can call the plugin now. */
   serves(plugin: string): boolean;
 }
-export interface DeferredOptions {
+interface DeferredOptions {
   /** Maximum time for which a webhook waits, in seconds. */
   readonly ttl: number;
   readonly log: Log;

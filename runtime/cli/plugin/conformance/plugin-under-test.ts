@@ -35,7 +35,7 @@ export interface RunState {
 }
 
 /** The built bundle as a plugin value. Each function runs in the sandbox, as it does in the service. */
-export interface PluginUnderTest {
+interface PluginUnderTest {
   readonly plugin: Plugin;
   /** Called between two cases: processes may be reused. */
   endCase(): void;

@@ -15,7 +15,7 @@ import type { RunState } from "./plugin-under-test.ts";
 import { conformancePath } from "./read-conformance.ts";
 import type { RecordedTracker } from "./recordings.ts";
 
-export interface SuiteContext {
+interface SuiteContext {
   readonly pluginBuild: PluginBuild;
   readonly conformance: Conformance;
   /** The bundle, in the sandbox. */

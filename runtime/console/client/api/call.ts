@@ -2,7 +2,7 @@ import { type Operations, routes } from "../../../../schema/gen/client.ts";
 import { base } from "../route/location.ts";
 import { isConnected } from "./live.ts";
 
-export type OperationId = keyof Operations;
+type OperationId = keyof Operations;
 export type InputOf<Id extends OperationId> = Operations[Id]["input"];
 export type OutputOf<Id extends OperationId> = Operations[Id]["output"];
 
@@ -26,7 +26,7 @@ export interface Page<T> {
 }
 
 type ItemOf<T> = T extends readonly (infer Item)[] ? Item : never;
-export type PagedId = { [Id in OperationId]: OutputOf<Id> extends readonly unknown[] ? Id : never }[OperationId];
+type PagedId = { [Id in OperationId]: OutputOf<Id> extends readonly unknown[] ? Id : never }[OperationId];
 
 /** Runs an operation. Throws a `CallError`. */
 export async function call<Id extends OperationId>(id: Id, input: InputOf<Id>, signal?: AbortSignal): Promise<OutputOf<Id>> {

@@ -3,7 +3,7 @@ import { request } from "./call.ts";
 
 export type Scope = "agent" | "read" | "write" | "admin";
 
-export interface Session {
+interface Session {
   /** `open`: the service has no API keys. */
   readonly state: "open" | "logged_in" | "login_needed";
   /** Name of the API key. */

@@ -10,11 +10,11 @@ import { subjectLabel } from "../parts/subject.tsx";
 import { Link } from "../route/link.tsx";
 import { query } from "../route/location.ts";
 
-export const runStates = ["queued", "held", "running", "waiting", "succeeded", "failed", "cancelled"] as const;
+const runStates = ["queued", "held", "running", "waiting", "succeeded", "failed", "cancelled"] as const;
 const names = ["task_id", "agent_id", "subject", "q", "cursor"] as const;
 
 /** The filters from the page's address, in the format of the operations. */
-export function runFilter() {
+function runFilter() {
   const filterValues = Object.fromEntries(names.map((name) => [name, query.value.get(name) ?? undefined]));
   const state = (query.value.get("state") ?? undefined) as TaskExecutionState | undefined;
   return { ...(filterValues as { [name in (typeof names)[number]]: string | undefined }), state };

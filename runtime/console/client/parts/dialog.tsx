@@ -38,7 +38,7 @@ function returnFocus(opener: Element | null): void {
   if (document.activeElement === document.body) document.querySelector<HTMLElement>("main")?.focus({ preventScroll: true });
 }
 
-export interface Action {
+interface Action {
   /** Label of the button: `Restart`. */
   readonly label: string;
   /** What the action does, and whether it can be undone. If absent, the action runs without confirmation. */

@@ -129,7 +129,7 @@ function Failed({ error, isOld }: { error: CallError; isOld: boolean }) {
 }
 
 /** Grey lines in place of content that is loading. */
-export function Waiting({ lines }: { lines: number }) {
+function Waiting({ lines }: { lines: number }) {
   return (
     <div class="waiting" aria-busy="true" role="status" aria-label="Loading">
       {Array.from({ length: lines }, (_, index) => (

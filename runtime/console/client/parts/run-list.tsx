@@ -30,7 +30,7 @@ export function RunList({ runs, withoutSubject = false }: RunListProps) {
   );
 }
 
-export function RunLine({ run, withoutSubject = false }: { run: TaskExecution; withoutSubject?: boolean }) {
+function RunLine({ run, withoutSubject = false }: { run: TaskExecution; withoutSubject?: boolean }) {
   const why = run.error ?? run.held_reason ?? (run.waiting_for && waitSentence(run.waiting_for));
   return (
     <span class="main">

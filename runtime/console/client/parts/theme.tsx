@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 
 const names = ["system", "light", "dark"] as const;
-export type Theme = (typeof names)[number];
+type Theme = (typeof names)[number];
 const storageKey = "signalbox-theme";
 
 const theme = signal<Theme>(readTheme());

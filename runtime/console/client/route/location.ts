@@ -4,7 +4,7 @@ import { computed, signal } from "@preact/signals";
 export const base = document.querySelector<HTMLMetaElement>('meta[name="signalbox-base"]')?.content ?? "/";
 
 /** Path below `console/`, without slashes at the ends, and the query. */
-export interface Place {
+interface Place {
   readonly path: string;
   readonly query: URLSearchParams;
 }

@@ -1,4 +1,4 @@
-export interface PageEntry {
+interface PageEntry {
   readonly path: string;
   readonly title: string;
   /** The letter to press after `g`. */
