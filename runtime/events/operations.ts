@@ -2,7 +2,7 @@ import { namesIn } from "@signalbox/schema/history";
 import { problem } from "@signalbox/schema/problem";
 import * as webhooks from "@signalbox/schema/webhooks";
 import type { Json } from "@signalbox/sdk";
-import { depthOf, maxDepth, storable } from "../platform/json.ts";
+import { isDeeperThan, maxDepth, storable } from "../platform/json.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
 import { unpack } from "../platform/packing/packed.ts";
 import { findMeant } from "../platform/subject-queries.ts";
@@ -17,8 +17,9 @@ const notFound = (id: string) => problem("not_found", `There is no webhook event
 function toBody(event: { readonly body_removed_at: string | null }, body: Uint8Array) {
   if (event.body_removed_at !== null) return { payload: null };
   const payload = readable("payload", () => {
-    const text = Buffer.from(unpack(body)).toString("utf8");
-    return depthOf(text) > maxDepth ? text : storable(JSON.parse(text) as Json);
+    const utf8 = unpack(body);
+    const text = Buffer.from(utf8).toString("utf8");
+    return isDeeperThan(maxDepth, utf8) ? text : storable(JSON.parse(text) as Json);
   });
   return { payload: payload.value, ...unreadableOf(payload) };
 }

@@ -99,16 +99,7 @@ async function attempt(execution: ClaimedExecution, bounds: AttemptBounds, deps:
       return interruptedOutcome();
     }
     try {
-      if (isUnavailable(error)) throw error;
-      if (error instanceof HoldExecution) {
-        await recordHold(execution, error, transcript, deps);
-        return { kind: "recorded", isDone: false };
-      }
-      if (error instanceof OutageError) {
-        await postpone(execution, error, transcript, deps);
-        return { kind: "recorded", isDone: false };
-      }
-      await recordFailure(execution, error, transcript, deps);
+      await recordError(execution, error, transcript, deps);
       return { kind: "recorded", isDone: false };
     } catch (second) {
       log.warn("failed to persist the execution's outcome", { error: second });
@@ -156,6 +147,19 @@ async function retryDuringOutage(change: Change, { lease, stopSignal }: AttemptB
       lease.progress(betweenStepsMs);
     }
   }
+}
+
+/** Stores the outcome of an attempt that ended with this error. Throws if the database is unavailable. */
+async function recordError(
+  execution: ClaimedExecution,
+  error: unknown,
+  transcript: Transcript | undefined,
+  deps: AttemptDeps,
+): Promise<void> {
+  if (isUnavailable(error)) throw error;
+  if (error instanceof HoldExecution) return recordHold(execution, error, transcript, deps);
+  if (error instanceof OutageError) return postpone(execution, error, transcript, deps);
+  return recordFailure(execution, error, transcript, deps);
 }
 
 /** The execution resumes after its last step when the hold ends. */

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Execution } from "../executions/queries.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { firstIdOf, timeOfId } from "../platform/ids.ts";
 import { type LiveStep, listAllLive, listMarks, readSteps, type StepMark } from "./queries.ts";
@@ -120,17 +121,10 @@ export class LiveFeed {
     for (const id of this.#known.keys()) if (!ids.has(id)) this.#known.delete(id);
     for (const row of rows) {
       await this.#yieldTurn();
-      const known = this.#known.get(row.id);
       const isAsked = isFirst || (begins.has(row.id) && row.state !== "running");
-      if (!known && row.id <= afterId && isAsked) earlierIds.add(row.id);
-      const json = JSON.stringify(row);
-      if (known?.json === json) continue;
-      const change = changeOf(row, readAt);
-      // A restart may repeat a step that had failed.
-      const isRestarted = known?.change.data.execution && isEnded(known.change.data.execution.state) && !isEnded(row.state);
-      const { steps, firstStep } = known && !isRestarted ? known : { steps: new Map<number, string>(), firstStep: 0 };
-      this.#known.set(row.id, { change, json, steps, firstStep });
-      if (!earlierIds.has(row.id)) send(streams, change);
+      if (!this.#known.has(row.id) && row.id <= afterId && isAsked) earlierIds.add(row.id);
+      const change = this.#note(row, readAt);
+      if (change && !earlierIds.has(row.id)) send(streams, change);
     }
     // With the time of this read. An earlier time would make a reader that reconnects receive these changes again.
     for (const { change } of newStreams.length > 0 ? this.#known.values() : []) {
@@ -151,6 +145,20 @@ export class LiveFeed {
     // A stream that begins may read earlier steps itself. A step that changed between its read and this one would be lost.
     for (const stream of newStreams) stream.begin();
     for (const stream of streams) if (stream.executionId !== undefined && !this.#isOpen(stream.executionId)) stream.end();
+  }
+
+  /** Remembers an execution. Returns how it has changed; `null` if it has not. */
+  #note(row: Execution, readAt: string): Change | null {
+    const known = this.#known.get(row.id);
+    const json = JSON.stringify(row);
+    if (known?.json === json) return null;
+    const change = changeOf(row, readAt);
+    const before = known?.change.data.execution;
+    // A restart may repeat a step that had failed.
+    const isRestarted = before && isEnded(before.state) && !isEnded(row.state);
+    const { steps, firstStep } = known && !isRestarted ? known : { steps: new Map<number, string>(), firstStep: 0 };
+    this.#known.set(row.id, { change, json, steps, firstStep });
+    return change;
   }
 
   #isOpen(id: string): boolean {

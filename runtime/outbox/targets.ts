@@ -22,39 +22,36 @@ type Verdict = { readonly kind: "allowed"; readonly input: Parameters } | { read
  * the event's own names, so that no spelling means one target here and another at the platform.
  */
 export async function checkTarget(tool: RegisteredTool, input: Parameters, rules: TargetRules): Promise<Verdict> {
+  const { source, eventPlace } = rules;
   const isWrite = tool.effect === "write";
   const limit = isWrite ? rules.targets : rules.reads;
   const { issue, project } = input;
-  if (limit === "any" || (!tool.source && isAbsent(issue) && isAbsent(project))) return { kind: "allowed", input };
-  const verb = isWrite ? "write to" : "read from";
-  const bounds =
-    limit === "issue" && !isAbsent(issue) ? targetText(rules) : `the project ${rules.eventPlace.project ?? "of its event"}`;
-  const refuse = (detail: string): Verdict => ({
-    kind: "refused",
-    reason: `Refused by policy: ${tool.qualifiedName} may ${verb} ${bounds} only, and ${detail}. Nothing was ${isWrite ? "written" : "read"}.`,
-  });
-  if (tool.source && tool.source.name !== rules.source)
-    return refuse(`it belongs to ${tool.source.name}, not to ${rules.source}`);
-  const ownPlace = placeOf(rules.source, rules.eventPlace, rules.hosts);
-  const requestedPlace = placeOf(rules.source, input, rules.hosts);
-  const target = JSON.stringify({ ...(isAbsent(issue) ? {} : { issue }), ...(isAbsent(project) ? {} : { project }) });
-  const isIssue = !isAbsent(issue);
-  if (isIssue && requestedPlace.issue === ownPlace.issue && isGlobal(requestedPlace.issue))
-    return { kind: "allowed", input: withOwn(input, rules.eventPlace) };
-  if (ownPlace.project === null) return refuse("the event names no project");
-  if (!(await isOwnProject(requestedPlace.project, ownPlace.project, rules)))
-    return refuse(`this call names ${target.slice(0, 300)}`);
-  if (!isIssue)
-    return { kind: "allowed", input: { ...input, ...(isAbsent(project) ? {} : { project: rules.eventPlace.project }) } };
-  if (requestedPlace.issue === ownPlace.issue && ownPlace.issue !== null)
-    return { kind: "allowed", input: withOwn(input, rules.eventPlace) };
-  if (limit === "issue" || !isReadable(rules.source, requestedPlace.issue))
-    return refuse(`this call names ${target.slice(0, 300)}`);
-  const spelled = rules.source === "gamma" ? requestedPlace.issue?.toUpperCase() : requestedPlace.issue;
-  return {
-    kind: "allowed",
-    input: { ...input, issue: spelled, ...(isAbsent(project) ? {} : { project: rules.eventPlace.project }) },
+  const [namesIssue, namesProject] = [!isAbsent(issue), !isAbsent(project)];
+  const allow = (allowed: Parameters): Verdict => ({ kind: "allowed", input: allowed });
+  if (limit === "any" || (!tool.source && !namesIssue && !namesProject)) return allow(input);
+  const refuse = (detail: string): Verdict => {
+    const verb = isWrite ? "write to" : "read from";
+    const bounds = limit === "issue" && namesIssue ? targetText(rules) : `the project ${eventPlace.project ?? "of its event"}`;
+    const outcome = `Nothing was ${isWrite ? "written" : "read"}.`;
+    return {
+      kind: "refused",
+      reason: `Refused by policy: ${tool.qualifiedName} may ${verb} ${bounds} only, and ${detail}. ${outcome}`,
+    };
   };
+  if (tool.source && tool.source.name !== source) return refuse(`it belongs to ${tool.source.name}, not to ${source}`);
+  const own = placeOf(source, eventPlace, rules.hosts);
+  const requested = placeOf(source, input, rules.hosts);
+  const isOwnIssue = namesIssue && requested.issue === own.issue && own.issue !== null;
+  if (isOwnIssue && isGlobal(own.issue)) return allow(withOwn(input, eventPlace));
+  if (own.project === null) return refuse("the event names no project");
+  const target = JSON.stringify({ ...(namesIssue && { issue }), ...(namesProject && { project }) });
+  const other = `this call names ${target.slice(0, 300)}`;
+  if (!(await isOwnProject(requested.project, own.project, rules))) return refuse(other);
+  if (isOwnIssue) return allow(withOwn(input, eventPlace));
+  const inProject = namesProject ? { ...input, project: eventPlace.project } : input;
+  if (!namesIssue) return allow(inProject);
+  if (limit === "issue" || !isReadable(source, requested.issue)) return refuse(other);
+  return allow({ ...inProject, issue: source === "gamma" ? requested.issue?.toUpperCase() : requested.issue });
 }
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === "";

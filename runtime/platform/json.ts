@@ -100,24 +100,6 @@ function endOfString(utf8: Uint8Array, start: number): number {
   return utf8.length;
 }
 
-/** Deepest nesting of arrays and objects in a JSON text, counted without parsing it. */
-export function depthOf(text: string): number {
-  let depth = 0;
-  let deepest = 0;
-  let inString = false;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (inString) {
-      if (code === 92) i++;
-      else if (code === 34) inString = false;
-    } else if (code === 34) inString = true;
-    else if (code === 123 || code === 91) {
-      if (++depth > deepest) deepest = depth;
-    } else if (code === 125 || code === 93) depth--;
-  }
-  return deepest;
-}
-
 /** The text without NUL characters and unpaired surrogates, which PostgreSQL cannot store. */
 export const storableText = (text: string): string => text.replaceAll("\0", "\uFFFD").toWellFormed();
 

@@ -1,5 +1,7 @@
+import { siblingFile } from "../../platform/sibling-file.ts";
+import { SingleWorker } from "../../platform/single-worker.ts";
 import { limits } from "./limits.ts";
-import { measureInWorker } from "./measure-message.ts";
+import type { MeasuredLine } from "./measure-message-worker.ts";
 import { costOf, type MessageCost, removeProto } from "./message-cost.ts";
 
 export interface Message {
@@ -30,9 +32,15 @@ export function readMessage(line: string): Line {
   }
 }
 
+const measuring = new SingleWorker<string, MeasuredLine | "invalid">({
+  file: siblingFile(import.meta.url, "measure-message-worker"),
+  limitMs: limits.measureMs,
+  memoryMb: 512,
+});
+
 /** Reads a longer line. Another thread measures it first, because some JSON takes seconds to parse. */
 export async function readLongMessage(line: string): Promise<Line> {
-  const cost = await measureInWorker(line);
+  const cost = await measuring.ask(line).catch(() => "slow" as const);
   if (cost === "invalid") return invalidLine;
   if (cost === "slow") return { ...invalidLine, refused: "it sent a message that takes too long to read" };
   if (cost.values > limits.values) return { ...invalidLine, refused: `it sent a message of more than ${limits.values} values` };
