@@ -26,9 +26,12 @@ testOnDatabases(
     expect(textsOf(tracker, "octo/app", 5)).toEqual(["Answer of first", "Note of first"]);
     expect((await service.webhook(issueOpened({ number: 5 }), { delivery: "d-5" })).body.status).toBe("duplicate");
 
-    // A 64-bit number is a string in the JSON of protobuf.
+    // A 64-bit number is a string in the JSON of protobuf. Seeded agents may have the same time, so their order varies.
     const rpc = await service.post("/signalbox.api.v1.AgentService/ListAgents", { limit: 2 });
-    expect(rpc).toMatchObject({ status: 200, body: { items: [{ id: "pm_default" }, { id: "ta_default" }], total: "5" } });
+    expect(rpc).toMatchObject({
+      status: 200,
+      body: { items: [{ id: "pm_default" }, { id: expect.stringMatching(/_default$/) }], total: "5" },
+    });
     expect(await service.stop()).toMatchObject({ code: 0 });
   },
   120_000,
