@@ -50,10 +50,9 @@ export function taskResults({ sql, bus, alarm, settings, prices, ...retries }: T
   const open = async (session: Session, executionId: string) => {
     const task = await findLeased(sql, session.id_hash, executionId);
     if (!task) {
-      const reasons = (await wasCancelled(sql, session.id_hash, executionId))
-        ? "it was cancelled"
-        : "it was completed or cancelled, went back to the queue, or the lease expired";
-      throw problem("not_found", `This session has no lease on the execution ${executionId}: ${reasons}.`, {
+      const reasons = "it was completed or cancelled, went back to the queue, or the lease expired";
+      const known = (await wasCancelled(sql, session.id_hash, executionId)) ? " It was cancelled." : "";
+      throw problem("not_found", `This session has no lease on the execution ${executionId}: ${reasons}.${known}`, {
         field: "execution_id",
       });
     }
