@@ -13,7 +13,7 @@ export async function check(client: HttpClient, { connection, signal }: CallCont
   return { may_write: await mayWrite(client, signal), rate_limit: rateLimitOf(headers) };
 }
 
-/** Only access tokens tell their scopes, and only newer servers. */
+/** Only newer servers report scopes, and only those of access tokens. */
 async function mayWrite(client: HttpClient, signal: AbortSignal): Promise<boolean | null> {
   try {
     const { data } = await client.read({ route: "GET /personal_access_tokens/self", schema: shapes.accessToken, signal });

@@ -24,6 +24,6 @@ export async function check(
   const path = { slug: client.slug };
   const route = "GET /workspaces/{slug}/projects/";
   const { headers } = await client.read({ route, path, schema: shapes.lists.projects, signal });
-  // The platform does not tell what a key may do.
+  // The platform does not report what a key may do.
   return { may_write: null, rate_limit: rateLimitOf(headers) };
 }

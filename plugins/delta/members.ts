@@ -32,7 +32,7 @@ export const membersOf = cacheFor(async (client: Client, signal: AbortSignal): P
   }
 });
 
-/** The standing of an account in the workspace; `unknown` if the platform does not tell. */
+/** The standing of an account in the workspace; `unknown` if the platform does not report it. */
 export async function standingOf(client: Client, id: string | null, signal: AbortSignal): Promise<EventAuthor["standing"]> {
   const members = id === null ? [] : await membersOf(client, signal);
   return members.find((one) => one.id === id)?.standing ?? "unknown";

@@ -107,7 +107,7 @@ const getIssue = (accountFor: AccountFor) =>
     },
   });
 const issueInput = z.object({ issue, project });
-/** From these times, the service tells the model which texts were written after the event of its run. */
+/** From these times, the service marks the texts that were written after the event of the run. */
 const times = { created_at: z.string().nullable(), updated_at: z.string().nullable() };
 const issueOutput = z.object({
   issue: z.string(),

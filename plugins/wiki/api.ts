@@ -40,7 +40,7 @@ export function parameterOf(link: string | undefined, name: string): string | nu
 /** Changes with the body and the title, which each make a new version, and with the space. */
 export const revisionOf = (version: number, space: string): string => `${version}@${space}`;
 
-/** The wiki does not tell a missing space from a hidden one. An error, because an empty result would empty the index. */
+/** The wiki answers alike for a missing space and a hidden one. An error, because an empty result would empty the index. */
 export const noSpace = (key: string): PluginError =>
   new PluginError("not_found", `space_keys: the space ${JSON.stringify(key)} does not exist, or this account cannot view it`);
 

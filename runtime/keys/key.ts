@@ -3,7 +3,7 @@ import { createHash, randomBytes } from "node:crypto";
 /** A new key: 256 random bits, with a prefix by which people and secret scanners recognise it. */
 export const newKey = (): string => `sbx_${randomBytes(32).toString("base64url")}`;
 
-/** How much of a key may be shown to tell it from others. */
+/** How much of a key may be shown to distinguish it from others. */
 export const keyHint = (key: string): string => `${key.slice(0, 8)}…`;
 
 /**

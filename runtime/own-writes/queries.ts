@@ -72,7 +72,7 @@ export const findOwn = (sql: Queryable, suspects: readonly Suspect[]) => sql`
     where exists (select 1 from own_writes w where w.mark = any(s.marks)
       and (w.ref = s.comment or s.comment is null or (w.ref is null and greatest(w.at, w.done_at) > now() - interval '1 hour')))
     union all
-    select explained, 'it names no actor, and tells of a change that Signalbox made' from explained
+    select explained, 'it names no actor, and reports a change that Signalbox made' from explained
   ),`;
 
 /**

@@ -56,7 +56,7 @@ const maxWaitMs = 500;
 export async function openBus(database: Database, log: Log, openChannel: OpenChannel = overPostgres(database)): Promise<Bus> {
   const senderId = crypto.randomUUID();
   const listeners = new Map<Topic, Listener[]>();
-  const tell = async (topic: Topic, payload: string) => {
+  const notify = async (topic: Topic, payload: string) => {
     const results = await Promise.allSettled((listeners.get(topic) ?? []).map(async (listener) => listener(payload)));
     const failed = results.find((one) => one.status === "rejected");
     if (failed) throw failed.reason;
@@ -68,9 +68,9 @@ export async function openBus(database: Database, log: Log, openChannel: OpenCha
     if (sender === senderId) return;
     if (topic === "heard") return pendingAnswers.get(payload)?.();
     const heard = () => (decisiveTopics.has(topic as Topic) && payload ? channel?.send(`${senderId} heard ${payload}`) : null);
-    tell(topic as Topic, payload)
+    notify(topic as Topic, payload)
       .then(heard)
-      .catch((error) => log.error("failed to notify other replicas of a change", { topic, error }));
+      .catch((error) => log.error("failed to handle a change that another replica made", { topic, error }));
   };
   /** Resolves when the listeners of every other replica have finished. */
   const sendAndWait = async (to: Channel, topic: Topic) => {
@@ -90,7 +90,7 @@ export async function openBus(database: Database, log: Log, openChannel: OpenCha
   };
   const refresh = () => {
     for (const topic of cachedTopics)
-      tell(topic, "").catch((error) => log.error("failed to reload cached values", { topic, error }));
+      notify(topic, "").catch((error) => log.error("failed to reload cached values", { topic, error }));
   };
   const onReconnect = () => {
     log.info("listening to other replicas again; cached values are reloaded");
@@ -100,7 +100,7 @@ export async function openBus(database: Database, log: Log, openChannel: OpenCha
   return {
     publish: async (topic, payload = "") => {
       try {
-        await tell(topic, payload);
+        await notify(topic, payload);
       } finally {
         // The change is stored, so the others must be notified even if a listener of this replica fails.
         if (channel)

@@ -87,10 +87,10 @@ export function readManifest(text: string): BuiltManifest {
 
 /** A bundle that differs from the one that was built does not start. */
 export function checkBundle(manifest: BuiltManifest, bytes: Uint8Array): void {
-  const came = sha256Of(bytes);
-  if (came !== manifest.bundle.sha256)
+  const actual = sha256Of(bytes);
+  if (actual !== manifest.bundle.sha256)
     throw new Refusal(
       "MODIFIED",
-      `${manifest.id} ${manifest.version}: the SHA-256 of the bundle must be ${manifest.bundle.sha256}; it is ${came}.`,
+      `${manifest.id} ${manifest.version}: the SHA-256 of the bundle must be ${manifest.bundle.sha256}; it is ${actual}.`,
     );
 }

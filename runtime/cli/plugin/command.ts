@@ -46,7 +46,7 @@ const author: Record<keyof typeof authorVerbs, Verb> = {
   },
   build: async (args, terminal) => {
     const { build } = await import("./build.ts");
-    tell(await build(folderOf(args), await configOf(folderOf(args))), terminal);
+    showBuild(await build(folderOf(args), await configOf(folderOf(args))), terminal);
     return 0;
   },
   test: async (args, terminal) => {
@@ -55,7 +55,7 @@ const author: Record<keyof typeof authorVerbs, Verb> = {
     const folder = folderOf(positionals);
     const { build, readBuilt } = await import("./build.ts");
     const pluginBuild = values["no-build"] ? readBuilt(folder) : await build(folder, await configOf(folder));
-    if (!values["no-build"]) tell(pluginBuild, terminal);
+    if (!values["no-build"]) showBuild(pluginBuild, terminal);
     const { runConformance } = await import("./conformance/run.ts");
     const causes = new Map<string, string>();
     const onCase = (result: CaseResult) => terminal.out(lineOf(result, causes));
@@ -109,7 +109,7 @@ function one(positionals: readonly string[], verb: keyof typeof authorVerbs): st
 }
 const size = (bytes: number): string => (bytes < 10_240 ? `${bytes} bytes` : `${Math.round(bytes / 1024)} KiB`);
 
-function tell({ manifest, bundle, changedMembers }: PluginBuild, { out }: Terminal): void {
+function showBuild({ manifest, bundle, changedMembers }: PluginBuild, { out }: Terminal): void {
   out(`${manifest.id} ${manifest.version}: ${bundle}, ${size(manifest.bundle.bytes)}, sha256 ${manifest.bundle.sha256}\n`);
   if (changedMembers.length > 0)
     out(`  package.json: updated signalbox.${changedMembers.join(", signalbox.")} to what the plugin declares\n`);

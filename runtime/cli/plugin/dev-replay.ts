@@ -50,8 +50,8 @@ async function show(id: string, until: number, { service, out, signal }: ReplayC
       await sleep(250);
       continue;
     }
-    const came = one.error ?? one.result ?? "";
-    const text = came.length > shownText ? `${came.slice(0, shownText)}…` : came;
+    const result = one.error ?? one.result ?? "";
+    const text = result.length > shownText ? `${result.slice(0, shownText)}…` : result;
     const where = one.result_url === null ? "" : `, ${one.result_url}`;
     out(`  ${one.task_id}: ${one.state}${where}${hasEnded ? "" : `; to follow it: signalbox task-executions get ${id}`}\n`);
     if (text) out(`    ${singleLine(text)}\n`);

@@ -74,7 +74,7 @@ async function readShown(write: Correction, signal: AbortSignal): Promise<ShownC
   return { copies, missingKey: isMissing ? key : null };
 }
 
-/** Tells the watchdog what was carried out late. */
+/** Reports to the watchdog what was carried out late. */
 export function warnOfLateWrites(
   { restoredComment, removedCopies, remainingCopies }: CorrectionResult,
   context: Record<string, unknown>,

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Database, Sql } from "./client.ts";
 
 /**
@@ -33,7 +34,7 @@ export async function underAdvisoryLock<T>(database: Database, lock: number, wor
     for (;;) {
       const [row] = await session<[{ mine: boolean }]>`select pg_try_advisory_lock(${lock}) as mine`;
       if (row.mine) break;
-      await new Promise((done) => setTimeout(done, 100));
+      await sleep(100);
     }
     try {
       return await work(session);

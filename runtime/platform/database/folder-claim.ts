@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, symlinkSync } f
 import { connect, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { StartError } from "../config.ts";
 import { sha256Of } from "../digest.ts";
 import { messageOf } from "../error-text.ts";
@@ -112,7 +113,7 @@ async function removeLeftovers(path: string): Promise<void> {
   } catch {
     const age = Date.now() - (statSync(turn, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY);
     if (age > maxClearingMs) rmSync(turn, { recursive: true, force: true });
-    return new Promise((done) => setTimeout(done, 20));
+    return sleep(20);
   }
   try {
     if ((await stateOf(path)) === "left") rmSync(path, { force: true });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import type { Sql } from "./driver.ts";
 import { type Run, sqlOver } from "./statement.ts";
@@ -85,7 +86,7 @@ export class ConnectionPool {
     this.#closed = new DatabaseUnavailable("The connection to the database was closed.");
     for (const { fail } of this.#waiting.splice(0)) fail(this.#closed);
     const end = performance.now() + graceMs;
-    while (this.usage.busy > 0 && performance.now() < end) await new Promise((done) => setTimeout(done, 20));
+    while (this.usage.busy > 0 && performance.now() < end) await sleep(20);
     clearInterval(this.#timer);
     clearTimeout(this.#growing);
     for (const connection of [...this.#open, ...this.#opening.keys()]) connection.close(this.#closed);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { PluginError } from "@signalbox/sdk";
 import { currentFence, joinFences, runFenced, type WriteFence } from "../../platform/write-fence.ts";
 import type { Caller } from "./caller.ts";
@@ -78,7 +79,7 @@ export class Calls {
   /** Accepts no new calls, and waits for the running ones. `until`: when the wait ends, by `Date.now()`. */
   async drain(until: number): Promise<void> {
     this.#closing = true;
-    while (this.#underWay > 0 && Date.now() < until) await new Promise((done) => setTimeout(done, 20));
+    while (this.#underWay > 0 && Date.now() < until) await sleep(20);
   }
 }
 

@@ -25,14 +25,14 @@ const announce = () => {
   if (isAnnouncing) return;
   isAnnouncing = true;
   const end = performance.now() + maxHoldMs;
-  const tell = () => {
+  const notify = () => {
     const now = performance.now();
     const rest = Math.min(lastMoveAt + handMs, end) - now;
-    if (rest > 0) return void setTimeout(tell, rest);
+    if (rest > 0) return void setTimeout(notify, rest);
     isAnnouncing = false;
     if (document.visibilityState === "visible") changeCount.value++;
   };
-  setTimeout(tell, calmMs);
+  setTimeout(notify, calmMs);
 };
 
 /** Follows the service's events. Polls while there is no stream. */
