@@ -168,8 +168,8 @@ function toWire(message: Message): OpenAI.Chat.ChatCompletionMessageParam {
   return { role: "assistant", content: message.content, tool_calls };
 }
 
-/** Local model servers need no key, so a shorter one, such as "none", is a placeholder, and masking it would damage the text. */
-const minKeyLength = 8;
+/** Local model servers take any key, so a shorter one, such as "none", is a placeholder, and masking it would damage the text. */
+const minKeyLength = 5;
 
 /** Masks what some proxies repeat in their error messages: the API key, and keys in the address. */
 const without = (text: string, { apiKey, baseUrl }: Endpoint) =>
