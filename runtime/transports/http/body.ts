@@ -168,15 +168,21 @@ async function collect(
     chunks.push(chunk);
   };
   // A small body usually arrives together with the headers. Then it is read without a timer and without waiting for each part.
-  const isWhole = stream instanceof IncomingMessage && readAvailable(stream, take);
+  const isWhole = stream instanceof IncomingMessage && readAvailable(stream, take, () => declared === `${size}`);
   if (!isWhole) for await (const chunk of inTime(keptOpen(stream), budget)) take(chunk);
   return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, size);
 }
 
-/** Passes on the part of a request's body that has arrived. Returns whether it is the whole body. */
-function readAvailable(request: IncomingMessage, take: (chunk: Uint8Array) => void): boolean {
+/**
+ * Passes on the part of a request's body that has arrived. Returns whether it is the whole body. Node reports the end of a request
+ * later than its last byte, so `hasAll` says whether the declared length has arrived.
+ */
+function readAvailable(request: IncomingMessage, take: (chunk: Uint8Array) => void, hasAll: () => boolean): boolean {
   for (let chunk: Uint8Array | null = request.read(); chunk !== null; chunk = request.read()) take(chunk);
-  return request.complete && request.readableLength === 0;
+  const isWhole = hasAll() || (request.complete && request.readableLength === 0);
+  // Otherwise its end would never be read, and the listener would wait for it.
+  if (isWhole) request.resume();
+  return isWhole;
 }
 
 /** Throws `late` when the time for the whole body has passed, and `tooManyBodies` if too many others arrive, even while no chunk arrives. */
