@@ -74,13 +74,13 @@ describe("the console", { tags: ["chromium"] }, () => {
     await tab.open("/console/now");
     await tab.sees("scripted fault");
     await tab.click("main .list a.title");
-    await tab.sees("The run ended with an error");
+    await tab.sees("The run failed and will not be retried");
     await tab.sees("restart the run");
     mended = true;
     await tab.press("Restart");
     await tab.sees("resumes after its last finished step");
     await tab.click("dialog button.primary");
-    await tab.sees("The agent has answered, and the answer is posted.");
+    await tab.sees("The agent answered, and the answer was posted.");
     expect(textsOf(world.tracker, "octo/app", 1)).toHaveLength(1);
     await tab.open("/console/issues?q=octo%2Fapp%231");
     await tab.press("the model is broken octo/app#1");
@@ -132,7 +132,7 @@ describe("the console", { tags: ["chromium"] }, () => {
     await reader.sees("Product manager");
     expect(await reader.page.$eval("main form button[type=submit]", (one) => (one as HTMLButtonElement).disabled)).toBe(true);
     await reader.open("/console/settings/keys");
-    await reader.sees("Your key does not allow this page.");
+    await reader.sees("Your key does not have access to this page.");
     // The session ends with its key.
     await world.service.del(`/api/keys/${made.body.id}`);
     await reader.open("/console/runs");
@@ -147,7 +147,7 @@ describe("the console", { tags: ["chromium"] }, () => {
     await deliver(2, "seen in both");
     await other.sees("octo/app#2");
     await world.service.stop();
-    await other.sees("The service does not answer");
+    await other.sees("The service is not responding");
     // Once, above the page, not in each of its parts.
     expect(await other.page.$$(".refused")).toEqual([]);
     await world.service.restart();
@@ -165,7 +165,7 @@ describe("the console", { tags: ["chromium"] }, () => {
   test("pause and resume: nothing starts in between", async () => {
     await tab.open("/console/now");
     await tab.press("Pause");
-    await tab.fill("Why", "the tracker is being moved");
+    await tab.fill("Reason", "the tracker is being moved");
     await tab.click("dialog button.danger");
     await tab.sees("Everything is paused: the tracker is being moved");
     await deliver(7, "while paused");
@@ -189,7 +189,7 @@ describe("the console", { tags: ["chromium"] }, () => {
       await tab.press("Approve");
       await tab.sees("This cannot be undone");
       await tab.click("dialog button.primary");
-      await tab.sees("The agent has answered, and the answer is posted.");
+      await tab.sees("The agent answered, and the answer was posted.");
       expect(textsOf(world.tracker, "octo/app", 8)).toHaveLength(1);
     }),
   );
@@ -210,7 +210,7 @@ describe("the console", { tags: ["chromium"] }, () => {
   test("an issue without events shows what was refused, and a refused write is shown as failed", async () => {
     await world.service.webhook(issueOpened({ repo: "octo/app", number: 404 }), { secret: "wrong" });
     await tab.open("/console/issues?q=octo%2Fapp%23404");
-    await tab.sees("Refused in the last day, perhaps about this issue");
+    await tab.sees("Refused in the last day, possibly for this issue");
     await tab.sees("The webhook was refused: header X-Hub-Signature-256");
     world.tracker.fault({ method: "POST", path: "comments", status: 403, times: 1 });
     const { body } = await deliver(405, "the tracker refuses");

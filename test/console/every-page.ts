@@ -79,7 +79,7 @@ export function everyPage(opened: () => Opened): void {
       }
       const made = "main img, main script, main iframe, main svg[onload], main a[href^='javascript'], main a[href^='data']";
       expect(await tab.page.$$(made), path).toEqual([]);
-      expect(await tab.text(), path).not.toContain("cannot be shown");
+      expect(await tab.text(), path).not.toContain("could not be displayed");
     }
     await world.service.post("/api/resume", { scope: "agent", id: "pm_default" });
     await eventually(async () => textsOf(world.tracker, "octo/app", 6).length === 1);

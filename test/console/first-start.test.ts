@@ -33,9 +33,9 @@ describe("the first start", { tags: ["chromium"] }, () => {
   test("the first steps lead to the first comment", async () => {
     await tab.open("/box/");
     await tab.sees("First steps");
-    await tab.sees("alpha answers");
+    await tab.sees("Connected: alpha");
     await tab.sees(/Connect a model\S+ answers\. Test it/);
-    await tab.press("Create the defaults");
+    await tab.press("Create defaults");
     await tab.sees("Creates five agents");
     await tab.click("dialog label ::-p-text(Closes:)");
     await tab.click("dialog button.primary");
@@ -49,18 +49,18 @@ describe("the first start", { tags: ["chromium"] }, () => {
       "pr.merged",
       "pr.opened",
     ]);
-    await tab.press("Start work for more events");
+    await tab.press("Start runs for more events");
     await tab.sees("Comments: an agent interprets");
     await tab.click("dialog button.quiet");
-    await tab.press("Send a test event");
+    await tab.press("Send test event");
     await tab.sees("Sends “issue opened”");
     await tab.click("dialog button.primary");
     await tab.sees("issue.created");
     expect(new URL(tab.page.url()).pathname).toMatch(/^\/box\/console\/delivery\//);
-    await tab.press("Test event of the Signalbox console octo/app#1");
-    await tab.sees("Written by the scripted demonstration model");
+    await tab.press("Test event from the Signalbox console octo/app#1");
+    await tab.sees("Written by the scripted demo model");
     await tab.sees("Open the comment");
-    expect(await tab.page.title()).toBe("Test event of the Signalbox console · octo/app#1 · Signalbox");
+    expect(await tab.page.title()).toBe("Test event from the Signalbox console · octo/app#1 · Signalbox");
     await eventually(() => expect(textsOf(tracker, "octo/app", 1)).toHaveLength(2));
     await tab.open("/box/console/now");
     await tab.sees("Failures by message");
@@ -77,12 +77,12 @@ describe("the first start", { tags: ["chromium"] }, () => {
     await tab.page.keyboard.press("/");
     await tab.page.keyboard.type("no such words");
     await tab.page.keyboard.press("Enter");
-    await tab.sees("No run matches these filters.");
+    await tab.sees("No runs match these filters.");
     expect(tab.page.url()).toContain("q=no+such+words");
     await tab.page.keyboard.press("Tab");
     await tab.page.evaluate(() => (document.activeElement as HTMLElement).blur());
     await tab.page.keyboard.press("?");
-    await tab.sees("This list");
+    await tab.sees("Show this list");
     await tab.page.keyboard.press("Escape");
     await tab.page.waitForFunction(() => !document.querySelector("dialog"));
   });
@@ -100,10 +100,10 @@ describe("the first start", { tags: ["chromium"] }, () => {
       await keyboard.press("Enter");
     };
     await tab.open("/box/console/runs?subject=octo%2Fapp%231&task_id=triage_initial_intent");
-    await tab.sees("Test event of the Signalbox console");
-    await tabTo("Skip to the content");
+    await tab.sees("Test event from the Signalbox console");
+    await tabTo("Skip to content");
     await tabTo("triage_initial_intent");
-    await tab.sees("The agent has answered, and the answer is posted.");
+    await tab.sees("The agent answered, and the answer was posted.");
     await keyboard.press("g");
     await keyboard.press("n");
     await tab.sees("Failures by message");
@@ -120,10 +120,10 @@ describe("the first start", { tags: ["chromium"] }, () => {
   test("the webhook has the public address, not the one that the console was opened at", async () => {
     await tab.open("/box/console/connections");
     await tab.sees("http://localhost/box/webhook/alpha");
-    await tab.press("Set up the webhook");
-    await tab.fill("Project at GitHub", "octo/app");
+    await tab.press("Set up webhook");
+    await tab.fill("Project on GitHub", "octo/app");
     await tab.click("dialog button.primary");
-    await tab.sees("The webhook was created at GitHub.");
+    await tab.sees("The webhook was created on GitHub.");
     const answer = await fetch(`${tracker.url}/repos/octo/app/hooks`, { headers: { authorization: `Bearer ${token}` } });
     expect(await answer.json()).toMatchObject([{ config: { url: "http://localhost/box/webhook/alpha" } }]);
   });
@@ -170,7 +170,7 @@ describe("the first start", { tags: ["chromium"] }, () => {
       }
     });
     await fresh.open("/box/console/issue?subject=alpha%3Aocto%2Fnone%231");
-    await fresh.sees("Nothing was delivered");
+    await fresh.sees("No deliveries");
     expect(sizes.length).toBeGreaterThan(2);
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(100_000);
     expect(await (await fetch(`${service.url}/`)).json()).toMatchObject({ service: "signalbox", console: "/box/console" });
@@ -181,19 +181,19 @@ describe("the first start", { tags: ["chromium"] }, () => {
     await tab.open("/box/console/settings/keys");
     await tab.fill("Name", "mine");
     const logIn = await held(tab, (request) => request.method() === "POST" && request.url().endsWith("/console/session"));
-    await tab.press("Create the key");
+    await tab.press("Create key");
     await logIn.arrived;
     // All requests of the page before the login are refused.
     await tab.page.evaluate(() => dispatchEvent(new Event("online")));
     await tab.sees("You stay logged in for 8 hours");
     await logIn.goOn();
-    await tab.sees(/This is shown only once:sbx_[\w-]{43}/);
-    await tab.sees("mine: everything");
+    await tab.sees(/It is shown only once:sbx_[\w-]{43}/);
+    await tab.sees("mine: full access");
     expect((await fetch(`${service.url}/api/agents`)).status).toBe(401);
     await tab.open("/box/console/now");
     await tab.open("/box/console/settings/keys");
     await tab.sees("New key");
-    expect(await tab.text()).not.toContain("This is shown only once");
+    expect(await tab.text()).not.toContain("It is shown only once");
   });
 });
 

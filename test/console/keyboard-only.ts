@@ -5,7 +5,7 @@ import { waitForExecutions } from "../harness/wait.ts";
 import { textsOf } from "../harness/world.ts";
 import { type Opened, withApproval } from "./opened.ts";
 
-const cancelled = "The run was cancelled and posts nothing.";
+const cancelled = "The run was cancelled. It will not post anything.";
 
 /** Whoever has no mouse approves, replays and cancels, sees the focus at each step, and never loses it. */
 export function keyboardOnly(opened: () => Opened): void {
@@ -40,7 +40,7 @@ export function keyboardOnly(opened: () => Opened): void {
       await keyboard.press("Enter");
       await tab.sees("This cannot be undone");
       await keyboard.press("Enter");
-      await tab.sees("The agent has answered, and the answer is posted.");
+      await tab.sees("The agent answered, and the answer was posted.");
       expect(textsOf(world.tracker, "octo/app", 20)).toHaveLength(1);
       // The button is gone, so the focus is in the content and not at the start of the page.
       await returnsTo(tab.page, null);
@@ -59,11 +59,11 @@ export function keyboardOnly(opened: () => Opened): void {
       const first = tab.page.url();
       await tabTo(tab.page, "Replay");
       await keyboard.press("Enter");
-      await tab.sees("The delivery is dispatched again as a new one");
+      await tab.sees("Dispatches the delivery again as a new one");
       await keyboard.press("Escape");
       await returnsTo(tab.page, "Replay");
       await keyboard.press("Enter");
-      await tab.sees("The delivery is dispatched again as a new one");
+      await tab.sees("Dispatches the delivery again as a new one");
       await keyboard.press("Enter");
       await tab.sees("Replay of");
       expect(tab.page.url()).not.toBe(first);
@@ -71,9 +71,9 @@ export function keyboardOnly(opened: () => Opened): void {
       await tabTo(tab.page, "triage");
       await keyboard.press("Enter");
       await tab.sees("Proposals");
-      await tabTo(tab.page, "Cancel the run");
+      await tabTo(tab.page, "Cancel run");
       await keyboard.press("Enter");
-      await tab.sees("The run ends and posts nothing after that.");
+      await tab.sees("The run stops and posts nothing more.");
       await keyboard.press("Enter");
       await tab.sees(cancelled);
       await returnsTo(tab.page, null);
@@ -92,14 +92,14 @@ export function keyboardOnly(opened: () => Opened): void {
       const { page } = beside;
       await beside.open(`/console/run/${run?.id}`);
       await beside.sees("Proposals");
-      await tabTo(page, "Cancel the run");
+      await tabTo(page, "Cancel run");
       // A change makes the page load its data again, and the answer is late.
       const release = await beside.hold(`/api/task-executions/${run?.id}`);
       const loading = page.waitForRequest((request) => request.url().endsWith(`/api/task-executions/${run?.id}`));
       await page.evaluate(() => dispatchEvent(new Event("online")));
       await loading;
       await page.keyboard.press("Enter");
-      await beside.sees("The run ends and posts nothing after that.");
+      await beside.sees("The run stops and posts nothing more.");
       const answer = page.waitForResponse((response) => response.url().endsWith("/cancel"));
       await page.keyboard.press("Enter");
       expect((await answer).status()).toBe(200);

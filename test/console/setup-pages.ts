@@ -30,12 +30,12 @@ export function setupPages(opened: () => Opened): void {
     await deliver(41, "to be erased");
     await eventually(async () => textsOf(world.tracker, "octo/app", 41).length === 1);
     await tab.open("/console/settings/storage");
-    await tab.sees("Erase what is stored");
-    await tab.fill("Which", "octo/app#41");
-    await tab.press("Count what would be erased");
+    await tab.sees("Erase data about");
+    await tab.fill("Which one", "octo/app#41");
+    await tab.press("Preview");
     await tab.sees("octo/app#41: 1 delivery, 1 run");
     await tab.press("Erase");
-    await tab.sees("It cannot be undone");
+    await tab.sees("This cannot be undone");
     expect(await tab.violations()).toEqual([]);
     await tab.click("dialog button.danger");
     await tab.sees("Erased: 1 delivery, 1 run");
@@ -66,21 +66,21 @@ export function setupPages(opened: () => Opened): void {
   test("a prompt is tried on the last issues of an agent", async () => {
     const { world, tab } = opened();
     await tab.open("/console/agent/pm_default");
-    await tab.sees("Try a prompt on the last issues");
+    await tab.sees("Try a prompt on recent issues");
     await tab.click("details.card summary");
     await tab.fill("Prompt to try", "You answer in VOICE four.");
     await tab.press("Run as dry runs");
-    await tab.sees(/octo\/app#42: both answers side by side.*VOICE four/);
+    await tab.sees(/octo\/app#42: compare answers.*VOICE four/);
     expect(await tab.violations()).toEqual([]);
     expect(textsOf(world.tracker, "octo/app", 42)).toHaveLength(1);
   });
 
   test("the webhook is created at the tracker, and found complete the next time", async () => {
     const { tab } = opened();
-    for (const said of ["The webhook was created at GitHub. It sends ", "The webhook at GitHub was complete already."]) {
+    for (const said of ["The webhook was created on GitHub. It sends ", "The webhook on GitHub was already complete."]) {
       await tab.open("/console/connections");
-      await tab.press("Set up the webhook");
-      await tab.fill("Project at GitHub", "octo/hooked");
+      await tab.press("Set up webhook");
+      await tab.fill("Project on GitHub", "octo/hooked");
       await tab.click("dialog button.primary");
       await tab.sees(said);
     }
@@ -102,12 +102,12 @@ export function setupPages(opened: () => Opened): void {
       const row = [...document.querySelectorAll("li")].find((one) => one.textContent?.includes("Second bot"));
       [...(row?.querySelectorAll("button") ?? [])].find(({ textContent }) => textContent === "Test")?.click();
     });
-    await tab.sees(/It does not work: .*401/);
+    await tab.sees(/Not working: .*401/);
     await tab.sees("requests left");
     expect(await tab.violations()).toEqual([]);
     const confirm = () => tab.click("dialog[open] .buttons button:first-child");
     await tab.press("Rotate secret");
-    await tab.sees("A new webhook secret is generated and shown once.");
+    await tab.sees("Generates a new webhook secret and shows it once.");
     await confirm();
     await tab.sees("The new webhook secret is shown only once.");
     const secret = await tab.page.$eval(".new-key code", ({ textContent }) => textContent ?? "");
@@ -115,8 +115,8 @@ export function setupPages(opened: () => Opened): void {
     expect((await signed()).status).toBe(202);
     await tab.press("Rotate secret");
     await confirm();
-    await tab.press("Drop the previous secret");
-    await tab.sees("Webhooks that are still signed with it are refused.");
+    await tab.press("Drop previous secret");
+    await tab.sees("Webhooks still signed with it will be refused.");
     expect((await signed()).status).toBe(202);
     await confirm();
     await eventually(async () => (await signed()).status === 401);

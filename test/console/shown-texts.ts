@@ -12,8 +12,8 @@ export function shownTexts(opened: () => Opened): void {
     });
     try {
       await tab.open("/console/deliveries");
-      await tab.sees("This part of the page cannot be shown.");
-      await tab.sees("Words of the reason");
+      await tab.sees("This part of the page could not be displayed.");
+      await tab.sees("Reason contains");
       expect(await tab.violations()).toEqual([]);
       await tab.page.keyboard.press("g");
       await tab.page.keyboard.press("n");
@@ -23,7 +23,7 @@ export function shownTexts(opened: () => Opened): void {
     }
     await tab.open("/console/deliveries");
     await tab.sees("octo/app#1");
-    expect(await tab.text()).not.toContain("cannot be shown");
+    expect(await tab.text()).not.toContain("could not be displayed");
   });
 
   test("no nesting hides a text: it stays large enough, within the screen, or is shown as its source", async () => {
@@ -31,7 +31,7 @@ export function shownTexts(opened: () => Opened): void {
     const { body } = await world.service.get<{ id: string }[]>("/api/task-executions?subject=octo%2Fapp%231&limit=1");
     const path = `/api/task-executions/${body[0]?.id}`;
     const run = (await world.service.get<object>(path)).body;
-    // The page loads its data again by itself, so each look needs the answer still to be replaced.
+    // The page reloads its data automatically, so each look needs the answer still to be replaced.
     const show = async (result: string, word: string, look = async () => {}) => {
       const restore = await answerWith(tab.page, path, async () => ({ ...run, result }));
       try {

@@ -22,13 +22,13 @@ export function App() {
   return (
     <div class="shell">
       <a class="skip" href="#content">
-        Skip to the content
+        Skip to content
       </a>
       <Navigation />
       <main id="content" tabIndex={-1}>
         {!isConnected.value && (
           <p class="banner" role="status">
-            The service does not answer. What you see may be old; it is updated as soon as the service is back.
+            The service is not responding. This page may be out of date until it reconnects.
           </p>
         )}
         {pendingFirstResponses.value > 0 && <div class="loading" aria-hidden="true" />}
@@ -51,7 +51,7 @@ function Opening() {
   }, []);
   return slow ? (
     <p class="banner" role="status">
-      The service does not answer yet. This page opens as soon as it does.
+      The service is not responding yet. This page opens as soon as it does.
     </p>
   ) : null;
 }
@@ -84,7 +84,7 @@ function Login() {
           Log in
         </button>
         <p class="hint">
-          A key with the scope <code>read</code> can look, <code>write</code> can act, and <code>admin</code> can also change the
+          A key with the scope <code>read</code> can view, <code>write</code> can act, and <code>admin</code> can also change the
           setup. Create one with <code>signalbox keys create</code>. You stay logged in for 8 hours.
         </p>
       </form>
@@ -162,7 +162,7 @@ function NavigationFoot() {
   const identity = session.value;
   if (!identity) return null;
   const rights = identity.scopes.includes("admin")
-    ? "everything"
+    ? "full access"
     : identity.scopes.includes("write")
       ? "read and write"
       : "read only";
@@ -202,7 +202,7 @@ function KeyHelp() {
         <dt>
           <kbd>?</kbd>
         </dt>
-        <dd>This list</dd>
+        <dd>Show this list</dd>
       </dl>
       <div class="buttons">
         <button type="button" onClick={() => (helpShown.value = false)}>

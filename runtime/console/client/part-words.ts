@@ -3,19 +3,19 @@ import { deliveries, runs, type StateText } from "./words.ts";
 
 const dryRun: StateText = {
   label: "dry run",
-  sentence: "Nothing was written to the tracker: this shows what the run would have written.",
+  sentence: "Nothing was written to the tracker. This is what the run would have written.",
   next: "Compare it with another run, or replay the delivery to write it.",
   tone: "idle",
 };
-const proposedText: StateText = { sentence: "The write waits for a decision.", next: "Approve or reject it.", tone: "wait" };
+const proposedText: StateText = { sentence: "The write is waiting for a decision.", next: "Approve or reject it.", tone: "wait" };
 const rejectedText: StateText = {
-  sentence: "The write was rejected and did not happen.",
+  sentence: "The write was rejected.",
   next: "Replay the delivery to do the work again.",
   tone: "idle",
 };
 const expiredText: StateText = {
   sentence: "No one decided in time, so it was not written.",
-  next: "Replay the delivery to have it proposed again.",
+  next: "Replay the delivery to propose it again.",
   tone: "idle",
 };
 const failedText: StateText = { sentence: "It failed.", next: "Read the error, then restart the run.", tone: "bad" };
@@ -25,7 +25,7 @@ const proposals: Readonly<Record<ProposalState, StateText>> = {
   applied: {
     label: "written",
     sentence: "It was approved and written to the tracker.",
-    next: "Open it at the tracker.",
+    next: "Open it in the tracker.",
     tone: "good",
   },
   rejected: rejectedText,
@@ -37,11 +37,11 @@ const proposals: Readonly<Record<ProposalState, StateText>> = {
 const steps: Readonly<Record<StepState, StateText>> = {
   started: {
     label: "running",
-    sentence: "The request was sent, and no answer has arrived yet.",
-    next: "Nothing to do: the answer appears here.",
+    sentence: "The request was sent, but no response has arrived yet.",
+    next: "Nothing to do. The response will appear here.",
     tone: "busy",
   },
-  succeeded: { sentence: "The step is done.", next: "Open it to see what went in and what came out.", tone: "good" },
+  succeeded: { sentence: "The step is done.", next: "Open it to see its input and output.", tone: "good" },
   failed: failedText,
   dry_run: dryRun,
   proposed: proposedText,
@@ -50,63 +50,63 @@ const steps: Readonly<Record<StepState, StateText>> = {
 };
 
 const service: Readonly<Record<Status["state"], StateText>> = {
-  ok: { sentence: "All parts of the service work.", next: "Nothing to do.", tone: "good" },
+  ok: { sentence: "Everything is working.", next: "Nothing to do.", tone: "good" },
   degraded: {
-    sentence: "The service works, but a part of it does not.",
-    next: "See the checks below: each names its cause.",
+    sentence: "The service is running, but part of it is not working.",
+    next: "See the checks below for the cause.",
     tone: "wait",
   },
-  stopped: { sentence: "The service processes no work.", next: "See the checks below: each names its cause.", tone: "bad" },
+  stopped: { sentence: "The service is not processing any work.", next: "See the checks below for the cause.", tone: "bad" },
 };
 
 const checks: Readonly<Record<Status["checks"][number]["state"], StateText>> = {
-  ok: { sentence: "It works.", next: "Nothing to do.", tone: "good" },
+  ok: { sentence: "It is working.", next: "Nothing to do.", tone: "good" },
   degraded: {
-    sentence: "It works with a limit or a risk.",
-    next: "Read the message: it names the cause.",
+    sentence: "It is working, but with a limitation or a risk.",
+    next: "Read the message for the cause.",
     tone: "wait",
   },
-  failed: { sentence: "It does not work.", next: "Fix what the message names; it is checked again by itself.", tone: "bad" },
+  failed: { sentence: "It is not working.", next: "Fix the cause in the message. It is rechecked automatically.", tone: "bad" },
   unknown: { sentence: "It has not been checked yet.", next: "Wait a minute for the first check.", tone: "idle" },
 };
 
 const accounts: Readonly<Record<ConnectionStatus, StateText>> = {
-  ok: { label: "works", sentence: "The platform accepts the account.", next: "Nothing to do.", tone: "good" },
+  ok: { label: "working", sentence: "The platform accepts the account.", next: "Nothing to do.", tone: "good" },
   failed: {
-    label: "does not work",
-    sentence: "The platform refuses the account or does not answer.",
+    label: "not working",
+    sentence: "The platform rejects the account or is not responding.",
     next: "Check the credentials and the address, then test again.",
     tone: "bad",
   },
   not_configured: {
     label: "not set up",
     sentence: "No credentials are set.",
-    next: "Set them up if you want to use this platform.",
+    next: "Set them to use this platform.",
     tone: "idle",
   },
 };
 
-const busy = "Nothing to do: it becomes ready by itself.";
+const busy = "Nothing to do. It will be ready shortly.";
 const plugins: Readonly<Record<Plugin["state"], StateText>> = {
-  installed: { sentence: "The plugin is not approved yet.", next: "Read what it may do, then approve it.", tone: "wait" },
-  approved: { sentence: "The plugin is approved and not enabled.", next: "Enable it to use it.", tone: "idle" },
-  enabled: { sentence: "The plugin is enabled and starts soon.", next: busy, tone: "busy" },
+  installed: { sentence: "The plugin is not approved yet.", next: "Review its permissions, then approve it.", tone: "wait" },
+  approved: { sentence: "The plugin is approved but not enabled.", next: "Enable it to use it.", tone: "idle" },
+  enabled: { sentence: "The plugin is enabled and will start soon.", next: busy, tone: "busy" },
   starting: { sentence: "The plugin is starting.", next: busy, tone: "busy" },
-  ready: { sentence: "The plugin works.", next: "Nothing to do.", tone: "good" },
-  degraded: { sentence: "The plugin works partly.", next: "Read the reason and the plugin's log.", tone: "wait" },
+  ready: { sentence: "The plugin is working.", next: "Nothing to do.", tone: "good" },
+  degraded: { sentence: "The plugin is only partly working.", next: "Check the reason and the plugin's log.", tone: "wait" },
   backoff: {
-    label: "restarts later",
-    sentence: "The plugin ended unexpectedly and is started again after a pause.",
-    next: "Read the reason and the plugin's log if it keeps ending.",
+    label: "restarting later",
+    sentence: "The plugin exited unexpectedly and will restart after a delay.",
+    next: "If it keeps exiting, check the reason and the plugin's log.",
     tone: "wait",
   },
   quarantined: {
-    sentence: "The plugin ended too often and is not started again.",
+    sentence: "The plugin exited too often and will not be restarted.",
     next: "Read its log, install a version that works, or enable it again.",
     tone: "bad",
   },
   stopped: {
-    sentence: "The plugin is enabled, but it does not run.",
+    sentence: "The plugin is enabled but not running.",
     next: "Read the reason, fix it, then enable it again.",
     tone: "bad",
   },
@@ -114,25 +114,25 @@ const plugins: Readonly<Record<Plugin["state"], StateText>> = {
 
 /** The limits of a policy. */
 export const limits: Readonly<Record<keyof EffectivePolicy, string>> = {
-  trigger_allowed_bots: "Bots and apps that may start runs",
-  trigger_min_standing: "Lowest role that may start runs",
-  write_min_standing: "Lowest role for tools that write",
-  loop_max_hops: "Replies in a row to its own writes, per issue",
+  trigger_allowed_bots: "Bots and apps that can start runs",
+  trigger_min_standing: "Minimum role to start runs",
+  write_min_standing: "Minimum role for tools that write",
+  loop_max_hops: "Consecutive replies to its own writes, per issue",
   run_tokens: "Tokens per run",
   run_seconds: "Seconds of work per run",
-  run_writes: "Writes by tools per run",
-  issue_runs_per_hour: "Runs per issue and hour",
-  issue_tokens_per_day: "Tokens per issue and day",
-  author_runs_per_hour: "Runs per hour of an author below collaborator",
+  run_writes: "Tool writes per run",
+  issue_runs_per_hour: "Runs per issue per hour",
+  issue_tokens_per_day: "Tokens per issue per day",
+  author_runs_per_hour: "Runs per hour for an author below collaborator",
   day_tokens: "Tokens per day",
   day_usd: "US dollars per day",
   month_usd: "US dollars per month",
-  on_close: "Its runs when an issue is closed",
-  targets: "Where tools may write",
-  reads: "Where tools may read",
-  allow: "What its texts may contain",
-  staged: "All its writes wait for approval",
-  approve: "Writes that wait for approval",
+  on_close: "Runs in progress when an issue is closed",
+  targets: "Where tools can write",
+  reads: "Where tools can read",
+  allow: "What its text may contain",
+  staged: "All writes need approval",
+  approve: "Writes that need approval",
   presence: "How an issue shows that the agent is working",
 };
 

@@ -87,8 +87,8 @@ const hmac = { method: "hmac_sha256", header: "X-Hub-Signature-256", prefix: "sh
 /** What the service says, by its own functions where they can be called, and a word of the remedy. */
 const reasonsWithRemedies: readonly (readonly [reason: string | null, remedy: RegExp])[] = [
   [reasonToDiscard({ ...incoming, event: { ...event, actor: "bot" }, accounts: ["bot"] }), /caused this event itself/],
-  [reasonToDiscard({ ...incoming, event: { ...event, missing_field: "issue.number" } }), /missing a part/],
-  [reasonToDiscard({ ...incoming, event: { ...event, missing_field: "header X-Alpha-Event" } }), /missing a part/],
+  [reasonToDiscard({ ...incoming, event: { ...event, missing_field: "issue.number" } }), /missing data/],
+  [reasonToDiscard({ ...incoming, event: { ...event, missing_field: "header X-Alpha-Event" } }), /missing data/],
   [
     triggersOf(incoming, null, [], { find: () => undefined, tasksOf: () => ({ tasks: [], missingTasks: [] }) } as never).unmapped,
     /No mapping/,
@@ -96,21 +96,21 @@ const reasonsWithRemedies: readonly (readonly [reason: string | null, remedy: Re
   [gate(author({ kind: "bot" })), /Bots and apps/],
   [gate(author({ kind: "app" })), /Bots and apps/],
   [gate(author({}), { trigger_min_standing: "owner" }), /role in the project/],
-  [gate(author({}), {}, { min_standing: "owner" }), /condition of the mapping/],
-  [gate(author({}), {}, { mention: "@signalbox" }), /condition of the mapping/],
-  [gate(author({}), {}, { label: "Agent" }), /condition of the mapping/],
-  [gate(author({}), {}, { projects: ["acme/web"] }), /condition of the mapping/],
-  [commandRefusal({ name: "stop", rest: "" }, author({})), /not allowed to give this command/],
-  [commandRefusal({ name: "approve", rest: "" }, author({ standing: "unknown" })), /not allowed to give this command/],
+  [gate(author({}), {}, { min_standing: "owner" }), /mapping's conditions/],
+  [gate(author({}), {}, { mention: "@signalbox" }), /mapping's conditions/],
+  [gate(author({}), {}, { label: "Agent" }), /mapping's conditions/],
+  [gate(author({}), {}, { projects: ["acme/web"] }), /mapping's conditions/],
+  [commandRefusal({ name: "stop", rest: "" }, author({})), /not allowed to use this command/],
+  [commandRefusal({ name: "approve", rest: "" }, author({ standing: "unknown" })), /not allowed to use this command/],
   [pendingReason({ name: "approve", rest: "" }, author({ standing: "unknown" })), /being looked up/],
   [auth(hmac), /not signed/],
   [auth(hmac, { "x-hub-signature-256": "md5=1" }), /not signed/],
   [auth(hmac, { "x-hub-signature-256": "sha256=1" }), /not signed/],
-  [auth(hmac, { "x-hub-signature-256": `sha256=${"0".repeat(64)}` }), /secret at the tracker differs/],
+  [auth(hmac, { "x-hub-signature-256": `sha256=${"0".repeat(64)}` }), /secret does not match/],
   [auth({ method: "token", header: "X-Token" }), /not signed/],
-  [auth({ method: "token", header: "X-Token" }, { "x-token": "other" }), /secret at the tracker differs/],
-  [auth({ method: "ip_allowlist", cidrs: ["10.0.0.0/8"] }), /address is not in the allowlist/],
-  [auth({ method: "ip_allowlist", cidrs: ["10.0.0.0/8"] }, {}, null), /address is not in the allowlist/],
+  [auth({ method: "token", header: "X-Token" }, { "x-token": "other" }), /secret does not match/],
+  [auth({ method: "ip_allowlist", cidrs: ["10.0.0.0/8"] }), /address is not in the webhook mapping's allowlist/],
+  [auth({ method: "ip_allowlist", cidrs: ["10.0.0.0/8"] }, {}, null), /address is not in the webhook mapping's allowlist/],
 ];
 
 test("every reason of a delivery that starts nothing has a remedy of its own", () => {
@@ -148,7 +148,7 @@ test("a refusal by the model is not taken for a fault of its API, nor a tracker'
   expect(failureOf("The LLM's answer has more than 100 tool calls.")?.sentence).toContain("too many tool calls");
   expect(failureOf("The LLM answered 401: bad key")?.next).toContain("LLM_API_KEY");
   expect(failureOf("alpha answered 403 to POST /repos/o/r/issues/500/comments: no")?.next).toContain("write permission");
-  expect(failureOf("alpha answered 502 to GET /repos/o/r/issues/403")?.sentence).toContain("did not answer");
+  expect(failureOf("alpha answered 502 to GET /repos/o/r/issues/403")?.sentence).toContain("did not respond");
 });
 
 test("remedies are sentences", () => {

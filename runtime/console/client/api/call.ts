@@ -83,7 +83,7 @@ export async function request(
   } catch (error) {
     if (signal?.aborted) throw error;
     isConnected.value = false;
-    throw new CallError(0, "The service does not answer. It may be restarting; this page tries again by itself.");
+    throw new CallError(0, "The service is not responding. It may be restarting. This page keeps retrying.");
   }
   isConnected.value = true;
   if (response.ok) return response;

@@ -38,7 +38,7 @@ export function AgentTrial({ agent: { id, prompt } }: { agent: Agent }) {
       (await list("task-executions.list", { agent_id: id, state: "succeeded", limit: 100 })).items,
     );
     if (earlierRuns.length === 0)
-      throw new CallError(404, "This agent has not answered an issue yet, or the webhooks of its issues are no longer stored.");
+      throw new CallError(404, "This agent has not answered an issue yet, or the webhooks for its issues are no longer stored.");
     const options = { dry_run: true, agent_id: id, prompt: textOf(values, "trial") };
     const outcomes = await Promise.allSettled(
       earlierRuns.map(async (before): Promise<Trial[]> => {
@@ -52,12 +52,11 @@ export function AgentTrial({ agent: { id, prompt } }: { agent: Agent }) {
     if (firstError) throw firstError;
   };
   return (
-    <Section title="Try a prompt on the last issues">
+    <Section title="Try a prompt on recent issues">
       <details class="card">
-        <summary>Run the last {maxIssues} issues again as dry runs</summary>
+        <summary>Rerun the last {maxIssues} issues as dry runs</summary>
         <p class="soft">
-          The agent itself is not changed. The model and the tools really run, at their usual cost, but nothing is written to the
-          tracker.
+          The agent does not change. The model and tools really run, at their usual cost, but nothing is written to the tracker.
         </p>
         <Form label="Run as dry runs" run={start} done="" needs="write">
           <Field name="trial" label="Prompt to try" value={prompt} lines={8} required />
@@ -81,10 +80,10 @@ function Result({ trial: { before, trialId } }: { trial: Trial }) {
       {data && <State of="run" state={data.state} />}
       <span class="main">
         <Link to={`compare/${before.id}`} query={{ with: trialId }}>
-          <Text>{`${before.task_id} for ${before.subject}: both answers side by side`}</Text>
+          <Text>{`${before.task_id} for ${before.subject}: compare answers`}</Text>
         </Link>
         <span class="why">
-          <Text max={300}>{data?.result ?? data?.error ?? "The run has not ended."}</Text>
+          <Text max={300}>{data?.result ?? data?.error ?? "The run has not finished."}</Text>
         </span>
       </span>
     </li>

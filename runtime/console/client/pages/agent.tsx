@@ -22,10 +22,10 @@ export function AgentPage({ id }: { id: string }) {
         {(data) => (
           <>
             <Statistics id={id} />
-            <Section title="Who it is">
+            <Section title="Identity">
               <Persona agent={data} reload={agent.reload} />
             </Section>
-            <Section title="What it may do">
+            <Section title="What it can do">
               <PolicyTable agentId={id} own={data.policy} reload={agent.reload} />
             </Section>
             <AgentTrial agent={data} />
@@ -93,20 +93,20 @@ function Persona({ agent, reload }: { agent: Agent; reload: () => Promise<void> 
         value={agent.prompt}
         lines={10}
         required
-        hint="Runs that have started keep their prompt."
+        hint="Runs that have started keep the old prompt."
       />
       <Field name="responsibilities" label="Responsibilities, one per line" value={agent.responsibilities.join("\n")} lines={4} />
       <Field name="constraints" label="Hard rules, one per line" value={agent.constraints.join("\n")} lines={4} />
-      <Field name="communication_style" label="How it writes" value={agent.communication_style} lines={2} />
-      <Field name="model" label="Model" value={agent.model} placeholder="the default model" />
-      <Field name="temperature" label="Temperature" value={agent.temperature} type="number" placeholder="default of the model" />
+      <Field name="communication_style" label="Communication style" value={agent.communication_style} lines={2} />
+      <Field name="model" label="Model" value={agent.model} placeholder="default model" />
+      <Field name="temperature" label="Temperature" value={agent.temperature} type="number" placeholder="model default" />
       <Field
         name="allowed_tools"
-        label="Tools it may call, one per line"
+        label="Tools it can call, one per line"
         value={agent.allowed_tools?.join("\n")}
         lines={3}
         placeholder="alpha.add_comment, alpha.*"
-        hint="Empty: the tools of the event's source, and of all providers that are not sources."
+        hint="If empty: the tools of the event's source and of every provider that is not a source."
       />
     </Form>
   );
@@ -122,7 +122,7 @@ function LatestRuns({ id }: { id: string }) {
             <RunList runs={items} />
           ) : (
             <Empty title="This agent has not run yet.">
-              A run begins when a trigger fires a task of this agent. See <Link to="routing">Routing</Link>.
+              A run starts when a trigger fires one of this agent's tasks. See <Link to="routing">Routing</Link>.
             </Empty>
           )
         }
@@ -134,10 +134,10 @@ function LatestRuns({ id }: { id: string }) {
 function Remove({ id }: { id: string }) {
   return (
     <ActionButton
-      label="Delete the agent"
+      label="Delete agent"
       kind="danger"
       needs="write"
-      confirm={<p>Its tasks stay and use their fallback prompt. The agent and its prompt cannot be restored.</p>}
+      confirm={<p>Its tasks remain and use their fallback prompts. The agent and its prompt cannot be restored.</p>}
       run={async () => {
         await call("agents.delete", { id });
         navigate(pageUrl("agents"));

@@ -29,8 +29,8 @@ export function AgentsPage() {
       <QueryResult query={agents} lines={5}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty title="There are no agents yet.">
-              <p>The default ones cover requirements, architecture, testing, implementation and orchestration.</p>
+            <Empty title="No agents yet.">
+              <p>The default agents cover requirements, architecture, testing, implementation and orchestration.</p>
               <SeedAgents reload={agents.reload} />
             </Empty>
           ) : (
@@ -70,13 +70,13 @@ function NewAgent() {
   };
   return (
     <Section title="New agent">
-      <Form label="Create the agent" run={create} done="Created" needs="write">
+      <Form label="Create agent" run={create} done="Created" needs="write">
         <Field
           name="id"
           label="Id"
           required
           placeholder="release_notes"
-          hint="Lower-case letters, digits and _. It cannot be changed."
+          hint="Lowercase letters, digits and _. Cannot be changed later."
         />
         <Field name="name" label="Name" required />
         <SelectField name="role_id" label="Role" options={roles} />

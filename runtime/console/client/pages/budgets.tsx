@@ -64,7 +64,7 @@ export function Budgets() {
           </ul>
         )}
       </QueryResult>
-      <p class="hint below">Days and months are those of UTC. Projects and agents may have narrower budgets in their policy.</p>
+      <p class="hint below">Days and months are in UTC. Projects and agents can have tighter budgets in their policies.</p>
     </Section>
   );
 }
@@ -76,8 +76,8 @@ function Gauge({ name, setting, used, limit, text, unpriced = 0 }: Budget) {
     <>
       <span class="budget-name">{name}</span>
       <span class="budget-text">
-        {used === 0 && unpriced > 0 ? "no price known" : `${text(used)} used`}, {limit > 0 ? `limit ${text(limit)}` : "no limit"}
-        {unpriced > 0 && `; ${countText(unpriced)} tokens without a price`}
+        {used === 0 && unpriced > 0 ? "price unknown" : `${text(used)} used`}, {limit > 0 ? `limit ${text(limit)}` : "no limit"}
+        {unpriced > 0 && `, ${countText(unpriced)} tokens without a price`}
       </span>
       {limit > 0 ? (
         <meter class={tone} min={0} max={limit} value={Math.min(used, limit)} aria-label={name}>
@@ -85,7 +85,7 @@ function Gauge({ name, setting, used, limit, text, unpriced = 0 }: Budget) {
         </meter>
       ) : (
         <span class="hint">
-          Set <code>{setting}</code> to limit it.
+          Set <code>{setting}</code> to set a limit.
         </span>
       )}
     </>

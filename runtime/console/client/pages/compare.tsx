@@ -53,7 +53,7 @@ function Others({ run }: { run: TaskExecutionWithTranscript }) {
     return page.items.filter((one) => one.id !== id);
   });
   return (
-    <Section title="With which run?">
+    <Section title="Choose a run to compare">
       <QueryResult query={runs}>
         {(items) =>
           items.length === 0 ? (
@@ -61,7 +61,7 @@ function Others({ run }: { run: TaskExecutionWithTranscript }) {
               <Link to={`run/${id}`} query={{ try: 1 }}>
                 Run it again as a dry run
               </Link>{" "}
-              with another prompt or agent. Both answers are then shown here.
+              with another prompt or agent. Both answers then appear here.
             </Empty>
           ) : (
             <ul class="list">
@@ -98,7 +98,7 @@ function Side({ run }: { run: TaskExecutionWithTranscript }) {
       <p>
         <State of="run" state={run.state} /> {run.dry_run && <State of="step" state="dry_run" />}{" "}
         <Link to={`run/${run.id}`}>
-          Run of <Time at={run.created_at} />
+          Run from <Time at={run.created_at} />
         </Link>
       </p>
       <p class="soft small-text">
@@ -109,13 +109,13 @@ function Side({ run }: { run: TaskExecutionWithTranscript }) {
         <Markdown text={run.result} label="Answer" />
       ) : (
         <p class="soft">
-          <Prose text={run.error ?? (run.finished_at ? "It gave no answer." : "It has not answered yet.")} />
+          <Prose text={run.error ?? (run.finished_at ? "No answer." : "No answer yet.")} />
         </p>
       )}
       <details>
         <summary>What the model saw</summary>
         {(plan.messages ?? []).map(({ role, content }, index) => (
-          <Block key={index} text={asText(content)} label={`Message of ${role}`} />
+          <Block key={index} text={asText(content)} label={`${role} message`} />
         ))}
       </details>
     </section>

@@ -13,33 +13,33 @@ export function ModelCard() {
     const agents = await list("agents.list", { limit: 1 });
     const agent_id = agents.items[0]?.id;
     if (!agent_id) {
-      setAnswer("There is no agent to ask yet. Create the default agents first, under Agents.");
+      setAnswer("There are no agents yet. First create the default agents under Agents.");
       return;
     }
     const { content } = await call("llm.chat", {
       agent_id,
       messages: [{ role: "user", content: "Answer with one word: ready?" }],
     });
-    setAnswer(`The model answers: ${content}`);
+    setAnswer(`The model answered: ${content}`);
   };
   return (
     <Section title="Model">
       <div class="card">
         <p>
-          Any OpenAI-compatible API. Set these variables in the environment or in the file .env, then restart the service. They
-          are not stored in the database, so that it does not contain the key.
+          Use any OpenAI-compatible API. Set these variables in the environment or in .env, then restart the service. The key is
+          never stored in the database.
         </p>
         <pre class="snippet">
           <code>{example}</code>
         </pre>
         <div class="buttons">
           <ActionButton
-            label="Test the model"
+            label="Test model"
             needs="write"
-            confirm={<p>An agent is asked one short question, which costs a few tokens.</p>}
+            confirm={<p>Asks an agent one short question, which costs a few tokens.</p>}
             run={ask}
           />
-          <Copy text={example} label="Copy the lines for .env" />
+          <Copy text={example} label="Copy for .env" />
         </div>
         {answer && (
           <p role="status" class="card-foot">

@@ -23,19 +23,19 @@ export const platforms = [
     id: "beta",
     name: "GitLab",
     variables: "BETA_TOKEN, BETA_WEBHOOK_SECRET",
-    token: "a project access token with the scope api",
+    token: "a project access token with the api scope",
   },
   {
     id: "gamma",
     name: "Jira",
     variables: "GAMMA_URL, GAMMA_EMAIL, GAMMA_API_TOKEN, GAMMA_WEBHOOK_SECRET",
-    token: "an API token of the account",
+    token: "an API token for the account",
   },
   {
     id: "delta",
     name: "Plane",
     variables: "DELTA_API_KEY, DELTA_WORKSPACE_SLUG, DELTA_WEBHOOK_SECRET",
-    token: "an API key of the account",
+    token: "an API key for the account",
   },
 ] as const;
 
@@ -49,8 +49,8 @@ export function ConnectionsPage() {
     <Page title="Connections">
       <Section title="Trackers">
         <p class="hint lead">
-          Use an account of its own for Signalbox: people then see which comments it wrote, Signalbox recognises its own events,
-          and you can give it few permissions.
+          Give Signalbox its own account. People can then tell which comments it wrote, it recognises its own events, and you can
+          limit its permissions.
         </p>
         {isLocal(webhookUrl("")) && (
           <p class="hint lead">
@@ -66,8 +66,8 @@ export function ConnectionsPage() {
         <details class="below">
           <summary>How to replace a webhook secret</summary>
           <p class="hint">
-            Set the old secret as <code>…_WEBHOOK_SECRET_PREVIOUS</code> next to the new one, restart the service, and then change
-            it at the tracker. Both secrets are accepted meanwhile.
+            Keep the old secret as <code>…_WEBHOOK_SECRET_PREVIOUS</code> and set the new one. Restart the service, then change
+            the secret in the tracker. Until you remove the old secret, both are accepted.
           </p>
         </details>
       </Section>
@@ -76,7 +76,7 @@ export function ConnectionsPage() {
         <QueryResult query={storedAccounts}>
           {({ items }) =>
             items.length === 0 ? (
-              <p class="hint">There are none. Add one below for an agent, a project, or a webhook with a secret of its own.</p>
+              <p class="hint">None yet. Add one below for an agent, a project or a webhook with its own secret.</p>
             ) : (
               <ul class="list">
                 {items.map((one) => (
@@ -100,9 +100,9 @@ function Platform({ platform, check }: { platform: (typeof platforms)[number]; c
   const [progress, setProgress] = useState<string | null>(null);
   const status = test.data;
   const again = async () => {
-    setProgress("asking");
+    setProgress("testing…");
     await test.reload();
-    setProgress(`asked at ${new Date().toLocaleTimeString("en-GB")}`);
+    setProgress(`tested at ${new Date().toLocaleTimeString("en-GB")}`);
   };
   return (
     <li>
@@ -110,15 +110,15 @@ function Platform({ platform, check }: { platform: (typeof platforms)[number]; c
         <strong>{name}</strong> <span class="soft">{id}</span>
         <span class="why">
           {status === "not_configured"
-            ? `Create ${token}, set ${variables} in the environment or the file .env, then restart the service. Send webhooks to:`
+            ? `Create ${token}, set ${variables} in the environment or in .env, then restart the service. Send webhooks to:`
             : null}
-          {status === "failed" && `The account is refused or the server does not answer. Check ${variables}.`}
+          {status === "failed" && `The platform rejects the account or is not responding. Check ${variables}.`}
           {status === "ok" && !check && "The account works."}
           {test.error?.message}
         </span>
         <Health check={check} />
         <span class="url">
-          <code>{webhookUrl(id)}</code> <Copy text={webhookUrl(id)} label="Copy the webhook URL" />
+          <code>{webhookUrl(id)}</code> <Copy text={webhookUrl(id)} label="Copy webhook URL" />
         </span>
       </span>
       {status === undefined ? <Badge>…</Badge> : <State of="account" state={status} />}

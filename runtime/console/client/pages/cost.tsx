@@ -38,18 +38,18 @@ export function CostPage() {
     <Page title="Cost">
       <Filters>
         <Choice name="days" label="Period" options={periods} empty="the last 30 days" />
-        <Choice name="by" label="By" options={groups.map((one) => [one, one])} empty="agent" />
+        <Choice name="by" label="Group by" options={groups.map((one) => [one, one])} empty="agent" />
       </Filters>
       <QueryResult query={usage} lines={6}>
         {({ total, daily, grouped }) =>
           (total.runs ?? 0) === 0 ? (
-            <Empty title="Nothing ran in this time.">
+            <Empty title="Nothing ran in this period.">
               Choose a longer period, or see <Link to="now">Now</Link> for the steps to the first run.
             </Empty>
           ) : (
             <>
               <div class="numbers">
-                <Figure value={dollarText(total.cost_usd)} label={total.cost_usd === null ? "cost: no price is known" : "cost"} />
+                <Figure value={dollarText(total.cost_usd)} label={total.cost_usd === null ? "cost (price unknown)" : "cost"} />
                 <Figure value={countText(total.unpriced_tokens ?? 0)} label="tokens without a price" />
                 <Figure value={countText(total.runs ?? 0)} label={`runs, ${countText(total.failed ?? 0)} failed`} />
                 <Figure value={durationText(total.p50_duration_ms ?? null)} label="median duration" />

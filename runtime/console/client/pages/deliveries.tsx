@@ -46,7 +46,7 @@ export function DeliveriesPage() {
               })
             }
             reload={events.reload}
-            about={<p>Each is dispatched again with the current routing. Signalbox cannot undo what their tasks write.</p>}
+            about={<p>Each delivery is dispatched again with the current routing. What their tasks write cannot be undone.</p>}
           />
         </p>
       )}
@@ -68,10 +68,10 @@ export function DeliveriesPage() {
 
 function NoDeliveries({ isFiltered }: { isFiltered: boolean }) {
   return isFiltered ? (
-    <Empty title="No delivery matches these filters.">Clear the filters to see all deliveries.</Empty>
+    <Empty title="No deliveries match these filters.">Clear the filters to see all deliveries.</Empty>
   ) : (
-    <Empty title="Nothing has been delivered yet.">
-      Open <Link to="connections">Connections</Link> for the address that your tracker must send its webhooks to.
+    <Empty title="No deliveries yet.">
+      See <Link to="connections">Connections</Link> for the webhook URL to use in your tracker.
     </Empty>
   );
 }
@@ -82,7 +82,7 @@ function DeliveryFilters() {
   return (
     <Filters>
       <Choice name="outcome" label="Verdict" options={outcomes.map((one) => [one, one])} />
-      <Word name="q" label="Words of the reason" />
+      <Word name="q" label="Reason contains" />
       <Word name="subject" label="Issue" placeholder="acme/webshop#42" />
       <Choice name="source" label="Source" options={[...sources].map((one) => [one, one])} />
     </Filters>
@@ -109,7 +109,7 @@ export function DeliveryList({ events }: { events: readonly Omit<WebhookEvent, "
                 by <Text max={60}>{event.actor}</Text>
               </span>
             )}{" "}
-            <span class="soft together">at {event.source}</span>
+            <span class="soft together">on {event.source}</span>
             {event.reason && (
               <span class="why">
                 <Prose text={event.reason} max={240} />

@@ -58,8 +58,8 @@ function Replay({ id }: { id: string }) {
       needs="write"
       confirm={
         <p>
-          The delivery is dispatched again as a new one, with the current routing. Its tasks run and post their answers. Signalbox
-          cannot undo what they write to the tracker.
+          Dispatches the delivery again as a new one, with the current routing. Its tasks run and post their answers. What they
+          write to the tracker cannot be undone.
         </p>
       }
       run={replay}
@@ -96,7 +96,7 @@ function Facts({ event }: { event: WebhookEventWithPayload }) {
         </dd>
         <dt>Source</dt>
         <dd>
-          {event.source} <span class="soft">{event.polled ? "found by a poll" : `at /webhook/${event.slug}`}</span>
+          {event.source} <span class="soft">{event.polled ? "found by polling" : `at /webhook/${event.slug}`}</span>
         </dd>
         <dt>By</dt>
         <dd>

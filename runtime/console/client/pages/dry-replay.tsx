@@ -27,10 +27,10 @@ export function DryReplay({ run }: { run: TaskExecutionWithTranscript }) {
   return (
     <Section title="Try it another way">
       <details class="card" open={query.value.has("try")}>
-        <summary>Run again as a dry run, with another prompt or agent</summary>
+        <summary>Rerun as a dry run with another prompt or agent</summary>
         <p class="soft">
-          The agent itself is not changed. The model and the tools really run, at their usual cost, but nothing is written to the
-          tracker. The two answers are shown side by side.
+          The agent does not change. The model and tools really run, at their usual cost, but nothing is written to the tracker.
+          Both answers are shown side by side.
         </p>
         <Form label="Run as a dry run" run={start} done="" needs="write">
           <SelectField

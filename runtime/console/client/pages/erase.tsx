@@ -37,19 +37,19 @@ export function EraseData() {
     setDone(`Erased: ${sentence(counts)}.`);
   };
   return (
-    <Section title="Erase what is stored about an issue, a person or a project">
+    <Section title="Erase data about an issue, person or project">
       <p class="hint lead">
-        Payloads, transcripts, results, tool calls and the memories made from them are removed. Ids, states and times stay, so
-        that a webhook that is delivered again is recognised.
+        Removes payloads, transcripts, results, tool calls and the memories made from them. Ids, states and times stay, so that a
+        redelivered webhook is still recognised.
       </p>
-      <Form label="Count what would be erased" run={count} done="" needs="admin">
-        <SelectField name="kind" label="What about" options={targets} />
+      <Form label="Preview" run={count} done="" needs="admin">
+        <SelectField name="kind" label="Erase data about" options={targets} />
         <Field
           name="of"
-          label="Which"
+          label="Which one"
           required
           placeholder="acme/webshop#42"
-          hint="The issue as it appears in lists, the login of the person, or the number of the project."
+          hint="The issue as shown in lists, the person's login, or the project number."
         />
       </Form>
       {preview && (
@@ -64,7 +64,7 @@ export function EraseData() {
             why="Nothing is stored about it."
             confirm={
               <p>
-                This removes {sentence(preview.counts)} about “<Text>{preview.name}</Text>”. It cannot be undone.
+                This removes {sentence(preview.counts)} about “<Text>{preview.name}</Text>”. This cannot be undone.
               </p>
             }
             run={erase}

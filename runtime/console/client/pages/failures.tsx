@@ -21,7 +21,7 @@ export function Failures({ failed }: { failed: ReturnType<typeof useFailures> })
       <QueryResult query={failed} lines={1}>
         {({ items }) =>
           items.length === 0 ? (
-            <p class="soft">No run has failed.</p>
+            <p class="soft">No runs have failed.</p>
           ) : (
             <ul class="list">
               {groupsOf(items).map(({ message, runs }) => (

@@ -46,15 +46,15 @@ function StepList({ steps: { agents, event }, reload }: { steps: Steps; reload: 
       <ol class="list">
         <Step done={isKnown ? workingTrackers.length > 0 : null} title="Connect a tracker">
           {workingTrackers.length > 0
-            ? `${workingTrackers.join(", ")} answers. `
-            : "Create an account for Signalbox at GitHub, GitLab, Jira or Plane, with a token and a webhook. "}
+            ? `Connected: ${workingTrackers.join(", ")}. `
+            : "Create an account for Signalbox on GitHub, GitLab, Jira or Plane, with a token and a webhook. "}
           <Link to="connections">
             {workingTrackers.length > 0 ? "Set up its webhook under Connections" : "See how under Connections"}
           </Link>
         </Step>
         <Step done={model ? model.state === "ok" : null} title="Connect a model">
           {model?.state === "ok" ? sentence(model.message) : "Any OpenAI-compatible API works. "}
-          {model?.state === "failed" && !model.message.startsWith("no LLM") && sentence(`It does not work: ${model.message}`)}
+          {model?.state === "failed" && !model.message.startsWith("no LLM") && sentence(`Not working: ${model.message}`)}
           <Link to="connections">{model?.state === "ok" ? "Test it under Connections" : "See how under Connections"}</Link>
         </Step>
         <Step
@@ -62,18 +62,18 @@ function StepList({ steps: { agents, event }, reload }: { steps: Steps; reload: 
           title="Create agents and tasks"
           action={agents ? <SeedMore reload={reload} /> : <SeedAgents reload={reload} />}
         >
-          Five agents and nine tasks to begin with; change them as you like. Comments, reviews and closes start work only if you
-          choose them.
+          Start with five agents and nine tasks, and change them as you like. Comments, reviews and closes start runs only if you
+          select them.
         </Step>
         <Step done={event !== null} title="Send an event" action={<SendTestEvent />}>
           {event ? (
-            <Link to={`delivery/${event.id}`}>See what was decided about the latest one</Link>
+            <Link to={`delivery/${event.id}`}>See what happened to the latest one</Link>
           ) : (
-            "Open an issue at the tracker, or send a test event from here."
+            "Open an issue in the tracker, or send a test event from here."
           )}
         </Step>
         <Step done={false} title="See it run">
-          The run appears below, and its answer as a comment at the tracker. <Link to="issues">See all issues</Link>
+          The run appears below. Its answer is posted as a comment in the tracker. <Link to="issues">See all issues</Link>
         </Step>
       </ol>
     </Section>

@@ -38,8 +38,8 @@ export function IssuePage() {
       name={plain(title ? `${title} · ${label}` : label)}
     >
       {parts.issue === "" ? (
-        <Empty title="This address does not name an issue.">
-          <Link to="issues">Find one</Link>
+        <Empty title="This address does not point to an issue.">
+          <Link to="issues">Find an issue</Link>
         </Empty>
       ) : (
         <QueryResult query={story} lines={6}>
@@ -69,16 +69,16 @@ function Story({ timeline, answers, reload }: StoryProps) {
     <>
       {more && (
         <p class="hint lead">
-          The newest {maxShown} deliveries.{" "}
+          The latest {maxShown} deliveries.{" "}
           <Link to="deliveries" query={{ subject }}>
             See all
           </Link>
         </p>
       )}
       {deliveries.length === 0 && (
-        <Empty title="Nothing was delivered for this issue.">
-          See <Link to="deliveries">Deliveries</Link> for what arrived, and <Link to="connections">Connections</Link> for the
-          address that the tracker must send its webhooks to.
+        <Empty title="No deliveries for this issue.">
+          See <Link to="deliveries">Deliveries</Link> for what has arrived, and <Link to="connections">Connections</Link> for the
+          webhook URL to use in your tracker.
         </Empty>
       )}
       <ol class="timeline">
@@ -87,7 +87,7 @@ function Story({ timeline, answers, reload }: StoryProps) {
         ))}
       </ol>
       {refused.length > 0 && (
-        <Section title="Refused in the last day, perhaps about this issue">
+        <Section title="Refused in the last day, possibly for this issue">
           <DeliveryList events={refused} />
         </Section>
       )}

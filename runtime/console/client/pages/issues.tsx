@@ -39,13 +39,13 @@ export function IssuesPage() {
           items.length === 0 ? (
             <>
               {q ? (
-                <Empty title="No issue matches.">
-                  Search for its number, key, title or URL. If it is missing, see what was refused below, or open{" "}
+                <Empty title="No issues match.">
+                  Search by number, key, title or URL. If it is missing, check the refused deliveries below or open{" "}
                   <Link to="connections">Connections</Link>.
                 </Empty>
               ) : (
-                <Empty title="No issue has had an event yet.">
-                  Open <Link to="connections">Connections</Link> for the address that your tracker must send its webhooks to.
+                <Empty title="No issues yet.">
+                  See <Link to="connections">Connections</Link> for the webhook URL to use in your tracker.
                 </Empty>
               )}
               <Refused />
@@ -55,7 +55,7 @@ export function IssuesPage() {
               {items.map(({ subject, title, source, events, last_event_at }) => (
                 <li key={subject}>
                   <span class="main">
-                    <SubjectLink subject={subject} title={title} /> <span class="soft together">at {source}</span>
+                    <SubjectLink subject={subject} title={title} /> <span class="soft together">on {source}</span>
                   </span>
                   <span class="side">{events === 1 ? "1 delivery" : `${events} deliveries`}</span>
                   <span class="side at">
@@ -83,7 +83,7 @@ function Refused() {
   if (!refusals.data?.items.length) return null;
   return (
     <Section
-      title="Refused in the last day, perhaps about this issue"
+      title="Refused in the last day, possibly for this issue"
       aside={
         <Link to="deliveries" query={{ outcome: "refused" }}>
           All

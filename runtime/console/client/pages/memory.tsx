@@ -35,14 +35,14 @@ export function MemoryPage() {
   return (
     <Page title="Memory">
       <Filters>
-        <Word name="q" label="Search by meaning and words" />
-        <Choice name="scope" label="Seen by" options={scopes} />
+        <Word name="q" label="Search by meaning and keyword" />
+        <Choice name="scope" label="Visible to" options={scopes} />
       </Filters>
       <QueryResult query={memories} lines={6}>
         {(items) =>
           items.length === 0 ? (
-            <Empty title={q ? "No memory matches." : "There are no memories yet."}>
-              Agents add the memories that match an issue to their prompt. Connected agents store them, and you can store one
+            <Empty title={q ? "No memories match." : "No memories yet."}>
+              Memories that match an issue are added to the agent's prompt. Connected agents store memories, and you can add one
               below.
             </Empty>
           ) : (
@@ -79,7 +79,7 @@ function Item({ memory, reload }: { memory: Found; reload: () => Promise<void> }
           </span>
         )}
       </span>
-      {memory.similarity !== undefined && <span class="side">{Math.round(memory.similarity * 100)} % alike</span>}
+      {memory.similarity !== undefined && <span class="side">{Math.round(memory.similarity * 100)} % match</span>}
       <span class="side">
         {scopes.find(([id]) => id === memory.scope)?.[1]} {owner}
       </span>
@@ -141,12 +141,12 @@ function NewMemory({ reload }: { reload: () => Promise<void> }) {
   };
   return (
     <Section title="New memory">
-      <Form label="Store the memory" run={create} done="Stored" needs="write">
+      <Form label="Store memory" run={create} done="Stored" needs="write">
         <Field name="key" label="Key" required placeholder="release-day" hint="If the key exists, its memory is replaced." />
         <Field name="content" label="Content" required lines={3} />
-        <SelectField name="scope" label="Seen by" options={scopes.slice(0, 3)} onChange={setScope} />
-        {scope === "agent" && <Field name="owner" label="Id of the agent" required placeholder="pm_default" />}
-        {scope === "project" && <Field name="owner" label="Number of the project" type="number" required />}
+        <SelectField name="scope" label="Visible to" options={scopes.slice(0, 3)} onChange={setScope} />
+        {scope === "agent" && <Field name="owner" label="Agent id" required placeholder="pm_default" />}
+        {scope === "project" && <Field name="owner" label="Project number" type="number" required />}
       </Form>
     </Section>
   );

@@ -11,17 +11,17 @@ const settings: Readonly<Record<string, readonly (readonly [name: string, label:
     ["api_url", "Base URL of the API, if it is not github.com", false],
   ],
   beta: [
-    ["token", "Token with the scope api", true],
+    ["token", "Token with the api scope", true],
     ["url", "Base URL, if it is not gitlab.com", false],
   ],
   gamma: [
-    ["url", "Base URL of Jira", false],
-    ["email", "Email address of the account", false],
+    ["url", "Jira base URL", false],
+    ["email", "Account email address", false],
     ["api_token", "API token", true],
   ],
   delta: [
     ["api_key", "API key", true],
-    ["workspace_slug", "Slug of the workspace", false],
+    ["workspace_slug", "Workspace slug", false],
     ["api_url", "Base URL of the API, if it is not plane.so", false],
   ],
 };
@@ -53,24 +53,24 @@ export function NewAccount({ reload }: { reload: () => Promise<void> }) {
   return (
     <Section title="Add an account">
       <p class="hint lead">
-        Credentials are stored encrypted and are never shown again. The account gets a webhook address of its own. This needs the
-        variable <code>ENCRYPTION_KEY</code>, for example from <code>openssl rand -hex 32</code>
-        {rights.value.admin ? "." : ", and an API key with the scope admin."}
+        Credentials are stored encrypted and never shown again. The account gets its own webhook URL. This requires{" "}
+        <code>ENCRYPTION_KEY</code>, for example the output of <code>openssl rand -hex 32</code>
+        {rights.value.admin ? "." : ", and an API key with the admin scope."}
       </p>
-      <Form label="Store the account" run={create} done="Stored" needs="admin">
+      <Form label="Add account" run={create} done="Added" needs="admin">
         <SelectField name="source" label="Platform" value={source} options={names} onChange={setSource} />
-        <Field name="name" label="Name" required placeholder="Bot of the web team" />
+        <Field name="name" label="Name" required placeholder="Web team bot" />
         {fields.map(([name, label, secret]) => (
           <Field key={`${source} ${name}`} name={name} label={label} {...(secret && { type: "password" })} />
         ))}
         <Field
           name="webhook_secret"
-          label="Secret of its webhooks"
+          label="Webhook secret"
           type="password"
-          hint="A long random text, the same as at the tracker."
+          hint="A long random string. Use the same one in the tracker."
         />
-        <Field name="agent_id" label="Only for the agent" placeholder="every agent" />
-        <Field name="project_id" label="Only for the project" type="number" placeholder="every project" />
+        <Field name="agent_id" label="Limit to agent" placeholder="all agents" />
+        <Field name="project_id" label="Limit to project" type="number" placeholder="all projects" />
       </Form>
     </Section>
   );

@@ -35,7 +35,7 @@ export function NowPage() {
       </QueryResult>
       <Runs title="Waiting for you" runs={waitingRuns} />
       <Runs title="Held by a limit" runs={heldRuns} />
-      <Runs title="Working on" runs={runningRuns} empty="No agent is at work." />
+      <Runs title="Running" runs={runningRuns} empty="Nothing is running." />
       <Failures failed={failedRuns} />
       <Runs title="Latest runs" runs={latestRuns} aside={<Link to="runs">All runs</Link>} />
       {status.data && <Replicas replicas={status.data.replicas} />}
@@ -70,8 +70,8 @@ function Health({ status }: { status: Status }) {
 
 /** A pause is the operator's own doing, so it is not shown as a failure. */
 function pausedSentence({ state, paused }: Status, problems: number): string | null {
-  if (paused.some(({ scope }) => scope === "all")) return "Everything is paused: webhooks are stored, and no run starts.";
-  return state === "degraded" && problems === 0 ? "The service works, but a part of it is paused." : null;
+  if (paused.some(({ scope }) => scope === "all")) return "Everything is paused. Webhooks are stored, but no runs start.";
+  return state === "degraded" && problems === 0 ? "The service is working, but part of it is paused." : null;
 }
 
 function Checks({ checks }: { checks: Status["checks"] }) {
@@ -101,18 +101,18 @@ function Checks({ checks }: { checks: Status["checks"] }) {
   );
 }
 
-/** `connection:Bot of the web team (its id)` in words; the pointer gets the whole name. */
+/** `connection:Web team bot (its id)` in words; the pointer gets the whole name. */
 const checkLabel = (name: string): string => name.replace(/ \([0-9a-f-]{36}\)$/, "").replace(/^([\w-]+):/, "$1 ");
 
 function Queue({ queue }: { queue: Status["queue"] }) {
   if (queue === null) return null;
   const oldest = queue.oldest_queued_seconds;
-  const wait = oldest === null ? "" : `, the oldest for ${durationText(oldest * 1000)}`;
+  const wait = oldest === null ? "" : `, oldest for ${durationText(oldest * 1000)}`;
   const labels = [
     ["running", queue.running, "running"],
     ["queued", queue.queued, `queued${wait}`],
     ["held", queue.held, "held"],
-    ["waiting", queue.waiting, "waiting for someone"],
+    ["waiting", queue.waiting, "waiting for a decision"],
     ["failed", queue.failed_last_hour, "failed in the last hour"],
   ] as const;
   return (

@@ -34,9 +34,11 @@ export function PauseButton({ reload }: { reload: () => Promise<void> }) {
       run={pause}
       confirm={
         <>
-          <p>Webhooks are still accepted and stored. No new run starts; runs in progress finish. Resume whenever you like.</p>
+          <p>
+            Webhooks are still accepted and stored. No new runs start, and runs in progress finish. You can resume at any time.
+          </p>
           <label>
-            <span>What</span>
+            <span>Scope</span>
             <select value={scope} onChange={(event) => setScope(event.currentTarget.value as Scope)}>
               {scopes.map(([value, text]) => (
                 <option key={value} value={value}>
@@ -47,16 +49,16 @@ export function PauseButton({ reload }: { reload: () => Promise<void> }) {
           </label>
           {scope !== "all" && (
             <label>
-              <span>{scope === "source" ? "Name of the source" : `Id of the ${scope}`}</span>
+              <span>{scope === "source" ? "Source name" : `${scope === "agent" ? "Agent" : "Project"} id`}</span>
               <input value={id} onInput={(event) => setId(event.currentTarget.value)} />
             </label>
           )}
           <label>
-            <span>Why</span>
+            <span>Reason</span>
             <input
               value={reason}
               onInput={(event) => setReason(event.currentTarget.value)}
-              placeholder="shown to everyone who waits"
+              placeholder="shown wherever a run waits"
             />
           </label>
         </>

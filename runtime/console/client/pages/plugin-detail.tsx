@@ -26,11 +26,11 @@ function Permissions({ plugin: { permissions, needs, tools, sources } }: { plugi
   const lines: readonly (readonly [string, string])[] = [
     ...permissions.http.map(({ host, methods, why }) => [`Calls ${host} (${methods.join(", ")})`, why] as const),
     ...permissions.operations.map(({ id, why }) => [`Uses ${id}`, why] as const),
-    ...permissions.open_routes.map(({ name, why }) => [`Answers ${name} to anyone`, why] as const),
+    ...permissions.open_routes.map(({ name, why }) => [`Serves ${name} to anyone`, why] as const),
   ];
   return (
     <div>
-      <h3>What it may do</h3>
+      <h3>What it can do</h3>
       {lines.length === 0 && <p class="soft">Nothing outside its own process.</p>}
       <ul class="plain">
         {lines.map(([what, why]) => (
@@ -67,7 +67,7 @@ function Actions({ plugin: { id, state, waiting, version }, reload }: DetailProp
               <p>
                 {version === null
                   ? "The plugin starts."
-                  : `${newVersion} replaces ${version}. You can approve ${version} again to go back.`}
+                  : `${newVersion} replaces ${version}. To go back, approve ${version} again.`}
               </p>
               <Changes title="New permissions:" lines={waiting.widens} none="It requests no new permissions." />
               <Changes title="Breaking changes:" lines={waiting.breaks} none="" />
@@ -83,7 +83,7 @@ function Actions({ plugin: { id, state, waiting, version }, reload }: DetailProp
           <ActionButton
             label="Disable"
             needs="admin"
-            confirm={<p>Its process ends and its tools are no longer offered. Webhooks for it wait until it is enabled again.</p>}
+            confirm={<p>Its process stops and its tools are no longer offered. Its webhooks wait until you enable it again.</p>}
             run={then(() => call("plugins.disable", { id }))}
           />
         )
@@ -115,14 +115,14 @@ function Settings({ plugin: { id, settings }, reload }: DetailProps) {
     await reload();
   };
   return (
-    <Form label="Save the settings" run={save} needs="admin">
+    <Form label="Save settings" run={save} needs="admin">
       {settings.map(({ name, title, secret, set }) => (
         <Field
           key={name}
           name={name}
           label={title ?? name}
           {...(secret && { type: "password" })}
-          placeholder={set ? "set; leave empty to keep it" : "not set"}
+          placeholder={set ? "set (leave empty to keep)" : "not set"}
         />
       ))}
     </Form>
@@ -134,7 +134,7 @@ function Log({ id }: { id: string }) {
   return (
     <details>
       <summary>Log</summary>
-      <QueryResult query={log}>{(data) => <Block text={asText(data)} label="Log of the plugin" />}</QueryResult>
+      <QueryResult query={log}>{(data) => <Block text={asText(data)} label="Plugin log" />}</QueryResult>
     </details>
   );
 }

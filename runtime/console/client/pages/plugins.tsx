@@ -38,8 +38,8 @@ export function PluginsPage() {
               </Section>
             )}
             {installed.length === 0 ? (
-              <Empty title="No plugin is installed.">
-                The trackers, memories and queues are built in. Install more with <code>signalbox plugin install NAME</code>, then
+              <Empty title="No plugins installed.">
+                Trackers, memories and queues are built in. Install more with <code>signalbox plugin install NAME</code>, then
                 approve them here.
               </Empty>
             ) : (
@@ -69,8 +69,8 @@ function Row({ plugin, reload }: { plugin: Plugin; reload: () => Promise<void> }
           </button>
         </h2>
         <State of="plugin" state={state} />
-        <span class="soft">{plugin.version ?? "no version is active"}</span>
-        {plugin.waiting && <Badge tone="wait">{`${plugin.waiting.version} waits for approval`}</Badge>}
+        <span class="soft">{plugin.version ?? "no active version"}</span>
+        {plugin.waiting && <Badge tone="wait">{`${plugin.waiting.version} needs approval`}</Badge>}
       </div>
       {plugin.about && (
         <p class="soft">

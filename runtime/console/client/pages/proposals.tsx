@@ -38,7 +38,7 @@ export function Proposals({ run: { id, proposals }, reload }: ProposalsProps) {
         label="Reject"
         kind="danger"
         needs="write"
-        confirm={<p>The proposals are discarded, and the run is cancelled. Replay its delivery to do the work again.</p>}
+        confirm={<p>The proposals are discarded, and the run is cancelled. To do the work again, replay its delivery.</p>}
         run={reject}
       />
     </div>
@@ -85,7 +85,7 @@ function Proposed({ proposal }: { proposal: Proposal }) {
           )
         )}
       </span>
-      {url && <External url={url}>Open it</External>}
+      {url && <External url={url}>Open</External>}
       <div class="wide">
         {body === null ? <Block text={asText(parameters)} label="Parameters" /> : <Markdown text={body} label="Proposed text" />}
       </div>

@@ -29,7 +29,7 @@ export function RoutingPage() {
         <QueryResult query={routing} lines={8}>
           {(data) =>
             data.sources.length + data.triggers.length === 0 ? (
-              <Empty title="No event fires anything yet.">
+              <Empty title="No events are mapped yet.">
                 <p>The defaults turn new issues and pull requests into runs. You can also add your own mappings below.</p>
                 <SeedAgents reload={routing.reload} />
               </Empty>
@@ -86,7 +86,7 @@ function Matrix({ sources, triggers, tasks, hits, reload }: MatrixProps) {
   const days = Math.floor((Date.now() - Date.parse(hits.from)) / 86_400_000);
   return (
     <>
-      <p class="hint above">Hits in the last {days} days. Dry runs and replays count.</p>
+      <p class="hint above">Hits in the last {days} days, including dry runs and replays.</p>
       <Table label="Events, triggers and tasks" columns={["Event", "Trigger", "Tasks"]}>
         {names.map((name) => (
           <tr key={name}>
@@ -162,7 +162,7 @@ function Chip({ label, hits, remove, reload }: ChipProps) {
         <ActionButton
           label="Remove"
           kind="danger"
-          confirm={<p>“{label}” no longer fires. You can add it again below.</p>}
+          confirm={<p>“{label}” will no longer fire. You can add it again below.</p>}
           run={async () => {
             await remove();
             await reload();
@@ -188,7 +188,7 @@ function NewMappings({ reload }: { reload: () => Promise<void> }) {
   return (
     <div class="side-by-side">
       <Section title="Map an event to a trigger">
-        <Form label="Add the event" run={addEvent} done="Added" needs="write">
+        <Form label="Add event" run={addEvent} done="Added" needs="write">
           <Field name="source" label="Source" required placeholder="alpha" />
           <Field name="event_name" label="Event" required placeholder="issues" />
           <Field name="action" label="Action" placeholder="any" />
@@ -196,7 +196,7 @@ function NewMappings({ reload }: { reload: () => Promise<void> }) {
         </Form>
       </Section>
       <Section title="Map a trigger to a task">
-        <Form label="Add the task" run={addTask} done="Added" needs="write">
+        <Form label="Add task" run={addTask} done="Added" needs="write">
           <Field name="canonical_trigger" label="Trigger" required placeholder="issue.created" />
           <Field name="task_id" label="Task" required placeholder="triage_initial_intent" />
         </Form>

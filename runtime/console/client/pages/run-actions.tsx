@@ -22,7 +22,7 @@ const all: readonly Offered[] = [
     kind: "primary",
     states: ["failed"],
     about:
-      "The run is queued again and resumes after its last finished step; nothing is done twice. You can cancel it while it runs.",
+      "The run is queued again and resumes after its last finished step, so nothing is done twice. You can cancel it while it runs.",
     run: (id) => call("tasks.restart", { id }),
   },
   {
@@ -30,15 +30,15 @@ const all: readonly Offered[] = [
     kind: "primary",
     states: ["held"],
     about:
-      "The run is queued, and no budget of an hour, day or month holds it again. It still counts for them. You can cancel it while it runs.",
+      "The run is queued and is no longer held by an hourly, daily or monthly budget, but it still counts towards them. You can cancel it while it runs.",
     run: (id) => call("task-executions.release", { id }),
   },
   {
-    label: "Cancel the run",
+    label: "Cancel run",
     kind: "danger",
     states: ["queued", "held", "running", "waiting"],
     about:
-      "The run ends and posts nothing after that. What its tools have already written stays. It cannot be resumed; replay its delivery to do the work again.",
+      "The run stops and posts nothing more. What its tools have already written stays. It cannot be resumed. To do the work again, replay its delivery.",
     run: (id) => call("task-executions.cancel", { id }),
   },
 ];

@@ -82,7 +82,7 @@ function Memories({ keys }: { keys: readonly string[] }) {
   );
 }
 
-const dryRun = "The agent has answered. Nothing was written to the tracker: the proposals below show what it would have written.";
+const dryRun = "The agent answered. Nothing was written to the tracker. The proposals below show what it would have written.";
 
 function Verdict({ run }: { run: TaskExecutionWithTranscript }) {
   const { sentence, next } = runs[run.state];
@@ -96,7 +96,7 @@ function Verdict({ run }: { run: TaskExecutionWithTranscript }) {
         {run.dry_run && run.state === "succeeded" ? dryRun : wait ? <Prose text={wait} /> : sentence}{" "}
         {run.held_until && (
           <span class="soft">
-            It is queued again <Time at={run.held_until} />.
+            It will be queued again <Time at={run.held_until} />.
           </span>
         )}
       </p>
@@ -129,7 +129,7 @@ function Numbers({ run }: { run: TaskExecutionWithTranscript }) {
       </div>
       <div>
         <strong>{dollarText(cost)}</strong>
-        <span>{cost === null && run.prompt_tokens > 0 ? "cost: no price is known" : "cost"}</span>
+        <span>{cost === null && run.prompt_tokens > 0 ? "cost (price unknown)" : "cost"}</span>
       </div>
       <div>
         <strong>{run.tool_calls}</strong>
@@ -198,7 +198,7 @@ function Facts({ run }: { run: TaskExecutionWithTranscript }) {
         <dd>{run.event_id ? <Link to={`delivery/${run.event_id}`}>Open the delivery</Link> : <span class="soft">none</span>}</dd>
         <dt>Agent</dt>
         <dd>
-          {run.agent_id ? <Link to={`agent/${run.agent_id}`}>{run.agent_id}</Link> : <span class="soft">not chosen yet</span>}
+          {run.agent_id ? <Link to={`agent/${run.agent_id}`}>{run.agent_id}</Link> : <span class="soft">not assigned yet</span>}
         </dd>
         <dt>Created</dt>
         <dd>

@@ -63,7 +63,7 @@ const actions: Readonly<Record<string, readonly { action: Action; verb: string; 
     {
       action: "release",
       verb: "Release",
-      about: "Each run is queued, and no budget of an hour, day or month holds it again. You can cancel them.",
+      about: "Each run is queued and is no longer held by an hourly, daily or monthly budget. You can cancel them.",
     },
   ],
   waiting: [
@@ -75,14 +75,14 @@ const actions: Readonly<Record<string, readonly { action: Action; verb: string; 
     {
       action: "reject",
       verb: "Reject",
-      about: "The proposals are discarded, and the runs are cancelled. Replay their deliveries to do the work again.",
+      about: "The proposals are discarded, and the runs are cancelled. To do the work again, replay their deliveries.",
     },
   ],
 };
 const cancel = {
   action: "cancel",
   verb: "Cancel",
-  about: "The runs end and post nothing after that. They cannot be resumed; replay their deliveries to do the work again.",
+  about: "The runs stop and post nothing more. They cannot be resumed. To do the work again, replay their deliveries.",
 } as const;
 
 function BulkActions({ filter, reload }: { filter: ReturnType<typeof runFilter>; reload: () => Promise<void> }) {
@@ -115,7 +115,7 @@ function RunFilters() {
   return (
     <Filters>
       <Choice name="state" label="State" options={runStates.map((one) => [one, one])} />
-      <Word name="q" label="Words of the error" />
+      <Word name="q" label="Error contains" />
       <Word name="subject" label="Issue" placeholder="acme/webshop#42" />
       <Choice name="task_id" label="Task" options={(tasks.data?.items ?? []).map(({ id }) => [id, id])} />
       <Choice name="agent_id" label="Agent" options={(agents.data?.items ?? []).map(({ id }) => [id, id])} />
@@ -125,10 +125,10 @@ function RunFilters() {
 
 function NoRuns({ isFiltered }: { isFiltered: boolean }) {
   return isFiltered ? (
-    <Empty title="No run matches these filters.">Clear the filters to see all runs.</Empty>
+    <Empty title="No runs match these filters.">Clear the filters to see all runs.</Empty>
   ) : (
-    <Empty title="Nothing has run yet.">
-      A run begins when a delivery fires a trigger. See <Link to="deliveries">Deliveries</Link> for what has arrived, and{" "}
+    <Empty title="No runs yet.">
+      A run starts when a delivery fires a trigger. See <Link to="deliveries">Deliveries</Link> for what has arrived, and{" "}
       <Link to="routing">Routing</Link> for what fires.
     </Empty>
   );

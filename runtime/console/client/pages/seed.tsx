@@ -25,14 +25,14 @@ export function SeedAgents({ reload }: Props) {
   };
   return (
     <ActionButton
-      label="Create the defaults"
+      label="Create defaults"
       kind="primary"
       needs="write"
       confirm={
         <>
           <p>
-            Creates five agents, nine tasks and the mappings that fire them. Existing objects are not changed. You can delete each
-            of them later.
+            Creates five agents, nine tasks and the mappings that fire them. Existing objects do not change. You can delete any of
+            them later.
           </p>
           <p>New issues and pull requests start runs. What else should?</p>
           <Sets selected={include} select={select} />
@@ -53,13 +53,13 @@ export function SeedMore({ reload }: Props) {
   };
   return (
     <ActionButton
-      label="Start work for more events"
+      label="Start runs for more events"
       needs="write"
       confirm={
         <>
           <p>
-            Maps these events to the default tasks. Mappings that exist already are not changed. Each set starts more runs. You
-            can remove mappings under Routing.
+            Maps these events to the default tasks. Existing mappings do not change. Each set starts more runs. You can remove
+            mappings under Routing.
           </p>
           <Sets selected={include} select={select} />
         </>

@@ -64,10 +64,10 @@ export function AuditSettings() {
 
 function NoChanges({ isFiltered }: { isFiltered: boolean }) {
   return isFiltered ? (
-    <Empty title="No change matches these filters.">Clear the filters to see all changes.</Empty>
+    <Empty title="No changes match these filters.">Clear the filters to see all changes.</Empty>
   ) : (
-    <Empty title="Nothing has been changed yet.">
-      Each change of agents, routing, keys and other settings is recorded here, with the key that made it.
+    <Empty title="No changes yet.">
+      Every change to agents, routing, keys and other settings is recorded here, with the key that made it.
     </Empty>
   );
 }
@@ -78,13 +78,13 @@ function Verify() {
     const { state, entries, broken_at } = await call("audit.verify", {});
     setResult(
       state === "intact"
-        ? `No entry was changed or removed: ${countText(entries)} checked.`
-        : `An entry was changed or removed: the chain is broken at entry ${broken_at}.`,
+        ? `No entries were changed or removed (${countText(entries)} checked).`
+        : `An entry was changed or removed. The chain is broken at entry ${broken_at}.`,
     );
   };
   return (
     <p class="buttons lead">
-      <ActionButton label="Check the log for tampering" run={verify} />
+      <ActionButton label="Check for tampering" run={verify} />
       <span role="status">{result}</span>
     </p>
   );

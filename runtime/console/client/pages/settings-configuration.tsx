@@ -9,7 +9,7 @@ import { query } from "../route/location.ts";
 
 const origins = [
   ["environment", "the environment"],
-  ["file", "the file .env"],
+  ["file", "the .env file"],
   ["default", "the default"],
 ] as const;
 const originText = (source: Setting["source"]): string => origins.find(([id]) => id === source)?.[1] ?? source;
@@ -27,14 +27,12 @@ export function ConfigurationSettings() {
         <Word name="q" label="Setting" placeholder="RETENTION" />
         <Choice name="from" label="Set by" options={origins} />
       </Filters>
-      <p class="hint lead">
-        The service reads settings when it starts. Change the environment or the file .env, then restart it.
-      </p>
+      <p class="hint lead">The service reads settings when it starts. Change the environment or .env, then restart it.</p>
       <QueryResult query={configuration} lines={12}>
         {({ settings }) => {
           const matches = settings.filter(isMatch);
           return matches.length === 0 ? (
-            <Empty title="No setting matches these filters.">Clear the filters to see all settings.</Empty>
+            <Empty title="No settings match these filters.">Clear the filters to see all settings.</Empty>
           ) : (
             <Settings settings={matches} />
           );

@@ -19,10 +19,10 @@ export function KeySettings() {
         <QueryResult query={keys}>
           {({ items }) =>
             items.length === 0 ? (
-              <Empty title="There are no keys in the database.">
+              <Empty title="No keys in the database.">
                 {session.value?.state === "open"
-                  ? "Anyone who can reach the service can do everything."
-                  : "The keys of API_KEYS are in use."}
+                  ? "Anyone who can reach the service has full access."
+                  : "The keys in API_KEYS are in use."}
               </Empty>
             ) : (
               <ul class="list">
@@ -49,9 +49,7 @@ export function KeySettings() {
                       <ActionButton
                         label="Revoke"
                         kind="danger"
-                        confirm={
-                          <p>Requests with “{key.name}” are refused from now on, and its sessions end. This cannot be undone.</p>
-                        }
+                        confirm={<p>Requests with “{key.name}” will be refused, and its sessions end. This cannot be undone.</p>}
                         run={async () => {
                           await call("keys.revoke", { id: key.id });
                           await keys.reload();
@@ -70,9 +68,9 @@ export function KeySettings() {
 }
 
 const scopes = [
-  ["read", "read: look"],
-  ["write", "write: act"],
-  ["admin", "admin: also set up"],
+  ["read", "read: view"],
+  ["write", "write: view and act"],
+  ["admin", "admin: full access"],
   ["agent", "agent: connect agents over gRPC"],
 ] as const;
 
@@ -116,11 +114,9 @@ function NewKey({ reload }: { reload: () => Promise<void> }) {
   return (
     <Section title="New key">
       {session.value?.state === "open" && (
-        <p class="hint lead">
-          With the first key the API closes: every request needs a key. This page continues with the new one.
-        </p>
+        <p class="hint lead">Once there is a key, every API request needs one. This page logs in with the new key.</p>
       )}
-      <Form label="Create the key" run={create} done="Created">
+      <Form label="Create key" run={create} done="Created">
         <Field name="name" label="Name" required placeholder="ci" />
         <SelectField
           name="scope"
@@ -131,7 +127,7 @@ function NewKey({ reload }: { reload: () => Promise<void> }) {
       </Form>
       {createdKey.value && (
         <div class="card new-key" role="status">
-          <p>This is shown only once:</p>
+          <p>Copy the key now. It is shown only once:</p>
           <code>{createdKey.value}</code> <Copy text={createdKey.value} />
         </div>
       )}

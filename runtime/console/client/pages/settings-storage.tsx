@@ -29,7 +29,7 @@ export function StorageSettings() {
               ))}
             </Table>
           </Section>
-          <Section title={`Tables, ${sizeText(bytes)} in all`}>
+          <Section title={`Tables, ${sizeText(bytes)} total`}>
             <Tables label="Largest tables" tables={tables.slice(0, shownAtFirst)} />
             {tables.length > shownAtFirst && (
               <details>
@@ -46,7 +46,7 @@ export function StorageSettings() {
 }
 
 const Tables = ({ label, tables }: { label: string; tables: readonly StorageTable[] }) => (
-  <Table label={label} columns={["Table"]} numbers={["Rows", "Size", "Growth a day"]}>
+  <Table label={label} columns={["Table"]} numbers={["Rows", "Size", "Growth per day"]}>
     {tables.map(({ name, rows, bytes, bytes_per_day }) => (
       <tr key={name}>
         <th scope="row">{name}</th>
@@ -56,7 +56,7 @@ const Tables = ({ label, tables }: { label: string; tables: readonly StorageTabl
         <td class="number" data-label="Size">
           {sizeText(bytes)}
         </td>
-        <td class="number" data-label="Growth a day">
+        <td class="number" data-label="Growth per day">
           {bytes_per_day === null ? "–" : sizeText(bytes_per_day)}
         </td>
       </tr>

@@ -36,7 +36,7 @@ export function SettingsPage({ id }: { id: string }) {
         ))}
       </ul>
       {open.admin && !rights.value.admin ? (
-        <Empty title="Your key does not allow this page.">Log in with a key that has the scope admin.</Empty>
+        <Empty title="Your key does not have access to this page.">Log in with a key that has the admin scope.</Empty>
       ) : (
         <open.Content />
       )}

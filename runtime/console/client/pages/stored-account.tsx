@@ -34,11 +34,11 @@ export function StoredAccount({ integration, check, reload }: StoredAccountProps
           Stored: {Object.keys(credentials).join(", ")}.{missing.length > 0 && ` Missing: ${missing.join(", ")}.`}
         </span>
         <span class="url">
-          <code>{webhookUrl(id)}</code> <Copy text={webhookUrl(id)} label="Copy the webhook URL" />
+          <code>{webhookUrl(id)}</code> <Copy text={webhookUrl(id)} label="Copy webhook URL" />
         </span>
         {!tested && <Health check={check} />}
         <span role="status" class="why">
-          {tested && <Text max={400}>{`${tested.status === "ok" ? "It works" : "It does not work"}: ${tested.message}`}</Text>}
+          {tested && <Text max={400}>{`${tested.status === "ok" ? "Working" : "Not working"}: ${tested.message}`}</Text>}
         </span>
       </span>
       {missing.length > 0 && <Badge tone="wait">incomplete</Badge>}
@@ -52,7 +52,7 @@ export function StoredAccount({ integration, check, reload }: StoredAccountProps
         label="Delete"
         kind="danger"
         needs="admin"
-        confirm={<p>Its credentials are deleted, and its webhook then answers 404. This cannot be undone.</p>}
+        confirm={<p>Deletes its credentials. Its webhook URL will return 404. This cannot be undone.</p>}
         run={remove}
       />
     </li>
@@ -81,23 +81,23 @@ function Rotation({ integration: { id, credentials }, reload }: Pick<StoredAccou
         needs="admin"
         confirm={
           <p>
-            A new webhook secret is generated and shown once. The current one is still accepted until you drop it.
-            {previous && " The secret before the current one is no longer accepted."}
+            Generates a new webhook secret and shows it once. The current secret is still accepted until you drop it.
+            {previous && " The secret before that is no longer accepted."}
           </p>
         }
         run={rotate}
       />
       {previous && (
         <ActionButton
-          label="Drop the previous secret"
+          label="Drop previous secret"
           needs="admin"
-          confirm={<p>Webhooks that are still signed with it are refused. Do this once the tracker has the new secret.</p>}
+          confirm={<p>Webhooks still signed with it will be refused. Do this once the tracker uses the new secret.</p>}
           run={drop}
         />
       )}
       {secret && (
         <div class="card new-key wide" role="status">
-          <p>The new webhook secret is shown only once. Enter it at the tracker:</p>
+          <p>The new webhook secret is shown only once. Enter it in the tracker:</p>
           <code>{secret}</code> <Copy text={secret} />
         </div>
       )}

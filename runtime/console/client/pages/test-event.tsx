@@ -8,8 +8,8 @@ const eventOf = (repository: string, number: number) => ({
   action: "opened",
   issue: {
     number,
-    title: "Test event of the Signalbox console",
-    body: "Someone pressed “Send a test event” in the console.",
+    title: "Test event from the Signalbox console",
+    body: "Someone pressed “Send test event” in the console.",
     html_url: `https://github.com/${repository}/issues/${number}`,
     state: "open",
     labels: [],
@@ -36,14 +36,14 @@ export function SendTestEvent() {
   };
   return (
     <ActionButton
-      label="Send a test event"
+      label="Send test event"
       needs="write"
       run={send}
       confirm={
         <>
           <p>
-            Sends “issue opened” to the webhook of GitHub (alpha). Its tasks run and comment on this issue if it exists. With a
-            webhook secret the event is refused, because only the tracker can sign it: open an issue there instead.
+            Sends “issue opened” to the GitHub (alpha) webhook. Its tasks run, and comment on this issue if it exists. If a
+            webhook secret is set, the event is refused because only the tracker can sign it. Open an issue there instead.
           </p>
           <label>
             <span>Issue</span>

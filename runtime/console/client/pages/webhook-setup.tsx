@@ -29,19 +29,19 @@ export function WebhookSetup({ source, platform }: WebhookSetupProps) {
   return (
     <>
       <ActionButton
-        label="Set up the webhook"
+        label="Set up webhook"
         needs="admin"
         confirm={
           <>
             <p>
-              Creates the webhook at {platform}, or adds the events that it does not send yet. The token needs permission to
-              manage webhooks. Remove the webhook at {platform} to undo this.
+              Creates the webhook on {platform}, or adds the events that it does not send yet. The token needs permission to
+              manage webhooks. To undo this, remove the webhook on {platform}.
             </p>
             <label>
-              <span>Project at {platform}</span>
+              <span>Project on {platform}</span>
               <input
                 value={project}
-                placeholder="acme/webshop; empty for a webhook of the whole account"
+                placeholder="acme/webshop (empty for the whole account)"
                 onInput={(event) => setProject(event.currentTarget.value)}
               />
             </label>
@@ -61,16 +61,16 @@ export function WebhookSetup({ source, platform }: WebhookSetupProps) {
 function sentenceOf({ ok, changed, configured, missing, unknown, notes, active }: WebhookReport, platform: string): string {
   const changeText =
     changed === "created"
-      ? `The webhook was created at ${platform}.`
+      ? `The webhook was created on ${platform}.`
       : changed === "updated"
-        ? `The missing events were added at ${platform}.`
+        ? `The missing events were added on ${platform}.`
         : ok
-          ? `The webhook at ${platform} was complete already.`
-          : `${platform} was not changed.`;
+          ? `The webhook on ${platform} was already complete.`
+          : `Nothing changed on ${platform}.`;
   const rest = [
     configured.length > 0 && `It sends ${configured.join(", ")}.`,
     missing.length > 0 && `It does not send ${missing.join(", ")}.`,
-    unknown.length > 0 && `${platform} has no events ${unknown.join(", ")}, which mappings name.`,
+    unknown.length > 0 && `Mappings name events that ${platform} does not have: ${unknown.join(", ")}.`,
     !active && configured.length > 0 && "It is disabled.",
     ...notes,
   ];

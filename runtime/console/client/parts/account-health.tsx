@@ -21,7 +21,7 @@ export function Health({ check }: { check: Check | undefined }) {
       <span class="why">
         <Text max={400}>{rate_limit?.limit ? check.message.replace(/; \d+ of \d+ requests left[^;]*/, "") : check.message}</Text>
       </span>
-      {may_write === false && <span class="why">Give it a credential that may write, or agents cannot answer.</span>}
+      {may_write === false && <span class="why">Agents cannot answer until this credential has write permission.</span>}
       {rate_limit?.limit ? (
         <span class="budget-text">
           <meter
@@ -34,7 +34,7 @@ export function Health({ check }: { check: Check | undefined }) {
           {countText(rate_limit.remaining)} of {countText(rate_limit.limit)} requests left
           {rate_limit.resets_at && (
             <>
-              , all of them <Time at={rate_limit.resets_at} />
+              , resets <Time at={rate_limit.resets_at} />
             </>
           )}
         </span>

@@ -26,7 +26,7 @@ export function DayBars({ days, from, count }: { days: readonly UsageGroup[]; fr
         viewBox="0 0 100 40"
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${hasCosts ? "Cost" : "Tokens"} by day, at most ${hasCosts ? dollarText(most) : countText(most)}`}
+        aria-label={`${hasCosts ? "Cost" : "Tokens"} by day, up to ${hasCosts ? dollarText(most) : countText(most)}`}
       >
         {all.map(({ day, value, text }, index) => (
           <rect
@@ -42,9 +42,7 @@ export function DayBars({ days, from, count }: { days: readonly UsageGroup[]; fr
       </svg>
       <figcaption>
         <span>{all[0]?.day}</span>
-        <span>
-          {hasCosts ? `at most ${dollarText(most)} a day` : `at most ${countText(most)} tokens a day; no prices are known`}
-        </span>
+        <span>{hasCosts ? `up to ${dollarText(most)} a day` : `up to ${countText(most)} tokens a day (prices unknown)`}</span>
         <span>{all.at(-1)?.day}</span>
       </figcaption>
     </figure>

@@ -56,7 +56,7 @@ interface Action {
 
 const missingRight: Readonly<Record<Right, string>> = {
   write: "Your key is read-only.",
-  admin: "This needs a key with the scope admin.",
+  admin: "This requires a key with the admin scope.",
 };
 
 /** A button that explains its action before running it, and shows its result. */

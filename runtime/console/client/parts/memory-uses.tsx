@@ -18,9 +18,7 @@ export function MemoryUses({ name }: { name: string }) {
       <QueryResult query={uses} lines={2}>
         {({ items, total }) =>
           items.length === 0 ? (
-            <p class="hint">
-              No run has had this memory in its prompt. Runs find memories by the words and the meaning of their issue.
-            </p>
+            <p class="hint">No run has used this memory yet. Runs find memories that match their issue by keyword and meaning.</p>
           ) : (
             <>
               <ul class="list">
@@ -41,7 +39,7 @@ export function MemoryUses({ name }: { name: string }) {
               </ul>
               {total > items.length && (
                 <p class="hint">
-                  The newest {maxShown} of {countText(total)} runs.
+                  The latest {maxShown} of {countText(total)} runs.
                 </p>
               )}
             </>

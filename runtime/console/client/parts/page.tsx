@@ -99,8 +99,8 @@ export function Guarded({ children }: { children: ComponentChildren }) {
   if (!error) return <>{children}</>;
   return (
     <div role="alert">
-      <Empty title="This part of the page cannot be shown.">
-        <p>The rest of the console works. The console of the browser names the cause.</p>
+      <Empty title="This part of the page could not be displayed.">
+        <p>The rest of the console still works. See the browser console for the cause.</p>
         <button type="button" onClick={() => location.reload()}>
           Reload
         </button>
@@ -116,11 +116,11 @@ function Failed({ error, isOld }: { error: CallError; isOld: boolean }) {
   if (!isOld && (status === 404 || /must be a UUID/.test(message)))
     return (
       <Empty title={status === 404 ? message : "There is nothing at this address."}>
-        It may have been removed by retention, or the address is not complete. <Link to="issues">Find the issue</Link>
+        It may have been removed by retention, or the address is incomplete. <Link to="issues">Find the issue</Link>
       </Empty>
     );
   if (!isOld && status === 403)
-    return <Empty title="Your key does not allow this page.">Log in with a key that has the scope that this page needs.</Empty>;
+    return <Empty title="Your key does not have access to this page.">Log in with a key that has the required scope.</Empty>;
   return (
     <p role="alert" class="refused">
       {message}

@@ -10,7 +10,7 @@ export function Pager({ page }: { page: Pick<Page<unknown>, "total" | "atLeast" 
     <div class="pager">
       <span class="soft">
         {countText(page.total)}
-        {page.atLeast && "+"} in all
+        {page.atLeast && "+"} total
       </span>
       {behind && (
         <button type="button" onClick={() => turn(null)}>

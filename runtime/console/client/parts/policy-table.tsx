@@ -40,14 +40,14 @@ export function PolicyTable({ agentId, own, reload }: PolicyProps) {
         )}
       </QueryResult>
       <details>
-        <summary>Change what this agent sets itself</summary>
-        <Form label="Save the policy" run={save} needs="write">
+        <summary>Change this agent's own limits</summary>
+        <Form label="Save policy" run={save} needs="write">
           <Field
             name="policy"
             label="Limits as JSON"
             value={asText(own)}
             lines={6}
-            hint='They narrow those of the settings and of the project, for example {"staged": true, "day_usd": 5}.'
+            hint='They narrow the limits from the settings and the project, for example {"staged": true, "day_usd": 5}.'
           />
         </Form>
       </details>

@@ -31,5 +31,5 @@ export function Prose({ text, max = 600 }: { text: string; max?: number }) {
 /** What a run waits for, as a sentence. The service says it in a few words: `a free worker`, `project 3 is paused: moving`. */
 export const waitSentence = (waitingFor: string): string => {
   const text = waitingFor.replace(/\.+$/, "");
-  return text.includes(" is paused: ") ? `${text[0]?.toUpperCase()}${text.slice(1)}.` : `It waits for ${text}.`;
+  return text.includes(" is paused: ") ? `${text[0]?.toUpperCase()}${text.slice(1)}.` : `It is waiting for ${text}.`;
 };

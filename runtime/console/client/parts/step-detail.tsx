@@ -39,11 +39,11 @@ function Prompt({ input }: { input: unknown }) {
       {messages.map(({ role, content }, index) => (
         <div key={index} class="message">
           <p>{role === "system" ? "Instructions to the agent" : role === "user" ? "Task, event and issue" : role}</p>
-          <Block text={asText(content)} label={`Message of ${role}`} />
+          <Block text={asText(content)} label={`${role} message`} />
         </div>
       ))}
       <p class="soft small-text">
-        Model {model ?? "by default"}. {tools.length === 0 ? "No tools were offered." : `Tools offered: ${tools.join(", ")}.`}
+        Model: {model ?? "default"}. {tools.length === 0 ? "No tools were offered." : `Tools offered: ${tools.join(", ")}.`}
       </p>
     </>
   );
@@ -56,7 +56,7 @@ function Reply({ output }: { output: unknown }) {
   };
   return (
     <>
-      {content && <Markdown text={content} label="Answer of the model" />}
+      {content && <Markdown text={content} label="Model's answer" />}
       {tool_calls.map((one, index) => (
         <div key={index} class="message">
           <p>

@@ -42,7 +42,7 @@ export function Waterfall({ steps, state }: { steps: readonly ExecutionStep[]; s
                     ? "running"
                     : isFailed(step)
                       ? ""
-                      : "not ended"}
+                      : "not finished"}
               </span>
             </button>
             {isOpen && <StepDetail step={step} />}

@@ -73,7 +73,7 @@ function Outdated() {
   if (!isConnected.value)
     return (
       <Page title="Not loaded">
-        <Empty title="This page could not be loaded.">It opens as soon as the service answers.</Empty>
+        <Empty title="This page could not be loaded.">It opens as soon as the service responds.</Empty>
       </Page>
     );
   return (
@@ -90,7 +90,7 @@ function Outdated() {
 function Missing() {
   return (
     <Page title="Not found">
-      <Empty title="The console has no such page.">
+      <Empty title="This page does not exist.">
         <Link to="now">Go to Now</Link>
       </Empty>
     </Page>

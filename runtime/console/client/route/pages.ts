@@ -3,7 +3,7 @@ interface PageEntry {
   readonly title: string;
   /** The letter to press after `g`. */
   readonly letter: string;
-  readonly group: "Work" | "Set up" | "Run it";
+  readonly group: "Work" | "Set up" | "Operate";
 }
 
 /** The pages in the navigation, in its order. */
@@ -17,6 +17,6 @@ export const pages: readonly PageEntry[] = [
   { path: "connections", title: "Connections", letter: "c", group: "Set up" },
   { path: "plugins", title: "Plugins", letter: "p", group: "Set up" },
   { path: "memory", title: "Memory", letter: "m", group: "Set up" },
-  { path: "cost", title: "Cost", letter: "u", group: "Run it" },
-  { path: "settings", title: "Settings", letter: "s", group: "Run it" },
+  { path: "cost", title: "Cost", letter: "u", group: "Operate" },
+  { path: "settings", title: "Settings", letter: "s", group: "Operate" },
 ];
