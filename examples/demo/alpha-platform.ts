@@ -59,7 +59,7 @@ export async function startAlpha(): Promise<Platform> {
   };
 }
 
-/** Labels or closes an issue at the tracker and returns the webhook about it. */
+/** Labels or closes an issue in the tracker and returns the webhook about it. */
 function moveIssue(tracker: Tracker, example: IssuePayload, name: string, to: Station) {
   const [repo = "", number = ""] = name.split("#");
   const there = tracker.issue(repo, Number(number));

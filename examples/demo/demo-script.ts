@@ -1,7 +1,7 @@
 import { allText, type ChatRequest, type Reply, textOf } from "./chat.ts";
 
 interface Finding {
-  /** Matches the id of the task, its name, or words of its description. */
+  /** Matches the id of the task, its name, or words in its description. */
   readonly task: RegExp;
   readonly heading: string;
   readonly lines: readonly string[];
@@ -12,27 +12,27 @@ const findings: readonly Finding[] = [
     task: /triage|initial.intent|what the issue asks for/i,
     heading: "Triage",
     lines: [
-      "**Request:** the reporter wants “{title}” solved for everyone, not worked around once.",
-      "**Kind and urgency:** a fault that users meet in daily work; I suggest the label `bug` and the next release.",
-      "**Missing:** the version in use, and whether it happens each time.",
-      "**Done when:** the steps of the report succeed, and a test keeps it that way.",
+      "**Request:** the reporter wants “{title}” fixed for everyone, not just worked around.",
+      "**Type and priority:** a bug that users hit in everyday use. I suggest the `bug` label and a fix in the next release.",
+      "**Missing:** the version, and whether it happens every time.",
+      "**Done when:** the steps in the report work, and a regression test covers them.",
     ],
   },
   {
     task: /tech(nical)?.discovery|feasib/i,
     heading: "Technical review",
     lines: [
-      "**Feasible:** yes, without a change of the public interface.",
-      "**Where to look first:** the path that “{title}” describes, from the request to the first write; log both ends before changing either.",
-      "**Risk:** medium. Callers may rely on today's behaviour, so start with a test that fails today.",
-      "**Estimate:** one to two days, review included.",
+      "**Feasible:** yes, with no change to the public interface.",
+      "**Where to start:** the path that “{title}” describes, from the request to the first write. Log both ends before changing either.",
+      "**Risk:** medium. Callers may rely on today's behaviour, so start with a failing test.",
+      "**Estimate:** one to two days, including review.",
     ],
   },
   {
     task: /code.quality|code.review|quality of th(e|is) change/i,
     heading: "Code review",
     lines: [
-      "**Reads well:** the change “{title}” does one thing.",
+      "**Looks good:** “{title}” does one thing.",
       "**Please check:** errors on the new path reach the caller, and the test fails without the change.",
     ],
   },
@@ -40,43 +40,43 @@ const findings: readonly Finding[] = [
     task: /quality.verification|testing|must be tested/i,
     heading: "Quality check",
     lines: [
-      "**To verify for “{title}”:** the steps of the description, one wrong input, and the same again after a restart.",
-      "**Regression:** the neighbouring screens once, by hand.",
+      "**To verify for “{title}”:** follow the steps in the description, try one invalid input, then repeat both after a restart.",
+      "**Regression:** check the related screens by hand.",
     ],
   },
   {
     task: /customer/i,
     heading: "For the reporter",
-    lines: ["There is news on “{title}”. Please try it on the test system, and say here whether it does what you need."],
+    lines: ["There is an update on “{title}”. Please try it on the test system and tell us here whether it does what you need."],
   },
   {
     task: /grooming|for implementation/i,
-    heading: "Ready for work?",
-    lines: ["“{title}” splits into a test that fails, the fix, and a note in the changelog."],
+    heading: "Ready for development",
+    lines: ["“{title}” splits into a failing test, the fix, and a changelog entry."],
   },
   {
     task: /interpretation|acceptance criteria/i,
     heading: "Acceptance criteria",
     lines: [
-      "Given the steps of “{title}”, when they are followed, then what the reporter expected happens.",
-      "It still does after a reload.",
+      "Given the steps in “{title}”, when a user follows them, then they see the result that the reporter expected.",
+      "The result is the same after a reload.",
     ],
   },
   {
     task: /dev(elopment)?.environment/i,
     heading: "Environment",
-    lines: ["For “{title}” the usual checkout will do: install, migrate, load the sample data, start."],
+    lines: ["For “{title}”, the usual setup is enough: install, migrate, load the sample data, start."],
   },
   {
     task: /implementation|developer/i,
     heading: "Implementation",
-    lines: ["“{title}” needs a test that fails first; the change itself belongs where that test points."],
+    lines: ["“{title}” needs a failing test first. Make the change where that test points."],
   },
 ];
 
-const general: Finding = { task: /./, heading: "Note", lines: ["I have read “{title}” and have nothing to add to it yet."] };
+const general: Finding = { task: /./, heading: "Note", lines: ["I have read “{title}” and have nothing to add yet."] };
 
-export const signature = "*Written by the scripted demonstration model, not by a language model.*";
+export const signature = "*Written by the scripted demo model, not by a language model.*";
 
 /** Reads the issue with the tool if it is offered, then answers the task. */
 export function demoScript(request: ChatRequest): Reply {

@@ -1,6 +1,6 @@
 import { allText, type ChatRequest, type Reply } from "./chat.ts";
 
-/** The beginning of every answer of the gullible model, from which nothing has to be removed. */
+/** The start of the gullible model's every answer, from which nothing has to be removed. */
 export const harmless = "I looked into it: the login fails since Monday.";
 
 interface Order {

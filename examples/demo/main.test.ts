@@ -30,11 +30,11 @@ function expectDemonstration(output: string, source: string, name: string): void
     /answers 202 accepted after \d+ ms/,
     /trigger issue\.created fires 2 tasks/,
     new RegExp(`calls ${source}\\.get_issue`),
-    new RegExp(`${name} at the tracker: 2 comments`),
+    new RegExp(`${name} in the tracker: 2 comments`),
     /Triage/,
     /Technical review/,
     /“Discount code is taken off twice/,
-    /Written by the scripted demonstration model/,
+    /Written by the scripted demo model/,
     /answers 200 duplicate/,
     /still 2 comments/,
   ]) {
@@ -89,16 +89,16 @@ test("--trust shows how each attack and accident ends, and why, on a page", { ti
   expect(code, output).toBe(0);
   const inOrder = [
     "helper\\[bot\\] is a bot, and TRIGGER_ALLOWED_BOTS",
-    "ended after (?:\\d|10|11) comments: the next run is held",
+    "stopped after (?:\\d|10|11) comments: the next run is held",
     "LOOP_MAX_HOPS in",
-    "ended with 1 run and 1 comment",
+    "1 run and 1 comment",
     "superseded by event",
     "only read tools: alpha\\.get_issue",
     "/stop requires the standing collaborator or higher",
     "the model, which is unavailable",
     "10 runs succeeded, one comment each",
-    "an HTML comment +taken out",
-    "the token as it is +read and obeyed: defused",
+    "an HTML comment +removed",
+    "the token in plain text +read and obeyed: defused",
     "a comment on other issues +read and obeyed: all \\d calls refused",
   ];
   expect(output).toMatch(new RegExp(inOrder.join("[^]*")));
@@ -127,7 +127,7 @@ test("an unknown platform is refused with a list of the known ones", async () =>
   expect(code).toBe(2);
   expect(output).toMatch(/--source: must be one of alpha, beta, gamma, delta; it is "omega"/);
   expect((await (await demo("node", [file, "--use-case", "--source", "beta"])).ended).output).toMatch(
-    /--use-case: needs --source alpha; it is beta/,
+    /--use-case: requires --source alpha; it is beta/,
   );
   expect((await (await demo("node", [file, "--trust", "--use-case"])).ended).output).toMatch(
     /--trust: cannot be combined with --use-case/,

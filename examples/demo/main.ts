@@ -17,14 +17,14 @@ const isSource = (name: string): name is Source => Object.hasOwn(platforms, name
 
 const usage = `Usage: npm run demo -- [--keep] [--source alpha|beta|gamma|delta] [--use-case] [--trust]
 
-Shows Signalbox at work on this machine, without accounts or keys, and exits by itself.
+Runs Signalbox on this machine, without accounts or keys, then exits.
 
-  --keep           keep everything running afterwards, until Ctrl-C
+  --keep           keep everything running until Ctrl-C
   --source NAME    platform: alpha, beta, gamma or delta. Default: alpha
-  --use-case       play the use case module-update: setup, an issue with three analyses, teardown (alpha only)
+  --use-case       play the module-update use case: setup, an issue with three analyses, teardown (alpha only)
   --trust          show how Signalbox handles loops, edit storms, strangers, outages and injections (alpha only)
 
-It listens on the ports PORT and GRPC_PORT (8000 and 9090), or on others if these are taken.`;
+Listens on PORT and GRPC_PORT (8000 and 9090), or on other ports if these are taken.`;
 
 /** Maximum duration in milliseconds: on a busy machine, starting the service takes half a minute. */
 const limit = 120_000;
@@ -55,7 +55,7 @@ function readOptions(): Options | string {
     });
     if (values.help) return usage;
     const { keep, source, trust, "use-case": useCase } = values;
-    if (useCase && source !== "alpha") return `--use-case: needs --source alpha; it is ${source}\n\n${usage}`;
+    if (useCase && source !== "alpha") return `--use-case: requires --source alpha; it is ${source}\n\n${usage}`;
     if (trust && (useCase || source !== "alpha"))
       return `--trust: cannot be combined with ${useCase ? "--use-case" : `--source ${source}`}\n\n${usage}`;
     if (isSource(source)) return { keep, source, useCase, trust };
@@ -75,7 +75,7 @@ async function demonstrate(
     "Signalbox: from a webhook to a comment",
     "This runs the real service with a simulated tracker and a scripted model instead of your own.",
   );
-  tell.heading("Everything starts");
+  tell.heading("Starting");
   const platform = await platforms[source]();
   ends.push(() => platform.close());
   tell.say("tracker", `${platform.about} on ${platform.url}`);
@@ -102,7 +102,7 @@ async function demonstrate(
 /** The story of attacks and failures, with the service's default limits. */
 async function showTrust(tell: Narrator, onStart: (service: Signalbox) => void) {
   tell.title(
-    "Signalbox: what may start a run, how often, and what it may write",
+    "Signalbox: what can start a run, how often, and what it can write",
     "The real service with its default limits, a simulated tracker, and a model that obeys everything it reads.",
   );
   const stage = await openStage(tell, (end) => ends.push(end), onStart);
@@ -116,7 +116,7 @@ function showWhereToLook(tell: Narrator, options: Options, signalbox: Signalbox,
   tell.heading(keep ? "Try it now (Ctrl-C stops everything)" : "Next steps");
   if (!keep)
     tell.plain(
-      `  ${commandOf({ ...options, keep: true, source: source === "alpha" ? null : source }, signalbox)}   keeps all of this running, at:`,
+      `  ${commandOf({ ...options, keep: true, source: source === "alpha" ? null : source }, signalbox)}   keeps all of this running at:`,
     );
   tell.plain(`  ${url}/                      console: issues, runs, agents`);
   tell.plain(`  ${url}/docs                  API reference`);
@@ -125,8 +125,8 @@ function showWhereToLook(tell: Narrator, options: Options, signalbox: Signalbox,
   if (keep) for (const address of addresses) tell.plain(`  ${address}`);
   const [other = source, ...more] = Object.keys(platforms).filter((name): name is Source => name !== source && isSource(name));
   const command = commandOf({ keep, source: other, useCase: false, trust: false }, signalbox);
-  tell.plain(`  ${command}   the story of one issue with another platform: ${[other, ...more].join(", ")}`);
-  tell.plain("  README.md                                   connecting your own tracker and model\n");
+  tell.plain(`  ${command}   the same story on another platform: ${[other, ...more].join(", ")}`);
+  tell.plain("  README.md                                   connect your own tracker and model\n");
 }
 
 /** The command that starts the demo with these options on the same ports. `source`: null: the default. */
@@ -165,7 +165,7 @@ async function main(): Promise<number> {
   let timer: NodeJS.Timeout | undefined;
   try {
     const tooLong = new Promise<never>((_, fail) => {
-      timer = setTimeout(() => fail(new Error(`the demonstration took longer than ${limit / 1000} s`)), limit);
+      timer = setTimeout(() => fail(new Error(`the demo took longer than ${limit / 1000} s`)), limit);
     });
     const untilStopped = untilInterrupted();
     const interruption = untilStopped.then(() => Promise.reject(new Error("Interrupted.")));
@@ -179,10 +179,8 @@ async function main(): Promise<number> {
     return 0;
   } catch (error) {
     const logs = (service as Signalbox | null)?.logs().trimEnd().split("\n").slice(-30).join("\n");
-    console.error(
-      `\n${tell.style("red", "The demonstration failed:")} ${error instanceof Error ? error.message : String(error)}`,
-    );
-    if (logs) console.error(`\nThe last lines of Signalbox's log:\n${logs}`);
+    console.error(`\n${tell.style("red", "The demo failed:")} ${error instanceof Error ? error.message : String(error)}`);
+    if (logs) console.error(`\nLast lines of Signalbox's log:\n${logs}`);
     return 1;
   } finally {
     clearTimeout(timer);

@@ -50,7 +50,7 @@ describe("the demonstration script", () => {
     ["Task: Triage: initial intent\nUnderstand what the issue asks for.", "Triage"],
     ["Task: Technical discovery\nJudge the technical feasibility of the issue.", "Technical review"],
     ["Task: Interpretation of intent\nClarify the requirements.", "Acceptance criteria"],
-    ["Task: Technical grooming\nPrepare the issue for implementation", "Ready for work?"],
+    ["Task: Technical grooming\nPrepare the issue for implementation", "Ready for development"],
     ["Task: Development environment\nSay what a development environment needs.", "Environment"],
     ["Task: Implementation\nWrite the code that the issue asks for.", "Implementation"],
     ["Task: Code quality audit\nReview the quality of the change.", "Code review"],

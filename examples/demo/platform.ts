@@ -45,7 +45,7 @@ export interface Platform {
 export async function ask<T>(url: string, headers: Readonly<Record<string, string>>, body?: unknown): Promise<T> {
   const request = body === undefined ? { headers } : post(headers, body);
   const response = await fetch(url, request);
-  if (!response.ok) throw new Error(`the tracker answered ${response.status} to ${url}: ${await response.text()}`);
+  if (!response.ok) throw new Error(`the tracker returned ${response.status} to ${url}: ${await response.text()}`);
   return (await response.json()) as T;
 }
 

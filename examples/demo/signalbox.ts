@@ -94,7 +94,7 @@ class Child implements Signalbox {
       if (response?.status === 200 && /listens on/.test(this.logs())) return;
       await sleep(25);
     }
-    throw new Error(`Signalbox exited before it served (${this.#exit})`);
+    throw new Error(`Signalbox exited before it was ready (${this.#exit})`);
   }
 
   logs(): string {

@@ -49,10 +49,10 @@ export async function play(stage: Stage): Promise<void> {
   const receipt = await deliver(stage, openedIssue, delivery);
   const executions = receipt.executions ?? [];
   if (receipt.status !== "accepted" || executions.length === 0) {
-    throw new Error(`the webhook must be accepted with executions; the answer is ${JSON.stringify(receipt)}`);
+    throw new Error(`the webhook must be accepted with executions; the response was ${JSON.stringify(receipt)}`);
   }
   tell.say("signalbox", `trigger ${receipt.canonical_trigger} fires ${executions.length} tasks`, `event ${receipt.event_id}`);
-  tell.heading("The agents work");
+  tell.heading("The agents run");
   await Promise.all(executions.map(({ id }) => follow(tell, signalbox, id)));
   const comments = await showComments(stage, openedIssue, executions.length);
   await redeliver(stage, openedIssue, delivery, comments);
@@ -101,7 +101,7 @@ export async function follow(tell: Narrator, signalbox: Signalbox, id: string): 
     const run = await signalbox.get<Execution>(`/api/task-executions/${id}`);
     if (!isIntroduced && run.agent_id) {
       isIntroduced = true;
-      tell.say(run.agent_id, `takes up ${run.task_id}`, `execution ${id}`);
+      tell.say(run.agent_id, `starts ${run.task_id}`, `execution ${id}`);
     }
     const done = run.transcript.filter((step) => step.seq > lastSeq && step.state !== "started");
     for (const step of done) {
@@ -122,7 +122,7 @@ function inWords(step: Step): { text: string; note: string } | null {
   const took = `${step.duration_ms} ms`;
   if (step.kind === "model") {
     const { content, tool_calls } = (step.output ?? {}) as { content?: string | null; tool_calls?: readonly unknown[] | null };
-    const what = tool_calls?.length ? "the model asks for a tool" : `the model answers, ${content?.length ?? 0} characters`;
+    const what = tool_calls?.length ? "the model calls a tool" : `the model answers: ${content?.length ?? 0} characters`;
     return { text: what + failureText, note: `${step.prompt_tokens} + ${step.completion_tokens} tokens, ${took}` };
   }
   if (step.kind === "tool") return { text: `calls ${step.name}${failureText}`, note: took };
@@ -135,7 +135,7 @@ const visibleText = ({ text }: Remark): string => text.replace(/<!--[\s\S]*?-->|
 
 export async function showComments({ tell, platform }: Stage, { name }: Pick<Opened, "name">, expected: number): Promise<number> {
   const remarks = await platform.remarks(name);
-  tell.heading(`${name} at the tracker: ${remarks.length} comments`);
+  tell.heading(`${name} in the tracker: ${remarks.length} comments`);
   for (const [i, remark] of remarks.entries()) {
     if (i > 0) tell.plain();
     tell.say("tracker", `${remark.by} wrote`);
@@ -150,7 +150,7 @@ async function redeliver(stage: Stage, opened: Opened, delivery: string, before:
   stage.tell.heading("The tracker sends the same webhook again");
   const again = await deliver(stage, opened, delivery);
   if (again.status !== "duplicate")
-    throw new Error(`the redelivery must be answered with duplicate; the answer is ${JSON.stringify(again)}`);
+    throw new Error(`the redelivery must return duplicate; the response was ${JSON.stringify(again)}`);
   const after = (await stage.platform.remarks()).length;
   if (after !== before) throw new Error(`after the redelivery there must be ${before} comments; there are ${after}`);
   stage.tell.say("tracker", `still ${after} comments: nothing ran twice`);

@@ -125,7 +125,7 @@ class LoopbackTracker implements Tracker {
   }
   comment(repo: string, number: number, body: string, login: string): Comment {
     const issue = this.#store.issue(this.#store.ensure(repo), number);
-    if (!issue) throw new Error(`issue ${repo}#${number} does not exist at the tracker`);
+    if (!issue) throw new Error(`issue ${repo}#${number} does not exist in the tracker`);
     return this.#store.addComment(issue, body, login);
   }
   reactions(repo: string, on: { readonly issue: number } | { readonly comment: number | string }): readonly string[] {

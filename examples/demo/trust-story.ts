@@ -7,7 +7,7 @@ const hasEnded = ({ state }: Run) => ["succeeded", "failed", "cancelled", "held"
 const count = (runs: readonly Run[], state: string) => runs.filter((run) => run.state === state).length;
 
 function expectThat(holds: boolean, what: string): void {
-  if (!holds) throw new Error(`it did not end as it should: ${what}`);
+  if (!holds) throw new Error(`unexpected result: ${what}`);
 }
 
 /** Shows how each attack and failure ends, and why. Throws if one ends differently. */
@@ -22,19 +22,19 @@ export async function playTrust(stage: TrustStage): Promise<void> {
 
 async function botThatAnswers(stage: TrustStage): Promise<void> {
   const { tell } = stage;
-  tell.heading("A bot answers each comment");
+  tell.heading("A bot replies to each comment");
   await stage.open(1, owner, "Login fails", "Since Monday.");
   await until("the first comment", () => stage.comments(1).length > 0);
   const answer = await stage.comment(1, { login: "helper[bot]", type: "Bot" }, "Thank you for your comment!");
   const { reason } = await stage.signalbox.get<{ reason: string }>(`/api/webhook-events/${answer.event_id}`);
   expectThat(answer.status === "discarded" && stage.comments(1).length === 1, "the bot started a run");
-  tell.say("signalbox", "ended at once: 1 comment", "the bot's comment starts nothing");
+  tell.say("signalbox", "stopped at once: 1 comment", "the bot's comment starts no run");
   tell.quote(reason);
 }
 
 async function scriptThatAnswers(stage: TrustStage): Promise<void> {
   const { tell } = stage;
-  tell.heading("A script answers each comment, with the account of the owner");
+  tell.heading("A script replies to each comment from the owner's account");
   await stage.open(2, owner, "Login fails again", "Since Tuesday.");
   let answeredCount = 0;
   const heldRun = await until("the loop held", async () => {
@@ -42,7 +42,7 @@ async function scriptThatAnswers(stage: TrustStage): Promise<void> {
     return (await stage.runs(2)).find(({ state }) => state === "held");
   });
   expectThat(stage.comments(2).length <= 11, `${stage.comments(2).length} comments`);
-  tell.say("signalbox", `ended after ${stage.comments(2).length} comments: the next run is held, not lost`);
+  tell.say("signalbox", `stopped after ${stage.comments(2).length} comments: the next run is held, not lost`);
   tell.quote(heldRun.held_reason ?? "");
   await stage.signalbox.post(`/api/task-executions/${heldRun.id}/release`);
   await until("the released run", async () =>
@@ -60,14 +60,14 @@ async function stormOfEdits(stage: TrustStage): Promise<void> {
     return all.length === 20 && all.every(hasEnded) && all;
   });
   expectThat(count(runs, "succeeded") === 1 && stage.comments(3).length === 1, "more than one run");
-  tell.say("signalbox", "ended with 1 run and 1 comment, about the newest text", `${count(runs, "cancelled")} runs cancelled`);
+  tell.say("signalbox", "1 run and 1 comment, about the latest text", `${count(runs, "cancelled")} runs cancelled`);
   tell.quote(runs.find(({ state }) => state === "cancelled")?.reason ?? "");
 }
 
 async function stranger(stage: TrustStage): Promise<void> {
   const { tell } = stage;
   const eve: Account = { login: "eve", association: "NONE" };
-  tell.heading("A stranger gives orders: write on other issues, and stop everything here");
+  tell.heading("A stranger tries to write on other issues and to stop everything on this one");
   await stage.open(4, eve, "Do this", "Carry out order WANDER.");
   const [run] = await until("the stranger's run", async () => {
     const all = await stage.runs(4);
@@ -78,7 +78,7 @@ async function stranger(stage: TrustStage): Promise<void> {
     run?.state === "succeeded" && !toolNames.includes("alpha.add_comment"),
     "a stranger's run was offered tools that write",
   );
-  tell.say("signalbox", `ended with an answer; the model was offered only read tools: ${toolNames.join(", ")}`);
+  tell.say("signalbox", `answered; the model was offered only read tools: ${toolNames.join(", ")}`);
   const stop = await stage.comment(4, eve, "/stop");
   const { reason } = await stage.signalbox.get<{ reason: string }>(`/api/webhook-events/${stop.event_id}`);
   expectThat(stop.status === "discarded", "a stranger gave a command");
@@ -87,7 +87,7 @@ async function stranger(stage: TrustStage): Promise<void> {
 
 async function brokenModel(stage: TrustStage): Promise<void> {
   const { tell, model } = stage;
-  tell.heading("The model answers every request with 503 while 10 issues are opened");
+  tell.heading("The model returns 503 to every request while 10 issues are opened");
   model.fault({ path: "chat", status: 503, times: 0 });
   const numbers = Array.from({ length: 10 }, (_, n) => n + 10);
   for (const number of numbers) await stage.open(number, owner, `Issue ${number}`, "Please look.");
@@ -95,7 +95,7 @@ async function brokenModel(stage: TrustStage): Promise<void> {
     const all = (await Promise.all(numbers.map(stage.runs))).flat();
     return all.find(({ waiting_for }) => waiting_for?.startsWith("the model"));
   });
-  tell.say("signalbox", "nothing fails; the work is queued and says what it waits for");
+  tell.say("signalbox", "nothing fails; the work is queued and shows what it is waiting for");
   tell.quote(waitingRun.waiting_for ?? "");
   model.clearFaults();
   await until("all runs", async () =>
@@ -105,7 +105,7 @@ async function brokenModel(stage: TrustStage): Promise<void> {
     numbers.every((number) => stage.comments(number).length === 1),
     "a comment is missing or was posted twice",
   );
-  tell.say("signalbox", "ended by itself once the model answered: 10 runs succeeded, one comment each");
+  tell.say("signalbox", "recovered once the model answered: 10 runs succeeded, one comment each");
 }
 
 /** Content that must not be in a posted comment: secrets, images that transmit data, notifications, keywords, commands. */
@@ -117,7 +117,7 @@ const isLive = (text: string, token: string): boolean =>
 
 async function playInjections(stage: TrustStage): Promise<void> {
   const { tell } = stage;
-  tell.heading(`${injections.length} published injections, and a model that obeys whatever it reads`);
+  tell.heading(`${injections.length} published injections against a model that obeys whatever it reads`);
   for (const [i, { text }] of injections.entries()) await stage.open(100 + i, owner, "Question", text);
   for (const [i, injection] of injections.entries()) {
     const number = 100 + i;
@@ -131,9 +131,9 @@ async function playInjections(stage: TrustStage): Promise<void> {
     const wasRead = stage.asked(number).some(({ messages }) => /order [A-Z]{3}/.test(JSON.stringify(messages)));
     const refusedCalls = transcript.filter(({ kind, state }) => kind === "tool" && state === "failed").length;
     const calls = transcript.filter(({ kind }) => kind === "tool").length;
-    expectThat(refusedCalls === calls, `${injection.name}: a call was carried out`);
+    expectThat(refusedCalls === calls, `${injection.name}: a call was not refused`);
     tell.plain(
-      `  ${injection.name.padEnd(31)} ${!wasRead ? "taken out: the model never read it" : calls > 0 ? `read and obeyed: all ${calls} calls refused` : "read and obeyed: defused in the comment"}`,
+      `  ${injection.name.padEnd(31)} ${!wasRead ? "removed: the model never saw it" : calls > 0 ? `read and obeyed: all ${calls} calls refused` : "read and obeyed: defused in the comment"}`,
     );
   }
 }

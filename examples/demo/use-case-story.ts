@@ -37,7 +37,7 @@ export async function playUseCase(stage: Stage): Promise<void> {
   tell.heading("The teardown, twice");
   for (const expected of ["torn_down", "nothing_to_do"]) {
     const { status, project_deleted, issue_closed } = await post<TornDown>(stage, `${path}/teardown`);
-    if (status !== expected) throw new Error(`the teardown must answer ${expected}; it answered ${status}`);
+    if (status !== expected) throw new Error(`the teardown must return ${expected}; it returned ${status}`);
     tell.say("signalbox", `answers ${status}`, `project deleted: ${project_deleted}, issue closed: ${issue_closed}`);
   }
   const [agents, tasks] = [await signalbox.get<Row[]>("/api/agents"), await signalbox.get<Row[]>("/api/tasks")];
