@@ -21,13 +21,13 @@ const persona = {
   constraints: z.array(text(2_000)).max(200).describe("Hard rules: what the agent must never do."),
   communication_style: prose(20_000).nullish().describe("Tone and style of the agent's answers."),
   model: text(200).nullish().describe("Model that the agent uses. Default: `LLM_MODEL`."),
-  temperature: z.number().min(0).max(2).nullish().describe("Sampling temperature, 0 to 2. Default: the model's own."),
+  temperature: z.number().min(0).max(2).nullish().describe("Sampling temperature, 0 to 2. Default: the model's default."),
   allowed_tools: z
     .array(z.string().regex(/^[\w-]+\.([\w-]+|\*)$/, "must be a qualified tool name such as alpha.add_comment, or alpha.*"))
     .max(500)
     .nullish()
     .describe(
-      "Tools that the agent may call, by qualified name or `provider.*`. Default: the tools of the event's source and of all providers that are not sources.",
+      "Tools that the agent can call, by qualified name or `provider.*`. Default: the tools of the event's source and of every provider that is not a source.",
     ),
   policy: policy.describe("Limits of the agent. They can only tighten the limits of the settings and the project."),
   trust_level: trustLevel.describe("Rate limit of the agent on the gRPC gateway. Default: `default`."),
@@ -115,7 +115,7 @@ export const remove = operation({
   http: "DELETE /api/agents/:id",
   rpc: "AgentService.DeleteAgent",
   summary: "Delete an agent",
-  description: "Keeps the agent's tasks; they then use their `actor_fallback`.",
+  description: "Keeps the agent's tasks, which then use their `actor_fallback`.",
   input: z.object({ id: slug }),
   problems: ["not_found"],
 });

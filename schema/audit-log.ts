@@ -13,12 +13,12 @@ export const auditLogEntry = z
     before: z
       .unknown()
       .describe(
-        "The object before the change; null if there was none. Secrets are masked, and texts of issues, people and models are omitted.",
+        "The object before the change; null if there was none. Secrets are masked, and text from issues, people and models is omitted.",
       ),
     after: z
       .unknown()
       .describe(
-        "Response of the operation; null if it has none. Secrets are masked, and texts of issues, people and models are omitted.",
+        "Response of the operation; null if it has none. Secrets are masked, and text from issues, people and models is omitted.",
       ),
     request_id: z.string(),
     created_at: timestamp,
@@ -31,7 +31,7 @@ export const list = operation({
   http: "GET /api/audit-log",
   rpc: "MonitoringService.ListAuditLog",
   summary: "List changes by operators",
-  description: "Returns the newest first.",
+  description: "Newest first.",
   input: z.object({
     ...historyFilter,
     actor: z.string().max(200).optional().describe("Return only changes by this API key."),
@@ -56,7 +56,7 @@ export const verify = operation({
         .int()
         .nullable()
         .describe("Number of the first entry that does not match the entry before it; null if all match."),
-      hash: z.string().describe("Hash of the newest entry. Store it elsewhere to detect whether the whole log was rewritten."),
+      hash: z.string().describe("Hash of the latest entry. Store it elsewhere to detect a rewrite of the whole log."),
     })
     .meta({ id: "AuditLogVerification" }),
   scope: "admin",

@@ -32,7 +32,7 @@ export const auditEntry = z
       .int()
       .nullable()
       .describe(
-        "Duration in milliseconds. For a call: its own duration; for the end of an execution: the time since its first start.",
+        "Duration in milliseconds. For a call, its duration. For the end of an execution, the time since its first start.",
       ),
     created_at: timestamp,
   })

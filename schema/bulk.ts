@@ -48,7 +48,7 @@ const answer = {
   confirm: z
     .string()
     .nullable()
-    .describe("Token that confirms the action: send it with the same action and filter. Null after the action was carried out."),
+    .describe("Token that confirms the action: send it with the same action and filter. Null after the action has run."),
   changed: z.int().describe("Number of items that were changed; 0 in a preview."),
   skipped: z.int().describe("Number of items that were skipped, because they changed after the preview or were refused."),
   first_error: z.string().nullable().describe("Why the first item was skipped; null if none was skipped."),
@@ -61,13 +61,13 @@ export const executions = operation({
   rpc: "TaskExecutionService.ChangeTaskExecutions",
   summary: "Change task executions in bulk",
   description:
-    "The first call, without `confirm`, changes nothing: it returns the number of matching executions, the newest ten, and the `confirm` token that carries out the action. Executions that the action does not apply to, and executions created after the preview, are left out.",
+    "The first call, without `confirm`, changes nothing: it returns the number of matching executions, the latest ten, and the `confirm` token that runs the action. Executions that the action does not apply to, and executions created after the preview, are left out.",
   input: z.object({
     action: z.enum(bulkActions).meta({ id: "BulkAction" }),
     filter: executionFilter.describe(
-      "Filter of the executions, with the filters of the list. Empty: all that the action applies to.",
+      "Filter for the executions, as in the list. Empty: every execution that the action applies to.",
     ),
-    reason: z.string().trim().max(2000).default("").describe("Reason of the rejection. Only with `reject`."),
+    reason: z.string().trim().max(2000).default("").describe("Reason for the rejection. Only with `reject`."),
     ...agreement,
   }),
   output: z
@@ -75,7 +75,7 @@ export const executions = operation({
       action: z.enum(bulkActions).meta({ id: "BulkAction" }),
       filter: executionFilter,
       ...answer,
-      samples: z.array(execution.omit({ result: true }).meta({ id: "BulkExecution" })).describe("The newest ten that match."),
+      samples: z.array(execution.omit({ result: true }).meta({ id: "BulkExecution" })).describe("The latest ten that match."),
     })
     .meta({ id: "BulkOfExecutions" }),
   problems: ["conflict"],
@@ -88,10 +88,10 @@ export const events = operation({
   rpc: "WebhookEventService.ReplayWebhookEvents",
   summary: "Replay webhook events in bulk",
   description:
-    "The first call, without `confirm`, changes nothing: it returns the number of matching events, the newest ten, and the `confirm` token that replays them, oldest first. Events without a stored payload, and events received after the preview, are left out. A second call with the same `confirm` does not replay an event twice.",
+    "The first call, without `confirm`, changes nothing: it returns the number of matching events, the latest ten, and the `confirm` token that replays them, oldest first. Events without a stored payload, and events received after the preview, are left out. A second call with the same `confirm` does not replay an event twice.",
   input: z.object({
     action: z.literal("replay"),
-    filter: eventFilter.describe("Filter of the events, with the filters of the list. Empty: all events."),
+    filter: eventFilter.describe("Filter for the events, as in the list. Empty: all events."),
     ...replayOptions,
     ...agreement,
   }),
@@ -100,7 +100,7 @@ export const events = operation({
       action: z.literal("replay"),
       filter: eventFilter,
       ...answer,
-      samples: z.array(webhookEvent.omit({ payload: true }).meta({ id: "BulkEvent" })).describe("The newest ten that match."),
+      samples: z.array(webhookEvent.omit({ payload: true }).meta({ id: "BulkEvent" })).describe("The latest ten that match."),
     })
     .meta({ id: "BulkOfEvents" }),
   problems: ["conflict"],

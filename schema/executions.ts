@@ -8,7 +8,7 @@ export const executionStates = ["queued", "held", "running", "waiting", "succeed
 export const executionState = z.enum(executionStates).meta({
   id: "TaskExecutionState",
   description:
-    "`queued`: waits for a worker or for its next attempt; `held`: waits until a limit resets or an operator releases it; `running`; `waiting`: waits for a decision about its proposals; `succeeded`, `failed` and `cancelled`: it has ended.",
+    "`queued`: waiting for a worker or for its next attempt; `held`: waiting until a limit resets or an operator releases it; `running`; `waiting`: waiting for a decision on its proposals; `succeeded`, `failed` and `cancelled`: finished.",
 });
 
 /** One execution of one task for one event. */
@@ -34,16 +34,16 @@ export const execution = z
       .string()
       .nullable()
       .describe("Why the execution is held: the limit that it would exceed, and the level that sets the limit."),
-    held_until: timestamp.nullable().describe("When a held execution is queued again; null if it waits for a release."),
+    held_until: timestamp.nullable().describe("When a held execution is queued again; null if it must be released."),
     waiting_for: z
       .string()
       .nullable()
       .describe(
-        "What the execution waits for, as text: a pause, a connection, a budget, an approval, an agent or another execution. Null if it does not wait.",
+        "What the execution is waiting for, as text: a pause, a connection, a budget, an approval, an agent or another execution. Null if it is not waiting.",
       ),
     next_attempt_at: timestamp
       .nullable()
-      .describe("When a queued execution is due again, or a held one is queued again; null if it does not wait for a time."),
+      .describe("When a queued execution is due again, or a held one is queued again; null if it is not waiting for a time."),
     reason: z.string().nullable().describe("Why the execution was cancelled; null if an operator cancelled it."),
     hop: z
       .int()
@@ -57,14 +57,14 @@ export const execution = z
       .string()
       .nullable()
       .optional()
-      .describe("Final answer of the agent, in Markdown. Lists include it only if `fields` names it."),
+      .describe("The agent's final answer, in Markdown. Lists include it only if `fields` names it."),
     result_url: z.string().nullable().describe("URL of the posted comment."),
     error: z.string().nullable().describe("Why the execution failed, is being retried, or could not post its answer."),
     prompt_tokens: z.int(),
     completion_tokens: z.int(),
     tool_calls: z.int().describe("Number of tool calls."),
     model: z.string().nullable().describe("Model of the last model call; null before it."),
-    cost_usd: z.number().nullable().describe("Known cost of the model calls in US dollars; null if no cost is known."),
+    cost_usd: z.number().nullable().describe("Known cost of the model calls in US dollars; null if unknown."),
     unpriced_tokens: z.int().describe("Tokens of model calls with an unknown cost."),
     dry_run: z
       .boolean()
@@ -83,7 +83,7 @@ export const execution = z
 export const proposalState = z
   .enum(["proposed", "applied", "rejected", "expired", "failed", "dry_run"])
   .describe(
-    "State of the proposal. `proposed`: waits for a decision or, if `decided_at` is set, is approved and will be written; `dry_run`: not written, because the execution is a dry run.",
+    "State of the proposal. `proposed`: waiting for a decision or, if `decided_at` is set, is approved and will be written; `dry_run`: not written, because the execution is a dry run.",
   )
   .meta({ id: "ProposalState" });
 
@@ -144,7 +144,7 @@ export const list = operation({
   http: "GET /api/task-executions",
   rpc: "TaskExecutionService.ListTaskExecutions",
   summary: "List task executions",
-  description: "Returns the newest first.",
+  description: "Newest first.",
   input: z.object({
     ...historyFilter,
     fields: fieldsOf(execution, ["result"]),
@@ -171,8 +171,7 @@ export const cancel = operation({
   http: "POST /api/task-executions/:id/cancel",
   rpc: "TaskExecutionService.CancelTaskExecution",
   summary: "Cancel a task execution",
-  description:
-    "Only an execution that has not ended can be cancelled. Afterwards it posts nothing, and its open proposals are rejected.",
+  description: "Only an unfinished execution can be cancelled. It then posts nothing, and its open proposals are rejected.",
   input: z.object({ id: z.uuid() }),
   output: execution,
   problems: ["not_found", "conflict"],
@@ -202,10 +201,10 @@ export const reject = operation({
   rpc: "TaskExecutionService.RejectTaskExecution",
   summary: "Reject the proposals of an execution",
   description:
-    "Rejects all undecided proposals of a waiting execution and cancels it. The transcript keeps the reason. Proposals that were already approved and written are not reverted.",
+    "Rejects every undecided proposal of a waiting execution and cancels it. The transcript keeps the reason. Proposals that were already approved and written are not reverted.",
   input: z.object({
     id: z.uuid(),
-    reason: z.string().trim().max(2000).default("").describe("Reason of the rejection."),
+    reason: z.string().trim().max(2000).default("").describe("Reason for the rejection."),
   }),
   output: executionWithProposals,
   problems: ["not_found", "conflict"],
@@ -215,7 +214,7 @@ export const release = operation({
   http: "POST /api/task-executions/:id/release",
   rpc: "TaskExecutionService.ReleaseTaskExecution",
   summary: "Release a held task execution",
-  description: "Queues the execution. Hourly, daily and monthly budgets do not hold it again.",
+  description: "Queues the execution. Hourly, daily and monthly budgets no longer hold it.",
   input: z.object({ id: z.uuid() }),
   output: execution,
   problems: ["not_found", "conflict"],

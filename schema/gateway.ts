@@ -40,7 +40,7 @@ export const register = operation({
       .int()
       .min(0)
       .max(2_147_483_647)
-      .describe("Calls that the agent may make per minute, in all its sessions together. Calls above it get RESOURCE_EXHAUSTED."),
+      .describe("Calls that the agent can make per minute, across all its sessions. Calls above it get RESOURCE_EXHAUSTED."),
   }),
   scope: "agent",
   problems: ["unauthenticated", "forbidden", "not_found", "rate_limited"],
@@ -115,7 +115,7 @@ export const completeTask = operation({
   rpc: "AgentGateway.CompleteTask",
   summary: "Complete a task",
   description:
-    "The result is posted to the tracker like an LLM answer. NOT_FOUND means that the session no longer holds the task: it was completed or cancelled, or it went back to the queue. So a call whose response was lost can be repeated; the result is posted once.",
+    "The result is posted to the tracker like an LLM answer. NOT_FOUND means that the session no longer holds the task: it was completed or cancelled, or it went back to the queue. A call whose response was lost can therefore be repeated. The result is posted once.",
   input: z.object({
     session_id: sessionId,
     execution_id: z.uuid(),
@@ -138,10 +138,7 @@ export const failTask = operation({
     session_id: sessionId,
     execution_id: z.uuid(),
     error: z.string().min(1).max(10_000).describe("What went wrong, for operators."),
-    retryable: z
-      .boolean()
-      .default(false)
-      .describe("Whether the task may be retried by another agent or by the LLM. Default: `false`."),
+    retryable: z.boolean().default(false).describe("Whether another agent or the LLM can retry the task. Default: `false`."),
     ...usage,
   }),
   scope: "open",
@@ -202,7 +199,7 @@ export const memoryList = operation({
   http: null,
   rpc: "AgentGateway.MemoryList",
   summary: "List memories",
-  description: "Returns the memories that the agent may see, newest first.",
+  description: "Returns the memories that the agent can see, newest first.",
   input: z.object({
     session_id: sessionId,
     scope: memoryScope.optional().describe("Return only memories of this scope."),
@@ -220,7 +217,7 @@ export const memorySearch = operation({
   http: null,
   rpc: "AgentGateway.MemorySearch",
   summary: "Search memories",
-  description: "Searches the memories that the agent may see, and the ingested documents.",
+  description: "Searches the memories that the agent can see, and the ingested documents.",
   input: z.object({
     session_id: sessionId,
     query: z.string().trim().min(1, "must not be empty").max(262_144),

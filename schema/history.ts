@@ -24,7 +24,7 @@ export const historyFilter = {
     .max(500)
     .optional()
     .describe(
-      "Return only items whose reason, error or message contains these words, in any order and case. One page searches the newest 10,000 rows; use the cursor to search older ones.",
+      "Return only items whose reason, error or message contains these words, in any order and case. One page searches the latest 10,000 rows. Use the cursor to search older ones.",
     ),
   order: z.enum(["desc", "asc"]).default("desc").describe("`desc`: newest first; `asc`: oldest first. Default: `desc`."),
   cursor: z

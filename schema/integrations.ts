@@ -26,7 +26,7 @@ const credentials = z
   .refine((credentials) => Object.keys(credentials).length > 0, "must have at least one member, for example token")
   .refine((credentials) => Object.keys(credentials).length <= 100, "must have at most 100 members")
   .describe(
-    "Settings of one account at the platform, for example `token`. `webhook_secret` verifies its webhooks; `webhook_secret_previous` also does while you replace the secret. Write-only.",
+    "Settings of one account on the platform, for example `token`. `webhook_secret` verifies its webhooks; `webhook_secret_previous` also does while you replace the secret. Write-only.",
   );
 const owner = {
   agent_id: slug.nullish().describe("Agent that uses this account."),
@@ -91,7 +91,7 @@ export const test = operation({
   http: "GET /api/integrations/:source/test",
   rpc: "IntegrationService.TestIntegration",
   summary: "Test the connection of a source",
-  description: "Tests the account that the environment variables configure.",
+  description: "Tests the account configured by environment variables.",
   input: z.object({ source: sourceName }),
   output: z.object({ status: connectionStatus, source: sourceName }),
   problems: ["not_found"],
@@ -107,8 +107,8 @@ export const testStored = operation({
     id: z.uuid(),
     source: sourceName,
     status: connectionStatus,
-    account: z.string().nullable().describe("Login of the account at the platform, if the platform reports it."),
-    message: z.string().describe("Response of the platform, or the missing or invalid value."),
+    account: z.string().nullable().describe("Login of the account on the platform, if the platform reports it."),
+    message: z.string().describe("The platform's response, or the missing or invalid value."),
   }),
   problems: ["not_found"],
 });

@@ -16,7 +16,7 @@ export const apiKey = z
     projects: z.array(rowId).nullable().describe("Projects that the key is restricted to. Null: all projects."),
     expires_at: timestamp.nullable().describe("When the key expires. Null: never."),
     created_at: timestamp,
-    last_used_at: timestamp.nullable().describe("When the key was last used, with a precision of one minute."),
+    last_used_at: timestamp.nullable().describe("When the key was last used, to the minute."),
     revoked_at: timestamp.nullable(),
   })
   .meta({ id: "ApiKey" });
@@ -36,7 +36,7 @@ export const create = operation({
   http: "POST /api/keys",
   rpc: "KeyService.CreateKey",
   summary: "Create an API key",
-  description: "The key is shown only in this response. Once a first key exists, every request needs one.",
+  description: "The key is shown only in this response. Once a key exists, every request needs one.",
   input: z.object({
     name: text(100).describe("Name of the key. Unique among the keys that are not revoked."),
     scopes: z

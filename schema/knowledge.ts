@@ -117,7 +117,7 @@ export const jobs = operation({
   http: "GET /api/knowledge-sources/:id/jobs",
   rpc: "KnowledgeSourceService.ListIngestionJobs",
   summary: "List the ingestion jobs of a knowledge source",
-  description: "Returns the newest first.",
+  description: "Newest first.",
   input: z.object({ id: z.uuid(), ...paging }),
   output: pageOf(ingestionJob),
   problems: ["not_found"],

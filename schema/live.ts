@@ -35,7 +35,7 @@ export const ofService = operation({
   id: "events.follow",
   http: "GET /api/events",
   summary: "Follow all executions",
-  description: `${ids} The stream begins with the running executions, without their earlier steps. A stream that is read too slowly ends with an error.`,
+  description: `${ids} The stream starts with the running executions, without their earlier steps. A stream that is read too slowly ends with an error.`,
   input: z.object({ seconds }),
   output: liveChange.nullable(),
   serverSentEvents: liveChange,

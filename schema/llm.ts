@@ -18,7 +18,7 @@ export const chatAnswer = z
   .object({
     agent_id: z.string(),
     model: z.string(),
-    content: z.string().describe("Answer of the agent, in Markdown."),
+    content: z.string().describe("The agent's answer, in Markdown."),
     rounds: z.int().describe("Number of requests sent to the model."),
     tool_calls: z.array(toolCall),
     usage: z

@@ -29,7 +29,7 @@ export const triggerConditions = z
       .array(text(500))
       .min(1)
       .max(500)
-      .describe("Projects whose events fire the task, by their id at the platform, for example octo/app."),
+      .describe("Projects whose events fire the task, by their id on the platform, for example octo/app."),
   })
   .partial()
   .strict()
@@ -112,7 +112,7 @@ export const createSource = operation({
   http: "POST /api/tasks/sources",
   rpc: "TaskService.CreateSourceMapping",
   summary: "Create a source event mapping",
-  description: "Without an `action` it matches every action of the event.",
+  description: "Without an `action`, it matches every action of the event.",
   input: z.object({
     source: sourceName,
     event_name: text(200).describe(

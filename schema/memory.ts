@@ -83,7 +83,7 @@ export const search = operation({
   http: "POST /api/memory/search",
   rpc: "MemoryService.SearchMemories",
   summary: "Search memories",
-  description: "Searches memories and ingested documents by meaning, by words, or by both.",
+  description: "Searches memories and ingested documents by meaning, by keyword, or both.",
   input: z.object({
     query: query.describe(
       'Query in natural language. In the mode `keyword`: words, "phrases", `or`, and `-` to exclude a word; at most 8,000 characters.',
@@ -91,7 +91,7 @@ export const search = operation({
     ...filter,
     mode: searchMode
       .default("semantic")
-      .describe("Search by meaning (`semantic`), by words (`keyword`) or by both (`hybrid`). Default: `semantic`."),
+      .describe("Search by meaning (`semantic`), by keyword (`keyword`) or both (`hybrid`). Default: `semantic`."),
     limit: z.int().min(1).max(1000).optional().describe("Maximum number of results. Default: `MEMORY_TOP_K`."),
   }),
   output: pageOf(memorySearchResult),
@@ -103,7 +103,7 @@ export const list = operation({
   http: "GET /api/memory",
   rpc: "MemoryService.ListMemories",
   summary: "List memories",
-  description: "Returns the newest first.",
+  description: "Newest first.",
   input: z.object({ ...paging, ...filter }),
   output: pageOf(memorySummary),
   problems: ["unavailable"],

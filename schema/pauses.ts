@@ -40,7 +40,7 @@ export const create = operation({
     "Webhooks are still accepted and stored, and their executions wait. Nothing in the scope starts on any replica; executions in progress finish. Pausing again replaces the reason.",
   input: z.object({
     ...pauseMembers,
-    reason: text(500).describe("Reason of the pause. Waiting executions and the status show it."),
+    reason: text(500).describe("Reason for the pause, shown by waiting executions and the status."),
   }),
   output: pause,
 });

@@ -46,7 +46,7 @@ export const plugin = z
       .enum(pluginStates)
       .meta({ id: "PluginState" })
       .describe(
-        "State of the plugin. `installed`: waits for approval; `approved`: not enabled. The other states describe its process on the replica that responds. `degraded`: running, but it crashed within the last ten minutes; `backoff`: waits for its next start; `quarantined`: stopped after repeated crashes until it is enabled again.",
+        "State of the plugin. `installed`: waiting for approval; `approved`: not enabled. The other states describe its process on the replica that responds. `degraded`: running, but it crashed within the last ten minutes; `backoff`: waiting to be restarted; `quarantined`: stopped after repeated crashes until it is enabled again.",
       ),
     code: z
       .string()
@@ -68,7 +68,7 @@ export const plugin = z
       .describe("Permissions of the plugin: those in its manifest, except those in `denied`."),
     denied: z
       .array(z.string())
-      .describe("Permissions in its manifest that PUT /api/plugins/{id}/permissions has denied, described in words."),
+      .describe("Permissions in its manifest that PUT /api/plugins/{id}/permissions has denied, in words."),
     needs: z.array(z.string()).describe("Capabilities that the plugin receives from the host."),
     settings: z
       .array(
@@ -92,14 +92,14 @@ export const plugin = z
     waiting: z
       .object({
         version: pluginVersion,
-        widens: z.array(z.string()).describe("Permissions that the active version does not have, described in words."),
+        widens: z.array(z.string()).describe("Permissions that the active version does not have, in words."),
         breaks: z
           .array(z.string())
-          .describe("Breaking changes since the active version, described in words. Empty if the version number announces them."),
+          .describe("Breaking changes since the active version, in words. Empty if the version number announces them."),
       })
       .meta({ id: "PluginWaiting" })
       .nullable()
-      .describe("Newer version that waits for approval; null if there is none."),
+      .describe("Newer version waiting for approval; null if there is none."),
     versions: z.array(
       z
         .object({
@@ -113,13 +113,13 @@ export const plugin = z
             .describe("Publisher of the version: name and registry of its package. An approval is valid for one publisher."),
           rolled_back_at: timestamp
             .nullable()
-            .describe("When an operator rolled back from this version; null if that has not happened."),
+            .describe("When an operator rolled back from this version; null if not rolled back."),
           approved_at: timestamp.nullable(),
           installed_at: timestamp,
           breaks: z
             .array(z.string())
             .describe(
-              "Breaking changes since the version installed before it, described in words. Empty if the version number announces them.",
+              "Breaking changes since the version installed before it, in words. Empty if the version number announces them.",
             ),
         })
         .meta({ id: "PluginVersion" }),

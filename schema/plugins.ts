@@ -80,7 +80,7 @@ export const approve = operation({
   summary: "Approve a version of a plugin",
   description:
     "Grants all its permissions, makes it the active version and enables the plugin. The version is started once first; if that fails, the request fails and nothing changes. Approve an older version to roll back.",
-  input: z.object({ id, version: version.optional().describe("Version to approve. Default: the newest.") }),
+  input: z.object({ id, version: version.optional().describe("Version to approve. Default: the latest.") }),
   output: plugin,
   scope: "admin",
   problems: ["not_found", "conflict"],
@@ -89,7 +89,7 @@ export const enable = operation({
   id: "plugins.enable",
   http: "POST /api/plugins/:id/enable",
   summary: "Enable a plugin",
-  description: "Starts an approved plugin, also after a quarantine or while it waits for its next start.",
+  description: "Starts an approved plugin, also after a quarantine or while it is waiting to be restarted.",
   input: z.object({ id }),
   output: plugin,
   scope: "admin",

@@ -13,7 +13,7 @@ export const authorKind = z.enum(["human", "bot", "app", "unknown"]).meta({ id: 
 /** Who caused an event, as far as the platform says. */
 export const author = z
   .object({
-    id: z.string().nullable().describe("Account id at the platform; null if the platform does not send one."),
+    id: z.string().nullable().describe("Account id on the platform; null if the platform does not send one."),
     name: z.string().nullable().describe("Login or display name."),
     kind: authorKind,
     standing,
@@ -31,13 +31,13 @@ export const policyMembers = {
   trigger_min_standing: requiredStanding.describe("Minimum standing of an author to start runs."),
   write_min_standing: requiredStanding.describe("Minimum standing of an author for runs to use tools that write."),
   loop_max_hops: count(1000).describe(
-    "Replies in a row to Signalbox's own writes on one issue before the next one is held. 0: no limit.",
+    "Consecutive replies to Signalbox's own writes on one issue before the next one is held. 0: no limit.",
   ),
-  run_tokens: tokens.describe("Tokens that one execution may use. 0: no limit."),
-  run_seconds: count(86_400).describe("Seconds that one execution may work. 0: no limit."),
+  run_tokens: tokens.describe("Tokens that one execution can use. 0: no limit."),
+  run_seconds: count(86_400).describe("Seconds that one execution can work. 0: no limit."),
   run_writes: count(10_000).describe("Writes by tools in one execution. 0: no limit."),
-  issue_runs_per_hour: count(1_000_000).describe("Executions that may begin on one issue in an hour. 0: no limit."),
-  issue_tokens_per_day: tokens.describe("Tokens that the executions on one issue may use in a day. 0: no limit."),
+  issue_runs_per_hour: count(1_000_000).describe("Executions that can start on one issue in an hour. 0: no limit."),
+  issue_tokens_per_day: tokens.describe("Tokens that the executions on one issue can use in a day. 0: no limit."),
   author_runs_per_hour: count(1_000_000).describe(
     "Executions per hour for one author whose known standing is below collaborator. 0: no limit.",
   ),
@@ -46,18 +46,18 @@ export const policyMembers = {
   month_usd: dollars.describe("US dollars per calendar month. 0: no limit."),
   on_close: z
     .enum(["cancel", "finish"])
-    .describe("What happens to the executions of an issue that is closed: `cancel` or `finish`."),
+    .describe("What happens to an issue's executions when it is closed: `cancel` or `finish`."),
   targets: z
     .enum(["issue", "project", "any"])
-    .describe("Where tools may write: the issue of the event, its project, or anywhere."),
-  reads: z.enum(["project", "any"]).describe("Where tools may read: the project of the event, or anywhere."),
+    .describe("Where tools can write: the issue of the event, its project, or anywhere."),
+  reads: z.enum(["project", "any"]).describe("Where tools can read: the project of the event, or anywhere."),
   allow: z
     .array(z.enum(["mentions", "images", "closing", "commands"]))
     .max(4)
     .describe(
-      "What the agent's texts may contain: mentions, images from other hosts, closing keywords, commands to bots. Everything else is defused.",
+      "What the agent's text may contain: mentions, images from other hosts, closing keywords, commands to bots. Everything else is defused.",
     ),
-  staged: z.boolean().describe("Whether all writes of the agent wait for approval."),
+  staged: z.boolean().describe("Whether all of the agent's writes wait for approval."),
   approve: names("Writes that wait for approval: qualified tool names, `provider.*`, or `comment` for the answer."),
   presence: z
     .enum(["off", "reaction", "comment"])

@@ -4,7 +4,7 @@ import { operation, pageOf, paging } from "./operation.ts";
 
 const settings = {
   source: sourceName.describe("Source to poll, for example `alpha`."),
-  project_id: text(500).describe("Id of the project at the platform, for alpha `owner/repo`."),
+  project_id: text(500).describe("Id of the project on the platform, for alpha `owner/repo`."),
   interval_minutes: z.int().min(1).max(525_600).describe("Minutes between two polls."),
   enabled: z.boolean().describe("Whether the project is polled on a schedule. If false, it is only polled on demand."),
 };
@@ -17,8 +17,8 @@ export const pollSource = z
     id: rowId,
     ...settings,
     since: timestamp.nullable(),
-    cursor: z.string().nullable().describe("Position of the last poll, in a format of the source."),
-    last_polled_at: timestamp.nullable().describe("When the last poll ended, whether it succeeded or failed."),
+    cursor: z.string().nullable().describe("Position of the last poll, in the source's own format."),
+    last_polled_at: timestamp.nullable().describe("When the last poll finished, successfully or not."),
     last_error: z.string().nullable().describe("Why the last poll failed; null if it succeeded."),
     created_at: timestamp,
     updated_at: timestamp,

@@ -8,7 +8,7 @@ export const problems = {
   forbidden: {
     status: 403,
     grpc: "PERMISSION_DENIED",
-    title: "The credential does not have the required scope, or no API keys exist and a page of another site sent the request",
+    title: "The credential does not have the required scope, or no API keys exist and a page from another site sent the request",
   },
   not_found: { status: 404, grpc: "NOT_FOUND", title: "The resource does not exist" },
   method_not_allowed: { status: 405, grpc: "UNIMPLEMENTED", title: "The path does not support this method" },

@@ -10,7 +10,7 @@ const members = {
   name: text(200).describe("Display name."),
   description: prose(20_000).nullish().describe("Short description."),
   source: source.meta({ id: "SourceId", description: "Platform of the project." }),
-  source_project_id: text(500).describe("Id of the project at the platform, for example octo/app."),
+  source_project_id: text(500).describe("Id of the project on the platform, for example octo/app."),
 };
 
 const limits = policy.describe("Limits of the project. They can only tighten the limits of the settings.");

@@ -43,7 +43,7 @@ export const erase = operation({
   rpc: "MonitoringService.EraseData",
   summary: "Erase stored data",
   description:
-    "Removes the stored data of an issue, a person or a project: payloads, transcripts, results, tool calls and the memories made from them. Executions that have not ended are cancelled. Ids, states and times are kept, so that a repeated delivery is still recognised as a duplicate. Webhooks that wait for their plugin, and payloads that it could not parse, are removed if they contain the name, or the project and the number of the issue. It cannot be undone. The audit log records who erased the data, and the counts. Instead of the person's name, it stores a token: if `ENCRYPTION_KEY` is set, the same one for each erasure of that name, else a random one.",
+    "Removes the stored data of an issue, a person or a project: payloads, transcripts, results, tool calls and the memories made from them. Unfinished executions are cancelled. Ids, states and times are kept, so that a repeated delivery is still recognised as a duplicate. Webhooks waiting for their plugin, and payloads that it could not parse, are removed if they contain the name, or the project and the number of the issue. This cannot be undone. The audit log records who erased the data, and the counts. Instead of the person's name, it stores a token: if `ENCRYPTION_KEY` is set, the same one for each erasure of that name, else a random one.",
   input: z.object({
     subject: z
       .string()
@@ -61,8 +61,8 @@ export const erase = operation({
       .describe("Login or account id of the person who caused the events. Case is ignored."),
     project_id: rowId
       .optional()
-      .describe("Project, by its id. Of a deleted project, the memories are erased; erase its issues by `subject`."),
-    dry_run: z.boolean().default(false).describe("Whether to only count what would be removed. Default: `false`."),
+      .describe("Project, by its id. For a deleted project, this erases its memories; erase its issues by `subject`."),
+    dry_run: z.boolean().default(false).describe("Whether only to count what would be removed. Default: `false`."),
   }),
   isPreview: ({ dry_run }) => dry_run,
   output: z
@@ -74,8 +74,8 @@ export const erase = operation({
       project_id: rowId.nullable(),
       events: z.int().describe("Webhook events whose payload, headers and author were removed."),
       executions: z.int().describe("Executions whose text and result were removed."),
-      cancelled: z.int().describe("Executions among them that had not ended and were cancelled."),
-      steps: z.int().describe("Steps of transcripts that were removed, tool calls included."),
+      cancelled: z.int().describe("Of these, unfinished executions that were cancelled."),
+      steps: z.int().describe("Transcript steps that were removed, including tool calls."),
       memories: z.int().describe("Memories that were deleted."),
     })
     .meta({ id: "Erasure" }),

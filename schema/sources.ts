@@ -13,8 +13,8 @@ export const webhookReport = z
       .describe(
         "Whether the platform delivers every event of the mappings: no event is missing or unknown, and the webhook is active.",
       ),
-    id: z.string().nullable().describe("Id of the webhook at the platform; null if none points to the URL."),
-    active: z.boolean().describe("Whether the webhook is active at the platform."),
+    id: z.string().nullable().describe("Id of the webhook on the platform; null if none points to the URL."),
+    active: z.boolean().describe("Whether the webhook is active on the platform."),
     configured: names("Events that the webhook delivers, in the platform's names."),
     missing: names("Events of the mappings that the webhook does not deliver, in the platform's names."),
     unknown: names("Event names in the mappings that the platform does not have."),
@@ -22,7 +22,7 @@ export const webhookReport = z
       .enum(["created", "updated"])
       .nullable()
       .meta({ id: "WebhookChange" })
-      .describe("Change that `apply` made at the platform; null if none."),
+      .describe("Change that `apply` made on the platform; null if none."),
     notes: names("Other problems of the webhook."),
   })
   .meta({ id: "WebhookReport" });
@@ -39,7 +39,7 @@ export const check = operation({
     project: text(500)
       .optional()
       .describe(
-        "Project whose webhook is checked, by its id at the platform, for alpha `owner/repo`. Omit it if the platform's webhooks do not belong to a project.",
+        "Project whose webhook is checked, by its id on the platform, for alpha `owner/repo`. Omit it if the platform's webhooks do not belong to a project.",
       ),
     integration_id: z
       .uuid()
@@ -50,7 +50,7 @@ export const check = operation({
       .max(2000)
       .optional()
       .describe("URL of the webhook. Default: `PUBLIC_URL` followed by the path of the source's webhook."),
-    apply: z.boolean().default(false).describe("Whether to create or update the webhook at the platform. Default: `false`."),
+    apply: z.boolean().default(false).describe("Whether to create or update the webhook on the platform. Default: `false`."),
   }),
   output: webhookReport,
   scope: "admin",

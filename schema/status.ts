@@ -8,7 +8,7 @@ export const checkState = z.enum(["ok", "degraded", "failed", "unknown"]).meta({
 export const connectionReport = z
   .object({
     account: z.string().nullable().describe("Login or id; null if the platform does not say."),
-    may_write: z.boolean().nullable().describe("Whether the credential may write comments; null if the platform does not say."),
+    may_write: z.boolean().nullable().describe("Whether the credential can write comments; null if the platform does not say."),
     rate_limit: z
       .object({
         remaining: z.int().describe("Remaining requests."),
@@ -24,7 +24,7 @@ export const connectionReport = z
 export const check = z
   .object({
     name: z.string().describe("Checked component, for example `database`, `model`, `connection:alpha` or `plugin:clock`."),
-    state: checkState.describe("`degraded`: it works with a limit or a risk; `unknown`: not checked yet."),
+    state: checkState.describe("`degraded`: working, but with a limitation or a risk; `unknown`: not checked yet."),
     since: timestamp.describe("When this replica first saw the state."),
     message: z.string().describe("The problem, with host and cause, or the result of the check."),
     next_try_at: timestamp.nullable().describe("When the next try is due or a limit ends; null if neither is scheduled."),
@@ -55,7 +55,7 @@ export const replica = z
     host: z.string(),
     role: z.enum(["all", "api", "worker"]),
     version: z.string(),
-    running: z.int().describe("Executions that the replica runs."),
+    running: z.int().describe("Executions running on the replica."),
     started_at: timestamp,
     seen_at: timestamp.describe("Time of the replica's last heartbeat. A replica sends one every ten seconds."),
     this: z.boolean().describe("Whether this replica responds to the request."),
@@ -66,7 +66,7 @@ export const connectedAgent = z
   .object({
     agent_id: z.string(),
     streams: z.int().describe("Open `ReceiveTasks` streams of the agent, on all replicas."),
-    running: z.int().describe("Executions that the agent works on."),
+    running: z.int().describe("Executions that the agent is working on."),
   })
   .meta({ id: "ConnectedAgent" });
 

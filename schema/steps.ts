@@ -6,7 +6,7 @@ export const stepStates = ["started", "succeeded", "failed", "dry_run", "propose
 export const stepState = z.enum(stepStates).meta({
   id: "StepState",
   description:
-    "`started`: not finished yet; `dry_run`: recorded and not sent; `proposed`: a write that waits for a decision, which ends as `rejected` or `expired` if it is not approved.",
+    "`started`: not finished yet; `dry_run`: recorded and not sent; `proposed`: a write waiting for a decision; if it is not approved, it becomes `rejected` or `expired`.",
 });
 
 /** One step of a transcript: the prompt, a model call, a tool call, or the posted comment. A write is stored as `started` before its request goes out. */
@@ -29,7 +29,7 @@ export const step = z
     started_at: timestamp.describe("When the request was or will be sent."),
     ended_at: timestamp
       .nullable()
-      .describe("When the step ended; null while it is running, for proposals, and for steps stored by older versions."),
+      .describe("When the step finished; null while it is running, for proposals, and for steps stored by older versions."),
     unreadable: unreadable("input or output"),
   })
   .meta({ id: "ExecutionStep" });

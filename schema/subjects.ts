@@ -9,7 +9,7 @@ const nameMembers = {
   source: z.string(),
   project: z.string(),
   issue: z.string(),
-  title: z.string().nullable().describe("Newest stored title; null if no stored event contains one."),
+  title: z.string().nullable().describe("Latest stored title; null if no stored event contains one."),
 };
 
 export const subjectSummary = z
@@ -36,10 +36,10 @@ export const search = operation({
   rpc: "MonitoringService.SearchSubjects",
   summary: "Find issues and pull requests",
   description:
-    "Searches by name, key, URL or number, otherwise for words of the name or title among the newest events. Returns the latest first.",
+    "Searches by name, key, URL or number, otherwise for words in the name or title among the latest events. Returns the latest first.",
   input: z.object({
     q: text(2_000).describe(
-      "`acme/webshop#42`, `CONF-7`, the URL of the issue, its number such as `42`, or words of its name or title.",
+      "`acme/webshop#42`, `CONF-7`, the URL of the issue, its number such as `42`, or words from its name or title.",
     ),
     limit: z.int().min(1).max(100).default(20).describe("Maximum number of items to return. Default: 20."),
   }),

@@ -116,10 +116,10 @@ export const explain = operation({
     path: z
       .string()
       .max(2_000)
-      .regex(/^\/webhook\/./, "must begin with /webhook/, for example /webhook/acme/blue")
+      .regex(/^\/webhook\/./, "must start with /webhook/, for example /webhook/acme/blue")
       .optional()
       .describe(
-        "Path that the webhook is sent to. It supplies the path parameters of a webhook mapping. Default: the path of the source.",
+        "Path that the webhook is sent to, which supplies the path parameters of a webhook mapping. Default: the path of the source.",
       ),
     headers: z
       .record(z.string().max(200), z.string().max(10_000))

@@ -30,7 +30,7 @@ const figures = {
   p50_duration_ms: z
     .int()
     .nullable()
-    .describe("Median duration in milliseconds of the executions that ended, accurate to 10 %; null if none ended."),
+    .describe("Median duration in milliseconds of finished executions, accurate to 10 %; null if there are none."),
   p95_duration_ms: z.int().nullable().describe("95th percentile of the duration in milliseconds, accurate to 10 %."),
 };
 
@@ -72,7 +72,7 @@ export const get = operation({
     .object({
       tokens,
       tasks: z.object({
-        total: z.int().describe("Executions created in the period, in any state: also held, waiting and cancelled ones."),
+        total: z.int().describe("Executions created in the period, in any state, including held, waiting and cancelled ones."),
         succeeded: z.int().describe("Those that succeeded."),
         failed: z.int().describe("Those that failed."),
         running: z.int().describe("Executions that are running now, whenever they were created."),

@@ -21,11 +21,11 @@ export const list = operation({
   http: "GET /api/watchdog",
   rpc: "MonitoringService.ListWatchdogEntries",
   summary: "List watchdog entries",
-  description: "Returns the newest first. Requires `WATCHDOG_ENABLED=true`.",
+  description: "Newest first. Requires `WATCHDOG_ENABLED=true`.",
   input: z.object({
     ...historyFilter,
     level: watchdogLevel.optional().describe("Return only entries of this level."),
-    search: z.string().max(500).optional().describe("Return only entries whose message contains this text, in any case."),
+    search: z.string().max(500).optional().describe("Return only entries whose message contains this text. Case is ignored."),
   }),
   output: historyOf(watchdogEntry),
   problems: ["unavailable"],

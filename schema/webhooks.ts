@@ -8,7 +8,7 @@ import { author } from "./policy.ts";
 export const outcome = z.enum(["dispatched", "discarded", "refused"]).meta({
   id: "EventOutcome",
   description:
-    "`dispatched`: it started tasks or carried out a command; `discarded`: it started nothing, for the `reason`; `refused`: the request was not accepted, for the `reason`.",
+    "`dispatched`: it started tasks or ran a command; `discarded`: it started nothing, for the `reason`; `refused`: the request was not accepted, for the `reason`.",
 });
 
 export const webhookEvent = z
@@ -31,10 +31,10 @@ export const webhookEvent = z
     reason: z
       .string()
       .nullable()
-      .describe("Why the event was discarded or refused, why it started nothing, or what its command did; null otherwise."),
+      .describe("Why the event was discarded or refused, why it started nothing, or what its command did; otherwise null."),
     replay_of: z.uuid().nullable().describe("Event that this one replays; null if it is not a replay."),
     polled: z.boolean().describe("Whether the event came from a poll instead of a webhook."),
-    occurred_at: timestamp.nullable().describe("When the event happened at the platform; null if the platform does not say."),
+    occurred_at: timestamp.nullable().describe("When the event happened on the platform; null if the platform does not say."),
     received_at: timestamp,
     body_removed_at: timestamp
       .nullable()
@@ -72,7 +72,7 @@ export const receive = operation({
       .describe(
         "`alpha`, `beta`, `gamma`, `delta`, the id of an integration, or a segment that the path pattern of a webhook mapping matches.",
       ),
-    payload: z.record(z.string(), z.unknown()).describe("Payload as the platform sends it, with the headers of the platform."),
+    payload: z.record(z.string(), z.unknown()).describe("Payload as the platform sends it, with the platform's headers."),
   }),
   output: receipt,
   status: 202,
@@ -85,7 +85,7 @@ export const list = operation({
   http: "GET /api/webhook-events",
   rpc: "WebhookEventService.ListWebhookEvents",
   summary: "List webhook events",
-  description: "Returns the newest first. Deliveries that were refused are listed only with the outcome `refused`.",
+  description: "Newest first. Refused deliveries are listed only with the outcome `refused`.",
   input: z.object({
     ...historyFilter,
     fields: fieldsOf(webhookEvent, ["payload"]),

@@ -119,14 +119,14 @@ class AgentGatewayServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def MemoryList(self, request, context):
-        """List memories. Returns the memories that the agent may see, newest first.
+        """List memories. Returns the memories that the agent can see, newest first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def MemorySearch(self, request, context):
-        """Search memories. Searches the memories that the agent may see, and the ingested documents.
+        """Search memories. Searches the memories that the agent can see, and the ingested documents.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

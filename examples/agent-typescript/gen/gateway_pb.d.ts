@@ -84,7 +84,7 @@ export declare type RegisterAgentResponse = Message<"signalbox.gateway.v1.Regist
   expiresAt: string;
 
   /**
-   * Calls that the agent may make per minute, in all its sessions together. Calls above it get RESOURCE_EXHAUSTED.
+   * Calls that the agent can make per minute, across all its sessions. Calls above it get RESOURCE_EXHAUSTED.
    *
    * @generated from field: int32 requests_per_minute = 4;
    */
@@ -321,7 +321,7 @@ export declare type FailTaskRequest = Message<"signalbox.gateway.v1.FailTaskRequ
   error: string;
 
   /**
-   * Whether the task may be retried by another agent or by the LLM. Default: `false`.
+   * Whether another agent or the LLM can retry the task. Default: `false`.
    *
    * @generated from field: optional bool retryable = 4;
    */
@@ -993,7 +993,7 @@ export declare const AgentGateway: GenService<{
     output: typeof ReceiveTasksResponseSchema;
   },
   /**
-   * Complete a task. The result is posted to the tracker like an LLM answer. NOT_FOUND means that the session no longer holds the task: it was completed or cancelled, or it went back to the queue. So a call whose response was lost can be repeated; the result is posted once.
+   * Complete a task. The result is posted to the tracker like an LLM answer. NOT_FOUND means that the session no longer holds the task: it was completed or cancelled, or it went back to the queue. A call whose response was lost can therefore be repeated. The result is posted once.
    * Errors: INVALID_ARGUMENT, UNAUTHENTICATED, NOT_FOUND, FAILED_PRECONDITION.
    *
    * @generated from rpc signalbox.gateway.v1.AgentGateway.CompleteTask
@@ -1037,7 +1037,7 @@ export declare const AgentGateway: GenService<{
     output: typeof MemoryRetrieveResponseSchema;
   },
   /**
-   * List memories. Returns the memories that the agent may see, newest first.
+   * List memories. Returns the memories that the agent can see, newest first.
    * Errors: INVALID_ARGUMENT, UNAUTHENTICATED, FAILED_PRECONDITION.
    *
    * @generated from rpc signalbox.gateway.v1.AgentGateway.MemoryList
@@ -1048,7 +1048,7 @@ export declare const AgentGateway: GenService<{
     output: typeof MemoryListResponseSchema;
   },
   /**
-   * Search memories. Searches the memories that the agent may see, and the ingested documents.
+   * Search memories. Searches the memories that the agent can see, and the ingested documents.
    * Errors: INVALID_ARGUMENT, UNAUTHENTICATED, FAILED_PRECONDITION.
    *
    * @generated from rpc signalbox.gateway.v1.AgentGateway.MemorySearch
