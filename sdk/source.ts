@@ -75,7 +75,7 @@ export interface WantedWebhook {
 }
 /** Configuration of the platform's webhook, in the platform's own names. */
 export interface WebhookReport {
-  /** Id of the webhook at the platform; `null` if none points to the URL. */
+  /** Id of the webhook on the platform; `null` if none points to the URL. */
   readonly id: string | null;
   /** Whether the webhook is enabled at the platform. */
   readonly active: boolean;
@@ -99,7 +99,7 @@ export interface ReactionTarget {
   readonly comment: string | null;
 }
 
-/** A comment that exists at the tracker: its id, and the URL where people read it. */
+/** A comment that exists in the tracker: its id, and the URL where people read it. */
 export interface PostedComment {
   readonly id: string;
   readonly url: string;

@@ -67,7 +67,7 @@ export function dataOf(answer: unknown): unknown {
   if (type === "RATE_LIMITED") throw new PluginError("rate_limited", reason, { retry_after_ms: 60_000 });
   if (type === "NOT_FOUND") throw new PluginError("not_found", reason);
   if (type === "FORBIDDEN" || type === "INSUFFICIENT_SCOPES")
-    throw new PluginError("unsupported", `the token cannot take part in discussions (${message})`);
+    throw new PluginError("unsupported", `the token cannot post in discussions (${message})`);
   // The API says this when it failed itself, for example because the query took too long.
   if (/^Something went wrong while executing your query/.test(message ?? "")) throw new PluginError("unavailable", reason);
   throw new PluginError(type === "UNPROCESSABLE" ? "invalid_input" : "failed", reason);

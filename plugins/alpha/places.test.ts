@@ -86,7 +86,7 @@ describe("an answer goes where its event was", () => {
     const post = { subject, thread: "discussion:D_k1", body: "x" };
     await expect(source.deliver(post, callContext(connection))).rejects.toMatchObject({
       code: "unsupported",
-      message: expect.stringContaining("cannot take part in discussions"),
+      message: expect.stringContaining("cannot post in discussions"),
     });
     expect(tracker.writes()).toBe(before);
   });

@@ -7,6 +7,6 @@ export const settings = z.object({
     .url({ protocol: /^https?$/ })
     .default("https://api.github.com")
     .describe("URL of the REST API; for a self-hosted server https://HOST/api/v3."),
-  webhook_secret: z.string().min(1).optional().describe("Secret of the webhook. Without it, unsigned webhooks are accepted."),
+  webhook_secret: z.string().min(1).optional().describe("Webhook secret. Without it, unsigned webhooks are accepted."),
 });
 export type Settings = z.output<typeof settings>;

@@ -95,7 +95,9 @@ const getIssue = (clientOf: ClientOf) =>
 const issueInput = z.object({ issue, project });
 /** From these times, the service marks the texts that were written after the event of the run. */
 const times = { created_at: z.string().nullable(), updated_at: z.string().nullable() };
-const standing = { standing: z.string().nullable().describe("How its author belongs to the repository, for example MEMBER.") };
+const standing = {
+  standing: z.string().nullable().describe("The author's association with the repository, for example MEMBER."),
+};
 const issueOutput = z.object({
   number: z.number(),
   title: z.string(),

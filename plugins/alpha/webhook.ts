@@ -86,7 +86,7 @@ export async function checkWebhook(
   return { ...(hook ? reportOf(hook, connection) : absent), missing, unknown: unknownEvents, changed: null };
 }
 
-const absent = { id: null, active: false, configured: [], notes: ["No webhook of the repository points to this URL."] };
+const absent = { id: null, active: false, configured: [], notes: ["No webhook in the repository points to this URL."] };
 
 /** Scheme and host are not case-sensitive, and a trailing slash makes no difference. */
 const isSame = (one: string | null | undefined, other: string): boolean => {
@@ -133,7 +133,7 @@ function reportOf({ id, active, events, config, last_response }: Hook, { webhook
   if (!active) notes.push("The webhook is disabled.");
   if (webhook_secret !== undefined && !config.secret)
     notes.push("The webhook has no secret, so its deliveries are refused: give it the value of ALPHA_WEBHOOK_SECRET.");
-  if (String(config.insecure_ssl) === "1") notes.push("The platform does not check the certificate of this service.");
+  if (String(config.insecure_ssl) === "1") notes.push("The platform does not verify this service's certificate.");
   const status = last_response?.code ?? 0;
   if (status >= 400) notes.push(`The last delivery was answered with ${status}.`);
   return { id: String(id), active, configured: [...events], notes };

@@ -10,8 +10,8 @@ export const settings = z.object({
     .string()
     .min(1)
     .optional()
-    .describe("Access token with the scope api. Without a webhook secret, webhooks must carry this token."),
-  webhook_secret: z.string().min(1).optional().describe("Secret token of the webhook."),
+    .describe("Access token with the api scope. Without a webhook secret, webhooks must carry this token."),
+  webhook_secret: z.string().min(1).optional().describe("Webhook secret token."),
 });
 export type Settings = z.output<typeof settings>;
 

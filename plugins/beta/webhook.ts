@@ -52,7 +52,7 @@ export async function checkWebhook(
   return { ...(hook ? reportOf(hook) : absent), missing: missingFields, unknown: unknownEvents, changed: null };
 }
 
-const absent = { id: null, active: false, configured: [], notes: ["No webhook of the project points to this URL."] };
+const absent = { id: null, active: false, configured: [], notes: ["No webhook in the project points to this URL."] };
 
 const isSame = (one: string, other: string): boolean =>
   URL.canParse(one) && new URL(one).href.replace(/\/+$/, "") === new URL(other).href.replace(/\/+$/, "");
@@ -99,7 +99,7 @@ async function write(
 function reportOf(hook: Hook) {
   const isDisabled = hook.alert_status !== undefined && hook.alert_status !== null && hook.alert_status !== "executable";
   const notes = isDisabled ? [`The platform has disabled the webhook after failed deliveries (${hook.alert_status}).`] : [];
-  if (hook.enable_ssl_verification === false) notes.push("The platform does not check the certificate of this service.");
+  if (hook.enable_ssl_verification === false) notes.push("The platform does not verify this service's certificate.");
   const configured = [...new Set(Object.values(hookFields))].filter((name) => hook[name] === true);
   return { id: String(hook.id), active: !isDisabled, configured, notes };
 }

@@ -10,8 +10,8 @@ export const settings = z.object({
     .string()
     .min(1)
     .optional()
-    .describe("API key of the account. A webhook with the header X-API-Key must carry this key."),
-  workspace_slug: z.string().min(1).optional().describe("Slug of the workspace, as in its URL."),
+    .describe("API key for the account. A webhook with the header X-API-Key must carry this key."),
+  workspace_slug: z.string().min(1).optional().describe("Workspace slug, as in its URL."),
   webhook_secret: z.string().min(1).optional().describe("Secret that the platform generated for the webhook."),
 });
 export type Settings = z.output<typeof settings>;

@@ -52,10 +52,10 @@ export async function checkWebhook(
   return { ...reportOf(savedHook.data, notes), missing: left, unknown: unknownEvents, changed: hook ? "updated" : "created" };
 }
 
-const absent = { id: null, active: false, configured: [], notes: ["No webhook of the workspace points to this URL."] };
-const noSecret = "DELTA_WEBHOOK_SECRET is not set, so deliveries of the platform are not verified by their signature.";
+const absent = { id: null, active: false, configured: [], notes: ["No webhook in the workspace points to this URL."] };
+const noSecret = "DELTA_WEBHOOK_SECRET is not set, so the platform's deliveries are not verified by their signature.";
 const generated =
-  "The platform has generated a secret for the webhook. Generate a new one in the settings of the workspace, and set DELTA_WEBHOOK_SECRET to it.";
+  "The platform has generated a secret for the webhook. Generate a new one in the workspace settings, and set DELTA_WEBHOOK_SECRET to it.";
 
 /** The mappings' `issue.activity.created` is the platform's `workitem.comment.created`. */
 const scopeOf = (event: string): string =>

@@ -9,22 +9,18 @@ export const settings = z.object({
     .url({ protocol: /^https?$/ })
     .optional()
     .describe("URL of the site, for example https://YOURS.atlassian.net, or of a self-hosted server with its path."),
-  email: z
-    .string()
-    .min(1)
-    .optional()
-    .describe("Cloud: email address of the account. Server: its user name if api_token is a password."),
+  email: z.string().min(1).optional().describe("Cloud: account email address. Server: its user name if api_token is a password."),
   api_token: z
     .string()
     .min(1)
     .optional()
-    .describe("Cloud: API token of the account. Server: personal access token, or password."),
+    .describe("Cloud: API token for the account. Server: personal access token, or password."),
   is_cloud: z
     .union([z.boolean(), z.enum([...yes, ...no])])
     .default(true)
     .transform((value) => value === true || yes.some((word) => word === value))
     .describe("Set to false for Server and Data Center, which have API version 2 and wiki markup. Default: true."),
-  webhook_secret: z.string().min(1).optional().describe("Secret of the webhook. Without it, unsigned webhooks are accepted."),
+  webhook_secret: z.string().min(1).optional().describe("Webhook secret. Without it, unsigned webhooks are accepted."),
 });
 export type Settings = z.output<typeof settings>;
 

@@ -70,7 +70,7 @@ export async function checkWebhook(
 const duplicateNote = (others: readonly Hook[]): string =>
   `More than one webhook points to this URL (also ${others.map(({ id }) => id).join(", ")}), so every change starts its tasks more than once. Delete all but one.`;
 
-const absent = { id: null, active: false, configured: [], notes: ["No webhook of the site points to this URL."] };
+const absent = { id: null, active: false, configured: [], notes: ["No webhook on the site points to this URL."] };
 
 /** Scheme and host are not case-sensitive, and a trailing slash makes no difference. */
 const isSame = (one: string, other: string): boolean =>
@@ -153,6 +153,8 @@ function reportOf({ id, active, events, hasBody }: Hook, { is_cloud }: Settings)
   if (!active) notes.push("The webhook is disabled.");
   if (!hasBody) notes.push("The webhook sends no bodies, so its deliveries are empty: turn off 'Exclude body'.");
   if (!is_cloud && events.includes("jira:issue_updated") && events.some((name) => name.startsWith("comment_")))
-    notes.push("Comments are delivered twice, by themselves and as updates of their issue; the second is a duplicate.");
+    notes.push(
+      "Each comment is delivered twice, once as a comment and once as an update of its issue. The second is a duplicate.",
+    );
   return { id, active, configured: [...events], notes };
 }

@@ -15,13 +15,13 @@ export const settings = z.object({
     .string()
     .min(1)
     .optional()
-    .describe("Cloud: email address of the account. Data Center: its user name, if api_token is a password."),
+    .describe("Cloud: account email address. Data Center: its user name, if api_token is a password."),
   api_token: z
     .string()
     .min(1)
     .optional()
     .describe(
-      "Cloud: API token of the account. Data Center: personal access token, or password. Without it, only public pages are read.",
+      "Cloud: API token for the account. Data Center: personal access token, or password. Without it, only public pages are read.",
     ),
 });
 export type Settings = z.output<typeof settings>;

@@ -79,7 +79,7 @@ export function startNotices(options: NoticeOptions): Notices {
 }
 
 const bodyOf = (reason: string, until: string | null): string =>
-  `Work on this issue is paused: ${reason}. ${until === null ? "It waits until it is released" : `It continues at ${new Date(until).toISOString().slice(0, 16).replace("T", " ")} UTC`}; a comment \`/continue\` releases it now.`;
+  `Work on this issue is paused: ${reason}. ${until === null ? "It waits until it is released" : `It continues at ${new Date(until).toISOString().slice(0, 16).replace("T", " ")} UTC`}. Comment \`/continue\` to release it now.`;
 
 async function post(notice: Notice, signal: AbortSignal, options: NoticeOptions): Promise<void> {
   const { sql, log } = options;

@@ -31,7 +31,7 @@ test("doctor leads a new service to its first run", () => {
 });
 
 test("doctor does not miss a tracker whose check has not answered yet", () => {
-  const checks = [{ name: "connections", state: "unknown" as const, message: "the check has not answered yet" }];
+  const checks = [{ name: "connections", state: "unknown" as const, message: "the check has not finished yet" }];
   expect(problemsOf({ ...good, checks })).toEqual([]);
 });
 
@@ -105,7 +105,7 @@ test("doctor names a source whose secret is missing or different at the platform
     { source: "beta", reason: "the body is not valid JSON" },
   ];
   expect(problemsOf({ ...good, refusals: [...refused, ...good.refusals] })).toEqual([
-    "2 webhooks of alpha were refused in the last day: the signature does not match. The webhook at the platform and ALPHA_WEBHOOK_SECRET (or webhook_secret of its integration) must have the same secret.",
+    "2 webhooks of alpha were refused in the last day: the signature does not match. The webhook on the platform and ALPHA_WEBHOOK_SECRET (or webhook_secret of its integration) must have the same secret.",
   ]);
 });
 

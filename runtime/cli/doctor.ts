@@ -84,7 +84,7 @@ const anEvent = (count: number): string => (count === 1 ? "this event starts" : 
 const isConnection = ({ name }: { name: string }): boolean => name === "connections" || name.startsWith("connection:");
 
 const noTracker =
-  "No tracker is connected. Set the variables of one, for example ALPHA_TOKEN and ALPHA_WEBHOOK_SECRET for GitHub, and restart the service; the page Connections of the console lists them.";
+  "No tracker is connected. Set the variables of one, for example ALPHA_TOKEN and ALPHA_WEBHOOK_SECRET for GitHub, and restart the service. The console's Connections page lists them.";
 
 /** What a new service does not have yet. */
 function seedProblems({ sources, triggers, tasks, agents }: ServiceConfiguration): string[] {
@@ -145,7 +145,7 @@ function wrongSecrets(refused: ServiceConfiguration["refusals"]): string[] {
   const found = refused.filter(({ reason }) => aboutSecrets.test(reason ?? ""));
   return [...Map.groupBy(found, ({ source }) => source)].map(([source, [newest, ...others]]) => {
     const count = others.length === 0 ? "A webhook" : `${others.length + 1} webhooks`;
-    return `${count} of ${source} ${others.length === 0 ? "was" : "were"} refused in the last day: ${newest?.reason?.replace(/^The webhook was refused: /, "")}. The webhook at the platform and ${source.toUpperCase()}_WEBHOOK_SECRET (or webhook_secret of its integration) must have the same secret.`;
+    return `${count} of ${source} ${others.length === 0 ? "was" : "were"} refused in the last day: ${newest?.reason?.replace(/^The webhook was refused: /, "")}. The webhook on the platform and ${source.toUpperCase()}_WEBHOOK_SECRET (or webhook_secret of its integration) must have the same secret.`;
   });
 }
 

@@ -6,12 +6,12 @@ import type { Flag, Verb } from "./verbs.ts";
 /** Commands that are not operations of the service. */
 const commands: readonly (readonly [string, string])[] = [
   ...Object.values(operatorCommands).map(({ usage, about }) => [usage.split(" [")[0] as string, `${about}.`] as const),
-  ["start", "Run the service. Its configuration is in the environment and .env."],
+  ["start", "Run the service, configured by the environment and .env."],
   ["migrate", "Apply missing migrations and exit. `start` also does this. --create: also create the embedded database."],
-  ["reembed", "Compute all embeddings again after EMBEDDING_MODEL or EMBEDDING_DIMENSION changed. Resumes if interrupted."],
+  ["reembed", "Recompute all embeddings after EMBEDDING_MODEL or EMBEDDING_DIMENSION changes. Resumes if interrupted."],
   ["doctor", "Print what is wrong with the configuration of a running service: triggers without tasks, failed checks."],
-  ["memory export", "Print all memories as lines of JSON."],
-  ["memory import <file>", "Import lines that export printed; - reads standard input."],
+  ["memory export", "Print all memories as JSON Lines."],
+  ["memory import <file>", "Import the output of export; - reads standard input."],
   ["keys", "Create, list and revoke API keys directly in the database."],
   [
     "plugin",

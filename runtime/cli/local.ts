@@ -21,7 +21,7 @@ export const runOnKeys = (
   { create, write }: { readonly create: boolean; readonly write: (text: string) => void },
 ): Promise<Answer> => {
   const inUse =
-    "Or send this command to that service: add --remote, and set SIGNALBOX_URL to its URL and SIGNALBOX_API_KEY to a key with the scope admin.";
+    "Or send this command to that service: add --remote, and set SIGNALBOX_URL to its URL and SIGNALBOX_API_KEY to a key with the admin scope.";
   // The other operations have nothing to read or change in a new database.
   const ifMissing = create ? "create" : { remedy: addCreate, createsInEmpty: op.id === "keys.create" };
   return onDatabase({ write, inUse, ifMissing }, async (database, log) => {

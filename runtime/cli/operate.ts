@@ -40,8 +40,8 @@ export const operatorCommands: Readonly<Record<string, Command>> = {
     about: "Show what runs cost, by month and project",
     run: cost,
   },
-  pause: { usage: "pause [all|project|agent|source] [<id>] --reason <text>", about: "Start no more executions", run: pause },
-  resume: { usage: "resume [all|project|agent|source] [<id>]", about: "Start executions again", run: resume },
+  pause: { usage: "pause [all|project|agent|source] [<id>] --reason <text>", about: "Stop starting executions", run: pause },
+  resume: { usage: "resume [all|project|agent|source] [<id>]", about: "Resume starting executions", run: resume },
   storage: { usage: "storage", about: "Show what the database stores, and what retention will remove", run: storage },
 };
 
@@ -119,8 +119,8 @@ async function unknownIssue(q: string, columns: number): Promise<string> {
     const last = toSecond(events[0]?.received_at ?? "");
     return wrapText(`${sizeOf(events, rowsIn(groups))} × ${words} (the last at ${last})`, columns, "    ", "  ");
   });
-  const none = "No webhook was refused in the last day either: look at the webhook's deliveries at the tracker.";
-  const head = groups.size === 0 ? none : "Webhooks refused in the last day, perhaps about this issue:";
+  const none = "No webhook was refused in the last day either. Check the webhook's deliveries in the tracker.";
+  const head = groups.size === 0 ? none : "Webhooks refused in the last day, possibly for this issue:";
   return [wrapText(`No stored event is about ${q}. ${head}`, columns), ...lines, ""].join("\n");
 }
 
@@ -155,7 +155,7 @@ async function cost(args: Arguments, terminal: Terminal): Promise<number> {
   );
   const columns = [...keys, "runs", "failed", "tokens", "cost_usd", "unpriced_tokens"];
   const { unpriced_tokens: unpriced } = answer;
-  const hint = unpriced ? `${unpriced} tokens have no price and are not in the cost: MODEL_PRICES sets prices.\n` : "";
+  const hint = unpriced ? `${unpriced} tokens have no price and are not in the cost. Set prices with MODEL_PRICES.\n` : "";
   const table = rows.length === 0 ? "No runs in this period.\n" : tableOf(columns, rows, terminal.columns);
   return print(terminal, args, answer, () => `${table}${hint}`);
 }

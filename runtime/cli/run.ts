@@ -97,7 +97,7 @@ async function runNoun(noun: string, [name, ...args]: string[], verbs: readonly 
     ? await runOnKeys(verb.op, parsedArgs.input, { create: parsedArgs.create, write: terminal.err })
     : await request(verb.op, parsedArgs.input, namedService(), terminal.out);
   print(verb, answer, parsedArgs.format, terminal);
-  if (verb.op.id === "keys.create") terminal.err("Keep the key: it is not shown again.\n");
+  if (verb.op.id === "keys.create") terminal.err("Save the key now. It is not shown again.\n");
   return 0;
 }
 

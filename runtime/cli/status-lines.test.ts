@@ -77,8 +77,8 @@ test("counts say how many of the newest rows they are about, if there may be mor
     () => HttpResponse.json(refused),
   );
   expect(await details()).toEqual([
-    'Failed in the last hour: 60 (of the newest 100) × "timeout", most recently on alpha:a/b#1',
-    'Failed in the last hour: 40 (of the newest 100) × "403", most recently on alpha:a/b#1',
+    'Failed in the last hour: 60 (of the latest 100) × "timeout", most recently on alpha:a/b#1',
+    'Failed in the last hour: 40 (of the latest 100) × "403", most recently on alpha:a/b#1',
     "To list them: signalbox runs --state failed. To restart them together: signalbox task-executions bulk --help",
     "Webhooks refused in the last day: 99 × alpha: no signature, most recently at 2026-01-31T09:30:00Z",
     "To see what to do, run: signalbox doctor",
@@ -131,7 +131,7 @@ test("a list that the key may not read is left out, and one that cannot be read 
 
 test.each<[Status["state"], Status["checks"], string, string]>([
   ["stopped", [], "all", "stopped, because everything is paused"],
-  ["degraded", [check("model", "ok", "llm.example answers")], "agent", "degraded, because a part of it is paused"],
+  ["degraded", [check("model", "ok", "llm.example answers")], "agent", "degraded, because part of it is paused"],
   ["degraded", [check("model", "failed", "llm.example: ECONNREFUSED")], "agent", "degraded"],
 ])("the state %s names the pause that causes it", async (state, checks, scope, text) => {
   const paused = [

@@ -48,13 +48,13 @@ export async function statusLines(status: Status): Promise<string[]> {
 /** A pause is the operator's own doing, so it is not shown as a failure. */
 function stateText({ state, paused }: Status, problems: number): string {
   if (paused.some(({ scope }) => scope === "all")) return `${state}, because everything is paused`;
-  return state === "degraded" && problems === 0 ? "degraded, because a part of it is paused" : state;
+  return state === "degraded" && problems === 0 ? "degraded, because part of it is paused" : state;
 }
 
 const runsText = (running: number): string => `${running} ${running === 1 ? "execution" : "executions"} running`;
 
 function queueLine({ queued, running, held, waiting, failed_last_hour, oldest_queued_seconds: oldest }: Queue): string {
-  const age = oldest === null ? "" : ` (the oldest for ${oldest < 120 ? `${oldest} s` : `${Math.round(oldest / 60)} min`})`;
+  const age = oldest === null ? "" : ` (oldest for ${oldest < 120 ? `${oldest} s` : `${Math.round(oldest / 60)} min`})`;
   return `${queued} queued${age}, ${running} running, ${held} held, ${waiting} waiting, ${failed_last_hour} failed in the last hour`;
 }
 
@@ -148,7 +148,7 @@ export async function refusalsOfLastDay(): Promise<Map<string, Events>> {
 
 /** The size of a group. If more rows may exist than were read, also names the number of rows in which it was counted. */
 export const sizeOf = (group: readonly unknown[], read: number): string =>
-  read < maxRows ? `${group.length}` : `${group.length} (of the newest ${maxRows})`;
+  read < maxRows ? `${group.length}` : `${group.length} (of the latest ${maxRows})`;
 
 export const rowsIn = (groups: ReadonlyMap<string, readonly unknown[]>): number =>
   [...groups.values()].reduce((sum, { length }) => sum + length, 0);

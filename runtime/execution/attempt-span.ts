@@ -42,7 +42,7 @@ export async function recordLostAttempt(
       name,
       attributes: { ...attributesOf(execution, attempt), [ownAttributes.lost]: true },
       ...lostAttempt,
-      error: "The worker of this attempt ended without an outcome. The span ends when another worker noticed it.",
+      error: "The worker running this attempt exited without an outcome. The span ends when another worker noticed.",
     });
   } catch (error) {
     log.warn("failed to record the span of a lost attempt", { execution_id: execution.id, error });

@@ -7,7 +7,7 @@ export class LeaseLost extends Error {
 const marginOf = (leaseMs: number): number => Math.min(2_000, leaseMs / 10);
 
 /**
- * The lease of one attempt, by the monotonic clock of this process. It ends by itself, also while the database cannot be
+ * The lease of one attempt, by the monotonic clock of this process. It expires on its own, also while the database cannot be
  * reached, and a process that was frozen sees at once that it has ended.
  */
 export class Lease {

@@ -84,7 +84,7 @@ export class LiveWorkers {
       onError: (error) => {
         // Checks before an outage are not valid for the time after it.
         this.#missing.clear();
-        log.warn("failed to look for workers that have ended", { error });
+        log.warn("failed to look for workers that have exited", { error });
       },
     });
   }

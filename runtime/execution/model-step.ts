@@ -15,7 +15,7 @@ import type { StepRow } from "./steps/rows.ts";
 import { toolResults } from "./tool-results.ts";
 import { eligibleName } from "./tools-step.ts";
 
-/** The answers of the model, without failed ones. */
+/** The model's answers, without failed ones. */
 export const modelSteps = (log: StepLog): StepRow[] =>
   log.steps.filter((step) => step.kind === "model" && step.state !== "failed" && step.state !== "started");
 
@@ -90,7 +90,7 @@ async function sendWhileStoring(
   }
 }
 
-/** The tool steps that belong to one answer of the model, in the order of its calls. */
+/** The tool steps that belong to one model answer, in the order of its calls. */
 export function toolStepsAfter(log: StepLog, answer: StepRow): StepRow[] {
   const rest = log.steps.slice(answer.seq + 1);
   const end = rest.findIndex((step) => step.kind !== "tool");

@@ -58,7 +58,7 @@ const claimIntervalMs = 20;
 /** Maximum sleep between two looks at the queue, in case a wake-up is lost. */
 const sweepMs = 5_000;
 const minSleepMs = 20;
-/** Maximum sleep while executions wait for other executions of the same subject, perhaps on another replica. */
+/** Maximum sleep while executions wait for other executions of the same subject, possibly on another replica. */
 const maxRecheckMs = 320;
 /** Pause after a claim that found too few executions while a breaker is open. */
 const breakerPauseMs = 100;
@@ -161,7 +161,7 @@ class LeasedQueue implements ExecutionQueue {
     const { sql, log } = this.#options;
     const executions = await releaseExpired(sql, deadWorkers);
     if (executions === 0) return;
-    log.warn("workers ended without releasing their executions; these are queued again", {
+    log.warn("workers exited without releasing their executions, which are queued again", {
       workers: deadWorkers.length,
       executions,
     });
@@ -200,7 +200,7 @@ class LeasedQueue implements ExecutionQueue {
       return Math.min(sweepMs, Math.max(minSleepMs, Math.min(due ?? sweepMs, probe ?? sweepMs)));
     }
     if (claimedExecutions.length > 0) return minSleepMs;
-    // An execution is due but waits for another one of its subject, perhaps on another replica: look again, less and less often.
+    // An execution is due but waits for another one of its subject, possibly on another replica: look again, less and less often.
     const again = this.#recheckMs;
     this.#recheckMs = Math.min(maxRecheckMs, 2 * again);
     return Math.min(again, Math.max(minSleepMs, probe ?? again));

@@ -91,7 +91,7 @@ export function taskResults({ sql, bus, alarm, settings, prices, ...retries }: T
   return {
     complete: async (session, executionId, result, usage) => {
       const { task, transcript } = await open(session, executionId);
-      // Recorded like an answer of the LLM, so the worker that claims the execution next posts it.
+      // Recorded like an LLM answer, so the worker that claims the execution next posts it.
       add(transcript, session, { state: "succeeded", output: { content: result, tool_calls: [] } }, usage);
       await close(transcript, { task, session, usage }, { state: "queued", is_paid: true });
     },

@@ -115,7 +115,7 @@ const isConnectors = (error: unknown): boolean =>
 
 async function record(job: jobs.ClaimedJob, error: unknown, { sql, log, warn }: RunnerOptions): Promise<void> {
   const context = { knowledge_source_id: job.knowledge_source_id, job_id: job.id };
-  // Nothing can be recorded now; the lease expires by itself.
+  // Nothing can be recorded now; the lease expires on its own.
   if (isUnavailable(error)) return log.warn("database unavailable during a sync", { ...context, error });
   const failure = error instanceof SourceFailure ? error : null;
   if (!failure) log.error("a sync failed unexpectedly", { ...context, error });

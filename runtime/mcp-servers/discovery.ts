@@ -116,7 +116,7 @@ async function askServer(server: ServerRow, options: DiscoveryOptions, signal: A
   }
   const status = tools ? ("connected" as const) : ("failed" as const);
   const saved = await saveAnswer(sql, server.id, { status, tools, last_error: error });
-  if (!saved) return { tools: 0, error: "it was deleted meanwhile" };
+  if (!saved) return { tools: 0, error: "it was deleted in the meantime" };
   reportChanges(server, saved, options);
   if (status !== server.status && status === "failed") options.warn("an MCP server failed", { server: server.name, error });
   else if (status !== server.status)

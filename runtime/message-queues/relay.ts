@@ -16,7 +16,7 @@ interface KeepOptions {
   readonly sweepMs?: number;
 }
 export interface QueueWorker {
-  /** Call after queues were loaded; removed queues stop by themselves. */
+  /** Call after queues were loaded; removed queues stop on their own. */
   refresh(): void;
   /** Why a queue fails now, in words; `null` if it does not. */
   failureOf(name: string): string | null;

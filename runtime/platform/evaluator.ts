@@ -141,7 +141,7 @@ function createProcess(limitMs: number, mayStepAside: boolean) {
       if (evaluator.current) send(evaluator, evaluator.current);
     });
     const onExit = () => {
-      if (isUsed()) drop(evaluator, new Error("the process that evaluates filters ended unexpectedly"));
+      if (isUsed()) drop(evaluator, new Error("the process that evaluates filters exited unexpectedly"));
     };
     evaluator.process.on("error", onExit);
     evaluator.process.on("exit", onExit);

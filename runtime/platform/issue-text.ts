@@ -18,7 +18,7 @@ export function decisiveIssue(issues: readonly Issue[]): Issue | undefined {
   return same.at(-1);
 }
 
-/** A message in the words of the API instead of zod's. Messages of the schemas themselves are kept. */
+/** A message in the API's words instead of zod's. Messages of the schemas themselves are kept. */
 function defaultText(issue: Issue): string {
   const { message } = issue;
   if (issue.code === "invalid_value" && message.startsWith("Invalid ")) return `must be ${anyOf(issue.values.map(String))}`;
@@ -82,7 +82,7 @@ function typeText(messages: readonly string[]): string | null {
   return expected === null ? null : `must be ${expected}${received === "null" ? "; it is null" : ""}`;
 }
 
-/** The types that zod's messages name, in the words of the API; `null` if one has no such word. */
+/** The types that zod's messages name, in the API's words; `null` if one has no such word. */
 function typesIn(messages: readonly string[]): string | null {
   const found = messages.map((message) => types[typeFault.exec(message)?.[1] ?? ""]);
   return found.length === 0 || found.includes(undefined) ? null : [...new Set(found)].join(" or ");

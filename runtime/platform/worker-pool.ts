@@ -195,7 +195,7 @@ export class WorkerPool {
     await thread.worker.terminate();
   }
 
-  /** Called for a thread that ended by itself, for example because its heap was full. */
+  /** Called for a thread that exited unexpectedly, for example because its heap was full. */
   #lost(thread: Thread, reason: string): void {
     if (!this.#threads.has(thread)) return;
     void this.#end(thread, new WorkerFailure("failed", `the worker thread ended: ${reason}`));

@@ -45,7 +45,7 @@ export class ProcessStates {
     const { alarm, sql, bus, log } = this.#deps;
     this.notify(id, status);
     const { state, code, reason, crashes } = status;
-    if (state === "backoff") alarm("a plugin's process ended", { plugin: id, version, code, reason, crashes });
+    if (state === "backoff") alarm("a plugin's process exited", { plugin: id, version, code, reason, crashes });
     if (state !== "quarantined") return;
     alarm("a plugin was quarantined", { plugin: id, version, code, reason, crashes });
     if (!stored) return;

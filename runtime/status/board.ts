@@ -79,7 +79,7 @@ export class Board {
     const { checkedAt } = this.#states.get(this.#probes.find((one) => one.name === name) as Probe) as ProbeState;
     if (checkedAt !== Number.NEGATIVE_INFINITY) return [];
     const since = new Date().toISOString();
-    return [{ name, state: "unknown", since, message: "the check has not answered yet", next_try_at: null, connection: null }];
+    return [{ name, state: "unknown", since, message: "the check has not finished yet", next_try_at: null, connection: null }];
   }
 
   /** Starts the probes whose findings are old; returns those that a reader should wait for. */

@@ -26,7 +26,7 @@ const fullMs = 60_000;
 export function fullness(last: StorageFailure | null): string | null {
   if (!last || performance.now() - last.at > fullMs) return null;
   const cure = last.isDisk ? ". Free disk space, for example by shortening the RETENTION_… periods" : "";
-  return `it cannot store data (${last.reason})${cure}. Work resumes by itself once it can`;
+  return `it cannot store data (${last.reason})${cure}. Work resumes automatically once it can`;
 }
 
 /** Whether a part that the service needs responds. `full`: for the database, why it cannot store data. */
@@ -130,7 +130,7 @@ export const pluginProbe = (manager: Pick<PluginManager, "all" | "refused">): Pr
       const name = `plugin:${manifest.id}`;
       const status = process?.status();
       if (!status || status.state === "ready") return { name, state: "ok", message: `${manifest.version} is running` };
-      const detail = status.reason ?? `its process ended ${status.crashes} times`;
+      const detail = status.reason ?? `its process exited ${status.crashes} times`;
       const enable = status.state === "quarantined" ? `, and then signalbox plugin enable ${manifest.id}` : "";
       const message = `${status.state}: ${detail}; see signalbox plugin logs ${manifest.id}${enable}`;
       return { name, state: status.state === "degraded" ? "degraded" : "failed", message };
@@ -177,7 +177,7 @@ export const retentionProbe = (last: () => { readonly at: string; readonly error
   run: async () => {
     const pass = last();
     if (!pass) return [{ name: "retention", state: "ok", message: "retention has not run on this replica yet" }];
-    if (pass.error === null) return [{ name: "retention", state: "ok", message: `the last run ended at ${pass.at}` }];
+    if (pass.error === null) return [{ name: "retention", state: "ok", message: `the last run finished at ${pass.at}` }];
     const next_try_at = new Date(Date.parse(pass.at) + 3_600_000).toISOString();
     return [{ name: "retention", state: "degraded", message: pass.error, next_try_at }];
   },

@@ -79,7 +79,7 @@ function withBreakers(
   return [...failed, ...checks.filter(({ name }) => !names.has(name))];
 }
 
-/** What the operator must do so that an outage ends; empty if it can end by itself. */
+/** What the operator must do so that an outage ends; empty if it can end without the operator. */
 function remedyOf(key: string, reason: string, installedPluginOf: StatusParts["installedPluginOf"]): string {
   if (!/ answered 401\b/.test(reason)) return "";
   if (key === "model")

@@ -24,9 +24,9 @@ test("a rate limit of one account is not reported for another account of its plu
     {
       name: "connection:busy",
       state: "degraded",
-      message: "busy.example: the rate limit is used up; requests are held",
+      message: "busy.example: the rate limit is exhausted; requests are held",
       next_try_at: new Date(until).toISOString(),
     },
-    { name: "connection:idle", state: "ok", message: "idle.example answers; account bot; may write" },
+    { name: "connection:idle", state: "ok", message: "idle.example answers; account bot; can write" },
   ]);
 });

@@ -98,7 +98,7 @@ async function connectionFinding(
     const result = held === null ? await answer : await raceTimeout(answer, heldMs, isHeld);
     if (result === isHeld) {
       const until = new Date(held ?? 0).toISOString();
-      return { name, state: "degraded", message: `${host}: the rate limit is used up; requests are held`, next_try_at: until };
+      return { name, state: "degraded", message: `${host}: the rate limit is exhausted; requests are held`, next_try_at: until };
     }
     const report = result ?? {};
     const { may_write = null, rate_limit = null } = report;
@@ -114,7 +114,7 @@ async function connectionFinding(
 
 function sentencesOf({ may_write, rate_limit }: Pick<NonNullable<Check["connection"]>, "may_write" | "rate_limit">): string[] {
   const write =
-    may_write === null ? [] : [may_write ? "may write" : "its credential has no write permission, so comments will be refused"];
+    may_write === null ? [] : [may_write ? "can write" : "its credential has no write permission, so comments will be refused"];
   if (!rate_limit) return write;
   const { remaining, limit, resets_at } = rate_limit;
   const until = resets_at === null ? "" : ` until ${resets_at}`;

@@ -22,9 +22,9 @@ export function executionVerdict(execution: Omit<Execution, "result">): string {
   const until = next === undefined ? "" : `, until ${next}`;
   switch (state) {
     case "succeeded":
-      if (dry_run) return "Dry run: nothing was written; what it would write is in the execution.";
+      if (dry_run) return "Dry run: nothing was written; see the execution for what it would write.";
       return result_url
-        ? "Succeeded; its comment is posted."
+        ? "Succeeded, and its comment was posted."
         : `Succeeded, but no comment was posted${error ? `: ${clause(error)}` : ""}.`;
     case "failed":
       return `Failed after ${tries}: ${clause(error) ?? "no error is stored"}.`;
@@ -35,12 +35,12 @@ export function executionVerdict(execution: Omit<Execution, "result">): string {
     case "running":
       return `Running, ${tries} so far.`;
     default:
-      if (waiting_for?.includes(" is paused: ")) return `Waits: ${clause(waiting_for)}.`;
+      if (waiting_for?.includes(" is paused: ")) return `Waiting: ${clause(waiting_for)}.`;
       // The reason itself says when it is retried.
-      if (waiting_for?.includes(" is unavailable until ")) return `Waits for ${clause(waiting_for)}.`;
+      if (waiting_for?.includes(" is unavailable until ")) return `Waiting for ${clause(waiting_for)}.`;
       if (waiting_for?.startsWith("the next attempt,"))
-        return `Waits for the next attempt${next ? ` at ${next}` : ""}${clause(waiting_for.slice("the next attempt".length))}.`;
-      return `Waits for ${clause(waiting_for) ?? "a free worker"}${until}.`;
+        return `Waiting for the next attempt${next ? ` at ${next}` : ""}${clause(waiting_for.slice("the next attempt".length))}.`;
+      return `Waiting for ${clause(waiting_for) ?? "a free worker"}${until}.`;
   }
 }
 
@@ -65,7 +65,7 @@ export function subjectVerdict(deliveries: readonly JudgedDelivery[], { refusedE
     ? ` The latest refused delivery of this source, at ${refusal.received_at}: ${clause(refusal.reason) ?? "no reason is stored"}.`
     : "";
   if (!latest)
-    return `No delivery about this issue is stored.${waits}${latestRefusal || (waits ? "" : " None was refused in the last day.")}`;
+    return `No deliveries are stored for this issue.${waits}${latestRefusal || (waits ? "" : " No deliveries were refused in the last day.")}`;
   const outcomes = latest.executions.map(({ task_id, verdict }) => ` ${task_id}: ${verdict}`).join("");
   return `${latest.verdict}${outcomes}${waits}${latest.executions.length === 0 ? latestRefusal : ""}`;
 }
@@ -73,5 +73,5 @@ export function subjectVerdict(deliveries: readonly JudgedDelivery[], { refusedE
 function deferredSentence({ count, plugin, oldest_at }: DeferredSummary): string {
   const [webhooks, them] =
     count === 1 ? ["1 webhook of this source waits", "it"] : [`${count} webhooks of this source wait`, "them"];
-  return `${webhooks} since ${oldest_at} because the plugin ${plugin} is not running: GET /api/status says why; Signalbox reads ${them} once it runs.`;
+  return `${webhooks} since ${oldest_at} because the plugin ${plugin} is not running. GET /api/status says why. Signalbox reads ${them} once the plugin runs.`;
 }

@@ -22,7 +22,7 @@ const updateDescription = (provider: string) =>
     },
   );
 const getIssue = (provider: string) =>
-  tool(provider, "get_issue", "Read an issue or pull request with its newest comments.", { issue, project });
+  tool(provider, "get_issue", "Read an issue or pull request with its latest comments.", { issue, project });
 
 function tool(provider: string, name: string, description: string, parameters: NonNullable<NewTool["parameters"]>): NewTool {
   return { provider, name, description, category: "issue_tracker", parameters, endpoint: null };

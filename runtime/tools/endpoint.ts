@@ -37,7 +37,7 @@ export async function callEndpoint(fetch: Fetch, endpoint: string, input: Parame
   } catch (error) {
     use.signal.throwIfAborted();
     if (error instanceof Failure) throw error;
-    if (timeout.aborted) throw failure(`did not answer within ${callMs / 1000} s; whether it acted is not known`);
+    if (timeout.aborted) throw failure(`did not answer within ${callMs / 1000} s; it is unknown whether it acted`);
     throw failure(`could not be reached: ${reason(error)}`, error);
   }
 }

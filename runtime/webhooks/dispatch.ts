@@ -117,7 +117,7 @@ class EventDispatcher implements Dispatcher {
       const effect = carryOut && (await decideLate(sql, { command, event, standing, carryOut }));
       if (effect) this.#carriedOut(incoming, effect);
     } catch (error) {
-      log.warn("failed to carry out a command", { event_id: event.id, error });
+      log.warn("failed to run a command", { event_id: event.id, error });
     }
   }
 

@@ -106,13 +106,13 @@ const noSuchSource = ({ source, path }: Input<typeof explain>) =>
   problem(
     "not_found",
     path === undefined
-      ? `There is no source "${source}". GET /api/integrations and the plugins name those that exist; GET /api/webhook-mappings those with paths of their own.`
-      : `No source and no webhook mapping takes webhooks at ${JSON.stringify(path.slice(0, 100))}.`,
+      ? `There is no source "${source}". GET /api/integrations and the plugins name those that exist; GET /api/webhook-mappings those with their own paths.`
+      : `No source or webhook mapping accepts webhooks at ${JSON.stringify(path.slice(0, 100))}.`,
   );
 
 function mappingCheck({ id, jq_filter, canonical_trigger, ...rule }: MappingRule | PathRule, passes: boolean): Check {
   const filter = jq_filter === null ? "it has no filter" : `its filter ${passes ? "matches" : "does not match"}: ${jq_filter}`;
-  const place = "parameters" in rule ? "it takes webhooks at this path, and " : "";
+  const place = "parameters" in rule ? "it accepts webhooks at this path, and " : "";
   const trigger = passes && canonical_trigger !== null ? `; trigger ${canonical_trigger}` : "";
   return { check: `webhook_mapping:${id}`, passes, reason: `${place}${filter}${trigger}` };
 }

@@ -84,7 +84,7 @@ export interface SourceFixtures {
   readonly comment_places?: readonly ((body: string) => WebhookPayload)[];
   /** A webhook about something that only members can see. Omit it if the platform has none. */
   readonly private_event?: WebhookPayload;
-  /** An issue that exists at the tracker. */
+  /** An issue that exists in the tracker. */
   readonly subject: Subject;
   /** Whether the platform identifies posts without a marker. `marked` is then not checked. Default: `false`. */
   readonly unmarked?: boolean;

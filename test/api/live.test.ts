@@ -33,7 +33,7 @@ const changesIn = (text: string): Change[] =>
     id,
     data: JSON.parse(data),
   }));
-/** The whole stream, which must end by itself. */
+/** The whole stream, which must end on its own. */
 const streamed = async (path: string, lastEventId?: string) => changesIn(await (await open(path, lastEventId)).text());
 /** The errors of posts in the stream until there is one. */
 async function firstPostErrors(path: string): Promise<string[]> {

@@ -31,7 +31,7 @@ const wordOf = (n: number): string => {
   return word;
 };
 
-/** A text about one of 500 subjects, from the words of the subject and common words. */
+/** A text about one of 500 subjects, from the subject's words and common words. */
 export function textAbout(subject: number, length: number, random: () => number): string {
   const words = Array.from({ length }, () => {
     if (random() < 0.3) return wordOf(Math.floor(random() ** 2 * 2000));

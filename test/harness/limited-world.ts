@@ -3,7 +3,7 @@ import { issueCommented } from "./alpha-payloads.ts";
 import { type ExecutionSeen, eventually, waitForExecutions } from "./wait.ts";
 import { callOf, roundsOf, startWorld, type World } from "./world.ts";
 
-/** Tokens of each answer of the model. */
+/** Tokens of each model answer. */
 export const usage = { prompt_tokens: 60, completion_tokens: 40 };
 
 export interface Seen extends ExecutionSeen {

@@ -104,7 +104,7 @@ export const callOf = (tool: string, request: ChatRequest, given: Record<string,
   tool_calls: [{ name: `alpha__${tool}`, arguments: { issue: issueOf(request), ...given } }],
 });
 
-/** Comments at the tracker as their reader sees them, sorted: without our marker. */
+/** Comments in the tracker as their reader sees them, sorted: without our marker. */
 export const textsOf = (tracker: Tracker, repo: string, issue: number): string[] =>
   tracker
     .comments(repo, issue)

@@ -14,7 +14,7 @@ import { startService } from "../harness/service.ts";
 import { waitForExecutions } from "../harness/wait.ts";
 import { plainScript } from "../harness/world.ts";
 
-/** Starts the service, which must end by itself, and returns its output. */
+/** Starts the service, which must exit on its own, and returns its output. */
 async function refusedStart(env: Record<string, string>, file = ""): Promise<{ code: number | null; logs: string }> {
   const cwd = await mkdtemp(join(tmpdir(), "signalbox-config-"));
   if (file) writeFileSync(join(cwd, ".env"), file);

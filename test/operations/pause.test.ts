@@ -100,7 +100,7 @@ test("a project is paused by its id, and the timeline of an issue says so", asyn
   expect((await pause({ scope: "project", id: project.id })).body).toMatchObject({ scope: "project", id: String(project.id) });
   const { body } = await world.service.webhook(issueOpened({ repo: "octo/paused", number: 1, sender: "mona" }));
   const { body: issue } = await world.service.get<{ verdict: string }>("/api/subjects/alpha/octo%2Fpaused/1");
-  expect(issue.verdict).toContain(`first: Waits: project ${project.id} is paused: Wrong answers.`);
+  expect(issue.verdict).toContain(`first: Waiting: project ${project.id} is paused: Wrong answers.`);
   expect((await world.service.post("/api/resume", { scope: "project", id: project.id })).status).toBe(200);
   await waitForExecutions(world.service, { event_id: body.event_id, count: body.executions?.length ?? 0 });
 });

@@ -67,7 +67,7 @@ const situations: readonly (readonly [string, () => Promise<unknown>, RegExp])[]
       world.tracker.fault({ method: "POST", path: "comments", status: 429, headers: { "retry-after": "3600" }, times: 0 });
       await world.service.webhook(opened());
     },
-    /first: Waits for .*(?:429|rate limit)/,
+    /first: Waiting for .*(?:429|rate limit)/,
   ],
   [
     "the model is down",
@@ -75,7 +75,7 @@ const situations: readonly (readonly [string, () => Promise<unknown>, RegExp])[]
       world.model.fault({ path: "chat", status: 503, times: 0 });
       await world.service.webhook(opened());
     },
-    /first: Waits for the model/,
+    /first: Waiting for the model/,
   ],
 ];
 
@@ -179,7 +179,7 @@ test("the command line answers with the same reasons, in lines that fit", { time
   await eventually(
     async () => {
       expect(await signalbox("why", `${repo}#${number}`)).toMatch(
-        /^alpha:octo\/app#\d+: Login fails\n\S+Z issues\/opened by mona: Fired issue.created and started 1 task\.\n {2}first: Waits for the model,[\s\S]*\n {4}execution \S{36}\n$/,
+        /^alpha:octo\/app#\d+: Login fails\n\S+Z issues\/opened by mona: Fired issue.created and started 1 task\.\n {2}first: Waiting for the model,[\s\S]*\n {4}execution \S{36}\n$/,
       );
       return true;
     },
@@ -187,7 +187,7 @@ test("the command line answers with the same reasons, in lines that fit", { time
   );
   // The delivery of the first one had a wrong secret.
   expect(await signalbox("why", `${repo}#1`)).toMatch(
-    /Webhooks refused in the last day, perhaps about this issue:[\s\S]*\n {2}1 × alpha: The webhook was refused: [\s\S]*signature/i,
+    /Webhooks refused in the last day, possibly for this issue:[\s\S]*\n {2}1 × alpha: The webhook was refused: [\s\S]*signature/i,
   );
   expect(await signalbox("status")).toMatch(
     /\nFailed in the last hour: 1 × "alpha answered\s+403[\s\S]*most\s+recently\s+on\s+alpha:octo\/app#\d+\n[\s\S]*\nWebhooks refused in the last day: 1\s+×\s+alpha: The\s+webhook was refused: /,
@@ -235,7 +235,7 @@ test("the plugin of the source does not run", { timeout: 240_000 }, async () => 
   expect((await fetch(`${service.url}/webhook/tickets`, { method: "POST", headers, body })).status).toBe(202);
   const { verdict } = (await service.get<{ verdict: string }>("/api/subjects/tickets/p/7")).body;
   expect(verdict).toMatch(
-    /^No delivery about this issue is stored\. 1 webhook of this source waits since .* plugin tickets is not running/,
+    /^No deliveries are stored for this issue\. 1 webhook of this source waits since .* plugin tickets is not running/,
   );
   // The plugins are checked every two seconds.
   await eventually(async () => {

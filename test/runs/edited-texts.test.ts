@@ -19,7 +19,7 @@ let model: Model;
 let service: Service;
 let trackers: FourTrackers;
 let read = "";
-/** The action of a person at the tracker while the agent works. */
+/** What a person does in the tracker while the agent works. */
 let meanwhile = () => {};
 
 /** Reads the issue, and answers after that. */

@@ -63,7 +63,7 @@ test("a fast run shows nothing, unless it fails for good", async () => {
   await ends(event, "failed");
   await shows({ issue }, "confused");
   expect(textsOf(world.tracker, repo, issue)).toEqual([]);
-  // It is working after all, so the sign follows.
+  // It is working again, so the sign follows.
   const [failed] = await waitForExecutions(world.service, { event_id: event });
   expect((await world.service.post(`/api/tasks/${failed?.id}/restart`)).status).toBe(200);
   await shows({ issue }, "+1");

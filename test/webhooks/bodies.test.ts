@@ -20,7 +20,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => service?.close());
 
-/** A request of which only the head, and perhaps a part of the body, has been sent. */
+/** A request of which only the head, and possibly part of the body, has been sent. */
 function begin(
   to: Service,
   path: string,

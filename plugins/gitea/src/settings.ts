@@ -4,6 +4,6 @@ import { z } from "zod";
 export const settings = z.object({
   url: z.url({ protocol: /^https?$/ }).describe("URL of the server, for example https://codeberg.org."),
   token: z.string().min(1).optional().describe("Access token with read and write access to issues."),
-  webhook_secret: z.string().min(1).optional().describe("Secret of the webhook. Without it, all webhooks are refused."),
+  webhook_secret: z.string().min(1).optional().describe("Webhook secret. Without it, all webhooks are refused."),
 });
 export type Settings = z.output<typeof settings>;

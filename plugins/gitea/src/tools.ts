@@ -40,7 +40,7 @@ const searchInput = z.object({
   query: z.string().trim().min(1).max(500).describe("Words to search for in titles and descriptions."),
   project,
   state: z.enum(["open", "closed", "all"]).default("all").describe("Default: all."),
-  limit: z.int().min(1).max(50).default(20).describe("Largest number of issues. Default: 20."),
+  limit: z.int().min(1).max(50).default(20).describe("Maximum number of issues. Default: 20."),
 });
 const searchOutput = z.object({
   issues: z.array(z.object({ issue: z.int(), title: z.string(), state: z.string(), url: z.string() })),

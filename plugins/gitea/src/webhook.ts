@@ -40,7 +40,7 @@ export async function checkWebhook(client: ClientOf, wanted: WantedWebhook, call
   return { ...reportOf(savedHook), missing: left, unknown: unknownEvents, changed: hook ? "updated" : "created" };
 }
 
-const absent = { id: null, active: false, configured: [], notes: ["No webhook of the repository points to this URL."] };
+const absent = { id: null, active: false, configured: [], notes: ["No webhook in the repository points to this URL."] };
 const reportOf = ({ id, active, events }: Hook) => ({
   id: String(id),
   active,

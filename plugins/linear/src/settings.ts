@@ -7,6 +7,6 @@ export const settings = z.object({
     .default("https://api.linear.app")
     .describe("URL of the API. Set it only for a proxy."),
   token: z.string().min(1).optional().describe("API key (lin_api_…) or OAuth access token, with the scopes read and write."),
-  webhook_secret: z.string().min(1).optional().describe("Signing secret of the webhook. Without it, all webhooks are refused."),
+  webhook_secret: z.string().min(1).optional().describe("Webhook signing secret. Without it, all webhooks are refused."),
 });
 export type Settings = z.output<typeof settings>;

@@ -100,7 +100,7 @@ const readTools = (accountOf: AccountOf) => ({
 const searchInput = z.object({
   query: z.string().trim().min(1).max(500).describe("Words to search for."),
   project,
-  limit: z.int().min(1).max(50).default(20).describe("Largest number of issues. Default: 20."),
+  limit: z.int().min(1).max(50).default(20).describe("Maximum number of issues. Default: 20."),
 });
 
 const commentTools = (accountOf: AccountOf) => ({

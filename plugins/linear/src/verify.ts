@@ -16,7 +16,7 @@ export function verify({ headers, body }: WebhookRequest, { webhook_secret }: Se
   const seconds = Math.round((now - sentAt) / 1000);
   return {
     ok: false,
-    reason: `webhookTimestamp must be at most 60 s from now; it is ${seconds} s. Is the clock of this server right?`,
+    reason: `webhookTimestamp must be at most 60 s from now; it is ${seconds} s. Check this server's clock.`,
   };
 }
 

@@ -55,7 +55,7 @@ export async function checkWebhook(account: Account, wanted: WantedWebhook, sett
   return { ...reportOf(savedHook), missing: left, unknown: unknownResources, changed: found ? "updated" : "created" };
 }
 
-const absent = { id: null, active: false, configured: [], notes: ["No webhook of the workspace points to this URL."] };
+const absent = { id: null, active: false, configured: [], notes: ["No webhook in the workspace points to this URL."] };
 
 const reportOf = ({ id, enabled, resourceTypes }: Hook) => ({
   id,

@@ -18,9 +18,9 @@ export const config = z.object({
     .url({ protocol: /^https?$/ })
     .default("https://slack.com")
     .describe("URL of Slack. Set it only for a proxy."),
-  channel: z.string().default("").describe("Id of the channel, for example C024BE91L. Default: nothing is posted."),
+  channel: z.string().default("").describe("Channel id, for example C024BE91L. Default: nothing is posted."),
   approvers: list(
-    "Ids of the Slack users who may approve, reject, stop and release, comma-separated: U024BE7LH. Default: no one.",
+    "Ids of the Slack users who can approve, reject, stop and release, comma-separated: U024BE7LH. Default: no one.",
   ),
   notify: list(
     "Which executions are posted, comma-separated: waiting, held, failed, succeeded, cancelled. Default: waiting,held,failed,succeeded.",

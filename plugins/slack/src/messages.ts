@@ -56,7 +56,7 @@ export function lineOf(event: CloudEvent, kind: Kind, { console_url }: Config): 
 
 /** Several executions that succeeded or were cancelled, in one message. */
 export function digestOf(lines: readonly string[]): Message {
-  return { text: `${lines.length} runs ended`, blocks: [section(lines.join("\n"))] };
+  return { text: `${lines.length} runs finished`, blocks: [section(lines.join("\n"))] };
 }
 
 /** One execution that needs attention, with what can be done about it. */

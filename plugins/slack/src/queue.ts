@@ -35,7 +35,7 @@ export function channelQueue(slackOf: () => Promise<Slack>, { operations, log }:
     for (const id of ids) postedIds.add(id);
   };
   return {
-    about: "Posts executions that wait, are held or have ended to a Slack channel.",
+    about: "Posts waiting, held and finished executions to a Slack channel.",
     publish: async (messages) => {
       if (config.channel === "") return;
       const wanted = messages.filter((message) => isWanted(message, config) && !postedIds.has(message.id));

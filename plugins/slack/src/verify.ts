@@ -19,5 +19,5 @@ export function refusalOf(
   const age = Math.round(now / 1000 - Number(timestamp));
   return Math.abs(age) <= oldest
     ? null
-    : `header X-Slack-Request-Timestamp must be at most ${oldest} s from now; it is ${age} s. Is the clock of this server right?`;
+    : `header X-Slack-Request-Timestamp must be at most ${oldest} s from now; it is ${age} s. Check this server's clock.`;
 }

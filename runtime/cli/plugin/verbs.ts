@@ -47,7 +47,7 @@ export const operatorVerbs = {
   search: {
     args: "[words] [--reports]",
     about: "Find plugins in npm's registry and show the permissions that each requests.",
-    details: `Searches packages with the keyword signalbox-plugin. It needs no service and runs no code of a package.
+    details: `Searches packages with the keyword signalbox-plugin. Needs no service and runs no package code.
   --reports  download the packages and show their conformance reports, if they match the bundle
 `,
   },
@@ -64,7 +64,7 @@ export const operatorVerbs = {
       "--narrow restricts it to these methods and hosts, also in later versions. JSON form: {http, operations, open_routes}.\n",
   },
   approve: { args: "<id> [version]", about: "Approve a version with its permissions." },
-  enable: { args: "<id>", about: "Start a plugin, also after a quarantine." },
+  enable: { args: "<id>", about: "Start a plugin, even after a quarantine." },
   disable: { args: "<id>", about: "Stop a plugin." },
   configure: {
     args: "<id> --settings <JSON | @file | ->",

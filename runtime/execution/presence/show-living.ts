@@ -104,9 +104,9 @@ const maxTools = 10;
 
 function textOf({ sign, state, agent_name, agent_id, tools, error, waiting_for }: Sign): string {
   const name = `**${plain(agent_name ?? agent_id ?? "The agent")}**`;
-  if (sign === "failed") return `😕 ${name} could not finish this: ${code(withoutAddresses(error ?? "the reason is not known"))}`;
+  if (sign === "failed") return `😕 ${name} could not finish this: ${code(withoutAddresses(error ?? "reason unknown"))}`;
   if (sign === null) return `${name} was stopped.`;
-  if (state === "waiting") return `⏸️ ${name} waits for ${code(waiting_for ?? "approval")}.`;
+  if (state === "waiting") return `⏸️ ${name} is waiting for ${code(waiting_for ?? "approval")}.`;
   const done = tools.slice(-maxTools).map((tool) => `- ${code(tool)}`);
   return [`👀 ${name} is working on this.`, ...(done.length > 0 ? ["", ...done] : [])].join("\n");
 }

@@ -130,7 +130,7 @@ export class Connection {
     for (const { fail } of this.#pending) fail(reason);
     this.#pending.clear();
     this.#driver.end({ timeout: 0 }).catch(() => {});
-    // If the server does not respond, the connection would never end by itself.
+    // If the server does not respond, the connection would never end on its own.
     if (isOrderly) setTimeout(() => this.#socket?.destroy(), closeTimeoutMs).unref();
     else this.#socket?.destroy();
     this.#options.onClose(this, reason, late);

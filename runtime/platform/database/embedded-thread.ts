@@ -3,7 +3,7 @@ import { messageOf } from "../error-text.ts";
 import { siblingFile } from "../sibling-file.ts";
 import type { EmbeddedReply, EmbeddedRequest, EmbeddedSettings } from "./embedded-worker.ts";
 
-/** The database ended by itself, for example because it had no more memory. */
+/** The database exited unexpectedly, for example because it had no more memory. */
 class DatabaseEnded extends Error {
   override readonly name = "DatabaseEnded";
   constructor(cause: unknown) {
@@ -33,7 +33,7 @@ export class DatabaseThread {
     this.#worker.on("exit", (code) => this.#end(new Error(`its thread ended with code ${code}`)));
   }
 
-  /** `onEnd`: called if the database ends by itself after it was open. From then on, all its calls fail. */
+  /** `onEnd`: called if the database exits unexpectedly after it was open. From then on, all its calls fail. */
   static async open(settings: EmbeddedSettings, onEnd: (error: Error) => void): Promise<DatabaseThread> {
     const thread = new DatabaseThread(settings, onEnd);
     // The first answer arrives once the database is open.

@@ -17,7 +17,7 @@ export interface Embedded {
 }
 
 /**
- * `onEnd`: called if the database ends by itself. By default, the process then ends with the error, because it cannot work
+ * `onEnd`: called if the database exits unexpectedly. By default, the process then ends with the error, because it cannot work
  * without the database.
  */
 export async function openEmbedded(folder: string, onEnd: (error: Error) => void = uncaught): Promise<Embedded> {

@@ -33,7 +33,7 @@ export const attemptSeconds = new Histogram({
 });
 export const lostLeases = new Counter({
   name: "signalbox_leases_lost_total",
-  help: "Executions whose lease this replica lost before they ended.",
+  help: "Executions whose lease this replica lost before they finished.",
   registers,
 });
 export const modelSeconds = new Histogram({
@@ -69,7 +69,7 @@ const requests = new Counter({
 });
 export const executions = new Gauge({
   name: "signalbox_executions",
-  help: "Executions that have not ended, by state.",
+  help: "Unfinished executions, by state.",
   labelNames: ["state"],
   registers,
 });

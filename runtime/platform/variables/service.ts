@@ -13,7 +13,7 @@ export const service = {
   PUBLIC_URL: address
     .optional()
     .describe(
-      "URL at which browsers reach the service, with its path, if it is behind a reverse proxy. Default: the address of the request.",
+      "URL, including the path, at which browsers reach a service behind a reverse proxy. Default: the address of the request.",
     ),
   DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/, error: "must be a postgres:// URL" })
@@ -29,10 +29,10 @@ export const service = {
     .enum(["postgres", "redis", "polling"])
     .default("postgres")
     .describe(
-      "How replicas learn of changes. `postgres`: LISTEN and NOTIFY; `redis`: channels of `REDIS_URL`; `polling`: each replica looks for changes every two seconds; for a PostgreSQL without LISTEN.",
+      "How replicas learn of changes. `postgres`: LISTEN and NOTIFY; `redis`: channels of `REDIS_URL`; `polling`: each replica checks for changes every two seconds, for a PostgreSQL without LISTEN.",
     ),
   DATABASE_WAIT_SECONDS: integer(20, 0, 3600).describe(
-    "Seconds that the service waits for PostgreSQL at startup before the start fails. The time begins again each time that PostgreSQL answers. 0: do not wait.",
+    "Seconds that the service waits for PostgreSQL at startup before it fails. The timer restarts each time that PostgreSQL answers. 0: do not wait.",
   ),
   DATA_DIR: z.string().default("./data").describe("Folder of the embedded database."),
   REDIS_URL: z
@@ -89,11 +89,11 @@ export const service = {
       "must be DNS names without ports, comma-separated",
     )
     .describe(
-      "DNS names that requests may use while there are no API keys, comma-separated. IP addresses, `localhost` and names without a dot are always allowed.",
+      "DNS names that requests can use while there are no API keys, comma-separated. IP addresses, `localhost` and names without a dot are always allowed.",
     ),
   TRUSTED_PROXIES: networks.describe("Networks of the reverse proxies whose `X-Forwarded-For` is trusted, comma-separated."),
-  ALLOW_PRIVATE_ADDRESSES: networks.describe("Private networks that URLs given by users may reach, comma-separated."),
-  LOG_LEVEL: z.enum(logLevels).default("info").describe("Lowest level of log lines that are written."),
+  ALLOW_PRIVATE_ADDRESSES: networks.describe("Private networks that user-supplied URLs can reach, comma-separated."),
+  LOG_LEVEL: z.enum(logLevels).default("info").describe("Minimum level of log lines."),
   LOG_FORMAT: z
     .enum(["json", "text"])
     .optional()
@@ -104,7 +104,7 @@ export const service = {
     .describe("Base URL of an OpenTelemetry collector (OTLP over HTTP). Default: none; no traces are recorded."),
   OTEL_SERVICE_NAME: z.string().default("signalbox").describe("Name of the service in traces."),
   OTEL_CAPTURE_CONTENT: yesNo(false).describe(
-    "Whether traces contain prompts, answers, and arguments and results of tools. They may be confidential.",
+    "Whether traces contain prompts, answers, and tool arguments and results, which may be confidential.",
   ),
   NODE_USE_ENV_PROXY: yesNo(false).describe(
     "Whether requests to models and trackers use the proxies in `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`.",

@@ -4,28 +4,28 @@ import { address, previousSecret, yesNo } from "../config-values.ts";
 /** Accounts of the service at the trackers. */
 export const trackers = {
   ALPHA_TOKEN: z.string().optional().describe("Token for alpha (GitHub) with write permission on issues."),
-  ALPHA_API_URL: address.optional().describe("Base URL of the API of alpha. Default: https://api.github.com."),
-  ALPHA_WEBHOOK_SECRET: z.string().optional().describe("Secret that signs the webhooks of alpha."),
+  ALPHA_API_URL: address.optional().describe("Base URL of alpha's API. Default: https://api.github.com."),
+  ALPHA_WEBHOOK_SECRET: z.string().optional().describe("Secret that signs alpha's webhooks."),
   ALPHA_WEBHOOK_SECRET_PREVIOUS: previousSecret("ALPHA_WEBHOOK_SECRET"),
   BETA_URL: address.optional().describe("Base URL of beta (GitLab). Default: https://gitlab.com."),
   BETA_TOKEN: z
     .string()
     .optional()
     .describe("Token for beta with the scope `api`. Without `BETA_WEBHOOK_SECRET`, webhooks must carry it."),
-  BETA_WEBHOOK_SECRET: z.string().optional().describe("Secret token of the webhooks of beta."),
+  BETA_WEBHOOK_SECRET: z.string().optional().describe("Secret token of beta's webhooks."),
   BETA_WEBHOOK_SECRET_PREVIOUS: previousSecret("BETA_WEBHOOK_SECRET"),
   GAMMA_URL: address.optional().describe("Base URL of gamma (Jira)."),
   GAMMA_EMAIL: z
     .string()
     .optional()
-    .describe("Email address of the account at gamma. On Jira Server: user name, if the token is a password."),
-  GAMMA_API_TOKEN: z.string().optional().describe("API token of the account at gamma. On Jira Server: personal access token."),
+    .describe("Email address of the gamma account. On Jira Server: user name, if the token is a password."),
+  GAMMA_API_TOKEN: z.string().optional().describe("API token of the gamma account. On Jira Server: personal access token."),
   GAMMA_IS_CLOUD: yesNo(true).describe("Whether gamma is Jira Cloud. Set `false` for Jira Server and Data Center."),
-  GAMMA_WEBHOOK_SECRET: z.string().optional().describe("Secret that signs the webhooks of gamma."),
+  GAMMA_WEBHOOK_SECRET: z.string().optional().describe("Secret that signs gamma's webhooks."),
   GAMMA_WEBHOOK_SECRET_PREVIOUS: previousSecret("GAMMA_WEBHOOK_SECRET"),
-  DELTA_API_URL: address.optional().describe("Base URL of the API of delta (Plane). Default: https://api.plane.so."),
-  DELTA_API_KEY: z.string().optional().describe("API key of the account at delta. Webhooks may carry it in `X-API-Key`."),
-  DELTA_WORKSPACE_SLUG: z.string().optional().describe("Slug of the workspace at delta."),
-  DELTA_WEBHOOK_SECRET: z.string().optional().describe("Secret that signs the webhooks of delta."),
+  DELTA_API_URL: address.optional().describe("Base URL of delta's API (Plane). Default: https://api.plane.so."),
+  DELTA_API_KEY: z.string().optional().describe("API key of the delta account. Webhooks can carry it in `X-API-Key`."),
+  DELTA_WORKSPACE_SLUG: z.string().optional().describe("Slug of the delta workspace."),
+  DELTA_WEBHOOK_SECRET: z.string().optional().describe("Secret that signs delta's webhooks."),
   DELTA_WEBHOOK_SECRET_PREVIOUS: previousSecret("DELTA_WEBHOOK_SECRET"),
 } as const satisfies Record<string, z.ZodType>;

@@ -4,7 +4,7 @@ import { amount, integer, list, maxTokens, minStanding, yesNo } from "../config-
 /** What may start a run, and what a run may use and write. */
 export const trust = {
   WEBHOOK_REPLAY_HOURS: integer(0, 0, 8760).describe(
-    "Hours in which a signed webhook with the same body counts as a duplicate, even with another delivery id, or at another webhook of its source with the same secret. 0 turns the check off.",
+    "Hours in which a signed webhook with the same body counts as a duplicate, even with another delivery id, or on another webhook of its source with the same secret. 0 turns the check off.",
   ),
   TRIGGER_ALLOWED_BOTS: list.describe(
     "Logins of the bots and apps whose events start runs, comma-separated; `*` for all. Default: none.",
@@ -19,26 +19,26 @@ export const trust = {
     "Seconds after a write by Signalbox in which an event on the same issue counts as a reply to it. 0 turns loop detection off.",
   ),
   LOOP_MAX_HOPS: integer(10, 0, 1000).describe(
-    "Replies in a row on one issue before the next one is held; at most 3 for bots and apps. 0: no limit.",
+    "Consecutive replies on one issue before the next one is held; at most 3 for bots and apps. 0: no limit.",
   ),
   LOOP_COOLDOWN_SECONDS: integer(600, 1, 86_400).describe("Seconds that the executions of a loop are held."),
   BUDGET_RUN_TOKENS: integer(500_000, 0, maxTokens).describe(
-    "Tokens that one execution may use, all attempts together. 0: no limit.",
+    "Tokens that one execution can use across all attempts. 0: no limit.",
   ),
-  BUDGET_RUN_SECONDS: integer(1200, 0, 86_400).describe("Seconds that one execution may work. 0: no limit."),
+  BUDGET_RUN_SECONDS: integer(1200, 0, 86_400).describe("Seconds that one execution can work. 0: no limit."),
   BUDGET_RUN_WRITES: integer(10, 0, 10_000).describe("Writes by tools in one execution. 0: no limit."),
   BUDGET_ISSUE_RUNS_PER_HOUR: integer(60, 0, 1_000_000).describe(
-    "Executions that may begin on one issue in an hour. 0: no limit.",
+    "Executions that can start on one issue in an hour. 0: no limit.",
   ),
   BUDGET_ISSUE_TOKENS_PER_DAY: integer(5_000_000, 0, maxTokens).describe(
-    "Tokens that the executions on one issue may use in a day. 0: no limit.",
+    "Tokens that the executions on one issue can use in a day. 0: no limit.",
   ),
   BUDGET_AUTHOR_RUNS_PER_HOUR: integer(120, 0, 1_000_000).describe(
     "Executions per hour for one author whose known standing is below collaborator. 0: no limit.",
   ),
-  BUDGET_DAY_TOKENS: integer(0, 0, maxTokens).describe("Tokens that the service may use in a day. 0: no limit."),
-  BUDGET_DAY_USD: amount(0).describe("US dollars that the service may spend in a day. 0: no limit."),
-  BUDGET_MONTH_USD: amount(0).describe("US dollars that the service may spend in a calendar month. 0: no limit."),
+  BUDGET_DAY_TOKENS: integer(0, 0, maxTokens).describe("Tokens that the service can use in a day. 0: no limit."),
+  BUDGET_DAY_USD: amount(0).describe("US dollars that the service can spend in a day. 0: no limit."),
+  BUDGET_MONTH_USD: amount(0).describe("US dollars that the service can spend in a calendar month. 0: no limit."),
   MODEL_PRICES: z
     .string()
     .optional()
@@ -46,10 +46,10 @@ export const trust = {
       'US dollars per million tokens by model, as JSON or the path of a JSON file: `{"gpt-4o": {"input": 2.5, "output": 10}}`. Used if the LLM proxy reports no cost.',
     ),
   UPDATE_DEBOUNCE_SECONDS: integer(2, 0, 3600).describe(
-    "Seconds to wait for further changes of an issue; only the last change then starts runs. 0: every change starts runs immediately.",
+    "Seconds to wait for further changes to an issue. Only the last change then starts runs. 0: every change starts runs immediately.",
   ),
   COMMANDS_ENABLED: yesNo(true).describe(
-    "Whether comments that begin with `/stop`, `/retry`, `/continue`, `/approve` or `/reject` are commands.",
+    "Whether comments that start with `/stop`, `/retry`, `/continue`, `/approve` or `/reject` are commands.",
   ),
   TRACKER_PRESENCE: z
     .enum(["off", "reaction", "comment"])

@@ -32,9 +32,9 @@ export const work = {
     .enum(["cosine", "l2", "ip"])
     .default("cosine")
     .describe("Distance metric for vectors: cosine, Euclidean (`l2`) or inner product (`ip`)."),
-  PGVECTOR_INDEX: z.enum(["hnsw", "ivfflat"]).default("hnsw").describe("Type of the index on vectors."),
+  PGVECTOR_INDEX: z.enum(["hnsw", "ivfflat"]).default("hnsw").describe("Type of the vector index."),
   PGVECTOR_IVFFLAT_PROBES: integer(10, 1, 32_768).describe(
-    "Number of lists that a search of an `ivfflat` index visits. More lists give better results and take longer.",
+    "Number of lists that a search of an `ivfflat` index visits. More lists give better results but take longer.",
   ),
   KNOWLEDGE_SYNC_MINUTES: integer(60, 0, 525_600).describe(
     "Minutes between two syncs of a knowledge source. 0: sync only on demand.",
@@ -61,7 +61,7 @@ export const work = {
     .enum(["auto", "require"])
     .default("auto")
     .describe(
-      "What to do if an isolation layer of plugins is missing. `auto`: run plugins with the other layers; `require`: refuse to run plugins.",
+      "What to do if a plugin isolation layer is missing. `auto`: run plugins with the other layers; `require`: refuse to run plugins.",
     ),
   SIGNALBOX_DENO: z
     .string()
@@ -93,7 +93,7 @@ export const work = {
   RETENTION_HISTORY_DAYS: integer(400, 0, 36_500).describe(
     "Days after which events and executions are removed. Their usage stays in the daily sums. 0: never.",
   ),
-  RETENTION_AUDIT_DAYS: integer(400, 0, 36_500).describe("Days after which entries of the audit log are removed. 0: never."),
+  RETENTION_AUDIT_DAYS: integer(400, 0, 36_500).describe("Days after which audit log entries are removed. 0: never."),
   RATE_LIMIT_DEFAULT: integer(60, 1, 1_000_000).describe("Gateway calls per minute for an agent with the trust level `default`."),
   RATE_LIMIT_TRUSTED: integer(300, 1, 1_000_000).describe(
     "Gateway calls per minute for an agent with the trust level `trusted`.",

@@ -14,7 +14,7 @@ export interface Exit {
 export interface Child {
   readonly pid: number | undefined;
   write(line: string): void;
-  /** Closes its standard input; a healthy process then ends by itself. */
+  /** Closes its standard input; a healthy process then exits. */
   end(): void;
   /** Ends it immediately, for this reason. */
   kill(reason: string): void;

@@ -72,7 +72,7 @@ async function strongest(bundle: string, deno?: string): Promise<WorkingIsolatio
     seen.add(key);
     if (await starts(bundle, one, deno)) return { isolation: one, layers: layersOf(available, one) };
   }
-  // If the process does not start without any layer either, its real start reports why. If it starts after all, it must not run
+  // If the process does not start without any layer either, its real start reports why. If it does start, it must not run
   // with fewer layers.
   return { isolation: available, layers: layersOf(available, available) };
 }

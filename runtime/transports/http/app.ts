@@ -126,7 +126,7 @@ function refuseUndecodable(c: HonoContext): void {
   try {
     path = decodeURIComponent(new URL(c.req.raw.url).pathname);
   } catch {
-    throw problem("bad_request", "The path is not valid: a `%` in it must begin a UTF-8 escape such as %20.");
+    throw problem("bad_request", "The path is not valid: a `%` in it must start a UTF-8 escape such as %20.");
   }
   if (path.includes("\0")) throw problem("bad_request", "The path is not valid: it must not contain the character U+0000.");
 }

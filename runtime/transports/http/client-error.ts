@@ -14,7 +14,7 @@ export const safeHeaders = [
 ] as const;
 
 const answers: Readonly<Record<string, readonly [status: number, error: string]>> = {
-  HPE_HEADER_OVERFLOW: [431, "The path and the headers are larger than 16 KiB together; send less of them."],
+  HPE_HEADER_OVERFLOW: [431, "The path and the headers together are larger than 16 KiB; send less."],
   ERR_HTTP_REQUEST_TIMEOUT: [408, "The request did not arrive in time; send it again."],
 };
 const other = [400, "The request is not valid HTTP/1.1: its first line, a header or its body cannot be parsed."] as const;

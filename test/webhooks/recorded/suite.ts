@@ -194,7 +194,7 @@ function byIssue(table: readonly Expected[], times: readonly number[]): number[]
   return [...Map.groupBy(numbers, (number) => table[number]?.subject ?? number).values()];
 }
 
-/** Where the payload does not tell a standing, an earlier event of that author may have had it looked up at the tracker. */
+/** Where the payload does not tell a standing, an earlier event of that author may have had it looked up in the tracker. */
 const toldStanding = (seen: string | undefined, wanted: string | null | undefined): string | null =>
   seen !== undefined && wanted === "unknown" ? wanted : (seen ?? null);
 

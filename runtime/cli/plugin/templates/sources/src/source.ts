@@ -13,10 +13,10 @@ import {
 import { z } from "zod";
 import { parse } from "./parse.ts";
 
-/** The settings of one account at the tracker. Operators set them with `signalbox plugin configure` or as an integration. */
+/** The settings of one tracker account. Operators set them with `signalbox plugin configure` or as an integration. */
 const connection = z.object({
   url: z.url({ protocol: /^https?$/ }).describe("Address of the tracker's API."),
-  token: z.string().min(1).optional().describe("Token that may write comments."),
+  token: z.string().min(1).optional().describe("Token that can write comments."),
   webhook_secret: z.string().min(1).optional().describe("Secret that signs the webhooks. Without it, all webhooks are refused."),
 });
 type Settings = z.output<typeof connection>;
