@@ -25,6 +25,18 @@ export const banned: readonly Banned[] = [
   { phrase: /\bbrought? no\b|\bbring(s|ing)? about\b/i, instead: "has no, causes" },
   { phrase: /\bas its number says\b/i, instead: "contains breaking changes that its version number does not announce" },
   { phrase: /\b(mustn't|needn't|need not)\b/i, instead: "does not have to" },
+  {
+    phrase: /\b(ends?|ended|resumes?|starts?|exits?|stops?|expires?|continues?|again) by (itself|themselves)\b/i,
+    instead: "automatically, on its own, unexpectedly",
+  },
+  { phrase: /\bafter all[.,;]/i, instead: "leave it out" },
+  { phrase: /\banswers? of the (model|agent|LLM)\b/i, instead: "the model's answer" },
+  { phrase: /\bwords of (the|its|their)\b/i, instead: "X contains, words in X, X's words" },
+  { phrase: /\bat work\b/i, instead: "is running, is working" },
+  { phrase: /\bat the tracker\b/i, instead: "in the tracker" },
+  { phrase: /\bgave no\b/i, instead: "returned no, has no" },
+  { phrase: /\bthat is why\b/i, instead: "so" },
+  { phrase: /\bperhaps\b/i, instead: "possibly" },
   { phrase: /[;,] got \$\{|, but is (\$\{|")/, instead: "must be X; it is Y" },
   {
     phrase: /(^|: )[Ee]xpected (an?|the|one|at most)\b|\(expected /,
