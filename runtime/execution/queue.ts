@@ -25,24 +25,6 @@ interface QueueOptions extends Omit<AttemptDeps, "write" | "writeAgain"> {
   readonly workers: LiveWorkers;
 }
 
-interface ExecutionQueue {
-  /**
-   * Starts to claim. Call it once the service accepts requests, because during its start the process is too busy to renew leases
-   * in time.
-   */
-  begin(): void;
-  /** Claims now, because executions wait. `newcomer`: their project and author, if known. */
-  wake(newcomer?: Owners): void;
-  /**
-   * Stops claiming, finishes the writes in flight and queues all other executions again. Takes at most `drainMs`, even if a
-   * service does not respond.
-   */
-  stop(drainMs: number): Promise<void>;
-  readonly running: () => number;
-  /** Whether it runs fewer executions than it may. */
-  readonly hasFreeSlots: () => boolean;
-}
-
 /** Maximum number of executions in one claim, so that a replica that has just started leaves some to the others. */
 const maxClaimed = 64;
 /**
@@ -65,13 +47,13 @@ const breakerPauseMs = 100;
 /** Part of the stop's time that is reserved for releasing unfinished executions. */
 const releaseMs = 3_000;
 
-/** Claims executions and runs them under leases, which other replicas respect. Claims nothing before `begin`. */
 export async function startQueue(options: QueueOptions): Promise<ExecutionQueue> {
   await releaseExpired(options.sql, options.onlyProcess ? "all" : []);
-  return new LeasedQueue(options);
+  return new ExecutionQueue(options);
 }
 
-class LeasedQueue implements ExecutionQueue {
+/** Claims executions and runs them under leases, which other replicas respect. Claims nothing before `begin`. */
+class ExecutionQueue {
   readonly #options: QueueOptions;
   readonly #deps: AttemptDeps;
   readonly #windowMs: number;
@@ -104,6 +86,10 @@ class LeasedQueue implements ExecutionQueue {
     options.bus.on("cancel", (id) => this.#leased.cancel(id));
   }
 
+  /**
+   * Starts to claim. Call it once the service accepts requests, because during its start the process is too busy to renew leases
+   * in time.
+   */
   begin(): void {
     this.#claims = startLoop({
       everyMs: sweepMs,
@@ -119,13 +105,19 @@ class LeasedQueue implements ExecutionQueue {
   }
 
   readonly running = (): number => this.#leased.size;
+  /** Whether it runs fewer executions than it may. */
   readonly hasFreeSlots = (): boolean => this.#leased.size < this.#options.concurrency;
 
+  /** Claims now, because executions wait. `newcomer`: their project and author, if known. */
   wake(newcomer?: Owners): void {
     if (newcomer) this.#share.makeRoomFor(newcomer);
     this.#claims?.wake();
   }
 
+  /**
+   * Stops claiming, finishes the writes in flight and queues all other executions again. Takes at most `drainMs`, even if a
+   * service does not respond.
+   */
   async stop(drainMs: number): Promise<void> {
     const { bus, log } = this.#options;
     const drainDeadline = AbortSignal.timeout(Math.max(0, drainMs - releaseMs));

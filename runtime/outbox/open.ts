@@ -27,18 +27,6 @@ interface OutgoingRun {
   readonly issue: string | null;
 }
 
-/** All texts and calls of a run's agent pass this interface before they reach a tracker or any other service. */
-export interface OutboxFilter {
-  /** A text without the secrets of this service and other people's keys. */
-  withoutSecrets(text: string): string;
-  /** A text as it may be posted to the issue of the run. */
-  comment(text: string, connection: Connection | null): Promise<string>;
-  /** An answer as it may be posted to the issue of the run: cut to the length that the platform accepts, and signed. */
-  answer(text: string, connection: Connection | null): Promise<string>;
-  /** The arguments of a call as they may be sent. Throws a `Failure` if the call is refused. */
-  arguments(tool: RegisteredTool, input: Parameters, connection: Connection | null): Promise<Parameters>;
-}
-
 interface OutboxOptions {
   readonly sql: Sql;
   readonly policies: Pick<Policies, "of">;
@@ -57,7 +45,7 @@ export interface Outbox {
 }
 
 export const openOutbox = (options: OutboxOptions): Outbox => ({
-  of: (run, agentId) => new RunOutbox(run, agentId, options),
+  of: (run, agentId) => new OutboxFilter(run, agentId, options),
   withoutSecrets: (tool, input) => {
     const clean = (text: string) => reportSecrets(redact(text, options.secrets()), { tool: tool.qualifiedName }, options);
     return rewriteArguments(input, { text: clean, identifier: clean });
@@ -87,7 +75,8 @@ export const yieldIfLong = async (text: string): Promise<string> => {
 /** Space for the marker in a comment, in characters. */
 const markerLength = 300;
 
-class RunOutbox implements OutboxFilter {
+/** All texts and calls of a run's agent pass it before they reach a tracker or any other service. */
+export class OutboxFilter {
   readonly #run: OutgoingRun;
   readonly #agentId: string | null;
   readonly #options: OutboxOptions;
@@ -101,19 +90,23 @@ class RunOutbox implements OutboxFilter {
     this.#options = options;
   }
 
+  /** A text without the secrets of this service and other people's keys. */
   withoutSecrets(text: string): string {
     return this.#redact(text, "answer");
   }
 
+  /** A text as it may be posted to the issue of the run. */
   async comment(text: string, connection: Connection | null): Promise<string> {
     return this.#fit(await yieldIfLong(await this.#makeSafe(text, connection)), connection, "");
   }
 
+  /** An answer as it may be posted to the issue of the run: cut to the length that the platform accepts, and signed. */
   async answer(text: string, connection: Connection | null): Promise<string> {
     const footer = footerOf(this.#run, this.#agentId, this.#options.footer);
     return this.#fit(await yieldIfLong(await this.#makeSafe(text, connection)), connection, footer);
   }
 
+  /** The arguments of a call as they may be sent. Throws a `Failure` if the call is refused. */
   async arguments(tool: RegisteredTool, input: Parameters, connection: Connection | null): Promise<Parameters> {
     const policy = this.#policy();
     const { source, project, issue, event_id, id } = this.#run;

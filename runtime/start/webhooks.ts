@@ -3,9 +3,9 @@ import { forgetWrites } from "../own-writes/queries.ts";
 import { batch } from "../platform/database/batch.ts";
 import { createEvaluator } from "../platform/evaluator.ts";
 import { startLoop } from "../platform/loop.ts";
-import { createDeferred } from "../webhooks/deferred/defer.ts";
+import { DeferredWebhooks } from "../webhooks/deferred/defer.ts";
 import { readDeferred } from "../webhooks/deferred/read.ts";
-import { createDispatcher, type DispatcherOptions } from "../webhooks/dispatch.ts";
+import { Dispatcher, type DispatcherOptions } from "../webhooks/dispatch.ts";
 import { openMappingRules } from "../webhooks/mapping-rules.ts";
 import { createPreviousSecrets } from "../webhooks/previous-secret.ts";
 import { createReceiver } from "../webhooks/receive.ts";
@@ -26,7 +26,7 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
   shutdown.add(() => evaluator.close());
   const rules = await openMappingRules({ sql, bus, log, vault, evaluator, warn, alarm });
   shutdown.add(() => rules.close());
-  const dispatcher = createDispatcher({
+  const dispatcher = new Dispatcher({
     sql,
     routing,
     policies: core.policies,
@@ -42,7 +42,7 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
     loops: { windowSeconds: config.LOOP_WINDOW_SECONDS, cooldownSeconds: config.LOOP_COOLDOWN_SECONDS },
   });
   shutdown.add(startForgetting(core));
-  const deferred = createDeferred(sql, { log, alarm, ttl: config.DEFERRED_WEBHOOK_TTL });
+  const deferred = new DeferredWebhooks(sql, { log, alarm, ttl: config.DEFERRED_WEBHOOK_TTL });
   shutdown.add(() => deferred.close());
   const refusals = createRefusals(sql, log);
   shutdown.add(() => refusals.whenStored());

@@ -29,11 +29,6 @@ import { storedOrEarlier, storeTogether } from "./store-together.ts";
 
 export type Receipt = z.output<typeof receipt>;
 
-export interface Dispatcher {
-  /** Decides which tasks an event starts and stores the event with its executions. Resolves once they are durable. */
-  accept(incoming: IncomingEvent): Promise<Receipt>;
-}
-
 export interface DispatcherOptions extends DecisionDeps {
   readonly sql: Sql;
   /** Called after executions were stored or released, so that a worker claims them. `newcomer`: their project and author. */
@@ -52,9 +47,7 @@ export interface DispatcherOptions extends DecisionDeps {
   readonly log: Pick<Log, "info" | "warn">;
 }
 
-export const createDispatcher = (options: DispatcherOptions): Dispatcher => new EventDispatcher(options);
-
-class EventDispatcher implements Dispatcher {
+export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #storeWebhook: Store;
   /**
@@ -69,6 +62,7 @@ class EventDispatcher implements Dispatcher {
     this.#storeInOrder = storeIn(options, 1);
   }
 
+  /** Decides which tasks an event starts and stores the event with its executions. Resolves once they are durable. */
   accept(webhook: IncomingEvent): Promise<Receipt> {
     const incoming = { ...webhook, id: webhook.id ?? newId() };
     const event = { id: incoming.id, traceparent: validTraceparent(webhook.traceparent ?? undefined) };

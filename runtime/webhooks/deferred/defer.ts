@@ -22,23 +22,6 @@ import {
   releaseDeferred,
 } from "./queries.ts";
 
-/**
- * Webhooks whose plugin was unavailable when they arrived. They are stored unchanged and parsed in order once the plugin is
- * running.
- */
-export interface DeferredWebhooks {
-  /** Resolves once the webhook is durable. Returns the id that its event will have. */
-  add(webhook: Omit<NewDeferred, "id">): Promise<string>;
-  /** Whether older webhooks of the partition wait, which a newer one must not overtake. */
-  isWaiting(partition: Partition): Promise<boolean>;
-  /** Starts reading. */
-  open(reader: Reader): void;
-  /** Called when a plugin is running again. */
-  wake(plugin: string): void;
-  /** The deferred webhooks, as of a few seconds ago. */
-  backlogs(): readonly PartitionBacklog[];
-  close(): Promise<void>;
-}
 interface Reader {
   /**
    * Parses one webhook and stores its event under the row's id. `last`: if parsing fails again, the event is stored as
@@ -67,12 +50,15 @@ const reportAfter = 300;
 
 const keyOf = ({ plugin, slug }: Partition) => JSON.stringify([plugin, slug]);
 
-export const createDeferred = (sql: Sql, options: DeferredOptions): DeferredWebhooks => new DeferredQueue(sql, options);
-
-class DeferredQueue implements DeferredWebhooks {
+/**
+ * Webhooks whose plugin was unavailable when they arrived. They are stored unchanged and parsed in order once the plugin is
+ * running.
+ */
+export class DeferredWebhooks {
   readonly #sql: Sql;
   readonly #options: DeferredOptions;
   readonly #sweeps: Loop;
+  /** Whether older webhooks of the partition wait, which a newer one must not overtake. */
   readonly isWaiting: (partition: Partition) => Promise<boolean>;
   #reader: Reader | null = null;
   #closed = false;
@@ -84,6 +70,7 @@ class DeferredQueue implements DeferredWebhooks {
   readonly #oneByOne = new Set<string>();
   readonly #reported = new Set<string>();
 
+  /** The deferred webhooks, as of a few seconds ago. */
   readonly backlogs = (): readonly PartitionBacklog[] => this.#backlogs;
 
   constructor(sql: Sql, options: DeferredOptions) {
@@ -100,6 +87,7 @@ class DeferredQueue implements DeferredWebhooks {
     );
   }
 
+  /** Resolves once the webhook is durable. Returns the id that its event will have. */
   async add(webhook: Omit<NewDeferred, "id">): Promise<string> {
     const id = newId();
     await insertDeferred(this.#sql, { id, ...webhook });
@@ -108,10 +96,12 @@ class DeferredQueue implements DeferredWebhooks {
     return id;
   }
 
+  /** Starts reading. */
   open(reader: Reader): void {
     this.#reader = reader;
   }
 
+  /** Called when a plugin is running again. */
   wake(plugin: string): void {
     backlogs(this.#sql)
       .then((all) => {
