@@ -1,9 +1,7 @@
-import { declaredOperations } from "../declared-operations.ts";
 import { version } from "../platform/version.ts";
 import { readArguments, UsageError } from "./arguments.ts";
 import { exitCodeOf } from "./exit-code.ts";
 import { helpOf, overview, usageOf } from "./help.ts";
-import { runMigrate, runOnKeys } from "./local.ts";
 import { operatorCommands, runOperatorCommand } from "./operate.ts";
 import { asJson, asTable } from "./output.ts";
 import { type Answer, namedService, request } from "./request.ts";
@@ -18,28 +16,17 @@ async function runCommand([command, ...args]: readonly string[], terminal: Termi
   if (command === "--version" || command === "-v") return say(terminal, `${version}\n`);
   const wantsHelp = args.includes("--help") || args.includes("-h");
   if (command === "migrate") return migrate(args, wantsHelp, terminal);
-  if (command === "start") {
-    if (wantsHelp) return say(terminal, `Usage: signalbox start\n\nIt takes no arguments; ${configurationHint}\n`);
-    if (args.length > 0) throw new UsageError(`signalbox start takes no arguments; ${configurationHint}`);
-    await import("../main.ts");
-    return null;
-  }
+  if (command === "start") return start(args, wantsHelp, terminal);
   // `status` is also a noun: `signalbox status get` is its operation.
   if (command !== undefined && Object.hasOwn(operatorCommands, command) && args[0] !== "get")
     return runOperatorCommand(command, args, terminal);
   // The other nouns are plural, so the plural is accepted too.
   if (command === "plugin" || command === "plugins") return (await import("./plugin/command.ts")).runPlugin(args, terminal);
-  if (command === "reembed") {
-    if (wantsHelp)
-      return say(terminal, "Usage: signalbox reembed\n\nStop the service first. If interrupted, run it again to resume.\n");
-    if (args.length > 0)
-      throw new UsageError("signalbox reembed takes no arguments; the configuration is in the environment and .env.");
-    await (await import("./memory.ts")).runReembed(terminal.interactive, terminal.out, terminal.err);
-    return 0;
-  }
+  if (command === "reembed") return reembed(args, wantsHelp, terminal);
   if (command === "doctor") return doctor(args, wantsHelp, terminal);
   if (command === "memory" && (args[0] === "export" || args[0] === "import"))
     return wantsHelp ? say(terminal, `${transferUsage}\n`) : transfer(args, terminal);
+  const { declaredOperations } = await import("../declared-operations.ts");
   const verbs = verbsOf(
     declaredOperations()
       .map(({ op }) => op)
@@ -55,12 +42,27 @@ async function runCommand([command, ...args]: readonly string[], terminal: Termi
 
 const configurationHint = "the configuration is in the environment and .env.";
 
+async function start(rest: readonly string[], wantsHelp: boolean, terminal: Terminal): Promise<number | null> {
+  if (wantsHelp) return say(terminal, `Usage: signalbox start\n\nIt takes no arguments; ${configurationHint}\n`);
+  if (rest.length > 0) throw new UsageError(`signalbox start takes no arguments; ${configurationHint}`);
+  await import("../main.ts");
+  return null;
+}
+
+async function reembed(rest: readonly string[], wantsHelp: boolean, terminal: Terminal): Promise<number> {
+  const usage = "Usage: signalbox reembed\n\nStop the service first. If interrupted, run it again to resume.\n";
+  if (wantsHelp) return say(terminal, usage);
+  if (rest.length > 0) throw new UsageError(`signalbox reembed takes no arguments; ${configurationHint}`);
+  await (await import("./memory.ts")).runReembed(terminal.interactive, terminal.out, terminal.err);
+  return 0;
+}
+
 async function migrate(rest: readonly string[], wantsHelp: boolean, terminal: Terminal): Promise<number> {
   const flag = "--create creates the embedded database if there is none;";
   if (wantsHelp) return say(terminal, `Usage: signalbox migrate [--create]\n\n${flag} ${configurationHint}\n`);
   const create = rest[0] === "--create";
   if (rest.length > (create ? 1 : 0)) throw new UsageError(`signalbox migrate takes only --create; ${configurationHint}`);
-  const applied = await runMigrate(create, terminal.err);
+  const applied = await (await import("./local.ts")).runMigrate(create, terminal.err);
   return say(terminal, applied === 0 ? "The database is up to date.\n" : `${applied} migrations applied.\n`);
 }
 
@@ -94,7 +96,7 @@ async function runNoun(noun: string, [name, ...args]: string[], verbs: readonly 
   if (parsedArgs.help) return say(terminal, helpOf([verb]));
   const local = noun === "keys" && !parsedArgs.remote;
   const answer = local
-    ? await runOnKeys(verb.op, parsedArgs.input, { create: parsedArgs.create, write: terminal.err })
+    ? await (await import("./local.ts")).runOnKeys(verb.op, parsedArgs.input, { create: parsedArgs.create, write: terminal.err })
     : await request(verb.op, parsedArgs.input, namedService(), terminal.out);
   print(verb, answer, parsedArgs.format, terminal);
   if (verb.op.id === "keys.create") terminal.err("Save the key now. It is not shown again.\n");

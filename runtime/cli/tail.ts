@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as live from "@signalbox/schema/live";
 import type { z } from "zod";
+import { sha256Of } from "../platform/digest.ts";
 import { toSecond, withoutControlCharacters } from "./output.ts";
 import { IncompleteResponse, namedService, RequestError, request } from "./request.ts";
 import type { Terminal } from "./terminal.ts";
@@ -16,62 +16,96 @@ const maxShown = 10_000;
  */
 export async function follow(id: string | undefined, json: boolean, terminal: Terminal, pauseMs: number = 2_000): Promise<void> {
   const op = id === undefined ? live.ofService : live.ofExecution;
-  const executionNames = new Map<string, string>();
-  // The last change of each execution and step: the next stream begins with some that this one contained.
-  const shownChanges = new Map<string, string>();
-  const isShown = (change: Change, data: string) => {
-    const key = `${change.execution_id} ${change.step?.seq ?? ""}`;
-    const hash = createHash("sha256").update(data).digest("base64");
-    if (shownChanges.get(key) === hash) return true;
-    shownChanges.delete(key);
-    shownChanges.set(key, hash);
-    if (shownChanges.size > maxShown) shownChanges.delete(shownChanges.keys().next().value as string);
-    return false;
-  };
-  let lastEventId: string | undefined;
-  let isOver = false;
-  let rest = "";
-  let hasFollowed = false;
-  // Why the stream ended, unless it just reached its time limit.
-  let failure: string | undefined;
-  let isReported = false;
-  const write = (chunk: string) => {
-    const blocks = (rest + chunk).split("\n\n");
-    rest = blocks.pop() ?? "";
-    for (const block of blocks) {
-      lastEventId = fieldOf(block, "id") ?? lastEventId;
-      const data = fieldOf(block, "data");
-      if (data !== undefined && fieldOf(block, "event") === "error") {
-        failure = (JSON.parse(data) as { readonly error: string }).error;
-        continue;
-      }
-      // A silent stream contains comments.
-      if (data !== undefined || block.startsWith(":")) [failure, isReported] = [undefined, false];
-      if (data === undefined) continue;
-      const change = JSON.parse(data) as Change;
-      if (isShown(change, data)) continue;
-      if (id !== undefined && change.execution && endedStates.includes(change.execution.state)) isOver = true;
-      terminal.out(`${withoutControlCharacters(json ? data : lineOf(change, executionNames, id)).replaceAll("\n", " ")}\n`);
-    }
-  };
+  const reader = new StreamReader(id, json, terminal);
   if (!json && id === undefined) terminal.err("Following all executions. Press Ctrl-C to stop.\n");
+  let hasFollowed = false;
   // A stream ends after some minutes; the next one continues after its last event.
   for (;;) {
-    rest = "";
-    failure = "it contained no event";
+    reader.begin();
     try {
-      await request(op, id === undefined ? {} : { id }, { ...namedService(), lastEventId }, write);
+      const service = { ...namedService(), lastEventId: reader.lastEventId };
+      await request(op, id === undefined ? {} : { id }, service, (chunk) => reader.read(chunk));
       hasFollowed = true;
     } catch (error) {
       hasFollowed ||= error instanceof IncompleteResponse;
       if (!(error instanceof RequestError && hasFollowed && isTemporary(error))) throw error;
-      failure = error.message;
+      reader.failure = error.message;
     }
-    if (isOver) return;
-    if (failure === undefined) continue;
-    if (!isReported) terminal.err(`The stream ended (${firstSentence(failure)}); reconnecting.\n`);
-    isReported = true;
+    if (reader.isOver) return;
+    if (reader.failure === undefined) continue;
+    reader.reportFailure();
     await sleep(pauseMs);
+  }
+}
+
+/** Reads the events of streams, each of which continues the one before, and prints the changes. */
+class StreamReader {
+  readonly #id: string | undefined;
+  readonly #json: boolean;
+  readonly #terminal: Terminal;
+  readonly #executionNames = new Map<string, string>();
+  /** The last change of each execution and step: the next stream begins with some that this one contained. */
+  readonly #shownChanges = new Map<string, string>();
+  #rest = "";
+  #isReported = false;
+  lastEventId: string | undefined;
+  /** Whether the execution that is followed has ended. */
+  isOver = false;
+  /** Why the stream ended, unless it just reached its time limit. */
+  failure: string | undefined;
+
+  constructor(id: string | undefined, json: boolean, terminal: Terminal) {
+    this.#id = id;
+    this.#json = json;
+    this.#terminal = terminal;
+  }
+
+  /** A new stream begins. */
+  begin(): void {
+    this.#rest = "";
+    this.failure = "it contained no event";
+  }
+
+  read(chunk: string): void {
+    const blocks = (this.#rest + chunk).split("\n\n");
+    this.#rest = blocks.pop() ?? "";
+    for (const block of blocks) this.#readBlock(block);
+  }
+
+  /** Says once that the stream ended. */
+  reportFailure(): void {
+    if (!this.#isReported) this.#terminal.err(`The stream ended (${firstSentence(this.failure ?? "")}); reconnecting.\n`);
+    this.#isReported = true;
+  }
+
+  #readBlock(block: string): void {
+    this.lastEventId = fieldOf(block, "id") ?? this.lastEventId;
+    const data = fieldOf(block, "data");
+    if (data !== undefined && fieldOf(block, "event") === "error") {
+      this.failure = (JSON.parse(data) as { readonly error: string }).error;
+      return;
+    }
+    // A silent stream contains comments.
+    if (data !== undefined || block.startsWith(":")) [this.failure, this.#isReported] = [undefined, false];
+    if (data !== undefined) this.#show(JSON.parse(data) as Change, data);
+  }
+
+  #show(change: Change, data: string): void {
+    if (this.#isShown(change, data)) return;
+    if (this.#id !== undefined && change.execution && endedStates.includes(change.execution.state)) this.isOver = true;
+    const line = this.#json ? data : lineOf(change, this.#executionNames, this.#id);
+    this.#terminal.out(`${withoutControlCharacters(line).replaceAll("\n", " ")}\n`);
+  }
+
+  #isShown(change: Change, data: string): boolean {
+    const shown = this.#shownChanges;
+    const key = `${change.execution_id} ${change.step?.seq ?? ""}`;
+    const hash = sha256Of(data);
+    if (shown.get(key) === hash) return true;
+    shown.delete(key);
+    shown.set(key, hash);
+    if (shown.size > maxShown) shown.delete(shown.keys().next().value as string);
+    return false;
   }
 }
 
