@@ -11,6 +11,13 @@ export const endSessions = (database: FreshDatabase): Promise<unknown> =>
     "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
   );
 
+/** Changes the defaults of the database's new sessions, as its administrator may have done. */
+export async function changeDefaults(database: FreshDatabase, settings: Readonly<Record<string, string>>): Promise<void> {
+  const name = new URL(database.url).pathname.slice(1);
+  for (const [setting, value] of Object.entries(settings))
+    await database.query(`alter database "${name}" set ${setting} = '${value}'`);
+}
+
 /** While `meanwhile` runs, new events fail as if the disk of the server were full. */
 export async function withoutRoom(database: FreshDatabase, meanwhile: () => Promise<void>): Promise<void> {
   await database.query(

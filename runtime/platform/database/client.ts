@@ -72,9 +72,13 @@ const deadlineMs = 9_000;
 const statementMs = 8_000;
 const longRunningMs = 60 * 60_000;
 
-/** The first statements of every session. With them, the server detects a lost replica by itself and releases its locks. */
+/**
+ * The first statements of every session. With them, the server detects a lost replica by itself and releases its locks. Isolation
+ * and locks are those that the statements are written for, whatever the defaults of the database or role are.
+ */
 const firstOf = (statementTimeout: number, idleInTransaction: number) =>
   `set statement_timeout = ${statementTimeout}; set idle_in_transaction_session_timeout = ${idleInTransaction};
+   set default_transaction_isolation = 'read committed'; set lock_timeout = 0;
    set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3; set tcp_user_timeout = 20000`;
 const first = firstOf(statementMs, 15_000);
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Door, openDoor } from "../../transports/http/testing/door.ts";
-import type { Database } from "./client.ts";
-import { type TestDatabase, testDatabase, testServer } from "./test-database.ts";
+import { connectPostgres, type Database } from "./client.ts";
+import { createDatabase, type TestDatabase, testDatabase, testServer } from "./test-database.ts";
 
 let door: Door;
 let server: TestDatabase | null = null;
@@ -48,4 +48,27 @@ test("a plan that was made while a table was small is replaced", { tags: ["postg
 test("also in the embedded database, which never updates statistics", async () => {
   expect(await fullReads(door.database, 0)).toBe(1);
   expect(await fullReads(door.database, 100)).toBe(0);
+});
+
+test("sessions have the isolation and formats of the service, whatever the defaults of the database are", {
+  tags: ["postgres"],
+}, async () => {
+  const { url, drop } = await createDatabase(testServer as string, "empty");
+  const name = new URL(url).pathname.slice(1);
+  const one = connectPostgres(url, { max: 1 });
+  for (const setting of ["default_transaction_isolation = serializable", "lock_timeout = 10", "DateStyle = German"])
+    await one.sql.unsafe(`alter database ${name} set ${setting}`);
+  await one.close();
+  const other = connectPostgres(url, { max: 1 });
+  try {
+    for (const sql of [other.sql, other.longRunning, other.sessions?.(1, {}) as Database["sql"]]) {
+      const [row] = await sql`
+        select current_setting('transaction_isolation') as isolation, current_setting('lock_timeout') as lock_timeout,
+          current_setting('DateStyle') as style`;
+      expect(row).toEqual({ isolation: "read committed", lock_timeout: "0", style: "ISO, MDY" });
+    }
+  } finally {
+    await other.close();
+    await drop();
+  }
 });

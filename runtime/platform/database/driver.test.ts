@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseArray, serializeArray } from "./driver.ts";
+import { parseArray, parseBytes, serializeArray } from "./driver.ts";
 
 test("what was written is read again", () => {
   fc.assert(
@@ -17,4 +17,11 @@ test("the forms that PostgreSQL writes", () => {
   expect(parseArray("{}", String)).toEqual([]);
   expect(parseArray('{a,NULL,"b c","d\\"e\\\\",""}', String)).toEqual(["a", null, "b c", 'd"e\\', ""]);
   expect(parseArray("{1,-2,NULL}", Number)).toEqual([1, -2, null]);
+});
+
+test("bytes in both formats of bytea_output", () => {
+  expect(parseBytes("\\x00615cff")).toEqual(Buffer.from([0, 0x61, 0x5c, 0xff]));
+  expect(parseBytes("\\000a\\\\\\377")).toEqual(Buffer.from([0, 0x61, 0x5c, 0xff]));
+  expect(parseBytes("\\\\x61")).toEqual(Buffer.from("\\x61"));
+  expect(parseBytes("")).toEqual(Buffer.alloc(0));
 });

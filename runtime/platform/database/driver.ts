@@ -49,6 +49,7 @@ const types = {
     parse: (value: string) => new Date(value).toISOString(),
   },
   bigint: { to: 20, from: [20], serialize: String, parse: Number },
+  bytes: { to: 17, from: [17], serialize: (value: Uint8Array) => `\\x${Buffer.from(value).toString("hex")}`, parse: parseBytes },
   // The array types in statements. The driver would query each new session for all types, and if that query failed, its rejection
   // would be unhandled.
   booleans: array(booleanArray, (text) => text === "t"),
@@ -59,6 +60,12 @@ const types = {
   bigints: array(1016, Number),
   floats: array(1022, Number),
 };
+
+/**
+ * The formats of texts and times, whatever the defaults of the database or role are. Only the settings that poolers know, because
+ * they refuse a session with others.
+ */
+const formats = { TimeZone: "UTC", DateStyle: "ISO, MDY", standard_conforming_strings: "on" };
 
 /**
  * The driver for one connection. It keeps no pool and never reconnects, because its handling of lost connections loses queries
@@ -79,7 +86,7 @@ export const openDriver = ({ url, settings, prepare = true, socket, onClose, onN
     connect_timeout: 0,
     idle_timeout: 0,
     max_lifetime: null,
-    connection: { application_name: "signalbox", TimeZone: "UTC", ...settings },
+    connection: { application_name: "signalbox", ...formats, ...settings },
   } as unknown as postgres.Options<Record<string, postgres.PostgresType>>;
   return (url === undefined ? postgres(options) : postgres(url, options)) as unknown as Sql;
 };
@@ -89,6 +96,16 @@ export const sqlState = (error: unknown): string | null => (error instanceof pos
 /** Name of the constraint that a query broke. */
 export const constraintOf = (error: unknown): string | null =>
   error instanceof postgres.PostgresError ? (error.constraint_name ?? null) : null;
+
+/**
+ * The value of a `bytea` in either format of `bytea_output`: `\x6162`, or with the default of databases that are older than
+ * PostgreSQL 9.0, `ab\000`.
+ */
+export function parseBytes(text: string): Buffer {
+  if (text.startsWith("\\x")) return Buffer.from(text.slice(2), "hex");
+  const byteOf = (_: string, code: string) => (code === "\\" ? code : String.fromCharCode(Number.parseInt(code, 8)));
+  return Buffer.from(text.replace(/\\(\\|[0-7]{3})/g, byteOf), "latin1");
+}
 
 /** A PostgreSQL array of one dimension, from its text: `{a,"b \"c\"",NULL}`. */
 export function parseArray<T>(text: string, parse: (element: string) => T): (T | null)[] {

@@ -38,6 +38,21 @@ export async function openDatabase(
   return connectEmbedded(await openEmbedded(config.DATA_DIR));
 }
 
+/**
+ * Warns if the pool's sessions do not have the isolation that the statements are written for. Sessions set it themselves, except
+ * those of a pooler in transaction mode.
+ */
+export async function warnOfIsolation({ sql }: Database, log: Log): Promise<void> {
+  const [{ isolation }] = await sql<
+    [{ isolation: string }]
+  >`select current_setting('default_transaction_isolation') as isolation`;
+  if (isolation === "read committed") return;
+  log.warn(
+    "the sessions of the pooler have another isolation than read committed, so concurrent runs may fail. Run: ALTER ROLE … SET default_transaction_isolation = 'read committed'",
+    { default_transaction_isolation: isolation },
+  );
+}
+
 /** Whether the connection is through a pooler: its process id differs from that of the server. */
 async function isPooled({ sql }: Database): Promise<boolean> {
   const rows = await sql<[{ pid: number }]>`select pg_backend_pid() as pid`;
