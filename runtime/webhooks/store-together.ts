@@ -1,4 +1,4 @@
-import type { Queryable, Sql } from "../platform/database/client.ts";
+import { isMissingReference, type Queryable, type Sql } from "../platform/database/client.ts";
 import type { Arrival, NewEvent, StoredEvent } from "./arrival.ts";
 import { type ArrivalLimits, endMissed, findEarlier, insertArrivals, lockSubjects } from "./queries.ts";
 
@@ -20,7 +20,9 @@ export async function storeTogether(
     return Promise.all(arrivals.map(async (one) => [one, await storedOrEarlier(on, one, stored)] as const));
   };
   const isNamedTwice = arrivals.some(({ copy }) => (copy?.scopes.length ?? 0) > 1);
-  const outcomes = new Map(isNamedTwice || hasClose ? await sql.begin(store) : await store(sql));
+  const isTransaction = isNamedTwice || hasClose;
+  const write = () => (isTransaction ? sql.begin(store) : store(sql));
+  const outcomes = new Map(await repeatedWithoutDeleted<Awaited<ReturnType<typeof store>>>(write));
   return endPolled(sql, outcomes);
 }
 
@@ -35,6 +37,23 @@ async function endPolled(sql: Sql, outcomes: Map<Arrival, string | StoredEvent>)
   for (const { one, stored } of closes)
     outcomes.set(one, { ...stored, cancelled: [...stored.cancelled, ...(missed.get(one.event.id) ?? [])] });
   return outcomes;
+}
+
+/** Maximum number of tries: a statement fails again only if another project is deleted during it. */
+const maxTries = 5;
+
+/**
+ * Repeats a write that referred to a project that was deleted during it. The next one does not see the project. Otherwise, its
+ * deletion would also refuse the webhooks of other projects that are stored together with its own.
+ */
+async function repeatedWithoutDeleted<T>(write: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!isMissingReference(error) || tries >= maxTries) throw error;
+    }
+  }
 }
 
 export const storedOrEarlier = async (

@@ -156,6 +156,20 @@ export async function duringClaim(database: FreshDatabase, event: string, meanwh
   }
 }
 
+/** Deletes a project in a transaction that is committed only when `count` statements of the service wait for it. */
+export async function deleteProjectDuring(database: FreshDatabase, project: number, count: number): Promise<void> {
+  const sql = postgres(database.url, { max: 1, onnotice: () => {} });
+  const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  try {
+    await sql.begin(async (tx) => {
+      await tx`delete from projects where id = ${project}`;
+      await eventually(async () => (await database.query(waiting)).length >= count);
+    });
+  } finally {
+    await sql.end();
+  }
+}
+
 /** An execution of an event, with its lease, for tests without a running service. */
 export const storedExecution = async (database: FreshDatabase, event: string): Promise<Record<string, unknown> | undefined> =>
   (await database.query(`select state, attempts, lease from task_executions where event_id = '${event}'`))[0];
