@@ -11,7 +11,7 @@ import type { Networks } from "../../platform/network/networks.ts";
 import { type Actor, type BoundOperation, type Context, Events, invokeWithEvents } from "../../platform/operation.ts";
 import type { Authenticate } from "./authenticate.ts";
 import type { BodyBudget } from "./body.ts";
-import { eventStream } from "./event-stream.ts";
+import { CheckedReader, eventStream } from "./event-stream.ts";
 import { describe } from "./openapi.ts";
 import { placesOf, readInput } from "./request.ts";
 import { proofOf } from "./session-cookie.ts";
@@ -60,18 +60,25 @@ function endpoint(operation: BoundOperation, options: HttpOptions) {
   const { op } = operation;
   const places = placesOf(op);
   const limits = { maxBytes: options.maxBodyBytes, budget: options.budget };
+  // A key that is revoked sees no further changes, but what it started before ends in an orderly way.
+  const isFollowing = op.serverSentEvents !== undefined && httpRoute(op).method === "GET";
   return async (c: HonoContext): Promise<Response> => {
-    const actor = await options.authenticate(proofOf(c, options.publicUrl ?? null), op.scope);
+    const proof = proofOf(c, options.publicUrl ?? null);
+    const actor = await options.authenticate(proof, op.scope);
     const input = await readInput(c, op, places, limits);
-    const context = options.context(c.req.raw, actor);
+    const reader = isFollowing ? new CheckedReader(() => options.authenticate(proof, op.scope)) : null;
+    const context = withSignal(options.context(c.req.raw, actor), reader?.signal);
     const output = await invokeWithEvents(operation, input, context);
-    if (output instanceof Events) return eventStream(output.all, (error) => asProblem(error, c, options.log).message);
+    if (output instanceof Events) return eventStream(output.all, (error) => asProblem(error, c, options.log).message, reader);
     if (op.status === 204) return c.body(null, 204);
     const status = (op.alternateStatus?.when(output) ? op.alternateStatus.status : op.status) as ContentfulStatusCode;
     if (!op.paginated) return c.json(output as object, status);
     return pageOf(c, output as Page, status);
   };
 }
+
+const withSignal = (context: Context, signal: AbortSignal | undefined): Context =>
+  signal ? { ...context, signal: AbortSignal.any([context.signal, signal]) } : context;
 
 interface Page {
   readonly items: unknown[];

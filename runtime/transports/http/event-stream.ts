@@ -1,7 +1,10 @@
+import { Problem } from "@signalbox/schema/problem";
 import type { ServerEvent } from "../../platform/operation.ts";
 
 /** After this time without an event, a comment is sent, because proxies close silent connections. */
 const silenceMs = 15_000;
+/** Interval at which the reader's credentials are checked again, in milliseconds. */
+const checkMs = 2_000;
 
 /** Streams share the data of their events, so each is turned into JSON once. */
 const texts = new WeakMap<object, string>();
@@ -12,32 +15,64 @@ function jsonOf(data: unknown): string {
   return text;
 }
 
+/** A reader whose credentials are checked while its stream is open. */
+export class CheckedReader {
+  readonly #check: () => Promise<unknown>;
+  readonly #refused = new AbortController();
+
+  /** `check` throws if the reader may not read any longer, for example because its API key was revoked. */
+  constructor(check: () => Promise<unknown>) {
+    this.#check = check;
+  }
+
+  /** Aborted with the reason of the refusal. */
+  get signal(): AbortSignal {
+    return this.#refused.signal;
+  }
+
+  /** While the database is unavailable, the credentials cannot be checked, and the stream continues. */
+  check(): void {
+    this.#check().catch((error) => {
+      if (error instanceof Problem && ["unauthenticated", "forbidden"].includes(error.code)) this.#refused.abort(error);
+    });
+  }
+}
+
 /**
  * Responds with server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). An error after the first
- * event is sent as a last event `error`. When the reader disconnects, the source of the events ends.
+ * event is sent as a last event `error`. When the reader disconnects, the source of the events ends. It must also end when the
+ * signal of `reader` is aborted.
  */
-export function eventStream(events: AsyncIterable<ServerEvent>, explain: (error: unknown) => string): Response {
+export function eventStream(
+  events: AsyncIterable<ServerEvent>,
+  explain: (error: unknown) => string,
+  reader: CheckedReader | null = null,
+): Response {
   const iterator = events[Symbol.asyncIterator]();
   const encoder = new TextEncoder();
-  let timer: ReturnType<typeof setInterval> | undefined;
+  const timers: ReturnType<typeof setInterval>[] = [];
+  const stop = () => timers.forEach(clearInterval);
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {
-      timer = setInterval(() => controller.enqueue(encoder.encode(": still here\n\n")), silenceMs);
+      timers.push(setInterval(() => controller.enqueue(encoder.encode(": still here\n\n")), silenceMs));
+      if (reader) timers.push(setInterval(() => reader.check(), checkMs));
     },
     pull: async (controller) => {
       const send = ({ event, id, data }: ServerEvent) =>
         controller.enqueue(encoder.encode(`event: ${event}\n${id === undefined ? "" : `id: ${id}\n`}data: ${jsonOf(data)}\n\n`));
       try {
         const next = await iterator.next();
+        reader?.signal.throwIfAborted();
         if (!next.done) return send(next.value);
       } catch (error) {
         send({ event: "error", data: { error: explain(error) } });
       }
-      clearInterval(timer);
+      stop();
       controller.close();
+      await iterator.return?.();
     },
     cancel: async () => {
-      clearInterval(timer);
+      stop();
       await iterator.return?.();
     },
   });
