@@ -11,12 +11,12 @@ const roleId = z.enum(roles).meta({ id: "RoleId" });
 const persona = {
   name: text(200).describe("Display name."),
   role_id: roleId.describe(
-    "Role of the agent. `pm`: requirements; `ta`: architecture; `qa`: testing; `dev`: implementation; `hub`: orchestration.",
+    "The agent's role. `pm`: requirements; `ta`: architecture; `qa`: testing; `dev`: implementation; `hub`: orchestration.",
   ),
   description: prose(2_000).nullish().describe("Short description."),
   prompt: text(100_000).describe("System prompt."),
   context: prose(100_000).nullish().describe("Background information, placed before the prompt."),
-  identity: prose(20_000).nullish().describe("Personality of the agent."),
+  identity: prose(20_000).nullish().describe("The agent's personality."),
   responsibilities: z.array(text(2_000)).max(200).describe("What the agent is responsible for."),
   constraints: z.array(text(2_000)).max(200).describe("Hard rules: what the agent must never do."),
   communication_style: prose(20_000).nullish().describe("Tone and style of the agent's answers."),
@@ -29,8 +29,8 @@ const persona = {
     .describe(
       "Tools that the agent can call, by qualified name or `provider.*`. Default: the tools of the event's source and of every provider that is not a source.",
     ),
-  policy: policy.describe("Limits of the agent. They can only tighten the limits of the settings and the project."),
-  trust_level: trustLevel.describe("Rate limit of the agent on the gRPC gateway. Default: `default`."),
+  policy: policy.describe("The agent's limits. They can only tighten the limits of the settings and the project."),
+  trust_level: trustLevel.describe("The agent's rate limit on the gRPC gateway. Default: `default`."),
 };
 
 const secret = {
@@ -51,7 +51,7 @@ export const agent = z
     id: slug,
     ...persona,
     auth_enabled: secret.auth_enabled,
-    capabilities: z.array(z.string()).describe("Capability labels of the agent."),
+    capabilities: z.array(z.string()).describe("The agent's capability labels."),
     created_at: timestamp,
     updated_at: timestamp,
   })

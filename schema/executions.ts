@@ -24,7 +24,7 @@ export const execution = z
     project_id: rowId.nullable(),
     source: z.string(),
     canonical_trigger: z.string(),
-    subject: z.string().nullable().describe("Issue or pull request of the event, for example alpha:octo/repo#12."),
+    subject: z.string().nullable().describe("The event's issue or pull request, for example alpha:octo/repo#12."),
     subject_title: z
       .string()
       .nullable()
@@ -64,7 +64,7 @@ export const execution = z
     completion_tokens: z.int(),
     tool_calls: z.int().describe("Number of tool calls."),
     model: z.string().nullable().describe("Model of the last model call; null before it."),
-    cost_usd: z.number().nullable().describe("Known cost of the model calls in US dollars; null if unknown."),
+    cost_usd: z.number().nullable().describe("Known cost of all model calls in US dollars; null if unknown."),
     unpriced_tokens: z.int().describe("Tokens of model calls with an unknown cost."),
     dry_run: z
       .boolean()
@@ -93,12 +93,12 @@ export const proposal = z
     id: z.uuid(),
     seq: z.int().describe("Number of its step in the transcript. Approved proposals are written in this order."),
     kind: z.enum(["tool", "comment"]).meta({ id: "ProposalKind" }),
-    tool: z.string().nullable().describe("Qualified name of the tool; null for the comment."),
+    tool: z.string().nullable().describe("Qualified tool name; null for the comment."),
     target: z
       .string()
       .nullable()
       .describe("Issue or pull request that would be written to, for example alpha:octo/repo#12; null if unknown."),
-    parameters: z.unknown().describe("Parameters of the tool, exactly as they would be sent; null for the comment."),
+    parameters: z.unknown().describe("Tool parameters, exactly as they would be sent; null for the comment."),
     body: z.string().nullable().describe("Text of the comment, exactly as it would be posted, in Markdown; null for a tool."),
     state: proposalState,
     error: z.string().nullable().describe("Why the proposal failed, was rejected or expired."),

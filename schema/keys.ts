@@ -11,7 +11,7 @@ export const apiKey = z
     id: rowId,
     name: z.string(),
     hint: z.string().describe("First characters of the key."),
-    scopes: z.array(scope).describe("Scopes of the key. `admin` includes `write` and `agent`; `write` includes `read`."),
+    scopes: z.array(scope).describe("The key's scopes. `admin` includes `write` and `agent`; `write` includes `read`."),
     agent_ids: z.array(slug).nullable().describe("Agents that the key can register. Null: all agents."),
     projects: z.array(rowId).nullable().describe("Projects that the key is restricted to. Null: all projects."),
     expires_at: timestamp.nullable().describe("When the key expires. Null: never."),
@@ -38,12 +38,12 @@ export const create = operation({
   summary: "Create an API key",
   description: "The key is shown only in this response. Once a key exists, every request needs one.",
   input: z.object({
-    name: text(100).describe("Name of the key. Unique among the keys that are not revoked."),
+    name: text(100).describe("Key name. Unique among the keys that are not revoked."),
     scopes: z
       .array(scope)
       .min(1, "must contain at least one of agent, read, write, admin")
       .max(10)
-      .describe("Scopes of the key. `admin` includes `write` and `agent`; `write` includes `read`."),
+      .describe("The key's scopes. `admin` includes `write` and `agent`; `write` includes `read`."),
     agent_ids: z
       .array(slug)
       .min(1)

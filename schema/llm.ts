@@ -10,9 +10,7 @@ const chatMessage = z
   })
   .meta({ id: "ChatMessage" });
 
-const toolCall = z
-  .object({ tool: z.string().describe("Qualified name of the tool."), status: stepState })
-  .meta({ id: "ChatToolCall" });
+const toolCall = z.object({ tool: z.string().describe("Qualified tool name."), status: stepState }).meta({ id: "ChatToolCall" });
 
 export const chatAnswer = z
   .object({

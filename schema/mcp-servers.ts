@@ -78,12 +78,12 @@ export const create = operation({
     "The server must use Streamable HTTP. Its tools are discovered in the background. The tools of the first discovery are approved.",
   input: z.object({
     name: text(100).describe(
-      "Unique name of the server. In lower case it prefixes the names of its tools: `My Server` offers `my-server.search`.",
+      "Unique server name. In lower case it prefixes the names of its tools: `My Server` offers `my-server.search`.",
     ),
     url: z
       .url({ protocol: /^https?$/, error: "must be an http or https URL" })
       .max(2_000)
-      .describe("MCP endpoint of the server, for example https://mcp.example.com/mcp."),
+      .describe("The server's MCP endpoint, for example https://mcp.example.com/mcp."),
     agent_id: slug.nullish().describe("Agent that can call its tools. Default: all agents."),
   }),
   output: mcpServer,

@@ -123,7 +123,7 @@ export const memoryUse = z
     execution_id: z.uuid(),
     task_id: z.string(),
     agent_id: z.string().nullable(),
-    subject: z.string().nullable().describe("Issue of the execution."),
+    subject: z.string().nullable().describe("The execution's issue."),
     state: executionState,
     created_at: timestamp,
   })
@@ -143,7 +143,7 @@ export const create = operation({
   http: "POST /api/memory",
   rpc: "MemoryService.CreateMemory",
   summary: "Create a memory",
-  description: "Memories of the scope `task` are short-term; all others are kept until they are deleted or expire.",
+  description: "Memories with the scope `task` are short-term. All others are kept until they are deleted or expire.",
   input: z.object({
     key: memoryKey,
     content: memoryContent,

@@ -31,7 +31,7 @@ export const plugin = z
     sources: z.array(z.string()),
     routes: z
       .array(z.object({ path: z.string(), method: z.string(), scope: z.string(), about: z.string() }).meta({ id: "PluginRoute" }))
-      .describe("HTTP routes of the plugin with the scope that an API key needs; `open`: no API key is needed."),
+      .describe("The plugin's HTTP routes, each with the scope that an API key needs; `open`: no API key is needed."),
     origin: z
       .enum(["environment", "installed"])
       .meta({ id: "PluginOrigin" })
@@ -40,13 +40,13 @@ export const plugin = z
       .enum(["sandbox", "in_process"])
       .meta({ id: "PluginTier" })
       .describe(
-        "Where the plugin runs. `in_process`: in the process of the service, without a sandbox, because it is listed in `SIGNALBOX_TRUSTED_PLUGINS`.",
+        "Where the plugin runs. `in_process`: in the service's process, without a sandbox, because it is listed in `SIGNALBOX_TRUSTED_PLUGINS`.",
       ),
     state: z
       .enum(pluginStates)
       .meta({ id: "PluginState" })
       .describe(
-        "State of the plugin. `installed`: waiting for approval; `approved`: not enabled. The other states describe its process on the replica that responds. `degraded`: running, but it crashed within the last ten minutes; `backoff`: waiting to be restarted; `quarantined`: stopped after repeated crashes until it is enabled again.",
+        "The plugin's state. `installed`: waiting for approval; `approved`: not enabled. The other states describe its process on the replica that responds. `degraded`: running, but it crashed within the last ten minutes; `backoff`: waiting to be restarted; `quarantined`: stopped after repeated crashes until it is enabled again.",
       ),
     code: z
       .string()
@@ -65,7 +65,7 @@ export const plugin = z
         open_routes: z.array(z.object({ name: z.string(), why: z.string() })).describe("Routes that need no API key."),
       })
       .meta({ id: "PluginPermissions" })
-      .describe("Permissions of the plugin: those in its manifest, except those in `denied`."),
+      .describe("The plugin's permissions: those in its manifest, except those in `denied`."),
     denied: z
       .array(z.string())
       .describe("Permissions in its manifest that PUT /api/plugins/{id}/permissions has denied, in words."),

@@ -57,10 +57,10 @@ export const install = operation({
   http: "POST /api/plugins",
   summary: "Install a version of a plugin",
   description:
-    "Stores the version without running it. If it requests more permissions than the active version, it waits for approval; otherwise it replaces the active version. Only the active and the newest development versions (`1.2.0-dev.N`) are kept.",
+    "Stores the version without running it. If it requests more permissions than the active version, it waits for approval; otherwise it replaces the active version. Only the active and the latest development versions (`1.2.0-dev.N`) are kept.",
   input: z.object({
     manifest: z.record(z.string(), z.unknown()).describe("Content of the plugin's `dist/plugin.json`."),
-    bundle: z.base64().describe("Bundle of the plugin, compressed with gzip and encoded as base64."),
+    bundle: z.base64().describe("The plugin's bundle, compressed with gzip and encoded as base64."),
     origin: z.string().max(500).optional().describe("Where the version came from, for example a package name with its version."),
     publisher: z
       .string()

@@ -47,10 +47,8 @@ export const policyMembers = {
   on_close: z
     .enum(["cancel", "finish"])
     .describe("What happens to an issue's executions when it is closed: `cancel` or `finish`."),
-  targets: z
-    .enum(["issue", "project", "any"])
-    .describe("Where tools can write: the issue of the event, its project, or anywhere."),
-  reads: z.enum(["project", "any"]).describe("Where tools can read: the project of the event, or anywhere."),
+  targets: z.enum(["issue", "project", "any"]).describe("Where tools can write: the event's issue, its project, or anywhere."),
+  reads: z.enum(["project", "any"]).describe("Where tools can read: the event's project, or anywhere."),
   allow: z
     .array(z.enum(["mentions", "images", "closing", "commands"]))
     .max(4)
@@ -96,7 +94,7 @@ export const get = operation({
   rpc: "PolicyService.GetPolicy",
   summary: "Get the effective policy",
   description:
-    "Combines the settings of the service with the policies of a project and of an agent, and returns the level that sets each value. For numbers, the smallest value applies (0: no limit). For lists, only entries in the lists of all levels apply; `approve` combines the entries of all levels. For other members, the strictest value applies.",
+    "Combines the service's settings with the policies of a project and an agent, and returns the level that sets each value. For numbers, the smallest value applies (0: no limit). For lists, only entries in the lists of all levels apply; `approve` combines the entries of all levels. For other members, the strictest value applies.",
   input: z.object({
     agent_id: slug.optional().describe("Agent whose policy applies. Default: none."),
     project_id: rowId.optional().describe("Project whose policy applies. Default: none."),

@@ -4,7 +4,7 @@ import { operation, pageOf, paging } from "./operation.ts";
 
 const settings = {
   source: sourceName.describe("Source to poll, for example `alpha`."),
-  project_id: text(500).describe("Id of the project on the platform, for alpha `owner/repo`."),
+  project_id: text(500).describe("Project id on the platform, for alpha `owner/repo`."),
   interval_minutes: z.int().min(1).max(525_600).describe("Minutes between two polls."),
   enabled: z.boolean().describe("Whether the project is polled on a schedule. If false, it is only polled on demand."),
 };

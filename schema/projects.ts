@@ -9,11 +9,11 @@ import { task } from "./tasks.ts";
 const members = {
   name: text(200).describe("Display name."),
   description: prose(20_000).nullish().describe("Short description."),
-  source: source.meta({ id: "SourceId", description: "Platform of the project." }),
-  source_project_id: text(500).describe("Id of the project on the platform, for example octo/app."),
+  source: source.meta({ id: "SourceId", description: "The project's platform." }),
+  source_project_id: text(500).describe("Project id on the platform, for example octo/app."),
 };
 
-const limits = policy.describe("Limits of the project. They can only tighten the limits of the settings.");
+const limits = policy.describe("The project's limits. They can only tighten the limits of the settings.");
 
 /** A project at one of the platforms. Events about the project carry its id. */
 export const project = z

@@ -11,14 +11,12 @@ const queue = z
 export const cloudEvent = z
   .object({
     specversion: z.literal("1.0"),
-    id: z.string().describe("Id of the event, the same for every delivery."),
-    source: z.string().describe("Origin of the event, for example /webhook/alpha."),
+    id: z.string().describe("Event id, the same for every delivery."),
+    source: z.string().describe("Event origin, for example /webhook/alpha."),
     type: z
       .string()
-      .describe(
-        "Type of the event: `dev.signalbox.event.received`, or `dev.signalbox.execution.succeeded`, `.failed` or `.cancelled`.",
-      ),
-    subject: z.string().optional().describe("Issue or pull request of the event, for example alpha:octo/repo#12."),
+      .describe("Event type: `dev.signalbox.event.received`, or `dev.signalbox.execution.succeeded`, `.failed` or `.cancelled`."),
+    subject: z.string().optional().describe("The event's issue or pull request, for example alpha:octo/repo#12."),
     time: z.iso.datetime(),
     datacontenttype: z.literal("application/json"),
     data: z.unknown().describe("The webhook event without its payload, or the execution without its transcript."),

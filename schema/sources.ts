@@ -13,7 +13,7 @@ export const webhookReport = z
       .describe(
         "Whether the platform delivers every event of the mappings: no event is missing or unknown, and the webhook is active.",
       ),
-    id: z.string().nullable().describe("Id of the webhook on the platform; null if none points to the URL."),
+    id: z.string().nullable().describe("Webhook id on the platform; null if none points to the URL."),
     active: z.boolean().describe("Whether the webhook is active on the platform."),
     configured: names("Events that the webhook delivers, in the platform's names."),
     missing: names("Events of the mappings that the webhook does not deliver, in the platform's names."),
@@ -23,7 +23,7 @@ export const webhookReport = z
       .nullable()
       .meta({ id: "WebhookChange" })
       .describe("Change that `apply` made on the platform; null if none."),
-    notes: names("Other problems of the webhook."),
+    notes: names("Other problems with the webhook."),
   })
   .meta({ id: "WebhookReport" });
 
@@ -49,7 +49,7 @@ export const check = operation({
       .url({ protocol: /^https?$/ })
       .max(2000)
       .optional()
-      .describe("URL of the webhook. Default: `PUBLIC_URL` followed by the path of the source's webhook."),
+      .describe("Webhook URL. Default: `PUBLIC_URL` followed by the path of the source's webhook."),
     apply: z.boolean().default(false).describe("Whether to create or update the webhook on the platform. Default: `false`."),
   }),
   output: webhookReport,

@@ -15,7 +15,7 @@ export const step = z
     seq: z.int(),
     kind: z.enum(stepKinds).meta({ id: "StepKind" }),
     state: stepState,
-    name: z.string().nullable().describe("Name of the model, or qualified name of the tool."),
+    name: z.string().nullable().describe("Model name, or qualified tool name."),
     input: z.unknown().describe("Input of the step. `prompt`: the messages; `tool`: the parameters; `post`: the Markdown body."),
     output: z
       .unknown()

@@ -24,7 +24,7 @@ export const subjectDelivery = z
     executions: z.array(
       execution
         .omit({ result: true })
-        .extend({ verdict: z.string().describe("State or outcome of the execution, as text.") })
+        .extend({ verdict: z.string().describe("The execution's state or outcome, as text.") })
         .meta({ id: "SubjectExecution" }),
     ),
   })
@@ -39,7 +39,7 @@ export const search = operation({
     "Searches by name, key, URL or number, otherwise for words in the name or title among the latest events. Returns the latest first.",
   input: z.object({
     q: text(2_000).describe(
-      "`acme/webshop#42`, `CONF-7`, the URL of the issue, its number such as `42`, or words from its name or title.",
+      "`acme/webshop#42`, `CONF-7`, the issue's URL, its number such as `42`, or words from its name or title.",
     ),
     limit: z.int().min(1).max(100).default(20).describe("Maximum number of items to return. Default: 20."),
   }),
@@ -76,7 +76,7 @@ export const get = operation({
         .meta({ id: "DeferredWebhooks" })
         .nullable()
         .describe(
-          "Webhooks of the source that wait because its plugin is not running. They may be about this issue. Null if none wait.",
+          "Webhooks of the source that are waiting because its plugin is not running. They may be about this issue. Null if there are none.",
         ),
     })
     .meta({ id: "SubjectTimeline" }),

@@ -78,9 +78,9 @@ export const resolve = operation({
   summary: "Resolve an event to its tasks",
   description: "Returns the trigger and the tasks that the event would fire.",
   input: z.object({
-    source: sourceName.describe("Source of the event."),
+    source: sourceName.describe("Event source."),
     event: text(200).describe("Event name as the platform sends it."),
-    action: prose(200).optional().describe("Action of the event."),
+    action: prose(200).optional().describe("Event action."),
   }),
   output: z
     .object({
@@ -124,7 +124,7 @@ export const explain = operation({
     headers: z
       .record(z.string().max(200), z.string().max(10_000))
       .default({})
-      .describe("Headers of the webhook, for example X-Alpha-Event."),
+      .describe("Webhook headers, for example X-Alpha-Event."),
     payload: z.record(z.string(), z.unknown()).describe("Payload as the platform sends it."),
   }),
   output: z

@@ -38,11 +38,11 @@ const qualifiedName = z
   .string()
   .min(1)
   .max(300)
-  .describe("Qualified name of the tool, `<provider>.<tool>`, for example alpha.add_comment.");
+  .describe("Qualified tool name, `<provider>.<tool>`, for example alpha.add_comment.");
 
 const toolFields = {
   description: prose(10_000).nullish().describe("Description that the model uses to decide whether to call the tool."),
-  category: text(100).nullish().describe("Category of the tool, for example `issue_tracker`."),
+  category: text(100).nullish().describe("Tool category, for example `issue_tracker`."),
   parameters: parameters.nullish(),
   endpoint: z
     .url({ protocol: /^https?$/, error: "must be an https URL" })
@@ -75,7 +75,7 @@ export const toolExecution = z
     id: z.uuid(),
     execution_id: z.uuid().nullable().describe("Task execution of the call; null for direct calls and chats."),
     agent_id: z.string().nullable(),
-    tool: z.string().describe("Qualified name of the tool."),
+    tool: z.string().describe("Qualified tool name."),
     parameters: z.unknown(),
     result: z.unknown().optional().describe("Result of the call. Lists include it only if `fields` names it."),
     status: stepState.describe(
@@ -148,7 +148,7 @@ export const execute = operation({
   description: "Calls the tool immediately, outside any task, and records the call.",
   input: z.object({
     qualified_name: qualifiedName,
-    parameters: z.record(z.string(), z.unknown()).default({}).describe("Parameters of the tool, by name. Default: none."),
+    parameters: z.record(z.string(), z.unknown()).default({}).describe("Tool parameters by name. Default: none."),
   }),
   output: toolExecution,
   problems: ["not_found", "bad_gateway", "unavailable"],

@@ -19,7 +19,7 @@ function unknownGroup(name: string): string {
 const figures = {
   runs: z.int().describe("Number of executions created."),
   failed: z.int().describe("Number of executions that failed."),
-  held: z.int().describe("Number of executions that are held now."),
+  held: z.int().describe("Number of executions currently held."),
   cost_usd: z
     .number()
     .nullable()

@@ -99,7 +99,7 @@ export const get = operation({
   http: "GET /api/webhook-events/:id",
   rpc: "WebhookEventService.GetWebhookEvent",
   summary: "Get a webhook event",
-  description: "Includes the raw payload and the executions of the event.",
+  description: "Includes the raw payload and the event's executions.",
   input: z.object({ id: z.uuid() }),
   output: webhookEvent
     .extend({

@@ -15,7 +15,7 @@ type ClientOf = (connection: Settings) => Client;
 
 const category = "issue_tracker";
 const { issue, project, body, description } = issueParameters({
-  issue: 'Number of the issue or pull request: 12, "#12" or "owner/repo#12".',
+  issue: 'Issue or pull request number: 12, "#12" or "owner/repo#12".',
   project: 'Repository as "owner/repo".',
 });
 

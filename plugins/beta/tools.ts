@@ -22,7 +22,7 @@ type ClientOf = (connection: Settings) => HttpClient;
 
 const category = "issue_tracker";
 const { issue, project, body, description } = issueParameters({
-  issue: 'Number of the issue: 12, "#12" or "group/project#12"; of a merge request "!12" or "group/project!12".',
+  issue: 'Issue number: 12, "#12" or "group/project#12"; for a merge request "!12" or "group/project!12".',
   project: 'Project as "group/project".',
 });
 const route = "/projects/{project}/{kind}/{iid}";

@@ -15,8 +15,8 @@ type ClientOf = (connection: Settings) => Client;
 
 const category = "issue_tracker";
 const { issue, project, body, description } = issueParameters({
-  issue: "Id of the issue, a UUID.",
-  project: "Id of the project, a UUID.",
+  issue: "Issue id, a UUID.",
+  project: "Project id, a UUID.",
 });
 
 type AccountFor = (call: { readonly connection: Settings; readonly signal: AbortSignal }) => Account;

@@ -76,12 +76,12 @@ async function hooksOf(client: Client, path: { slug: string }, signal: AbortSign
     if (code === "not_found")
       throw new PluginError(
         "unsupported",
-        "this server has no API for webhooks (version 2): compare the events in the settings of the workspace",
+        "this server has no API for webhooks (version 2): compare the events in the workspace settings",
       );
     if (code !== "unauthorized") throw error;
     throw new PluginError(
       "unauthorized",
-      `the API key cannot read the webhooks of the workspace: its account must be an administrator (${message})`,
+      `the API key cannot read the workspace's webhooks: its account must be an administrator (${message})`,
     );
   }
 }

@@ -53,7 +53,7 @@ async function typeFor(client: HttpClient, key: string, signal: AbortSignal): Pr
   const types = data.issueTypes.filter((one) => one.subtask !== true);
   const found = types.find(({ name }) => name.toLowerCase() === "task") ?? types[0];
   if (found) return { id: found.id };
-  throw new PluginError("invalid_input", `project ${key} has no issue type that this account may create`);
+  throw new PluginError("invalid_input", `project ${key} has no issue type that this account can create`);
 }
 
 /** Takes the first transition to a done status. A deleted or already done issue counts as closed. */

@@ -14,8 +14,8 @@ type ClientOf = (connection: Settings) => HttpClient;
 
 const category = "issue_tracker";
 const { issue, project, body, description } = issueParameters({
-  issue: 'Key of the issue, "PROJ-12", or its number with the project.',
-  project: 'Key of the project, "PROJ".',
+  issue: 'Issue key, "PROJ-12", or its number with the project.',
+  project: 'Project key, "PROJ".',
 });
 
 export const gammaTools = (clientOf: ClientOf, convert: Convert) => ({

@@ -91,7 +91,7 @@ async function readHooks(client: HttpClient, signal: AbortSignal): Promise<{ lis
       if (code !== "unauthorized" && code !== "not_found") throw error;
       throw new PluginError(
         "unauthorized",
-        `the token cannot read the webhooks of the site: its account must be an administrator (${message})`,
+        `the token cannot read the site's webhooks: its account must be an administrator (${message})`,
       );
     }
   }

@@ -69,7 +69,7 @@ export async function onDatabase<T>(
   const isNew = !DATABASE_URL && !hasDatabase(DATA_DIR);
   if (isNew && ifMissing !== "create" && !(ifMissing.createsInEmpty && isEmptyFolder(DATA_DIR)))
     throw new RequestError(
-      `There is no database in ${resolve(DATA_DIR)}. Run this in the folder of the service, or set DATA_DIR or DATABASE_URL to the value that the service uses. ${ifMissing.remedy}`.trim(),
+      `There is no database in ${resolve(DATA_DIR)}. Run this in the service's folder, or set DATA_DIR or DATABASE_URL to the value that the service uses. ${ifMissing.remedy}`.trim(),
     );
   const log = createLog({ pretty: true, write: (line) => write(`${line}\n`) });
   let database: Database;

@@ -27,7 +27,7 @@ export async function replayEvent(event: KeptEvent, replay: ReplayOptions, recei
   if (event.body_removed_at !== null)
     throw problem(
       "conflict",
-      `The payload of the event was removed at ${event.body_removed_at}, so it cannot be replayed: payloads are kept for RETENTION_EVENT_DAYS or RETENTION_DISCARDED_DAYS, and an erasure removes them immediately.`,
+      `The event's payload was removed at ${event.body_removed_at}, so it cannot be replayed: payloads are kept for RETENTION_EVENT_DAYS or RETENTION_DISCARDED_DAYS, and an erasure removes them immediately.`,
     );
   const entry = await receiver.entry(event.slug);
   if (!entry) throw problem("not_found", `The webhook "${event.slug}", by which the event arrived, no longer exists.`);

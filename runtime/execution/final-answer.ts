@@ -32,7 +32,7 @@ export function requireAnswer(text: string, step: StepRow, log: StepLog): void {
   const reason = refusal
     ? `The model refused to answer: ${refusal.slice(0, 500)}`
     : finish_reason === "content_filter"
-      ? "The answer was withheld by the content filter of the model (finish_reason content_filter)."
+      ? "The answer was withheld by the model's content filter (finish_reason content_filter)."
       : hasVisibleText(text)
         ? null
         : `${step.name?.startsWith("agent:") ? "The agent's" : "The model's"} answer has no visible text, so there is nothing to post.`;

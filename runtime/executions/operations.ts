@@ -90,7 +90,7 @@ export function executionOperations(bus: Bus, sources: () => Iterable<string>): 
         return restarted;
       }
       if (execution?.transcript_removed_at)
-        throw problem("conflict", "The transcript of the execution was removed; replay its event instead.");
+        throw problem("conflict", "The execution's transcript was removed. Replay its event instead.");
       if (execution)
         throw problem("conflict", `The execution has the state ${execution.state}; only a failed execution can be restarted.`);
       if ((await findTask(sql, id)) || (await hasExecutionsOfTask(sql, id))) {

@@ -53,7 +53,7 @@ export const mcpServerOperations = ({ discovery, bus, checkAddress, isTaken }: M
     const row = await findServer(sql, id);
     if (!row) throw notFound();
     if (version !== undefined && version !== versionOf(row))
-      throw problem("conflict", "version: the tools of the server have changed since. Read them again before you approve them.", {
+      throw problem("conflict", "version: the server's tools have changed since. Read them again before you approve them.", {
         field: "version",
       });
     const approved = await approveTools(sql, id, approvedWith(row));

@@ -9,7 +9,7 @@ import type { Issue } from "./shapes.ts";
 
 const category = "issue_tracker";
 const { issue, project, body, description } = issueParameters({
-  issue: 'Number of the issue or pull request: 12, "#12" or "owner/repo#12".',
+  issue: 'Issue or pull request number: 12, "#12" or "owner/repo#12".',
   project: 'Repository as "owner/repo".',
 });
 const place = (input: { issue: string | number; project?: string | undefined }) => placeOf(input.issue, input.project);

@@ -60,7 +60,7 @@ async function hooksOf(client: ClientOf, path: Path, { connection, signal }: Git
     if (!(error instanceof PluginError) || (error.code !== "unauthorized" && error.code !== "not_found")) throw error;
     throw new PluginError(
       "unauthorized",
-      `the token cannot read the webhooks of the repository: its account must be an administrator of it (${error.message})`,
+      `the token cannot read the repository's webhooks: its account must be an administrator of the repository (${error.message})`,
     );
   }
 }

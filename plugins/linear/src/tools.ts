@@ -9,7 +9,7 @@ import type * as shapes from "./shapes.ts";
 
 const category = "issue_tracker";
 const { issue, project, body, description } = issueParameters({
-  issue: 'Identifier of the issue: "ENG-42", or 42 with a project.',
+  issue: 'Issue identifier: "ENG-42", or 42 with a project.',
   project: 'Key of the team, for example "ENG".',
 });
 const title = z.string().trim().min(1).max(255).describe("Title, one line.");

@@ -76,7 +76,7 @@ async function hooks({ client, signal }: Account): Promise<readonly Hook[]> {
     if (!(error instanceof PluginError) || error.code !== "unauthorized") throw error;
     throw new PluginError(
       "unauthorized",
-      `the token cannot read the webhooks of the workspace: its account must be an admin (${error.message})`,
+      `the token cannot read the workspace's webhooks: its account must be an admin (${error.message})`,
     );
   }
 }

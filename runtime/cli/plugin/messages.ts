@@ -49,7 +49,7 @@ export function problemsOf(plugin: PluginEntity, hasAccount: boolean): string[] 
   return [
     ...(code === null ? [] : [`${id}: ${code}: ${singleLine(reason ?? "")}`]),
     ...(state === "quarantined" ? [`${id} is quarantined; once the cause is fixed: signalbox plugin enable ${id}`] : []),
-    ...(tier === "in_process" ? [`${id} runs in the service's own process and has all permissions of the service`] : []),
+    ...(tier === "in_process" ? [`${id} runs in the service's own process with all of its permissions`] : []),
     ...stepsFor(plugin, hasAccount),
   ];
 }

@@ -35,7 +35,7 @@ async function askOwnership(flags: {
   const questions = createInterface({ input, output });
   try {
     const license = flags.license ?? (await questions.question(`License (${defaultLicense}): `)).trim();
-    const repository = flags.repository ?? (await questions.question("URL of the repository (none yet): ")).trim();
+    const repository = flags.repository ?? (await questions.question("Repository URL (none yet): ")).trim();
     return { license, repository };
   } finally {
     questions.close();

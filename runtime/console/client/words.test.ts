@@ -141,7 +141,7 @@ test("every failure that ends a run has a remedy", () => {
 test("a refusal by the model is not taken for a fault of its API, nor a tracker's refusal for an outage", () => {
   for (const text of [
     "The model refused to answer: I cannot help with that.",
-    "The answer was withheld by the content filter of the model (finish_reason content_filter).",
+    "The answer was withheld by the model's content filter (finish_reason content_filter).",
     "The model's answer has no visible text, so there is nothing to post.",
   ])
     expect(failureOf(text)?.next).toContain("Try another prompt");

@@ -102,7 +102,7 @@ export const service = {
   OTEL_EXPORTER_OTLP_ENDPOINT: address
     .optional()
     .describe("Base URL of an OpenTelemetry collector (OTLP over HTTP). Default: none; no traces are recorded."),
-  OTEL_SERVICE_NAME: z.string().default("signalbox").describe("Name of the service in traces."),
+  OTEL_SERVICE_NAME: z.string().default("signalbox").describe("Service name in traces."),
   OTEL_CAPTURE_CONTENT: yesNo(false).describe(
     "Whether traces contain prompts, answers, and tool arguments and results, which may be confidential.",
   ),

@@ -55,7 +55,7 @@ export const work = {
       "must be a comma-separated list of plugins such as clock@1.0.0#<SHA-256 of the bundle>",
     )
     .describe(
-      "Plugins that run without a sandbox in the process of the service, with all its permissions: `id@version#sha256`, comma-separated.",
+      "Plugins that run without a sandbox in the service's process, with all its permissions: `id@version#sha256`, comma-separated.",
     ),
   PLUGIN_WALLS: z
     .enum(["auto", "require"])

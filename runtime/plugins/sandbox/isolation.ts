@@ -131,7 +131,7 @@ async function starts(bundle: string, isolation: Isolation, deno?: string): Prom
     const result = await tryStart(bundle, isolation, ms, deno);
     if (result !== "late") return result;
   }
-  throw new Refusal("NO_SANDBOX", `The test of the sandbox timed out after ${trialMs.at(-1)} ms; the machine may be overloaded.`);
+  throw new Refusal("NO_SANDBOX", `The sandbox test timed out after ${trialMs.at(-1)} ms; the machine may be overloaded.`);
 }
 
 async function tryStart(bundle: string, isolation: Isolation, ms: number, deno?: string): Promise<boolean | "late"> {

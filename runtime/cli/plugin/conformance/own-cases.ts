@@ -52,7 +52,7 @@ export function shutdownCases(
       run: async () => {
         const all = state.stderrLines.join("\n");
         for (const [name, value] of Object.entries(conformance.secrets ?? {}))
-          assert.ok(value === "" || !all.includes(value), `the secret ${name} is in the console output of the plugin`);
+          assert.ok(value === "" || !all.includes(value), `the secret ${name} is in the plugin's console output`);
         for (const name of Object.keys(manifest.secrets))
           assert.ok(
             conformance.secrets?.[name] !== undefined,
@@ -88,6 +88,6 @@ export const untestedSources = ({ sources = {} }: Conformance): string[] =>
           .filter(({ expect }) => expect.delivery_id === null)
           .map(
             (one) =>
-              `sources.${name}: delivery_id of the webhook ${JSON.stringify(one.name)} is null, so a repetition of it runs twice`,
+              `sources.${name}: delivery_id of the webhook ${JSON.stringify(one.name)} is null, so a redelivery runs twice`,
           )),
   ]);
