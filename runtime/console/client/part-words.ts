@@ -66,7 +66,11 @@ const checks: Readonly<Record<Status["checks"][number]["state"], StateText>> = {
     next: "Read the message for the cause.",
     tone: "wait",
   },
-  failed: { sentence: "It is not working.", next: "Fix the cause in the message. It is rechecked automatically.", tone: "bad" },
+  failed: {
+    sentence: "It is not working.",
+    next: "Fix the cause given in the message. It is rechecked automatically.",
+    tone: "bad",
+  },
   unknown: { sentence: "It has not been checked yet.", next: "Wait a minute for the first check.", tone: "idle" },
 };
 
@@ -107,7 +111,7 @@ const plugins: Readonly<Record<Plugin["state"], StateText>> = {
   },
   stopped: {
     sentence: "The plugin is enabled but not running.",
-    next: "Read the reason, fix it, then enable it again.",
+    next: "Read the reason, fix the cause, then enable it again.",
     tone: "bad",
   },
 };

@@ -16,7 +16,7 @@ export interface StateText {
 export const runs: Readonly<Record<TaskExecutionState, StateText>> = {
   queued: {
     sentence: "The run is waiting for its turn.",
-    next: "It starts automatically. If it stays queued, check Now for a pause.",
+    next: "It starts automatically. If it stays queued, check the Now page for a pause.",
     tone: "wait",
   },
   held: {

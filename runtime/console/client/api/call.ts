@@ -88,5 +88,5 @@ export async function request(
   isConnected.value = true;
   if (response.ok) return response;
   const answer = (await response.json().catch(() => null)) as { error?: string } | null;
-  throw new CallError(response.status, answer?.error ?? `The service answered ${response.status}.`);
+  throw new CallError(response.status, answer?.error ?? `The service returned ${response.status}.`);
 }

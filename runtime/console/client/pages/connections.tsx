@@ -67,7 +67,7 @@ export function ConnectionsPage() {
           <summary>How to replace a webhook secret</summary>
           <p class="hint">
             Keep the old secret as <code>…_WEBHOOK_SECRET_PREVIOUS</code> and set the new one. Restart the service, then change
-            the secret in the tracker. Until you remove the old secret, both are accepted.
+            the secret in the tracker. Both are accepted until you remove the old one.
           </p>
         </details>
       </Section>

@@ -49,7 +49,7 @@ function StepList({ steps: { agents, event }, reload }: { steps: Steps; reload: 
             ? `Connected: ${workingTrackers.join(", ")}. `
             : "Create an account for Signalbox on GitHub, GitLab, Jira or Plane, with a token and a webhook. "}
           <Link to="connections">
-            {workingTrackers.length > 0 ? "Set up its webhook under Connections" : "See how under Connections"}
+            {workingTrackers.length > 0 ? "Set up the webhook under Connections" : "See how under Connections"}
           </Link>
         </Step>
         <Step done={model ? model.state === "ok" : null} title="Connect a model">
