@@ -56,18 +56,33 @@ export async function cancelForErasure(sql: Sql, target: ErasureTarget): Promise
   return rows.map(({ id }) => id);
 }
 
-/** Removes the content of events and executions in one statement: both or neither. A reason is removed if it names the author. */
+/**
+ * Removes the content of events and executions in one statement: both or neither. A reason of an event is removed if it names the
+ * author. The names of people whose commands are erased are also removed from what they stopped, approved or rejected.
+ */
 export async function eraseData(sql: Sql, target: ErasureTarget): Promise<Omit<ErasureCounts, "cancelled">> {
   const [row] = await sql<[Omit<ErasureCounts, "cancelled">]>`
-    with events as materialized (${eventsOf(sql, target)}), executions as materialized (${executionsOf(sql, target)}), bodies as (
+    with events as materialized (${eventsOf(sql, target)}), executions as materialized (${executionsOf(sql, target)}), people as materialized (
+      select distinct subject, source || ':' || coalesce(author ->> 'name', actor) as name, source || ':someone' as other
+      from webhook_events where id in (select id from events) and coalesce(author ->> 'name', actor) <> '' and subject is not null
+    ), bodies as (
       update webhook_events e set body = '', headers = '{}', title = null, author = null, actor = null, body_removed_at = coalesce(body_removed_at, now()),
         reason = (select e.reason where not exists (
           select from unnest(array[e.actor, e.author ->> 'name', e.author ->> 'id']) who where strpos(e.reason, nullif(who, '')) > 0))
       where id in (select id from events) returning 1
     ), texts as (
-      update task_executions set content = '', packed_content = null, changes = '{}', author = null, overrides = null, result = null, packed_result = null, answer_step = null, error = null, memories = null,
-        held_reason = null, transcript_removed_at = coalesce(transcript_removed_at, now())
+      update task_executions e set content = '', packed_content = null, changes = '{}', author = null, overrides = null, result = null, packed_result = null, answer_step = null, error = null, memories = null,
+        held_reason = null, reason = ${withoutNames(sql, "reason")}, transcript_removed_at = coalesce(transcript_removed_at, now())
       where id in (select id from executions) returning 1
+    ), others as (
+      update task_executions e set reason = ${withoutNames(sql, "reason")}, error = ${withoutNames(sql, "error")}
+      from (select distinct x.id from people p join task_executions x on x.subject = p.subject
+        where ${isNamedIn(sql, "x.reason")} or ${isNamedIn(sql, "x.error")}) named
+      where e.id = named.id and e.id not in (select id from executions)
+    ), decisions as (
+      update execution_steps s set decided_by = p.other, error = case when ${isNamedIn(sql, "s.error")} then 'Rejected by ' || p.other else s.error end
+      from people p join task_executions x on x.subject = p.subject
+      where s.execution_id = x.id and s.decided_by = p.name and x.id not in (select id from executions)
     ), steps as (
       delete from execution_steps where execution_id in (select id from executions) returning 1
     ), attempts as (
@@ -76,6 +91,18 @@ export async function eraseData(sql: Sql, target: ErasureTarget): Promise<Omit<E
     select (select count(*) from bodies) as events, (select count(*) from texts) as executions, (select count(*) from steps) as steps`;
   return row;
 }
+
+/** Whether a reason or an error says that the person `p` stopped or rejected an execution. */
+const isNamedIn = (sql: Queryable, column: string) =>
+  sql`(starts_with(${sql.unsafe(column)}, 'stopped by ' || p.name || ' (event ')
+    or ${sql.unsafe(column)} = 'Rejected by ' || p.name or starts_with(${sql.unsafe(column)}, 'Rejected by ' || p.name || ': '))`;
+
+/** The same text of an execution `e`, without the name of the person who stopped or rejected it and what they wrote. */
+const withoutNames = (sql: Queryable, column: "reason" | "error") => {
+  const text = `e.${column}`;
+  const shown = sql`case when starts_with(${sql.unsafe(text)}, 'stopped') then replace(${sql.unsafe(text)}, p.name, p.other) else 'Rejected by ' || p.other end`;
+  return sql`coalesce((select ${shown} from people p where p.subject = e.subject and ${isNamedIn(sql, text)} limit 1), ${sql.unsafe(text)})`;
+};
 
 export async function executionIdsOf(sql: Queryable, target: ErasureTarget): Promise<string[]> {
   return (await sql<{ id: string }[]>`${executionsOf(sql, target)}`).map(({ id }) => id);

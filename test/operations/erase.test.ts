@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { expect, test } from "vitest";
-import { issueOpened } from "../harness/alpha-payloads.ts";
+import { issueCommented, issueOpened } from "../harness/alpha-payloads.ts";
 import { childrenOf } from "../harness/child-processes.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { buildTickets } from "../harness/tickets-plugin.ts";
@@ -104,4 +104,52 @@ test("the audit log shows with a key that two erasures concern one person, and n
   const random = await pseudonyms({});
   expect(random).toEqual(random.map(() => expect.stringMatching(/^random:[0-9a-f]{16}$/)));
   expect(new Set(random).size).toBe(3);
+});
+
+test("the name of a person is erased from the executions of others that they stopped or decided about", {
+  timeout: 90_000,
+}, async () => {
+  await using world = await startWorld({ tasks: ["first"], env: { WATCHDOG_ENABLED: "true" } });
+  const { service, model } = world;
+  const repo = "octo/app";
+  const by = (sender: string) => ({ sender: { id: sender.length, login: sender, type: "User" } });
+  const owner = { comment: { author_association: "OWNER" } };
+  const say = (number: number, comment: string, sender: string) =>
+    service.webhook(issueCommented({ repo, number, comment, sender }, { ...by(sender), ...owner }));
+  const state = async (id: string, wanted: string) =>
+    eventually(async () => (await service.get<{ state: string }>(`/api/task-executions/${id}`)).body.state === wanted);
+  const opened = async (number: number) =>
+    String((await service.webhook(issueOpened({ repo, number, sender: "bob" }))).body.executions?.[0]?.id);
+
+  model.answerWith({ reply: { content: "late", delayMs: 20_000 }, times: 2 });
+  const [stopped, stoppedByOther] = [await opened(1), await opened(2)];
+  for (const id of [stopped, stoppedByOther]) await state(id, "running");
+  await say(1, "/stop I am ill", "zebrafinch");
+  await say(2, "/stop", "zebrafinch-2");
+  for (const id of [stopped, stoppedByOther]) await state(id, "cancelled");
+  const project = { name: "App", source: "alpha", source_project_id: repo, policy: { staged: true } };
+  expect((await service.post("/api/projects", project)).status).toBe(201);
+  const [rejected, approved] = [await opened(3), await opened(4)];
+  for (const id of [rejected, approved]) await state(id, "waiting");
+  await say(3, "/reject I am ill", "zebrafinch");
+  await say(4, "/approve", "zebrafinch");
+  await state(rejected, "cancelled");
+  await state(approved, "succeeded");
+  const shown = async () => {
+    const ids = [stopped, stoppedByOther, rejected, approved];
+    return Promise.all(ids.map(async (id) => JSON.stringify((await service.get(`/api/task-executions/${id}`)).body)));
+  };
+  const named = /zebrafinch(?!-2)|I am ill/;
+  const before = await shown();
+  expect(before.map((text) => named.test(text))).toEqual([true, false, true, true]);
+
+  expect(await eraseAt(service)({ actor: "zebrafinch" })).toMatchObject({ status: 200, events: 3 });
+  const after = await shown();
+  expect(after.map((text) => named.test(text))).toEqual([false, false, false, false]);
+  expect(after[0]).toContain("stopped by alpha:someone (event ");
+  expect(after[1]).toBe(before[1]);
+  expect(after[2]).toContain("Rejected by alpha:someone");
+  expect(JSON.parse(after[3] as string)).toMatchObject({ state: "succeeded", result: JSON.parse(before[3] as string).result });
+  for (const path of ["/api/agents/pm_default/audit", `/api/subjects/alpha/${encodeURIComponent(repo)}/1`])
+    expect(JSON.stringify((await service.get(path)).body)).not.toMatch(named);
 });
