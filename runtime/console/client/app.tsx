@@ -175,7 +175,7 @@ function NavigationFoot() {
           Log out
         </button>
       )}
-      <p class="version">
+      <p>
         <span>{identity.version}</span>
         <button type="button" class="quiet small" onClick={() => (helpShown.value = true)}>
           Shortcuts

@@ -74,7 +74,7 @@ function Gauge({ name, setting, used, limit, text, unpriced = 0 }: Budget) {
   const tone = share >= 1 ? "bad" : share >= 0.8 ? "wait" : "good";
   return (
     <>
-      <span class="budget-name">{name}</span>
+      <span>{name}</span>
       <span class="budget-text">
         {used === 0 && unpriced > 0 ? "price unknown" : `${text(used)} used`}, {limit > 0 ? `limit ${text(limit)}` : "no limit"}
         {unpriced > 0 && `, ${countText(unpriced)} tokens without a price`}

@@ -44,7 +44,7 @@ export function Bulk<T>({ verb, nouns: [one, several], run, nameOf, about, reloa
     await reload();
   };
   return (
-    <span class="bulk">
+    <span>
       {preview === null ? (
         <ActionButton label={`${verb} all`} needs="write" run={look} />
       ) : (

@@ -27,7 +27,7 @@ export function applyTheme(): void {
 
 export function ThemeChoice() {
   return (
-    <label class="theme">
+    <label>
       <span class="sr">Theme</span>
       <select value={theme.value} onChange={(event) => (theme.value = event.currentTarget.value as Theme)}>
         <option value="system">Theme: system</option>
