@@ -54,3 +54,6 @@ export class Problem extends Error {
 /** `throw problem("not_found", "...")`. The message says what is wrong, where, and what to do. */
 export const problem = (code: ProblemCode, message: string, details?: ProblemDetails): Problem =>
   new Problem(code, message, details);
+
+/** The problem `bad_request` about one member of the request: `throw fieldProblem("limit", "must be at most 1000")`. */
+export const fieldProblem = (field: string, text: string): Problem => problem("bad_request", `${field}: ${text}`, { field });

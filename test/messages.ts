@@ -57,7 +57,7 @@ function kindOf(node: ts.Node): Kind {
       return "description";
     if (!ts.isCallExpression(parent)) continue;
     const called = parent.expression.getText();
-    if (/(^|\.)(problem|invalid|refuse|fail)$/.test(called)) return "error";
+    if (/(^|\.)(problem|fieldProblem|invalid|refuse|fail)$/.test(called)) return "error";
     if (/(^|[lL]og)\.(info|warn|error)$/.test(called)) return "log";
     if (/\.(describe|meta)$/.test(called)) return "description";
   }

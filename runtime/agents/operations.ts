@@ -1,6 +1,6 @@
 import * as agents from "@signalbox/schema/agents";
 import type { Policy } from "@signalbox/schema/policy";
-import { problem } from "@signalbox/schema/problem";
+import { fieldProblem, problem } from "@signalbox/schema/problem";
 import type { Bus } from "../platform/bus.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
 import { defaultAgents } from "./defaults.ts";
@@ -30,8 +30,7 @@ export function agentOperations(bus: Bus): BoundOperation[] {
     handle(agents.list, (page, { sql }) => listAgents(sql, page)),
     handle(agents.get, async ({ id }, { sql }) => (await findAgent(sql, id)) ?? Promise.reject(notFound(id))),
     handle(agents.create, async (input, { sql }) => {
-      if (reservedIds.includes(input.id))
-        throw problem("bad_request", `id: "${input.id}" is reserved; choose another`, { field: "id" });
+      if (reservedIds.includes(input.id)) throw fieldProblem("id", `"${input.id}" is reserved; choose another`);
       const agent = await insertAgent(sql, await toRow(input));
       if (!agent) throw problem("conflict", `id: an agent with the id "${input.id}" already exists`, { field: "id" });
       if (hasPolicy(input)) await publishChange();

@@ -1,4 +1,4 @@
-import { problem } from "@signalbox/schema/problem";
+import { fieldProblem, problem } from "@signalbox/schema/problem";
 import type { Json } from "@signalbox/sdk";
 import { findAgent } from "../agents/queries.ts";
 import type { Queryable } from "../platform/database/client.ts";
@@ -16,10 +16,11 @@ const payloadOf = (body: Uint8Array) => JSON.parse(Buffer.from(body).toString("u
 
 /** Refuses a replay with an agent or a task that does not exist, or with a prompt that would write to the tracker. */
 export async function requireReplayable(sql: Queryable, { agent_id, task_id, prompt, dry_run }: ReplayOptions): Promise<void> {
-  const wrong = (field: string, what: string) => problem("bad_request", `${field}: ${what}`, { field });
-  if (prompt !== undefined && !dry_run) throw wrong("prompt", "can only be sent with dry_run=true; change the agent instead");
-  if (agent_id !== undefined && !(await findAgent(sql, agent_id))) throw wrong("agent_id", `there is no agent "${agent_id}"`);
-  if (task_id !== undefined && !(await findTask(sql, task_id))) throw wrong("task_id", `there is no task "${task_id}"`);
+  if (prompt !== undefined && !dry_run)
+    throw fieldProblem("prompt", "can only be sent with dry_run=true; change the agent instead");
+  if (agent_id !== undefined && !(await findAgent(sql, agent_id)))
+    throw fieldProblem("agent_id", `there is no agent "${agent_id}"`);
+  if (task_id !== undefined && !(await findTask(sql, task_id))) throw fieldProblem("task_id", `there is no task "${task_id}"`);
 }
 
 /** Dispatches a stored event again. `id`: the id of the new event, so that a second replay with it is a duplicate. */

@@ -1,6 +1,6 @@
 import * as gateway from "@signalbox/schema/gateway";
 import type { Input } from "@signalbox/schema/operation";
-import { problem } from "@signalbox/schema/problem";
+import { fieldProblem, problem } from "@signalbox/schema/problem";
 import type { MemoryMatch, StoredMemory } from "@signalbox/sdk";
 import type { Memory } from "../memory/open.ts";
 import type { Sql } from "../platform/database/client.ts";
@@ -42,7 +42,7 @@ export function gatewayMemoryOperations(memory: Memory, options: SessionOptions)
     handle(gateway.memoryStore, async ({ session_id, ...input }, { sql }) => {
       const session = await requireSession(sql, options, session_id);
       if (input.scope === "project" && input.project_id === undefined) {
-        throw problem("bad_request", "project_id: is required for the scope project", { field: "project_id" });
+        throw fieldProblem("project_id", "is required for the scope project");
       }
       const own = input.scope === "agent" || input.scope === "task";
       const entry = await memory.create({ ...input, agent_id: own ? session.agent_id : null });

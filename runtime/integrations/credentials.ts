@@ -1,6 +1,6 @@
 import type * as integrations from "@signalbox/schema/integrations";
 import type { Input } from "@signalbox/schema/operation";
-import { problem } from "@signalbox/schema/problem";
+import { fieldProblem, problem } from "@signalbox/schema/problem";
 import type { Guard } from "../platform/network/guard.ts";
 import type { Vault } from "../platform/vault.ts";
 import { checkSettings } from "../plugins/check-settings.ts";
@@ -21,8 +21,6 @@ export interface CredentialDeps {
   /** The connection that the environment configures. */
   readonly environment: (source: string) => Connection | undefined;
 }
-
-const fieldProblem = (field: string, what: string) => problem("bad_request", `${field}: ${what}`, { field });
 
 /**
  * Validates credentials against the schema of the source's own plugin. Errors contain no value. Missing members are allowed,

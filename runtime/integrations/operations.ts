@@ -1,7 +1,7 @@
 import { sources } from "@signalbox/schema/common";
 import * as integrations from "@signalbox/schema/integrations";
 import type { Output } from "@signalbox/schema/operation";
-import { problem } from "@signalbox/schema/problem";
+import { fieldProblem, problem } from "@signalbox/schema/problem";
 import type { Bus } from "../platform/bus.ts";
 import { constraintOf, type Queryable } from "../platform/database/client.ts";
 import { causeOf, messageOf } from "../platform/error-text.ts";
@@ -137,13 +137,7 @@ function unknownReference(row: { agent_id: string | null; project_id: number | n
   return (error: unknown): never => {
     const field = constraintOf(error) === "integrations_agent_id_fkey" ? "agent_id" : "project_id";
     if (!constraintOf(error)?.startsWith("integrations_")) throw error;
-    throw problem(
-      "bad_request",
-      `${field}: there is no ${field === "agent_id" ? "agent" : "project"} ${JSON.stringify(row[field])}`,
-      {
-        field,
-      },
-    );
+    throw fieldProblem(field, `there is no ${field === "agent_id" ? "agent" : "project"} ${JSON.stringify(row[field])}`);
   };
 }
 

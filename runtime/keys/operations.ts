@@ -1,6 +1,6 @@
 import * as keys from "@signalbox/schema/keys";
 import type { Input } from "@signalbox/schema/operation";
-import { problem } from "@signalbox/schema/problem";
+import { fieldProblem, problem } from "@signalbox/schema/problem";
 import type { Bus } from "../platform/bus.ts";
 import type { Queryable } from "../platform/database/client.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
@@ -32,16 +32,14 @@ export function keyOperations(bus: Pick<Bus, "publish">): BoundOperation[] {
 
 /** The expiry of a key, its projects, and the agents that it may register. Throws `bad_request`. */
 async function checkBounds(sql: Queryable, { scopes, agent_ids, projects, expires_at }: Omit<Input<typeof keys.create>, "name">) {
-  if (expires_at && Date.parse(expires_at) <= Date.now())
-    throw problem("bad_request", "expires_at: must be in the future", { field: "expires_at" });
-  if (agent_ids && !scopes.includes("agent"))
-    throw problem("bad_request", "agent_ids: needs the scope agent among scopes", { field: "agent_ids" });
+  if (expires_at && Date.parse(expires_at) <= Date.now()) throw fieldProblem("expires_at", "must be in the future");
+  if (agent_ids && !scopes.includes("agent")) throw fieldProblem("agent_ids", "needs the scope agent among scopes");
   const absent = agent_ids ? await findAbsentAgent(sql, agent_ids) : undefined;
-  if (absent !== undefined) throw problem("bad_request", `agent_ids: there is no agent "${absent}"`, { field: "agent_ids" });
+  if (absent !== undefined) throw fieldProblem("agent_ids", `there is no agent "${absent}"`);
   if (projects && scopes.includes("agent"))
-    throw problem("bad_request", "projects: a key with the scope agent cannot be restricted to projects", { field: "projects" });
+    throw fieldProblem("projects", "a key with the scope agent cannot be restricted to projects");
   const unknown = projects ? await findAbsentProject(sql, projects) : undefined;
-  if (unknown !== undefined) throw problem("bad_request", `projects: there is no project ${unknown}`, { field: "projects" });
+  if (unknown !== undefined) throw fieldProblem("projects", `there is no project ${unknown}`);
   return {
     projects: projects ? [...new Set(projects)] : null,
     agent_ids: agent_ids ? [...new Set(agent_ids)] : null,

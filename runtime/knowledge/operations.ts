@@ -1,6 +1,6 @@
 import * as knowledge from "@signalbox/schema/knowledge";
 import type { Output } from "@signalbox/schema/operation";
-import { problem } from "@signalbox/schema/problem";
+import { fieldProblem, problem } from "@signalbox/schema/problem";
 import type { Bus } from "../platform/bus.ts";
 import { isMissingReference, type Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
@@ -129,12 +129,10 @@ async function seal(id: string, type: string, { knowledge: connector }: Knowledg
 
 function unknownType(type: string, { connectors }: KnowledgeDeps) {
   const known = [...connectors().keys()].join(", ") || "none";
-  return problem("bad_request", `type: no loaded plugin provides the connector ${JSON.stringify(type)}; available: ${known}`, {
-    field: "type",
-  });
+  return fieldProblem("type", `no loaded plugin provides the connector ${JSON.stringify(type)}; available: ${known}`);
 }
 
 const unknownProject = (project: number | null) => (error: unknown) => {
   if (!isMissingReference(error)) throw error;
-  throw problem("bad_request", `project_id: there is no project ${project}`, { field: "project_id" });
+  throw fieldProblem("project_id", `there is no project ${project}`);
 };

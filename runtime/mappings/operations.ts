@@ -1,6 +1,6 @@
 import { sources } from "@signalbox/schema/common";
 import * as mappings from "@signalbox/schema/mappings";
-import { problem } from "@signalbox/schema/problem";
+import { fieldProblem, problem } from "@signalbox/schema/problem";
 import type { Bus } from "../platform/bus.ts";
 import type { EventNames } from "../platform/event-names.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
@@ -19,8 +19,7 @@ export function mappingOperations(bus: Bus, loadedSources: () => Iterable<string
   return [
     handle(mappings.listTriggers, (page, { sql }) => queries.listTriggerMappings(sql, page)),
     handle(mappings.createTrigger, async (input, { sql }) => {
-      if (!(await findTask(sql, input.task_id)))
-        throw problem("bad_request", `task_id: there is no task "${input.task_id}"`, { field: "task_id" });
+      if (!(await findTask(sql, input.task_id))) throw fieldProblem("task_id", `there is no task "${input.task_id}"`);
       const row = await queries.insertTriggerMapping(sql, input);
       if (!row) throw problem("conflict", `${input.canonical_trigger} is already mapped to the task "${input.task_id}".`);
       await publishChange();
@@ -65,10 +64,9 @@ export function mappingOperations(bus: Bus, loadedSources: () => Iterable<string
 }
 
 const unknownSource = (source: string, known: ReadonlySet<string>) =>
-  problem(
-    "bad_request",
-    `source: there is no source "${source}": use one of ${[...known].join(", ")}, or create a webhook mapping with this source first`,
-    { field: "source" },
+  fieldProblem(
+    "source",
+    `there is no source "${source}": use one of ${[...known].join(", ")}, or create a webhook mapping with this source first`,
   );
 
 /** Inserted one after the other, because tasks are started in the order of their mappings' ids. */

@@ -1,5 +1,5 @@
 import * as servers from "@signalbox/schema/mcp-servers";
-import { Problem, problem } from "@signalbox/schema/problem";
+import { fieldProblem, Problem, problem } from "@signalbox/schema/problem";
 import { findAgent } from "../agents/queries.ts";
 import type { Bus } from "../platform/bus.ts";
 import { isMissingReference } from "../platform/database/client.ts";
@@ -34,7 +34,7 @@ export const mcpServerOperations = ({ discovery, bus, checkAddress, isTaken }: M
       throw problem("conflict", `name: the plugin "${provider}" already uses this name. Choose another name.`, {
         field: "name",
       });
-    const unknownAgent = () => problem("bad_request", `agent_id: there is no agent "${agent_id}"`, { field: "agent_id" });
+    const unknownAgent = () => fieldProblem("agent_id", `there is no agent "${agent_id}"`);
     if (agent_id !== null && !(await findAgent(sql, agent_id))) throw unknownAgent();
     const row = await insertServer(sql, { name, provider, url, agent_id }).catch((error) => {
       throw isMissingReference(error) ? unknownAgent() : error;

@@ -1,4 +1,4 @@
-import { type Problem, problem } from "@signalbox/schema/problem";
+import { fieldProblem, type Problem, problem } from "@signalbox/schema/problem";
 import type { NewMemory, StoredMemory } from "@signalbox/sdk";
 import { batch } from "../platform/database/batch.ts";
 import type { Sql } from "../platform/database/client.ts";
@@ -71,8 +71,8 @@ async function writeAll(sql: Sql, all: readonly PendingMemory[]): Promise<(Outco
 
 /** Throws `bad_request` if the agent or project of a memory does not exist. */
 export function requireReferences(check: Pick<Outcome, "agent" | "project">, { agent_id, project_id }: References): void {
-  if (!check.agent) throw problem("bad_request", `agent_id: there is no agent "${agent_id}"`, { field: "agent_id" });
-  if (!check.project) throw problem("bad_request", `project_id: there is no project ${project_id}`, { field: "project_id" });
+  if (!check.agent) throw fieldProblem("agent_id", `there is no agent "${agent_id}"`);
+  if (!check.project) throw fieldProblem("project_id", `there is no project ${project_id}`);
 }
 
 export const keyTaken = (key: string): Problem =>

@@ -1,6 +1,6 @@
 import type { Input } from "@signalbox/schema/operation";
 import * as pauses from "@signalbox/schema/pauses";
-import { problem } from "@signalbox/schema/problem";
+import { fieldProblem, problem } from "@signalbox/schema/problem";
 import type { Bus } from "../platform/bus.ts";
 import type { Queryable } from "../platform/database/client.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
@@ -36,10 +36,10 @@ async function notPaused(sql: Queryable, scope: string, id: string | null): Prom
 
 function idOf({ scope, id }: Input<typeof pauses.remove>): string | null {
   if (scope === "all") {
-    if (id !== undefined) throw problem("bad_request", "id: must not be sent with the scope all", { field: "id" });
+    if (id !== undefined) throw fieldProblem("id", "must not be sent with the scope all");
     return null;
   }
-  if (id === undefined) throw problem("bad_request", `id: is required with the scope ${scope}`, { field: "id" });
+  if (id === undefined) throw fieldProblem("id", `is required with the scope ${scope}`);
   return String(id);
 }
 
@@ -53,13 +53,10 @@ async function requireTarget(
   if (scope === "all" || id === null) return;
   if (scope === "source") {
     const names = [...sources()];
-    if (!names.includes(id))
-      throw problem("bad_request", `id: there is no source ${JSON.stringify(id)}; available: ${names.join(", ")}`, {
-        field: "id",
-      });
+    if (!names.includes(id)) throw fieldProblem("id", `there is no source ${JSON.stringify(id)}; available: ${names.join(", ")}`);
   } else if (!(await existsFor(sql, scope, id))) {
     const ids = await pausableIds(sql, scope, id);
     const available = ids.length === 0 ? `there are no ${scope}s` : `available: ${ids.join(", ")}`;
-    throw problem("bad_request", `id: there is no ${scope} ${JSON.stringify(id)}; ${available}`, { field: "id" });
+    throw fieldProblem("id", `there is no ${scope} ${JSON.stringify(id)}; ${available}`);
   }
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { problem } from "@signalbox/schema/problem";
+import { fieldProblem, problem } from "@signalbox/schema/problem";
 import { isUuid, newId } from "./ids.ts";
 
 /** The items that a preview showed and that its confirmation refers to. */
@@ -24,9 +24,7 @@ function readConfirmation(request: unknown, token: string): ConfirmedPreview {
   const isWhole = /^\d{1,9}$/.test(count ?? "") && isUuid(upTo);
   const preview = { count: Number(count), upTo };
   if (!isWhole || confirmationOf(request, preview) !== token)
-    throw problem("bad_request", "confirm: belongs to another action or filter; send the request without it for a new preview", {
-      field: "confirm",
-    });
+    throw fieldProblem("confirm", "belongs to another action or filter; send the request without it for a new preview");
   return { ...preview, token };
 }
 
@@ -54,10 +52,7 @@ export async function countFirst(
   const preview = confirm === undefined ? null : readConfirmation(request, confirm);
   const upTo = preview?.upTo ?? newId();
   const count = await countUpTo(upTo);
-  if (count > max)
-    throw problem("bad_request", `filter: matches more than ${max} ${noun}; narrow it, for example with from and to`, {
-      field: "filter",
-    });
+  if (count > max) throw fieldProblem("filter", `matches more than ${max} ${noun}; narrow it, for example with from and to`);
   requireCount(count, preview?.count ?? null, expect);
   return { count, upTo, token: preview?.token ?? null };
 }

@@ -1,5 +1,5 @@
 import type { Input, Operation, Output, Scope } from "@signalbox/schema/operation";
-import { type Problem, problem } from "@signalbox/schema/problem";
+import { fieldProblem, type Problem, problem } from "@signalbox/schema/problem";
 import type { z } from "zod";
 import type { Sql } from "./database/client.ts";
 import { decisiveIssue, issueText } from "./issue-text.ts";
@@ -122,7 +122,7 @@ function refuseEmptyPeriod(input: unknown, path: string): void {
   const { from, to } = Object(input) as { from?: unknown; to?: unknown };
   if (typeof from !== "string" || typeof to !== "string") return;
   const field = `${path}to`;
-  if (Date.parse(from) >= Date.parse(to)) throw problem("bad_request", `${field}: must be a time after from`, { field });
+  if (Date.parse(from) >= Date.parse(to)) throw fieldProblem(field, "must be a time after from");
 }
 
 /** The first error of an input as a message for the caller: `messages[0].role: must be user or assistant`. */

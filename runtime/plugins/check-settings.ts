@@ -1,4 +1,4 @@
-import { problem } from "@signalbox/schema/problem";
+import { fieldProblem } from "@signalbox/schema/problem";
 import type { z } from "zod";
 import { issueText } from "../platform/issue-text.ts";
 import type { Guard } from "../platform/network/guard.ts";
@@ -19,7 +19,7 @@ export async function checkSettings(settings: Readonly<Record<string, unknown>>,
   const { field, owner, schema } = check;
   const settingProblem = (path: readonly PropertyKey[], what: string) => {
     const name = [field, ...path].map(String).join(".");
-    return problem("bad_request", `${name}: ${what}`, { field: name });
+    return fieldProblem(name, what);
   };
   const known = Object.keys(schema.shape);
   const unknown = check.others ? undefined : Object.keys(settings).find((name) => !known.includes(name));

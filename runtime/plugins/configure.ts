@@ -1,4 +1,4 @@
-import { problem } from "@signalbox/schema/problem";
+import { fieldProblem, problem } from "@signalbox/schema/problem";
 import type { BuiltManifest } from "@signalbox/sdk/manifest";
 import type { Sql } from "../platform/database/client.ts";
 import { causeOf } from "../platform/error-text.ts";
@@ -93,7 +93,7 @@ function checkTypes({ config, contributes }: BuiltManifest, changes: Changes, se
     const wrong = issues.find(({ path: [name] }) => typeof changes[String(name)] === "string");
     if (!wrong) continue;
     const field = ["settings", ...wrong.path.map(String)].join(".");
-    throw problem("bad_request", `${field}: ${issueText(wrong)}`, { field });
+    throw fieldProblem(field, issueText(wrong));
   }
   return connectionSchema(config).safeParse(settings).success;
 }
@@ -103,12 +103,9 @@ async function tryWith(start: () => Promise<void>): Promise<void> {
     await start();
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    throw problem(
-      "bad_request",
-      `settings: the plugin does not start with them (${error.code}: ${error.message}). The old settings still apply.`,
-      {
-        field: "settings",
-      },
+    throw fieldProblem(
+      "settings",
+      `the plugin does not start with them (${error.code}: ${error.message}). The old settings still apply.`,
     );
   }
 }

@@ -1,4 +1,4 @@
-import { problem } from "@signalbox/schema/problem";
+import { fieldProblem } from "@signalbox/schema/problem";
 import type { Json } from "@signalbox/sdk";
 import type { EventNames } from "../platform/event-names.ts";
 import type { SourceEntry } from "./host.ts";
@@ -26,7 +26,7 @@ export function eventNamesOf(
       const { event_name: name } = await read(source, { event_name: sent, action: null });
       if (name === sent || !isKnown(source, name)) return;
       const text = `${source} calls this event "${name}" here; send that instead of "${sent}"`;
-      throw problem("bad_request", `${field}: ${text}`, { field });
+      throw fieldProblem(field, text);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { gunzipSync } from "node:zlib";
-import { problem } from "@signalbox/schema/problem";
+import { fieldProblem, problem } from "@signalbox/schema/problem";
 import { type BuiltManifest, builtManifest, permissionDiff } from "@signalbox/sdk/manifest";
 import type { Sql } from "../platform/database/client.ts";
 import { admitDeclared, Refusal } from "./admit.ts";
@@ -107,7 +107,7 @@ function unpackBundle(bundle: string): Uint8Array {
   } catch (error) {
     if ((error as { code?: unknown }).code === "ERR_BUFFER_TOO_LARGE")
       throw problem("too_large", `bundle: has more than ${maxBundle} bytes`, { field: "bundle" });
-    throw problem("bad_request", "bundle: must be compressed by gzip", { field: "bundle" });
+    throw fieldProblem("bundle", "must be compressed by gzip");
   }
 }
 

@@ -1,4 +1,4 @@
-import { problem } from "@signalbox/schema/problem";
+import { fieldProblem } from "@signalbox/schema/problem";
 import type { BuiltManifest } from "@signalbox/sdk/manifest";
 
 /** The permissions of a manifest that an operator denied. They stay denied after upgrades. */
@@ -51,12 +51,9 @@ export function denialsFor(
     const at = requested.findIndex((one) => !all.includes(one));
     if (at < 0) return;
     const path = `${field}[${at}]`;
-    throw problem(
-      "bad_request",
-      `${path}: ${requested[at]} is not a permission that ${id} ${version} requests; it requests: ${all.join(", ") || "none"}`,
-      {
-        field: path,
-      },
+    throw fieldProblem(
+      path,
+      `${requested[at]} is not a permission that ${id} ${version} requests; it requests: ${all.join(", ") || "none"}`,
     );
   };
   const denialsIn = (all: readonly string[], allowed: readonly string[], deniedBefore: readonly string[] = []) => [

@@ -1,5 +1,5 @@
 import * as pollSources from "@signalbox/schema/poll-sources";
-import { problem } from "@signalbox/schema/problem";
+import { fieldProblem, problem } from "@signalbox/schema/problem";
 import { type BoundOperation, handle } from "../platform/operation.ts";
 import type { Host } from "../plugins/host.ts";
 import { type PollDeps, pollOnce } from "./poll.ts";
@@ -18,9 +18,7 @@ export function pollSourceOperations({ host, onChange, ...deps }: PollParts): Bo
     if (source === undefined || host.sources.get(source)?.adapter.poll) return;
     const able = [...host.sources.values()].filter((entry) => entry.adapter.poll).map((entry) => entry.name);
     const what = host.sources.has(source) ? `"${source}" cannot be polled` : `there is no source "${source}"`;
-    throw problem("bad_request", `source: ${what}; sources that can be polled: ${able.join(", ") || "none"}`, {
-      field: "source",
-    });
+    throw fieldProblem("source", `${what}; sources that can be polled: ${able.join(", ") || "none"}`);
   };
   return [
     handle(pollSources.list, (page, { sql }) => listPollSources(sql, page)),

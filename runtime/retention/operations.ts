@@ -1,5 +1,5 @@
 import type { Input, Output } from "@signalbox/schema/operation";
-import { Problem, problem } from "@signalbox/schema/problem";
+import { fieldProblem, Problem, problem } from "@signalbox/schema/problem";
 import * as retention from "@signalbox/schema/retention";
 import type { MemoryFilter } from "@signalbox/sdk";
 import type { Bus } from "../platform/bus.ts";
@@ -106,9 +106,7 @@ function unlessGone(error: unknown): void {
 function subjectsOf(text: string, sources: readonly string[]): string[] {
   const meant = possibleSubjects(text, sources);
   if (meant.length > 0) return meant;
-  throw problem("bad_request", "subject: names no issue; send acme/webshop#42, CONF-7 or the address of its page", {
-    field: "subject",
-  });
+  throw fieldProblem("subject", "names no issue; send acme/webshop#42, CONF-7 or the address of its page");
 }
 
 async function storageOf(sql: Sql, days: RetentionDays): Promise<Output<typeof retention.storage>> {

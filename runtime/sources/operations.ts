@@ -1,4 +1,4 @@
-import { problem } from "@signalbox/schema/problem";
+import { fieldProblem, problem } from "@signalbox/schema/problem";
 import * as sources from "@signalbox/schema/sources";
 import type { WebhookReport } from "@signalbox/sdk";
 import { allSourceMappings } from "../mappings/queries.ts";
@@ -25,7 +25,7 @@ export const sourceOperations = ({ connections, publicUrl }: SourceDeps): BoundO
     const connection = await connections.bySlug(slug);
     if (connection?.source.name !== source) throw problem("not_found", absence(source, integration_id));
     const url = input.url ?? (publicUrl && `${publicUrl.replace(/\/+$/, "")}/webhook/${slug}`);
-    if (!url) throw problem("bad_request", "url: is required, because PUBLIC_URL is not set", { field: "url" });
+    if (!url) throw fieldProblem("url", "is required, because PUBLIC_URL is not set");
     const { project = null, apply } = input;
     const events = await mappedEvents(sql, source);
     const report = await ask(connection, { project, url, events, apply }, signal);
@@ -67,8 +67,7 @@ async function ask(
   signal: AbortSignal,
 ): Promise<WebhookReport> {
   const { checkWebhook } = source.adapter;
-  if (!checkWebhook)
-    throw problem("bad_request", `source: the plugin of "${source.name}" cannot check webhooks`, { field: "source" });
+  if (!checkWebhook) throw fieldProblem("source", `the plugin of "${source.name}" cannot check webhooks`);
   if (missingSettings.length > 0)
     throw problem("unavailable", `The source "${source.name}" is not configured: missing ${missingSettings.join(", ")}.`);
   const limit = AbortSignal.any([signal, AbortSignal.timeout(checkMs)]);

@@ -1,4 +1,4 @@
-import { problem } from "@signalbox/schema/problem";
+import { fieldProblem, problem } from "@signalbox/schema/problem";
 import * as tasks from "@signalbox/schema/tasks";
 import type { Bus } from "../platform/bus.ts";
 import type { EventNames } from "../platform/event-names.ts";
@@ -21,8 +21,7 @@ export function taskOperations(bus: Bus, routing: TriggerLookup, names: Pick<Eve
     handle(tasks.list, (page, { sql }) => listTasks(sql, page)),
     handle(tasks.get, async ({ id }, { sql }) => (await findTask(sql, id)) ?? Promise.reject(notFound(id))),
     handle(tasks.create, async (input, { sql }) => {
-      if (reservedIds.includes(input.id))
-        throw problem("bad_request", `id: "${input.id}" is reserved; choose another`, { field: "id" });
+      if (reservedIds.includes(input.id)) throw fieldProblem("id", `"${input.id}" is reserved; choose another`);
       const task = await insertTask(sql, input);
       if (!task) throw problem("conflict", `id: a task with the id "${input.id}" already exists`, { field: "id" });
       await bus.publish("mappings");

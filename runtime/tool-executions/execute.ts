@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { type Problem, problem } from "@signalbox/schema/problem";
+import { fieldProblem, type Problem, problem } from "@signalbox/schema/problem";
 import type { PluginErrorShape } from "@signalbox/sdk";
 import { UnattachedSteps } from "../execution/steps/unattached-steps.ts";
 import { toolWrite } from "../own-writes/own-write.ts";
@@ -61,7 +61,7 @@ function parse(tool: RegisteredTool, parameters: Parameters): Parameters {
   } catch (error) {
     if (!(error instanceof BadParameter)) throw error;
     const field = error.path ? `parameters.${error.path}` : "parameters";
-    throw problem("bad_request", `${field}: ${error.message}`, { field });
+    throw fieldProblem(field, error.message);
   }
 }
 

@@ -1,4 +1,4 @@
-import { Problem, problem } from "@signalbox/schema/problem";
+import { fieldProblem, Problem, problem } from "@signalbox/schema/problem";
 import * as tools from "@signalbox/schema/tools";
 import type { Bus } from "../platform/bus.ts";
 import { addressFor } from "../platform/network/masked-url.ts";
@@ -41,9 +41,7 @@ export function toolOperations({ registry, bus, checkAddress }: ToolDeps): Bound
       );
     const { protocol, hostname } = new URL(endpoint);
     if (protocol !== "https:" && !loopback.test(hostname))
-      throw problem("bad_request", "endpoint: must be an https URL; http is allowed only for this machine", {
-        field: "endpoint",
-      });
+      throw fieldProblem("endpoint", "must be an https URL; http is allowed only for this machine");
     await checkAddress(endpoint).catch((error) => {
       throw error instanceof Problem ? problem(error.code, `endpoint: ${error.message}`, { field: "endpoint" }) : error;
     });

@@ -1,4 +1,4 @@
-import { problem } from "@signalbox/schema/problem";
+import { fieldProblem } from "@signalbox/schema/problem";
 import { extractionFields, type webhookAuthUpdate } from "@signalbox/schema/webhook-mappings";
 import { JSONPathEnvironment } from "json-p3";
 import type { z } from "zod";
@@ -18,7 +18,6 @@ export interface Draft {
 }
 
 const paths = new JSONPathEnvironment();
-const fieldProblem = (field: string, what: string) => problem("bad_request", `${field}: ${what}`, { field });
 
 /** Refuses a mapping that could never work, naming the member. `platforms`: the sources whose webhooks have their own paths. */
 export async function checkMapping(draft: Draft, platforms: ReadonlySet<string>, evaluator: Evaluator): Promise<void> {

@@ -1,6 +1,6 @@
 import { sources } from "@signalbox/schema/common";
 import type { Input } from "@signalbox/schema/operation";
-import { problem } from "@signalbox/schema/problem";
+import { fieldProblem, problem } from "@signalbox/schema/problem";
 import * as mappings from "@signalbox/schema/webhook-mappings";
 import type { Bus } from "../platform/bus.ts";
 import { isUniqueViolation } from "../platform/database/client.ts";
@@ -49,9 +49,7 @@ export function webhookMappingOperations({
     const { secret, ...shown } = auth;
     if (secret !== undefined) return { auth: shown, secret: await vault.seal(secret, "webhook_mapping") };
     if (storedMapping?.auth.method === auth.method) return { auth: shown, secret: storedMapping.secret };
-    throw problem("bad_request", `auth.secret: is required: none is stored for the method ${auth.method}`, {
-      field: "auth.secret",
-    });
+    throw fieldProblem("auth.secret", `is required: none is stored for the method ${auth.method}`);
   };
   return [
     handle(mappings.list, (page, { sql }) => queries.listWebhookMappings(sql, page)),

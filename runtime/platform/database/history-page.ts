@@ -1,5 +1,5 @@
 import type { historyFilter } from "@signalbox/schema/history";
-import { problem } from "@signalbox/schema/problem";
+import { fieldProblem } from "@signalbox/schema/problem";
 import type { z } from "zod";
 import { firstIdOf, isUuid } from "../ids.ts";
 import type { Fragment, Queryable } from "./driver.ts";
@@ -40,8 +40,7 @@ const clockSkewMs = 10 * 60_000;
 /** One page after the cursor, newest or oldest first. New rows do not shift the pages. */
 export async function readHistory<T>(sql: Queryable, history: History, filter: Filter): Promise<HistoryPage<T>> {
   const behind = filter.cursor === undefined ? null : readCursor(filter, history.keyType);
-  if (behind !== null && filter.offset > 0)
-    throw problem("bad_request", "offset: cannot be combined with cursor; send one of them", { field: "offset" });
+  if (behind !== null && filter.offset > 0) throw fieldProblem("offset", "cannot be combined with cursor; send one of them");
   const where = sql`where true ${history.where} ${timeBounds(sql, history, filter)}`;
   const read = filter.q === undefined ? readRows<T> : searchRows<T>;
   return read(sql, history, filter, { where, behind });
@@ -161,7 +160,7 @@ const cursorOf = ({ order }: Filter, key: string): string => Buffer.from(`${orde
 function readCursor({ cursor = "", order }: Filter, keyType: History["keyType"]): string {
   const [cursorOrder, key, ...rest] = Buffer.from(cursor, "base64url").toString("utf8").split(" ");
   const isKey = keyType === "uuid" ? isUuid : (text: string) => /^\d{1,18}$/.test(text);
-  const fault = (what: string) => problem("bad_request", `cursor: ${what}`, { field: "cursor" });
+  const fault = (what: string) => fieldProblem("cursor", what);
   if (key === undefined || rest.length > 0 || !isKey(key))
     throw fault("is not a cursor of this list; send the X-Next-Cursor of the previous page");
   if (cursorOrder !== order) throw fault(`belongs to order=${cursorOrder}; send the same order with every page`);

@@ -1,6 +1,6 @@
 import type { DescFile, DescService, Message } from "@bufbuild/protobuf";
 import type { Operation } from "@signalbox/schema/operation";
-import { Problem, problem } from "@signalbox/schema/problem";
+import { fieldProblem, Problem } from "@signalbox/schema/problem";
 import { buildModel } from "./build-model.ts";
 import { type Codec, createCodecs, type PlainObject } from "./codec.ts";
 import { buildFile } from "./descriptors.ts";
@@ -64,7 +64,7 @@ function bindRpc(
       // A number without a name is refused when it is read, and its error is complete.
       if (field === undefined || values === undefined || (error as Problem).cause instanceof Fault) return error;
       if (request.read(message)[field] !== undefined) return error;
-      return problem("bad_request", `${field}: is required; it must be one of ${values}`, { field });
+      return fieldProblem(field, `is required; it must be one of ${values}`);
     },
     write: (output) => response.write(wrapped === null ? (output as PlainObject) : { [wrapped]: output }),
   };

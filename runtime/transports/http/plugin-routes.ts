@@ -1,5 +1,5 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { type ProblemCode, problem } from "@signalbox/schema/problem";
+import { fieldProblem, type ProblemCode, problem } from "@signalbox/schema/problem";
 import { callRoute, type Json, type PluginErrorShape, type Route, type RouteResponse, routeResponseError } from "@signalbox/sdk";
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
@@ -58,8 +58,7 @@ type Request = Parameters<typeof callRoute>[1];
 
 async function requestOf(c: Context, { method, raw }: Route, limits: BodyLimits): Promise<Request> {
   const query = Object.entries(c.req.queries()).map(([name, values]): [string, string] => {
-    if (values.length > 1)
-      throw problem("bad_request", `${name}: is given ${values.length} times in the query; give it once`, { field: name });
+    if (values.length > 1) throw fieldProblem(name, `is given ${values.length} times in the query; give it once`);
     return [name, values[0] ?? ""];
   });
   const bytes = raw && method === "POST" ? await readBody(c, limits) : undefined;

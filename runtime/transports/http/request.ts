@@ -1,6 +1,6 @@
 import { nearestName } from "@signalbox/schema/nearest";
 import { httpRoute, type Operation } from "@signalbox/schema/operation";
-import { problem } from "@signalbox/schema/problem";
+import { fieldProblem, problem } from "@signalbox/schema/problem";
 import type { Context as HonoContext } from "hono";
 import type { z } from "zod";
 import {
@@ -60,8 +60,7 @@ export async function readInput(c: HonoContext, op: Operation, places: Places, l
   for (const name of places.query) {
     const values = c.req.queries(name);
     if (values === undefined) continue;
-    if (values.length > 1)
-      throw problem("bad_request", `${name}: is given ${values.length} times in the query; give it once`, { field: name });
+    if (values.length > 1) throw fieldProblem(name, `is given ${values.length} times in the query; give it once`);
     put(name, fromText(op, name, values[0] as string));
   }
   for (const name of places.params) put(name, fromText(op, name, c.req.param(name) ?? ""));
@@ -178,7 +177,7 @@ function fromText({ input }: Operation, name: string, value: string): unknown {
     // Plain digits only, not "0x10", "1e3" or " 1".
     if (/^-?\d+$/.test(value)) return Number(value);
     const given = JSON.stringify(value.slice(0, 100));
-    throw problem("bad_request", `${name}: must be a whole number; it is ${given}`, { field: name });
+    throw fieldProblem(name, `must be a whole number; it is ${given}`);
   }
   if (type === "boolean" && (value === "true" || value === "false")) return value === "true";
   return value;
