@@ -228,7 +228,7 @@ test("a source of a mapping is explained, found by its issues, and paused", { ti
   });
   expect((await explain({})).body).toMatchObject({ source: "depot", subject: "depot:depot#7", outcome: "dispatched" });
   expectRefused(await explain({ source: "dept" }), 404, /no source "dept"/);
-  expectRefused(await explain({ path: "/webhook/deppot/north" }), 404, /takes webhooks at "\/webhook\/deppot\/north"/);
+  expectRefused(await explain({ path: "/webhook/deppot/north" }), 404, /accepts webhooks at "\/webhook\/deppot\/north"/);
   expect((await service.post("/api/pause", { scope: "source", id: "depot", reason: "Full" })).status).toBe(200);
   expect((await send("depot/north", payload)).status).toBe(202);
   const found = await service.get<{ subject: string; waiting_for: string }[]>("/api/task-executions?subject=north%237");
