@@ -14,6 +14,8 @@ interface Loose {
     };
   }[];
   usage?: ReportedUsage;
+  /** Some proxies report an error with the status 200. */
+  error?: unknown;
 }
 
 /** Most tool calls in one answer: each is carried out and stored. An answer with more is paid for, but none of them is carried out. */
@@ -22,12 +24,15 @@ export const maxCalls = 100;
 /** Calls that are read: one more than the most, so that it is known that there are too many. */
 export const maxReadCalls = maxCalls + 1;
 
-/** Reads the answer to a request to this model. Throws a `Failure` if it contains no message. */
-export function readAnswer(answer: unknown, model: string): ChatAnswer {
+/**
+ * Reads the answer to a request to this model. Throws a `Failure` if it contains no message. `mask` removes keys from the text of
+ * the failure.
+ */
+export function readAnswer(answer: unknown, model: string, mask: (text: string) => string): ChatAnswer {
   const loose = (answer ?? {}) as Loose;
   const choice = loose.choices?.[0];
   const message = choice?.message;
-  if (!message) throw new Failure("The LLM's answer has no message in its choices.", { retryable: true });
+  if (!message) throw new Failure(whyNoMessage(answer, mask), { retryable: true });
   const calls = Array.isArray(message.tool_calls) ? message.tool_calls.slice(0, maxReadCalls) : [];
   return {
     model: typeof loose.model === "string" ? loose.model : model,
@@ -42,6 +47,19 @@ export function readAnswer(answer: unknown, model: string): ChatAnswer {
     })),
     ...readUsage(loose.usage),
   };
+}
+
+const maxShown = 200;
+
+/** Names the error of the proxy, or shows the beginning of a page that a wrong `LLM_BASE_URL` returns. */
+function whyNoMessage(answer: unknown, mask: (text: string) => string): string {
+  const shown = (text: string) => mask(text).replaceAll(/\s+/g, " ").trim().slice(0, maxShown);
+  if (typeof answer === "string" && answer.trim() !== "")
+    return `The LLM answered with text instead of JSON; check LLM_BASE_URL: ${shown(answer)}`;
+  const error = (answer as Loose | null)?.error;
+  const message = typeof error === "string" ? error : (error as { message?: unknown } | null | undefined)?.message;
+  if (typeof message === "string" && message !== "") return `The LLM answered with an error: ${shown(message)}`;
+  return "The LLM's answer has no message in its choices.";
 }
 
 /** Some models return an array of parts. */

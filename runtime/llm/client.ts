@@ -39,7 +39,11 @@ export function createLlm(options: Endpoint & { timeoutMs: number }): Llm {
     chat: async (request, signal, onDelta) => {
       if (onDelta) return streamAnswer(client, request, signal, options, onDelta);
       try {
-        return withEstimates(readAnswer(await post(textOf(request), signal, traceHeaders()), request.model), request);
+        const answer = await post(textOf(request), signal, traceHeaders());
+        return withEstimates(
+          readAnswer(answer, request.model, (text) => without(text, options)),
+          request,
+        );
       } catch (error) {
         throw classify(error, options);
       }
@@ -187,7 +191,8 @@ export function classify(error: unknown, endpoint: Endpoint): unknown {
     const retryable = status === 408 || status === 409 || status === 429 || status >= 500;
     const message = without(error.message, endpoint).replace(`${status} `, "").slice(0, 300);
     const retryAfterMs = retryAfter(error.headers?.get("retry-after"));
-    return new Failure(`The LLM answered ${status}: ${message}`, {
+    // An error in the middle of a stream has no status.
+    return new Failure(`The LLM answered ${status === 0 ? "with an error" : status}: ${message}`, {
       retryable,
       status,
       retryAfterMs,

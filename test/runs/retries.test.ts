@@ -108,6 +108,20 @@ test("a proxy that repeats the key in its refusal: the reason does not contain i
   });
 });
 
+test.each([
+  [{ error: { message: `no capacity, key ${key}`, code: 529 } }, "The LLM answered with an error: no capacity, key ********"],
+  [{ error: "no capacity" }, "The LLM answered with an error: no capacity"],
+  [
+    `<html>\n  <title>Log in with ${key}</title>`,
+    "The LLM answered with text instead of JSON; check LLM_BASE_URL: <html> <title>Log in with ********</title>",
+  ],
+  [{ choices: [] }, "The LLM's answer has no message in its choices."],
+])("200 with %j instead of an answer: the reason names the error", async (raw, error) => {
+  const chat = { agent_id: "pm_default", messages: [{ role: "user", content: `Hi ${freshIssue()}` }] };
+  world.model.answerWith({ when: chat.messages[0]?.content ?? "", reply: { raw }, times: 3 });
+  expect(await world.service.post("/api/llm/chat", chat)).toMatchObject({ status: 502, body: { error } });
+});
+
 test("an answer with more than 100 tool calls: asked once, its usage counts, and none of them is carried out", async () => {
   const number = freshIssue();
   const call = { name: "alpha__add_comment", arguments: { issue: `${repo}#${number}`, body: "one of many" } };
