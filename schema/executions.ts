@@ -8,7 +8,7 @@ export const executionStates = ["queued", "held", "running", "waiting", "succeed
 export const executionState = z.enum(executionStates).meta({
   id: "TaskExecutionState",
   description:
-    "`queued`: waiting for a worker or for its next attempt; `held`: waiting until a limit resets or an operator releases it; `running`; `waiting`: waiting for a decision on its proposals; `succeeded`, `failed` and `cancelled`: finished.",
+    "`queued`: waiting for a worker or for its next attempt; `held`: waiting until a limit resets, an outage ends or it is released; `running`; `waiting`: waiting for a decision on its proposals; `succeeded`, `failed` and `cancelled`: finished.",
 });
 
 /** One execution of one task for one event. */
@@ -33,8 +33,12 @@ export const execution = z
     held_reason: z
       .string()
       .nullable()
-      .describe("Why the execution is held: the limit that it would exceed, and the level that sets the limit."),
-    held_until: timestamp.nullable().describe("When a held execution is queued again; null if it must be released."),
+      .describe("Why the execution is held, for example the limit that it would exceed and the level that sets the limit."),
+    held_until: timestamp
+      .nullable()
+      .describe(
+        "When a held execution is queued again; null if no time is set: it waits for a release, or for an outage to end.",
+      ),
     waiting_for: z
       .string()
       .nullable()
@@ -64,7 +68,7 @@ export const execution = z
     completion_tokens: z.int(),
     tool_calls: z.int().describe("Number of tool calls."),
     model: z.string().nullable().describe("Model of the last model call; null before it."),
-    cost_usd: z.number().nullable().describe("Known cost of all model calls in US dollars; null if unknown."),
+    cost_usd: z.number().nullable().describe("Known cost of the model calls in US dollars; null if no cost is known."),
     unpriced_tokens: z.int().describe("Tokens of model calls with an unknown cost."),
     dry_run: z
       .boolean()
@@ -83,7 +87,7 @@ export const execution = z
 export const proposalState = z
   .enum(["proposed", "applied", "rejected", "expired", "failed", "dry_run"])
   .describe(
-    "State of the proposal. `proposed`: waiting for a decision or, if `decided_at` is set, is approved and will be written; `dry_run`: not written, because the execution is a dry run.",
+    "State of the proposal. `proposed`: waiting for a decision, or, if `decided_at` is set, approved but not written yet; `dry_run`: not written, because the execution is a dry run.",
   )
   .meta({ id: "ProposalState" });
 

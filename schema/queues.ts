@@ -15,7 +15,9 @@ export const cloudEvent = z
     source: z.string().describe("Event origin, for example /webhook/alpha."),
     type: z
       .string()
-      .describe("Event type: `dev.signalbox.event.received`, or `dev.signalbox.execution.succeeded`, `.failed` or `.cancelled`."),
+      .describe(
+        "Event type: `dev.signalbox.event.received`, or `dev.signalbox.execution.succeeded`, `.failed`, `.cancelled`, `.waiting` or `.held`.",
+      ),
     subject: z.string().optional().describe("The event's issue or pull request, for example alpha:octo/repo#12."),
     time: z.iso.datetime(),
     datacontenttype: z.literal("application/json"),

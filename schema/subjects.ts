@@ -36,7 +36,7 @@ export const search = operation({
   rpc: "MonitoringService.SearchSubjects",
   summary: "Find issues and pull requests",
   description:
-    "Searches by name, key, URL or number, otherwise for words in the name or title among the latest events. Returns the latest first.",
+    "Searches by name, key, URL or number, otherwise for words in the name or title among the latest events. Newest first.",
   input: z.object({
     q: text(2_000).describe(
       "`acme/webshop#42`, `CONF-7`, the issue's URL, its number such as `42`, or words from its name or title.",

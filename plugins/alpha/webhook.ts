@@ -101,7 +101,7 @@ async function hooksOf(client: Client, repository: Parameters, signal: AbortSign
     if (!(error instanceof PluginError) || (error.code !== "not_found" && error.code !== "unauthorized")) throw error;
     throw new PluginError(
       "unauthorized",
-      `cannot read the repository's webhooks: it does not exist, or the token does not have the permission Webhooks (or the scope admin:repo_hook) (${error.message})`,
+      `cannot read the repository's webhooks: the repository does not exist, or the token does not have the permission Webhooks (or the scope admin:repo_hook) (${error.message})`,
     );
   }
 }

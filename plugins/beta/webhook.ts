@@ -65,7 +65,7 @@ async function hooksOf(client: HttpClient, path: { project: string }, signal: Ab
     if (!(error instanceof PluginError) || (error.code !== "not_found" && error.code !== "unauthorized")) throw error;
     throw new PluginError(
       "unauthorized",
-      `cannot read the project's webhooks: it does not exist, or the token's account is not a maintainer (${error.message})`,
+      `cannot read the project's webhooks: the project does not exist, or the token's account is not a maintainer (${error.message})`,
     );
   }
 }

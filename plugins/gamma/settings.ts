@@ -9,7 +9,11 @@ export const settings = z.object({
     .url({ protocol: /^https?$/ })
     .optional()
     .describe("URL of the site, for example https://YOURS.atlassian.net, or of a self-hosted server with its path."),
-  email: z.string().min(1).optional().describe("Cloud: account email address. Server: its user name if api_token is a password."),
+  email: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Cloud: account email address. Server: user name, only if api_token is a password."),
   api_token: z
     .string()
     .min(1)

@@ -15,7 +15,7 @@ export const settings = z.object({
     .string()
     .min(1)
     .optional()
-    .describe("Cloud: account email address. Data Center: its user name, if api_token is a password."),
+    .describe("Cloud: account email address. Data Center: user name, only if api_token is a password."),
   api_token: z
     .string()
     .min(1)

@@ -78,8 +78,9 @@ export function startNotices(options: NoticeOptions): Notices {
   return { ...worker, notifyHeld };
 }
 
+/** Of the work with a notice, only that held by an outage has no time. */
 const bodyOf = (reason: string, until: string | null): string =>
-  `Work on this issue is paused: ${reason}. ${until === null ? "It waits until it is released" : `It continues at ${new Date(until).toISOString().slice(0, 16).replace("T", " ")} UTC`}. Comment \`/continue\` to release it now.`;
+  `Work on this issue is paused: ${reason}. ${until === null ? "It waits until the outage ends or it is released" : `It continues at ${new Date(until).toISOString().slice(0, 16).replace("T", " ")} UTC`}. Comment \`/continue\` to release it now.`;
 
 async function post(notice: Notice, signal: AbortSignal, options: NoticeOptions): Promise<void> {
   const { sql, log } = options;

@@ -40,8 +40,12 @@ export const operatorCommands: Readonly<Record<string, Command>> = {
     about: "Show what runs cost, by month and project",
     run: cost,
   },
-  pause: { usage: "pause [all|project|agent|source] [<id>] --reason <text>", about: "Stop starting executions", run: pause },
-  resume: { usage: "resume [all|project|agent|source] [<id>]", about: "Resume starting executions", run: resume },
+  pause: {
+    usage: "pause [all|project|agent|source] [<id>] --reason <text>",
+    about: "Keep new executions from starting",
+    run: pause,
+  },
+  resume: { usage: "resume [all|project|agent|source] [<id>]", about: "Let executions start again", run: resume },
   storage: { usage: "storage", about: "Show what the database stores, and what retention will remove", run: storage },
 };
 

@@ -74,7 +74,9 @@ describe.concurrent.each([
     }
     // A notice that the tracker has refused is posted half a minute later.
     const notices = () =>
-      textsOf(world.tracker, repo, 1).filter((text) => /^Work on this issue is paused: .* is released/.test(text));
+      textsOf(world.tracker, repo, 1).filter((text) =>
+        /^Work on this issue is paused: .* until the outage ends or it is released\./.test(text),
+      );
     await eventually(() => notices().length > 0, { timeout: 60_000 });
     expect(notices()).toHaveLength(1);
     await has(world, `info: ${words} is available again; executions continue`);

@@ -1,4 +1,12 @@
-import type { ConnectionStatus, EffectivePolicy, Plugin, ProposalState, Status, StepState } from "../../../schema/gen/client.ts";
+import type {
+  ConnectionStatus,
+  EffectivePolicy,
+  Plugin,
+  ProposalState,
+  Status,
+  StepState,
+  TaskExecution,
+} from "../../../schema/gen/client.ts";
 import { deliveries, runs, type StateText } from "./words.ts";
 
 const dryRun: StateText = {
@@ -97,9 +105,13 @@ const plugins: Readonly<Record<Plugin["state"], StateText>> = {
   enabled: { sentence: "The plugin is enabled and will start soon.", next: busy, tone: "busy" },
   starting: { sentence: "The plugin is starting.", next: busy, tone: "busy" },
   ready: { sentence: "The plugin is working.", next: "Nothing to do.", tone: "good" },
-  degraded: { sentence: "The plugin is only partly working.", next: "Check the reason and the plugin's log.", tone: "wait" },
+  degraded: {
+    sentence: "The plugin is running, but it crashed in the last ten minutes.",
+    next: "Check the reason and the plugin's log.",
+    tone: "wait",
+  },
   backoff: {
-    label: "restarting later",
+    label: "waiting to restart",
     sentence: "The plugin exited unexpectedly and will restart after a delay.",
     next: "If it keeps exiting, check the reason and the plugin's log.",
     tone: "wait",
@@ -131,7 +143,7 @@ export const limits: Readonly<Record<keyof EffectivePolicy, string>> = {
   day_tokens: "Tokens per day",
   day_usd: "US dollars per day",
   month_usd: "US dollars per month",
-  on_close: "Runs in progress when an issue is closed",
+  on_close: "Unfinished runs when their issue is closed",
   targets: "Where tools can write",
   reads: "Where tools can read",
   allow: "What its text may contain",
@@ -162,4 +174,12 @@ export function stateText(part: Part, state: string): StateText & { readonly lab
     label,
     ...(text ?? { sentence: `The state is “${label}”.`, next: "See the API reference at /docs.", tone: "idle" }),
   };
+}
+
+/** What a run's state means, and for one that succeeded, where its answer is. */
+export function runSentence({ state, dry_run, result_url }: Pick<TaskExecution, "state" | "dry_run" | "result_url">): string {
+  if (state !== "succeeded") return runs[state].sentence;
+  if (dry_run)
+    return "The agent answered. Nothing was written to the tracker. The proposals below show what it would have written.";
+  return result_url ? "The agent answered, and the answer was posted." : "The agent answered, but no comment was posted.";
 }

@@ -10,7 +10,7 @@ import { commandRefusal, pendingReason } from "../../webhooks/command.ts";
 import { reasonToDiscard, triggersOf } from "../../webhooks/decide.ts";
 import { refusalOf } from "../../webhooks/gate.ts";
 import { unreadableEvent } from "../../webhooks/parse.ts";
-import { limits, meanings, stateText } from "./part-words.ts";
+import { limits, meanings, runSentence, stateText } from "./part-words.ts";
 import { deliveries, failureOf, failures, reasons, remedyOf } from "./words.ts";
 
 const { schemas } = document.components as unknown as {
@@ -47,6 +47,14 @@ describe("every state has a sentence and a next step", () => {
     expect(names).toContain("trigger_min_standing");
     expect(Object.keys(limits).sort()).toEqual(names);
     expect(new Set(Object.values(limits)).size).toBe(names.length);
+  });
+
+  test("a run that succeeded says whether its answer was posted", () => {
+    const run = { state: "succeeded", dry_run: false, result_url: null } as const;
+    expect(runSentence({ ...run, result_url: "https://tracker.example/1" })).toMatch(/answer was posted/);
+    expect(runSentence(run)).toMatch(/no comment was posted/);
+    expect(runSentence({ ...run, dry_run: true })).toMatch(/Nothing was written/);
+    expect(runSentence({ ...run, state: "failed" })).toBe(stateText("run", "failed").sentence);
   });
 
   test("a state of a newer service is shown by its name", () => {

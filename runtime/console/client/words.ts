@@ -20,8 +20,8 @@ export const runs: Readonly<Record<TaskExecutionState, StateText>> = {
     tone: "wait",
   },
   held: {
-    sentence: "The run would exceed a policy limit, so it has not started.",
-    next: "Release it to run it once anyway, or raise the limit named in the reason.",
+    sentence: "The run is on hold because of a limit or an outage.",
+    next: "Release it to continue anyway. After an outage, it continues automatically. To hold fewer runs, change the limit named in the reason.",
     tone: "wait",
   },
   running: { sentence: "The agent is working on it.", next: "Watch the steps as they happen, or cancel the run.", tone: "busy" },
@@ -31,7 +31,7 @@ export const runs: Readonly<Record<TaskExecutionState, StateText>> = {
     tone: "wait",
   },
   succeeded: {
-    sentence: "The agent answered, and the answer was posted.",
+    sentence: "The agent answered.",
     next: "Read the answer, or try another prompt as a dry run.",
     tone: "good",
   },
@@ -60,7 +60,7 @@ export const deliveries: Readonly<Record<EventOutcome, StateText>> = {
   },
   refused: {
     sentence: "The delivery was refused, and its body was not stored.",
-    next: "Fix the cause, then redeliver it from the tracker.",
+    next: "Fix the cause, then redeliver the webhook from the tracker.",
     tone: "bad",
   },
 };
@@ -77,7 +77,7 @@ export interface Remedy {
 const routing = ["routing", "Open routing"] as const;
 const connections = ["connections", "Open connections"] as const;
 const settings = ["settings/configuration", "Open settings"] as const;
-const sentAgain = "then redeliver it from the tracker.";
+const sentAgain = "then redeliver the webhook from the tracker.";
 
 /** Why a delivery starts nothing or was refused. The first that matches counts. */
 export const reasons: readonly Remedy[] = [
@@ -227,7 +227,7 @@ export const failures: readonly Remedy[] = [
   { when: /be unpacked/, sentence: "The run's stored text is corrupted.", next: "Check the database, then replay the delivery." },
   {
     when: /could not be written/,
-    sentence: "The tracker rejected a write.",
+    sentence: "The tracker did not accept a write.",
     next: `Read its response, fix the cause, ${restart}`,
     open: ["connections", "Check the connection"],
   },

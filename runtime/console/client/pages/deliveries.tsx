@@ -46,7 +46,9 @@ export function DeliveriesPage() {
               })
             }
             reload={events.reload}
-            about={<p>Each delivery is dispatched again with the current routing. What their tasks write cannot be undone.</p>}
+            about={
+              <p>Each delivery is dispatched again with the current routing. Signalbox cannot undo what their tasks write.</p>
+            }
           />
         </p>
       )}

@@ -58,8 +58,8 @@ function Replay({ id }: { id: string }) {
       needs="write"
       confirm={
         <p>
-          Dispatches the delivery again as a new one, with the current routing. Its tasks run and post their answers. What they
-          write to the tracker cannot be undone.
+          Dispatches the delivery again as a new one, with the current routing. Its tasks run and post their answers. Signalbox
+          cannot undo what they write to the tracker.
         </p>
       }
       run={replay}

@@ -1,6 +1,7 @@
 import type { TaskExecutionWithTranscript } from "../../../../schema/gen/client.ts";
 import { call } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
+import { runSentence } from "../part-words.ts";
 import { State } from "../parts/badge.tsx";
 import { Markdown } from "../parts/markdown.tsx";
 import { NextStep, Page, QueryResult, Section } from "../parts/page.tsx";
@@ -82,10 +83,8 @@ function Memories({ keys }: { keys: readonly string[] }) {
   );
 }
 
-const dryRun = "The agent answered. Nothing was written to the tracker. The proposals below show what it would have written.";
-
 function Verdict({ run }: { run: TaskExecutionWithTranscript }) {
-  const { sentence, next } = runs[run.state];
+  const { next } = runs[run.state];
   const wait = run.waiting_for && !run.held_reason && waitSentence(run.waiting_for);
   const why = run.error ?? run.held_reason ?? run.reason;
   const remedy = run.state === "failed" ? failureOf(run.error) : null;
@@ -93,7 +92,7 @@ function Verdict({ run }: { run: TaskExecutionWithTranscript }) {
     <div class="card verdict">
       <p>
         <State of="run" state={run.state} /> {run.dry_run && <State of="step" state="dry_run" />}{" "}
-        {run.dry_run && run.state === "succeeded" ? dryRun : wait ? <Prose text={wait} /> : sentence}{" "}
+        {wait ? <Prose text={wait} /> : runSentence(run)}{" "}
         {run.held_until && (
           <span class="soft">
             It will be queued again <Time at={run.held_until} />.

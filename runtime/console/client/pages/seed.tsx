@@ -32,7 +32,7 @@ export function SeedAgents({ reload }: Props) {
         <>
           <p>
             Creates five agents, nine tasks and the mappings that fire them. Existing objects do not change. You can delete any of
-            them later.
+            the new ones later.
           </p>
           <p>New issues and pull requests start runs. What else should?</p>
           <Sets selected={include} select={select} />

@@ -66,7 +66,9 @@ function sentenceOf({ ok, changed, configured, missing, unknown, notes, active }
         ? `The missing events were added on ${platform}.`
         : ok
           ? `The webhook on ${platform} was already complete.`
-          : `Nothing changed on ${platform}.`;
+          : configured.length > 0
+            ? `The webhook on ${platform} was not changed.`
+            : `Nothing changed on ${platform}.`;
   const rest = [
     configured.length > 0 && `It sends ${configured.join(", ")}.`,
     missing.length > 0 && `It does not send ${missing.join(", ")}.`,
