@@ -38,7 +38,15 @@ export default defineConfig([
     noExternal: [/^@signalbox\//],
   },
   // The package that authors of plugins install instead of the service, and the one that creates a new plugin.
-  { ...shared, entry: { signalbox: "runtime/cli/plugin/main.ts" }, outDir: "dist/cli", noExternal: [/^@signalbox\//] },
+  {
+    ...shared,
+    entry: {
+      signalbox: "runtime/cli/plugin/main.ts",
+      "measure-message-worker": "runtime/plugins/sandbox/measure-message-worker.ts",
+    },
+    outDir: "dist/cli",
+    noExternal: [/^@signalbox\//],
+  },
   {
     ...shared,
     skipNodeModulesBundle: false,

@@ -31,6 +31,8 @@ rmSync("dist/types", { recursive: true });
 
 for (const name of ["signalbox", "cli"]) cpSync("dist/boot/boot.js", `dist/${name}/boot.js`);
 rmSync("dist/boot", { recursive: true });
+requireSiblings("signalbox", 5);
+requireSiblings("cli", 1);
 for (const name of ["signalbox", "cli", "create-signalbox-plugin"])
   writeFileSync(`dist/${name}/templates.json`, JSON.stringify(templates("runtime/cli/plugin/templates")));
 cpSync("runtime/transports/http/docs", "dist/signalbox/docs", { recursive: true });
@@ -99,6 +101,19 @@ for (const folder of pluginFolders) {
   // Published like the plugin of any other author.
   const { exports, signalbox } = read(`${folder}/package.json`);
   write(name, { ...described(own, folder), exports, signalbox }, folder);
+}
+
+/** Programs of threads and processes are started by path, so no bundler notices that one is missing from the entries. */
+function requireSiblings(name, number) {
+  const bundles = readdirSync(`dist/${name}`).filter((file) => file.endsWith(".js"));
+  const texts = bundles.map((file) => readFileSync(`dist/${name}/${file}`, "utf8"));
+  const programs = texts.flatMap((text) =>
+    [...text.matchAll(/siblingFile\(import\.meta\.url, "([^"]+)"/g)].map(([, one]) => one),
+  );
+  if (programs.length !== number)
+    throw new Error(`dist/${name} starts ${programs.length} programs by path instead of ${number}: ${programs.join(", ")}`);
+  const missing = programs.filter((one) => !bundles.includes(`${one}.js`));
+  if (missing.length > 0) throw new Error(`tsup.config.ts: dist/${name} needs the entries ${missing.join(", ")}`);
 }
 
 function write(name, described, source) {

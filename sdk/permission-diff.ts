@@ -156,46 +156,44 @@ const isSameSignature = (before: NonNullable<Source["signature"]>, after: Source
   before.secret === after.secret &&
   (before.prefix ?? "") === (after.prefix ?? "");
 
-type Contributed = Partial<DeclaredContributions>;
-
-/** Each contribution of a kind, with the one of the same name before. */
-const compared = <K extends keyof DeclaredContributions>(kind: K, before: Contributed, after: Contributed) =>
-  Object.entries(after[kind] ?? {}).map(([name, now]) => {
-    const all = before[kind] as Readonly<Record<string, DeclaredContributions[K][string]>> | undefined;
-    return { name, now: now as DeclaredContributions[K][string], had: ownMember(all, name) };
-  });
-
 /** Differences of the other contributions: which callers can use them, and what the plugin receives through them. */
-function contributionsOf(isFirst: boolean, before: Contributed = {}, after: Contributed = {}): string[] {
-  return [
-    ...compared("routes", before, after).flatMap(({ name, now: { scope }, had }) => {
-      // Open routes are listed with the permissions.
-      if (scope === "open" || (had && scopes.indexOf(scope) >= scopes.indexOf(had.scope))) return [];
-      return [`route: ${name}, for API keys with the scope ${scope}${had ? `, before ${had.scope}` : ""}`];
-    }),
-    ...compared("tools", before, after).flatMap(({ name, now: { effect }, had }) => {
-      if (effect === "write")
-        return had?.effect === "write" ? [] : [`tool: ${name}, which writes${had ? "; until now it only read" : ""}`];
-      // The tools of a first version are listed separately.
-      return had || isFirst ? [] : [`tool: ${name}, which reads`];
-    }),
-    ...compared("knowledge", before, after).flatMap(({ name, now, had }) => {
-      const connector = `knowledge connector: ${name}`;
-      if (!had) return [`${connector}, which receives the credentials of knowledge sources of this type`];
-      const plain = had.secrets.filter((secret) => !now.secrets.includes(secret));
-      return plain.map((secret) => `${connector}, its setting ${secret} is no longer kept secret`);
-    }),
-    ...compared("useCases", before, after).flatMap(({ name, had }) =>
-      had ? [] : [`use case: ${name}, which operators can set up`],
-    ),
-    ...compared("queues", before, after).flatMap(({ name, now: { feeds }, had }) => [
-      ...(had ? [] : [`queue: ${name}, which receives every event and every execution that ends, waits or is held`]),
-      ...(feeds && !had?.feeds ? [`queue: ${name}, which delivers webhooks`] : []),
-    ]),
-    ...compared("memories", before, after).flatMap(({ name, had }) =>
-      had ? [] : [`memory store: ${name}, which receives memories if an operator chooses it`],
-    ),
-  ];
+function contributionsOf(
+  isFirst: boolean,
+  before: Partial<DeclaredContributions> = {},
+  after: Partial<DeclaredContributions> = {},
+): string[] {
+  const additions: string[] = [];
+  for (const [name, { scope }] of Object.entries(after.routes ?? {})) {
+    const had = ownMember(before.routes, name)?.scope;
+    // Open routes are listed with the permissions.
+    if (scope === "open" || (had !== undefined && scopes.indexOf(scope) >= scopes.indexOf(had))) continue;
+    additions.push(`route: ${name}, for API keys with the scope ${scope}${had === undefined ? "" : `, before ${had}`}`);
+  }
+  for (const [name, { effect }] of Object.entries(after.tools ?? {})) {
+    const had = ownMember(before.tools, name)?.effect;
+    if (effect === "write" && had !== "write")
+      additions.push(`tool: ${name}, which writes${had === undefined ? "" : `; until now it only read`}`);
+    // The tools of a first version are listed separately.
+    else if (had === undefined && !isFirst) additions.push(`tool: ${name}, which reads`);
+  }
+  for (const [name, { secrets }] of Object.entries(after.knowledge ?? {})) {
+    const had = ownMember(before.knowledge, name);
+    if (!had) additions.push(`knowledge connector: ${name}, which receives the credentials of knowledge sources of this type`);
+    for (const secret of had?.secrets ?? [])
+      if (!secrets.includes(secret))
+        additions.push(`knowledge connector: ${name}, its setting ${secret} is no longer kept secret`);
+  }
+  for (const name of Object.keys(after.useCases ?? {}))
+    if (!ownMember(before.useCases, name)) additions.push(`use case: ${name}, which operators can set up`);
+  for (const [name, { feeds }] of Object.entries(after.queues ?? {})) {
+    const had = ownMember(before.queues, name);
+    if (!had) additions.push(`queue: ${name}, which receives every event and every execution that ends, waits or is held`);
+    if (feeds && !had?.feeds) additions.push(`queue: ${name}, which delivers webhooks`);
+  }
+  for (const name of Object.keys(after.memories ?? {}))
+    if (!ownMember(before.memories, name))
+      additions.push(`memory store: ${name}, which receives memories if an operator chooses it`);
+  return additions;
 }
 
 function limitsOf(before: Limits, after: Limits): string[] {

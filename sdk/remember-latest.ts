@@ -1,6 +1,6 @@
 /**
- * Remembers the value of each of the latest `most` keys: a process that runs for months must not keep what it made for every old key,
- * for example for each account whose credentials were rotated.
+ * Remembers a value for each key, but for `most` keys at a time, because a process that runs for months must not keep a value for every
+ * account whose credentials were rotated. A further key replaces the one that was first used the longest time ago.
  */
 export function rememberLatest<T>(most: number): (key: string, make: () => T) => T {
   const values = new Map<string, T>();

@@ -8,7 +8,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { declaredOperations } from "../declared-operations.ts";
 import { asJson, asTable, onOneLine } from "./output.ts";
 import { run } from "./run.ts";
-import { follow } from "./tail.ts";
 
 test("text of a plugin neither controls the terminal nor looks like another line", () => {
   const text = "a\nb\u001b[2J\u009b31m\u202edcba\u2028c";
@@ -191,49 +190,6 @@ describe("no answer of a service controls the terminal", () => {
     // Tables truncate it.
     expect(said).toContain("evil.example");
     expect(said.replace(/[\n\t]/g, "")).not.toMatch(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u);
-  });
-
-  /** Follows an execution until it has ended; the service gives these answers. */
-  async function followed(answers: readonly ((printed: Promise<void>) => Response)[], pauseMs: number) {
-    const [sent, said, complaints]: [(string | null)[], string[], string[]] = [[], [], []];
-    let printed = Promise.withResolvers<void>();
-    const answer = ({ request: { headers } }: { request: Request }) => {
-      printed = Promise.withResolvers();
-      return answers[sent.push(headers.get("last-event-id")) - 1]?.(printed.promise);
-    };
-    server.use(http.get(`${url}/api/task-executions/:id/events`, answer));
-    const out = (text: string) => printed.resolve(void said.push(text));
-    await follow("x", false, { ...terminal, out, err: (text) => complaints.push(text) }, pauseMs);
-    return { sent, said: said.map((line) => /running|waiting|succeeded/.exec(line)?.[0]), complaints };
-  }
-  const eventOf = (state: string) => {
-    const change = { ...execution, state, error: null, created_at: "2026-11-26T09:28:20.123Z" };
-    return `event: execution\nid: 7\ndata: ${JSON.stringify({ execution_id: "x", execution: change, step: null })}\n\n`;
-  };
-  const whole = (text: string) => () => new HttpResponse(text);
-  /** The connection breaks after this text is printed. */
-  const cut = (text: string) => (printed: Promise<void>) => {
-    const start = (controller: ReadableStreamDefaultController) => controller.enqueue(new TextEncoder().encode(text));
-    const pull = async (controller: ReadableStreamDefaultController) => controller.error(await printed);
-    return new HttpResponse(new ReadableStream({ start, pull }));
-  };
-  const refused = () => new HttpResponse(new ReadableStream({ start: (controller) => controller.error() }), { status: 503 });
-
-  test("tail reconnects after errors, reports each outage once, and prints no change twice", async () => {
-    const failed = whole('event: error\ndata: {"error":"The database is unavailable. Try again."}\n\n');
-    const outage = [failed, () => HttpResponse.error(), refused];
-    const next = cut(eventOf("running") + eventOf("waiting"));
-    const answers = [whole(eventOf("running")), ...outage, next, cut(eventOf("succeeded"))];
-    const { sent, said, complaints } = await followed(answers, 0);
-    expect(sent).toEqual([null, "7", "7", "7", "7", "7"]);
-    const reasons = ["The database is unavailable", `The connection to ${url} was closed before the end of the response`];
-    expect(complaints).toEqual(reasons.map((reason) => `The stream ended (${reason}); reconnecting.\n`));
-    expect(said).toEqual(["running", "waiting", "succeeded"]);
-  });
-
-  test("tail continues at once after the normal end of a stream, and fails if no stream begins", async () => {
-    expect((await followed([whole(eventOf("running")), whole(eventOf("succeeded"))], 600_000)).said).toHaveLength(2);
-    await expect(followed([refused], 0)).rejects.toThrow("The service answered 503: ");
   });
 
   test("JSON keeps the texts", async () => {

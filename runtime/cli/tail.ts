@@ -15,6 +15,7 @@ const maxShown = 10_000;
  * change. `pauseMs`: between an error and the next attempt.
  */
 export async function follow(id: string | undefined, json: boolean, terminal: Terminal, pauseMs: number = 2_000): Promise<void> {
+  const service = namedService();
   const op = id === undefined ? live.ofService : live.ofExecution;
   const reader = new StreamReader(id, json, terminal);
   if (!json && id === undefined) terminal.err("Following all executions. Press Ctrl-C to stop.\n");
@@ -23,8 +24,8 @@ export async function follow(id: string | undefined, json: boolean, terminal: Te
   for (;;) {
     reader.begin();
     try {
-      const service = { ...namedService(), lastEventId: reader.lastEventId };
-      await request(op, id === undefined ? {} : { id }, service, (chunk) => reader.read(chunk));
+      const from = { ...service, lastEventId: reader.lastEventId };
+      await request(op, id === undefined ? {} : { id }, from, (chunk) => reader.read(chunk));
       hasFollowed = true;
     } catch (error) {
       hasFollowed ||= error instanceof IncompleteResponse;

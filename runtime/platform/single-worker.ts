@@ -1,6 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 
+/** Maximum time for the start of a thread, in milliseconds. On a busy machine, it takes longer than most answers. */
+const startMs = 30_000;
+
 export interface SingleWorkerOptions {
   /** The program of the thread. It answers each message with one message. */
   readonly file: URL;
@@ -59,9 +62,11 @@ export class SingleWorker<Question, Answer> {
     const worker = this.#worker;
     return new Promise((done, fail) => {
       let timer: ReturnType<typeof setTimeout> | undefined;
-      const limit = () => {
-        timer = setTimeout(() => end(() => fail(new Error(`no answer within ${limitMs} ms`))), limitMs);
+      const limitTo = (ms: number, problem: string) => {
+        clearTimeout(timer);
+        timer = setTimeout(() => end(() => fail(new Error(problem))), ms);
       };
+      const limit = () => limitTo(limitMs, `no answer within ${limitMs} ms`);
       const onAnswer = (answer: Answer) => end(() => done(answer));
       const onFailure = (error: unknown) => end(() => fail(error));
       const end = (act: () => void) => {
@@ -70,9 +75,11 @@ export class SingleWorker<Question, Answer> {
         act();
       };
       worker.on("message", onAnswer).on("error", onFailure).on("exit", onFailure);
-      // On a busy machine, the start takes longer than an answer.
       if (isStarted) limit();
-      else worker.once("online", limit);
+      else {
+        limitTo(startMs, `the thread did not start within ${startMs} ms`);
+        worker.once("online", limit);
+      }
       worker.postMessage(question);
     });
   }

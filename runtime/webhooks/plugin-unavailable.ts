@@ -1,4 +1,5 @@
 import { within } from "../platform/abortable.ts";
+
 /** A sandboxed plugin could not be called. */
 export class PluginUnavailable extends Error {
   /** Whether its process ended or did not respond during this call. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { parseArgs } from "node:util";
 // The program of create-signalbox-plugin: `npm create signalbox-plugin <folder>` is `signalbox plugin new <folder>`.
+import { parseArgs } from "node:util";
 import { messageOf } from "../../platform/error-text.ts";
 import { listOfKinds } from "./kinds.ts";
 import { ownershipFlags, ownershipOf, remainingSteps } from "./ownership.ts";

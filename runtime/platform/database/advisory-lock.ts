@@ -2,8 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Database, Sql } from "./client.ts";
 
 /**
- * The keys of all advisory locks, in one place, so that no two are the same by mistake. PostgreSQL distinguishes locks with one key
- * from those with two.
+ * The keys of advisory locks, in one place, so that no two are the same by mistake. PostgreSQL distinguishes locks with one key from
+ * those with two. The lock on a comment's command has a 64-bit hash as its key. Replicas of two releases exclude each other only if a
+ * key stays the same.
  */
 export const lockKeys = {
   migrations: 7_160_413,

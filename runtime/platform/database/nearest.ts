@@ -1,6 +1,7 @@
 import type { SqlAccess, SqlStatement, VectorQuery, VectorSettings } from "@signalbox/sdk";
 import { toSql } from "pgvector";
-import type { Database, Queryable, Sql } from "./client.ts";
+import type { Database, Sql } from "./client.ts";
+import { pipelined } from "./transaction.ts";
 
 /**
  * Number of rows that a search of a vector index visits. With fewer, recall among 100,000 rows is below 0.97 (`npm run bench --
@@ -114,28 +115,6 @@ function nearestStatement(query: VectorQuery, column: VectorColumn): SqlStatemen
 
 const countRows = (table: string, condition: string): string =>
   `(select count(*) from (select 1 from ${table} where ${condition} limit (select n + 1 from bound)) counted)`;
-
-/**
- * Sends statements together with the begin and commit of their transaction, in one round trip; `sql.begin` needs three. So
- * no statement can depend on the result of another. Returns the rows of each statement, and throws the first error.
- */
-export async function pipelined<Row extends object>(
-  sql: Sql,
-  statements: (tx: Queryable) => readonly PromiseLike<readonly unknown[]>[],
-  /** Statements that are sent together with the begin, for example settings of the transaction. */
-  first = "",
-): Promise<Row[][]> {
-  const tx = await sql.reserve();
-  try {
-    // The statements are sent in this order without waiting. After a failure, the commit rolls back.
-    const results = await Promise.allSettled([tx.unsafe(`begin; ${first}`), ...statements(tx), tx.unsafe("commit")]);
-    const failed = results.find((one) => one.status === "rejected");
-    if (failed) throw failed.reason;
-    return results.slice(1, -1).map((one) => [...(one as PromiseFulfilledResult<Row[]>).value]);
-  } finally {
-    tx.release();
-  }
-}
 
 /** The capability `sql`: the pool behind a plugin's statements. */
 export const sqlAccess = (sql: Sql, nearest: FindNearest): SqlAccess => ({

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Door, openDoor } from "../../transports/http/testing/door.ts";
-import { pipelined } from "./nearest.ts";
+import { pipelined } from "./transaction.ts";
 
 let door: Door;
 beforeAll(async () => {
@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => door?.close());
 const stored = async () => (await door.sql<{ n: number }[]>`select n from trips order by n`).map(({ n }) => n);
 
-test("gives the rows of each, in one transaction whose settings end with it", async () => {
+test("pipelined statements give the rows of each, in one transaction whose settings end with it", async () => {
   const before = await door.sql`show statement_timeout`;
   const rows = await pipelined<Record<string, unknown>>(
     door.sql,
