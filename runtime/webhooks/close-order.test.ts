@@ -74,6 +74,21 @@ test.each([
   expect(await stateOf(later)).toBe("queued");
 });
 
+test("a polled close cancels nothing that the same poll reports after it", { tags: ["postgres"] }, async () => {
+  const comment = edit(11);
+  const laterComment = { ...comment, event: { ...comment.event, action: "created", snapshot: false } };
+  const reopened = withKey(polled(edit(11)));
+  const [opened, closed] = [edit(11), polled(close(11))];
+  await storeTogether(first.sql, [opened], limits);
+  const stored = await storeTogether(first.sql, [closed, withKey(polled(laterComment)), reopened], limits);
+  expect(stored.get(closed)).toMatchObject({ cancelled: [opened.executions[0]?.id] });
+  expect([await stateOf(opened), await stateOf(laterComment), await stateOf(reopened)]).toEqual([
+    "cancelled",
+    "queued",
+    "queued",
+  ]);
+});
+
 test.each([["alpha"], ["other"]])(
   "a close by the webhook %s waits for an uncommitted poll, then cancels what it started",
   {

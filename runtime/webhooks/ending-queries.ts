@@ -10,22 +10,23 @@ export function authorKey({ source, author, actor }: Pick<NewEvent, "source" | "
 
 /**
  * Cancels the executions on closed issues, unless a policy lets them finish. The statement does not see the executions that it
- * stores itself, so tasks that the close starts are not cancelled. `onlyMissed`: the closes were stored before; cancels only the
- * executions of events that arrived before them.
+ * stores itself, so tasks that the close starts are not cancelled. `together`: the closes were stored before, together with these
+ * events, which follow them; cancels only the executions of other events, which arrived before the closes or at the same time.
  */
-export function endingOf(sql: Queryable, arrivals: readonly Arrival[], { onlyMissed = false } = {}) {
+export function endingOf(sql: Queryable, arrivals: readonly Arrival[], { together }: { together?: readonly string[] } = {}) {
   const closed = arrivals.flatMap(({ event, closes }) =>
     closes ? [{ id: event.id, subject: event.subject, reason: event.reason }] : [],
   );
   if (closed.length === 0) return { use: sql``, cancelled: sql`'{}'::text[]` };
-  const earlier = onlyMissed
-    ? sql`and exists (select 1 from webhook_events e where e.id = x.event_id and e.id <> c.id and e.received_at <= c.received_at)`
+  const earlier = together
+    ? sql`and exists (select 1 from webhook_events e where e.id = x.event_id and e.received_at <= c.received_at
+        and not e.id = any(${together as string[]}::uuid[]))`
     : sql``;
   const at = (state: string) => sql`
     select x.id, c.id as event_id, x.task_id, x.agent_id, x.project_id from closed c
     join task_executions x on x.subject = c.subject and ${sql.unsafe(state)} ${earlier}`;
   const use = sql`, closed as (
-      select c.* ${onlyMissed ? sql`, stored.received_at` : sql``} from json_to_recordset(${JSON.stringify(closed)}::text::json) as c (id uuid, subject text, reason text)
+      select c.* ${together ? sql`, stored.received_at` : sql``} from json_to_recordset(${JSON.stringify(closed)}::text::json) as c (id uuid, subject text, reason text)
       join stored on stored.id = c.id where stored.reason is not distinct from c.reason
     ), begun as (
       ${at("x.state = 'queued'")} union all ${at("x.state = 'running'")} union all ${at("x.state in ('held', 'waiting')")}

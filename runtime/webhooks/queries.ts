@@ -97,13 +97,17 @@ export async function lockSubjects(tx: Queryable, arrivals: readonly Arrival[]):
 
 /**
  * Cancels what edits started that were being stored at the same moment as these polled closes. The statement that stored a close did
- * not see them, and could not wait for them: a poll locks its path, for which webhooks wait that hold locks of their issues. Returns
- * the executions by the id of their close.
+ * not see them. It could not wait for them: webhooks hold the locks of their issues while they wait for the path that a poll has
+ * locked. `together`: ids of the events that this statement stored. Returns the executions by the id of their close.
  */
-export async function endMissed(tx: Queryable, closes: readonly Arrival[]): Promise<Map<string, readonly string[]>> {
+export async function endMissed(
+  tx: Queryable,
+  closes: readonly Arrival[],
+  together: readonly string[],
+): Promise<Map<string, readonly string[]>> {
   const subjects = inOrderOfLocks(closes).map(({ event }) => event.subject ?? "");
   await tx`select pg_advisory_xact_lock(${firstLockKeys.subject}, hashtext(subject)) from unnest(${subjects}::text[]) subject`;
-  const { use, cancelled } = endingOf(tx, closes, { onlyMissed: true });
+  const { use, cancelled } = endingOf(tx, closes, { together });
   const rows = await tx<{ id: string; cancelled: string[] }[]>`
     with stored as (
       select id, reason, received_at from webhook_events where id = any(${closes.map(({ event }) => event.id)}::uuid[])

@@ -5,8 +5,7 @@ import { type ArrivalLimits, endMissed, findEarlier, insertArrivals, lockSubject
 /**
  * Stores events in one statement. If a webhook accepts several secrets, its body has several names. Two concurrent copies may each
  * store one of them, but only one copy becomes an event. In a transaction, other statements see the names only once all of them
- * belong to the stored event. A close
- * waits for the edits of its issue that are being stored, then cancels what they started.
+ * belong to the stored event. A close waits for the edits of its issue that are being stored, then cancels what they started.
  */
 export async function storeTogether(
   sql: Sql,
@@ -33,7 +32,8 @@ async function endPolled(sql: Sql, outcomes: Map<Arrival, string | StoredEvent>)
   );
   if (closes.length === 0) return outcomes;
   const all = closes.map(({ one }) => one);
-  const missed = await sql.begin((tx) => endMissed(tx, all));
+  const together = [...outcomes.keys()].map(({ event }) => event.id);
+  const missed = await sql.begin((tx) => endMissed(tx, all, together));
   for (const { one, stored } of closes)
     outcomes.set(one, { ...stored, cancelled: [...stored.cancelled, ...(missed.get(one.event.id) ?? [])] });
   return outcomes;
