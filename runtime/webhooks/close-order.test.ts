@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Database } from "../platform/database/client.ts";
+import type { Database, Sql } from "../platform/database/client.ts";
 import { type TestDatabase, testDatabase, testServer } from "../platform/database/test-database.ts";
 import { newId } from "../platform/ids.ts";
 import type { Arrival } from "./arrival.ts";
@@ -19,6 +19,8 @@ beforeAll(async () => {
 afterAll(() => own?.drop());
 
 const limits = { replayHours: 0, loops: { windowSeconds: 0, cooldownSeconds: 0 } };
+const warnings: string[] = [];
+const log = { warn: (message: string) => void warnings.push(message) };
 const subjectOf = (issue: number) => `alpha:octo/app#${issue}`;
 const close = (issue: number, slug = "alpha"): Arrival => ({
   event: openedEvent({ slug, subject: subjectOf(issue), action: "closed", occurred_at: "2026-01-02T00:00:00Z" }),
@@ -48,7 +50,7 @@ test("a close waits for an uncommitted edit of its issue, then cancels what it s
   let stored: ReturnType<typeof storeTogether> | undefined;
   await first.sql.begin(async (tx) => {
     await insertArrivals(tx, [edited]);
-    stored = storeTogether(second.sql, [closed], limits);
+    stored = storeTogether(second.sql, [closed], limits, log);
     await pause();
   });
   expect((await stored)?.get(closed)).toMatchObject({ cancelled: [edited.executions[0]?.id] });
@@ -65,7 +67,7 @@ test.each([
   let stored: ReturnType<typeof storeTogether> | undefined;
   await first.sql.begin(async (tx) => {
     await insertArrivals(tx, [edited]);
-    stored = storeTogether(second.sql, [closed], limits);
+    stored = storeTogether(second.sql, [closed], limits, log);
     await pause();
   });
   expect((await stored)?.get(closed)).toMatchObject({ cancelled: [edited.executions[0]?.id] });
@@ -79,14 +81,45 @@ test("a polled close cancels nothing that the same poll reports after it", { tag
   const laterComment = { ...comment, event: { ...comment.event, action: "created", snapshot: false } };
   const reopened = withKey(polled(edit(11)));
   const [opened, closed] = [edit(11), polled(close(11))];
-  await storeTogether(first.sql, [opened], limits);
-  const stored = await storeTogether(first.sql, [closed, withKey(polled(laterComment)), reopened], limits);
+  await storeTogether(first.sql, [opened], limits, log);
+  const stored = await storeTogether(first.sql, [closed, withKey(polled(laterComment)), reopened], limits, log);
   expect(stored.get(closed)).toMatchObject({ cancelled: [opened.executions[0]?.id] });
   expect([await stateOf(opened), await stateOf(laterComment), await stateOf(reopened)]).toEqual([
     "cancelled",
     "queued",
     "queued",
   ]);
+});
+
+/** Whose first transactions fail as in a deadlock. */
+const deadlocking = (sql: Sql, failures: number) =>
+  new Proxy(sql, {
+    get: (target, name) =>
+      name === "begin" && failures-- > 0
+        ? () => target`do $$ begin raise exception 'deadlock' using errcode = '40P01'; end $$`
+        : Reflect.get(target, name),
+  });
+
+test.each([
+  ["its search for edits that it missed is repeated after a deadlock", 4, "cancelled", []],
+  [
+    "it is stored if its search for edits that it missed fails",
+    9,
+    "queued",
+    ["failed to cancel the executions of edits that were stored at the same moment as a polled close"],
+  ],
+] as const)("a polled close: %s", { tags: ["postgres"] }, async (_, failures, state, warned) => {
+  warnings.length = 0;
+  const [edited, closed] = [edit(12 + failures), polled(close(12 + failures))];
+  let stored: ReturnType<typeof storeTogether> | undefined;
+  await first.sql.begin(async (tx) => {
+    await insertArrivals(tx, [edited]);
+    stored = storeTogether(deadlocking(second.sql, failures), [closed], limits, log);
+    await pause();
+  });
+  expect((await stored)?.get(closed)).toMatchObject({ id: closed.event.id });
+  expect(await stateOf(edited)).toBe(state);
+  expect(warnings).toEqual(warned);
 });
 
 test.each([["alpha"], ["other"]])(
@@ -100,7 +133,7 @@ test.each([["alpha"], ["other"]])(
     let stored: ReturnType<typeof storeTogether> | undefined;
     await first.sql.begin(async (tx) => {
       await insertArrivals(tx, [edited]);
-      stored = storeTogether(second.sql, [closed], limits);
+      stored = storeTogether(second.sql, [closed], limits, log);
       await pause();
     });
     expect((await stored)?.get(closed)).toMatchObject({ cancelled: [edited.executions[0]?.id] });
@@ -111,7 +144,7 @@ test("closes and edits by polls and webhooks do not deadlock", { tags: ["postgre
   const rounds = Array.from({ length: 80 }, (_, n) => {
     const pair = n % 2 ? [close(9), edit(10)] : [edit(9), close(10)];
     const arrivals = (n % 4 < 2 ? pair : pair.map(polled)).map(withKey);
-    return storeTogether((n % 3 ? first : second).sql, arrivals, limits);
+    return storeTogether((n % 3 ? first : second).sql, arrivals, limits, log);
   });
   expect((await Promise.all(rounds)).reduce((sum, stored) => sum + stored.size, 0)).toBe(160);
 });
@@ -119,7 +152,7 @@ test("closes and edits by polls and webhooks do not deadlock", { tags: ["postgre
 test("closes and edits of several issues by two webhooks do not deadlock", { tags: ["postgres"], timeout: 60_000 }, async () => {
   const rounds = Array.from({ length: 60 }, (_, n) => {
     const arrivals = n % 2 ? [close(3), edit(4, "other")] : [close(4), edit(3, "other")];
-    return storeTogether((n % 3 ? first : second).sql, n % 5 ? arrivals : [edit(4), edit(3, "other")], limits);
+    return storeTogether((n % 3 ? first : second).sql, n % 5 ? arrivals : [edit(4), edit(3, "other")], limits, log);
   });
   expect((await Promise.all(rounds)).reduce((sum, stored) => sum + stored.size, 0)).toBe(120);
 });

@@ -139,8 +139,8 @@ export class Dispatcher {
 /** Stores an event with its executions. Returns its outcome, or the id of the event that it duplicates. */
 type Store = (arrival: Arrival) => Promise<string | StoredEvent>;
 
-const storeIn = ({ sql, replayHours, loops }: DispatcherOptions, concurrency: number): Store =>
-  batch((arrivals: Arrival[]) => storeAll(sql, arrivals, { replayHours, loops }), {
+const storeIn = ({ sql, replayHours, loops, log }: DispatcherOptions, concurrency: number): Store =>
+  batch((arrivals: Arrival[]) => storeAll(sql, arrivals, { replayHours, loops }, log), {
     maxItems: 64,
     beside: 8,
     maxSize: 4_000_000,
@@ -150,18 +150,23 @@ const storeIn = ({ sql, replayHours, loops }: DispatcherOptions, concurrency: nu
   });
 
 /** The outcome of each new event, or the id of the earlier one. */
-async function storeAll(sql: Sql, arrivals: readonly Arrival[], limits: ArrivalLimits): Promise<(string | StoredEvent)[]> {
+async function storeAll(
+  sql: Sql,
+  arrivals: readonly Arrival[],
+  limits: ArrivalLimits,
+  log: Pick<Log, "warn">,
+): Promise<(string | StoredEvent)[]> {
   const all: (string | StoredEvent)[] = [];
   // A close cancels the executions that are stored before it, so it begins a new statement.
   for (const some of splitBefore(arrivals, ({ closes }) => closes === true)) {
     const { first, copies } = splitCopies(some);
-    const outcomes = await storeTogether(sql, first, limits);
+    const outcomes = await storeTogether(sql, first, limits, log);
     const isNew = (original: Arrival) => typeof outcomes.get(original) === "object";
     for (const [copy, original] of copies) if (isNew(original)) outcomes.set(copy, original.event.id);
     // Copies by content, and copies by body of events that were not stored: if the original has the delivery id of an earlier
     // event, its copy may still be new.
     const rest = some.filter((one) => !outcomes.has(one));
-    for (const [copy, outcome] of rest.length > 0 ? await storeTogether(sql, rest, limits) : []) outcomes.set(copy, outcome);
+    for (const [copy, outcome] of rest.length > 0 ? await storeTogether(sql, rest, limits, log) : []) outcomes.set(copy, outcome);
     all.push(...some.map((arrival) => outcomes.get(arrival) as string | StoredEvent));
   }
   return all;

@@ -1,4 +1,6 @@
 import { isMissingReference, type Queryable, type Sql } from "../platform/database/client.ts";
+import { retryOnDeadlock } from "../platform/database/retry-on-deadlock.ts";
+import type { Log } from "../platform/log.ts";
 import type { Arrival, NewEvent, StoredEvent } from "./arrival.ts";
 import { type ArrivalLimits, endMissed, findEarlier, insertArrivals, lockSubjects } from "./queries.ts";
 
@@ -11,6 +13,7 @@ export async function storeTogether(
   sql: Sql,
   arrivals: readonly Arrival[],
   limits: ArrivalLimits,
+  log: Pick<Log, "warn">,
 ): Promise<Map<Arrival, string | StoredEvent>> {
   const hasClose = arrivals.some((one) => one.closes && !one.event.polled);
   const store = async (on: Queryable) => {
@@ -22,21 +25,30 @@ export async function storeTogether(
   const isTransaction = isNamedTwice || hasClose;
   const write = () => (isTransaction ? sql.begin(store) : store(sql));
   const outcomes = new Map(await repeatedWithoutDeleted<Awaited<ReturnType<typeof store>>>(write));
-  return endPolled(sql, outcomes);
+  const missed = await endPolled(sql, outcomes).catch((error: unknown) => {
+    log.warn("failed to cancel the executions of edits that were stored at the same moment as a polled close", { error });
+    return new Map<string, readonly string[]>();
+  });
+  for (const [one, stored] of outcomes)
+    if (typeof stored === "object")
+      outcomes.set(one, { ...stored, cancelled: [...stored.cancelled, ...(missed.get(stored.id) ?? [])] });
+  return outcomes;
 }
 
-/** A polled close cannot wait for edits when it is stored, so it looks for them afterwards. */
-async function endPolled(sql: Sql, outcomes: Map<Arrival, string | StoredEvent>): Promise<Map<Arrival, string | StoredEvent>> {
+/**
+ * A polled close cannot wait for edits when it is stored, so it looks for them afterwards. The events are stored by then, so only this
+ * transaction is repeated. Returns the cancelled executions by the id of their close.
+ */
+async function endPolled(
+  sql: Sql,
+  outcomes: ReadonlyMap<Arrival, string | StoredEvent>,
+): Promise<Map<string, readonly string[]>> {
   const closes = [...outcomes].flatMap(([one, stored]) =>
-    one.closes && one.event.polled && one.event.subject !== null && typeof stored === "object" ? [{ one, stored }] : [],
+    one.closes && one.event.polled && one.event.subject !== null && typeof stored === "object" ? [one] : [],
   );
-  if (closes.length === 0) return outcomes;
-  const all = closes.map(({ one }) => one);
+  if (closes.length === 0) return new Map();
   const together = [...outcomes.keys()].map(({ event }) => event.id);
-  const missed = await sql.begin((tx) => endMissed(tx, all, together));
-  for (const { one, stored } of closes)
-    outcomes.set(one, { ...stored, cancelled: [...stored.cancelled, ...(missed.get(one.event.id) ?? [])] });
-  return outcomes;
+  return retryOnDeadlock(() => sql.begin((tx) => endMissed(tx, closes, together)));
 }
 
 /** Maximum number of tries: a statement fails again only if another project is deleted during it. */
