@@ -37,6 +37,10 @@ const open = async (number: number) => (await world.service.webhook(issueOpened(
 const executionOf = async (event_id: string) =>
   (await world.service.get<Shown[]>(`/api/task-executions?event_id=${event_id}`)).body[0] as Shown;
 const status = async () => (await world.service.get<Status>("/api/status")).body;
+const oldestDue = async () => {
+  const { body } = await world.service.get<string>("/metrics");
+  return Number(/^signalbox_oldest_queued_seconds (\S+)$/m.exec(body)?.[1]);
+};
 const pause = (body: object) => world.service.post<{ error: string }>("/api/pause", { reason: "Wrong answers", ...body });
 
 test("while everything is paused, webhooks are stored, and nothing starts until it is resumed", async () => {
@@ -51,6 +55,8 @@ test("while everything is paused, webhooks are stored, and nothing starts until 
     paused: [{ scope: "all", reason: "Wrong answers", paused_by: "anonymous" }],
   });
   expect(world.model.chats()).toEqual([]);
+  // No alert about a queue that is stuck.
+  expect(await oldestDue()).toBe(0);
   expect((await world.service.post("/api/resume", { scope: "all" })).status).toBe(200);
   await waitForExecutions(world.service, { event_id });
   expect((await world.service.post("/api/resume", { scope: "all" })).status).toBe(404);
@@ -78,6 +84,7 @@ test.each([
   const { body } = await world.service.get<Shown>(`/api/task-executions/${first?.id}`);
   expect(body).toMatchObject({ state: "queued", waiting_for: `${scope} ${id} is paused: Wrong answers` });
   expect((await status()).state).toBe("degraded");
+  expect(await oldestDue()).toBe(0);
   await world.service.post("/api/resume", { scope, id });
   await waitForExecutions(world.service, { event_id, count: executions.length });
 });

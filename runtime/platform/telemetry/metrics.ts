@@ -75,7 +75,7 @@ export const executions = new Gauge({
 });
 export const oldestQueued = new Gauge({
   name: "signalbox_oldest_queued_seconds",
-  help: "Age of the oldest queued execution that is due.",
+  help: "Age of the oldest queued execution that is due and not paused.",
   registers,
 });
 export const runningExecutions = new Gauge({
