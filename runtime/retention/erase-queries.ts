@@ -65,6 +65,10 @@ export async function eraseData(sql: Sql, target: ErasureTarget): Promise<Omit<E
     with events as materialized (${eventsOf(sql, target)}), executions as materialized (${executionsOf(sql, target)}), people as materialized (
       select distinct subject, source || ':' || coalesce(author ->> 'name', actor) as name, source || ':someone' as other
       from webhook_events where id in (select id from events) and coalesce(author ->> 'name', actor) <> '' and subject is not null
+    ), named as materialized (
+      select x.id, coalesce(min(${withoutName(sql, "x.reason")}), x.reason) as reason, coalesce(min(${withoutName(sql, "x.error")}), x.error) as error
+      from people p join task_executions x on x.subject = p.subject
+      where ${isNamedIn(sql, "x.reason")} or ${isNamedIn(sql, "x.error")} group by x.id
     ), bodies as (
       update webhook_events e set body = '', headers = '{}', title = null, author = null, actor = null, body_removed_at = coalesce(body_removed_at, now()),
         reason = (select e.reason where not exists (
@@ -72,12 +76,12 @@ export async function eraseData(sql: Sql, target: ErasureTarget): Promise<Omit<E
       where id in (select id from events) returning 1
     ), texts as (
       update task_executions e set content = '', packed_content = null, changes = '{}', author = null, overrides = null, result = null, packed_result = null, answer_step = null, error = null, memories = null,
-        held_reason = null, reason = ${withoutNames(sql, "reason")}, transcript_removed_at = coalesce(transcript_removed_at, now())
-      where id in (select id from executions) returning 1
+        held_reason = null, reason = coalesce(own.reason, e.reason), transcript_removed_at = coalesce(transcript_removed_at, now())
+      from (select id, null as reason from executions where id not in (select id from named)
+        union all select id, reason from named where id in (select id from executions)) own
+      where e.id = own.id returning 1
     ), others as (
-      update task_executions e set reason = ${withoutNames(sql, "reason")}, error = ${withoutNames(sql, "error")}
-      from (select distinct x.id from people p join task_executions x on x.subject = p.subject
-        where ${isNamedIn(sql, "x.reason")} or ${isNamedIn(sql, "x.error")}) named
+      update task_executions e set reason = named.reason, error = named.error from named
       where e.id = named.id and e.id not in (select id from executions)
     ), decisions as (
       update execution_steps s set decided_by = p.other, error = case when ${isNamedIn(sql, "s.error")} then 'Rejected by ' || p.other else s.error end
@@ -97,12 +101,10 @@ const isNamedIn = (sql: Queryable, column: string) =>
   sql`(starts_with(${sql.unsafe(column)}, 'stopped by ' || p.name || ' (event ')
     or ${sql.unsafe(column)} = 'Rejected by ' || p.name or starts_with(${sql.unsafe(column)}, 'Rejected by ' || p.name || ': '))`;
 
-/** The same text of an execution `e`, without the name of the person who stopped or rejected it and what they wrote. */
-const withoutNames = (sql: Queryable, column: "reason" | "error") => {
-  const text = `e.${column}`;
-  const shown = sql`case when starts_with(${sql.unsafe(text)}, 'stopped') then replace(${sql.unsafe(text)}, p.name, p.other) else 'Rejected by ' || p.other end`;
-  return sql`coalesce((select ${shown} from people p where p.subject = e.subject and ${isNamedIn(sql, text)} limit 1), ${sql.unsafe(text)})`;
-};
+/** The same text without the name of the person `p` and what they wrote; null if it does not name them. */
+const withoutName = (sql: Queryable, column: string) =>
+  sql`case when ${isNamedIn(sql, column)} then case when starts_with(${sql.unsafe(column)}, 'stopped')
+    then replace(${sql.unsafe(column)}, p.name, p.other) else 'Rejected by ' || p.other end end`;
 
 export async function executionIdsOf(sql: Queryable, target: ErasureTarget): Promise<string[]> {
   return (await sql<{ id: string }[]>`${executionsOf(sql, target)}`).map(({ id }) => id);
