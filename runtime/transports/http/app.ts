@@ -61,7 +61,7 @@ function endpoint(operation: BoundOperation, options: HttpOptions) {
   const places = placesOf(op);
   const limits = { maxBytes: options.maxBodyBytes, budget: options.budget };
   // A key that is revoked sees no further changes, but what it started before ends in an orderly way.
-  const isFollowing = op.serverSentEvents !== undefined && httpRoute(op).method === "GET";
+  const isFollowing = op.serverSentEvents !== null && httpRoute(op).method === "GET";
   return async (c: HonoContext): Promise<Response> => {
     const proof = proofOf(c, options.publicUrl ?? null);
     const actor = await options.authenticate(proof, op.scope);
@@ -78,7 +78,7 @@ function endpoint(operation: BoundOperation, options: HttpOptions) {
 }
 
 const withSignal = (context: Context, signal: AbortSignal | undefined): Context =>
-  signal ? { ...context, signal: AbortSignal.any([context.signal, signal]) } : context;
+  signal ? Object.create(context, { signal: { value: AbortSignal.any([context.signal, signal]) } }) : context;
 
 interface Page {
   readonly items: unknown[];

@@ -15,6 +15,12 @@ function jsonOf(data: unknown): string {
   return text;
 }
 
+const encoder = new TextEncoder();
+const bytesOf = ({ event, id, data }: ServerEvent): Uint8Array =>
+  encoder.encode(`event: ${event}\n${id === undefined ? "" : `id: ${id}\n`}data: ${jsonOf(data)}\n\n`);
+
+type Controller = ReadableStreamDefaultController<Uint8Array>;
+
 /** A reader whose credentials are checked while its stream is open. */
 export class CheckedReader {
   readonly #check: () => Promise<unknown>;
@@ -32,6 +38,7 @@ export class CheckedReader {
 
   /** While the database is unavailable, the credentials cannot be checked, and the stream continues. */
   check(): void {
+    if (this.signal.aborted) return;
     this.#check().catch((error) => {
       if (error instanceof Problem && ["unauthenticated", "forbidden"].includes(error.code)) this.#refused.abort(error);
     });
@@ -40,8 +47,8 @@ export class CheckedReader {
 
 /**
  * Responds with server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). An error after the first
- * event is sent as a last event `error`. When the reader disconnects, the source of the events ends. It must also end when the
- * signal of `reader` is aborted.
+ * event is sent as a last event `error`. When the reader disconnects or is refused, the source of the events ends. While the source
+ * waits for an event, it must end when the signal of `reader` is aborted.
  */
 export function eventStream(
   events: AsyncIterable<ServerEvent>,
@@ -49,32 +56,41 @@ export function eventStream(
   reader: CheckedReader | null = null,
 ): Response {
   const iterator = events[Symbol.asyncIterator]();
-  const encoder = new TextEncoder();
   const timers: ReturnType<typeof setInterval>[] = [];
-  const stop = () => timers.forEach(clearInterval);
+  let isOver = false;
+  const stop = async () => {
+    isOver = true;
+    timers.forEach(clearInterval);
+    await iterator.return?.();
+  };
+  const fail = async (controller: Controller, error: unknown) => {
+    controller.enqueue(bytesOf({ event: "error", data: { error: explain(error) } }));
+    controller.close();
+    await stop();
+  };
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {
       timers.push(setInterval(() => controller.enqueue(encoder.encode(": still here\n\n")), silenceMs));
-      if (reader) timers.push(setInterval(() => reader.check(), checkMs));
+      if (!reader) return;
+      timers.push(setInterval(() => reader.check(), checkMs));
+      // Here and not in `pull`, which is not called while the reader does not read.
+      reader.signal.addEventListener("abort", () => isOver || fail(controller, reader.signal.reason).catch(() => {}), {
+        once: true,
+      });
     },
     pull: async (controller) => {
-      const send = ({ event, id, data }: ServerEvent) =>
-        controller.enqueue(encoder.encode(`event: ${event}\n${id === undefined ? "" : `id: ${id}\n`}data: ${jsonOf(data)}\n\n`));
       try {
         const next = await iterator.next();
-        reader?.signal.throwIfAborted();
-        if (!next.done) return send(next.value);
+        if (isOver) return;
+        if (!next.done) return controller.enqueue(bytesOf(next.value));
       } catch (error) {
-        send({ event: "error", data: { error: explain(error) } });
+        if (isOver) return;
+        return fail(controller, error);
       }
-      stop();
       controller.close();
-      await iterator.return?.();
+      await stop();
     },
-    cancel: async () => {
-      stop();
-      await iterator.return?.();
-    },
+    cancel: stop,
   });
   const headers = { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store", "x-accel-buffering": "no" };
   return new Response(body, { headers });
