@@ -8,18 +8,18 @@ import { Failure, retry } from "./retry.ts";
  * that a fence or lease cannot be checked), that error is thrown unchanged, because it says nothing about the remote service.
  */
 export function reconcile<T>(
-  find: (() => Promise<T | null>) | undefined,
-  act: () => Promise<T>,
+  find: ((attempt: number) => Promise<T | null>) | undefined,
+  act: (attempt: number) => Promise<T>,
   signal: AbortSignal,
   again: boolean,
 ): Promise<T> {
   return retry(async (attempt) => {
     try {
       if (find && (again || attempt > 1)) {
-        const existing = await find();
+        const existing = await find(attempt);
         if (existing !== null) return existing;
       }
-      return await act();
+      return await act(attempt);
     } catch (error) {
       signal.throwIfAborted();
       throw unavailableCause(error) ?? toFailure(error);

@@ -19,12 +19,16 @@ export const hasUnknowableOutcome = (tool: RegisteredTool): boolean =>
 export async function runTool(tool: RegisteredTool, input: Parameters, use: ToolUse, again: boolean): Promise<unknown> {
   const find = findFor(tool, input, use);
   let tries = 0;
-  const act = () => {
-    tries++;
+  const look = (attempt: number) => {
+    tries = attempt;
+    return find?.(use.signal) ?? Promise.resolve(null);
+  };
+  const act = (attempt: number) => {
+    tries = attempt;
     return inTime(use, use.signal, (limited) => tool.run(input, limited));
   };
   try {
-    return await reconcile(find && (() => find(use.signal)), act, use.signal, again);
+    return await reconcile(find && look, act, use.signal, again);
   } catch (error) {
     if (error instanceof Failure && error.timedOut) error.message = withTries(error.message, tries);
     throw error;
