@@ -91,7 +91,7 @@ export class ValueCounter {
 }
 
 /** Index of the quote that ends the string beginning at `start`. */
-function endOfString(utf8: Uint8Array, start: number): number {
+export function endOfString(utf8: Uint8Array, start: number): number {
   for (let end = utf8.indexOf(quote, start + 1); end >= 0; end = utf8.indexOf(quote, end + 1)) {
     let first = end;
     while (utf8[first - 1] === backslash) first--;

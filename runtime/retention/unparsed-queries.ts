@@ -7,8 +7,9 @@ export interface UnparsedPayload {
   readonly body: Uint8Array;
 }
 
-/** Maximum number of bytes that are read together; the first payload may be larger. */
-const maxBytes = 16_777_216;
+/** Maximum number of bytes and of payloads that are read together; the first payload may be larger. */
+const maxBytes = 1_048_576;
+const maxPayloads = 500;
 
 /** Ids of the payloads of these sources (`null`: of all), in groups that are small enough to be read together. */
 export async function listUnparsed(sql: Queryable, sources: readonly string[] | null): Promise<string[][]> {
@@ -22,7 +23,7 @@ export async function listUnparsed(sql: Queryable, sources: readonly string[] | 
   let total = Number.POSITIVE_INFINITY;
   for (const { id, bytes } of rows) {
     total += bytes;
-    if (total > maxBytes) {
+    if (total > maxBytes || groups.at(-1)?.length === maxPayloads) {
       groups.push([]);
       total = bytes;
     }

@@ -1,6 +1,6 @@
-import type { Json } from "@signalbox/sdk";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Queryable } from "../platform/database/client.ts";
-import { createLargeJson } from "../platform/large-json.ts";
+import { type JsonScalar, scalarsOf } from "../platform/json-scalars.ts";
 import { unpack } from "../platform/packing/packed.ts";
 import { listUnparsed, readUnparsed, type UnparsedPayload } from "./unparsed-queries.ts";
 
@@ -19,28 +19,61 @@ interface Wanted {
 export async function findUnparsed(sql: Queryable, wanted: Wanted): Promise<string[]> {
   const sources = wanted.project ? [wanted.project.source] : (wanted.subjects?.map((one) => partsOf(one).source) ?? null);
   const found: string[] = [];
-  const json = createLargeJson();
-  try {
-    for (const ids of await listUnparsed(sql, sources))
-      for (const payload of await readUnparsed(sql, ids)) {
-        const texts = textsOf(await parsed(payload, json));
-        if (isWanted(payload.source, texts, wanted)) found.push(payload.id);
-      }
-  } finally {
-    json.close();
-  }
+  const pause = createPauses();
+  for (const ids of await listUnparsed(sql, sources))
+    for (const payload of await readUnparsed(sql, ids)) if (await isWanted(payload, wanted, pause)) found.push(payload.id);
   return found;
 }
 
-function isWanted(source: string, texts: ReadonlySet<string>, { actor, subjects, project }: Wanted): boolean {
-  if (actor !== null) return texts.has(actor.toLowerCase());
-  if (project) return namesProject(texts, project.source_project_id.toLowerCase());
-  return (subjects ?? []).map(partsOf).some((one) => {
-    const issue = one.issue.toLowerCase();
-    const namesIssue = texts.has(issue) || texts.has(issue.replace(/^!/, ""));
-    return one.source === source && namesIssue && namesProject(texts, one.project.toLowerCase());
-  });
+/** Number of strings and numbers that are compared between two looks at the clock. */
+const scalarsPerLook = 200;
+/** Maximum time for which the search blocks the event loop, in milliseconds. */
+const turnMs = 10;
+
+/** Returns a function that lets other work run if the search has blocked the event loop for long enough. */
+function createPauses(): () => Promise<void> {
+  let since = performance.now();
+  return async () => {
+    if (performance.now() - since < turnMs) return;
+    await nextTurn();
+    since = performance.now();
+  };
 }
+
+async function isWanted(payload: UnparsedPayload, wanted: Wanted, pause: () => Promise<void>): Promise<boolean> {
+  const isComplete = matcherOf(payload.source, wanted);
+  let compared = 0;
+  await pause();
+  for (const scalar of scalarsOf(textOf(payload))) {
+    if (isComplete(scalar)) return true;
+    if (++compared % scalarsPerLook === 0) await pause();
+  }
+  return false;
+}
+
+/** Returns a function that takes each string and number of a payload, and returns whether everything wanted was among them. */
+function matcherOf(source: string, { actor, subjects, project }: Wanted): (scalar: JsonScalar) => boolean {
+  if (actor !== null) return (scalar) => isPerson(scalar, actor.toLowerCase());
+  if (project) return ({ text }) => namesProject(text.toLowerCase(), project.source_project_id.toLowerCase());
+  const parts = (subjects ?? []).map(partsOf).filter((one) => one.source === source);
+  const issues = parts.map((one) => {
+    const issue = one.issue.toLowerCase();
+    return { project: one.project.toLowerCase(), names: [issue, issue.replace(/^!/, "")], hasProject: false, hasIssue: false };
+  });
+  return (scalar) => {
+    const text = scalar.text.toLowerCase();
+    return issues.some((one) => {
+      one.hasProject ||= namesProject(text, one.project);
+      one.hasIssue ||= one.names.includes(text);
+      return one.hasProject && one.hasIssue;
+    });
+  };
+}
+
+/** Numbers are common, so they count only as the value of a member that can name a person. */
+const isPerson = ({ kind, text, name }: JsonScalar, actor: string): boolean =>
+  text.toLowerCase() === actor &&
+  (kind === "string" || /(?:id|user|actor|author|sender|creator|reporter|assignee|owner)$/i.test(name));
 
 function partsOf(subject: string): { source: string; project: string; issue: string } {
   const [, source = "", project = "", issue = ""] = /^([^:]*):(.*)#([^#]*)$/s.exec(subject) ?? [];
@@ -48,34 +81,16 @@ function partsOf(subject: string): { source: string; project: string; issue: str
 }
 
 /** As a value of its own, in an address, or as the first part of a key such as CONF-7. */
-function namesProject(texts: ReadonlySet<string>, project: string): boolean {
-  if (texts.has(project)) return true;
-  for (const text of texts) {
-    if (text.includes("://") && `${text}/`.includes(`/${project}/`)) return true;
-    if (text.startsWith(`${project}-`) && /^\d+$/.test(text.slice(project.length + 1))) return true;
-  }
-  return false;
+function namesProject(text: string, project: string): boolean {
+  if (text === project || (text.includes("://") && `${text}/`.includes(`/${project}/`))) return true;
+  return text.startsWith(`${project}-`) && /^\d+$/.test(text.slice(project.length + 1));
 }
 
-/** All texts and numbers of a payload, in lower case. */
-function textsOf(payload: Json): Set<string> {
-  const texts = new Set<string>();
-  const rest: Json[] = [payload];
-  while (rest.length > 0) {
-    const value = rest.pop();
-    if (typeof value === "string") texts.add(value.toLowerCase());
-    else if (typeof value === "number") texts.add(String(value));
-    else if (typeof value === "object" && value !== null) for (const member of Object.values(value)) rest.push(member);
-  }
-  return texts;
-}
-
-/** The text of a damaged or truncated payload cannot be searched, so it counts as empty. */
-async function parsed({ body }: UnparsedPayload, json: ReturnType<typeof createLargeJson>): Promise<Json> {
+/** A damaged payload has no text. */
+function textOf({ body }: UnparsedPayload): Uint8Array {
   try {
-    const read = await json.parse(unpack(body));
-    return "value" in read ? (read.value as Json) : null;
+    return unpack(body);
   } catch {
-    return null;
+    return new Uint8Array();
   }
 }

@@ -1,0 +1,59 @@
+import { endOfString } from "./json.ts";
+
+/** A string or number of a JSON text. */
+export interface JsonScalar {
+  readonly kind: "string" | "number";
+  /** The string without escapes, or the number as JavaScript writes it. */
+  readonly text: string;
+  /** Name of the member whose value it is; empty in an array. */
+  readonly name: string;
+}
+
+const [quote, colon, backslash, minus, space] = [34, 58, 92, 45, 32] as const;
+
+/**
+ * The strings and numbers that are values in a JSON text, in their order. Unlike parsing, this needs no memory for the whole value and
+ * can pause anywhere, so it is for texts of any size.
+ */
+export function* scalarsOf(utf8: Uint8Array): Generator<JsonScalar> {
+  let name = "";
+  for (let at = 0; at < utf8.length; ) {
+    const byte = utf8[at] as number;
+    if (byte === quote) {
+      const end = Math.min(endOfString(utf8, at) + 1, utf8.length);
+      const text = textOf(utf8.subarray(at, end));
+      at = end;
+      while (at < utf8.length && (utf8[at] as number) <= space) at++;
+      if (utf8[at] === colon) name = text;
+      else {
+        yield { kind: "string", text, name };
+        name = "";
+      }
+    } else if (byte === minus || isDigit(byte)) {
+      const start = at;
+      while (at < utf8.length && isPartOfNumber(utf8[at] as number)) at++;
+      yield { kind: "number", text: String(Number(bytesToText(utf8.subarray(start, at)))), name };
+      name = "";
+    } else {
+      if (byte > space && byte !== colon) name = "";
+      at++;
+    }
+  }
+}
+
+const isDigit = (byte: number) => byte >= 48 && byte <= 57;
+/** Digits, `+`, `-`, `.`, `E` and `e`. */
+const isPartOfNumber = (byte: number) => isDigit(byte) || [43, 45, 46, 69, 101].includes(byte);
+
+const bytesToText = (utf8: Uint8Array) => Buffer.from(utf8.buffer, utf8.byteOffset, utf8.byteLength).toString();
+
+/** The string that a literal means, also if it is truncated. */
+function textOf(literal: Uint8Array): string {
+  const text = bytesToText(literal);
+  if (!literal.includes(backslash)) return text.slice(1, -1);
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text.slice(1);
+  }
+}

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Sql } from "../platform/database/client.ts";
+import { type TestDatabase, testDatabase, testServer } from "../platform/database/test-database.ts";
+import { newId } from "../platform/ids.ts";
+import { pack } from "../platform/packing/packed.ts";
+import { findUnparsed } from "./unparsed.ts";
+
+let sql: Sql;
+let own: TestDatabase | null = null;
+beforeAll(async () => {
+  if (!testServer) return;
+  own = await testDatabase(testServer, { replicas: 1, max: 2 });
+  sql = (own.pools[0] as { sql: Sql }).sql;
+}, 60_000);
+afterAll(() => own?.drop());
+
+const nobody = { actor: null, subjects: null, project: undefined };
+/** Which of these payloads an erasure finds. */
+async function found(wanted: Partial<Parameters<typeof findUnparsed>[1]>, ...payloads: unknown[]): Promise<number[]> {
+  await sql`delete from unread_webhooks`;
+  const ids: string[] = [];
+  for (const payload of payloads) {
+    const text = Buffer.from(typeof payload === "string" ? payload : JSON.stringify(payload));
+    ids.push(newId());
+    await sql`insert into unread_webhooks (id, plugin, source, slug, headers, body)
+      values (${ids.at(-1) ?? ""}, 'tickets', 'tickets', 'tickets', '{}', ${pack("payload", text) ?? text})`;
+  }
+  return (await findUnparsed(sql, { ...nobody, ...wanted })).map((id) => ids.indexOf(id)).sort();
+}
+
+test("a name is found deep in a payload of any size", { tags: ["postgres"] }, async () => {
+  const many = Array.from({ length: 60_000 }, (_, n) => n + 100_000);
+  const deep = { many, a: { b: { c: { login: "Mona" } } } };
+  const long = { text: "x".repeat(4_500_000), a: { b: { login: "Mona" } } };
+  expect(await found({ actor: "mona" }, deep, long, { many, login: "Monalisa" })).toEqual([0, 1]);
+});
+
+test("escaped characters of a name are compared as what they mean", { tags: ["postgres"] }, async () => {
+  const payloads = ['{"login":"M\\u00f3na \\"M\\\\"}', '{"url":"https:\\/\\/example.org\\/acme\\/shop\\/7","number":7}'];
+  expect(await found({ actor: 'móna "m\\' }, ...payloads)).toEqual([0]);
+  expect(await found({ subjects: ["tickets:acme/shop#7"] }, ...payloads)).toEqual([1]);
+});
+
+test("a number is a person only as the value of a member that can name one", { tags: ["postgres"] }, async () => {
+  const other = [{ number: 7, counts: [7] }, { user: { login: "bob" }, position: 7.0 }, { text: "7 of 9" }];
+  const payloads = [...other, { user: { id: 7 } }, { author_id: 7 }, { reporter: 7 }, { accountId: "7" }, '{"userId" :\n7}'];
+  expect(await found({ actor: "7" }, ...payloads)).toEqual([3, 4, 5, 6, 7]);
+});
+
+test("payloads of other issues and projects are not found", { tags: ["postgres"] }, async () => {
+  const payloads = [
+    { number: 42, project: "acme/webshop" },
+    { number: 42, project: "acme/other" },
+    { number: 4, project: "acme/webshop" },
+    { key: "CONF-7" },
+    { key: "CONF-70", project: "CONFERENCE" },
+  ];
+  expect(await found({ subjects: ["tickets:acme/webshop#42"] }, ...payloads)).toEqual([0]);
+  expect(await found({ subjects: ["tickets:CONF#CONF-7"] }, ...payloads)).toEqual([3]);
+  const project = { source: "tickets", source_project_id: "CONF" };
+  expect(await found({ project }, ...payloads)).toEqual([3, 4]);
+});
