@@ -55,17 +55,22 @@ describe("the console", { tags: ["chromium"] }, () => {
     world.service.webhook(issueOpened({ repo: "octo/app", number, title, body }));
   const opened = (): Opened => ({ world, tab, deliver });
 
-  test("opens with a key, in a cookie that scripts cannot read", async () => {
+  test("opens with a key, in a cookie that scripts cannot read; without one, changes are not followed", async () => {
+    const paths: string[] = [];
+    tab.page.on("request", (request) => paths.push(new URL(request.url()).pathname));
     await tab.open("/");
     await tab.fill("API key", "not-a-key-at-all");
     await tab.press("Log in");
     await tab.sees("The API key is not valid");
+    expect(paths).toContain("/console/session");
+    expect(paths).not.toContain("/api/events");
     await tab.fill("API key", key);
     await tab.press("Log in");
     await tab.sees("Failures by message");
     const [cookie] = await tab.page.browserContext().cookies();
     expect(cookie).toMatchObject({ name: "signalbox_session", httpOnly: true, sameSite: "Strict" });
     expect(cookie?.value).not.toContain(key);
+    await eventually(() => paths.includes("/api/events"));
   });
 
   test("a failing run is found, understood and fixed; its issue shows the path from delivery to comment", async () => {

@@ -1,6 +1,6 @@
 import { render } from "preact";
 import { followChanges } from "./api/live.ts";
-import { readSession } from "./api/session.ts";
+import { isAdmitted, readSession } from "./api/session.ts";
 import { App } from "./app.tsx";
 import { applyTheme } from "./parts/theme.tsx";
 import { listenForKeys } from "./route/keys.ts";
@@ -10,4 +10,4 @@ listenForKeys();
 render(<App />, document.getElementById("app") as HTMLElement);
 void readSession()
   .catch(() => {})
-  .then(followChanges);
+  .then(() => followChanges(isAdmitted));

@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { type ReadonlySignal, signal } from "@preact/signals";
 import { base } from "../route/location.ts";
 
 /** Increases whenever data of the service may have changed. */
@@ -35,8 +35,8 @@ const announce = () => {
   setTimeout(notify, calmMs);
 };
 
-/** Follows the service's events. Polls while there is no stream. */
-export function followChanges(): void {
+/** Follows the service's events while they may be read. Polls while there is no stream. */
+export function followChanges(mayRead: ReadonlySignal<boolean>): void {
   let source: EventSource | null = null;
   let retry: ReturnType<typeof setTimeout> | undefined;
   let waitMs = 1_000;
@@ -48,7 +48,7 @@ export function followChanges(): void {
   const open = () => {
     close();
     // A browser allows six connections to one host for all of its tabs, so hidden tabs close theirs.
-    if (document.visibilityState === "hidden") return;
+    if (document.visibilityState === "hidden" || !mayRead.peek()) return;
     source = new EventSource(`${base}api/events`);
     source.onopen = () => {
       waitMs = 1_000;
@@ -63,7 +63,8 @@ export function followChanges(): void {
       void probe();
     };
   };
-  open();
+  // Also at once, with the current value.
+  mayRead.subscribe(open);
   setInterval(() => (source?.readyState !== EventSource.OPEN || !isConnected.value) && announce(), pollMs);
   setInterval(announce, slowMs);
   document.addEventListener("visibilitychange", () => {

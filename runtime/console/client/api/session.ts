@@ -16,6 +16,8 @@ interface Session {
 
 /** The user of this page; null until the service has responded. */
 export const session = signal<Session | null>(null);
+/** Whether the service accepts this page's requests. */
+export const isAdmitted = computed(() => session.value !== null && session.value.state !== "login_needed");
 export const rights = computed(() => {
   const scopes = session.value?.scopes ?? [];
   return { write: scopes.includes("write"), admin: scopes.includes("admin") };
