@@ -156,15 +156,27 @@ export async function duringClaim(database: FreshDatabase, event: string, meanwh
   }
 }
 
-/** Deletes a project in a transaction that is committed only when `count` statements of the service wait for it. */
-export async function deleteProjectDuring(database: FreshDatabase, project: number, count: number): Promise<void> {
+/**
+ * Deletes a project in a transaction, and starts `meanwhile`. The transaction is committed only when `count` statements of the
+ * service wait for it. Returns the result of `meanwhile`.
+ */
+export async function deleteProjectDuring<T>(
+  database: FreshDatabase,
+  project: number,
+  count: number,
+  meanwhile: () => Promise<T>,
+): Promise<T> {
   const sql = postgres(database.url, { max: 1, onnotice: () => {} });
   const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
   try {
+    let result: Promise<T> | undefined;
     await sql.begin(async (tx) => {
       await tx`delete from projects where id = ${project}`;
+      result = meanwhile();
+      result.catch(() => {});
       await eventually(async () => (await database.query(waiting)).length >= count);
     });
+    return await (result as unknown as Promise<T>);
   } finally {
     await sql.end();
   }

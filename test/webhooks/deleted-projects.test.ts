@@ -25,10 +25,9 @@ test.each([
       source: "alpha",
       source_project_id: "octo/app",
     });
-    const deleted = deleteProjectDuring(database, project.id, 1);
     const repos = ["octo/app", "octo/other", "octo/app", "octo/more"];
-    const receipts = await Promise.all(repos.map((repo, n) => service.webhook(payload({ repo, number: n + 1 }))));
-    await deleted;
+    const send = () => Promise.all(repos.map((repo, n) => service.webhook(payload({ repo, number: n + 1 }))));
+    const receipts = await deleteProjectDuring(database, project.id, 1, send);
     expect(receipts.map(({ status }) => status)).toEqual([202, 202, 202, 202]);
     await waitForExecutions(service, { count: 4, state: "succeeded" });
     for (const [n, repo] of repos.entries()) expect(textsOf(tracker, repo, n + 1)).toHaveLength(1);
