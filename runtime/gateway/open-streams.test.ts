@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { agentOperations } from "../agents/operations.ts";
 import { openBus } from "../platform/bus.ts";
+import { newId } from "../platform/ids.ts";
 import { type Door, noLog, openDoor } from "../transports/http/testing/door.ts";
 import { OpenStreams } from "./open-streams.ts";
-import { findSession, insertSession, type Session } from "./queries.ts";
+import { findLeased, findSession, insertSession, insertStream, renew, type Session } from "./queries.ts";
 
 let door: Door;
 let session: Session;
@@ -40,4 +41,22 @@ test("a stream that could not be announced is dropped, and the next one is serve
   expect(told).toBe(4);
   await streams.close();
   await bus.close();
+});
+
+test("a heartbeat returns each task whose result would be accepted, and renews only those of open streams", async () => {
+  const { sql } = door;
+  const taskOf = async (streamSeconds: number) => {
+    const [id, stream] = [newId(), newId()];
+    await insertStream(sql, { id: stream, agent_id: "worker", session_hash: "hash" }, streamSeconds);
+    await sql`insert into webhook_events (id, source, slug, event_name, outcome, headers, body) values (${id}, 'alpha', 'alpha', 'issues', 'dispatched', '{}', '')`;
+    await sql`insert into task_executions (id, event_id, task_id, source, slug, canonical_trigger, content, state, lease, lease_expires_at, stream_id)
+      values (${id}, ${id}, 'triage', 'alpha', 'alpha', 'issue.created', '', 'running', ${newId()}, now() + interval '1 second', ${stream})`;
+    return id;
+  };
+  const [ofOpen, ofExpired] = [await taskOf(15), await taskOf(-1)];
+  const renewed = await renew(sql, "hash", { sessionSeconds: 60, leaseSeconds: 30 });
+  expect(renewed?.execution_ids.sort()).toEqual([ofOpen, ofExpired].sort());
+  for (const id of [ofOpen, ofExpired]) expect(await findLeased(sql, "hash", id)).toMatchObject({ id });
+  const long = await sql`select id from task_executions where lease_expires_at > now() + interval '10 seconds'`;
+  expect(long).toEqual([{ id: ofOpen }]);
 });

@@ -67,7 +67,7 @@ export async function findSession(sql: Queryable, idHash: string, keys: Configur
   return session;
 }
 
-/** Renews a session and the leases of all tasks of its open streams. Returns when the session expires, and the tasks. */
+/** Renews a session and the leases of its open streams. Returns its expiry, and all tasks whose results `findLeased` accepts. */
 export async function renew(
   sql: Queryable,
   idHash: string,
@@ -78,11 +78,11 @@ export async function renew(
       update agent_sessions set expires_at = now() + make_interval(secs => ${sessionSeconds})
       where id_hash = ${idHash} and ${asyncCommit(sql)} returning expires_at
     ), leased as (
-      select id from task_executions
-      where state = 'running' and stream_id in (select id from agent_streams where session_hash = ${idHash} and expires_at > now())
-      order by id for update
+      select e.id, s.expires_at > now() as is_open from task_executions e join agent_streams s on s.id = e.stream_id
+      where e.state = 'running' and s.session_hash = ${idHash} order by e.id for update of e
     ), kept as (
-      update task_executions e set lease_expires_at = now() + make_interval(secs => ${leaseSeconds}) from leased where e.id = leased.id
+      update task_executions e set lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
+      from leased where e.id = leased.id and leased.is_open
     )
     select expires_at, array(select id::text from leased) as execution_ids from renewed`;
   return row;
