@@ -1,6 +1,7 @@
 import { statfs } from "node:fs/promises";
 import type { Part } from "../health/operations.ts";
-import type { Sql, StorageFailure } from "../platform/database/client.ts";
+import type { Sql } from "../platform/database/client.ts";
+import type { StorageFailure } from "../platform/database/storage-failure.ts";
 import { causeOf } from "../platform/error-text.ts";
 import { differences } from "../platform/fingerprints.ts";
 import type { Vault } from "../platform/vault.ts";

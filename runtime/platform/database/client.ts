@@ -2,7 +2,8 @@ import { constraintOf, type Fragment, type Queryable, type Row, type Sql, sqlSta
 import type { Embedded } from "./embedded.ts";
 import { type Listening, listen } from "./listen.ts";
 import { ConnectionPool } from "./pool.ts";
-import { isDiskFull, isUnavailable } from "./unavailable.ts";
+import { type StorageFailure, watchFull } from "./storage-failure.ts";
+import { isUnavailable } from "./unavailable.ts";
 
 export type { Fragment, Queryable, Row, Sql };
 export { constraintOf, isUnavailable };
@@ -12,26 +13,6 @@ interface PoolUsage {
   readonly busy: number;
   readonly idle: number;
   readonly waiting: number;
-}
-
-/** The database could not store data: its disk is full, or it is read-only. */
-export interface StorageFailure {
-  readonly at: number;
-  readonly reason: string;
-  /** Its disk is full. */
-  readonly isDisk: boolean;
-}
-
-/** Remembers the last of these failures. */
-function watchFull() {
-  let last: StorageFailure | null = null;
-  const full = (error: Error) => {
-    last = { at: performance.now(), reason: error.message, isDisk: isDiskFull(error) };
-  };
-  const stored = () => {
-    last = null;
-  };
-  return { full, lastFull: () => last, stored };
 }
 
 export interface Database {
@@ -53,9 +34,9 @@ export interface Database {
   ) => Promise<Listening>;
   /** Whether the connections of `listen` are sessions of the server itself, not of a pooler: they end with this process. */
   readonly keepsSessions: boolean;
-  /** When a statement last failed because the database cannot store data, `performance.now()`, and why. */
+  /** When a statement last failed because the database cannot store data, `performance.now()`, and why; `null` if it is over. */
   lastFull(): StorageFailure | null;
-  /** Call after storing what failed before: the database can store data again. */
+  /** Call after storing data: the failure is over unless another one follows soon. */
   stored(): void;
   /** The current usage of the pool of `sql`. */
   usage(): PoolUsage;
